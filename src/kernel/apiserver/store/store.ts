@@ -1,0 +1,122 @@
+import type { JsonObject } from "#lib/base/index.ts";
+
+/** Names one stored object. Core group and cluster scope are empty strings. */
+export interface StoreKey {
+  readonly group: string;
+  /** The plural, lower case. */
+  readonly resource: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Names a collection: all objects of one group and resource. */
+export interface Collection {
+  readonly group: string;
+  readonly resource: string;
+}
+
+/**
+ * One revision of one object. Immutable and shared. `bytes` is the final JSON, `metadata.resourceVersion` included, so a GET
+ * or a list copies it; `object()` is the parsed, deep-frozen form, kept in a bounded cache.
+ */
+export interface Entry {
+  readonly key: StoreKey;
+  readonly uid: string;
+  readonly createRevision: number;
+  readonly revision: number;
+  readonly bytes: Buffer;
+  readonly labels: Readonly<Record<string, string>>;
+  /** uids of the owners. */
+  readonly owners: readonly string[];
+  object(): JsonObject;
+}
+
+/** A published change. For a delete `entry` is the last state, under the revision of the deletion. */
+export interface StoreEvent {
+  readonly type: "add" | "modify" | "delete";
+  readonly revision: number;
+  readonly entry: Entry;
+  readonly previous: Entry | undefined;
+}
+
+/**
+ * The critical section's view: reads see the head (writes still on their way to disk included), writes are queued in order.
+ * Valid only during the synchronous call it was made for.
+ */
+export interface Transaction {
+  head(key: StoreKey): Entry | undefined;
+  /** Queues the object (without resourceVersion) as a new revision and returns its entry. */
+  put(key: StoreKey, object: JsonObject): Entry;
+  /** Queues the removal; `last` is the final state shown to watchers, the head when absent. */
+  remove(key: StoreKey, last?: JsonObject): Entry;
+}
+
+/** Part of a collection at one revision. `next` is where the following page starts, absent on the last. */
+export interface Page {
+  readonly entries: readonly Entry[];
+  readonly revision: number;
+  readonly next?: { readonly namespace: string; readonly name: string };
+  readonly remaining: number;
+}
+
+export interface PageRequest {
+  readonly namespace?: string;
+  /** Absent: the current published revision. Below the compacted revision: throws `revision-compacted`. */
+  readonly revision?: number;
+  readonly limit?: number;
+  /** Strictly after this object. */
+  readonly after?: { readonly namespace: string; readonly name: string };
+}
+
+/** Gets every published event of a collection after a revision, in order, all events of one commit at once. */
+export interface Subscription {
+  close(): void;
+}
+
+/**
+ * The durable truth. Reads come from memory; writes go through one synchronous critical section and a group commit. What a
+ * read, a page or an event shows has reached the disk.
+ */
+export interface Store {
+  /** Last published revision. */
+  readonly revision: number;
+  readonly compactedRevision: number;
+  readonly clusterUid: string;
+  /** Why writes are refused now, absent when they are not. */
+  readonly failure: Error | undefined;
+  get(key: StoreKey): Entry | undefined;
+  page(collection: Collection, request: PageRequest): Page;
+  /** Number of objects in the collection (and namespace). */
+  count(collection: Collection, namespace?: string): number;
+  /** All collections that hold an object. */
+  collections(): readonly Collection[];
+  byUid(uid: string): Entry | undefined;
+  /** Published objects that name `uid` as an owner. */
+  dependants(uid: string): readonly Entry[];
+  /**
+   * Runs `work` synchronously on the head and resolves with its result when all that it wrote is durable and published. When it
+   * throws, nothing is written and the promise rejects with what it threw. When it writes nothing, resolves as soon as the
+   * state it saw is durable.
+   */
+  write<T>(work: (transaction: Transaction) => T): Promise<T>;
+  /**
+   * Calls `deliver` with the events of `collection` after `from`, retained ones first (in the same turn), then each commit's
+   * batch. Throws `revision-compacted` when `from` is below the compacted revision. `deliver` must not block or throw.
+   */
+  subscribe(
+    collection: Collection,
+    from: number,
+    deliver: (events: readonly StoreEvent[], revision: number) => void,
+  ): Subscription;
+  /** Like subscribe, for every collection, from now on. */
+  subscribeAll(deliver: (events: readonly StoreEvent[]) => void): Subscription;
+  /** Resolves when revision >= `revision`, or rejects when the signal aborts. */
+  reached(revision: number, signal: AbortSignal): Promise<void>;
+  /** Small records that are not API objects (token hashes, checkpoints), durable when resolved. */
+  system: {
+    get(key: string): Buffer | undefined;
+    put(key: string, value: Buffer): Promise<void>;
+    remove(key: string): Promise<void>;
+  };
+  close(): Promise<void>;
+}

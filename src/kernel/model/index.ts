@@ -1,0 +1,4 @@
+export * from "./object.ts";
+export * from "./resource-type.ts";
+export * from "./status.ts";
+export * from "./types.ts";

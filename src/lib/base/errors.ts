@@ -1,0 +1,27 @@
+/**
+ * The world failed: disk, network, another program. `code` is kebab-case and declared in the folder's `errors.ts`;
+ * `hint` tells a person what to do next. The cause is always kept.
+ */
+export class SlipwayError extends Error {
+  override readonly name = "SlipwayError";
+  readonly code: string;
+  readonly hint: string | undefined;
+
+  constructor(code: string, message: string, options: { readonly hint?: string; readonly cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? {} : { cause: options.cause });
+    this.code = code;
+    this.hint = options.hint;
+  }
+}
+
+/** Any thrown value as an Error, so that a message and a stack exist. */
+export const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
+
+/** The message of any thrown value, for one line of text. */
+export const messageOf = (thrown: unknown): string => toError(thrown).message;
+
+/** `code` of a Node system error (`ENOENT`, `EADDRINUSE`, …) or of a SlipwayError. */
+export function codeOf(thrown: unknown): string | undefined {
+  if (typeof thrown !== "object" || thrown === null || !("code" in thrown)) return undefined;
+  return typeof thrown.code === "string" ? thrown.code : undefined;
+}
