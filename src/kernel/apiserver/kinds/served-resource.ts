@@ -1,0 +1,85 @@
+import type { Instant, JsonObject } from "#lib/base/index.ts";
+import type { ResourceType, StatusCause } from "#kernel/model/index.ts";
+
+/** A column of a server-side table. `priority` above 0 shows only with `-o wide`. */
+export interface Column {
+  readonly name: string;
+  readonly type: "integer" | "number" | "string" | "boolean" | "date";
+  readonly format?: string;
+  readonly description?: string;
+  readonly priority: number;
+}
+
+/** What field validation found: field paths such as `spec.stpes`. */
+export interface Pruned {
+  readonly object: JsonObject;
+  readonly unknown: readonly string[];
+}
+
+export type Subresource = "status" | "log" | "finalize" | "scale";
+
+/**
+ * Everything the request pipeline needs to know of one served kind, built-in or custom, as pure functions of objects. Objects
+ * are never edited in place. The pipeline asks in this order: prune, withDefaults, prepare…, validate….
+ */
+export interface ServedResource {
+  readonly type: ResourceType;
+  readonly listKind: string;
+  readonly custom: boolean;
+  readonly verbs: readonly string[];
+  readonly subresources: readonly Subresource[];
+  readonly columns: readonly Column[];
+  /** Warnings sent with every answer of this version (deprecation). */
+  readonly warnings: readonly string[];
+  /** PUT without resourceVersion allowed (built-ins but Lease and CustomResourceDefinition). */
+  readonly allowsUnconditionalUpdate: boolean;
+  /** Has `spec` semantics: generation is kept. */
+  readonly hasGeneration: boolean;
+  /** Pod: a DELETE with a period leaves a terminating object. Period in seconds of this object, 0 when it goes at once. */
+  gracePeriodSeconds(object: JsonObject): number;
+  /** Drops fields the schema does not know. */
+  prune(object: JsonObject): Pruned;
+  withDefaults(object: JsonObject): JsonObject;
+  /** Server-owned changes at creation (Secret `stringData` folded in, Job selector and labels, status dropped). */
+  prepareForCreate(object: JsonObject): JsonObject;
+  /** Server-owned changes on the main endpoint (status kept from `old`, …). */
+  prepareForUpdate(object: JsonObject, old: JsonObject): JsonObject;
+  /** On `/status`: everything but status from `old`. */
+  prepareForStatusUpdate(object: JsonObject, old: JsonObject): JsonObject;
+  /** All errors beyond metadata's own; causes carry reason, field and message. Warnings are for the Warning header. */
+  validateCreate(object: JsonObject): Validation;
+  validateUpdate(object: JsonObject, old: JsonObject): Validation;
+  validateStatusUpdate(object: JsonObject, old: JsonObject): Validation;
+  /** True when a change of this kind of object raises `metadata.generation`. */
+  changesGeneration(object: JsonObject, old: JsonObject): boolean;
+  /** Cells of one table row, one per column; `now` is for ages. */
+  row(object: JsonObject, now: Instant): readonly unknown[];
+  /** Value of a supported field label other than metadata.name and metadata.namespace; undefined when the label is not supported. */
+  fieldValue(object: JsonObject, label: string): string | undefined;
+  readonly fieldLabels: readonly string[];
+  /** Present for built-ins: the schema that tells how a strategic merge patch treats lists. */
+  readonly mergeSchema: MergeSchema | undefined;
+}
+
+export interface Validation {
+  readonly causes: readonly StatusCause[];
+  readonly warnings: readonly string[];
+}
+
+/** How a strategic merge patch walks a value. `mergeKey` absent on a list: replaced whole, unless `strategy` is merge (a set of scalars). */
+export interface MergeSchema {
+  field(name: string): MergeSchema | undefined;
+  readonly items: MergeSchema | undefined;
+  readonly mergeKey: string | undefined;
+  readonly strategies: readonly ("merge" | "replace" | "retainKeys")[];
+}
+
+/** The kinds served at this moment; changes when CustomResourceDefinitions do. */
+export interface ResourceRegistry {
+  /** By path parts; undefined when not served. */
+  find(group: string, version: string, plural: string): ServedResource | undefined;
+  findKind(group: string, version: string, kind: string): ServedResource | undefined;
+  all(): readonly ServedResource[];
+  /** Counts changes; caches of discovery and OpenAPI are keyed by it. */
+  readonly generation: number;
+}
