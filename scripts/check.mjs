@@ -1,0 +1,32 @@
+// `npm run check`: format, lint, types, unused code, architecture and unit tests, side by side where they do not disturb each other.
+import { spawn } from "node:child_process";
+
+const steps = [
+  ["format", "biome", "format", "."],
+  ["lint", "oxlint", "--type-aware", "src", "test", "bench", "scripts"],
+  ["types", "tsc"],
+  ["unused", "knip"],
+  ["tests", "vitest", "run", "--project", "unit", "--project", "prop", "--project", "architecture"],
+];
+
+const run = ([name, program, ...args]) =>
+  new Promise((resolve) => {
+    const started = performance.now();
+    const child = spawn(`node_modules/.bin/${program}`, args, { stdio: ["ignore", "pipe", "pipe"] });
+    const output = [];
+    child.stdout.on("data", (chunk) => output.push(chunk));
+    child.stderr.on("data", (chunk) => output.push(chunk));
+    child.on("error", (error) => resolve({ name, code: 1, text: `${error.message}; run npm ci first\n`, seconds: 0 }));
+    child.on("close", (code) => resolve({ name, code, text: Buffer.concat(output).toString(), seconds: (performance.now() - started) / 1000 }));
+  });
+
+function report({ name, code, text, seconds }) {
+  process.stdout.write(`${code === 0 ? "ok  " : "FAIL"} ${name} (${seconds.toFixed(1)} s)\n`);
+  if (code !== 0 || name === "tests") process.stdout.write(text.split("\n").slice(code === 0 ? -8 : 0).join("\n"));
+  return code === 0;
+}
+
+// The tests have the machine to themselves: they are the longest and use both cores.
+const quick = (await Promise.all(steps.slice(0, -1).map(run))).map(report);
+const tests = report(await run(steps.at(-1)));
+process.exitCode = quick.every(Boolean) && tests ? 0 : 1;

@@ -1,0 +1,36 @@
+// The programs that end-to-end tests drive: found on the machine, or installed from Debian's packages.
+//   node scripts/test-tools.mjs        installs what is missing, or says the one command that does
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const cache = fileURLToPath(new URL("../node_modules/.cache/test-tools", import.meta.url));
+
+/** Debian's own kubectl, unpacked beside the one the machine may have, so that both are tested. */
+export const debianKubectl = `${cache}/usr/bin/kubectl`;
+
+const packages = [
+  { program: "git", name: "git" },
+  { program: "unshare", name: "util-linux" },
+  { program: "openssl", name: "openssl" },
+];
+
+const isInstalled = (program) => (process.env.PATH ?? "").split(":").some((folder) => existsSync(`${folder}/${program}`));
+const sh = (script) => spawnSync("sh", ["-ec", script], { stdio: "inherit", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } }).status === 0;
+
+/** Installs what is missing when this is root on Debian; otherwise says what to run. Returns whether all is there. */
+export function ensureTestTools() {
+  const missing = packages.filter(({ program }) => !isInstalled(program)).map((tool) => tool.name);
+  const steps = [
+    missing.length > 0 ? `apt-get install -y --no-install-recommends ${missing.join(" ")}` : "",
+    existsSync(debianKubectl) ? "" : `cd ${cache} && apt-get download kubernetes-client && dpkg-deb -x kubernetes-client_*.deb . && rm kubernetes-client_*.deb`,
+  ].filter(Boolean);
+  if (steps.length === 0) return true;
+  mkdirSync(cache, { recursive: true });
+  const script = ["apt-get update -qq", ...steps].join(" && ");
+  if (process.getuid?.() === 0 && isInstalled("apt-get") && sh(script)) return true;
+  process.stderr.write(`the tests need programs that are not here; run as root on Debian:\n  ${script}\n`);
+  return false;
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = ensureTestTools() ? 0 : 1;

@@ -1,0 +1,12 @@
+// `npm test`: everything that has to pass. Installs what the tests need from Debian's packages when run as root there, checks, then
+// runs the projects that start real programs.
+import { spawnSync } from "node:child_process";
+import { bundle } from "./build.mjs";
+import { ensureTestTools } from "./test-tools.mjs";
+
+const run = (program, ...args) => spawnSync(program, args, { stdio: "inherit" }).status === 0;
+
+if (!ensureTestTools()) process.exit(1);
+await bundle();
+const passed = run("node", "scripts/check.mjs") && run("node_modules/.bin/vitest", "run", "--project", "e2e", "--project", "crash");
+process.exit(passed ? 0 : 1);

@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { bannedGlobals } from "./rules.ts";
+import { readSource, sourceFiles } from "./sources.ts";
+
+const isTest = (path: string) => /\.(?:test|contract)\.ts$/.test(path) || path.includes("/testing/");
+const sources = sourceFiles("src")
+  .filter((path) => !isTest(path))
+  .map(readSource);
+
+/** Member expressions, calls and identifiers of a syntax tree, as `Date.now`, `new Date()`, `console`, with their offsets. */
+function* mentions(node: unknown): Generator<{ readonly name: string; readonly start: number }> {
+  if (typeof node !== "object" || node === null) return;
+  if (Array.isArray(node)) {
+    for (const child of node) yield* mentions(child);
+    return;
+  }
+  const item = node as { type?: string; start?: number } & Record<string, unknown>;
+  const start = item.start ?? 0;
+  if (item.type === "MemberExpression" && item["computed"] === false) {
+    yield { name: `${nameOf(item["object"])}.${nameOf(item["property"])}`, start };
+    yield* mentions(item["object"]);
+    return;
+  }
+  if (
+    item.type === "NewExpression" &&
+    nameOf(item["callee"]) === "Date" &&
+    (item["arguments"] as unknown[]).length === 0
+  ) {
+    yield { name: "new Date()", start };
+  }
+  if (item.type === "CallExpression" || item.type === "Identifier")
+    yield { name: nameOf(item["callee"] ?? item), start };
+  for (const [key, child] of Object.entries(item))
+    if (!(item.type === "Property" && key === "key")) yield* mentions(child);
+}
+
+const nameOf = (node: unknown): string => {
+  const named = node as { type?: string; name?: string } | null;
+  return named?.type === "Identifier" ? (named.name ?? "") : "";
+};
+
+test("time, chance, the environment and the console are reached only in their homes", () => {
+  const found = sources.flatMap((source) =>
+    [...mentions(source.program.body)].flatMap(({ name, start }) => {
+      const ban = bannedGlobals.find(
+        (banned) => banned.name === name || (banned.name === "console" && name.startsWith("console.")),
+      );
+      if (ban === undefined || ban.homes.some((home) => source.path.startsWith(home))) return [];
+      return [`${source.path}:${source.text.slice(0, start).split("\n").length} uses ${ban.name}`];
+    }),
+  );
+  expect([...new Set(found)]).toEqual([]);
+});
+
+test("the check for globals sees them", () => {
+  const seen = [
+    ...mentions({
+      type: "MemberExpression",
+      computed: false,
+      object: { type: "Identifier", name: "Date" },
+      property: { type: "Identifier", name: "now" },
+    }),
+  ];
+  expect(seen.map((m) => m.name)).toContain("Date.now");
+});
+
+test("a file over 600 lines explains itself in its first comment", () => {
+  const silent = sources
+    .filter(({ text }) => text.split("\n").length > 600 && !/^\s*(?:\/\/|\/\*)/.test(text))
+    .map((s) => s.path);
+  expect(silent).toEqual([]);
+});
+
+test("no source exports a default", () => {
+  const defaults = sources
+    .filter((source) => source.program.body.some((node) => node.type === "ExportDefaultDeclaration"))
+    .map((s) => s.path);
+  expect(defaults).toEqual([]);
+});

@@ -1,0 +1,131 @@
+/** What a part of the house may import besides itself. Longest matching prefix wins. */
+export interface Rule {
+  readonly folder: string;
+  readonly mayImport: readonly string[];
+  /** Importable only with `import type`. */
+  readonly types?: readonly string[];
+  /** Importable only with `import()`. */
+  readonly dynamic?: readonly string[];
+  readonly because: string;
+}
+
+const lib = ["src/lib/"];
+const machineParts = [
+  "src/kernel/kit",
+  "src/kernel/logs",
+  "src/kernel/runtimes",
+  "src/kernel/template",
+  "src/kernel/rpc",
+];
+
+export const rules: readonly Rule[] = [
+  { folder: "src/engine", mayImport: [], because: "the engine is pure and imports nothing" },
+  { folder: "src/lib/base", mayImport: [], because: "the base knows nobody" },
+  {
+    folder: "src/lib/yaml",
+    mayImport: ["src/lib/base"],
+    because: "lib imports from left to right: base, yaml, json, text, schema, cel",
+  },
+  {
+    folder: "src/lib/json",
+    mayImport: ["src/lib/base", "src/lib/yaml"],
+    because: "lib imports from left to right: base, yaml, json, text, schema, cel",
+  },
+  {
+    folder: "src/lib/text",
+    mayImport: ["src/lib/base", "src/lib/yaml", "src/lib/json"],
+    because: "lib imports from left to right: base, yaml, json, text, schema, cel",
+  },
+  {
+    folder: "src/lib/schema",
+    mayImport: ["src/lib/base", "src/lib/yaml", "src/lib/json", "src/lib/text"],
+    because: "lib imports from left to right: base, yaml, json, text, schema, cel",
+  },
+  { folder: "src/lib/cel", mayImport: lib, because: "lib knows nothing of workflows" },
+  { folder: "src/kernel/model", mayImport: lib, because: "the model stands on lib alone" },
+  {
+    folder: "src/kernel/kit",
+    mayImport: [...lib, "src/kernel/model"],
+    because: "the kit must work against any Kubernetes API",
+  },
+  { folder: "src/kernel/logs", mayImport: [...lib, "src/kernel/model"], because: "logs stand on lib and model" },
+  {
+    folder: "src/kernel/runtimes",
+    mayImport: [...lib, "src/kernel/model", "src/kernel/logs"],
+    because: "runtimes know logs, nothing else of the kernel",
+  },
+  {
+    folder: "src/kernel/template",
+    mayImport: [...lib, "src/kernel/model"],
+    because: "the template host stands on lib and model",
+  },
+  { folder: "src/kernel/rpc", mayImport: [...lib, "src/kernel/model"], because: "rpc stands on lib and model" },
+  {
+    folder: "src/kernel/apiserver",
+    mayImport: [...lib, "src/engine", "src/kernel/model", ...machineParts],
+    because: "the API server and the workloads do not know each other",
+  },
+  {
+    folder: "src/kernel/workloads",
+    mayImport: [...lib, "src/engine", "src/kernel/model", ...machineParts],
+    because: "the API server and the workloads do not know each other",
+  },
+  {
+    folder: "src/dialects",
+    mayImport: [...lib, "src/engine", "src/kernel/model", ...machineParts],
+    because: "dialects know neither the API server nor the workloads",
+  },
+  {
+    folder: "src/app/server",
+    mayImport: [...lib, "src/engine", "src/kernel/", "src/dialects"],
+    because: "the server knows everything but the faces",
+  },
+  {
+    folder: "src/app/cli",
+    mayImport: [...lib, "src/engine", "src/kernel/model", "src/kernel/kit", "src/dialects"],
+    dynamic: ["src/app/server"],
+    types: ["src/app/server"],
+    because: "the command line starts the server only on demand",
+  },
+  {
+    folder: "src/app/ui",
+    mayImport: [...lib, "src/engine", "src/kernel/model"],
+    types: ["src/"],
+    because: "the UI runs in a browser",
+  },
+];
+
+/** Folders that may import each other only through their index files. */
+export const doors: readonly RegExp[] = [
+  /^src\/engine$/,
+  /^src\/lib\/[^/]+$/,
+  /^src\/kernel\/[^/]+$/,
+  /^src\/dialects(?:\/[^/]+)?$/,
+  /^src\/app\/[^/]+$/,
+];
+
+/** Packages that live behind one folder each. */
+export const homes: Readonly<Record<string, string>> = {
+  lmdb: "src/kernel/apiserver/store",
+  commander: "src/app/cli",
+  yaml: "src/lib/yaml",
+  re2js: "src/lib/text",
+  "@marcbachmann/cel-js": "src/lib/cel",
+  "@peculiar/x509": "src/kernel/apiserver/authz",
+  "prom-client": "src/kernel/apiserver/http",
+  pino: "src/app/server",
+  picocolors: "src/app/cli",
+  rfc6902: "src/lib/json",
+};
+
+/** Globals that decide or wait behind the reader's back, and the places that are their home. */
+export const bannedGlobals: readonly { readonly name: string; readonly homes: readonly string[] }[] = [
+  { name: "Date.now", homes: ["src/lib/base/clock.ts"] },
+  { name: "new Date()", homes: [] },
+  { name: "Math.random", homes: ["src/lib/base/"] },
+  { name: "setTimeout", homes: ["src/lib/base/clock.ts"] },
+  { name: "setInterval", homes: ["src/lib/base/clock.ts"] },
+  { name: "process.env", homes: ["src/app/cli/environment.ts", "src/kernel/runtimes/process/runner/"] },
+  { name: "process.exit", homes: ["src/app/cli/main.ts", "src/kernel/runtimes/process/runner/"] },
+  { name: "console", homes: [] },
+];

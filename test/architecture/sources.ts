@@ -1,0 +1,68 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { type Program, parseSync } from "oxc-parser";
+
+export const root = fileURLToPath(new URL("../../", import.meta.url));
+
+/** One TypeScript source with its text and syntax tree. `path` is relative to the repository. */
+export interface Source {
+  readonly path: string;
+  readonly text: string;
+  readonly program: Program;
+  readonly imports: readonly Import[];
+}
+
+export interface Import {
+  readonly specifier: string;
+  readonly line: number;
+  readonly typeOnly: boolean;
+  readonly dynamic: boolean;
+}
+
+/** The TypeScript files below `folder` on disk, in byte order. */
+export const sourceFiles = (folder: string): string[] =>
+  readdirSync(`${root}${folder}`, { recursive: true, encoding: "utf8" })
+    .filter((path) => /\.tsx?$/.test(path))
+    .map((path) => `${folder}/${path}`)
+    .sort();
+
+/** The TypeScript files below `folder` that git tracks: what a check must have seen at least. */
+export const trackedFiles = (folder: string): string[] =>
+  execFileSync("git", ["ls-files", folder], { cwd: root, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 })
+    .split("\n")
+    .filter((path) => /\.tsx?$/.test(path) && existsSync(`${root}${path}`));
+
+export function readSource(path: string): Source {
+  const text = readFileSync(`${root}${path}`, "utf8");
+  const parsed = parseSync(path, text, { sourceType: "module" });
+  const fatal = parsed.errors[0];
+  if (fatal !== undefined) throw new Error(`${path}: ${fatal.message}`);
+  return { path, text, program: parsed.program, imports: importsOf(parsed.module, text) };
+}
+
+type ModuleRecord = ReturnType<typeof parseSync>["module"];
+
+function importsOf(module: ModuleRecord, text: string): Import[] {
+  const lineOf = (offset: number) => text.slice(0, offset).split("\n").length;
+  const fixed = module.staticImports.map((found) => ({
+    specifier: found.moduleRequest.value,
+    line: lineOf(found.start),
+    typeOnly: found.entries.length > 0 && found.entries.every((entry) => entry.isType),
+    dynamic: false,
+  }));
+  const reexported = module.staticExports.flatMap((found) =>
+    found.entries.flatMap((entry) =>
+      entry.moduleRequest
+        ? [{ specifier: entry.moduleRequest.value, line: lineOf(found.start), typeOnly: entry.isType, dynamic: false }]
+        : [],
+    ),
+  );
+  const dynamic = module.dynamicImports.map((found) => ({
+    specifier: text.slice(found.moduleRequest.start, found.moduleRequest.end).replace(/^["'`]|["'`]$/g, ""),
+    line: lineOf(found.start),
+    typeOnly: false,
+    dynamic: true,
+  }));
+  return [...fixed, ...reexported, ...dynamic];
+}
