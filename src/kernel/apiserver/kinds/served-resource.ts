@@ -59,6 +59,18 @@ export interface ServedResource {
   readonly fieldLabels: readonly string[];
   /** Present for built-ins: the schema that tells how a strategic merge patch treats lists. */
   readonly mergeSchema: MergeSchema | undefined;
+  /** Present when objects are stored in another shape or collection than they are served in. */
+  readonly storage?: StorageView;
+}
+
+/** A second view of stored objects: `events.k8s.io` Events are core Events, and a CRD's versions share one collection. */
+export interface StorageView {
+  readonly group: string;
+  readonly resource: string;
+  /** Served form to stored form. */
+  encode(object: JsonObject): JsonObject;
+  /** Stored form to served form; must keep `metadata` as it is. */
+  decode(object: JsonObject): JsonObject;
 }
 
 export interface Validation {
