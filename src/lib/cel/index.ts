@@ -1,0 +1,4 @@
+export * from "./program.ts";
+export * from "./template.ts";
+export * from "./types.ts";
+export * from "./workflow-functions.ts";

@@ -1,0 +1,123 @@
+import { err, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import { formatPointer, parseArrayIndex, type PointerTokens } from "./pointer.ts";
+
+type Container = Record<string, JsonValue | undefined> | JsonValue[];
+
+/** A place that does not exist or cannot take the change, in words that follow `operation N at "/path": `. */
+export type DraftRefusal = string;
+
+/**
+ * A document under edit. Nodes on an edited path are copied the first time and edited in place afterwards, so a sequence
+ * of edits costs each node at most one copy, and the original is never changed.
+ */
+export class Draft {
+  #root: JsonValue;
+  /** Nodes this draft made itself and that nobody else can see. */
+  readonly #owned = new WeakSet<object>();
+
+  constructor(root: JsonValue) {
+    this.#root = root;
+  }
+
+  get root(): JsonValue {
+    return this.#root;
+  }
+
+  add(path: PointerTokens, value: JsonValue): Result<void, DraftRefusal> {
+    return this.#edit(path, value, (parent, token) => {
+      if (!Array.isArray(parent)) return ok(setMember(parent, token, value));
+      const index = token === "-" ? parent.length : parseArrayIndex(token);
+      if (index === undefined) return err(badIndex(token));
+      if (index > parent.length) return err(`index ${index} is beyond the end of an array of ${parent.length}`);
+      parent.splice(index, 0, value);
+      return ok(undefined);
+    });
+  }
+
+  replace(path: PointerTokens, value: JsonValue): Result<void, DraftRefusal> {
+    return this.#edit(path, value, (parent, token) => {
+      const missing = absence(parent, token);
+      if (missing !== undefined) return err(missing);
+      if (Array.isArray(parent)) parent[Number(token)] = value;
+      else setMember(parent, token, value);
+      return ok(undefined);
+    });
+  }
+
+  remove(path: PointerTokens): Result<void, DraftRefusal> {
+    if (path.length === 0) return err("the whole document cannot be removed");
+    return this.#edit(path, null, (parent, token) => {
+      const missing = absence(parent, token);
+      if (missing !== undefined) return err(missing);
+      if (Array.isArray(parent)) parent.splice(Number(token), 1);
+      else delete parent[token];
+      return ok(undefined);
+    });
+  }
+
+  /** Runs `edit` on an owned copy of the container that holds the path's last token; the empty path replaces the root. */
+  #edit(
+    path: PointerTokens,
+    whole: JsonValue,
+    edit: (parent: Container, token: string) => Result<void, DraftRefusal>,
+  ): Result<void, DraftRefusal> {
+    const last = path.at(-1);
+    if (last === undefined) {
+      this.#root = whole;
+      return ok(undefined);
+    }
+    const root = this.#own(this.#root);
+    if (root === undefined) return err(notContainer([]));
+    this.#root = asValue(root);
+    let parent = root;
+    for (let depth = 0; depth < path.length - 1; depth += 1) {
+      const child = this.#ownChild(parent, path, depth);
+      if (!child.ok) return child;
+      parent = child.value;
+    }
+    return edit(parent, last);
+  }
+
+  #ownChild(parent: Container, path: PointerTokens, depth: number): Result<Container, DraftRefusal> {
+    const token = path[depth] ?? "";
+    const missing = absence(parent, token);
+    if (missing !== undefined) return err(`${JSON.stringify(formatPointer(path.slice(0, depth + 1)))}: ${missing}`);
+    const child = Array.isArray(parent) ? parent[Number(token)] : parent[token];
+    const owned = child === undefined ? undefined : this.#own(child);
+    if (owned === undefined) return err(notContainer(path.slice(0, depth + 1)));
+    if (Array.isArray(parent)) parent[Number(token)] = asValue(owned);
+    else setMember(parent, token, asValue(owned));
+    return ok(owned);
+  }
+
+  #own(value: JsonValue): Container | undefined {
+    if (typeof value !== "object" || value === null) return undefined;
+    // Owned nodes were made below, as mutable copies.
+    if (this.#owned.has(value)) return value as Container;
+    const copy: Container = isArray(value) ? [...value] : { ...value };
+    this.#owned.add(copy);
+    return copy;
+  }
+}
+
+/** Sets an own member; assignment would run the setter of `__proto__`. */
+function setMember(object: Record<string, JsonValue | undefined>, key: string, value: JsonValue): void {
+  if (key !== "__proto__") object[key] = value;
+  else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+function absence(parent: Container, token: string): DraftRefusal | undefined {
+  if (!Array.isArray(parent)) {
+    return Object.hasOwn(parent, token) && parent[token] !== undefined ? undefined : "there is no such value";
+  }
+  const index = parseArrayIndex(token);
+  if (index === undefined) return badIndex(token);
+  return index < parent.length ? undefined : `the array has no index ${token}`;
+}
+
+const badIndex = (token: string): DraftRefusal =>
+  token === "-" ? `"-" names no existing item` : `${JSON.stringify(token)} is not an array index`;
+const notContainer = (path: PointerTokens): DraftRefusal =>
+  `${JSON.stringify(formatPointer(path))} is not an object or an array`;
+const asValue = (container: Container): JsonValue => container;
+const isArray = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);

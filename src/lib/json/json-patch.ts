@@ -1,0 +1,163 @@
+import { err, isJsonObject, jsonEquals, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import { Draft } from "./draft.ts";
+import { formatPointer, getPointer, parsePointer, type PointerTokens } from "./pointer.ts";
+
+/**
+ * Why a JSON Patch was refused. `invalid` is a malformed patch, `path` names something that does not exist or cannot take
+ * the change, `test` is a failed `test` operation, `limit` a patch that would grow too large.
+ */
+export interface JsonPatchError {
+  readonly kind: "invalid" | "path" | "test" | "limit";
+  /** Index of the operation, or absent when the patch as a whole is wrong. */
+  readonly operation?: number;
+  readonly path?: string;
+  readonly message: string;
+}
+
+export interface JsonPatchLimits {
+  /** Most operations in one patch; 10,000 unless told. */
+  readonly maxOperations?: number;
+  /** Most nodes all `copy` and `move` operations together may touch; 100,000 unless told. Stops patches that double a document. */
+  readonly maxMovedNodes?: number;
+  /** Deepest nesting an operation may create; 200 unless told. */
+  readonly maxDepth?: number;
+}
+
+/**
+ * Applies a JSON Patch (RFC 6902). Atomic: the document is never changed, and one failed operation refuses the whole
+ * patch. Untouched branches are shared with the document. Costs each node on an edited path one copy per patch.
+ */
+export function applyJsonPatch(
+  document: JsonValue,
+  patch: unknown,
+  limits: JsonPatchLimits = {},
+): Result<JsonValue, JsonPatchError> {
+  const maxOperations = limits.maxOperations ?? 10_000;
+  if (!Array.isArray(patch)) return err({ kind: "invalid", message: "a JSON patch must be an array of operations" });
+  if (patch.length > maxOperations) {
+    const message = `a JSON patch may have at most ${maxOperations} operations, found ${patch.length}`;
+    return err({ kind: "limit", message });
+  }
+  const work: Work = {
+    draft: new Draft(document),
+    nodesLeft: limits.maxMovedNodes ?? 100_000,
+    maxDepth: limits.maxDepth ?? 200,
+  };
+  for (const [index, operation] of patch.entries()) {
+    const done = applyOperation(work, operation);
+    if (!done.ok) return err(withPlace(done.error, index, operation));
+  }
+  return ok(work.draft.root);
+}
+
+interface Work {
+  readonly draft: Draft;
+  readonly maxDepth: number;
+  nodesLeft: number;
+}
+interface Refusal {
+  readonly kind: JsonPatchError["kind"];
+  readonly message: string;
+}
+type Step = Result<void, Refusal>;
+
+const done: Step = ok(undefined);
+const refuse = (kind: Refusal["kind"], message: string): Result<never, Refusal> => err({ kind, message });
+const fromDraft = (result: Result<void, string>): Step => (result.ok ? done : refuse("path", result.error));
+
+function withPlace(refusal: Refusal, index: number, operation: unknown): JsonPatchError {
+  const path = isJsonObject(operation) ? ownText(operation, "path") : undefined;
+  const place = path === undefined ? `operation ${index}` : `operation ${index} at ${JSON.stringify(path)}`;
+  const located = { kind: refusal.kind, operation: index, message: `${place}: ${refusal.message}` };
+  return path === undefined ? located : { ...located, path };
+}
+
+function applyOperation(work: Work, operation: unknown): Step {
+  if (!isJsonObject(operation)) return refuse("invalid", "an operation must be an object");
+  const path = pointerMember(operation, "path", work.maxDepth);
+  if (!path.ok) return path;
+  const op = ownText(operation, "op") ?? "";
+  switch (op) {
+    case "add":
+    case "replace":
+      return put(work, op, path.value, ownMember(operation, "value"));
+    case "test":
+      return test(work, path.value, ownMember(operation, "value"));
+    case "remove":
+      return fromDraft(work.draft.remove(path.value));
+    case "move":
+    case "copy": {
+      const from = pointerMember(operation, "from", work.maxDepth);
+      return from.ok ? transfer(work, op, from.value, path.value) : from;
+    }
+    default: {
+      const found = JSON.stringify(ownMember(operation, "op") ?? null);
+      return refuse("invalid", `"op" must be add, remove, replace, move, copy or test, found ${found}`);
+    }
+  }
+}
+
+function put(work: Work, op: "add" | "replace", path: PointerTokens, value: JsonValue | undefined): Step {
+  if (value === undefined) return refuse("invalid", `"value" is missing`);
+  if (nodesWithin(value, Number.POSITIVE_INFINITY, work.maxDepth - path.length) === undefined) return tooDeep(work);
+  return fromDraft(work.draft[op](path, value));
+}
+
+function test(work: Work, path: PointerTokens, expected: JsonValue | undefined): Step {
+  if (expected === undefined) return refuse("invalid", `"value" is missing`);
+  const found = getPointer(work.draft.root, path);
+  if (found === undefined) return refuse("test", "the test failed: there is no such value");
+  return jsonEquals(found, expected) ? done : refuse("test", "the test failed: the value is another one");
+}
+
+function transfer(work: Work, op: "move" | "copy", from: PointerTokens, path: PointerTokens): Step {
+  const value = getPointer(work.draft.root, from);
+  if (value === undefined) return refuse("path", `"from" ${quoted(from)} does not exist`);
+  if (op === "move" && isPrefix(from, path)) {
+    // RFC 6902 4.4: the source must not be a proper prefix of the target. Onto itself it changes nothing.
+    return from.length === path.length ? done : refuse("path", `${quoted(from)} cannot move into its own child`);
+  }
+  const nodes = nodesWithin(value, work.nodesLeft, Number.POSITIVE_INFINITY);
+  if (nodes === undefined) return refuse("limit", "the patch copies or moves too much");
+  work.nodesLeft -= nodes;
+  if (nodesWithin(value, nodes, work.maxDepth - path.length) === undefined) return tooDeep(work);
+  // A copy must not share nodes with its source, because the draft edits its own nodes in place.
+  if (op === "copy") return fromDraft(work.draft.add(path, structuredClone(value)));
+  const removed = work.draft.remove(from);
+  return fromDraft(removed.ok ? work.draft.add(path, value) : removed);
+}
+
+const tooDeep = (work: Work): Step => refuse("limit", `the patch nests deeper than ${work.maxDepth} levels`);
+
+/** The number of nodes in a value, or undefined as soon as there are more than `most` or any is nested deeper than `depth`. */
+function nodesWithin(value: JsonValue, most: number, depth: number): number | undefined {
+  if (most < 1 || depth < 0) return undefined;
+  if (typeof value !== "object" || value === null) return 1;
+  let nodes = 1;
+  for (const child of Object.values(value)) {
+    const inner = child === undefined ? 0 : nodesWithin(child, most - nodes, depth - 1);
+    if (inner === undefined) return undefined;
+    nodes += inner;
+  }
+  return nodes;
+}
+
+const ownMember = (operation: JsonObject, name: string): JsonValue | undefined =>
+  Object.hasOwn(operation, name) ? operation[name] : undefined;
+
+function ownText(operation: JsonObject, name: string): string | undefined {
+  const value = ownMember(operation, name);
+  return typeof value === "string" ? value : undefined;
+}
+
+function pointerMember(operation: JsonObject, name: "path" | "from", most: number): Result<PointerTokens, Refusal> {
+  const text = ownText(operation, name);
+  if (text === undefined) return refuse("invalid", `${JSON.stringify(name)} must be a JSON pointer`);
+  const tokens = parsePointer(text);
+  if (!tokens.ok) return refuse("invalid", tokens.error);
+  return tokens.value.length > most ? refuse("limit", `${JSON.stringify(name)} has more than ${most} tokens`) : tokens;
+}
+
+const quoted = (tokens: PointerTokens): string => JSON.stringify(formatPointer(tokens));
+const isPrefix = (prefix: PointerTokens, tokens: PointerTokens): boolean =>
+  prefix.length <= tokens.length && prefix.every((token, index) => token === tokens[index]);

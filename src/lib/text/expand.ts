@@ -1,0 +1,26 @@
+/**
+ * Expands `$(NAME)` as Kubernetes does in `command`, `args` and `env`: an unknown name stays as it is, `$$` is one `$` (so
+ * `$$(NAME)` is the text `$(NAME)`), any other `$` is ordinary. The result is not expanded again. Linear in the text.
+ */
+export function expandVariables(text: string, valueOf: (name: string) => string | undefined): string {
+  let expanded = "";
+  let copied = 0;
+  for (let at = text.indexOf("$"); at !== -1; at = text.indexOf("$", copied)) {
+    const [replacement, length] = expandAt(text, at, valueOf);
+    expanded += text.slice(copied, at) + replacement;
+    copied = at + length;
+  }
+  return expanded + text.slice(copied);
+}
+
+/** What stands for the `$` at an index, and how many characters of the text it replaces. */
+function expandAt(text: string, at: number, valueOf: (name: string) => string | undefined): readonly [string, number] {
+  const next = text[at + 1];
+  if (next === "$") return ["$", 2];
+  if (next !== "(") return ["$", 1];
+  const close = text.indexOf(")", at);
+  // An unclosed reference is ordinary text, and so is everything behind it up to the next "$".
+  if (close === -1) return ["$(", 2];
+  const reference = text.slice(at, close + 1);
+  return [valueOf(reference.slice(2, -1)) ?? reference, reference.length];
+}
