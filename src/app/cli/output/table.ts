@@ -1,0 +1,29 @@
+import stringWidth from "string-width";
+
+/** Columns three spaces apart, header first; no cell wraps. Widths count what a terminal shows, so CJK and colours line up. */
+export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = [header, ...rows];
+  const widths = header.map((_, column) => Math.max(...lines.map((line) => stringWidth(line[column] ?? ""))));
+  const formatLine = (line: readonly string[]) =>
+    header
+      .map((_, column) => {
+        const cell = line[column] ?? "";
+        return cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - stringWidth(cell)));
+      })
+      .join("   ")
+      .trimEnd();
+  return lines.map((line) => `${formatLine(line)}\n`).join("");
+}
+
+/** Cuts a line to what fits, with an ellipsis. The line has no colours. */
+export function fit(line: string, columns: number, ellipsis = "…"): string {
+  if (stringWidth(line) <= columns) return line;
+  let width = stringWidth(ellipsis);
+  let cut = "";
+  for (const character of line) {
+    width += stringWidth(character);
+    if (width > columns) break;
+    cut += character;
+  }
+  return cut + ellipsis;
+}
