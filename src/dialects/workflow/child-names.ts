@@ -1,0 +1,45 @@
+import { hashName } from "#lib/base/index.node.ts";
+
+/** What makes one child different from every other child of every run. */
+export interface ChildId {
+  readonly workflow: string;
+  readonly uid: string;
+  readonly step: string;
+  /** Counts from 1. */
+  readonly attempt: number;
+}
+
+const longestName = 63;
+const hashLength = 10;
+
+/**
+ * `<workflow>-<step>-<hash>`, a DNS label. The hash covers the uid, so a workflow that is created again under its old name
+ * never meets the children of the former one. Item and iteration are part of the hash although only fan-outs and loops use
+ * them: names must not change when those arrive.
+ */
+export function childName({ workflow, uid, step, attempt }: ChildId): string {
+  const readable = `${workflow}-${step}`.toLowerCase().replaceAll(/[^a-z0-9-]/g, "-");
+  const cut = readable.slice(0, longestName - hashLength - 1).replace(/-+$/, "");
+  return `${cut}-${hashName([uid, step, "", 0, attempt], hashLength)}`;
+}
+
+/** The workflow's name as a label value, which may have only 63 characters while names have 253. */
+export function workflowLabel(name: string): string {
+  if (name.length <= longestName) return name;
+  return `${name.slice(0, longestName - hashLength - 1)}-${hashName([name], hashLength)}`;
+}
+
+export const labels = {
+  workflow: "slipway.dev/workflow",
+  uid: "slipway.dev/workflow-uid",
+  step: "slipway.dev/step",
+  attempt: "slipway.dev/attempt",
+} as const;
+
+/** The labels every child carries besides those of `spec.selector` and of its template. */
+export const childLabels = ({ workflow, uid, step, attempt }: ChildId): Readonly<Record<string, string>> => ({
+  [labels.workflow]: workflowLabel(workflow),
+  [labels.uid]: uid,
+  [labels.step]: step,
+  [labels.attempt]: String(attempt),
+});
