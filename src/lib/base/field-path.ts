@@ -1,0 +1,14 @@
+/** Member names and array indexes from the root of a document to one of its values. */
+export type FieldPath = readonly (string | number)[];
+
+const plainName = /^[A-Za-z_$][\w$-]*$/;
+
+/** Kubernetes' notation: `spec.steps.build.dependencies[0]`; names with other characters as `metadata.labels[a.b/c]`. */
+export function formatFieldPath(path: FieldPath): string {
+  let text = "";
+  for (const part of path) {
+    if (typeof part === "number" || !plainName.test(part)) text += `[${part}]`;
+    else text += text === "" ? part : `.${part}`;
+  }
+  return text;
+}
