@@ -1,0 +1,100 @@
+import type { Adjacency, GraphProblem } from "./graph.ts";
+import { neighbours } from "./graph.ts";
+
+const mostReported = 10;
+
+/**
+ * One shortest cycle through the smallest id of every strongly connected component, in order of those ids; at most ten,
+ * then their number. O(V + E). Nothing here recurses: a line of any length is fine.
+ */
+export function cycleReports(ids: readonly string[], predecessors: Adjacency, successors: Adjacency): GraphProblem[] {
+  const knots = stronglyConnected(successors)
+    .filter((knot) => knot.length > 1 || neighbours(successors, knot[0] as number).includes(knot[0] as number))
+    .map((knot) => ({ knot: new Set(knot), start: smallest(knot, ids) }))
+    .sort((a, b) => compareIds(ids[a.start] as string, ids[b.start] as string));
+  const reports: GraphProblem[] = knots
+    .slice(0, mostReported)
+    .map(({ knot, start }) => ({
+      kind: "cycle",
+      path: shortestCycle(start, knot, successors).map((n) => ids[n] as string),
+    }));
+  if (knots.length > mostReported) reports.push({ kind: "moreCycles", count: knots.length - mostReported });
+  return reports;
+}
+
+const compareIds = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const smallest = (nodes: readonly number[], ids: readonly string[]): number =>
+  nodes.reduce((least, node) => (compareIds(ids[node] as string, ids[least] as string) < 0 ? node : least));
+
+/** Breadth-first search from `start` back to itself without leaving the component. */
+function shortestCycle(start: number, knot: ReadonlySet<number>, successors: Adjacency): number[] {
+  const cameFrom = new Map<number, number>();
+  const queue = [start];
+  for (const node of queue) {
+    for (const next of neighbours(successors, node)) {
+      if (next === start) return [...pathTo(node, start, cameFrom), start];
+      if (!knot.has(next) || cameFrom.has(next)) continue;
+      cameFrom.set(next, node);
+      queue.push(next);
+    }
+  }
+  throw new Error("a strongly connected component has a cycle through each of its nodes");
+}
+
+function pathTo(node: number, start: number, cameFrom: ReadonlyMap<number, number>): number[] {
+  const path = [node];
+  for (let at = node; at !== start; ) {
+    at = cameFrom.get(at) as number;
+    path.push(at);
+  }
+  return path.reverse();
+}
+
+/** Tarjan's algorithm with its call stack kept in an array. */
+function stronglyConnected(successors: Adjacency): number[][] {
+  const count = successors.offsets.length - 1;
+  const index = new Int32Array(count).fill(-1);
+  const low = new Int32Array(count);
+  const onStack = new Uint8Array(count);
+  const nextEdge = successors.offsets.slice(0, count);
+  const stack: number[] = [];
+  const components: number[][] = [];
+  let visited = 0;
+  const enter = (node: number, calls: number[]) => {
+    index[node] = low[node] = visited++;
+    onStack[node] = 1;
+    stack.push(node);
+    calls.push(node);
+  };
+  for (let root = 0; root < count; root++) {
+    if (index[root] !== -1) continue;
+    const calls: number[] = [];
+    enter(root, calls);
+    for (let node = calls.at(-1); node !== undefined; node = calls.at(-1)) {
+      const edge = nextEdge[node] as number;
+      if (edge < (successors.offsets[node + 1] as number)) {
+        nextEdge[node] = edge + 1;
+        const next = successors.targets[edge] as number;
+        if (index[next] === -1) enter(next, calls);
+        else if (onStack[next] === 1) low[node] = Math.min(low[node] as number, index[next] as number);
+        continue;
+      }
+      calls.pop();
+      const caller = calls.at(-1);
+      if (caller !== undefined) low[caller] = Math.min(low[caller] as number, low[node] as number);
+      if (low[node] === index[node]) components.push(popComponent(stack, onStack, node));
+    }
+  }
+  return components;
+}
+
+function popComponent(stack: number[], onStack: Uint8Array, root: number): number[] {
+  const component: number[] = [];
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    onStack[node] = 0;
+    component.push(node);
+    if (node === root) break;
+  }
+  return component;
+}

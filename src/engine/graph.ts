@@ -1,0 +1,212 @@
+import { cycleReports } from "./cycles.ts";
+import { nearestId } from "./nearest.ts";
+import { ranksOf, topologicalOrder } from "./topology.ts";
+import { err, ok, type Result } from "./values.ts";
+
+/** One node as declared. The place in the list is its declaration index, which breaks ties in every order. */
+export interface NodeSpec {
+  readonly id: string;
+  /** Ids that must be settled first. Order and repetitions mean nothing. */
+  readonly dependsOn: readonly string[];
+  /** Hidden node that only joins others: see `stages`. */
+  readonly barrier?: boolean;
+}
+
+/** Neighbours of node `n`: `targets[offsets[n]]` up to `targets[offsets[n + 1] - 1]`, ascending, without repetitions. */
+export interface Adjacency {
+  readonly offsets: Int32Array;
+  readonly targets: Int32Array;
+}
+
+/** A checked acyclic graph. Nodes are numbered by declaration. Immutable; the arrays are shared and not to be written. */
+export interface Graph {
+  readonly ids: readonly string[];
+  /** Node number by id. */
+  readonly nodeById: ReadonlyMap<string, number>;
+  /** What a node depends on. */
+  readonly predecessors: Adjacency;
+  /** What depends on a node. */
+  readonly successors: Adjacency;
+  /** Nodes in topological order: the declared order wherever that is already topological. */
+  readonly order: Int32Array;
+  /** Inverse of `order`. */
+  readonly position: Int32Array;
+  /** Longest path from a root. */
+  readonly rank: Int32Array;
+  /** 1 for barriers. */
+  readonly barriers: Uint8Array;
+}
+
+export interface GraphLimits {
+  readonly nodes: number;
+  readonly edges: number;
+}
+
+export type GraphProblem =
+  | { readonly kind: "duplicate"; readonly id: string }
+  | { readonly kind: "unknown"; readonly id: string; readonly dependency: string; readonly suggestion?: string }
+  /** Closed, smallest id first, each id before the next: `[a, b, a]` means b depends on a and a on b. */
+  | { readonly kind: "cycle"; readonly path: readonly string[] }
+  /** Cycles beyond those listed, at least. */
+  | { readonly kind: "moreCycles"; readonly count: number }
+  | {
+      readonly kind: "tooLarge";
+      readonly what: "nodes" | "edges";
+      readonly count: number;
+      readonly limit: number;
+    };
+
+export const defaultGraphLimits: GraphLimits = { nodes: 10_000, edges: 200_000 };
+
+/**
+ * Checks and builds a graph; every problem is reported, not only the first. A graph over the limits is not looked at
+ * further. O(V + E) with a logarithm for the order. A barrier counts as a node.
+ */
+export function buildGraph(
+  nodes: readonly NodeSpec[],
+  limits: GraphLimits = defaultGraphLimits,
+): Result<Graph, readonly GraphProblem[]> {
+  const oversize = sizeProblems(nodes, limits);
+  if (oversize.length > 0) return err(oversize);
+  const problems: GraphProblem[] = [];
+  const ids = nodes.map((node) => node.id);
+  const nodeById = indexIds(ids, problems);
+  const edges = resolveEdges(nodes, nodeById, problems);
+  const predecessors = adjacency(nodes.length, edges.to, edges.from);
+  const successors = adjacency(nodes.length, edges.from, edges.to);
+  const order = topologicalOrder(predecessors, successors);
+  if (order.length < nodes.length) problems.push(...cycleReports(ids, predecessors, successors));
+  if (problems.length > 0) return err(problems);
+  return ok({
+    ids,
+    nodeById,
+    predecessors,
+    successors,
+    order,
+    position: inverse(order),
+    rank: ranksOf(order, predecessors),
+    barriers: Uint8Array.from(nodes, (node) => (node.barrier === true ? 1 : 0)),
+  });
+}
+
+function sizeProblems(nodes: readonly NodeSpec[], limits: GraphLimits): GraphProblem[] {
+  const edges = nodes.reduce((sum, node) => sum + node.dependsOn.length, 0);
+  const problems: GraphProblem[] = [];
+  if (nodes.length > limits.nodes) {
+    problems.push({ kind: "tooLarge", what: "nodes", count: nodes.length, limit: limits.nodes });
+  }
+  if (edges > limits.edges) problems.push({ kind: "tooLarge", what: "edges", count: edges, limit: limits.edges });
+  return problems;
+}
+
+function indexIds(ids: readonly string[], problems: GraphProblem[]): Map<string, number> {
+  const nodeById = new Map<string, number>();
+  const reported = new Set<string>();
+  for (let node = 0; node < ids.length; node++) {
+    const id = ids[node] as string;
+    if (!nodeById.has(id)) nodeById.set(id, node);
+    else if (!reported.has(id)) {
+      reported.add(id);
+      problems.push({ kind: "duplicate", id });
+    }
+  }
+  return nodeById;
+}
+
+interface Edges {
+  /** Dependency of each edge, then its dependant. */
+  readonly from: Int32Array;
+  readonly to: Int32Array;
+}
+
+function resolveEdges(
+  nodes: readonly NodeSpec[],
+  nodeById: ReadonlyMap<string, number>,
+  problems: GraphProblem[],
+): Edges {
+  const from: number[] = [];
+  const to: number[] = [];
+  // The last dependant that named a dependency: collapses repetitions without a set per node.
+  const namedBy = new Int32Array(nodes.length).fill(-1);
+  for (let node = 0; node < nodes.length; node++) {
+    for (const dependency of (nodes[node] as NodeSpec).dependsOn) {
+      const found = nodeById.get(dependency);
+      if (found === undefined) problems.push(unknownDependency((nodes[node] as NodeSpec).id, dependency, nodeById));
+      else if (namedBy[found] !== node) {
+        namedBy[found] = node;
+        from.push(found);
+        to.push(node);
+      }
+    }
+  }
+  return { from: Int32Array.from(from), to: Int32Array.from(to) };
+}
+
+function unknownDependency(id: string, dependency: string, nodeById: ReadonlyMap<string, number>): GraphProblem {
+  const suggestion = nearestId(dependency, nodeById.keys());
+  return { kind: "unknown", id, dependency, ...(suggestion === undefined ? {} : { suggestion }) };
+}
+
+/** Counting sort of the edges by `keys`; within one key the targets come out ascending when `targets` was so per key. */
+function adjacency(count: number, keys: Int32Array, targets: Int32Array): Adjacency {
+  const offsets = new Int32Array(count + 1);
+  for (const key of keys) offsets[key + 1] = (offsets[key + 1] as number) + 1;
+  for (let node = 0; node < count; node++)
+    offsets[node + 1] = (offsets[node + 1] as number) + (offsets[node] as number);
+  const next = offsets.slice(0, count);
+  const sorted = new Int32Array(keys.length);
+  for (let edge = 0; edge < keys.length; edge++) {
+    const key = keys[edge] as number;
+    const at = next[key] as number;
+    sorted[at] = targets[edge] as number;
+    next[key] = at + 1;
+  }
+  for (let node = 0; node < count; node++) {
+    const end = offsets[node + 1] as number;
+    if (end - (offsets[node] as number) > 1) sorted.subarray(offsets[node], end).sort();
+  }
+  return { offsets, targets: sorted };
+}
+
+function inverse(order: Int32Array): Int32Array {
+  const position = new Int32Array(order.length);
+  for (let at = 0; at < order.length; at++) position[order[at] as number] = at;
+  return position;
+}
+
+/** The neighbours of a node as a view on the shared array; ascending. O(1). */
+export const neighbours = (of: Adjacency, node: number): Int32Array =>
+  of.targets.subarray(of.offsets[node], of.offsets[node + 1]);
+
+/** Everything that depends on the roots, directly or not, the roots included. O(V + E) of what is reached. */
+export function descendants(graph: Graph, roots: Iterable<number>): Set<number> {
+  const reached = new Set<number>(roots);
+  // A set is iterated in insertion order and grows while we look: it is its own queue.
+  for (const node of reached) for (const next of neighbours(graph.successors, node)) reached.add(next);
+  return reached;
+}
+
+/** Everything the targets depend on, directly or not, the targets included. */
+export function ancestors(graph: Graph, targets: Iterable<number>): Set<number> {
+  const reached = new Set<number>(targets);
+  for (const node of reached) for (const next of neighbours(graph.predecessors, node)) reached.add(next);
+  return reached;
+}
+
+/** One sentence per problem, without the place it was found at. */
+export function formatGraphProblem(problem: GraphProblem): string {
+  switch (problem.kind) {
+    case "duplicate":
+      return `id "${problem.id}" is used more than once`;
+    case "unknown": {
+      const hint = problem.suggestion === undefined ? "" : `, did you mean "${problem.suggestion}"`;
+      return `"${problem.id}" depends on "${problem.dependency}", which does not exist${hint}`;
+    }
+    case "cycle":
+      return `cycle: ${problem.path.join(" -> ")}`;
+    case "moreCycles":
+      return `and ${problem.count} more cycles`;
+    case "tooLarge":
+      return `${problem.count} ${problem.what}, at most ${problem.limit} are allowed`;
+  }
+}

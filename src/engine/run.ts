@@ -1,0 +1,119 @@
+import type { Instant, JsonObject, Millis } from "./values.ts";
+
+/** How a step can end. */
+export type Outcome = "Succeeded" | "Failed" | "Skipped" | "Canceled";
+
+/**
+ * Where a step is. `Starting` owes the world a start, `Cancelling` a cancel, everything else nothing: see `effectsOf`.
+ *
+ * `Pending` some dependency is unsettled; `Waiting` the gate passed but something else is missing, told by `reason`
+ * (a `WaitReason`); `Starting` the intent is recorded, the child was not seen yet; `Running` the child was seen alive;
+ * `Suspended` waits for a person; `Cancelling` the cancel is intended, the child may still be alive.
+ */
+export type StepPhase = "Pending" | "Waiting" | "Starting" | "Running" | "Suspended" | "Cancelling" | Outcome;
+
+/** Where a run is. A run starts and waits through its steps only, hence the three phases it does not have. */
+export type RunPhase = Exclude<StepPhase, "Waiting" | "Starting" | "Skipped">;
+
+/** Why a step is `Waiting`. `Ready` means only a slot is missing. */
+export type WaitReason =
+  | "Ready"
+  | "Backoff"
+  | "Lock"
+  | "Quota"
+  | "Timer"
+  | "Inputs"
+  | "KindNotFound"
+  | "ReferenceNotFound";
+
+/** Why a step was skipped. Only `ConditionFalse` is ok for dependants; every other reason carries a failure on. */
+export type SkipReason = "ConditionFalse" | "DependencyFailed" | "InputUnavailable" | "RunFailing";
+
+/** Why a run is being ended before its time. A person's cancel outranks the deadline. */
+export type Closing = "Cancel" | "Deadline";
+
+/** One CamelCase word for programs, one sentence for people. */
+export interface Explained {
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export interface Timed {
+  readonly startedAt?: Instant;
+  readonly finishedAt?: Instant;
+}
+
+/**
+ * One step of a run. A step without an entry in `RunState.steps` is `Pending` with attempt 0.
+ * Fields that are not listed here are kept by every function of the engine.
+ */
+export interface StepState extends Explained, Timed {
+  readonly phase: StepPhase;
+  /** The attempt that is intended or was intended last; 0 before the first. Grows by one, never falls, not even on reset. */
+  readonly attempt: number;
+  /** Attempts of earlier run numbers. They do not count against the retry limit. Absent means 0. */
+  readonly earlierAttempts?: number;
+  /** While `Waiting`: nothing happens before this instant. */
+  readonly notBefore?: Instant;
+  /** When the step left `Pending` in this run number: its own deadline counts from here. */
+  readonly readyAt?: Instant;
+  /** When the current attempt was intended, if that is not the first of this run number (then it is `startedAt`). */
+  readonly attemptAt?: Instant;
+  /** When the cancel was intended; present while `Cancelling`. */
+  readonly cancelledAt?: Instant;
+  /** Time this step spent in a suspended run since `readyAt`; the step's deadline and approval timeout exclude it. */
+  readonly suspendedFor?: Millis;
+  /** The world refused to create the child of this attempt: the next start is the same attempt again. */
+  readonly refused?: true;
+  /** Recorded from the fact that made the step succeed. Never interpreted by the engine. */
+  readonly outputs?: JsonObject;
+}
+
+/** The final plan of a run, from the instant it was opened. */
+export interface FinalState {
+  readonly startedAt: Instant;
+  /** Time spent suspended since `startedAt`; the final deadline excludes it. */
+  readonly suspendedFor?: Millis;
+  readonly closing?: Closing;
+}
+
+/**
+ * A run: everything the engine knows about it. Plain data, never edited in place.
+ * Fields that are not listed here are kept by every function of the engine.
+ */
+export interface RunState extends Explained, Timed {
+  readonly phase: RunPhase;
+  /** Counts from 1; a retry of a finished run adds one. */
+  readonly number: number;
+  readonly closing?: Closing;
+  /** A cancel was forced: final steps are not run. */
+  readonly forced?: true;
+  /** A person asked for suspension (the plan's policy can ask as well). */
+  readonly suspendRequested?: true;
+  /** Start of the current suspension; its time is not yet part of `suspendedFor`. */
+  readonly suspendedSince?: Instant;
+  /** Finished suspensions since `startedAt`; the run's deadline excludes them. */
+  readonly suspendedFor: Millis;
+  readonly final?: FinalState;
+  /** By full id (`group/sub` for nested steps). Holds steps that have left `Pending` or been attempted. */
+  readonly steps: Readonly<Record<string, StepState>>;
+}
+
+/** What a step is before anything happened to it. */
+export const pendingStep: StepState = { phase: "Pending", attempt: 0 };
+
+/** A run that was accepted and has not moved. */
+export const newRun: RunState = { phase: "Pending", number: 1, suspendedFor: 0, steps: {} };
+
+/** True for phases that only a reset leaves. */
+export function isTerminal(phase: StepPhase): phase is Outcome {
+  return phase === "Succeeded" || phase === "Failed" || phase === "Skipped" || phase === "Canceled";
+}
+
+/** True while a child of the step may be alive. */
+export function isActive(phase: StepPhase): boolean {
+  return phase === "Starting" || phase === "Running" || phase === "Cancelling";
+}
+
+/** The state of a step by full id; a step that has no entry is pending. O(1). */
+export const stepState = (run: RunState, id: string): StepState => run.steps[id] ?? pendingStep;

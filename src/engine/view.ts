@@ -1,0 +1,102 @@
+import type { ActionName } from "./facts.ts";
+import type { Explained, RunPhase, StepPhase, Timed } from "./run.ts";
+import type { Instant, JsonObject } from "./values.ts";
+
+/** The languages Slipway speaks. */
+export type Dialect = "tinkerbell" | "workflow" | "rebar" | "wharf" | "vela";
+
+export interface GroupKind {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly kind: string;
+}
+
+/** Names one object. Without `uid`: whatever bears the name now. */
+export interface ObjectRef {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string;
+  readonly name: string;
+  readonly uid?: string;
+}
+
+/** Where the output of one attempt can be read. */
+export interface LogRef {
+  /** What people call this stream: the container or step name. */
+  readonly name: string;
+  readonly object: ObjectRef;
+  readonly container?: string;
+  readonly attempt: number;
+}
+
+/** A file a step left. `digest` is `sha256:<hex>`. */
+export interface ArtifactRef {
+  readonly name: string;
+  readonly digest?: string;
+  readonly sizeBytes?: number;
+  readonly url?: string;
+}
+
+/**
+ * One picture of a run for every dialect: command line, web interface, notifications and run actions know nothing else.
+ * `phase` is the engine's word, `nativePhase` the dialect's own.
+ */
+export interface RunView extends Explained, Timed {
+  readonly ref: ObjectRef;
+  readonly dialect: Dialect;
+  readonly name: string;
+  readonly phase: RunPhase;
+  readonly nativePhase: string;
+  /** Run number, from 1. */
+  readonly number?: number;
+  readonly createdAt: Instant;
+  readonly deadlineAt?: Instant;
+  /** Settled steps of all visible ones. */
+  readonly progress: Progress;
+  /** In topological order, final steps last. */
+  readonly steps: readonly StepView[];
+  readonly parent?: ObjectRef;
+  readonly children: readonly ObjectRef[];
+  /** What can be done to the run now. */
+  readonly actions: readonly ActionName[];
+}
+
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
+}
+
+export interface StepView extends Explained, Timed {
+  /** Full id: `group/sub` for nested steps. */
+  readonly id: string;
+  readonly name: string;
+  /** Full id of the group, stage or divider it is shown under. */
+  readonly group?: string;
+  /** Part of the final plan. */
+  readonly final?: boolean;
+  readonly phase: StepPhase;
+  readonly nativePhase?: string;
+  /** Full ids. */
+  readonly dependencies: readonly string[];
+  /** Dependencies that are not settled. */
+  readonly waitingFor: readonly string[];
+  /** Layer in a drawing: longest path from a root. */
+  readonly rank: number;
+  readonly attempt: number;
+  /** Attempts allowed in all; absent when unlimited or unknown. */
+  readonly attempts?: number;
+  readonly notBefore?: Instant;
+  readonly child?: ObjectRef;
+  readonly logs: readonly LogRef[];
+  readonly artifacts: readonly ArtifactRef[];
+  /** Fan-out: run-length coded states in index order, `120S1F4R875P`. */
+  readonly items?: { readonly total: number; readonly states: string };
+  readonly outputs?: JsonObject;
+  readonly actions: readonly ActionName[];
+}
+
+/** What a dialect contributes: the kinds whose objects are runs, and one pure function to look at them. */
+export interface RunDialect<T> {
+  readonly kinds: readonly GroupKind[];
+  view(object: T, children: readonly unknown[]): RunView;
+}
