@@ -54,4 +54,5 @@ function wantsColor(isTerminal: boolean, variable: Environment["variable"], colo
 }
 
 /** `$SLIPWAY_DATA_DIR`, else `~/.slipway`: where `slipway up` keeps its state and others look for a running one. */
-export const defaultDataDirectory = ({ variable, home }: Environment): string => variable("SLIPWAY_DATA_DIR") ?? `${home}/.slipway`;
+export const defaultDataDirectory = ({ variable, home }: Environment): string =>
+  variable("SLIPWAY_DATA_DIR") ?? `${home}/.slipway`;

@@ -12,5 +12,12 @@ export interface Paint {
 
 export function paintFor(color: boolean): Paint {
   const colors = picocolors.createColors(color);
-  return { good: colors.green, bad: colors.red, active: colors.cyan, waiting: colors.yellow, dim: colors.dim, bold: colors.bold };
+  return {
+    good: colors.green,
+    bad: colors.red,
+    active: colors.cyan,
+    waiting: colors.yellow,
+    dim: colors.dim,
+    bold: colors.bold,
+  };
 }

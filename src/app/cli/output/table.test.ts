@@ -2,7 +2,15 @@ import { expect, test } from "vitest";
 import { fit, formatTable } from "./table.ts";
 
 test("columns line up and lines have no trailing blanks", () => {
-  expect(formatTable(["NAME", "AGE"], [["a", "1s"], ["longer", ""]])).toBe("NAME     AGE\na        1s\nlonger\n");
+  expect(
+    formatTable(
+      ["NAME", "AGE"],
+      [
+        ["a", "1s"],
+        ["longer", ""],
+      ],
+    ),
+  ).toBe("NAME     AGE\na        1s\nlonger\n");
 });
 
 test("wide characters count double", () => {

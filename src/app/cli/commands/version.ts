@@ -1,0 +1,17 @@
+import { command } from "../command.ts";
+import { exitCode } from "../exit-codes.ts";
+import { version } from "../version.ts";
+
+export const versionCommand = command<{ readonly output?: "json" }>({
+  name: "version",
+  args: [],
+  summary: "Print the version",
+  group: "Other",
+  examples: ["slipway version", "slipway version -o json"],
+  options: [{ flags: "-o, --output <format>", summary: "json", choices: ["json"] }],
+  action({ options, environment }) {
+    const details = { version, node: process.versions.node, platform: `${process.platform}-${process.arch}` };
+    environment.out.write(options.output === "json" ? `${JSON.stringify(details, null, 2)}\n` : `slipway ${version}\n`);
+    return Promise.resolve(exitCode.succeeded);
+  },
+});

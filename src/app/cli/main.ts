@@ -1,0 +1,61 @@
+import { CommanderError } from "commander";
+import { codeOf, SlipwayError, toError } from "#lib/base/index.ts";
+import { commands } from "./commands/index.ts";
+import { readEnvironment } from "./environment.ts";
+import { Exit, exitCode, UsageError } from "./exit-codes.ts";
+import { buildProgram, usageExit } from "./program.ts";
+import { version } from "./version.ts";
+
+const stopped = new AbortController();
+let signals = 0;
+
+/** The first signal asks everything to end; the second ends this process at once. */
+function onSignal(signal: "SIGINT" | "SIGTERM"): void {
+  signals += 1;
+  process.exitCode = signal === "SIGINT" ? 130 : 143;
+  if (signals > 1) process.exit();
+  stopped.abort(new Exit(process.exitCode));
+}
+
+/** A reader such as `head` that went away ends us quietly. */
+function onBrokenPipe(error: Error): void {
+  if (codeOf(error) === "EPIPE") process.exit(0);
+  throw error;
+}
+
+/** Prints what went wrong for people; the cause chain with `-v`, the stack with `-vv`. Returns the exit code. */
+function report(thrown: unknown, verbose: number): number {
+  if (thrown instanceof Exit) return thrown.code;
+  if (thrown instanceof CommanderError) return usageExit(thrown.exitCode);
+  const { err } = readEnvironment();
+  const error = toError(thrown);
+  err.write(`slipway: ${error.message}\n`);
+  const hint = error instanceof UsageError || error instanceof SlipwayError ? error.hint : undefined;
+  if (hint !== undefined) err.write(`${hint}\n`);
+  for (let cause = error.cause; verbose > 0 && cause !== undefined; cause = toError(cause).cause) {
+    err.write(`  because: ${toError(cause).message}\n`);
+  }
+  if (verbose > 1) err.write(`${error.stack ?? ""}\n`);
+  return error instanceof UsageError ? exitCode.usage : exitCode.failed;
+}
+
+async function main(): Promise<void> {
+  process.on("SIGINT", () => onSignal("SIGINT"));
+  process.on("SIGTERM", () => onSignal("SIGTERM"));
+  process.stdout.on("error", onBrokenPipe);
+  process.stderr.on("error", onBrokenPipe);
+  const finish = (code: number) => {
+    process.exitCode ??= code;
+  };
+  const program = buildProgram(commands, version, stopped.signal, finish);
+  try {
+    await program.parseAsync();
+  } catch (thrown) {
+    const { verbose } = program.opts<{ verbose: number }>();
+    finish(report(thrown, verbose));
+  }
+  // Idle sockets and timers of libraries must not hold a command that has said all it had to say.
+  process.stdout.write("", () => process.exit());
+}
+
+await main();

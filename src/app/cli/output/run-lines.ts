@@ -1,0 +1,33 @@
+import type { RunView, StepView } from "#engine/index.ts";
+import type { Instant } from "#lib/base/index.ts";
+import { elapsedOf, formatElapsed, remarkOf } from "./run-tree.ts";
+
+/** What changed between two pictures of a run, one plain line each, for places that are no terminal. */
+export function changedLines(before: RunView | undefined, after: RunView, now: Instant): string[] {
+  const earlier = new Map(before?.steps.map((step) => [step.id, step]));
+  const at = `[${formatElapsed(now - after.createdAt).padStart(6)}]`;
+  const steps = after.steps
+    .filter((step) => hasMoved(earlier.get(step.id), step))
+    .map((step) => `${at} ${stepText(step, now)}`);
+  const run = before?.phase === after.phase || after.phase === "Pending" ? [] : [`${at} ${runText(after, now)}`];
+  // The start of a run comes before its steps, its end after them.
+  return after.phase === "Running" ? [...run, ...steps] : [...steps, ...run];
+}
+
+const hasMoved = (before: StepView | undefined, { phase, attempt }: StepView): boolean =>
+  phase !== "Pending" &&
+  phase !== "Starting" &&
+  !(phase === "Waiting" && before === undefined) &&
+  (before?.phase !== phase || before.attempt !== attempt);
+
+function stepText(step: StepView, now: Instant): string {
+  const remark = remarkOf(step);
+  const took = step.finishedAt === undefined ? "" : ` in ${elapsedOf(step, now)}`;
+  return `${step.name}: ${step.phase}${took}${remark === "" ? "" : ` (${remark})`}`;
+}
+
+function runText(view: RunView, now: Instant): string {
+  const took = view.finishedAt === undefined ? "" : ` in ${elapsedOf(view, now)}`;
+  const why = view.message === undefined ? "" : ` (${view.message})`;
+  return `${view.name}: ${view.nativePhase}${took}${why}`;
+}

@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+import type { RunView, StepView } from "#engine/index.ts";
+import { paintFor } from "./paint.ts";
+import { changedLines } from "./run-lines.ts";
+import { formatElapsed, renderTree } from "./run-tree.ts";
+
+const step = (id: string, change: Partial<StepView> = {}): StepView => ({
+  id,
+  name: id,
+  phase: "Pending",
+  dependencies: [],
+  waitingFor: [],
+  rank: 0,
+  attempt: 0,
+  logs: [],
+  artifacts: [],
+  actions: [],
+  ...change,
+});
+
+const run = (steps: readonly StepView[], change: Partial<RunView> = {}): RunView => ({
+  ref: { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", namespace: "default", name: "demo" },
+  dialect: "workflow",
+  name: "demo",
+  phase: "Running",
+  nativePhase: "Running",
+  createdAt: 0,
+  startedAt: 0,
+  progress: { done: 1, total: steps.length },
+  steps,
+  children: [],
+  actions: [],
+  ...change,
+});
+
+const style = { paint: paintFor(false), unicode: true, columns: 80, frame: 0 };
+
+test("a run is a head line, a line per step and the final steps under their heading", () => {
+  const view = run([
+    step("build", { phase: "Succeeded", startedAt: 0, finishedAt: 400, attempt: 1 }),
+    step("test", { phase: "Running", startedAt: 400, attempt: 2, attempts: 3 }),
+    step("deploy", { waitingFor: ["test"] }),
+    step("report", { final: true }),
+  ]);
+  expect(renderTree(view, 2400, style)).toEqual([
+    "demo  Running  1/4  2.4s",
+    "✓ build    0.4s",
+    "⠋ test     2.0s  attempt 2/3",
+    "· deploy         waits for test",
+    "finally",
+    "· report",
+  ]);
+});
+
+test("without unicode only ASCII is drawn and long lines are cut", () => {
+  const view = run([
+    step("x", { phase: "Failed", startedAt: 0, finishedAt: 1, attempt: 1, reason: "Error", message: "y".repeat(100) }),
+  ]);
+  const line = renderTree(view, 10, { ...style, unicode: false, columns: 40 })[1] ?? "";
+  expect(line).toMatch(/^[\x20-\x7e]{40}$/);
+  expect(line.startsWith("x x   0.0s  Error: yyy")).toBe(true);
+});
+
+test("plain lines tell what changed, the start first and the end last", () => {
+  const before = run([step("a"), step("b")], { phase: "Pending" });
+  const middle = run([step("a", { phase: "Running", attempt: 1, startedAt: 100 }), step("b")]);
+  const after = run(
+    [step("a", { phase: "Failed", attempt: 1, startedAt: 100, finishedAt: 600, message: "exit code 1" }), step("b")],
+    {
+      phase: "Failed",
+      nativePhase: "Failed",
+      finishedAt: 700,
+      message: 'step "a" failed',
+    },
+  );
+  expect(changedLines(before, middle, 100)).toEqual(["[  0.1s] demo: Running", "[  0.1s] a: Running"]);
+  expect(changedLines(middle, after, 700)).toEqual([
+    "[  0.7s] a: Failed in 0.5s (exit code 1)",
+    '[  0.7s] demo: Failed in 0.7s (step "a" failed)',
+  ]);
+  expect(changedLines(after, after, 800)).toEqual([]);
+});
+
+test("elapsed time has a decimal below ten seconds", () => {
+  expect([0, 1234, 9999, 12_000, 125_000].map(formatElapsed)).toEqual(["0.0s", "1.2s", "10.0s", "12s", "2m5s"]);
+});

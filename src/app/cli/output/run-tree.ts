@@ -1,0 +1,95 @@
+import type { RunView, StepPhase, StepView } from "#engine/index.ts";
+import { formatAge, type Instant, type Millis } from "#lib/base/index.ts";
+import type { Paint } from "./paint.ts";
+import { fit } from "./table.ts";
+
+/** How a picture of a run is drawn. `frame` moves the sign of what is running. */
+export interface TreeStyle {
+  readonly paint: Paint;
+  readonly unicode: boolean;
+  readonly columns: number;
+  readonly frame: number;
+}
+
+interface Sign {
+  readonly unicode: string;
+  readonly ascii: string;
+  readonly paint: keyof Paint;
+}
+
+const spinner = { unicode: ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"], ascii: ["|", "/", "-", "\\"] } as const;
+
+const signs: Readonly<Record<StepPhase, Sign>> = {
+  Pending: { unicode: "·", ascii: ".", paint: "dim" },
+  Waiting: { unicode: "◌", ascii: "~", paint: "waiting" },
+  Starting: { unicode: "○", ascii: "o", paint: "active" },
+  Running: { unicode: "●", ascii: "*", paint: "active" },
+  Suspended: { unicode: "‖", ascii: "=", paint: "waiting" },
+  Cancelling: { unicode: "◍", ascii: "!", paint: "waiting" },
+  Succeeded: { unicode: "✓", ascii: "+", paint: "good" },
+  Failed: { unicode: "✗", ascii: "x", paint: "bad" },
+  Skipped: { unicode: "↷", ascii: "-", paint: "dim" },
+  Canceled: { unicode: "⊘", ascii: "/", paint: "waiting" },
+};
+
+/** `0.4s` below ten seconds, then as Kubernetes shows ages. */
+export const formatElapsed = (elapsed: Millis): string =>
+  elapsed < 10_000 ? `${(Math.max(0, elapsed) / 1000).toFixed(1)}s` : formatAge(elapsed);
+
+/** How long a run or step has taken, empty before its start. */
+export const elapsedOf = (
+  { startedAt, finishedAt }: { startedAt?: Instant; finishedAt?: Instant },
+  now: Instant,
+): string => (startedAt === undefined ? "" : formatElapsed((finishedAt ?? now) - startedAt));
+
+/** What a person wants to know of a step besides its phase: the attempt, what it waits for, why it ended so. */
+export function remarkOf(step: StepView): string {
+  const tries =
+    step.attempt > 1 ? [`attempt ${step.attempt}${step.attempts === undefined ? "" : `/${step.attempts}`}`] : [];
+  const explained = [step.reason, step.message].filter((text) => text !== undefined && text !== "").join(": ");
+  switch (step.phase) {
+    case "Pending":
+      return step.waitingFor.length === 0 ? "" : `waits for ${step.waitingFor.join(", ")}`;
+    case "Succeeded":
+    case "Running":
+    case "Starting":
+      return tries.join("");
+    default:
+      return [...tries, explained].filter((text) => text !== "").join(", ");
+  }
+}
+
+/** The run as lines: a head line, then one per step, final steps under their own heading. Lines never wrap. */
+export function renderTree(view: RunView, now: Instant, style: TreeStyle): string[] {
+  const width = Math.max(0, ...view.steps.map((step) => step.name.length));
+  const main = view.steps.filter((step) => step.final !== true);
+  const final = view.steps.filter((step) => step.final === true);
+  const lines = (steps: readonly StepView[]) => steps.map((step) => stepLine(step, now, width, style));
+  return [
+    headLine(view, now, style),
+    ...lines(main),
+    ...(final.length === 0 ? [] : [style.paint.dim("finally"), ...lines(final)]),
+  ];
+}
+
+function headLine(view: RunView, now: Instant, { paint, columns }: TreeStyle): string {
+  const { done, total } = view.progress;
+  const why = view.message === undefined ? "" : `  ${view.message}`;
+  const text = `${view.name}  ${view.nativePhase}  ${done}/${total}  ${elapsedOf(view, now)}${why}`;
+  return paint.bold(fit(text, columns));
+}
+
+function stepLine(step: StepView, now: Instant, width: number, style: TreeStyle): string {
+  const sign = signs[step.phase];
+  const moving = step.phase === "Running";
+  const frames = style.unicode ? spinner.unicode : spinner.ascii;
+  const glyph = moving ? (frames[style.frame % frames.length] ?? "") : style.unicode ? sign.unicode : sign.ascii;
+  const elapsed = elapsedOf(step, now).padStart(6);
+  const rest = fit(
+    `${step.name.padEnd(width)} ${elapsed}  ${remarkOf(step)}`.trimEnd(),
+    style.columns - 2,
+    style.unicode ? "…" : "~",
+  );
+  const quiet = step.phase === "Pending" || step.phase === "Skipped";
+  return `${style.paint[sign.paint](glyph)} ${quiet ? style.paint.dim(rest) : rest}`;
+}
