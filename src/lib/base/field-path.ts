@@ -1,7 +1,7 @@
 /** Member names and array indexes from the root of a document to one of its values. */
 export type FieldPath = readonly (string | number)[];
 
-const plainName = /^[A-Za-z_$][\w$-]*$/;
+const plainName = /^[A-Za-z0-9_$-]+$/;
 
 /** Kubernetes' notation: `spec.steps.build.dependencies[0]`; names with other characters as `metadata.labels[a.b/c]`. */
 export function formatFieldPath(path: FieldPath): string {
