@@ -48,7 +48,9 @@ function doorObjection(from: string, to: string): string | undefined {
   if (folder === undefined) return undefined;
   const entrance = new RegExp(`^${folder}/index(?:\\.node)?\\.tsx?$`);
   // A dialect's own folder has a door too, so the outer one is passed by naming the inner one's index.
-  return entrance.test(to) || /^src\/dialects\/[^/]+\/index\.ts$/.test(to)
+  // Tests also enter by the door to a part's test doubles.
+  const testDoor = isTest(from) && to === `${folder}/testing/index.ts`;
+  return testDoor || entrance.test(to) || /^src\/dialects\/[^/]+\/index\.ts$/.test(to)
     ? undefined
     : `${folder} is entered through its index.ts only`;
 }

@@ -1,0 +1,1 @@
+export { MemoryClient, memoryClient, type MemoryClientOptions } from "./memory-client.ts";
