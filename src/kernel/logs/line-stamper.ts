@@ -1,0 +1,114 @@
+import type { Instant } from "#lib/base/index.ts";
+import { type LogStream, longestHeldText, newline, prefixLength, recordPrefix } from "./record.ts";
+
+/** Records made from one chunk of output: bytes ready for the file, and how many records they are. */
+export interface Stamped {
+  readonly bytes: Buffer;
+  readonly records: number;
+  readonly at: Instant;
+}
+
+const nothing: Stamped = { bytes: Buffer.alloc(0), records: 0, at: 0 };
+
+/**
+ * Turns the raw output of one stream into records. An unfinished line is held until its newline comes, until `flush`, or until
+ * it grows past `longestHeldText`. Not text but bytes are handled: one prefix is made per chunk and copied before each line.
+ */
+export class LineStamper {
+  readonly #stream: LogStream;
+  #held: Buffer[] = [];
+  #heldLength = 0;
+
+  constructor(stream: LogStream) {
+    this.#stream = stream;
+  }
+
+  /** True while the beginning of an unfinished line is held back. */
+  get holds(): boolean {
+    return this.#heldLength > 0;
+  }
+
+  /** Records for `chunk`, all stamped `at`. The chunk may be kept; the caller must not write to it again. */
+  stamp(chunk: Buffer, at: Instant): Stamped {
+    const last = chunk.lastIndexOf(newline);
+    if (last < 0) return this.#hold(chunk, at);
+    const page = new Page(chunk.length + this.#heldLength);
+    const prefix = recordPrefix(at, this.#stream, "F");
+    let records = 0;
+    let from = 0;
+    if (this.#heldLength > 0) {
+      const first = chunk.indexOf(newline);
+      page.add(prefix, [...this.#take(), chunk.subarray(0, first + 1)]);
+      from = first + 1;
+      records++;
+    }
+    while (from <= last) {
+      const end = chunk.indexOf(newline, from) + 1;
+      page.addSlice(prefix, chunk, from, end);
+      from = end;
+      records++;
+    }
+    if (from === chunk.length) return { bytes: page.bytes(), records, at };
+    const rest = this.#hold(chunk.subarray(from), at);
+    if (rest.records === 0) return { bytes: page.bytes(), records, at };
+    return { bytes: Buffer.concat([page.bytes(), rest.bytes]), records: records + rest.records, at };
+  }
+
+  /** The held beginning of a line as a `P` record, if there is one. */
+  flush(at: Instant): Stamped {
+    if (this.#heldLength === 0) return nothing;
+    const prefix = recordPrefix(at, this.#stream, "P");
+    return { bytes: Buffer.concat([prefix, ...this.#take(), lineEnd]), records: 1, at };
+  }
+
+  #hold(piece: Buffer, at: Instant): Stamped {
+    if (piece.length === 0) return nothing;
+    this.#held.push(piece);
+    this.#heldLength += piece.length;
+    // Pieces are joined now and then, so that a producer of single bytes cannot keep thousands of buffers alive.
+    if (this.#held.length > 64) this.#held = [Buffer.concat(this.#held)];
+    return this.#heldLength > longestHeldText ? this.flush(at) : nothing;
+  }
+
+  #take(): readonly Buffer[] {
+    const held = this.#held;
+    this.#held = [];
+    this.#heldLength = 0;
+    return held;
+  }
+}
+
+const lineEnd = Buffer.from("\n");
+
+/** A buffer that grows; the prefixes of short lines can be many times longer than the lines. */
+class Page {
+  #buffer: Buffer;
+  #length = 0;
+
+  constructor(textLength: number) {
+    this.#buffer = Buffer.allocUnsafe(textLength + (textLength >> 1) + 4 * prefixLength);
+  }
+
+  addSlice(prefix: Buffer, source: Buffer, from: number, to: number): void {
+    this.#reserve(prefixLength + to - from);
+    this.#buffer.set(prefix, this.#length);
+    source.copy(this.#buffer, this.#length + prefixLength, from, to);
+    this.#length += prefixLength + to - from;
+  }
+
+  add(prefix: Buffer, pieces: readonly Buffer[]): void {
+    const text = Buffer.concat(pieces);
+    this.addSlice(prefix, text, 0, text.length);
+  }
+
+  bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  #reserve(more: number): void {
+    if (this.#length + more <= this.#buffer.length) return;
+    const bigger = Buffer.allocUnsafe(2 * (this.#buffer.length + more));
+    this.#buffer.copy(bigger, 0, 0, this.#length);
+    this.#buffer = bigger;
+  }
+}

@@ -1,0 +1,195 @@
+import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { type Cancel, type Clock, codeOf, type Instant, type Millis, toError } from "#lib/base/index.ts";
+import { LineStamper, type Stamped } from "./line-stamper.ts";
+import { encodeEntry, recordsPerEntry } from "./line-index.ts";
+import { defaultRotation, fileOfAge, indexOf, type Rotation } from "./log-files.ts";
+import type { LogStream } from "./record.ts";
+
+export interface LogWriterOptions {
+  readonly clock: Clock;
+  readonly rotation?: Rotation;
+  /** Called when waiting output has been written after `append` answered false. */
+  readonly onDrain?: () => void;
+}
+
+/** Waiting output beyond this makes `append` answer false. */
+const highWater = 1024 * 1024;
+
+/** An unfinished line (a prompt, a progress bar) becomes readable after this. */
+const holdMs: Millis = 250;
+
+/**
+ * Appends the output of one process to its log: bytes in, records out, one write in flight, everything that gathered meanwhile
+ * in the next. Files appear with the first output. A disk that fails ends the log, not the process: what comes later is
+ * dropped and `failure` tells why. Logs are not flushed to the disk, a power cut may take their end.
+ */
+export class LogWriter {
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #rotation: Rotation;
+  readonly #onDrain: () => void;
+  readonly #stampers: Readonly<Record<LogStream, LineStamper>>;
+  #handle: FileHandle | undefined;
+  #index: FileHandle | undefined;
+  #waiting: Stamped[] = [];
+  #waitingBytes = 0;
+  #full = false;
+  #writing: Promise<void> | undefined;
+  #size = 0;
+  #records = 0;
+  #indexed = 0;
+  #cancelFlush: Cancel | undefined;
+  #failure: Error | undefined;
+
+  constructor(path: string, options: LogWriterOptions) {
+    this.#path = path;
+    this.#clock = options.clock;
+    this.#rotation = options.rotation ?? defaultRotation;
+    this.#onDrain = options.onDrain ?? (() => undefined);
+    this.#stampers = { stdout: new LineStamper("stdout"), stderr: new LineStamper("stderr") };
+  }
+
+  /** Why output was lost, if it was. */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  /** Takes a chunk; the caller must not write to it again. False asks the caller to wait for `onDrain`. */
+  append(stream: LogStream, chunk: Buffer): boolean {
+    if (this.#failure !== undefined) return true;
+    this.#put(this.#stampers[stream].stamp(chunk, this.#clock.now()));
+    if (this.#stampers[stream].holds) this.#flushLater();
+    this.#full = this.#waitingBytes > highWater;
+    return !this.#full;
+  }
+
+  /** Resolves when the records made so far can be read. */
+  async flushed(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+  }
+
+  /** Resolves when everything appended can be read, also unfinished lines. Never rejects; see `failure`. */
+  async close(): Promise<void> {
+    this.#cancelFlush?.();
+    this.#flushHeld();
+    await this.flushed();
+    await Promise.allSettled([this.#handle?.close(), this.#index?.close()]);
+  }
+
+  #flushLater(): void {
+    this.#cancelFlush ??= this.#clock.after(holdMs, () => {
+      this.#cancelFlush = undefined;
+      this.#flushHeld();
+    });
+  }
+
+  #flushHeld(): void {
+    const now = this.#clock.now();
+    this.#put(this.#stampers.stdout.flush(now));
+    this.#put(this.#stampers.stderr.flush(now));
+  }
+
+  #put(stamped: Stamped): void {
+    if (stamped.records === 0) return;
+    this.#waiting.push(stamped);
+    this.#waitingBytes += stamped.bytes.length;
+    this.#writing ??= this.#writeAll();
+  }
+
+  async #writeAll(): Promise<void> {
+    try {
+      while (this.#waiting.length > 0) await this.#writeBatch(this.#takeWaiting());
+    } catch (thrown) {
+      this.#failure = toError(thrown);
+      this.#takeWaiting();
+    } finally {
+      this.#writing = undefined;
+      this.#drained();
+    }
+  }
+
+  #takeWaiting(): readonly Stamped[] {
+    const batch = this.#waiting;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    this.#drained();
+    return batch;
+  }
+
+  #drained(): void {
+    if (!this.#full) return;
+    this.#full = false;
+    this.#onDrain();
+  }
+
+  async #writeBatch(batch: readonly Stamped[]): Promise<void> {
+    const length = batch.reduce((sum, part) => sum + part.bytes.length, 0);
+    const at = batch[0]?.at ?? this.#clock.now();
+    if (this.#handle !== undefined && this.#size > 0 && this.#size + length > this.#rotation.maxBytes)
+      await this.#rotate();
+    const handle = (this.#handle ??= await this.#open());
+    if (this.#records - this.#indexed >= recordsPerEntry) await this.#addIndexEntry(at);
+    await writeWhole(
+      handle,
+      batch.map((part) => part.bytes),
+    );
+    this.#size += length;
+    for (const part of batch) this.#records += part.records;
+  }
+
+  async #open(): Promise<FileHandle> {
+    const handle = await open(this.#path, "a", 0o640).catch(async (thrown: unknown) => {
+      if (codeOf(thrown) !== "ENOENT") throw thrown;
+      await mkdir(dirname(this.#path), { recursive: true, mode: 0o750 });
+      return open(this.#path, "a", 0o640);
+    });
+    this.#size = (await handle.stat()).size;
+    return handle;
+  }
+
+  async #addIndexEntry(at: Instant): Promise<void> {
+    const index = (this.#index ??= await open(indexOf(this.#path), "a", 0o640));
+    await index.write(encodeEntry({ record: this.#records, offset: this.#size, at }));
+    this.#indexed = this.#records;
+  }
+
+  async #rotate(): Promise<void> {
+    await Promise.all([this.#handle?.close(), this.#index?.close()]);
+    this.#handle = undefined;
+    this.#index = undefined;
+    this.#records = 0;
+    this.#indexed = 0;
+    const oldest = this.#rotation.maxFiles - 1;
+    await removeFile(fileOfAge(this.#path, oldest));
+    for (let age = oldest - 1; age >= 0; age--) {
+      await moveFile(fileOfAge(this.#path, age), fileOfAge(this.#path, age + 1));
+    }
+  }
+}
+
+/** A short write (a nearly full disk) is continued, so that a record is never half there while others follow. */
+async function writeWhole(handle: FileHandle, buffers: readonly Buffer[]): Promise<void> {
+  const bytes = buffers.length === 1 && buffers[0] !== undefined ? buffers[0] : Buffer.concat(buffers);
+  for (let from = 0; from < bytes.length; ) {
+    const { bytesWritten } = await handle.write(bytes, from);
+    from += bytesWritten;
+  }
+}
+
+async function removeFile(path: string): Promise<void> {
+  await rm(path, { force: true });
+  await rm(indexOf(path), { force: true });
+}
+
+async function moveFile(from: string, to: string): Promise<void> {
+  await renameIfThere(from, to);
+  await rm(indexOf(to), { force: true });
+  await renameIfThere(indexOf(from), indexOf(to));
+}
+
+async function renameIfThere(from: string, to: string): Promise<void> {
+  await rename(from, to).catch((thrown: unknown) => {
+    if (codeOf(thrown) !== "ENOENT") throw thrown;
+  });
+}

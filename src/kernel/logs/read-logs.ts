@@ -1,0 +1,133 @@
+import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { dirname } from "node:path";
+import { codeOf, type Instant } from "#lib/base/index.ts";
+import { DirectoryWatch } from "./directory-watch.ts";
+import { listLogFiles, type LogFile, lookAt } from "./log-files.ts";
+import { RecordReader, type RecordReaderOptions } from "./record-reader.ts";
+import { laterPosition, type Position, sincePosition, tailPosition } from "./start-position.ts";
+
+export interface ReadLogsOptions extends RecordReaderOptions {
+  /** Only the last lines, counted before `since` is applied. */
+  readonly tailLines?: number;
+  readonly since?: Instant;
+  /** End after this many bytes of output. */
+  readonly limitBytes?: number;
+  /** Go on with what is written later, until this signal says that the writer has closed the log. */
+  readonly follow?: AbortSignal;
+  /** End quietly when this aborts. */
+  readonly signal?: AbortSignal;
+}
+
+const blockBytes = 64 * 1024;
+
+/**
+ * What a process wrote to the log at `path`, over all its files, as the pieces come. A log without files is empty. Holds one
+ * block and one record, however long the log. A follower that is slower than the rotation goes on with the oldest file left.
+ */
+export async function* readLogs(path: string, options: ReadLogsOptions = {}): AsyncGenerator<Uint8Array, void> {
+  const reader = new RecordReader(options);
+  let left = options.limitBytes ?? Number.POSITIVE_INFINITY;
+  for await (const block of rawBlocks(path, options)) {
+    const output = block === "end" ? reader.end() : reader.read(block);
+    if (output.length >= left) {
+      if (left > 0) yield output.subarray(0, left);
+      return;
+    }
+    left -= output.length;
+    if (output.length > 0) yield output;
+  }
+}
+
+/** Blocks of the log's files in order; `"end"` where a file ends for good. */
+async function* rawBlocks(path: string, options: ReadLogsOptions): AsyncGenerator<Buffer | "end", void> {
+  const wake = [options.follow, options.signal].filter((signal) => signal !== undefined);
+  if (options.follow !== undefined) await mkdir(dirname(path), { recursive: true });
+  const watch = options.follow === undefined ? undefined : new DirectoryWatch(dirname(path), wake);
+  const stopped = () => options.signal?.aborted === true;
+  let current: OpenFile | undefined;
+  try {
+    current = await openFirst(path, options);
+    while (!stopped()) {
+      // Asked before reading: what was written before the end is then certainly read.
+      const ended = options.follow?.aborted ?? true;
+      if (current !== undefined) yield* blocksOf(current, stopped);
+      const next = await successor(path, current);
+      if (next !== undefined) {
+        // Once a successor exists its predecessor is complete.
+        if (current !== undefined) yield* blocksOf(current, stopped);
+        yield "end";
+        await current?.handle.close();
+        current = next;
+      } else if (ended) {
+        yield "end";
+        return;
+      } else {
+        await watch?.changed();
+      }
+    }
+  } finally {
+    watch?.close();
+    await current?.handle.close();
+  }
+}
+
+interface OpenFile {
+  readonly handle: FileHandle;
+  readonly id: string;
+  offset: number;
+}
+
+async function* blocksOf(file: OpenFile, stopped: () => boolean): AsyncGenerator<Buffer, void> {
+  for (;;) {
+    const block = Buffer.allocUnsafe(blockBytes);
+    const { bytesRead } = await file.handle.read(block, 0, blockBytes, file.offset);
+    if (bytesRead === 0 || stopped()) return;
+    file.offset += bytesRead;
+    yield block.subarray(0, bytesRead);
+  }
+}
+
+async function openFirst(path: string, options: ReadLogsOptions): Promise<OpenFile | undefined> {
+  return withStableFiles(path, async (files) => {
+    let position: Position = { file: 0, offset: 0 };
+    if (options.since !== undefined) position = await sincePosition(files, options.since);
+    if (options.tailLines !== undefined) {
+      position = laterPosition(position, await tailPosition(files, options.tailLines, options.stream));
+    }
+    return openAt(files[position.file], position.offset);
+  });
+}
+
+/** The file that follows `current`; undefined while it is the newest. */
+async function successor(path: string, current: OpenFile | undefined): Promise<OpenFile | undefined> {
+  const newest = await lookAt(path);
+  if (newest !== undefined && newest.id === current?.id) return undefined;
+  return withStableFiles(path, (files) => {
+    const own = files.findIndex((file) => file.id === current?.id);
+    return openAt(files[own + 1], 0);
+  });
+}
+
+/** A rotation between looking and opening shows as a file that is gone or another one; then it is looked again. */
+async function withStableFiles(
+  path: string,
+  use: (files: readonly LogFile[]) => Promise<OpenFile | "changed" | undefined>,
+): Promise<OpenFile | undefined> {
+  for (;;) {
+    const opened = await use(await listLogFiles(path)).catch((thrown: unknown) => {
+      if (codeOf(thrown) === "ENOENT") return "changed" as const;
+      throw thrown;
+    });
+    if (opened !== "changed") return opened;
+  }
+}
+
+async function openAt(file: LogFile | undefined, offset: number): Promise<OpenFile | "changed" | undefined> {
+  if (file === undefined) return undefined;
+  const handle = await open(file.path, "r");
+  const found = await handle.stat({ bigint: true });
+  const id = `${found.dev}:${found.ino}`;
+  if (id === file.id) return { handle, id, offset };
+  await handle.close();
+  return "changed";
+}

@@ -1,0 +1,93 @@
+import type { Instant } from "#lib/base/index.ts";
+import {
+  flagOffset,
+  fullFlag,
+  type LogStream,
+  newline,
+  partialFlag,
+  prefixLength,
+  recordTime,
+  streamOffset,
+  timeLength,
+} from "./record.ts";
+
+export interface RecordReaderOptions {
+  /** Put the time in front of each line, as `pods/log?timestamps=true` does. */
+  readonly timestamps?: boolean;
+  /** Drop records older than this. */
+  readonly since?: Instant;
+  /** Only this stream. */
+  readonly stream?: LogStream;
+}
+
+// A file that is no log must not make the reader gather it whole.
+const longestRecord = 256 * 1024;
+
+/**
+ * Turns the bytes of log files, in pieces of any size, back into what the process wrote. Lines that are not records (a file
+ * damaged by a power cut) come out as they are. Holds at most one record.
+ */
+export class RecordReader {
+  readonly #timestamps: boolean;
+  readonly #since: Buffer | undefined;
+  readonly #stream: LogStream | undefined;
+  #carried: Buffer = empty;
+  #midLine = { stdout: false, stderr: false };
+
+  constructor(options: RecordReaderOptions = {}) {
+    this.#timestamps = options.timestamps ?? false;
+    this.#since = options.since === undefined ? undefined : Buffer.from(recordTime(options.since), "latin1");
+    this.#stream = options.stream;
+  }
+
+  /** The output in `block`, up to its last whole record. */
+  read(block: Buffer): Buffer {
+    const bytes = this.#carried.length === 0 ? block : Buffer.concat([this.#carried, block]);
+    const out = Buffer.allocUnsafe(bytes.length);
+    let length = 0;
+    let from = 0;
+    for (;;) {
+      const end = bytes.indexOf(newline, from);
+      if (end < 0) break;
+      length = this.#copyRecord(bytes, from, end, out, length);
+      from = end + 1;
+    }
+    const rest = bytes.subarray(from);
+    if (rest.length > longestRecord) {
+      this.#carried = empty;
+      return Buffer.concat([out.subarray(0, length), rest]);
+    }
+    // The block belongs to the caller, who may fill it again.
+    this.#carried = rest.length === 0 ? empty : Buffer.from(rest);
+    return out.subarray(0, length);
+  }
+
+  /** What is left of a record whose end was never written. */
+  end(): Buffer {
+    const rest = this.#carried;
+    this.#carried = empty;
+    return rest.length > prefixLength ? rest.subarray(prefixLength) : empty;
+  }
+
+  /** Copies one record's output to `out`, which is always large enough: output is never longer than its record. */
+  #copyRecord(bytes: Buffer, from: number, end: number, out: Buffer, length: number): number {
+    const flag = bytes[from + flagOffset];
+    if (end - from < prefixLength || (flag !== fullFlag && flag !== partialFlag)) {
+      return length + bytes.copy(out, length, from, end + 1);
+    }
+    const stream = isStdout(bytes, from) ? "stdout" : "stderr";
+    if (this.#stream !== undefined && stream !== this.#stream) return length;
+    if (this.#since !== undefined && bytes.compare(this.#since, 0, timeLength, from, from + timeLength) < 0)
+      return length;
+    let at = length;
+    if (this.#timestamps && !this.#midLine[stream]) at += bytes.copy(out, at, from, from + timeLength + 1);
+    this.#midLine[stream] = flag === partialFlag;
+    return at + bytes.copy(out, at, from + prefixLength, flag === fullFlag ? end + 1 : end);
+  }
+}
+
+const empty: Buffer = Buffer.alloc(0);
+const letterO = 111;
+
+// `stdout` and `stderr` differ first in their fourth letter.
+const isStdout = (bytes: Buffer, from: number): boolean => bytes[from + streamOffset + 3] === letterO;
