@@ -1,12 +1,104 @@
-import { err, type JsonValue, type Result } from "#lib/base/index.ts";
-import type { JsonPathError } from "./json-path.ts";
+import { err, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import { type JsonPathError, type StepBudget, selectPath, spend, withinBudget } from "./json-path.ts";
+import { type Cursor, type ParsedPath, parsePath, parseQuoted, skipBlanks, unexpected } from "./json-path-parser.ts";
 
 /** A compiled `-o jsonpath=` template. */
 export interface JsonPathTemplate {
+  /** Values of one path are separated by blanks; objects and arrays are written as JSON. Fails only on the step limit. */
   render(root: JsonValue): Result<string, string>;
 }
 
-/** Compiles kubectl's template form: text and `{…}` with paths, quoted strings, `range` and `end`. */
+const longestTemplate = 16_384;
+
+/** Compiles kubectl's template form: text and `{…}` with paths, quoted texts, `range` and `end`. */
 export function compileJsonPathTemplate(source: string): Result<JsonPathTemplate, JsonPathError> {
-  return err({ message: `JSONPath templates are not available yet: ${source}`, column: 1 });
+  if (source.length > longestTemplate) {
+    return err({ message: `longer than ${longestTemplate} characters`, column: longestTemplate });
+  }
+  const cursor: Cursor = { source, at: 0 };
+  const parts = parseParts(cursor, undefined);
+  if (!parts.ok) return parts;
+  return ok({ render: (root) => withinBudget((budget) => renderParts(parts.value, root, root, budget)) });
 }
+
+type Part =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "path"; readonly path: ParsedPath }
+  | { readonly kind: "range"; readonly path: ParsedPath; readonly body: readonly Part[] };
+
+type Action = Part | { readonly kind: "end" } | { readonly kind: "open"; readonly path: ParsedPath };
+
+/** Reads parts to the end of the source, or to the `{end}` of the range that was opened at the offset `opened`. */
+function parseParts(cursor: Cursor, opened: number | undefined): Result<readonly Part[], JsonPathError> {
+  const parts: Part[] = [];
+  while (cursor.at < cursor.source.length) {
+    const start = cursor.at;
+    const action = parseAction(cursor);
+    if (!action.ok) return action;
+    if (action.value.kind === "end") {
+      return opened === undefined ? err({ message: "{end} without {range}", column: start + 1 }) : ok(parts);
+    }
+    if (action.value.kind === "open") {
+      const body = parseParts(cursor, start);
+      if (!body.ok) return body;
+      parts.push({ kind: "range", path: action.value.path, body: body.value });
+    } else {
+      parts.push(action.value);
+    }
+  }
+  return opened === undefined ? ok(parts) : err({ message: "{range} without {end}", column: opened + 1 });
+}
+
+function parseAction(cursor: Cursor): Result<Action, JsonPathError> {
+  if (cursor.source[cursor.at] !== "{") return ok({ kind: "text", text: takeText(cursor) });
+  cursor.at += 1;
+  skipBlanks(cursor);
+  const action = parseInside(cursor);
+  if (!action.ok) return action;
+  skipBlanks(cursor);
+  if (cursor.source[cursor.at] !== "}") return unexpected(cursor, `"}"`);
+  cursor.at += 1;
+  return action;
+}
+
+function takeText(cursor: Cursor): string {
+  const brace = cursor.source.indexOf("{", cursor.at);
+  const end = brace === -1 ? cursor.source.length : brace;
+  const text = cursor.source.slice(cursor.at, end);
+  cursor.at = end;
+  return text;
+}
+
+function parseInside(cursor: Cursor): Result<Action, JsonPathError> {
+  const { source, at } = cursor;
+  if (source[at] === '"' || source[at] === "'") {
+    const text = parseQuoted(cursor);
+    return text.ok ? ok({ kind: "text", text: text.value }) : text;
+  }
+  if (/^end\s*\}/.test(source.slice(at, at + 32))) {
+    cursor.at += "end".length;
+    return ok({ kind: "end" });
+  }
+  const ranges = /^range\s/.test(source.slice(at, at + 8));
+  if (ranges) cursor.at += "range".length;
+  skipBlanks(cursor);
+  if (!".[@$".includes(source[cursor.at] ?? " ")) return unexpected(cursor, "a path, a quoted text, range or end");
+  const path = parsePath(cursor);
+  return path.ok ? ok({ kind: ranges ? "open" : "path", path: path.value }) : path;
+}
+
+function renderParts(parts: readonly Part[], root: JsonValue, current: JsonValue, budget: StepBudget): string {
+  return parts.map((part) => renderPart(part, root, current, budget)).join("");
+}
+
+function renderPart(part: Part, root: JsonValue, current: JsonValue, budget: StepBudget): string {
+  if (part.kind === "text") return part.text;
+  const selected = selectPath(part.path, root, current, budget);
+  if (part.kind === "range") return selected.map((item) => renderParts(part.body, root, item, budget)).join("");
+  const texts = selected.map(formatValue);
+  // Printing a large value again and again counts as well: 50 characters are one step.
+  for (const text of texts) spend(budget, text.length / 50);
+  return texts.join(" ");
+}
+
+const formatValue = (value: JsonValue): string => (typeof value === "string" ? value : JSON.stringify(value));

@@ -48,10 +48,14 @@ function isEscaped(text: string, at: number): boolean {
   return (at - first) % 2 === 1;
 }
 
-/** Below 16 characters only an exponent or a minus sign can make a number that does not survive. */
+/**
+ * Below 16 characters only an exponent or a leading minus zero can make a number that does not survive; -0.5 does, and
+ * the careful reader says so.
+ */
 function isOdd(text: string, start: number, end: number): boolean {
-  const value = Number(text.slice(start, end));
-  return !Number.isFinite(value) || Object.is(value, -0);
+  if (text.charCodeAt(start) === 0x2d && text.charCodeAt(start + 1) === 0x30) return true;
+  for (let at = start; at < end; at += 1) if ((text.charCodeAt(at) | 0x20) === 0x65) return true;
+  return false;
 }
 
 export function endOfNumber(text: string, start: number): number {
