@@ -1,6 +1,6 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { type FieldPath, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
-import type { FieldPath, Report } from "./problems.ts";
+import type { Report } from "./problems.ts";
 
 /** The group of the controller that grew out of the proposal; its steps and statuses are lists. */
 export const shippedGroup = "workflow.k8s.io";

@@ -1,14 +1,5 @@
 import { expect, test } from "vitest";
-import { collectProblems, formatPath } from "./problems.ts";
-
-test.each([
-  [["spec", "steps", "two", "dependencies", 0], "spec.steps.two.dependencies[0]"],
-  [["spec", "steps", "a.b"], "spec.steps[a.b]"],
-  [["spec", "steps", ""], "spec.steps[]"],
-  [[], ""],
-])("the path %j reads %s", (path, text) => {
-  expect(formatPath(path)).toBe(text);
-});
+import { collectProblems } from "./problems.ts";
 
 test("findings keep their order, their severity and their place", () => {
   const found = collectProblems(() => ({ line: 3, column: 7 }));

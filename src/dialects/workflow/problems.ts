@@ -1,22 +1,7 @@
-import type { Position, Problem } from "#lib/base/index.ts";
-
-/** Where in a document something is: member names and list indexes. */
-export type FieldPath = readonly (string | number)[];
+import { type FieldPath, formatFieldPath, type Position, type Problem } from "#lib/base/index.ts";
 
 /** Takes one finding. `hint` says what to do about it. */
 export type Report = (path: FieldPath, code: string, message: string, hint?: string) => void;
-
-const plainMember = /^[A-Za-z0-9_$-]+$/;
-
-/** Kubernetes notation: `spec.steps.two.dependencies[0]`; members that are no plain words stand in brackets. */
-export function formatPath(path: FieldPath): string {
-  let text = "";
-  for (const part of path) {
-    if (typeof part === "number" || !plainMember.test(part)) text += `[${part}]`;
-    else text += text === "" ? part : `.${part}`;
-  }
-  return text;
-}
 
 /** Collects findings in the order they are made, errors and warnings in one list. */
 export interface ProblemCollector {
@@ -36,7 +21,7 @@ export function collectProblems(positionOf?: (path: FieldPath) => Position | und
         severity,
         code,
         message,
-        path: formatPath(path),
+        path: formatFieldPath(path),
         ...(position === undefined ? {} : { position }),
         ...(hint === undefined ? {} : { hint }),
       });

@@ -1,0 +1,159 @@
+import {
+  err,
+  type FieldPath,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEquals,
+  ok,
+  type Result,
+} from "#lib/base/index.ts";
+import { compileRe2, matchRe2, nearest } from "#lib/text/index.ts";
+import type { Param, WorkflowSpec } from "../kinds.ts";
+import type { Report } from "../problems.ts";
+
+/** What a value of a parameter must be; the items of an array have the same form. */
+type Demands = Pick<Param, "type" | "enum" | "pattern" | "minimum" | "maximum" | "items">;
+
+/** The values of `params` in expressions: arguments over defaults. A parameter with neither is absent. */
+export function paramValues(spec: WorkflowSpec): JsonObject {
+  const values: [string, JsonValue][] = [];
+  for (const param of spec.params ?? []) {
+    const value = argument(spec, param.name) ?? param.default;
+    if (value !== undefined) values.push([param.name, value]);
+  }
+  return Object.fromEntries(values);
+}
+
+/** Reports everything wrong with `params` and `arguments`. */
+export function checkParams(spec: WorkflowSpec, report: Report): void {
+  const params = spec.params ?? [];
+  const names = new Set<string>();
+  for (const [index, param] of params.entries()) {
+    const at = ["spec", "params", index];
+    if (names.has(param.name))
+      report([...at, "name"], "duplicate-param", `the parameter "${param.name}" is declared twice`);
+    names.add(param.name);
+    checkDeclaration(param, at, report);
+    checkArgument(spec, param, report);
+  }
+  for (const name of Object.keys(spec.arguments ?? {})) {
+    if (names.has(name)) continue;
+    const close = nearest(name, names);
+    const hint = close === undefined ? undefined : `did you mean "${close}"?`;
+    report(["spec", "arguments", name], "unknown-argument", `no parameter "${name}" is declared`, hint);
+  }
+}
+
+function checkDeclaration(param: Param, at: FieldPath, report: Report): void {
+  if (param.pattern !== undefined) {
+    const pattern = compileRe2(param.pattern);
+    if (!pattern.ok) report([...at, "pattern"], "invalid-pattern", pattern.error);
+  }
+  if (param.default === undefined) return;
+  for (const problem of objections(param.default, param)) report([...at, "default"], "invalid-default", problem);
+}
+
+function checkArgument(spec: WorkflowSpec, param: Param, report: Report): void {
+  const value = argument(spec, param.name);
+  const at = ["spec", "arguments", param.name];
+  if (value !== undefined) {
+    for (const problem of objections(value, param)) report(at, "invalid-argument", problem);
+  } else if (param.required === true && param.default === undefined) {
+    report(at, "missing-argument", `the parameter "${param.name}" is required`);
+  }
+}
+
+const argument = (spec: WorkflowSpec, name: string): JsonValue | undefined =>
+  spec.arguments !== undefined && Object.hasOwn(spec.arguments, name) ? spec.arguments[name] : undefined;
+
+/** Everything that speaks against a value; nothing when it fits. */
+function objections(value: JsonValue, demands: Demands): readonly string[] {
+  const type = demands.type ?? "string";
+  if (!isOfType(value, type)) return [`expected ${withArticle(type)}, found ${describeValue(value)}`];
+  const found: string[] = [];
+  if (demands.enum !== undefined && !demands.enum.some((allowed) => jsonEquals(allowed, value)))
+    found.push(
+      `expected one of ${demands.enum.map((v) => JSON.stringify(v)).join(", ")}, found ${describeValue(value)}`,
+    );
+  if (typeof value === "string") found.push(...patternObjections(value, demands));
+  if (typeof value === "number") found.push(...rangeObjections(value, demands));
+  if (Array.isArray(value) && demands.items !== undefined) found.push(...itemObjections(value, demands.items));
+  return found;
+}
+
+function patternObjections(value: string, { pattern }: Demands): readonly string[] {
+  if (pattern === undefined) return [];
+  const match = matchRe2(pattern, value);
+  // A wrong pattern is reported where it is declared, once.
+  return !match.ok || match.value ? [] : [`expected a text that matches ${pattern}, found ${describeValue(value)}`];
+}
+
+function rangeObjections(value: number, { minimum, maximum }: Demands): readonly string[] {
+  if (minimum !== undefined && value < minimum) return [`expected at least ${minimum}, found ${value}`];
+  if (maximum !== undefined && value > maximum) return [`expected at most ${maximum}, found ${value}`];
+  return [];
+}
+
+function itemObjections(values: readonly JsonValue[], items: JsonObject): readonly string[] {
+  const demands = readDemands(items);
+  return values.flatMap((value, index) => objections(value, demands).map((problem) => `item ${index}: ${problem}`));
+}
+
+/** `items` is free-form in the schema; what is not understood there demands nothing. */
+function readDemands(items: JsonObject): Demands {
+  const { type, enum: values, pattern, minimum, maximum, items: inner } = items;
+  const known = types.find((name) => name === type);
+  return {
+    ...(known === undefined ? {} : { type: known }),
+    ...(isJsonArray(values) ? { enum: values } : {}),
+    ...(typeof pattern === "string" ? { pattern } : {}),
+    ...(typeof minimum === "number" ? { minimum } : {}),
+    ...(typeof maximum === "number" ? { maximum } : {}),
+    ...(isJsonObject(inner) ? { items: inner } : {}),
+  };
+}
+
+const types = ["string", "integer", "number", "boolean", "array", "object"] as const;
+type ParamType = (typeof types)[number];
+
+const isJsonArray = (value: JsonValue | undefined): value is readonly JsonValue[] => Array.isArray(value);
+
+function isOfType(value: JsonValue, type: ParamType): boolean {
+  switch (type) {
+    case "integer":
+      return Number.isInteger(value);
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return isJsonObject(value);
+    case "string":
+    case "number":
+    case "boolean":
+      return typeof value === type;
+  }
+}
+
+const withArticle = (type: ParamType): string => (/^[aio]/.test(type) ? `an ${type}` : `a ${type}`);
+
+/** Long values are cut: messages are one line. */
+function describeValue(value: JsonValue): string {
+  const text = JSON.stringify(value);
+  return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
+}
+
+/**
+ * Reads an argument given as text, as `slipway run --param name=text` does: texts as they are, everything else as JSON.
+ * The value is checked when the document is.
+ */
+export function parseArgument(param: Param, text: string): Result<JsonValue, string> {
+  const type = param.type ?? "string";
+  if (type === "string") return ok(text);
+  try {
+    const value: JsonValue = JSON.parse(text);
+    return isOfType(value, type) ? ok(value) : err(`expected ${withArticle(type)}, found ${describeValue(value)}`);
+  } catch {
+    // The text is no JSON at all, which only means that it is not of this type.
+    return err(`expected ${withArticle(type)}, found ${describeValue(text)}`);
+  }
+}

@@ -1,0 +1,95 @@
+import type { FieldPath } from "#lib/base/index.ts";
+import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
+import type { Report } from "../problems.ts";
+import { membersOf, type StepSource, stepTypes } from "./step-source.ts";
+
+export const limits = { steps: 1_000, keyLength: 63, finallyDeadlineSeconds: 600 } as const;
+
+const keyShape = /^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/;
+
+/** True for texts that may be the key of a step: they become label values. */
+export const isStepKey = (key: string): boolean => key.length <= limits.keyLength && keyShape.test(key);
+
+/** Reports what is wrong with the set of steps: none, too many, bad keys, keys that cannot be told apart. */
+export function checkSteps(sources: readonly StepSource[], report: Report): void {
+  const main = sources.filter((source) => !source.final);
+  if (main.length === 0) report(["spec", "steps"], "no-steps", "at least one step is required");
+  if (sources.length > limits.steps)
+    report(["spec", "steps"], "too-many-steps", `expected at most ${limits.steps} steps, found ${sources.length}`);
+  checkKeys(sources, report);
+  for (const source of sources) checkUnion(source, report);
+}
+
+function checkKeys(sources: readonly StepSource[], report: Report): void {
+  const byName = new Map<string, StepSource>();
+  for (const source of sources) {
+    if (!isStepKey(source.key)) {
+      const message = `expected a key of 1 to ${limits.keyLength} letters, digits, "-" and "_" that begins and ends with a letter or digit, found ${JSON.stringify(source.key)}`;
+      report(source.path, "invalid-key", message);
+    }
+    const name = expressionName(source.key);
+    const other = byName.get(name);
+    if (other === undefined) byName.set(name, source);
+    else if (other.key === source.key)
+      report(source.path, "duplicate-key", `the key "${source.key}" is used in steps and in finally`);
+    else report(source.path, "ambiguous-key", `"${source.key}" and "${other.key}" have the same name in expressions`);
+  }
+}
+
+/** How a step is called in expressions, where "-" means minus. */
+export const expressionName = (key: string): string => key.replaceAll("-", "_");
+
+function checkUnion({ path, step }: StepSource, report: Report): void {
+  const members = membersOf(step);
+  if (members.length === 1) return;
+  const found = members.length === 0 ? "none" : members.join(" and ");
+  report(path, "not-exactly-one", `exactly one of ${stepTypes.join(", ")} is required, found ${found}`);
+}
+
+const reservedInStep = {
+  workflow: "child workflows",
+  approval: "approvals",
+  patch: "patch steps",
+  http: "http steps",
+  forEach: "fan-out with forEach",
+  repeat: "loops with repeat",
+  cache: "caches",
+  locks: "locks",
+  inputs: "artifacts",
+  outputArtifacts: "artifacts",
+  pendingTimeoutSeconds: "pendingTimeoutSeconds",
+} as const satisfies Partial<Record<keyof WorkflowStep, string>>;
+
+const reservedInSpec = {
+  templateRef: "workflow templates",
+  priority: "priorities",
+  concurrency: "concurrency keys",
+  archive: "the archive",
+  notifications: "notifications",
+  serviceAccountName: "serviceAccountName; write it into the jobTemplate",
+  podDefaults: "podDefaults; write them into the jobTemplate",
+} as const satisfies Partial<Record<keyof WorkflowSpec, string>>;
+
+/** Refuses, by name, every field of the language that this version does not carry. */
+export function checkReserved(spec: WorkflowSpec, sources: readonly StepSource[], report: Report): void {
+  refuse(spec, reservedInSpec, ["spec"], report);
+  for (const [index, param] of (spec.params ?? []).entries())
+    refuse(param, { secret: "secret parameters" }, ["spec", "params", index], report);
+  for (const { step, path } of sources) {
+    refuse(step, reservedInStep, path, report);
+    if (step.operation === "Apply")
+      report([...path, "operation"], "not-carried", "this version does not carry server-side apply; use Create");
+  }
+}
+
+function refuse(object: object, reserved: Readonly<Record<string, string>>, path: FieldPath, report: Report): void {
+  const present = new Set(Object.entries(object).flatMap(([name, value]) => (value === undefined ? [] : [name])));
+  for (const [name, what] of Object.entries(reserved)) {
+    // `secret: false` and its like ask for nothing.
+    if (present.has(name) && !isFalse(object, name))
+      report([...path, name], "not-carried", `this version does not carry ${what}`);
+  }
+}
+
+const isFalse = (object: object, name: string): boolean =>
+  Object.entries(object).some(([key, value]) => key === name && value === false);

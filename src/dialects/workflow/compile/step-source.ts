@@ -1,0 +1,46 @@
+import type { FieldPath } from "#lib/base/index.ts";
+import { compareBytes } from "#engine/index.ts";
+import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
+
+/** The members of the union this version carries, in the order messages name them. */
+export const stepTypes = ["jobTemplate", "externalRef", "template", "container", "wait"] as const;
+export type StepType = (typeof stepTypes)[number];
+
+/** One step as the document has it, with the defaults of the workflow filled in. */
+export interface StepSource {
+  readonly key: string;
+  /** Part of `finally`. */
+  readonly final: boolean;
+  readonly path: FieldPath;
+  readonly step: WorkflowStep;
+  /** As written, without defaults: what a later edit is compared with. */
+  readonly written: WorkflowStep;
+}
+
+/** Kubernetes clients do not keep the order of maps, so steps are ordered by the bytes of their keys. */
+export function stepSources(spec: WorkflowSpec): readonly StepSource[] {
+  return [...sourcesOf(spec, "steps"), ...sourcesOf(spec, "finally")];
+}
+
+function sourcesOf(spec: WorkflowSpec, part: "steps" | "finally"): readonly StepSource[] {
+  const steps = Object.entries(spec[part] ?? {}).sort(([a], [b]) => compareBytes(a, b));
+  return steps.map(([key, step]) => ({
+    key,
+    final: part === "finally",
+    path: ["spec", part, key],
+    step: { ...spec.stepDefaults, ...step },
+    written: step,
+  }));
+}
+
+/** The union members a step has, known to this version or not. */
+export const membersOf = (step: WorkflowStep): readonly string[] =>
+  allMembers.filter((name) => step[name] !== undefined);
+
+const allMembers = [...stepTypes, "workflow", "approval", "patch", "http"] as const;
+
+/** The step's type, if it has exactly one. */
+export function stepType(step: WorkflowStep): StepType | undefined {
+  const members = membersOf(step);
+  return members.length === 1 ? stepTypes.find((type) => type === members[0]) : undefined;
+}

@@ -1,0 +1,321 @@
+import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/index.ts";
+
+const group = "slipway.dev";
+const version = "v1alpha1";
+
+/** A field of the language that this version does not carry: the schema keeps it so that it can be refused by name. */
+const reserved = (what: string) => s.optional(s.any({ description: `${what} Refused by this version.` }));
+
+const expression = (description: string) => s.optional(s.string({ minLength: 1, description }));
+const positive = (description: string) => s.optional(s.integer({ minimum: 1, description }));
+
+const reference = (description: string) =>
+  s.object(
+    {
+      apiVersion: s.optional(s.string({ description: "Group and version of the referenced kind." })),
+      kind: s.optional(s.string({ description: "Kind of the referenced object." })),
+      namespace: s.optional(s.string({ description: "The workflow's own namespace when absent." })),
+      name: s.optional(s.string({ description: "Name of the referenced object." })),
+      uid: s.optional(s.string({ description: "Exactly this object, not another of its name." })),
+      resourceVersion: s.optional(s.string()),
+      fieldPath: s.optional(s.string()),
+    },
+    { description, atomic: true },
+  );
+
+const Retry = s.object(
+  {
+    limit: s.optional(s.integer({ minimum: 0, description: "Attempts after the first; 0 when absent." })),
+    initialSeconds: s.optional(s.number({ minimum: 0, description: "Pause after the first failure; 10 when absent." })),
+    factor: s.optional(s.number({ minimum: 1, description: "Growth of the pause; 2 when absent." })),
+    maxSeconds: s.optional(s.number({ minimum: 0, description: "Longest pause; 300 when absent." })),
+    on: s.optional(
+      s.list(s.oneOf("Error", "Timeout", "Lost"), {
+        set: true,
+        description: "Classes of failure that are tried again; all of them when absent.",
+      }),
+    ),
+    expression: expression("CEL over attempt, reason, message, exitCode and outputs: try again when true."),
+  },
+  { description: "Further attempts after a failed one; each is a new child." },
+);
+
+const timing = {
+  retry: s.optional(Retry),
+  timeoutSeconds: positive("Time for one attempt, from the creation of its child."),
+  deadlineSeconds: positive("Time for the whole step: retries and every kind of waiting included."),
+  onFailure: s.optional(
+    s.oneOf(["Fail", "Continue"], {
+      description: "Continue forgives a failure: dependants run and the workflow may succeed.",
+    }),
+  ),
+};
+
+const StepDefaults = s.object(timing, { description: "Defaults of all steps; a step's own field wins whole." });
+
+const Output = s.object({
+  expression: expression("CEL over result, object, params and steps. Absent: the result's key of this name."),
+  default: s.optional(s.any({ description: "Value when the step did not produce the output." })),
+});
+
+const Container = s.object(
+  {
+    image: s.optional(s.string({ description: "Image to run." })),
+    command: s.optional(s.list(s.string(), { description: "Program and its first arguments." })),
+    args: s.optional(s.list(s.string(), { description: "Further arguments." })),
+    env: s.optional(s.list(s.anyObject(), { description: "Environment, as in a Pod's container." })),
+    envFrom: s.optional(s.list(s.anyObject(), { description: "Environment from ConfigMaps and Secrets." })),
+    workingDir: s.optional(s.string({ description: "Directory the program starts in." })),
+    resources: s.optional(s.anyObject({ description: "Requests and limits, as in a Pod's container." })),
+    volumeMounts: s.optional(s.list(s.anyObject(), { description: "Where volumes appear." })),
+    volumes: s.optional(s.list(s.anyObject(), { description: "Volumes of the Pod." })),
+  },
+  { description: "Short form of a Job with one container named main." },
+);
+
+const Wait = s.object(
+  {
+    seconds: positive("How long to wait."),
+    until: expression("An RFC 3339 time, or a CEL expression that gives one."),
+  },
+  { description: "A timer: exactly one of seconds and until." },
+);
+
+const Step = s.object(
+  {
+    jobTemplate: s.optional(s.anyObject({ description: "Metadata and spec of the Job to create." })),
+    externalRef: s.optional(
+      reference("A resource that exists or will exist; waited for, never created, owned or deleted."),
+    ),
+    template: s.optional(s.anyObject({ description: "Any resource, written as itself." })),
+    container: s.optional(Container),
+    wait: s.optional(Wait),
+    workflow: reserved("A child Workflow."),
+    approval: reserved("A person's decision."),
+    patch: reserved("A change of an existing object."),
+    http: reserved("One HTTP request."),
+    operation: s.optional(s.oneOf(["Create", "Apply"], { description: "How a template becomes an object." })),
+    ownership: s.optional(s.oneOf(["Owned", "Independent"], { description: "Does the child go with the workflow?" })),
+    dependencies: s.optional(s.list(s.string(), { description: "Keys of the steps that must be settled first." })),
+    when: expression("CEL gate, evaluated once when the dependencies are settled."),
+    ...timing,
+    outputs: s.optional(s.map(Output, { description: "Values for later steps." })),
+    completion: s.optional(s.any({ description: "Created, Ready, or {success, failure}: CEL over object." })),
+    displayName: s.optional(s.string({ description: "Name for people." })),
+    description: s.optional(s.string({ description: "Explanation for people." })),
+    forEach: reserved("One child per item."),
+    repeat: reserved("A loop."),
+    cache: reserved("Reuse of an earlier result."),
+    locks: reserved("Semaphores."),
+    inputs: reserved("Artifacts taken."),
+    outputArtifacts: reserved("Artifacts left."),
+    pendingTimeoutSeconds: reserved("Time a child may exist without a running pod."),
+  },
+  { description: "A vertex of the graph: exactly one of jobTemplate, externalRef, template, container and wait." },
+);
+
+const Param = s.object({
+  name: s.string({ minLength: 1, description: "Name in expressions and arguments." }),
+  type: s.optional(
+    s.oneOf(["string", "integer", "number", "boolean", "array", "object"], { description: "string when absent." }),
+  ),
+  default: s.optional(s.any({ description: "Value when no argument is given." })),
+  enum: s.optional(s.list(s.any(), { description: "The values allowed." })),
+  pattern: s.optional(s.string({ description: "RE2 expression a text must contain." })),
+  minimum: s.optional(s.number({ description: "Smallest number allowed." })),
+  maximum: s.optional(s.number({ description: "Largest number allowed." })),
+  items: s.optional(s.anyObject({ description: "What the items of an array must be." })),
+  description: s.optional(s.string({ description: "Explanation for people." })),
+  required: s.optional(s.boolean({ description: "An argument must be given." })),
+  secret: reserved("A value that must come from a Secret."),
+});
+
+const Spec = s.object({
+  steps: s.optional(s.map(Step, { description: "Vertices of the graph by key." })),
+  finally: s.optional(s.map(Step, { description: "Steps that run after all others are settled, always." })),
+  finallyDeadlineSeconds: positive("Time for the final steps; 600 when absent."),
+  activeDeadlineSeconds: positive("Run time allowed from status.startTime, suspension excluded."),
+  selector: s.optional(
+    s.object(
+      {
+        matchLabels: s.optional(s.map(s.string(), { description: "Put on every child." })),
+        matchExpressions: s.optional(s.list(s.anyObject(), { description: "Not supported." })),
+      },
+      { description: "Selects the created jobs; by the workflow's uid when absent." },
+    ),
+  ),
+  metadata: s.optional(s.anyObject({ description: "Accepted and ignored." })),
+  params: s.optional(s.list(Param, { key: "name", description: "Typed inputs." })),
+  arguments: s.optional(s.map(s.any(), { description: "Values for params." })),
+  outputs: s.optional(s.map(s.string(), { description: "CEL expressions, evaluated when the workflow succeeds." })),
+  suspend: s.optional(s.boolean({ description: "Nothing new starts; running children go on." })),
+  parallelism: positive("Steps active at once."),
+  failureStrategy: s.optional(
+    s.oneOf(["Continue", "Drain", "Cancel"], { description: "What a failed step means for the others." }),
+  ),
+  stepDefaults: s.optional(StepDefaults),
+  ttlSecondsAfterFinished: s.optional(
+    s.integer({ minimum: 0, description: "Delete the workflow that long after its end." }),
+  ),
+  templateRef: reserved("Steps from a WorkflowTemplate."),
+  priority: reserved("Order of starts under limits."),
+  concurrency: reserved("At most so many workflows at once."),
+  archive: reserved("Keep the final object."),
+  notifications: reserved("Messages to the outside."),
+  serviceAccountName: reserved("Account of the created Pods."),
+  podDefaults: reserved("Defaults of the created Pods."),
+});
+
+const Condition = s.object({
+  type: s.string({ description: "Complete, Failed, Suspended or Invalid." }),
+  status: s.oneOf("True", "False", "Unknown"),
+  lastProbeTime: s.optional(s.time()),
+  lastTransitionTime: s.optional(s.time()),
+  reason: s.optional(s.string()),
+  message: s.optional(s.string()),
+  observedGeneration: s.optional(s.integer()),
+});
+
+const Failure = s.object({
+  attempt: s.integer(),
+  reason: s.optional(s.string()),
+  message: s.optional(s.string()),
+  finishTime: s.optional(s.time()),
+});
+
+const StepStatus = s.object(
+  {
+    complete: s.optional(s.boolean({ description: "The step is ok for its dependants." })),
+    reference: s.optional(reference("Current child, or the referenced object.")),
+    phase: s.optional(s.string({ description: "Waiting, Starting, Running, Succeeded, Failed, Skipped, Canceled …" })),
+    reason: s.optional(s.string()),
+    message: s.optional(s.string()),
+    attempt: s.optional(s.integer()),
+    startTime: s.optional(s.time()),
+    finishTime: s.optional(s.time()),
+    notBefore: s.optional(s.time()),
+    outputs: s.optional(s.anyObject()),
+    templateHash: s.optional(s.string({ description: "SHA-256 of the step as it was when it started." })),
+    failures: s.optional(s.list(Failure, { description: "The last three failed attempts." })),
+    earlierAttempts: s.optional(s.integer({ description: "Attempts of earlier runs." })),
+    readyTime: s.optional(s.time({ description: "When the dependencies were settled." })),
+    attemptTime: s.optional(s.time({ description: "When the current attempt began, if it is not the first." })),
+    cancelTime: s.optional(s.time({ description: "When the cancel was decided." })),
+    suspendedSeconds: s.optional(s.number()),
+    refused: s.optional(s.boolean({ description: "The child of this attempt could not be created yet." })),
+  },
+  { preserveUnknown: true },
+);
+
+const FinallyStatus = s.object(
+  {
+    startTime: s.time(),
+    suspendedSeconds: s.optional(s.number()),
+    closing: s.optional(s.string()),
+  },
+  { preserveUnknown: true },
+);
+
+const PastRun = s.object({
+  runNumber: s.integer(),
+  phase: s.string(),
+  reason: s.optional(s.string()),
+  message: s.optional(s.string()),
+  startTime: s.optional(s.time()),
+  completionTime: s.optional(s.time()),
+});
+
+const Status = s.object(
+  {
+    conditions: s.optional(s.list(Condition, { key: "type" })),
+    startTime: s.optional(s.time({ description: "When the controller acknowledged the workflow." })),
+    completionTime: s.optional(s.time({ description: "When it became terminal." })),
+    statuses: s.optional(s.map(StepStatus, { description: "One entry per step that has left Pending." })),
+    phase: s.optional(
+      s.string({ description: "Pending, Running, Suspended, Cancelling, Succeeded, Failed or Canceled." }),
+    ),
+    reason: s.optional(s.string()),
+    message: s.optional(s.string()),
+    progress: s.optional(s.string({ description: "Settled steps of all, as 2/7." })),
+    observedGeneration: s.optional(s.integer()),
+    runNumber: s.optional(s.integer({ description: "Counts from 1; a retry adds one." })),
+    closing: s.optional(s.string({ description: "Cancel or Deadline: why the run is being ended." })),
+    forced: s.optional(s.boolean({ description: "A cancel without final steps." })),
+    suspendRequested: s.optional(s.boolean({ description: "Suspended by a RunAction." })),
+    suspendedSince: s.optional(s.time()),
+    suspendedSeconds: s.optional(s.number({ description: "Time of finished suspensions." })),
+    finally: s.optional(FinallyStatus),
+    outputs: s.optional(s.anyObject()),
+    history: s.optional(s.list(PastRun, { description: "The last ten earlier runs." })),
+  },
+  { preserveUnknown: true },
+);
+
+/** One run of a graph of steps. */
+export const Workflow = kind({
+  group,
+  version,
+  kind: "Workflow",
+  plural: "workflows",
+  scope: "Namespaced",
+  shortNames: ["wf"],
+  categories: ["all", "slipway"],
+  description: "One run of a directed acyclic graph of steps.",
+  spec: Spec,
+  status: Status,
+  columns: [
+    column("Phase", ".status.phase"),
+    column("Steps", ".status.progress"),
+    column("Message", ".status.message", { priority: 1 }),
+    column("Started", ".status.startTime", { type: "date" }),
+    age(),
+  ],
+});
+export type Workflow = ObjectOf<typeof Workflow>;
+export type WorkflowSpec = TypeOf<typeof Spec>;
+export type WorkflowStep = TypeOf<typeof Step>;
+export type WorkflowStatus = TypeOf<typeof Status>;
+export type StepStatus = TypeOf<typeof StepStatus>;
+export type WorkflowCondition = TypeOf<typeof Condition>;
+export type Param = TypeOf<typeof Param>;
+export type RetrySpec = TypeOf<typeof Retry>;
+export type StepOutput = TypeOf<typeof Output>;
+export type Reference = NonNullable<WorkflowStep["externalRef"]>;
+
+/** A person's command to a run. */
+export const RunAction = kind({
+  group,
+  version,
+  kind: "RunAction",
+  plural: "runactions",
+  scope: "Namespaced",
+  shortNames: ["ra"],
+  categories: ["slipway"],
+  description: "A command to a run: cancel, suspend, resume, retry or skip.",
+  spec: s.object({
+    target: reference("The run to act on."),
+    action: s.oneOf(["cancel", "suspend", "resume", "retry", "approve", "reject", "skip"], {
+      description: "What to do. approve and reject are refused by this version.",
+    }),
+    step: s.optional(s.string({ description: "Act on this step only." })),
+    steps: s.optional(s.list(s.string(), { description: "retry: these steps and their descendants." })),
+    values: s.optional(s.anyObject({ description: "Inputs of an approval." })),
+    force: s.optional(s.boolean({ description: "cancel: without the final steps." })),
+    reason: s.optional(s.string({ description: "Why, for people." })),
+  }),
+  status: s.object({
+    phase: s.optional(s.oneOf("Accepted", "Done", "Refused")),
+    message: s.optional(s.string()),
+    by: s.optional(s.string({ description: "Who acted." })),
+    runNumber: s.optional(s.integer({ description: "The run the action was accepted for." })),
+    finishTime: s.optional(s.time({ description: "When it was done or refused." })),
+  }),
+  columns: [
+    column("Action", ".spec.action"),
+    column("Target", ".spec.target.name"),
+    column("Phase", ".status.phase"),
+    column("Message", ".status.message", { priority: 1 }),
+    age(),
+  ],
+});
+export type RunAction = ObjectOf<typeof RunAction>;
