@@ -30,6 +30,9 @@ export interface OptionSpec {
   readonly integer?: boolean;
 }
 
+/** What a positional argument may be completed with: fixed words, or what has to be looked up. */
+export type Completion = readonly string[] | "file" | "run" | "step" | "kind" | "name";
+
 /** One verb of the command line: data, and an action that loads what it needs when it runs. */
 export interface CommandSpec<O = never> {
   readonly name: string;
@@ -42,6 +45,8 @@ export interface CommandSpec<O = never> {
   readonly examples: readonly string[];
   readonly options: readonly OptionSpec[];
   readonly hidden?: boolean;
+  /** How each positional argument is completed, in the order of `args`. */
+  readonly completes?: readonly Completion[];
   /** Resolves with the exit code. */
   action(invocation: Invocation<O>): Promise<number>;
 }

@@ -40,12 +40,11 @@ function toCommand(spec: CommandSpec, signal: AbortSignal, finish: (code: number
   for (const argument of spec.args) built.argument(argument);
   for (const option of spec.options) built.addOption(toOption(option));
   for (const option of inherited) built.addOption(new Option(option.flags).hideHelp());
-  built.action(async (...passed: unknown[]) => {
+  built.action(async () => {
     const values = built.processedArgs as (string | string[] | undefined)[];
     const options = { ...built.parent?.opts<object>(), ...defined(built.opts<object>()) } as GlobalOptions & {
       color: ColorChoice;
     };
-    void passed;
     finish(
       await spec.action({
         args: values.map((value) => (Array.isArray(value) ? undefined : value)),

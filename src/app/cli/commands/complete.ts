@@ -1,0 +1,52 @@
+import { command, type CommandSpec, type Completion, type Invocation } from "../command.ts";
+import type { Environment } from "../environment.ts";
+import { exitCode } from "../exit-codes.ts";
+
+/** What the scripts of `slipway completion` call: prints the words that may follow. Names come from the server, if one answers. */
+export const completeCommand = (specs: () => readonly CommandSpec[]) =>
+  command<object>({
+    name: "complete",
+    args: ["[words...]"],
+    summary: "Print what may follow the given words",
+    group: "Other",
+    examples: [],
+    options: [],
+    hidden: true,
+    async action(invocation) {
+      const { RootCommand } = await import("@bomb.sh/tab");
+      const root = new RootCommand();
+      const words = [...invocation.rest];
+      for (const spec of specs().filter(({ hidden }) => hidden !== true)) {
+        const entry = root.command(spec.name, spec.summary);
+        for (const { flags, summary, choices } of spec.options) {
+          const long = /--([\w-]+)/.exec(flags)?.[1] ?? "";
+          const short = /^-(\w)\b/.exec(flags)?.[1];
+          if (!/[<[]/.test(flags)) entry.option(long, summary, short);
+          else entry.option(long, summary, (complete) => choices?.forEach((choice) => complete(choice, "")), short);
+        }
+        const isMeant = words[0] === spec.name;
+        for (const [index, name] of spec.args.entries()) {
+          const found = isMeant ? await candidates(spec.completes?.[index], invocation, words) : [];
+          entry.argument(name, (complete) => found.forEach((word) => complete(word, "")), name.includes("..."));
+        }
+      }
+      root.parse(words);
+      return exitCode.succeeded;
+    },
+  });
+
+async function candidates(kind: Completion | undefined, invocation: Invocation<object>, words: readonly string[]): Promise<readonly string[]> {
+  if (kind === undefined) return [];
+  if (typeof kind !== "string") return kind;
+  if (kind === "file") return await files(words.at(-1) ?? "", invocation.environment);
+  const { namesFor } = await import("../names.ts");
+  return await namesFor(kind, invocation, words);
+}
+
+/** Paths that begin with `typed`; folders end in a slash so that completion can go on inside. */
+async function files(typed: string, { directory }: Environment): Promise<readonly string[]> {
+  const { readdir } = await import("node:fs/promises");
+  const folder = typed.slice(0, typed.lastIndexOf("/") + 1);
+  const entries = await readdir(folder.startsWith("/") ? folder : `${directory}/${folder}`, { withFileTypes: true }).catch(() => []);
+  return entries.filter((entry) => !entry.name.startsWith(".")).map((entry) => `${folder}${entry.name}${entry.isDirectory() ? "/" : ""}`);
+}
