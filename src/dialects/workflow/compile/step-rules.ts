@@ -1,0 +1,160 @@
+import { type FieldPath, isJsonObject, type JsonObject, type JsonValue, parseInstant } from "#lib/base/index.ts";
+import type { WorkflowSpec } from "../kinds.ts";
+import type { Report } from "../problems.ts";
+import { type StepSource, stepType } from "./step-source.ts";
+
+/** What rules must know besides the step. */
+export interface RuleContext {
+  /** Of the workflow; undefined while the document does not say. */
+  readonly namespace: string | undefined;
+  readonly name: string | undefined;
+  readonly selector: Readonly<Record<string, string>>;
+}
+
+/** Checks what each step type demands of its own fields. */
+export function checkStepBodies(
+  spec: WorkflowSpec,
+  sources: readonly StepSource[],
+  context: RuleContext,
+  report: Report,
+): void {
+  checkSelector(spec, report);
+  for (const source of sources) {
+    checkBody(source, context, report);
+    checkForeignFields(source, report);
+  }
+}
+
+function checkSelector({ selector }: WorkflowSpec, report: Report): void {
+  if (selector === undefined) return;
+  const at = ["spec", "selector"];
+  if (selector.matchExpressions !== undefined)
+    report([...at, "matchExpressions"], "not-carried", "only matchLabels can be put on the created jobs");
+  if (Object.keys(selector.matchLabels ?? {}).length === 0)
+    report([...at, "matchLabels"], "required", "at least one label is required");
+}
+
+function checkBody(source: StepSource, context: RuleContext, report: Report): void {
+  const { step, path } = source;
+  if (step.jobTemplate !== undefined) checkJob(step.jobTemplate, [...path, "jobTemplate"], context, report);
+  if (step.container !== undefined && step.container.image === undefined)
+    report([...path, "container", "image"], "required", "an image is required");
+  if (step.template !== undefined) checkTemplate(step.template, [...path, "template"], context, report);
+  if (step.externalRef !== undefined) checkReference(source, context, report);
+  if (step.wait !== undefined) checkWait(step.wait, [...path, "wait"], report);
+}
+
+function checkJob(template: JsonObject, path: FieldPath, context: RuleContext, report: Report): void {
+  checkLabels(template["metadata"], [...path, "metadata"], context, report);
+  const spec = template["spec"];
+  if (!isJsonObject(spec)) return report([...path, "spec"], "required", "the spec of the Job is required");
+  for (const field of ["selector", "manualSelector"])
+    if (spec[field] !== undefined)
+      report([...path, "spec", field], "forbidden", "must be absent: the Job selects its own pods");
+  const pod = spec["template"];
+  if (!isJsonObject(pod))
+    return report([...path, "spec", "template"], "required", "the template of the Pod is required");
+  checkLabels(pod["metadata"], [...path, "spec", "template", "metadata"], context, report);
+  checkPod(pod["spec"], [...path, "spec", "template", "spec"], report);
+}
+
+function checkPod(pod: JsonValue | undefined, path: FieldPath, report: Report): void {
+  if (!isJsonObject(pod)) return report(path, "required", "the spec of the Pod is required");
+  const policy = pod["restartPolicy"];
+  if (policy !== "Never" && policy !== "OnFailure" && !isTemplated(policy)) {
+    const found = policy === undefined ? "nothing, which means Always" : JSON.stringify(policy);
+    report([...path, "restartPolicy"], "invalid-value", `must be Never or OnFailure, found ${found}`);
+  }
+  const containers = pod["containers"];
+  if (!Array.isArray(containers) || containers.length === 0)
+    report([...path, "containers"], "required", "at least one container is required");
+}
+
+/** True for a text whose value is known only when the step starts. */
+const isTemplated = (value: JsonValue | undefined): boolean => typeof value === "string" && value.includes("${{");
+
+/** A label of `spec.selector` goes onto every child; a template may not give it another value. */
+function checkLabels(
+  metadata: JsonValue | undefined,
+  path: FieldPath,
+  { selector }: RuleContext,
+  report: Report,
+): void {
+  const given = isJsonObject(metadata) && isJsonObject(metadata["labels"]) ? metadata["labels"] : {};
+  for (const [name, wanted] of Object.entries(selector)) {
+    const value = given[name];
+    if (value !== undefined && value !== wanted)
+      report(
+        [...path, "labels", name],
+        "selector-conflict",
+        `is ${JSON.stringify(value)}, but spec.selector puts "${wanted}" on every job`,
+      );
+  }
+}
+
+function checkTemplate(template: JsonObject, path: FieldPath, context: RuleContext, report: Report): void {
+  for (const field of ["apiVersion", "kind"])
+    if (typeof template[field] !== "string" || template[field] === "")
+      report([...path, field], "required", "a template is a whole resource: apiVersion and kind are required");
+  const metadata = template["metadata"];
+  checkLabels(metadata, [...path, "metadata"], context, report);
+  if (!isJsonObject(metadata)) return;
+  checkNamespace(metadata["namespace"], [...path, "metadata", "namespace"], context, report);
+  if (metadata["generateName"] !== undefined)
+    report(
+      [...path, "metadata", "generateName"],
+      "forbidden",
+      "must be absent: names of children follow from the step",
+    );
+}
+
+function checkNamespace(namespace: JsonValue | undefined, path: FieldPath, context: RuleContext, report: Report): void {
+  if (namespace === undefined || context.namespace === undefined || namespace === context.namespace) return;
+  report(
+    path,
+    "other-namespace",
+    `must be the workflow's own namespace "${context.namespace}", found ${JSON.stringify(namespace)}`,
+  );
+}
+
+function checkReference({ step, path }: StepSource, context: RuleContext, report: Report): void {
+  const reference = step.externalRef ?? {};
+  const at = [...path, "externalRef"];
+  for (const field of ["apiVersion", "kind", "name"] as const)
+    if (reference[field] === undefined || reference[field] === "")
+      report([...at, field], "required", `a reference needs apiVersion, kind and name`);
+  checkNamespace(reference.namespace, [...at, "namespace"], context, report);
+  const itself =
+    reference.kind === "Workflow" &&
+    reference.apiVersion?.startsWith("slipway.dev/") === true &&
+    reference.name === context.name;
+  if (itself && context.name !== undefined) report(at, "waits-for-itself", "a workflow cannot wait for itself");
+}
+
+function checkWait(
+  wait: { readonly seconds?: number; readonly until?: string },
+  path: FieldPath,
+  report: Report,
+): void {
+  const given = [wait.seconds, wait.until].filter((value) => value !== undefined).length;
+  if (given !== 1) report(path, "not-exactly-one", "exactly one of seconds and until is required");
+}
+
+/** A text that is an instant is one; every other `until` is an expression. */
+export const isInstant = (text: string): boolean => parseInstant(text) !== undefined;
+
+/** Fields that mean nothing for the type of the step: they are refused, so that nobody waits for their effect. */
+function checkForeignFields({ step, path }: StepSource, report: Report): void {
+  const type = stepType(step);
+  if (type === undefined) return;
+  const refuse = (field: keyof typeof step, why: string): void => {
+    if (step[field] !== undefined) report([...path, field], "forbidden", why);
+  };
+  if (type !== "template") {
+    refuse("operation", "only a template has an operation");
+    refuse("ownership", "only a template has an ownership");
+  }
+  if (type !== "wait") return;
+  refuse("completion", "a timer has no object to look at");
+  refuse("outputs", "a timer has no outputs");
+}
