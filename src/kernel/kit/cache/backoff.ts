@@ -1,0 +1,33 @@
+import type { Millis } from "#lib/base/index.ts";
+
+export interface BackoffOptions {
+  readonly first: Millis;
+  readonly factor: number;
+  readonly longest: Millis;
+  /** The share of each delay that is drawn at random on top of it. */
+  readonly jitter: number;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+/** Growing delays between tries. `longest` bounds them before jitter. */
+export class Backoff {
+  readonly #options: BackoffOptions;
+  #next: Millis;
+
+  constructor(options: BackoffOptions) {
+    this.#options = options;
+    this.#next = options.first;
+  }
+
+  next(): Millis {
+    const { factor, longest, jitter, random } = this.#options;
+    const delay = this.#next;
+    this.#next = Math.min(longest, delay * factor);
+    return Math.round(delay * (1 + jitter * random()));
+  }
+
+  reset(): void {
+    this.#next = this.#options.first;
+  }
+}

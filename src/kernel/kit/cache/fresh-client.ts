@@ -1,0 +1,38 @@
+import type { ApiClient } from "../client/api-client.ts";
+import type { InformerFactory } from "./informer-factory.ts";
+
+/** The client, with every successful write made visible at once in the informers' reads. Dry runs are not writes. */
+export function freshClient(client: ApiClient, informers: InformerFactory): ApiClient {
+  return {
+    get: (ref, options) => client.get(ref, options),
+    list: (type, options) => client.list(type, options),
+    watch: (type, options) => client.watch(type, options),
+    async create(type, object, options) {
+      const stored = await client.create(type, object, options);
+      if (!options?.dryRun) informers.noteWritten(type, stored);
+      return stored;
+    },
+    async update(type, object, options) {
+      const stored = await client.update(type, object, options);
+      if (!options?.dryRun) informers.noteWritten(type, stored);
+      return stored;
+    },
+    async updateStatus(type, object, options) {
+      const stored = await client.updateStatus(type, object, options);
+      if (!options?.dryRun) informers.noteWritten(type, stored);
+      return stored;
+    },
+    async patch(ref, patch, options) {
+      const stored = await client.patch<never>(ref, patch, options);
+      if (!options?.dryRun) informers.noteWritten(ref.type, stored);
+      return stored;
+    },
+    delete: (ref, options) => client.delete(ref, options),
+    deleteCollection: (type, options) => client.deleteCollection(type, options),
+    logs: (ref, options) => client.logs(ref, options),
+    resourceType: (apiVersion, kind) => client.resourceType(apiVersion, kind),
+    resourceTypes: () => client.resourceTypes(),
+    raw: (path, options) => client.raw(path, options),
+    close: () => client.close(),
+  };
+}

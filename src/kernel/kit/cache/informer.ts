@@ -1,0 +1,240 @@
+import { type Clock, type Logger, type Millis, messageOf } from "#lib/base/index.ts";
+import { type KubeObject, keyOf, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import type { ApiClient, WatchEvent } from "../client/api-client.ts";
+import { type LabelSelector, matchesLabels, parseLabelSelector } from "../client/label-selector.ts";
+import { isAtLeast } from "../client/resource-version.ts";
+import { type IndexFunction, IndexedStore } from "./indexed-store.ts";
+import { OwnWrites } from "./own-writes.ts";
+import { Reflector, type ReflectorSink, type Scope } from "./reflector.ts";
+
+/** Told of every change in the order the server made them. Must only take note (enqueue a key): a throw is logged and dropped. */
+export interface InformerHandler<T extends KubeObject = KubeObject> {
+  /** `isInitial`: the object was there before the handler was. */
+  add?(object: Stored<T>, about: { readonly isInitial: boolean }): void;
+  /** Also called with twice the same object at a resync. */
+  update?(old: Stored<T>, object: Stored<T>, about: { readonly isResync: boolean }): void;
+  /** `isFinalStateUnknown`: the deletion itself was missed, `object` is the last state seen. */
+  delete?(object: Stored<T>, about: { readonly isFinalStateUnknown: boolean }): void;
+}
+
+/** Reads of a mirrored collection. Objects are frozen; keys are `namespace/name`, or `name` for cluster-scoped kinds. */
+export interface Lister<T extends KubeObject = KubeObject> {
+  get(key: string): Stored<T> | undefined;
+  /** In no order. */
+  list(options?: { readonly namespace?: string; readonly labels?: LabelSelector }): readonly Stored<T>[];
+  /** Objects whose index function gives `value`. */
+  byIndex(index: string, value: string): readonly Stored<T>[];
+}
+
+export interface InformerOptions {
+  readonly client: ApiClient;
+  readonly type: ResourceType;
+  readonly scope?: Scope;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+interface Subscription<T extends KubeObject> {
+  readonly handler: InformerHandler<T>;
+  cancelResync: () => void;
+}
+
+/**
+ * A mirror of one collection in memory, shared by everybody who reads it. Reads see the server's state as far as it was heard,
+ * plus the caller's own writes at once (`noteWritten`). Handlers see exactly the server's changes: none missed, none twice.
+ */
+export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
+  readonly type: ResourceType;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #log: Logger;
+  readonly #scope: Scope;
+  readonly #labels: LabelSelector;
+  readonly #store = new IndexedStore<T>();
+  readonly #own = new OwnWrites<T>();
+  readonly #reflector: Reflector<T>;
+  readonly #subscriptions = new Set<Subscription<T>>();
+  readonly #onSynced = new Set<() => void>();
+  #revision: string | undefined;
+
+  constructor(options: InformerOptions) {
+    this.type = options.type;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#log = options.log.with({ resource: options.type.plural });
+    this.#scope = options.scope ?? {};
+    const labels = parseLabelSelector(this.#scope.labelSelector ?? "");
+    if (!labels.ok) throw new Error(`labelSelector: ${labels.error}`);
+    this.#labels = labels.value;
+    this.#reflector = new Reflector<T>({ ...options, scope: this.#scope, sink: this.#sink() });
+  }
+
+  /** Mirrors until the signal aborts. */
+  run(signal: AbortSignal): Promise<void> {
+    return this.#reflector.run(signal);
+  }
+
+  /** Has the whole collection been read once? */
+  hasSynced(): boolean {
+    return this.#revision !== undefined;
+  }
+
+  /** Resolves once synced; rejects with the signal's reason when that aborts first. */
+  synced(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason as Error);
+      if (this.hasSynced()) return resolve();
+      const done = (): void => {
+        signal.removeEventListener("abort", stop);
+        resolve();
+      };
+      const stop = (): void => {
+        this.#onSynced.delete(done);
+        reject(signal.reason as Error);
+      };
+      this.#onSynced.add(done);
+      signal.addEventListener("abort", stop, { once: true });
+    });
+  }
+
+  /** Adds an index. Cheap before the first sync, one pass over all objects after it. */
+  addIndex(name: string, valuesOf: IndexFunction<T>): void {
+    this.#store.addIndex(name, valuesOf);
+  }
+
+  /**
+   * Calls the handler for every present object at once and for every change from then on, until the answered function is called.
+   * `resyncEvery` repeats `update` for all objects about that often, as a safety net.
+   */
+  addHandler(handler: InformerHandler<T>, options: { readonly resyncEvery?: Millis } = {}): () => void {
+    const subscription: Subscription<T> = { handler, cancelResync: () => undefined };
+    this.#subscriptions.add(subscription);
+    for (const [, object] of this.#store.entries())
+      this.#tell([subscription], (h) => h.add?.(object, { isInitial: true }));
+    if (options.resyncEvery !== undefined) this.#scheduleResync(subscription, options.resyncEvery);
+    return () => {
+      this.#subscriptions.delete(subscription);
+      subscription.cancelResync();
+    };
+  }
+
+  get(key: string): Stored<T> | undefined {
+    return this.#own.get(key, this.#revision) ?? this.#store.get(key);
+  }
+
+  list(options: { readonly namespace?: string; readonly labels?: LabelSelector } = {}): readonly Stored<T>[] {
+    const found: Stored<T>[] = [];
+    const take = (object: Stored<T>): void => {
+      if (options.namespace !== undefined && object.metadata.namespace !== options.namespace) return;
+      if (options.labels === undefined || matchesLabels(options.labels, object.metadata.labels)) found.push(object);
+    };
+    for (const [key, object] of this.#store.entries()) if (!this.#own.has(key, this.#revision)) take(object);
+    for (const object of this.#own.all(this.#revision)) take(object);
+    return found;
+  }
+
+  byIndex(index: string, value: string): readonly Stored<T>[] {
+    const found: Stored<T>[] = [];
+    for (const key of this.#store.keysByIndex(index, value)) {
+      const object = this.#own.has(key, this.#revision) ? undefined : this.#store.get(key);
+      if (object !== undefined) found.push(object);
+    }
+    if (this.#own.isEmpty) return found;
+    const valuesOf = this.#store.indexFunction(index);
+    for (const object of this.#own.all(this.#revision)) if (valuesOf(object).includes(value)) found.push(object);
+    return found;
+  }
+
+  /**
+   * Makes a successful write visible to reads before the server's event for it arrives, so that a reconciler never acts on a
+   * state older than its own write. Handlers are not told: they hear of it when the event comes.
+   */
+  noteWritten(object: Stored<T>): void {
+    if (this.#revision === undefined || !this.#contains(object)) return;
+    this.#own.note(keyOf(object.metadata), object, this.#revision);
+  }
+
+  #contains(object: Stored<T>): boolean {
+    const { namespace, fieldSelector } = this.#scope;
+    if (namespace !== undefined && object.metadata.namespace !== namespace) return false;
+    // Which fields a server can select by is its own affair: only objects it has shown already are known to be inside.
+    if (fieldSelector !== undefined && this.#store.get(keyOf(object.metadata)) === undefined) return false;
+    return matchesLabels(this.#labels, object.metadata.labels);
+  }
+
+  #sink(): ReflectorSink<T> {
+    return {
+      replace: (objects, revision) => this.#replace(objects, revision),
+      apply: (event) => this.#apply(event),
+      passed: (revision) => {
+        this.#revision = revision;
+        this.#own.settle(revision);
+      },
+    };
+  }
+
+  #replace(objects: readonly Stored<T>[], revision: string): void {
+    const isInitial = !this.hasSynced();
+    // A revision that went backwards belongs to a restored server; what was written to the lost one is lost.
+    if (this.#revision !== undefined && !isAtLeast(revision, this.#revision)) this.#own.clear();
+    this.#revision = revision;
+    this.#own.settle(revision);
+    const keys = new Set(objects.map((object) => keyOf(object.metadata)));
+    for (const [key, object] of this.#store.entries()) if (!keys.has(key)) this.#remove(key, object, true);
+    for (const object of objects) this.#put(object, isInitial);
+    for (const done of this.#onSynced) done();
+    this.#onSynced.clear();
+  }
+
+  #apply(event: WatchEvent<T> & { readonly type: "ADDED" | "MODIFIED" | "DELETED" }): void {
+    const { object } = event;
+    const { resourceVersion } = object.metadata;
+    // Changes come in order, so one that is not newer than the last was told already.
+    if (this.#revision !== undefined && isAtLeast(this.#revision, resourceVersion)) return;
+    this.#revision = resourceVersion;
+    this.#own.settle(resourceVersion);
+    if (event.type === "DELETED") this.#remove(keyOf(object.metadata), object, false);
+    else this.#put(object, false);
+  }
+
+  #put(object: Stored<T>, isInitial: boolean): void {
+    const key = keyOf(object.metadata);
+    const old = this.#store.get(key);
+    if (old?.metadata.resourceVersion === object.metadata.resourceVersion && old.metadata.uid === object.metadata.uid)
+      return;
+    // Another uid under the same name: the deletion in between was missed.
+    if (old !== undefined && old.metadata.uid !== object.metadata.uid) this.#remove(key, old, true);
+    const previous = this.#store.set(key, object);
+    this.#tell(this.#subscriptions, (handler) =>
+      previous === undefined
+        ? handler.add?.(object, { isInitial })
+        : handler.update?.(previous, object, { isResync: false }),
+    );
+  }
+
+  #remove(key: string, last: Stored<T>, isFinalStateUnknown: boolean): void {
+    if (this.#store.delete(key) === undefined) return;
+    this.#tell(this.#subscriptions, (handler) => handler.delete?.(last, { isFinalStateUnknown }));
+  }
+
+  #tell(subscriptions: Iterable<Subscription<T>>, call: (handler: InformerHandler<T>) => void): void {
+    for (const { handler } of subscriptions) {
+      try {
+        call(handler);
+      } catch (thrown) {
+        this.#log.error("a handler of changes failed", { error: messageOf(thrown) });
+      }
+    }
+  }
+
+  #scheduleResync(subscription: Subscription<T>, every: Millis): void {
+    // Spread by a tenth, so that many informers do not resync together.
+    subscription.cancelResync = this.#clock.after(Math.round(every * (1 + this.#random() / 10)), () => {
+      for (const [, object] of this.#store.entries())
+        this.#tell([subscription], (handler) => handler.update?.(object, object, { isResync: true }));
+      this.#scheduleResync(subscription, every);
+    });
+  }
+}

@@ -1,0 +1,69 @@
+import type { KubeObject, Stored } from "#kernel/model/index.ts";
+import { isAtLeast } from "../client/resource-version.ts";
+
+/** More than this many writes that the server has not confirmed by an event are not remembered: reads are then only as fresh as events. */
+const maxPending = 10_000;
+
+/**
+ * Own writes whose events have not arrived. Each is valid until the stream of events reaches its revision; from then on the
+ * stream knows better. Reads are O(1), and so is `settle` per write forgotten.
+ */
+export class OwnWrites<T extends KubeObject> {
+  // In order of noting, which is nearly the order of revisions; `settle` removes from the front, reads check each for themselves.
+  readonly #objects = new Map<string, Stored<T>>();
+
+  get isEmpty(): boolean {
+    return this.#objects.size === 0;
+  }
+
+  get(key: string, seen: string | undefined): Stored<T> | undefined {
+    if (this.#objects.size === 0) return undefined;
+    const object = this.#objects.get(key);
+    return object !== undefined && isPending(object, seen) ? object : undefined;
+  }
+
+  has(key: string, seen: string | undefined): boolean {
+    return this.get(key, seen) !== undefined;
+  }
+
+  *all(seen: string | undefined): Generator<Stored<T>> {
+    for (const object of this.#objects.values()) if (isPending(object, seen)) yield object;
+  }
+
+  note(key: string, object: Stored<T>, seen: string): void {
+    if (!isPending(object, seen) || isGoneWithThisWrite(object)) return;
+    const known = this.#objects.get(key);
+    if (known !== undefined && isAtLeast(known.metadata.resourceVersion, object.metadata.resourceVersion)) return;
+    this.#objects.delete(key);
+    this.#objects.set(key, object);
+    if (this.#objects.size > maxPending) this.#dropOldest();
+  }
+
+  /** Forgets what the stream has reached. */
+  settle(seen: string): void {
+    for (const [key, object] of this.#objects) {
+      if (isPending(object, seen)) return;
+      this.#objects.delete(key);
+    }
+  }
+
+  clear(): void {
+    this.#objects.clear();
+  }
+
+  #dropOldest(): void {
+    for (const key of this.#objects.keys()) {
+      this.#objects.delete(key);
+      return;
+    }
+  }
+}
+
+const isPending = (object: KubeObject, seen: string | undefined): boolean =>
+  seen === undefined || !isAtLeast(seen, object.metadata.resourceVersion ?? "");
+
+/** The write that takes the last finalizer away removes the object too, although its answer shows it. */
+const isGoneWithThisWrite = ({ metadata }: KubeObject): boolean =>
+  metadata.deletionTimestamp !== undefined &&
+  (metadata.finalizers ?? []).length === 0 &&
+  (metadata.deletionGracePeriodSeconds ?? 0) === 0;

@@ -1,0 +1,208 @@
+import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
+import {
+  ApiError,
+  isGone,
+  isTransient,
+  type KubeObject,
+  keyOf,
+  type ResourceType,
+  type Stored,
+} from "#kernel/model/index.ts";
+import type { ApiClient, WatchEvent, WatchOptions } from "../client/api-client.ts";
+import { Backoff } from "./backoff.ts";
+
+/** Which objects of a kind are mirrored. */
+export interface Scope {
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+/** Receives the state of the server and then every change of it, in order. Called synchronously; must not throw. */
+export interface ReflectorSink<T extends KubeObject = KubeObject> {
+  /** The whole state at a revision; whatever is not in it is gone. */
+  replace(objects: readonly Stored<T>[], resourceVersion: string): void;
+  apply(event: WatchEvent<T> & { readonly type: "ADDED" | "MODIFIED" | "DELETED" }): void;
+  /** Nothing else has changed up to this revision. */
+  passed(resourceVersion: string): void;
+}
+
+export interface ReflectorOptions<T extends KubeObject = KubeObject> {
+  readonly client: ApiClient;
+  readonly type: ResourceType;
+  readonly scope: Scope;
+  readonly sink: ReflectorSink<T>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+}
+
+/** Servers send a bookmark every minute; a connection silent for longer than two of them is taken for dead. */
+const stalledAfter: Millis = 150_000;
+const shortestWatch: Millis = 5 * 60_000;
+/** A watch that ended sooner, without having told anything, counts as failed. */
+const tooShort: Millis = 1000;
+const initialEventsEnd = "k8s.io/initial-events-end";
+
+/**
+ * Mirrors one collection into a sink for as long as it runs: WatchList where the server has it, else list and watch; goes on from
+ * the last revision when a watch ends, and lists again when that revision is gone. Failures are retried for ever with delays
+ * from 0.8 s doubling to 30 s.
+ */
+export class Reflector<T extends KubeObject = KubeObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #log: Logger;
+  readonly #backoff: Backoff;
+  #revision: string | undefined;
+  #canWatchList = true;
+  #hasListed = false;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#log = options.log.with({ resource: options.type.plural, namespace: options.scope.namespace });
+    this.#backoff = new Backoff({ first: 800, factor: 2, longest: 30_000, jitter: 1, random: options.random });
+  }
+
+  /** Resolves once the signal aborts; never rejects because of the server. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const failed = await this.#session(signal);
+      if (signal.aborted) return;
+      if (failed) await sleep(this.#options.clock, this.#backoff.next(), signal).catch(() => undefined);
+    }
+  }
+
+  /** One connection from its beginning to its end. True when the next one should wait. */
+  async #session(signal: AbortSignal): Promise<boolean> {
+    const { clock } = this.#options;
+    const begun = clock.now();
+    const before = this.#revision;
+    try {
+      await (this.#revision === undefined ? this.#listAndFollow(signal) : this.#follow(this.#revision, signal));
+      return this.#revision === before && clock.now() - begun < tooShort;
+    } catch (thrown) {
+      if (signal.aborted) return false;
+      if (isGone(thrown)) this.#revision = undefined;
+      this.#log.debug("watch failed, trying again", { error: messageOf(thrown) });
+      return true;
+    }
+  }
+
+  async #listAndFollow(signal: AbortSignal): Promise<void> {
+    if (this.#canWatchList) {
+      try {
+        return await this.#watchList(signal);
+      } catch (thrown) {
+        if (this.#revision !== undefined || !(thrown instanceof ApiError) || isTransient(thrown) || isGone(thrown))
+          throw thrown;
+        this.#canWatchList = false;
+        this.#log.debug("the server has no WatchList, listing instead", { error: messageOf(thrown) });
+      }
+    }
+    const { client, type, scope } = this.#options;
+    // The first list may come from any server's cache; a later one must not go back behind what was seen.
+    const from = this.#hasListed ? {} : { resourceVersion: "0" };
+    const list = await client.list<T>(type, { ...scope, ...from, signal });
+    this.#replace(list.items, list.metadata.resourceVersion);
+    await this.#follow(list.metadata.resourceVersion, signal);
+  }
+
+  async #watchList(signal: AbortSignal): Promise<void> {
+    let initial: Map<string, Stored<T>> | undefined = new Map();
+    const options = { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" } as const;
+    await this.#watch(options, signal, (event) => {
+      if (initial === undefined) return this.#onEvent(event);
+      if (event.type === "BOOKMARK") {
+        const revision = event.object.metadata.resourceVersion;
+        if (event.object.metadata.annotations?.[initialEventsEnd] !== "true" || revision === undefined) return;
+        this.#replace([...initial.values()], revision);
+        initial = undefined;
+      } else if (event.type === "DELETED") initial.delete(keyOf(event.object.metadata));
+      else initial.set(keyOf(event.object.metadata), event.object);
+    });
+  }
+
+  #follow(resourceVersion: string, signal: AbortSignal): Promise<void> {
+    return this.#watch({ resourceVersion }, signal, (event) => this.#onEvent(event));
+  }
+
+  async #watch(
+    from: Pick<WatchOptions, "resourceVersion" | "sendInitialEvents" | "resourceVersionMatch">,
+    signal: AbortSignal,
+    onEvent: (event: WatchEvent<T>) => void,
+  ): Promise<void> {
+    const { client, type, scope, clock, random } = this.#options;
+    const guard = new StallGuard(clock, signal, () => this.#log.warn("watch stalled, connecting again"));
+    const timeout = Math.round(shortestWatch * (1 + random()));
+    try {
+      const options = { ...scope, ...from, allowBookmarks: true, timeout, signal: guard.signal };
+      for await (const event of client.watch<T>(type, options)) {
+        if (signal.aborted) return;
+        guard.heard();
+        onEvent(event);
+      }
+    } finally {
+      guard.close();
+    }
+  }
+
+  #replace(objects: readonly Stored<T>[], revision: string): void {
+    this.#options.sink.replace(objects, revision);
+    this.#revision = revision;
+    this.#hasListed = true;
+    this.#backoff.reset();
+  }
+
+  #onEvent(event: WatchEvent<T>): void {
+    const revision = event.object.metadata.resourceVersion;
+    if (event.type !== "BOOKMARK") this.#options.sink.apply(event);
+    else if (revision !== undefined) this.#options.sink.passed(revision);
+    this.#revision = revision ?? this.#revision;
+    this.#backoff.reset();
+  }
+}
+
+/** Aborts its signal when nothing was heard for too long, with one timer however many events there are. */
+class StallGuard {
+  readonly #abort = new AbortController();
+  readonly #clock: Clock;
+  readonly #outer: AbortSignal;
+  readonly #onOuterAbort = (): void => this.#abort.abort(this.#outer.reason);
+  readonly #onStall: () => void;
+  #heardAt: number;
+  #cancel: () => void;
+
+  constructor(clock: Clock, outer: AbortSignal, onStall: () => void) {
+    this.#clock = clock;
+    this.#outer = outer;
+    this.#onStall = onStall;
+    this.#heardAt = clock.now();
+    this.#cancel = clock.after(stalledAfter, () => this.#check());
+    outer.addEventListener("abort", this.#onOuterAbort, { once: true });
+    if (outer.aborted) this.#onOuterAbort();
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  heard(): void {
+    this.#heardAt = this.#clock.now();
+  }
+
+  close(): void {
+    this.#cancel();
+    this.#outer.removeEventListener("abort", this.#onOuterAbort);
+  }
+
+  #check(): void {
+    const quiet = this.#clock.now() - this.#heardAt;
+    if (quiet < stalledAfter) {
+      this.#cancel = this.#clock.after(stalledAfter - quiet, () => this.#check());
+      return;
+    }
+    this.#onStall();
+    this.#abort.abort(new Error("nothing was heard for too long"));
+  }
+}

@@ -1,0 +1,152 @@
+import { type Clock, type Millis, sleep, SlipwayError } from "#lib/base/index.ts";
+import { ApiError, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
+import type { ApiClient, Ref, WatchEvent, WatchOptions } from "./api-client.ts";
+import { conflict, expired } from "./refusals.ts";
+
+/** How often each fault happens, as a probability per request or per event. All are 0 unless told. */
+export interface ChaosFaults {
+  /** 409 to an update or patch that was not done. */
+  readonly conflict: number;
+  /** 410 at the start of a watch that names a revision, and to a continued list. */
+  readonly expired: number;
+  /** 429, the request was not done. */
+  readonly tooMany: number;
+  /** 500, the request was not done. */
+  readonly internal: number;
+  /** The request was done, its answer was lost (a SlipwayError as for a broken connection). */
+  readonly lostAnswer: number;
+  /** The request or event waits up to `maxLatency` first. */
+  readonly latency: number;
+  /** A watch ends normally after an event. */
+  readonly endedWatch: number;
+  /** A watch breaks with an error after an event. */
+  readonly brokenWatch: number;
+  /** An event comes twice. */
+  readonly duplicateEvent: number;
+}
+
+export interface ChaosOptions {
+  readonly clock: Clock;
+  /** Uniform in [0, 1); a seeded one makes the chaos repeatable. */
+  readonly random: () => number;
+  readonly faults: Partial<ChaosFaults>;
+  readonly maxLatency?: Millis;
+}
+
+/** A client that misbehaves as the world does. */
+export interface ChaosClient extends ApiClient {
+  /** From now on with these faults; with none given, without any. */
+  setFaults(faults?: Partial<ChaosFaults>): void;
+  /** How often each fault has happened. */
+  readonly happened: ReadonlyMap<keyof ChaosFaults, number>;
+}
+
+type Verb = "read" | "write" | "change";
+
+export function chaosClient(inner: ApiClient, options: ChaosOptions): ChaosClient {
+  const chaos = new Chaos(options);
+  return {
+    happened: chaos.happened,
+    setFaults: (faults = {}) => chaos.setFaults(faults),
+    get: (ref, o) => chaos.around("read", ref, o?.signal, () => inner.get(ref, o)),
+    list: (type, o) =>
+      chaos.around("read", { type, name: "" }, o?.signal, () => {
+        if (o?.continue !== undefined && chaos.strikes("expired")) throw expired("the continue token is too old");
+        return inner.list(type, o);
+      }),
+    watch: (type, o) => chaos.watch(inner, type, o),
+    create: (type, object, o) =>
+      chaos.around("write", refOf(type, object), o?.signal, () => inner.create(type, object, o)),
+    update: (type, object, o) =>
+      chaos.around("change", refOf(type, object), o?.signal, () => inner.update(type, object, o)),
+    updateStatus: (type, object, o) =>
+      chaos.around("change", refOf(type, object), o?.signal, () => inner.updateStatus(type, object, o)),
+    patch: (ref, patch, o) => chaos.around("change", ref, o?.signal, () => inner.patch(ref, patch, o)),
+    delete: (ref, o) => chaos.around("write", ref, o?.signal, () => inner.delete(ref, o)),
+    deleteCollection: (type, o) =>
+      chaos.around("write", { type, name: "" }, o?.signal, () => inner.deleteCollection(type, o)),
+    logs: (ref, o) => inner.logs(ref, o),
+    resourceType: (apiVersion, kind) => inner.resourceType(apiVersion, kind),
+    resourceTypes: () => inner.resourceTypes(),
+    raw: (path, o) => inner.raw(path, o),
+    close: () => inner.close(),
+  };
+}
+
+/** Draws the faults. */
+class Chaos {
+  readonly happened = new Map<keyof ChaosFaults, number>();
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #maxLatency: Millis;
+  #faults: Partial<ChaosFaults>;
+
+  constructor(options: ChaosOptions) {
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#maxLatency = options.maxLatency ?? 50;
+    this.#faults = options.faults;
+  }
+
+  setFaults(faults: Partial<ChaosFaults>): void {
+    this.#faults = faults;
+  }
+
+  strikes(fault: keyof ChaosFaults): boolean {
+    const odds = this.#faults[fault] ?? 0;
+    if (odds === 0 || this.#random() >= odds) return false;
+    this.happened.set(fault, (this.happened.get(fault) ?? 0) + 1);
+    return true;
+  }
+
+  async around<R>(verb: Verb, ref: Ref, signal: AbortSignal | undefined, run: () => Promise<R>): Promise<R> {
+    await this.#delay(signal);
+    this.#refuse(verb, ref);
+    const answer = await run();
+    if (verb !== "read" && this.strikes("lostAnswer"))
+      throw new SlipwayError("connection-failed", "the connection broke before the answer came");
+    return answer;
+  }
+
+  async *watch<T extends KubeObject>(
+    inner: ApiClient,
+    type: ResourceType,
+    options: WatchOptions,
+  ): AsyncGenerator<WatchEvent<T>> {
+    try {
+      await this.#delay(options.signal);
+    } catch {
+      // A watch whose signal aborts returns; it does not throw.
+      return;
+    }
+    this.#refuse("read", { type, name: "" });
+    if (options.resourceVersion !== undefined && this.strikes("expired")) throw expired("the revision is too old");
+    for await (const event of inner.watch<T>(type, options)) {
+      await this.#delay(options.signal).catch(() => undefined);
+      if (options.signal.aborted) return;
+      yield event;
+      if (this.strikes("duplicateEvent")) yield event;
+      if (this.strikes("endedWatch")) return;
+      if (this.strikes("brokenWatch")) throw new SlipwayError("connection-failed", "the connection broke");
+    }
+  }
+
+  async #delay(signal: AbortSignal | undefined): Promise<void> {
+    if (this.strikes("latency")) await sleep(this.#clock, Math.ceil(this.#random() * this.#maxLatency), signal);
+  }
+
+  #refuse(verb: Verb, ref: Ref): void {
+    if (this.strikes("tooMany"))
+      throw new ApiError("TooManyRequests", "too many requests, try again later", {
+        details: { retryAfterSeconds: 1 },
+      });
+    if (this.strikes("internal")) throw new ApiError("InternalError", "something went wrong in the server");
+    if (verb === "change" && this.strikes("conflict"))
+      throw conflict(ref.type, ref.name, "it was changed by somebody else");
+  }
+}
+
+function refOf(type: ResourceType, { metadata }: KubeObject): Ref {
+  const { namespace, name = "" } = metadata;
+  return namespace === undefined ? { type, name } : { type, namespace, name };
+}
