@@ -1,0 +1,19 @@
+import type { Clock, Logger } from "#lib/base/index.ts";
+import type { ResourceRegistry } from "../kinds/served-resource.ts";
+import type { Store } from "../store/store.ts";
+import type { Limits } from "./limits.ts";
+import type { PodLogs } from "./pod-log.ts";
+
+/** What every verb works with. One per server. */
+export interface ApiContext {
+  readonly store: Store;
+  /** The kinds served at this moment. Ask again after every wait: CustomResourceDefinitions come and go. */
+  readonly registry: () => ResourceRegistry;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly limits: Limits;
+  readonly newUid: () => string;
+  /** A number in [0, 1), for the suffixes of `generateName` and the spread of watch timeouts. */
+  readonly random: () => number;
+  readonly podLogs: PodLogs;
+}

@@ -1,0 +1,185 @@
+import { codeOf } from "#lib/base/index.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
+import type { Entry, Page, PageRequest } from "../store/store.ts";
+import { type ContinueToken, formatToken, parseToken } from "./continue-token.ts";
+import type { ApiContext } from "./context.ts";
+import type { ListRequest } from "./options.ts";
+import { badRequest, expired, invalidOption } from "./refusals.ts";
+import { parseRevision, waitForRevision } from "./revision.ts";
+import { type Selector, selectorOf } from "./selector.ts";
+import { collectionOf, keyFor } from "./storage-view.ts";
+
+/** One page of a listing, or all of it. */
+export interface Listing {
+  readonly entries: readonly Entry[];
+  readonly revision: number;
+  readonly continue?: string;
+  /** Only without selectors, as Kubernetes does. */
+  readonly remaining?: number;
+}
+
+// Entries looked at in one turn of the event loop.
+const scanChunk = 2000;
+
+/** Where a listing reads: at an exact revision, or at the present one. */
+interface Plan {
+  readonly exact?: number;
+  readonly after?: ContinueToken;
+}
+
+/** GET of a collection. Every page of one listing describes the same revision. */
+export async function listObjects(
+  context: ApiContext,
+  resource: ServedResource,
+  request: ListRequest,
+  signal?: AbortSignal,
+): Promise<Listing> {
+  const selector = selectorOf(request, resource, context.limits);
+  const plan = await planOf(context, resource, request, selector, signal);
+  if (
+    selector.name !== undefined &&
+    selector.namespace !== undefined &&
+    plan.exact === undefined &&
+    plan.after === undefined
+  ) {
+    return listByName(context, resource, selector, selector.name);
+  }
+  return scan(context, resource, selector, plan, request.limit ?? 0);
+}
+
+function listByName(context: ApiContext, resource: ServedResource, selector: Selector, name: string): Listing {
+  const entry = context.store.get(keyFor(resource, selector.namespace ?? "", name));
+  const entries = entry !== undefined && selector.matches(entry) ? [entry] : [];
+  return { entries, revision: context.store.revision };
+}
+
+/** The table of list requests: resourceVersion, resourceVersionMatch, limit and continue against each other. */
+async function planOf(
+  context: ApiContext,
+  resource: ServedResource,
+  request: ListRequest,
+  selector: Selector,
+  signal: AbortSignal | undefined,
+): Promise<Plan> {
+  const { resourceVersion: revisionText = "", resourceVersionMatch: match = "", limit = 0 } = request;
+  checkCombination(request);
+  if (request.continue !== undefined && request.continue !== "") {
+    if (revisionText !== "" && revisionText !== "0") {
+      throw badRequest("resourceVersion must not be set together with continue");
+    }
+    return continuation(context, resource, selector, request.continue);
+  }
+  const revision = revisionText === "" ? 0 : parseRevision(revisionText);
+  if (match === "Exact" && revision === 0)
+    throw invalidOption("resourceVersionMatch", "Exact needs a resourceVersion above 0");
+  await waitForRevision(context, revision, signal);
+  const exact = match === "Exact" || (match === "" && revision > 0 && limit > 0);
+  return exact ? { exact: revision } : {};
+}
+
+function checkCombination(request: ListRequest): void {
+  const { resourceVersion = "", resourceVersionMatch: match = "" } = request;
+  const refuse = (detail: string) => invalidOption("resourceVersionMatch", `Forbidden: ${detail}`);
+  if (request.sendInitialEvents !== undefined)
+    throw invalidOption("sendInitialEvents", "Forbidden: it is for watches only");
+  if (match === "") return;
+  if (match !== "Exact" && match !== "NotOlderThan") {
+    throw invalidOption(
+      "resourceVersionMatch",
+      `Unsupported value: ${JSON.stringify(match)}: supported values: "Exact", "NotOlderThan"`,
+    );
+  }
+  if (request.continue !== undefined && request.continue !== "")
+    throw refuse("it cannot be used together with continue");
+  if (resourceVersion === "") throw refuse("it needs a resourceVersion");
+}
+
+function continuation(context: ApiContext, resource: ServedResource, selector: Selector, text: string): Plan {
+  const { store } = context;
+  const after = parseToken(text, collectionOf(resource), store.clusterUid);
+  if (selector.namespace !== undefined && after.namespace !== selector.namespace) {
+    throw badRequest("the continue parameter belongs to a list of another namespace");
+  }
+  if (after.revision === -1) return { after };
+  if (after.revision < store.compactedRevision) throw tokenExpired(context, resource, after);
+  if (after.revision > store.revision)
+    throw badRequest("the continue parameter is of a revision that does not exist yet");
+  return { exact: after.revision, after };
+}
+
+const tokenExpired = (context: ApiContext, resource: ServedResource, after: ContinueToken): Error =>
+  expired(
+    "the continue parameter is too old to show a consistent list; start again without it, or use the continue token of this answer to go on at the present state",
+    formatToken({ ...after, revision: -1 }, collectionOf(resource), context.store.clusterUid),
+  );
+
+async function scan(
+  context: ApiContext,
+  resource: ServedResource,
+  selector: Selector,
+  plan: Plan,
+  limit: number,
+): Promise<Listing> {
+  const most = limit > 0 ? limit : Number.POSITIVE_INFINITY;
+  const entries: Entry[] = [];
+  let page = readPage(context, resource, selector, plan, plan.exact, plan.after, most);
+  for (;;) {
+    const stopped = take(page, selector, entries, most);
+    if (stopped !== undefined) return listing(context, resource, entries, page, stopped);
+    if (page.next === undefined || entries.length === most) break;
+    // Others get their turn between two chunks; the revision keeps the chunks together.
+    await new Promise((resolve) => setImmediate(resolve));
+    page = readPage(context, resource, selector, plan, page.revision, page.next, most - entries.length);
+  }
+  const listed = listing(context, resource, entries, page, page.next);
+  return page.next !== undefined && selector.everything ? { ...listed, remaining: page.remaining } : listed;
+}
+
+/** Appends the page's matches. When the listing is full before the page ends, answers with the place where it stopped. */
+function take(page: Page, selector: Selector, entries: Entry[], most: number): PageRequest["after"] {
+  for (const [index, entry] of page.entries.entries()) {
+    if (!selector.everything && !selector.matches(entry)) continue;
+    entries.push(entry);
+    if (entries.length === most && index < page.entries.length - 1) return entry.key;
+  }
+  return undefined;
+}
+
+function listing(
+  context: ApiContext,
+  resource: ServedResource,
+  entries: readonly Entry[],
+  page: Page,
+  next: PageRequest["after"],
+): Listing {
+  const { revision } = page;
+  if (next === undefined) return { entries, revision };
+  const { namespace, name } = next;
+  const token = formatToken({ revision, namespace, name }, collectionOf(resource), context.store.clusterUid);
+  return { entries, revision, continue: token };
+}
+
+function readPage(
+  context: ApiContext,
+  resource: ServedResource,
+  selector: Selector,
+  plan: Plan,
+  revision: number | undefined,
+  after: PageRequest["after"],
+  missing: number,
+): Page {
+  // A selector may let few of many pass, so then the page is as large as one turn allows.
+  const limit = selector.everything ? Math.min(missing, scanChunk) : scanChunk;
+  try {
+    return context.store.page(collectionOf(resource), {
+      limit,
+      ...(selector.namespace === undefined ? {} : { namespace: selector.namespace }),
+      ...(revision === undefined ? {} : { revision }),
+      ...(after === undefined ? {} : { after: { namespace: after.namespace, name: after.name } }),
+    });
+  } catch (cause) {
+    if (codeOf(cause) !== "revision-compacted") throw cause;
+    if (plan.after !== undefined) throw tokenExpired(context, resource, plan.after);
+    throw expired(`the resourceVersion for the provided list is too old: ${revision ?? 0}`);
+  }
+}

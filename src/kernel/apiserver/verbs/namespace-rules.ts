@@ -1,0 +1,47 @@
+import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { Namespace } from "#kernel/model/index.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
+import type { Transaction } from "../store/store.ts";
+import { isTerminating } from "./metadata.ts";
+import { forbidden, notFound } from "./refusals.ts";
+import { namespaceKey } from "./storage-view.ts";
+
+/** The namespaces every server has. */
+export const initialNamespaces = ["default", "kube-system", "kube-public", "slipway-system"] as const;
+const undeletable: readonly string[] = ["default", "kube-system", "kube-public"];
+
+export const isNamespace = (resource: ServedResource): boolean =>
+  resource.type.group === "" && resource.type.plural === "namespaces";
+
+/** Refuses a create in a namespace that does not exist or is going away. */
+export function checkNamespace(
+  transaction: Transaction,
+  resource: ServedResource,
+  namespace: string,
+  name: string,
+): void {
+  if (!resource.type.namespaced) return;
+  const entry = transaction.head(namespaceKey(namespace));
+  if (entry === undefined) throw notFound(Namespace, namespace);
+  if (!isTerminating(entry.object())) return;
+  const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+  const cause = {
+    reason: "NamespaceTerminating",
+    message: `namespace ${namespace} is being terminated`,
+    field: "metadata.namespace",
+  };
+  throw forbidden(resource.type, name, why, [cause]);
+}
+
+export function checkNamespaceDeletion(resource: ServedResource, name: string): void {
+  if (isNamespace(resource) && undeletable.includes(name)) {
+    throw forbidden(resource.type, name, "this namespace may not be deleted");
+  }
+}
+
+/** `spec.finalizers`, which only namespaces have: they hold a namespace until its content is gone. */
+export function specFinalizers(object: JsonObject): readonly unknown[] {
+  const { spec } = object;
+  const finalizers = isJsonObject(spec) ? spec["finalizers"] : undefined;
+  return Array.isArray(finalizers) ? finalizers : [];
+}

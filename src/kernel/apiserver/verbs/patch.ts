@@ -1,0 +1,49 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import type { StatusCause } from "#kernel/model/index.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
+import { type PatchType, patcherOf } from "../patch/apply-patch.ts";
+import { admit } from "./admission.ts";
+import type { Answer } from "./answer.ts";
+import { changeObject, type Endpoint } from "./change.ts";
+import type { ApiContext } from "./context.ts";
+import { metadataOf, withMetadata } from "./metadata.ts";
+import type { WriteRequest } from "./options.ts";
+import { invalid, invalidValue } from "./refusals.ts";
+
+/** PATCH. Runs on the newest state, so it conflicts only when the patch itself names a resourceVersion or uid. */
+export async function patchObject(
+  context: ApiContext,
+  resource: ServedResource,
+  target: { readonly namespace: string; readonly name: string; readonly endpoint: Endpoint },
+  patch: { readonly type: PatchType; readonly body: JsonValue },
+  request: WriteRequest,
+): Promise<Answer> {
+  const patched = patcherOf(resource, patch.type, patch.body, target.name, context.limits.maxPatchOperations);
+  return changeObject(context, {
+    ...target,
+    resource,
+    request,
+    replaces: false,
+    compute: (old) => {
+      const object = withMetadataObject(patched(old));
+      const changed = identityChanges(object, old);
+      if (changed.length > 0) throw invalid(resource.type, target.name, changed);
+      return admit(object, resource, request);
+    },
+  });
+}
+
+/** A patch may remove metadata; what the server owns comes back from the stored object. */
+const withMetadataObject = (object: JsonObject): JsonObject =>
+  object["metadata"] === undefined || object["metadata"] === null ? withMetadata(object, {}) : object;
+
+function identityChanges(object: JsonObject, old: JsonObject): readonly StatusCause[] {
+  if (!isJsonObject(object["metadata"])) return [invalidValue("metadata", object["metadata"], "must be an object")];
+  const causes = ["apiVersion", "kind"]
+    .filter((member) => object[member] !== old[member])
+    .map((member) => invalidValue(member, object[member], "field is immutable"));
+  const moved = ["name", "namespace"]
+    .filter((member) => metadataOf(object)[member] !== metadataOf(old)[member])
+    .map((member) => invalidValue(`metadata.${member}`, metadataOf(object)[member], "field is immutable"));
+  return [...causes, ...moved];
+}
