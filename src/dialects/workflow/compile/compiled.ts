@@ -1,0 +1,63 @@
+import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import type { Plan } from "#engine/index.ts";
+import type { WorkflowStep } from "../kinds.ts";
+import type { CompiledExpression, CompiledTemplate } from "./expressions.ts";
+import type { StepType } from "./step-source.ts";
+
+/** A declared output of a step. Without expression: the key of this name of what the step wrote. */
+export interface CompiledOutput {
+  readonly name: string;
+  readonly expression: CompiledExpression | undefined;
+  readonly default: JsonValue | undefined;
+}
+
+/** What decides that the object of a step is done, when the step says so itself. */
+export type CompiledCompletion =
+  | { readonly is: "Created" | "Ready" }
+  | {
+      readonly is: "expressions";
+      readonly success: CompiledExpression | undefined;
+      readonly failure: CompiledExpression | undefined;
+    };
+
+/** One step, checked and ready to be run. Immutable. */
+export interface CompiledStep {
+  readonly key: string;
+  readonly final: boolean;
+  readonly type: StepType;
+  readonly step: WorkflowStep;
+  /** Identifies the definition as it was written. Computed when first asked for. */
+  hash(): string;
+  readonly when: CompiledExpression | undefined;
+  /** The union member itself with its `${{ }}`. */
+  readonly body: CompiledTemplate | undefined;
+  readonly until: CompiledExpression | undefined;
+  readonly outputs: readonly CompiledOutput[];
+  readonly retryWhen: CompiledExpression | undefined;
+  readonly completion: CompiledCompletion | undefined;
+}
+
+/** An output of the workflow. */
+export interface WorkflowOutput {
+  readonly name: string;
+  readonly expression: CompiledExpression;
+}
+
+/** What expressions see of the workflow itself. */
+export interface Identity {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+  readonly labels: JsonObject;
+}
+
+/** A workflow, checked and ready to be run. Immutable; valid for one generation. */
+export interface CompiledWorkflow {
+  readonly plan: Plan;
+  readonly steps: ReadonlyMap<string, CompiledStep>;
+  readonly outputs: readonly WorkflowOutput[];
+  readonly params: JsonObject;
+  readonly identity: Identity;
+  /** Labels of `spec.selector`, which every child gets. */
+  readonly selector: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,191 @@
+import { type FieldPath, type JsonValue, jsonEquals } from "#lib/base/index.ts";
+import { hashName } from "#lib/base/index.node.ts";
+import {
+  type CelFunction,
+  type CelProgram,
+  type CelReference,
+  type CelReferences,
+  type CelTemplate,
+  compileExpression,
+  compileTemplate,
+  workflowFunctions,
+} from "#lib/cel/index.ts";
+import { nearest } from "#lib/text/index.ts";
+import type { WorkflowSpec } from "../kinds.ts";
+import type { Report } from "../problems.ts";
+import { expressionName } from "./shape.ts";
+import type { StepSource } from "./step-source.ts";
+
+/** Where an expression stands decides what it may name. */
+export type Site = "gate" | "body" | "output" | "completion" | "retry" | "result";
+
+/** A step whose results an expression uses. `alias` is the name it uses, which may have `_` for `-`. */
+export interface StepUse {
+  readonly alias: string;
+  readonly key: string;
+}
+
+export interface CompiledExpression {
+  readonly program: CelProgram;
+  readonly uses: readonly StepUse[];
+}
+
+export interface CompiledTemplate {
+  readonly template: CelTemplate;
+  readonly uses: readonly StepUse[];
+}
+
+/** What an expression is checked against. */
+export interface ExpressionScope {
+  readonly spec: WorkflowSpec;
+  readonly sources: readonly StepSource[];
+  /** Keys of the steps that may be used; undefined when that cannot be told, then all are. */
+  readonly visible: ReadonlySet<string> | undefined;
+  readonly site: Site;
+  /** Belongs to a final step: `run` is known. */
+  readonly final: boolean;
+  /** What the message calls the user of the expression: `step "deploy"`. */
+  readonly user: string;
+}
+
+/** The name under which a gate's bindings hold what the status functions answer. */
+export const gateBinding = "$gate";
+
+const statusFunction = (name: string, answer: string): CelFunction => ({
+  signature: `${name}(): bool`,
+  call: (_args, bindings) => answer === "always" || readAnswer(bindings[gateBinding], answer),
+});
+
+const readAnswer = (gate: JsonValue | undefined, answer: string): boolean => jsonEquals(gate, answer);
+
+const statusFunctions = [
+  statusFunction("success", "ok"),
+  statusFunction("failure", "bad"),
+  statusFunction("always", "always"),
+];
+
+const commonFunctions = workflowFunctions((canonical) => hashName([canonical], 51));
+
+const variables: Readonly<Record<Site, readonly string[]>> = {
+  gate: [],
+  body: [],
+  output: ["result", "object"],
+  completion: ["object"],
+  retry: ["attempt", "reason", "message", "exitCode", "outputs"],
+  result: [],
+};
+
+const environmentOf = ({ site, final }: ExpressionScope) => ({
+  variables: Object.fromEntries(
+    ["params", "steps", "workflow", ...(final ? ["run"] : []), ...variables[site]].map((name) => [name, "dyn"]),
+  ),
+  functions: site === "gate" ? [...commonFunctions, ...statusFunctions] : commonFunctions,
+});
+
+/** Compiles a bare expression. Undefined when it is wrong; everything wrong with it has then been reported. */
+export function compileBare(
+  source: string,
+  scope: ExpressionScope,
+  at: FieldPath,
+  report: Report,
+): CompiledExpression | undefined {
+  const program = compileExpression(source, environmentOf(scope));
+  if (!program.ok) {
+    const { column, message } = program.error;
+    report(at, "invalid-expression", `column ${column}: ${message}`);
+    return undefined;
+  }
+  const uses = checkReferences(program.value.references, scope, at, report);
+  return uses === undefined ? undefined : { program: program.value, uses };
+}
+
+/** Compiles every `${{ }}` of a document, as `compileBare` does for one. */
+export function compileBody(
+  document: JsonValue,
+  scope: ExpressionScope,
+  at: FieldPath,
+  report: Report,
+): CompiledTemplate | undefined {
+  const template = compileTemplate(document, environmentOf(scope));
+  if (!template.ok) {
+    for (const { path, column, message } of template.error)
+      report([...at, ...path], "invalid-expression", `column ${column}: ${message}`);
+    return undefined;
+  }
+  const found = template.value.expressions.map(({ path, references }) =>
+    checkReferences(references, scope, [...at, ...path], report),
+  );
+  const uses = found.flatMap((some) => some ?? []);
+  return found.includes(undefined) ? undefined : { template: template.value, uses: distinct(uses) };
+}
+
+const distinct = (uses: readonly StepUse[]): readonly StepUse[] => [
+  ...new Map(uses.map((use) => [use.alias, use])).values(),
+];
+
+/** The steps used, or undefined when a reference is wrong. */
+function checkReferences(
+  { variables: found }: CelReferences,
+  scope: ExpressionScope,
+  at: FieldPath,
+  report: Report,
+): readonly StepUse[] | undefined {
+  const uses: StepUse[] = [];
+  let wrong = false;
+  for (const reference of found) {
+    const answer = checkReference(reference, scope);
+    if (typeof answer === "object") uses.push(answer);
+    else if (answer !== undefined) {
+      wrong = true;
+      report(at, "invalid-expression", `column ${reference.column}: ${answer}`);
+    }
+  }
+  return wrong ? undefined : distinct(uses);
+}
+
+/** The step a reference uses, or what is wrong with it, or undefined when it is right and uses none. */
+function checkReference({ root, path }: CelReference, scope: ExpressionScope): StepUse | string | undefined {
+  const [name] = path;
+  if (root === "steps") return checkStepUse(path, scope);
+  if (name === undefined) return undefined;
+  const known = knownMembers(root, scope.spec);
+  return known === undefined || known.includes(name) ? undefined : unknown(membersCalled[root] ?? root, name, known);
+}
+
+const membersCalled: Readonly<Record<string, string>> = {
+  params: "parameter",
+  workflow: "workflow field",
+  run: "run field",
+};
+
+function knownMembers(root: string, spec: WorkflowSpec): readonly string[] | undefined {
+  if (root === "params") return (spec.params ?? []).map((param) => param.name);
+  if (root === "workflow") return ["name", "namespace", "uid", "labels", "runNumber", "startTime"];
+  return root === "run" ? ["phase", "failed"] : undefined;
+}
+
+function unknown(what: string, name: string, known: Iterable<string>): string {
+  const close = nearest(name, known);
+  return close === undefined ? `no ${what} "${name}"` : `no ${what} "${name}", did you mean "${close}"`;
+}
+
+const stepFields = ["outputs", "phase", "reason", "attempt", "startTime", "finishTime"];
+
+function checkStepUse([alias, field, output]: readonly string[], scope: ExpressionScope): StepUse | string {
+  if (alias === undefined) return "steps must be followed by the key of a step";
+  const { sources, visible, user } = scope;
+  const used = sources.find(({ key }) => key === alias) ?? sources.find(({ key }) => expressionName(key) === alias);
+  if (used === undefined)
+    return unknown(
+      "step",
+      alias,
+      sources.map(({ key }) => key),
+    );
+  if (visible !== undefined && !visible.has(used.key))
+    return `${user} does not depend on "${used.key}", so its results are not known`;
+  if (field !== undefined && !stepFields.includes(field)) return unknown("step field", field, stepFields);
+  const declared = Object.keys(used.step.outputs ?? {});
+  if (field === "outputs" && output !== undefined && !declared.includes(output))
+    return unknown(`output of "${used.key}"`, output, declared);
+  return { alias, key: used.key };
+}

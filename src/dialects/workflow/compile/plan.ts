@@ -1,0 +1,176 @@
+import { ok, parseInstant, type Result } from "#lib/base/index.ts";
+import {
+  conditionGate,
+  defaultGate,
+  type Due,
+  exponentialRetry,
+  type Failure,
+  type Gate,
+  type GateResult,
+  type GateScope,
+  type Graph,
+  noRetry,
+  type Plan,
+  type PlanStep,
+  planStep,
+  type RetryPolicy,
+  type RunPolicy,
+  type StepKind,
+} from "#engine/index.ts";
+import type { WorkflowSpec } from "../kinds.ts";
+import type { CompiledStep } from "./compiled.ts";
+import { gateBinding } from "./expressions.ts";
+import { limits } from "./shape.ts";
+import { isInstant } from "./step-rules.ts";
+import type { StepType } from "./step-source.ts";
+import { evaluate, evaluateCondition, type RunValues, render, type StaticValues } from "./values.ts";
+
+const kindOf: Readonly<Record<StepType, StepKind>> = {
+  jobTemplate: "work",
+  container: "work",
+  template: "work",
+  externalRef: "observe",
+  wait: "timer",
+};
+
+/** Time a child gets to end politely. */
+const graceMs = 30_000;
+
+/** The engine's plan of a checked workflow. */
+export function planOf(
+  spec: WorkflowSpec,
+  graphs: { readonly main: Graph; readonly final: Graph },
+  values: StaticValues,
+): Plan {
+  const steps = (graph: Graph) =>
+    graph.ids.flatMap((key) => {
+      const step = values.steps.get(key);
+      return step === undefined ? [] : [stepOf(step, values)];
+    });
+  const main: Plan = { graph: graphs.main, steps: steps(graphs.main), policy: policyOf(spec) };
+  if (graphs.final.ids.length === 0) return main;
+  const deadline = seconds(spec.finallyDeadlineSeconds ?? limits.finallyDeadlineSeconds);
+  return {
+    ...main,
+    final: { graph: graphs.final, steps: steps(graphs.final), policy: { strategy: "Continue", deadline } },
+  };
+}
+
+const seconds = (count: number): number => Math.round(count * 1000);
+
+const policyOf = (spec: WorkflowSpec): RunPolicy => ({
+  strategy: spec.failureStrategy ?? "Continue",
+  ...(spec.parallelism === undefined ? {} : { parallelism: spec.parallelism }),
+  ...(spec.activeDeadlineSeconds === undefined ? {} : { deadline: seconds(spec.activeDeadlineSeconds) }),
+  ...(spec.suspend === undefined ? {} : { suspended: spec.suspend }),
+});
+
+function stepOf(compiled: CompiledStep, values: StaticValues): PlanStep {
+  const { step, key, type } = compiled;
+  return planStep({
+    id: key,
+    kind: kindOf[type],
+    gate: gateOf(compiled, values),
+    afterFailure: isAfterFailure(compiled),
+    retry: retryOf(compiled, values),
+    onFailure: step.onFailure ?? "Fail",
+    graceMs,
+    ...(step.timeoutSeconds === undefined ? {} : { timeout: seconds(step.timeoutSeconds) }),
+    ...(step.deadlineSeconds === undefined ? {} : { deadline: seconds(step.deadlineSeconds) }),
+    ...(step.wait === undefined ? {} : { due: dueOf(compiled, values) }),
+  });
+}
+
+const isAfterFailure = ({ when }: CompiledStep): boolean =>
+  when?.program.references.functions.some((name) => name === "failure" || name === "always") ?? false;
+
+/** The condition of a step, then whether everything it needs exists. */
+function gateOf(compiled: CompiledStep, values: StaticValues): Gate {
+  const condition = conditionOf(compiled, values);
+  const needed = [...(compiled.body?.uses ?? []), ...(compiled.until?.uses ?? [])];
+  if (needed.length === 0 && compiled.when === undefined) return condition;
+  return (scope) => {
+    const answer = condition(scope);
+    if ("skip" in answer) return answer;
+    const used = [...needed, ...(compiled.when?.uses ?? [])];
+    // A step that did not succeed may lack outputs. Whoever cannot do without them is skipped, not failed.
+    if (used.every(({ key }) => scope.state(key).phase === "Succeeded")) return answer;
+    if ("error" in answer) return unavailable(answer.error);
+    return inputsAvailable(compiled, values, scope);
+  };
+}
+
+function conditionOf({ when, ...compiled }: CompiledStep, values: StaticValues): Gate {
+  if (when === undefined) return defaultGate;
+  return conditionGate(isAfterFailure({ when, ...compiled }), (scope) => {
+    const more = { [gateBinding]: scope.success() ? "ok" : "bad" };
+    return evaluateCondition(when, values, runValues(scope), more);
+  });
+}
+
+const unavailable = (message: string): GateResult => ({ skip: "InputUnavailable", message });
+
+function inputsAvailable({ body, until }: CompiledStep, values: StaticValues, scope: GateScope): GateResult {
+  const run = runValues(scope);
+  const inputs: readonly Result<unknown, string>[] = [
+    body === undefined ? ok(null) : render(body, values, run),
+    until === undefined ? ok(null) : evaluate(until, values, run),
+  ];
+  for (const input of inputs) if (!input.ok) return unavailable(input.error);
+  return { run: true };
+}
+
+const runValues = (scope: GateScope): RunValues => ({
+  run: scope.run,
+  state: (key) => scope.state(key),
+  main: scope.main(),
+});
+
+function retryOf({ step, key, retryWhen }: CompiledStep, values: StaticValues): RetryPolicy {
+  const { retry } = step;
+  if (retry?.limit === undefined || retry.limit === 0) return noRetry;
+  const classes = retry.on;
+  const retryable = (failure: Failure): boolean => {
+    if (classes !== undefined && !classes.includes(failure.cause)) return false;
+    // For errors the expression was asked when the child was observed, where its exit code was known.
+    if (retryWhen === undefined || failure.cause === "Error") return true;
+    const { attempt, reason, message = "" } = failure;
+    const answer = retryWhen.program.evaluate({
+      params: values.params,
+      attempt,
+      reason,
+      message,
+      exitCode: null,
+      outputs: {},
+    });
+    return answer.ok && answer.value === true;
+  };
+  const curve = {
+    base: seconds(retry.initialSeconds ?? 10),
+    factor: retry.factor ?? 2,
+    cap: seconds(retry.maxSeconds ?? 300),
+  };
+  return exponentialRetry({ ...curve, limit: retry.limit, seed: `${values.identity.uid}/${key}` }, retryable);
+}
+
+function dueOf({ step, until }: CompiledStep, values: StaticValues): Due {
+  const { wait } = step;
+  if (wait?.seconds !== undefined) {
+    const after = seconds(wait.seconds);
+    return () => ({ after });
+  }
+  const text = wait?.until ?? "";
+  if (isInstant(text)) return () => instant(text);
+  return (scope) => {
+    if (until === undefined) return { error: "the timer has no time" };
+    const answer = evaluate(until, values, runValues(scope));
+    return answer.ok ? instant(answer.value) : { error: answer.error };
+  };
+}
+
+function instant(value: unknown): { readonly at: number } | { readonly error: string } {
+  const at = typeof value === "string" ? parseInstant(value) : undefined;
+  return at === undefined
+    ? { error: `expected a time such as 2026-01-31T12:00:00Z, found ${JSON.stringify(value)}` }
+    : { at };
+}

@@ -1,0 +1,68 @@
+import { ancestors, buildGraph, formatGraphProblem, type Graph, type NodeSpec } from "#engine/index.ts";
+import { nearest } from "#lib/text/index.ts";
+import type { Report } from "../problems.ts";
+import type { StepSource } from "./step-source.ts";
+
+/** The graphs of a workflow, before anything else of it is known to be right. */
+export interface StepGraphs {
+  readonly main: Graph | undefined;
+  readonly final: Graph | undefined;
+}
+
+/** Checks the dependencies and builds both graphs; a graph with a cycle is undefined. Unknown dependencies are left out. */
+export function buildStepGraphs(sources: readonly StepSource[], report: Report, warn: Report): StepGraphs {
+  return {
+    main: build(
+      sources.filter((source) => !source.final),
+      "steps",
+      report,
+      warn,
+    ),
+    final: build(
+      sources.filter((source) => source.final),
+      "finally",
+      report,
+      warn,
+    ),
+  };
+}
+
+function build(sources: readonly StepSource[], part: string, report: Report, warn: Report): Graph | undefined {
+  const keys = new Set(sources.map((source) => source.key));
+  const nodes = sources.map((source) => nodeOf(source, keys, report, warn));
+  const graph = buildGraph(nodes);
+  if (graph.ok) return graph.value;
+  for (const problem of graph.error) report(["spec", part], problem.kind, formatGraphProblem(problem));
+  return undefined;
+}
+
+function nodeOf({ key, path, step }: StepSource, keys: ReadonlySet<string>, report: Report, warn: Report): NodeSpec {
+  const known: string[] = [];
+  for (const [index, dependency] of (step.dependencies ?? []).entries()) {
+    if (keys.has(dependency)) {
+      known.push(dependency);
+      continue;
+    }
+    const close = nearest(dependency, keys);
+    const suggestion = close === undefined ? "" : `, did you mean "${close}"`;
+    report([...path, "dependencies", index], "unknown-dependency", `no step "${dependency}"${suggestion}`);
+  }
+  const ignored = step.externalRef !== undefined && known.length > 0;
+  if (ignored)
+    warn(
+      [...path, "dependencies"],
+      "ignored-dependencies",
+      "an externalRef is watched from the start: its dependencies are ignored",
+    );
+  return { id: key, dependsOn: ignored ? [] : known };
+}
+
+/** The steps whose results a step may use: its direct and transitive dependencies; for a final step also all others. */
+export function visibleSteps(source: StepSource, graphs: StepGraphs): ReadonlySet<string> | undefined {
+  const graph = source.final ? graphs.final : graphs.main;
+  if (graph === undefined) return undefined;
+  const node = graph.nodeById.get(source.key);
+  if (node === undefined) return undefined;
+  const before = [...ancestors(graph, [node])].filter((at) => at !== node).flatMap((at) => graph.ids[at] ?? []);
+  return new Set(source.final ? [...before, ...(graphs.main?.ids ?? [])] : before);
+}

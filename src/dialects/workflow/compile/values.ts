@@ -1,0 +1,85 @@
+import { err, formatInstant, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import type { CelBindings } from "#lib/cel/index.ts";
+import type { MainOutcome, RunState, StepState } from "#engine/index.ts";
+import type { CompiledStep, Identity } from "./compiled.ts";
+import type { CompiledExpression, CompiledTemplate, StepUse } from "./expressions.ts";
+
+/** What every expression of one workflow can see, apart from the run. */
+export interface StaticValues {
+  readonly params: JsonObject;
+  readonly identity: Identity;
+  readonly steps: ReadonlyMap<string, CompiledStep>;
+}
+
+/** The run as expressions see it. */
+export interface RunValues {
+  readonly run: RunState;
+  readonly state: (key: string) => StepState;
+  /** How the main plan ended; known to final steps. */
+  readonly main: MainOutcome | undefined;
+}
+
+/** The variables of an expression that uses these steps. `more` are those of its site. O(steps used). */
+export function bindingsOf(
+  values: StaticValues,
+  { run, state, main }: RunValues,
+  uses: readonly StepUse[],
+  more: CelBindings = {},
+): CelBindings {
+  const { identity } = values;
+  const steps = uses.map(({ alias, key }) => [alias, stepValue(state(key), values.steps.get(key))] as const);
+  return {
+    params: values.params,
+    steps: Object.fromEntries(steps),
+    workflow: { ...identity, runNumber: run.number, startTime: timeText(run.startedAt) },
+    ...(main === undefined ? {} : { run: { phase: main.phase, failed: main.failed } }),
+    ...more,
+  };
+}
+
+const timeText = (at: number | undefined): string => (at === undefined ? "" : formatInstant(at));
+
+/** What is not known yet is an empty text, so that conditions on it are false instead of errors. */
+function stepValue(state: StepState, step: CompiledStep | undefined): JsonObject {
+  return {
+    phase: state.phase,
+    reason: state.reason ?? "",
+    attempt: state.attempt,
+    startTime: timeText(state.startedAt),
+    finishTime: timeText(state.finishedAt),
+    outputs: { ...defaultOutputs(step), ...state.outputs },
+  };
+}
+
+function defaultOutputs(step: CompiledStep | undefined): JsonObject {
+  const known = step?.outputs.filter((output) => output.default !== undefined) ?? [];
+  return Object.fromEntries(known.map((output) => [output.name, output.default]));
+}
+
+/** Evaluates a compiled expression. */
+export const evaluate = (
+  expression: CompiledExpression,
+  values: StaticValues,
+  run: RunValues,
+  more?: CelBindings,
+): Result<JsonValue, string> => expression.program.evaluate(bindingsOf(values, run, expression.uses, more));
+
+/** Evaluates a compiled condition; anything but true and false is an error. */
+export function evaluateCondition(
+  expression: CompiledExpression,
+  values: StaticValues,
+  run: RunValues,
+  more?: CelBindings,
+): Result<boolean, string> {
+  const answer = evaluate(expression, values, run, more);
+  if (!answer.ok) return answer;
+  if (typeof answer.value === "boolean") return ok(answer.value);
+  return err(`expected true or false, found ${JSON.stringify(answer.value)}`);
+}
+
+/** Fills in every `${{ }}` of a body; all failures in one text. */
+export function render(body: CompiledTemplate, values: StaticValues, run: RunValues): Result<JsonValue, string> {
+  const rendered = body.template.evaluate(bindingsOf(values, run, body.uses));
+  if (rendered.ok) return rendered;
+  return err(rendered.error.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "));
+}
