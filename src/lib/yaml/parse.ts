@@ -1,0 +1,69 @@
+import { Composer, CST, type Document, Lexer, LineCounter, Parser } from "yaml";
+import { err, ok, type Result } from "#lib/base/index.ts";
+import { type Insertions, repairQuotedScalars } from "./repair.ts";
+
+/** Syntax trees of a text, with what is needed to speak about places in it. */
+export interface ParsedYaml {
+  readonly documents: readonly Document.Parsed[];
+  /** The place of an offset of the trees in the text as the user wrote it. Both count from 1. */
+  readonly placeOf: (offset: number) => Place;
+}
+
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** A text that must not be composed; the place is where it went too far. */
+export interface TooDeep extends Place {
+  readonly message: string;
+}
+
+/**
+ * Parses a text into syntax trees whose scalars are all texts: what they mean is decided by `scalar.ts`. Syntax errors are
+ * in the trees. Nesting is checked before the trees are built, because building them recurses.
+ */
+export function parseTrees(source: string, maxDepth: number): Result<ParsedYaml, TooDeep> {
+  const repaired = repairQuotedScalars(source, (text) => readTokens(text, maxDepth).tokens);
+  const { tokens, lines, tooDeepAt } = readTokens(repaired.text, maxDepth);
+  const placeOf = (offset: number): Place => placeIn(lines, repaired.insertions, offset);
+  if (tooDeepAt !== undefined) {
+    return err({ message: `nested deeper than ${maxDepth} levels`, ...placeOf(tooDeepAt) });
+  }
+  const composer = new Composer({ schema: "failsafe", uniqueKeys: false, resolveKnownTags: false });
+  return ok({ documents: [...composer.compose(tokens, true, repaired.text.length)].filter(hasContents), placeOf });
+}
+
+/** A text without any document composes to one empty tree; `---` alone is a document, a comment is none. */
+function hasContents(document: Document.Parsed, index: number, all: readonly Document.Parsed[]): boolean {
+  if (document.contents !== null || document.errors.length > 0) return true;
+  return all.length > 1 || index > 0 || document.directives.docStart === true;
+}
+
+interface Tokens {
+  readonly tokens: readonly CST.Token[];
+  readonly lines: LineCounter;
+  readonly tooDeepAt: number | undefined;
+}
+
+function readTokens(text: string, maxDepth: number): Tokens {
+  const lines = new LineCounter();
+  lines.addNewLine(0);
+  const parser = new Parser(lines.addNewLine);
+  const tokens: CST.Token[] = [];
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const token of parser.next(lexeme)) tokens.push(token);
+    if (isTooDeep(parser.stack, maxDepth)) return { tokens, lines, tooDeepAt: parser.offset - lexeme.length };
+  }
+  for (const token of parser.end()) tokens.push(token);
+  return { tokens, lines, tooDeepAt: undefined };
+}
+
+/** The stack holds the document, its open collections and perhaps a scalar; counting is only worth it near the limit. */
+const isTooDeep = (stack: readonly CST.Token[], maxDepth: number): boolean =>
+  stack.length > maxDepth + 1 && stack.filter((token) => CST.isCollection(token)).length > maxDepth;
+
+function placeIn(lines: LineCounter, insertions: Insertions, offset: number): Place {
+  const { line, col } = lines.linePos(offset);
+  return { line: Math.max(1, line), column: Math.max(1, col - (insertions.get(line) ?? 0)) };
+}
