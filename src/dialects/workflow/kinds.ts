@@ -166,6 +166,21 @@ const Spec = s.object({
   podDefaults: reserved("Defaults of the created Pods."),
 });
 
+const StepPhase = s.oneOf(
+  "Pending",
+  "Waiting",
+  "Starting",
+  "Running",
+  "Suspended",
+  "Cancelling",
+  "Succeeded",
+  "Failed",
+  "Skipped",
+  "Canceled",
+);
+const RunPhase = s.oneOf("Pending", "Running", "Suspended", "Cancelling", "Succeeded", "Failed", "Canceled");
+const Closing = s.oneOf(["Cancel", "Deadline"], { description: "Why the run is being ended before its time." });
+
 const Condition = s.object({
   type: s.string({ description: "Complete, Failed, Suspended or Invalid." }),
   status: s.oneOf("True", "False", "Unknown"),
@@ -187,7 +202,7 @@ const StepStatus = s.object(
   {
     complete: s.optional(s.boolean({ description: "The step is ok for its dependants." })),
     reference: s.optional(reference("Current child, or the referenced object.")),
-    phase: s.optional(s.string({ description: "Waiting, Starting, Running, Succeeded, Failed, Skipped, Canceled …" })),
+    phase: s.optional(StepPhase),
     reason: s.optional(s.string()),
     message: s.optional(s.string()),
     attempt: s.optional(s.integer()),
@@ -211,7 +226,7 @@ const FinallyStatus = s.object(
   {
     startTime: s.time(),
     suspendedSeconds: s.optional(s.number()),
-    closing: s.optional(s.string()),
+    closing: s.optional(Closing),
   },
   { preserveUnknown: true },
 );
@@ -231,15 +246,13 @@ const Status = s.object(
     startTime: s.optional(s.time({ description: "When the controller acknowledged the workflow." })),
     completionTime: s.optional(s.time({ description: "When it became terminal." })),
     statuses: s.optional(s.map(StepStatus, { description: "One entry per step that has left Pending." })),
-    phase: s.optional(
-      s.string({ description: "Pending, Running, Suspended, Cancelling, Succeeded, Failed or Canceled." }),
-    ),
+    phase: s.optional(RunPhase),
     reason: s.optional(s.string()),
     message: s.optional(s.string()),
     progress: s.optional(s.string({ description: "Settled steps of all, as 2/7." })),
     observedGeneration: s.optional(s.integer()),
     runNumber: s.optional(s.integer({ description: "Counts from 1; a retry adds one." })),
-    closing: s.optional(s.string({ description: "Cancel or Deadline: why the run is being ended." })),
+    closing: s.optional(Closing),
     forced: s.optional(s.boolean({ description: "A cancel without final steps." })),
     suspendRequested: s.optional(s.boolean({ description: "Suspended by a RunAction." })),
     suspendedSince: s.optional(s.time()),

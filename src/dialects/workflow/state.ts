@@ -1,0 +1,163 @@
+import { formatInstant, parseInstant } from "#lib/base/index.ts";
+import type { FinalState, Instant, Millis, RunState, StepState } from "#engine/index.ts";
+import type { StepStatus, WorkflowStatus } from "./kinds.ts";
+
+// The status is the run: there is no second record. Whatever the engine does not know stays in the status untouched.
+
+/** The run a status describes; of a workflow without a status, one that has not moved. O(steps). */
+export function decodeRun(status: WorkflowStatus | undefined): RunState {
+  const { phase = "Pending", runNumber = 1, statuses = {}, closing, reason, message } = status ?? {};
+  return {
+    phase,
+    number: runNumber,
+    suspendedFor: millis(status?.suspendedSeconds) ?? 0,
+    steps: Object.fromEntries(Object.entries(statuses).map(([key, entry]) => [key, decodeStep(entry)])),
+    ...present("closing", closing),
+    ...present("reason", reason),
+    ...present("message", message),
+    ...present("startedAt", instant(status?.startTime)),
+    ...present("finishedAt", instant(status?.completionTime)),
+    ...present("suspendedSince", instant(status?.suspendedSince)),
+    ...(status?.forced === true ? { forced: true } : {}),
+    ...(status?.suspendRequested === true ? { suspendRequested: true } : {}),
+    ...present("final", decodeFinal(status?.finally)),
+  };
+}
+
+function decodeFinal(status: WorkflowStatus["finally"]): FinalState | undefined {
+  const startedAt = instant(status?.startTime);
+  if (status === undefined || startedAt === undefined) return undefined;
+  return {
+    startedAt,
+    ...present("suspendedFor", millis(status.suspendedSeconds)),
+    ...present("closing", status.closing),
+  };
+}
+
+function decodeStep(entry: StepStatus): StepState {
+  return {
+    phase: entry.phase ?? "Pending",
+    attempt: entry.attempt ?? 0,
+    ...present("reason", entry.reason),
+    ...present("message", entry.message),
+    ...present("startedAt", instant(entry.startTime)),
+    ...present("finishedAt", instant(entry.finishTime)),
+    ...present("notBefore", instant(entry.notBefore)),
+    ...present("readyAt", instant(entry.readyTime)),
+    ...present("attemptAt", instant(entry.attemptTime)),
+    ...present("cancelledAt", instant(entry.cancelTime)),
+    ...present("suspendedFor", millis(entry.suspendedSeconds)),
+    ...present("earlierAttempts", entry.earlierAttempts),
+    ...present("outputs", entry.outputs),
+    ...(entry.refused === true ? { refused: true } : {}),
+  };
+}
+
+type Present<K extends string, T> = { readonly [P in K]?: T };
+
+/** A member, or none at all: absent and undefined are not the same in a document. */
+function present<K extends string, T>(name: K, value: T | undefined): Present<K, T> {
+  const members: Present<string, T> = value === undefined ? {} : { [name]: value };
+  return members;
+}
+
+const instant = (text: string | undefined): Instant | undefined =>
+  text === undefined ? undefined : parseInstant(text);
+const millis = (seconds: number | undefined): Millis | undefined =>
+  seconds === undefined ? undefined : Math.round(seconds * 1000);
+
+/** What the dialect adds to the entry of a step; replaces the same members of the entry before. */
+export type StepAdditions = Pick<StepStatus, "reference" | "templateHash" | "failures" | "complete">;
+
+/**
+ * The status that describes `run`, made from the one before, of which every field that is not about the run is kept.
+ * Entries of steps that are the same object in `before` (the run that `previous` was decoded to) are shared.
+ */
+export function encodeRun(
+  run: RunState,
+  previous: WorkflowStatus | undefined,
+  before: RunState | undefined = undefined,
+  additions: ReadonlyMap<string, StepAdditions> = new Map(),
+): WorkflowStatus {
+  const entries = Object.entries(run.steps).map(([key, state]): [string, StepStatus] => {
+    const entry = entryOf(previous, key);
+    const added = additions.get(key);
+    if (entry !== undefined && added === undefined && before?.steps[key] === state) return [key, entry];
+    return [key, { ...encodeStep(state, entry), ...added }];
+  });
+  const wasWritten = previous?.statuses !== undefined || entries.length > 0;
+  return put(previous ?? {}, {
+    phase: previous?.phase === undefined && run.phase === "Pending" ? undefined : run.phase,
+    runNumber: previous?.runNumber === undefined && run.number === 1 ? undefined : run.number,
+    suspendedSeconds: seconds(run.suspendedFor, previous?.suspendedSeconds, 0),
+    statuses: wasWritten ? Object.fromEntries(entries) : undefined,
+    closing: run.closing,
+    reason: run.reason,
+    message: run.message,
+    startTime: time(run.startedAt, previous?.startTime),
+    completionTime: time(run.finishedAt, previous?.completionTime),
+    suspendedSince: time(run.suspendedSince, previous?.suspendedSince),
+    forced: flag(run.forced, previous?.forced),
+    suspendRequested: flag(run.suspendRequested, previous?.suspendRequested),
+    finally: run.final === undefined ? undefined : encodeFinal(run.final, previous?.finally),
+  });
+}
+
+const entryOf = (status: WorkflowStatus | undefined, key: string): StepStatus | undefined =>
+  status?.statuses !== undefined && Object.hasOwn(status.statuses, key) ? status.statuses[key] : undefined;
+
+function encodeFinal(final: FinalState, previous: WorkflowStatus["finally"]): WorkflowStatus["finally"] {
+  const startTime = time(final.startedAt, previous?.startTime) ?? "";
+  return put(previous ?? { startTime }, {
+    startTime,
+    suspendedSeconds: seconds(final.suspendedFor, previous?.suspendedSeconds),
+    closing: final.closing,
+  });
+}
+
+function encodeStep(state: StepState, previous: StepStatus | undefined): StepStatus {
+  return put(previous ?? {}, {
+    phase:
+      previous?.phase === undefined && previous !== undefined && state.phase === "Pending" ? undefined : state.phase,
+    attempt: previous?.attempt === undefined && state.attempt === 0 ? undefined : state.attempt,
+    reason: state.reason,
+    message: state.message,
+    startTime: time(state.startedAt, previous?.startTime),
+    finishTime: time(state.finishedAt, previous?.finishTime),
+    notBefore: time(state.notBefore, previous?.notBefore),
+    readyTime: time(state.readyAt, previous?.readyTime),
+    attemptTime: time(state.attemptAt, previous?.attemptTime),
+    cancelTime: time(state.cancelledAt, previous?.cancelTime),
+    suspendedSeconds: seconds(state.suspendedFor, previous?.suspendedSeconds),
+    earlierAttempts: state.earlierAttempts,
+    outputs: state.outputs,
+    refused: flag(state.refused, previous?.refused),
+  });
+}
+
+/** `false` is what absence means; whoever wrote it finds it again. */
+const flag = (value: true | undefined, previous: boolean | undefined): boolean | undefined =>
+  value ?? (previous === false ? false : undefined);
+
+/** The text that was there before if it names the same instant, so that reading and writing changes nothing. */
+const time = (at: Instant | undefined, previous: string | undefined): string | undefined => {
+  if (at === undefined) return undefined;
+  return previous !== undefined && parseInstant(previous) === at ? previous : formatInstant(at);
+};
+
+const seconds = (length: Millis | undefined, previous: number | undefined, absent?: Millis): number | undefined => {
+  if (length === undefined) return undefined;
+  if (millis(previous) === length) return previous;
+  return previous === undefined && length === absent ? undefined : length / 1000;
+};
+
+/** `base` with these members; a member that is undefined is removed. */
+function put<T extends object>(base: T, members: { readonly [K in keyof T]?: T[K] | undefined }): T {
+  const merged = new Map<string, unknown>(Object.entries(base));
+  for (const [name, value] of Object.entries(members)) {
+    if (value === undefined) merged.delete(name);
+    else merged.set(name, value);
+  }
+  // Members come with T's own types, and only optional ones are ever undefined.
+  return Object.fromEntries(merged) as T;
+}
