@@ -1,5 +1,11 @@
 export * from "./builder.ts";
+export * from "./compile.ts";
 export * from "./crd.ts";
+export * from "./field-error.ts";
+export { formatChecks, isBase64 } from "./formats.ts";
 export * from "./kind.ts";
 export * from "./object-meta.ts";
 export * from "./schema.ts";
+export { readStructuralSchema, rulesOf } from "./structural.ts";
+export type { CompileRule, RuleProgram } from "./validation-run.ts";
+export type { ResolveRef } from "./walk.ts";

@@ -46,7 +46,7 @@ export interface Kind<O = unknown> {
 /** The type of a kind's objects: `type Build = ObjectOf<typeof Build>`. */
 export type ObjectOf<K extends Kind> = K extends Kind<infer O> ? O : never;
 
-export interface KindDeclaration<S, T, F extends Fields> {
+export interface KindDeclaration<S, T, F> {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
@@ -66,19 +66,19 @@ export interface KindDeclaration<S, T, F extends Fields> {
 }
 
 /** A kind's object: the envelope of every Kubernetes object with this kind's spec, status and fields. */
-export type KindObject<S, T, F extends Fields> = {
+export type KindObject<S, T, F> = {
   readonly apiVersion: string;
   readonly kind: string;
   readonly metadata: KindObjectMeta;
 } & SpecOf<S> &
   (T extends Shape<infer Status> ? { readonly status?: Status } : unknown) &
-  ObjectType<F>;
+  (F extends Fields ? ObjectType<F> : unknown);
 
 /** Declares a kind. The result is plain data; the objects' type is inferred from the shapes. */
 export function kind<
   const S extends Shape | undefined = undefined,
   const T extends Shape | undefined = undefined,
-  const F extends Fields = Record<never, Shape>,
+  const F extends Fields | undefined = undefined,
 >(declaration: KindDeclaration<S, T, F>): Kind<KindObject<S, T, F>> {
   const { spec, status, fields, scope, description, ...rest } = declaration;
   const shapes: Record<string, Shape> = { ...fields };

@@ -1,0 +1,85 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import type { Schema } from "./schema.ts";
+import { type CompileNode, compileOnce, dereference, lazily, type ResolveRef } from "./walk.ts";
+
+/** Returns the value with defaults filled in from the top down; the same value when nothing was absent. */
+export type FillDefaults = (value: JsonValue) => JsonValue;
+
+/** Compiles the defaults of a structural schema. Parts of a schema that have no defaults cost nothing. */
+export const compileDefaults = (schema: Schema, resolve?: ResolveRef): FillDefaults =>
+  compileOnce<FillDefaults>((node, compile) => makeFill(node, compile, resolve), resolve)(schema);
+
+const keep: FillDefaults = (value) => value;
+
+function makeFill(schema: Schema, compile: CompileNode<FillDefaults>, resolve: ResolveRef | undefined): FillDefaults {
+  if (!hasDefaults(schema, resolve, new Set())) return keep;
+  const properties = propertyFills(schema, compile, resolve);
+  const { additionalProperties, items } = schema;
+  const fillItem = items === undefined ? undefined : lazily(compile, items);
+  const fillOther = typeof additionalProperties === "object" ? lazily(compile, additionalProperties) : undefined;
+  return (value) => {
+    if (Array.isArray(value)) return fillItem === undefined ? value : fillItems(value, fillItem());
+    if (!isJsonObject(value)) return value;
+    return fillProperties(fillOther === undefined ? value : fillOthers(value, properties, fillOther()), properties);
+  };
+}
+
+interface PropertyFill {
+  readonly preset: JsonValue | undefined;
+  readonly nullable: boolean;
+  readonly fill: () => FillDefaults;
+}
+type PropertyFills = ReadonlyMap<string, PropertyFill>;
+
+const propertyFills = (
+  schema: Schema,
+  compile: CompileNode<FillDefaults>,
+  resolve: ResolveRef | undefined,
+): PropertyFills =>
+  new Map(
+    Object.entries(schema.properties ?? {})
+      .filter(([, child]) => child.default !== undefined || hasDefaults(child, resolve, new Set()))
+      .map(([name, child]) => {
+        const nullable = dereference(child, resolve).nullable === true;
+        return [name, { preset: child.default, nullable, fill: lazily(compile, child) }];
+      }),
+  );
+
+function fillProperties(object: JsonObject, fills: PropertyFills): JsonObject {
+  const added: [string, JsonValue][] = [];
+  for (const [name, { preset, nullable, fill }] of fills) {
+    const found = Object.hasOwn(object, name) ? object[name] : undefined;
+    const present = found === null && !nullable ? (preset ?? found) : (found ?? preset);
+    if (present === undefined) continue;
+    const filled = found === null && nullable ? null : fill()(present);
+    if (filled !== found) added.push([name, filled]);
+  }
+  return added.length === 0 ? object : { ...object, ...Object.fromEntries(added) };
+}
+
+function fillOthers(object: JsonObject, properties: PropertyFills, fill: FillDefaults): JsonObject {
+  const added: [string, JsonValue][] = [];
+  for (const [name, value] of Object.entries(object)) {
+    if (value === undefined || properties.has(name)) continue;
+    const filled = fill(value);
+    if (filled !== value) added.push([name, filled]);
+  }
+  return added.length === 0 ? object : { ...object, ...Object.fromEntries(added) };
+}
+
+function fillItems(list: readonly JsonValue[], fill: FillDefaults): JsonValue {
+  const filled = list.map(fill);
+  return filled.some((item, index) => item !== list[index]) ? filled : list;
+}
+
+/** Whether a value of this schema could ever gain a member. A schema met again on the way answers no for itself. */
+function hasDefaults(schema: Schema, resolve: ResolveRef | undefined, met: Set<Schema>): boolean {
+  const node = dereference(schema, resolve);
+  if (met.has(node)) return false;
+  met.add(node);
+  const children = Object.values(node.properties ?? {});
+  if (children.some((child) => child.default !== undefined)) return true;
+  if (node.items !== undefined) children.push(node.items);
+  if (typeof node.additionalProperties === "object") children.push(node.additionalProperties);
+  return children.some((child) => hasDefaults(child, resolve, met));
+}

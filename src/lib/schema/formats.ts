@@ -1,0 +1,82 @@
+import { parseDuration, parseInstant } from "#lib/base/index.ts";
+
+/** Says what a text of a format must be, or undefined when it is one. */
+export type FormatCheck = (text: string) => string | undefined;
+
+const matching =
+  (pattern: RegExp, expected: string): FormatCheck =>
+  (text) =>
+    text.length <= 4_096 && pattern.test(text) ? undefined : expected;
+
+const byTest =
+  (isValid: (text: string) => boolean, expected: string): FormatCheck =>
+  (text) =>
+    isValid(text) ? undefined : expected;
+
+const octet = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
+const ipv4Pattern = new RegExp(`^${octet}(?:\\.${octet}){3}$`);
+const isIpv4 = (text: string): boolean => ipv4Pattern.test(text);
+
+function isIpv6(text: string): boolean {
+  if (text.length > 45 || !text.includes(":")) return false;
+  const tail = text.slice(text.lastIndexOf(":") + 1);
+  // An IPv4 tail stands for the last two groups.
+  const head = tail.includes(".") ? (isIpv4(tail) ? `${text.slice(0, -tail.length)}0:0` : undefined) : text;
+  if (head === undefined) return false;
+  const halves = head.split("::");
+  if (halves.length > 2) return false;
+  const groups = halves.flatMap((half) => (half === "" ? [] : half.split(":")));
+  const counted = halves.length === 2 ? groups.length <= 7 : groups.length === 8;
+  return counted && groups.every((group) => /^[0-9a-fA-F]{1,4}$/.test(group));
+}
+
+function isCidr(text: string): boolean {
+  const slash = text.indexOf("/");
+  const [address, bits] = [text.slice(0, slash), text.slice(slash + 1)];
+  if (slash < 0 || !/^(?:0|[1-9]\d{0,2})$/.test(bits)) return false;
+  return isIpv4(address) ? Number(bits) <= 32 : isIpv6(address) && Number(bits) <= 128;
+}
+
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** Standard base64 with padding; line breaks are ignored, as Go's decoder does. */
+export const isBase64 = (text: string): boolean =>
+  base64.test(/[\r\n]/.test(text) ? text.replace(/[\r\n]/g, "") : text);
+
+const daysIn = (year: number, month: number): number =>
+  month === 2
+    ? year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+      ? 29
+      : 28
+    : [4, 6, 9, 11].includes(month)
+      ? 30
+      : 31;
+
+function isDate(text: string): boolean {
+  const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
+  if (match === null) return false;
+  const [year, month, day] = match.slice(1).map(Number);
+  return (
+    month !== undefined && month >= 1 && month <= 12 && day !== undefined && day >= 1 && day <= daysIn(year ?? 0, month)
+  );
+}
+
+const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+const isUri = (text: string): boolean => /^(?:[A-Za-z][A-Za-z0-9+.-]*:|\/)[^\s<>"{}|\\^`]*$/.test(text);
+
+/** The formats that are checked. Unknown ones say nothing about a value. */
+export const formatChecks: ReadonlyMap<string, FormatCheck> = new Map([
+  ["date-time", byTest((text) => parseInstant(text) !== undefined, "must be a time as RFC 3339 writes it")],
+  ["date", byTest(isDate, "must be a date such as 2026-01-31")],
+  ["duration", byTest((text) => parseDuration(text).ok, "must be a duration such as 1h30m")],
+  ["byte", byTest(isBase64, "must be base64")],
+  ["uuid", matching(/^[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$/, "must be a UUID")],
+  ["ipv4", byTest(isIpv4, "must be an IPv4 address")],
+  ["ipv6", byTest(isIpv6, "must be an IPv6 address")],
+  ["ip", byTest((text) => isIpv4(text) || isIpv6(text), "must be an IP address")],
+  ["cidr", byTest(isCidr, "must be an address range such as 10.0.0.0/8")],
+  ["uri", byTest((text) => text.length <= 65_536 && isUri(text), "must be a URI")],
+  ["email", matching(/^[^\s@]+@[^\s@]+$/, "must be an e-mail address")],
+  ["hostname", matching(new RegExp(`^(?=.{1,253}$)${label}(?:\\.${label})*\\.?$`), "must be a host name")],
+  ["mac", matching(/^(?:[0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\1){4}[0-9a-fA-F]{2}$/, "must be a MAC address")],
+]);

@@ -1,0 +1,95 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import type { Schema } from "./schema.ts";
+import { type CompileNode, compileOnce, dereference, lazily, type ResolveRef } from "./walk.ts";
+
+/** What a pruning run collects: where it is, and what it did not know. */
+export interface PruneRun {
+  readonly path: (string | number)[];
+  readonly unknown: (readonly (string | number)[])[];
+}
+
+/** Returns the value without members the schema does not know; the same value when there is nothing to drop. */
+export type Prune = (value: JsonValue, run: PruneRun) => JsonValue;
+
+/** Compiles the pruning of a structural schema. Cost of a run is linear in the value. */
+export const compilePrune = (schema: Schema, resolve?: ResolveRef): Prune =>
+  compileOnce<Prune>((node, compile) => makePrune(node, compile, resolve), resolve)(schema);
+
+const keep: Prune = (value) => value;
+
+function makePrune(schema: Schema, compile: CompileNode<Prune>, resolve: ResolveRef | undefined): Prune {
+  const members = memberPruner(schema, compile, resolve);
+  const items = schema.items === undefined ? undefined : lazily(compile, schema.items);
+  if (members === undefined && items === undefined) return keep;
+  return (value, run) => {
+    if (Array.isArray(value)) return items === undefined ? value : pruneItems(value, items(), run);
+    return isJsonObject(value) && members !== undefined ? pruneMembers(value, members, run) : value;
+  };
+}
+
+function pruneItems(list: readonly JsonValue[], prune: Prune, run: PruneRun): JsonValue {
+  let changed = false;
+  const items = list.map((item, index) => {
+    run.path.push(index);
+    const pruned = prune(item, run);
+    run.path.pop();
+    changed ||= pruned !== item;
+    return pruned;
+  });
+  return changed ? items : list;
+}
+
+/** What becomes of a member: pruned itself, kept as it is, or unknown. Null in a place that does not take it counts as absent. */
+type MemberRule = { readonly nullable: boolean; readonly prune: () => Prune } | "keep" | "unknown";
+
+function pruneMembers(object: JsonObject, ruleOf: (name: string) => MemberRule, run: PruneRun): JsonObject {
+  let kept: [string, JsonValue][] | undefined;
+  const names = Object.keys(object);
+  for (const [index, name] of names.entries()) {
+    const value = object[name];
+    run.path.push(name);
+    const result = value === undefined ? undefined : pruneMember(value, ruleOf(name), run);
+    run.path.pop();
+    if (result !== value) kept ??= names.slice(0, index).flatMap((known) => entryOf(object, known));
+    if (result !== undefined) kept?.push([name, result]);
+  }
+  // fromEntries defines own members, so that "__proto__" is an ordinary key.
+  return kept === undefined ? object : Object.fromEntries(kept);
+}
+
+function entryOf(object: JsonObject, name: string): [string, JsonValue][] {
+  const value = object[name];
+  return value === undefined ? [] : [[name, value]];
+}
+
+function pruneMember(value: JsonValue, rule: MemberRule, run: PruneRun): JsonValue | undefined {
+  if (rule === "keep") return value;
+  if (rule === "unknown") {
+    run.unknown.push([...run.path]);
+    return undefined;
+  }
+  if (value === null) return rule.nullable ? null : undefined;
+  return rule.prune()(value, run);
+}
+
+function memberPruner(
+  schema: Schema,
+  compile: CompileNode<Prune>,
+  resolve: ResolveRef | undefined,
+): ((name: string) => MemberRule) | undefined {
+  const { additionalProperties: rest } = schema;
+  const ruleOf = (child: Schema): MemberRule => ({
+    nullable: dereference(child, resolve).nullable === true,
+    prune: lazily(compile, child),
+  });
+  const known = new Map<string, MemberRule>(
+    Object.entries(schema.properties ?? {}).map(([name, child]) => [name, ruleOf(child)]),
+  );
+  if (schema["x-kubernetes-embedded-resource"] === true) {
+    for (const name of ["apiVersion", "kind", "metadata"]) if (!known.has(name)) known.set(name, "keep");
+  }
+  const preserves = schema["x-kubernetes-preserve-unknown-fields"] === true || rest === true;
+  if (known.size === 0 && (preserves || (rest === undefined && schema.type !== "object"))) return undefined;
+  const others: MemberRule = typeof rest === "object" ? ruleOf(rest) : preserves ? "keep" : "unknown";
+  return (name) => known.get(name) ?? others;
+}

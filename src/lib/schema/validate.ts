@@ -1,0 +1,188 @@
+import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from "#lib/base/index.ts";
+import { canonicalJson } from "#lib/json/index.ts";
+import { fieldError } from "./field-error.ts";
+import type { Schema } from "./schema.ts";
+import { type Check, type CompileRule, report, type ValidationRun } from "./validation-run.ts";
+import { typeCheck, valueChecks } from "./value-checks.ts";
+import { type CompileNode, compileOnce, lazily, lazyProperties, type ResolveRef } from "./walk.ts";
+
+/** Compiles the validation of a structural schema into closures. Cost of a run is linear in the value and its old value. */
+export const compileValidation = (schema: Schema, resolve?: ResolveRef, compileRule?: CompileRule): Check =>
+  compileOnce<Check>((node, compile) => makeCheck(node, compile, compileRule), resolve)(schema);
+
+function makeCheck(schema: Schema, compile: CompileNode<Check>, compileRule: CompileRule | undefined): Check {
+  const wrongType = typeCheck(schema);
+  const nullable = schema.nullable === true;
+  const inner = [
+    ...valueChecks(schema),
+    requiredCheck(schema),
+    propertiesCheck(schema, compile),
+    itemsCheck(schema, compile),
+    uniqueCheck(schema),
+    embeddedCheck(schema),
+    ...junctorChecks(schema, compile),
+    ...ruleChecks(schema, compileRule),
+  ].filter((check) => check !== undefined);
+  return (value, run, old) => {
+    if (old !== undefined && jsonEquals(value, old)) return;
+    if (value === null && nullable) return;
+    const detail = wrongType?.(value);
+    if (detail !== undefined) report(run, fieldError.wrongType(run.path, value, detail));
+    else for (const check of inner) check(value, run, old);
+  };
+}
+
+const memberOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
+  isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+
+/** Runs `check` one step deeper. */
+function descend(
+  run: ValidationRun,
+  part: string | number,
+  check: Check,
+  value: JsonValue,
+  old: JsonValue | undefined,
+) {
+  run.path.push(part);
+  check(value, run, old);
+  run.path.pop();
+}
+
+function requiredCheck({ required }: Schema): Check | undefined {
+  if (required === undefined || required.length === 0) return undefined;
+  return (value, run) => {
+    if (!isJsonObject(value)) return;
+    for (const name of required) {
+      if (memberOf(value, name) === undefined) report(run, fieldError.required([...run.path, name]));
+    }
+  };
+}
+
+function propertiesCheck(schema: Schema, compile: CompileNode<Check>): Check | undefined {
+  const known = lazyProperties(compile, schema);
+  const rest =
+    typeof schema.additionalProperties === "object" ? lazily(compile, schema.additionalProperties) : undefined;
+  if (known.size === 0 && rest === undefined) return undefined;
+  return (value, run, old) => {
+    if (!isJsonObject(value)) return;
+    for (const [name, member] of Object.entries(value)) {
+      const check = (known.get(name) ?? rest)?.();
+      if (check !== undefined && member !== undefined) descend(run, name, check, member, memberOf(old, name));
+    }
+  };
+}
+
+function itemsCheck(schema: Schema, compile: CompileNode<Check>): Check | undefined {
+  if (schema.items === undefined) return undefined;
+  const checkItem = lazily(compile, schema.items);
+  const keys = schema["x-kubernetes-list-type"] === "map" ? schema["x-kubernetes-list-map-keys"] : undefined;
+  return (value, run, old) => {
+    if (!Array.isArray(value)) return;
+    const oldOf = keys === undefined ? undefined : oldItems(old, keys);
+    for (const [index, item] of value.entries()) {
+      // Only items of keyed lists have an identity that survives a change of the list.
+      descend(run, index, checkItem(), item, keys === undefined ? undefined : oldOf?.get(identityOf(item, keys)));
+    }
+  };
+}
+
+const identityOf = (item: JsonValue, keys: readonly string[]): string =>
+  canonicalJson(keys.map((key) => memberOf(item, key) ?? null));
+
+function oldItems(old: JsonValue | undefined, keys: readonly string[]): ReadonlyMap<string, JsonValue> | undefined {
+  if (!Array.isArray(old)) return undefined;
+  return new Map(old.map((item: JsonValue) => [identityOf(item, keys), item]));
+}
+
+function uniqueCheck(schema: Schema): Check | undefined {
+  const type = schema["x-kubernetes-list-type"];
+  if (type !== "set" && type !== "map") return undefined;
+  const keys = schema["x-kubernetes-list-map-keys"] ?? [];
+  const shown = (item: JsonValue): JsonValue =>
+    type === "set" ? item : Object.fromEntries(keys.map((key) => [key, memberOf(item, key) ?? null]));
+  return (value, run) => {
+    if (!Array.isArray(value)) return;
+    const seen = new Set<string>();
+    for (const [index, item] of value.entries()) {
+      const identity = type === "set" ? canonicalJson(item) : identityOf(item, keys);
+      if (seen.has(identity)) report(run, fieldError.duplicate([...run.path, index], shown(item)));
+      seen.add(identity);
+    }
+  };
+}
+
+/** An object inside an object must at least say what it is. */
+function embeddedCheck(schema: Schema): Check | undefined {
+  if (schema["x-kubernetes-embedded-resource"] !== true) return undefined;
+  return (value, run) => {
+    if (!isJsonObject(value)) return;
+    for (const name of ["apiVersion", "kind"]) {
+      const text = memberOf(value, name);
+      if (text === undefined || text === "") report(run, fieldError.required([...run.path, name], "must not be empty"));
+      else if (typeof text !== "string")
+        report(run, fieldError.wrongType([...run.path, name], text, "must be a string"));
+    }
+    const metadata = memberOf(value, "metadata");
+    if (metadata !== undefined && !isJsonObject(metadata)) {
+      report(run, fieldError.wrongType([...run.path, "metadata"], metadata, "must be an object"));
+    }
+  };
+}
+
+function junctorChecks(schema: Schema, compile: CompileNode<Check>): readonly Check[] {
+  const { allOf = [], anyOf, oneOf, not } = schema;
+  const checks: Check[] = allOf.map((part) => {
+    const check = lazily(compile, part);
+    return (value, run) => check()(value, run);
+  });
+  const countMatches = (parts: readonly Schema[]) => {
+    const alternatives = parts.map((part) => lazily(compile, part));
+    return (value: JsonValue) => alternatives.filter((check) => matches(check(), value)).length;
+  };
+  const demand = (parts: readonly Schema[] | undefined, isEnough: (count: number) => boolean, detail: string) => {
+    if (parts === undefined || parts.length === 0) return;
+    const count = countMatches(parts);
+    checks.push((value, run) => {
+      if (!isEnough(count(value))) report(run, fieldError.invalid(run.path, value, detail));
+    });
+  };
+  demand(anyOf, (count) => count > 0, "must match at least one of the schemas in anyOf");
+  demand(oneOf, (count) => count === 1, "must match exactly one of the schemas in oneOf");
+  demand(not === undefined ? undefined : [not], (count) => count === 0, "must not match the schema in not");
+  return checks;
+}
+
+function matches(check: Check, value: JsonValue): boolean {
+  const trial: ValidationRun = { path: [], errors: [] };
+  check(value, trial);
+  return trial.errors.length === 0;
+}
+
+function ruleChecks(schema: Schema, compileRule: CompileRule | undefined): readonly Check[] {
+  const rules = schema["x-kubernetes-validations"] ?? [];
+  if (compileRule === undefined) return [];
+  return rules.flatMap((rule): readonly Check[] => {
+    const program = compileRule(rule, schema);
+    if (program === undefined) return [];
+    return [
+      (value, run, old) => {
+        if (program.usesOldSelf && old === undefined) return;
+        const outcome = program.evaluate(value, old);
+        if (outcome.ok) return;
+        const path = [...run.path, ...rulePath(rule.fieldPath)];
+        report(run, {
+          ...fieldError.invalid(path, shownSelf(value), outcome.error),
+          reason: rule.reason ?? "FieldValueInvalid",
+        });
+      },
+    ];
+  });
+}
+
+/** `.spec.a` as parts. Only plain names occur: the structural check sees to it. */
+const rulePath = (path: string | undefined): readonly string[] =>
+  path === undefined ? [] : path.split(".").filter((part) => part !== "");
+
+/** Rules stand on large objects; the message shows what kind of value failed, as Kubernetes does. */
+const shownSelf = (value: JsonValue): JsonValue | JsonObject =>
+  Array.isArray(value) ? "array" : isJsonObject(value) ? "object" : value;

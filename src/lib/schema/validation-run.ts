@@ -1,0 +1,32 @@
+import type { JsonValue, Result } from "#lib/base/index.ts";
+import type { FieldError } from "./field-error.ts";
+import type { Schema, ValidationRule } from "./schema.ts";
+
+/** Errors reported for one object; a client that sends more mistakes than this has enough to begin with. */
+export const mostErrors = 100;
+
+/** One validation under way: where it is, and what it found. */
+export interface ValidationRun {
+  readonly path: (string | number)[];
+  readonly errors: FieldError[];
+}
+
+export function report(run: ValidationRun, error: FieldError): void {
+  if (run.errors.length < mostErrors) run.errors.push(error);
+}
+
+/**
+ * Adds what is wrong with the value to the run. `old` is the value this one replaces, when there is one: a value equal to its old
+ * one is not looked at, so that a rule that came later does not block changes elsewhere.
+ */
+export type Check = (value: JsonValue, run: ValidationRun, old?: JsonValue) => void;
+
+/** A compiled `x-kubernetes-validations` rule. `usesOldSelf` rules run only when there is an old value. */
+export interface RuleProgram {
+  readonly usesOldSelf: boolean;
+  /** The error is the message for the user. */
+  evaluate(self: JsonValue, oldSelf: JsonValue | undefined): Result<true, string>;
+}
+
+/** Compiles one rule. This folder does not know CEL; without a compiler rules are not checked. */
+export type CompileRule = (rule: ValidationRule, schema: Schema) => RuleProgram | undefined;
