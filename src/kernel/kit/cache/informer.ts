@@ -169,6 +169,7 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
       replace: (objects, revision) => this.#replace(objects, revision),
       apply: (event) => this.#apply(event),
       passed: (revision) => {
+        if (this.#revision !== undefined && isAtLeast(this.#revision, revision)) return;
         this.#revision = revision;
         this.#own.settle(revision);
       },

@@ -9,6 +9,7 @@ import {
   type Stored,
 } from "#kernel/model/index.ts";
 import type { ApiClient, WatchEvent, WatchOptions } from "../client/api-client.ts";
+import { isAtLeast } from "../client/resource-version.ts";
 import { Backoff } from "./backoff.ts";
 
 /** Which objects of a kind are mirrored. */
@@ -83,7 +84,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
       return this.#revision === before && clock.now() - begun < tooShort;
     } catch (thrown) {
       if (signal.aborted) return false;
-      if (isGone(thrown)) this.#revision = undefined;
+      if (isGone(thrown) || isFuture(thrown)) this.#revision = undefined;
       this.#log.debug("watch failed, trying again", { error: messageOf(thrown) });
       return true;
     }
@@ -158,10 +159,14 @@ export class Reflector<T extends KubeObject = KubeObject> {
     const revision = event.object.metadata.resourceVersion;
     if (event.type !== "BOOKMARK") this.#options.sink.apply(event);
     else if (revision !== undefined) this.#options.sink.passed(revision);
-    this.#revision = revision ?? this.#revision;
+    // A repeated older event must not make the next watch begin earlier than this one has come.
+    if (revision !== undefined && !isAtLeast(this.#revision ?? "", revision)) this.#revision = revision;
     this.#backoff.reset();
   }
 }
+
+/** The server has not come to the revision asked for: it was restored from an older state, or lags behind the one asked before. */
+const isFuture = (thrown: unknown): boolean => thrown instanceof ApiError && thrown.reason === "Timeout";
 
 /** Aborts its signal when nothing was heard for too long, with one timer however many events there are. */
 class StallGuard {

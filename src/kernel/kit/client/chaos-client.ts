@@ -21,7 +21,7 @@ export interface ChaosFaults {
   readonly endedWatch: number;
   /** A watch breaks with an error after an event. */
   readonly brokenWatch: number;
-  /** An event comes twice. */
+  /** One of the last few events comes once more. */
   readonly duplicateEvent: number;
 }
 
@@ -40,6 +40,9 @@ export interface ChaosClient extends ApiClient {
   /** How often each fault has happened. */
   readonly happened: ReadonlyMap<keyof ChaosFaults, number>;
 }
+
+/** How far back an event is that comes once more. */
+const repeatable = 4;
 
 type Verb = "read" | "write" | "change";
 
@@ -121,11 +124,15 @@ class Chaos {
     }
     this.#refuse("read", { type, name: "" });
     if (options.resourceVersion !== undefined && this.strikes("expired")) throw expired("the revision is too old");
+    const recent: WatchEvent<T>[] = [];
     for await (const event of inner.watch<T>(type, options)) {
       await this.#delay(options.signal).catch(() => undefined);
       if (options.signal.aborted) return;
       yield event;
-      if (this.strikes("duplicateEvent")) yield event;
+      recent.push(event);
+      if (recent.length > repeatable) recent.shift();
+      const repeated = recent[Math.floor(this.#random() * recent.length)];
+      if (repeated !== undefined && this.strikes("duplicateEvent")) yield repeated;
       if (this.strikes("endedWatch")) return;
       if (this.strikes("brokenWatch")) throw new SlipwayError("connection-failed", "the connection broke");
     }
