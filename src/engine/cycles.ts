@@ -1,31 +1,33 @@
-import type { Adjacency, GraphProblem } from "./graph.ts";
-import { neighbours } from "./graph.ts";
+import { type Adjacency, neighbours } from "./adjacency.ts";
+import { int, item } from "./arrays.ts";
 
 const mostReported = 10;
 
+/** Closed paths of ids, smallest id first, each id before the next; and how many components were left out. */
+export interface CycleReport {
+  readonly cycles: readonly (readonly string[])[];
+  readonly more: number;
+}
+
 /**
- * One shortest cycle through the smallest id of every strongly connected component, in order of those ids; at most ten,
- * then their number. O(V + E). Nothing here recurses: a line of any length is fine.
+ * One shortest cycle through the smallest id of every strongly connected component, in order of those ids; at most ten.
+ * O(V + E). Nothing here recurses: a line of any length is fine.
  */
-export function cycleReports(ids: readonly string[], predecessors: Adjacency, successors: Adjacency): GraphProblem[] {
+export function shortestCycles(ids: readonly string[], successors: Adjacency): CycleReport {
   const knots = stronglyConnected(successors)
-    .filter((knot) => knot.length > 1 || neighbours(successors, knot[0] as number).includes(knot[0] as number))
+    .filter((knot) => knot.length > 1 || knot.some((node) => neighbours(successors, node).includes(node)))
     .map((knot) => ({ knot: new Set(knot), start: smallest(knot, ids) }))
-    .sort((a, b) => compareIds(ids[a.start] as string, ids[b.start] as string));
-  const reports: GraphProblem[] = knots
+    .sort((a, b) => compareIds(item(ids, a.start), item(ids, b.start)));
+  const cycles = knots
     .slice(0, mostReported)
-    .map(({ knot, start }) => ({
-      kind: "cycle",
-      path: shortestCycle(start, knot, successors).map((n) => ids[n] as string),
-    }));
-  if (knots.length > mostReported) reports.push({ kind: "moreCycles", count: knots.length - mostReported });
-  return reports;
+    .map(({ knot, start }) => shortestCycle(start, knot, successors).map((node) => item(ids, node)));
+  return { cycles, more: knots.length - cycles.length };
 }
 
 const compareIds = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 const smallest = (nodes: readonly number[], ids: readonly string[]): number =>
-  nodes.reduce((least, node) => (compareIds(ids[node] as string, ids[least] as string) < 0 ? node : least));
+  nodes.reduce((least, node) => (compareIds(item(ids, node), item(ids, least)) < 0 ? node : least));
 
 /** Breadth-first search from `start` back to itself without leaving the component. */
 function shortestCycle(start: number, knot: ReadonlySet<number>, successors: Adjacency): number[] {
@@ -33,7 +35,7 @@ function shortestCycle(start: number, knot: ReadonlySet<number>, successors: Adj
   const queue = [start];
   for (const node of queue) {
     for (const next of neighbours(successors, node)) {
-      if (next === start) return [...pathTo(node, start, cameFrom), start];
+      if (next === start) return [...pathTo(node, cameFrom), start];
       if (!knot.has(next) || cameFrom.has(next)) continue;
       cameFrom.set(next, node);
       queue.push(next);
@@ -42,12 +44,9 @@ function shortestCycle(start: number, knot: ReadonlySet<number>, successors: Adj
   throw new Error("a strongly connected component has a cycle through each of its nodes");
 }
 
-function pathTo(node: number, start: number, cameFrom: ReadonlyMap<number, number>): number[] {
+function pathTo(node: number, cameFrom: ReadonlyMap<number, number>): number[] {
   const path = [node];
-  for (let at = node; at !== start; ) {
-    at = cameFrom.get(at) as number;
-    path.push(at);
-  }
+  for (let at = cameFrom.get(node); at !== undefined; at = cameFrom.get(at)) path.push(at);
   return path.reverse();
 }
 
@@ -72,17 +71,17 @@ function stronglyConnected(successors: Adjacency): number[][] {
     const calls: number[] = [];
     enter(root, calls);
     for (let node = calls.at(-1); node !== undefined; node = calls.at(-1)) {
-      const edge = nextEdge[node] as number;
-      if (edge < (successors.offsets[node + 1] as number)) {
+      const edge = int(nextEdge, node);
+      if (edge < int(successors.offsets, node + 1)) {
         nextEdge[node] = edge + 1;
-        const next = successors.targets[edge] as number;
+        const next = int(successors.targets, edge);
         if (index[next] === -1) enter(next, calls);
-        else if (onStack[next] === 1) low[node] = Math.min(low[node] as number, index[next] as number);
+        else if (onStack[next] === 1) low[node] = Math.min(int(low, node), int(index, next));
         continue;
       }
       calls.pop();
       const caller = calls.at(-1);
-      if (caller !== undefined) low[caller] = Math.min(low[caller] as number, low[node] as number);
+      if (caller !== undefined) low[caller] = Math.min(int(low, caller), int(low, node));
       if (low[node] === index[node]) components.push(popComponent(stack, onStack, node));
     }
   }

@@ -1,4 +1,6 @@
-import { cycleReports } from "./cycles.ts";
+import { type Adjacency, adjacency, neighbours } from "./adjacency.ts";
+import { int } from "./arrays.ts";
+import { shortestCycles } from "./cycles.ts";
 import { nearestId } from "./nearest.ts";
 import { ranksOf, topologicalOrder } from "./topology.ts";
 import { err, ok, type Result } from "./values.ts";
@@ -10,12 +12,6 @@ export interface NodeSpec {
   readonly dependsOn: readonly string[];
   /** Hidden node that only joins others: see `stages`. */
   readonly barrier?: boolean;
-}
-
-/** Neighbours of node `n`: `targets[offsets[n]]` up to `targets[offsets[n + 1] - 1]`, ascending, without repetitions. */
-export interface Adjacency {
-  readonly offsets: Int32Array;
-  readonly targets: Int32Array;
 }
 
 /** A checked acyclic graph. Nodes are numbered by declaration. Immutable; the arrays are shared and not to be written. */
@@ -75,7 +71,7 @@ export function buildGraph(
   const predecessors = adjacency(nodes.length, edges.to, edges.from);
   const successors = adjacency(nodes.length, edges.from, edges.to);
   const order = topologicalOrder(predecessors, successors);
-  if (order.length < nodes.length) problems.push(...cycleReports(ids, predecessors, successors));
+  if (order.length < nodes.length) problems.push(...cycleProblems(ids, successors));
   if (problems.length > 0) return err(problems);
   return ok({
     ids,
@@ -102,8 +98,7 @@ function sizeProblems(nodes: readonly NodeSpec[], limits: GraphLimits): GraphPro
 function indexIds(ids: readonly string[], problems: GraphProblem[]): Map<string, number> {
   const nodeById = new Map<string, number>();
   const reported = new Set<string>();
-  for (let node = 0; node < ids.length; node++) {
-    const id = ids[node] as string;
+  for (const [node, id] of ids.entries()) {
     if (!nodeById.has(id)) nodeById.set(id, node);
     else if (!reported.has(id)) {
       reported.add(id);
@@ -128,10 +123,10 @@ function resolveEdges(
   const to: number[] = [];
   // The last dependant that named a dependency: collapses repetitions without a set per node.
   const namedBy = new Int32Array(nodes.length).fill(-1);
-  for (let node = 0; node < nodes.length; node++) {
-    for (const dependency of (nodes[node] as NodeSpec).dependsOn) {
+  for (const [node, { id, dependsOn }] of nodes.entries()) {
+    for (const dependency of dependsOn) {
       const found = nodeById.get(dependency);
-      if (found === undefined) problems.push(unknownDependency((nodes[node] as NodeSpec).id, dependency, nodeById));
+      if (found === undefined) problems.push(unknownDependency(id, dependency, nodeById));
       else if (namedBy[found] !== node) {
         namedBy[found] = node;
         from.push(found);
@@ -147,36 +142,19 @@ function unknownDependency(id: string, dependency: string, nodeById: ReadonlyMap
   return { kind: "unknown", id, dependency, ...(suggestion === undefined ? {} : { suggestion }) };
 }
 
-/** Counting sort of the edges by `keys`; within one key the targets come out ascending when `targets` was so per key. */
-function adjacency(count: number, keys: Int32Array, targets: Int32Array): Adjacency {
-  const offsets = new Int32Array(count + 1);
-  for (const key of keys) offsets[key + 1] = (offsets[key + 1] as number) + 1;
-  for (let node = 0; node < count; node++)
-    offsets[node + 1] = (offsets[node + 1] as number) + (offsets[node] as number);
-  const next = offsets.slice(0, count);
-  const sorted = new Int32Array(keys.length);
-  for (let edge = 0; edge < keys.length; edge++) {
-    const key = keys[edge] as number;
-    const at = next[key] as number;
-    sorted[at] = targets[edge] as number;
-    next[key] = at + 1;
-  }
-  for (let node = 0; node < count; node++) {
-    const end = offsets[node + 1] as number;
-    if (end - (offsets[node] as number) > 1) sorted.subarray(offsets[node], end).sort();
-  }
-  return { offsets, targets: sorted };
+/** At most ten cycles are listed; each component has one here, so there may be more cycles than counted. */
+function cycleProblems(ids: readonly string[], successors: Adjacency): GraphProblem[] {
+  const { cycles, more } = shortestCycles(ids, successors);
+  const problems: GraphProblem[] = cycles.map((path) => ({ kind: "cycle", path }));
+  if (more > 0) problems.push({ kind: "moreCycles", count: more });
+  return problems;
 }
 
 function inverse(order: Int32Array): Int32Array {
   const position = new Int32Array(order.length);
-  for (let at = 0; at < order.length; at++) position[order[at] as number] = at;
+  for (let at = 0; at < order.length; at++) position[int(order, at)] = at;
   return position;
 }
-
-/** The neighbours of a node as a view on the shared array; ascending. O(1). */
-export const neighbours = (of: Adjacency, node: number): Int32Array =>
-  of.targets.subarray(of.offsets[node], of.offsets[node + 1]);
 
 /** Everything that depends on the roots, directly or not, the roots included. O(V + E) of what is reached. */
 export function descendants(graph: Graph, roots: Iterable<number>): Set<number> {

@@ -1,49 +1,39 @@
-/** A min-heap of small integers: `push` and `pop` are O(log n). */
-export interface IntHeap {
-  readonly size: number;
-  push(value: number): void;
-  /** Removes and returns the least value; undefined when empty. */
-  pop(): number | undefined;
+/** A binary min-heap of integers in an array: the least is the first. Change it through these functions only. */
+export type IntHeap = number[];
+
+/** O(log n). */
+export function pushLeast(heap: IntHeap, value: number): void {
+  let at = heap.length;
+  heap.push(value);
+  while (at > 0) {
+    const parent = (at - 1) >> 1;
+    const above = heap[parent] ?? 0;
+    if (above <= value) break;
+    heap[at] = above;
+    at = parent;
+  }
+  heap[at] = value;
 }
 
-export function createIntHeap(): IntHeap {
-  const items: number[] = [];
-  return {
-    get size() {
-      return items.length;
-    },
-    push(value) {
-      let at = items.length;
-      items.push(value);
-      while (at > 0) {
-        const parent = (at - 1) >> 1;
-        const above = items[parent] as number;
-        if (above <= value) break;
-        items[at] = above;
-        at = parent;
-      }
-      items[at] = value;
-    },
-    pop() {
-      const least = items[0];
-      const last = items.pop();
-      if (items.length > 0 && last !== undefined) sink(items, last);
-      return least;
-    },
-  };
+/** Removes and returns the least value; undefined when empty. O(log n). */
+export function popLeast(heap: IntHeap): number | undefined {
+  const least = heap[0];
+  const last = heap.pop();
+  if (heap.length > 0 && last !== undefined) sink(heap, last);
+  return least;
 }
 
 /** Puts `value` into the hole at the top. */
-function sink(items: number[], value: number): void {
+function sink(heap: IntHeap, value: number): void {
   let at = 0;
   for (;;) {
     let child = 2 * at + 1;
-    if (child >= items.length) break;
-    if (child + 1 < items.length && (items[child + 1] as number) < (items[child] as number)) child++;
-    const below = items[child] as number;
+    if (child >= heap.length) break;
+    if (child + 1 < heap.length && (heap[child + 1] ?? 0) < (heap[child] ?? 0)) child++;
+    const below = heap[child] ?? 0;
     if (below >= value) break;
-    items[at] = below;
+    heap[at] = below;
     at = child;
   }
-  items[at] = value;
+  heap[at] = value;
 }

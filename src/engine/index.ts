@@ -1,6 +1,17 @@
+export { type Adjacency, degree, neighbours } from "./adjacency.ts";
+export { type Advance, advance, createRunCache, type RunCache } from "./advance.ts";
+export * from "./backoff.ts";
+export { buildPlan, type PlanOptions, planStep } from "./build-plan.ts";
+export { codecViolation, type StateCodec } from "./codec.ts";
+export * from "./completion.ts";
+export * from "./conditions.ts";
+export { type Deadline, type DeadlineScope, deadlinesOf, expired } from "./deadlines.ts";
+export { diff, type Note, type RunNote, type StepNote } from "./diff.ts";
+export { effectsOf } from "./effects.ts";
 export * from "./facts.ts";
+export { type Frontier, frontierOf, settle, takeReady } from "./frontier.ts";
+export * from "./gates.ts";
 export {
-  type Adjacency,
   ancestors,
   buildGraph,
   defaultGraphLimits,
@@ -9,11 +20,17 @@ export {
   type Graph,
   type GraphLimits,
   type GraphProblem,
-  neighbours,
   type NodeSpec,
 } from "./graph.ts";
+export { hashText, unitHash } from "./hash.ts";
+export { nearestId } from "./nearest.ts";
 export { chain, compareBytes, stages } from "./node-lists.ts";
 export * from "./plan.ts";
+export { reasons } from "./reasons.ts";
+export { reset, type RetrySelection } from "./reset.ts";
+export { rollup, type Summary } from "./rollup.ts";
 export * from "./run.ts";
+export { isOk } from "./transitions.ts";
 export * from "./values.ts";
 export * from "./view.ts";
+export { progressOf, runActions, stepActions, viewSteps } from "./view-steps.ts";

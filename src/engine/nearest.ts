@@ -24,16 +24,18 @@ export function editDistance(a: string, b: string): number {
     for (let column = 1; column <= b.length; column++) {
       const same = a[row - 1] === b[column - 1];
       let least = Math.min(
-        (previous[column - 1] as number) + (same ? 0 : 1),
-        (previous[column] as number) + 1,
-        (current[column - 1] as number) + 1,
+        cell(previous, column - 1) + (same ? 0 : 1),
+        cell(previous, column) + 1,
+        cell(current, column - 1) + 1,
       );
       if (row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]) {
-        least = Math.min(least, (before[column - 2] as number) + 1);
+        least = Math.min(least, cell(before, column - 2) + 1);
       }
       current.push(least);
     }
     [before, previous] = [previous, current];
   }
-  return previous[b.length] as number;
+  return cell(previous, b.length);
 }
+
+const cell = (row: readonly number[], column: number): number => row[column] ?? 0;

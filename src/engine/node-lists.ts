@@ -2,7 +2,7 @@ import type { NodeSpec } from "./graph.ts";
 
 /** Every id depends on the one before it. */
 export const chain = (ids: readonly string[]): NodeSpec[] =>
-  ids.map((id, at) => ({ id, dependsOn: at === 0 ? [] : [ids[at - 1] as string] }));
+  ids.map((id, at) => ({ id, dependsOn: ids.slice(Math.max(0, at - 1), at) }));
 
 // No document can hold this character in a name, so a barrier never meets a step.
 const barrierPrefix = "\u0000barrier/";

@@ -1,5 +1,6 @@
-import type { Adjacency } from "./graph.ts";
-import { createIntHeap } from "./heap.ts";
+import { type Adjacency, degree } from "./adjacency.ts";
+import { int } from "./arrays.ts";
+import { type IntHeap, popLeast, pushLeast } from "./heap.ts";
 
 /**
  * Kahn's algorithm with a min-heap on the declaration index: the one topological order that takes the earliest declared
@@ -8,21 +9,21 @@ import { createIntHeap } from "./heap.ts";
 export function topologicalOrder(predecessors: Adjacency, successors: Adjacency): Int32Array {
   const count = predecessors.offsets.length - 1;
   const open = new Int32Array(count);
-  const ready = createIntHeap();
+  const ready: IntHeap = [];
   for (let node = 0; node < count; node++) {
-    open[node] = (predecessors.offsets[node + 1] as number) - (predecessors.offsets[node] as number);
-    if (open[node] === 0) ready.push(node);
+    open[node] = degree(predecessors, node);
+    if (open[node] === 0) pushLeast(ready, node);
   }
   const order = new Int32Array(count);
   let length = 0;
-  for (let node = ready.pop(); node !== undefined; node = ready.pop()) {
+  for (let node = popLeast(ready); node !== undefined; node = popLeast(ready)) {
     order[length++] = node;
-    const end = successors.offsets[node + 1] as number;
-    for (let edge = successors.offsets[node] as number; edge < end; edge++) {
-      const next = successors.targets[edge] as number;
-      const left = (open[next] as number) - 1;
+    const end = int(successors.offsets, node + 1);
+    for (let edge = int(successors.offsets, node); edge < end; edge++) {
+      const next = int(successors.targets, edge);
+      const left = int(open, next) - 1;
       open[next] = left;
-      if (left === 0) ready.push(next);
+      if (left === 0) pushLeast(ready, next);
     }
   }
   return order.subarray(0, length);
@@ -33,9 +34,9 @@ export function ranksOf(order: Int32Array, predecessors: Adjacency): Int32Array 
   const rank = new Int32Array(order.length);
   for (const node of order) {
     let highest = 0;
-    const end = predecessors.offsets[node + 1] as number;
-    for (let edge = predecessors.offsets[node] as number; edge < end; edge++) {
-      highest = Math.max(highest, (rank[predecessors.targets[edge] as number] as number) + 1);
+    const end = int(predecessors.offsets, node + 1);
+    for (let edge = int(predecessors.offsets, node); edge < end; edge++) {
+      highest = Math.max(highest, int(rank, int(predecessors.targets, edge)) + 1);
     }
     rank[node] = highest;
   }

@@ -1,0 +1,142 @@
+import { cancelNode, cancelScope, settleTree } from "./ending.ts";
+import type { ActionFact, ActionName } from "./facts.ts";
+import { finalScope, mainScope } from "./layout.ts";
+import { isMainSettled, type Ledger, put, retime, stateOf, stepOf } from "./ledger.ts";
+import { reasons } from "./reasons.ts";
+import { isTerminal, type RunState } from "./run.ts";
+import { afterSuspension, toOutcome } from "./transitions.ts";
+
+/**
+ * Canonical order of actions within one call. `retry` comes first, so that what else was said applies to the new run
+ * number; `reject` outranks `approve`.
+ */
+export const actionOrder: readonly ActionName[] = ["retry", "cancel", "suspend", "resume", "reject", "approve", "skip"];
+
+/** Carries out one action other than `retry`; false when the state has no use for it. */
+export function act(ledger: Ledger, fact: ActionFact): boolean {
+  if (isTerminal(ledger.run.phase)) return false;
+  if (fact.number !== undefined && fact.number !== ledger.run.number) return false;
+  return fact.step === undefined ? actOnRun(ledger, fact) : actOnStep(ledger, fact, fact.step);
+}
+
+function actOnRun(ledger: Ledger, fact: ActionFact): boolean {
+  switch (fact.action) {
+    case "cancel":
+      return cancelRun(ledger, fact);
+    case "suspend":
+      if (ledger.run.closing !== undefined) return false;
+      if (ledger.run.suspendRequested !== true) ledger.run = { ...ledger.run, suspendRequested: true };
+      return true;
+    case "resume":
+      return resumeRun(ledger);
+    case "approve":
+    case "reject":
+    case "skip":
+    case "retry":
+      return false;
+  }
+}
+
+/** A cancel of a run that a deadline closes turns it into a cancelled one; a forced one ends the final steps as well. */
+function cancelRun(ledger: Ledger, fact: ActionFact): boolean {
+  const why = { reason: reasons.runCanceled, message: wordsOf(fact) };
+  const force = fact.force === true;
+  if (ledger.run.closing !== "Cancel" || (force && ledger.run.forced !== true)) {
+    const { suspendRequested: _lifted, ...run } = ledger.run;
+    ledger.run = { ...run, closing: "Cancel", ...(force ? { forced: true } : {}) };
+  }
+  if (!isMainSettled(ledger)) cancelScope(ledger, mainScope, why);
+  if (force) cancelFinal(ledger, why);
+  return true;
+}
+
+function cancelFinal(ledger: Ledger, why: { readonly reason: string; readonly message: string | undefined }): void {
+  const final = finalScope(ledger.layout);
+  if (final === undefined || ledger.run.final === undefined) return;
+  ledger.run = { ...ledger.run, final: { ...ledger.run.final, closing: "Cancel" } };
+  cancelScope(ledger, final.index, why);
+}
+
+function resumeRun(ledger: Ledger): boolean {
+  if (ledger.run.suspendRequested !== true) return false;
+  const { suspendRequested: _lifted, ...run } = ledger.run;
+  ledger.run = run;
+  return true;
+}
+
+function actOnStep(ledger: Ledger, fact: ActionFact, id: string): boolean {
+  const node = ledger.layout.nodeById.get(id);
+  if (node === undefined) return false;
+  const { phase } = stateOf(ledger, node);
+  if (stepOf(ledger, node).kind === "barrier" || isTerminal(phase)) return false;
+  switch (fact.action) {
+    case "cancel":
+      if (phase === "Cancelling") return false;
+      cancelNode(ledger, node, { reason: reasons.stepCanceled, message: wordsOf(fact) });
+      return true;
+    case "resume":
+    case "approve":
+    case "reject":
+      return phase === "Suspended" && decide(ledger, node, fact);
+    case "skip":
+      if (phase !== "Pending" && phase !== "Waiting") return false;
+      settleTree(ledger, node, "Skipped", { reason: "ConditionFalse", message: wordsOf(fact) });
+      return true;
+    case "suspend":
+    case "retry":
+      return false;
+  }
+}
+
+function decide(ledger: Ledger, node: number, fact: ActionFact): true {
+  const state = stateOf(ledger, node);
+  const more =
+    fact.action === "reject"
+      ? { reason: reasons.rejected, message: wordsOf(fact) }
+      : { message: wordsOf(fact), outputs: fact.values };
+  put(ledger, node, toOutcome(state, fact.action === "reject" ? "Failed" : "Succeeded", ledger.now, more));
+  return true;
+}
+
+const past: Readonly<Record<ActionName, string>> = {
+  approve: "approved",
+  cancel: "canceled",
+  reject: "rejected",
+  resume: "resumed",
+  retry: "retried",
+  skip: "skipped",
+  suspend: "suspended",
+};
+
+/** `rejected by anna: not on a Friday`; undefined when nobody is named and nothing was said. */
+function wordsOf({ action, by, reason }: ActionFact): string | undefined {
+  if (by === undefined) return reason;
+  return `${past[action]} by ${by}${reason === undefined ? "" : `: ${reason}`}`;
+}
+
+/** Brings the suspension in line with what the policy and people want, and settles its accounts when it ends. */
+export function syncSuspension(ledger: Ledger): void {
+  const { run, now } = ledger;
+  const asked = ledger.layout.plan.policy.suspended === true || run.suspendRequested === true;
+  const wanted = asked && run.closing === undefined;
+  if (wanted === (run.suspendedSince !== undefined)) return;
+  ledger.run = wanted ? { ...run, suspendedSince: now } : endSuspension(run, now);
+  if (!wanted) creditSteps(ledger, run.suspendedSince ?? now);
+  retime(ledger);
+}
+
+function endSuspension({ suspendedSince = 0, ...run }: RunState, now: number): RunState {
+  const spent = Math.max(0, now - suspendedSince);
+  // Before the run has started no clock runs that the time would have to be taken from.
+  const suspendedFor = run.startedAt === undefined ? run.suspendedFor : run.suspendedFor + spent;
+  if (run.final === undefined) return { ...run, suspendedFor };
+  const inFinal = Math.max(0, now - Math.max(suspendedSince, run.final.startedAt));
+  return { ...run, suspendedFor, final: { ...run.final, suspendedFor: (run.final.suspendedFor ?? 0) + inFinal } };
+}
+
+function creditSteps(ledger: Ledger, since: number): void {
+  for (const [node, state] of ledger.states.entries()) {
+    if (state.phase === "Pending" || isTerminal(state.phase) || stepOf(ledger, node).kind === "barrier") continue;
+    if (ledger.now > since) put(ledger, node, afterSuspension(state, since, ledger.now));
+  }
+}

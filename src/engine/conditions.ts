@@ -1,0 +1,46 @@
+import type { Instant } from "./values.ts";
+
+/** A Kubernetes condition. Types are CamelCase, reasons single CamelCase words, messages sentences for people. */
+export interface Condition {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason?: string;
+  readonly message?: string;
+  /** RFC 3339 in whole seconds; when `status` last changed. */
+  readonly lastTransitionTime?: string;
+  /** Generation of the object the condition speaks of. */
+  readonly observedGeneration?: number;
+}
+
+/**
+ * The list with one condition brought up to date, or the same list object when that changes nothing. The transition time
+ * moves only with `status`; `reason` and `message` are replaced; `observedGeneration` follows; order is kept and a new type
+ * comes last. Fields not listed in `Condition` are kept.
+ */
+export function setCondition<C extends Condition>(list: readonly C[], next: C, now: Instant): readonly C[] {
+  const at = list.findIndex((condition) => condition.type === next.type);
+  const old = list[at];
+  if (old === undefined) return [...list, { ...next, lastTransitionTime: formatSeconds(now) }];
+  if (isSame(old, next)) return list;
+  const moved = old.status === next.status ? old.lastTransitionTime : undefined;
+  const { reason: _reason, message: _message, ...kept } = old;
+  return list.with(at, { ...kept, ...next, lastTransitionTime: moved ?? formatSeconds(now) });
+}
+
+const isSame = (a: Condition, b: Condition): boolean =>
+  a.status === b.status &&
+  a.reason === b.reason &&
+  a.message === b.message &&
+  (b.observedGeneration === undefined || a.observedGeneration === b.observedGeneration);
+
+const formatSeconds = (at: Instant): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
+
+export const findCondition = <C extends Condition>(list: readonly C[], type: string): C | undefined =>
+  list.find((condition) => condition.type === type);
+
+export const isTrue = (list: readonly Condition[], type: string): boolean =>
+  findCondition(list, type)?.status === "True";
+
+/** The condition says False; an absent or unknown one does not. */
+export const isFalse = (list: readonly Condition[], type: string): boolean =>
+  findCondition(list, type)?.status === "False";

@@ -1,0 +1,56 @@
+import { pendingStep, type RunPhase, type RunState, type StepPhase, type StepState } from "./run.ts";
+
+/** Something that happened to the run or to a step between two states of it, for events and for people. */
+export type Note = RunNote | StepNote;
+
+interface Told {
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export interface RunNote extends Told {
+  readonly kind: "run";
+  readonly from: RunPhase;
+  readonly to: RunPhase;
+  readonly number: number;
+}
+
+/** `from` equals `to` when only the attempt changed: an attempt failed and the next began at once. */
+export interface StepNote extends Told {
+  readonly kind: "step";
+  readonly step: string;
+  readonly from: StepPhase;
+  readonly to: StepPhase;
+  readonly attempt: number;
+}
+
+/**
+ * What changed between a run and a later state of it: every change of a phase or an attempt, nothing else. To be computed
+ * from what is stored, after it is stored. The run's own note comes first, unless it is the end. O(V), with identical
+ * states costing next to nothing.
+ */
+export function diff(before: RunState, after: RunState): readonly Note[] {
+  const steps = stepNotes(before, after);
+  if (before.phase === after.phase && before.number === after.number) return steps;
+  const run: RunNote = { kind: "run", from: before.phase, to: after.phase, number: after.number, ...told(after) };
+  return after.finishedAt === undefined ? [run, ...steps] : [...steps, run];
+}
+
+function stepNotes(before: RunState, after: RunState): StepNote[] {
+  if (before.steps === after.steps) return [];
+  const notes: StepNote[] = [];
+  const note = (step: string, was: StepState, is: StepState) => {
+    if (was === is || (was.phase === is.phase && was.attempt === is.attempt)) return;
+    notes.push({ kind: "step", step, from: was.phase, to: is.phase, attempt: is.attempt, ...told(is) });
+  };
+  for (const id of Object.keys(after.steps)) note(id, before.steps[id] ?? pendingStep, after.steps[id] ?? pendingStep);
+  for (const id of Object.keys(before.steps)) {
+    if (after.steps[id] === undefined) note(id, before.steps[id] ?? pendingStep, pendingStep);
+  }
+  return notes;
+}
+
+const told = ({ reason, message }: Told): Told => ({
+  ...(reason === undefined ? {} : { reason }),
+  ...(message === undefined ? {} : { message }),
+});

@@ -1,0 +1,157 @@
+import { int, item } from "./arrays.ts";
+import { firstBadOf, nodesOf } from "./gate-scope.ts";
+import { mainScope } from "./layout.ts";
+import { idOf, type Ledger, put, putBarrier, scopeOf, stateOf, stepOf } from "./ledger.ts";
+import type { Failure, PlanStep } from "./plan.ts";
+import { reasons } from "./reasons.ts";
+import { isTerminal, type Outcome, type StepState } from "./run.ts";
+import { toCancelling, toOutcome, toWaiting, triesOf } from "./transitions.ts";
+
+// How steps end before or without their child: settling, cancelling, failing attempts, and groups that are through.
+
+interface Why {
+  readonly reason?: string;
+  readonly message?: string | undefined;
+}
+
+/** Settles a node that has no child, and with a group everything in it. */
+export function settleTree(ledger: Ledger, node: number, outcome: Outcome, why: Why): void {
+  put(ledger, node, toOutcome(stateOf(ledger, node), outcome, ledger.now, why));
+  const nested = int(ledger.layout.nested, node);
+  if (nested < 0) return;
+  // The steps of a group that never began share its fate; after an error of its gate there is nothing they could run for.
+  const inner: Why = outcome === "Failed" ? { reason: "DependencyFailed" } : why;
+  settleAll(ledger, nested, outcome === "Failed" ? "Skipped" : outcome, inner);
+}
+
+/** Settles whatever is unsettled in a scope none of whose steps is active. */
+export function settleAll(ledger: Ledger, scope: number, outcome: Outcome, why: Why): void {
+  const { plan, base } = item(ledger.layout.scopes, scope);
+  for (const local of plan.graph.order) {
+    const node = base + local;
+    if (stepOf(ledger, node).kind === "barrier") putBarrier(ledger, node);
+    else if (!isTerminal(stateOf(ledger, node).phase)) settleTree(ledger, node, outcome, why);
+  }
+}
+
+/** Cancels a node, whatever it is doing; what is settled or being cancelled stays as it is. */
+export function cancelNode(ledger: Ledger, node: number, why: Why): void {
+  const state = stateOf(ledger, node);
+  const step = stepOf(ledger, node);
+  if (isTerminal(state.phase) || state.phase === "Cancelling") return;
+  const waits = state.phase === "Pending" || state.phase === "Waiting" || state.phase === "Suspended";
+  if (waits || step.kind === "observe") return settleTree(ledger, node, "Canceled", why);
+  put(ledger, node, toCancelling(state, ledger.now, why));
+  if (step.kind === "group") cancelScope(ledger, int(ledger.layout.nested, node), innerWhy(why));
+}
+
+/** What the steps of a cancelled group are told. Only what ends the whole run is passed on as it is. */
+const innerWhy = (why: Why): Why =>
+  why.reason === reasons.runCanceled || why.reason === reasons.deadline || why.reason === reasons.runFailing
+    ? why
+    : { reason: reasons.groupCanceled };
+
+/** Cancels every step of a scope. */
+export function cancelScope(ledger: Ledger, scope: number, why: Why): void {
+  if (scope < 0) return;
+  for (const node of nodesOf(ledger, scope)) cancelNode(ledger, node, why);
+}
+
+/** An attempt is over and did not succeed: another one after a pause, or the end of the step. */
+export function failAttempt(ledger: Ledger, node: number, failure: Omit<Failure, "attempt">, retryable: boolean): void {
+  const step = stepOf(ledger, node);
+  const state = stateOf(ledger, node);
+  const { reason, message } = failure;
+  if (!retryable || !mayRetry(ledger, node, step, state, failure)) {
+    put(ledger, node, toOutcome(state, "Failed", ledger.now, { reason, message }));
+    return;
+  }
+  const told = `attempt ${state.attempt}: ${reason}${message === undefined ? "" : `: ${message}`}`;
+  const notBefore = ledger.now + Math.max(0, step.retry.delay(triesOf(state)));
+  put(ledger, node, toWaiting(withoutCancel(state), "Backoff", ledger.now, { notBefore, message: told }));
+}
+
+function withoutCancel(state: StepState): StepState {
+  const { cancelledAt: _cancelledAt, ...kept } = state;
+  return kept;
+}
+
+function mayRetry(
+  ledger: Ledger,
+  node: number,
+  { retry }: PlanStep,
+  state: StepState,
+  failure: Omit<Failure, "attempt">,
+): boolean {
+  if (triesOf(state) > retry.limit || isClosing(ledger, node)) return false;
+  return retry.retryable?.({ ...failure, attempt: state.attempt }) ?? true;
+}
+
+/** Whether nothing new may start where this node is: its part of the run is being closed, or a failure drains it. */
+function isClosing(ledger: Ledger, node: number): boolean {
+  const { isFinal } = scopeOf(ledger, node);
+  if ((isFinal ? ledger.run.final?.closing : ledger.run.closing) !== undefined) return true;
+  let exempt = false;
+  for (let at = node; at >= 0; at = scopeOf(ledger, at).group) {
+    if (at !== node && stateOf(ledger, at).phase === "Cancelling") return true;
+    exempt ||= stepOf(ledger, at).afterFailure === true;
+    if (!exempt && isDraining(ledger, scopeOf(ledger, at).index)) return true;
+  }
+  return false;
+}
+
+/** A step of the scope failed, nobody forgave it, and the strategy is not to go on. */
+export const isDraining = (ledger: Ledger, scope: number): boolean =>
+  int(ledger.failed, scope) > 0 && item(ledger.layout.scopes, scope).plan.policy.strategy !== "Continue";
+
+/** The end of a cancelled attempt whose child is gone. A timeout is a failure of the attempt; a cancel is a cancel. */
+export function endCancelled(ledger: Ledger, node: number): void {
+  const state = stateOf(ledger, node);
+  const { reason = reasons.stepCanceled, message } = state;
+  if (reason === reasons.timeout || reason === reasons.pendingTimeout) {
+    failAttempt(ledger, node, { cause: "Timeout", reason, ...(message === undefined ? {} : { message }) }, true);
+    return;
+  }
+  const outcome = reason === reasons.stepDeadline ? "Failed" : "Canceled";
+  put(ledger, node, toOutcome(state, outcome, ledger.now, { reason, message }));
+}
+
+/** Settles the groups whose steps are all settled; true when there was one. */
+export function endGroups(ledger: Ledger): boolean {
+  let ended = false;
+  for (let scope = ledger.settled.pop(); scope !== undefined; scope = ledger.settled.pop()) {
+    const { group } = item(ledger.layout.scopes, scope);
+    if (scope === mainScope || group < 0) continue;
+    const { phase } = stateOf(ledger, group);
+    if (phase !== "Running" && phase !== "Cancelling") continue;
+    endGroup(ledger, group, scope);
+    ended = true;
+  }
+  return ended;
+}
+
+function endGroup(ledger: Ledger, group: number, scope: number): void {
+  const state = stateOf(ledger, group);
+  const bad = firstBadOf(ledger, scope);
+  if (bad === undefined) return put(ledger, group, toOutcome(state, "Succeeded", ledger.now));
+  if (state.phase === "Cancelling") {
+    const failed = state.reason === reasons.timeout || state.reason === reasons.stepDeadline;
+    return put(ledger, group, toOutcome(state, failed ? "Failed" : "Canceled", ledger.now, explanation(state)));
+  }
+  // A group that lost steps without a failure in it was cut short, it did not fail.
+  const { phase, reason } = stateOf(ledger, bad);
+  const cut = phase === "Canceled" || (phase === "Skipped" && reason === reasons.runFailing);
+  const why = { reason: cut ? (reason ?? reasons.stepCanceled) : reasons.stepFailed, message: blame(ledger, bad) };
+  put(ledger, group, toOutcome(state, cut ? "Canceled" : "Failed", ledger.now, why));
+}
+
+const explanation = ({ reason, message }: StepState): Why => ({ ...(reason === undefined ? {} : { reason }), message });
+
+/** `step "build" failed: exit code 1`. */
+export function blame(ledger: Ledger, node: number, others = 0): string {
+  const { phase, reason, message } = stateOf(ledger, node);
+  const verb = phase === "Failed" ? "failed" : `was ${phase.toLowerCase()}`;
+  const more = others === 0 ? "" : ` (and ${others} other${others === 1 ? "" : "s"})`;
+  const why = message ?? reason;
+  return `step "${idOf(ledger, node)}" ${verb}${more}${why === undefined ? "" : `: ${why}`}`;
+}

@@ -1,0 +1,144 @@
+import { act, actionOrder } from "./acting.ts";
+import { int } from "./arrays.ts";
+import { endCancelled, failAttempt } from "./ending.ts";
+import type { ActionFact, ChildFact, Fact, GrantFact } from "./facts.ts";
+import { type Ledger, put, stateOf, stepOf } from "./ledger.ts";
+import { reasons } from "./reasons.ts";
+import { isTerminal, type StepState } from "./run.ts";
+import { toOutcome, toRunning, toWaiting } from "./transitions.ts";
+
+/**
+ * Folds facts into the ledger and returns how many were ignored as stale, unknown or illegal in the state they met. The
+ * order they are given in cannot matter: actions first, then grants, then children in topological order; of several facts
+ * about one attempt the strongest counts and the others are dropped silently.
+ */
+export function foldFacts(ledger: Ledger, facts: readonly Fact[]): number {
+  let ignored = 0;
+  for (const fact of sorted(ledger, facts.filter(isAction), actionRank)) {
+    if (fact.action !== "retry" && !act(ledger, fact)) ignored++;
+  }
+  ignored += foldEach(ledger, facts.filter(isGrant), grantRank, foldGrant);
+  ignored += foldEach(ledger, facts.filter(isChild), childRank, foldChild);
+  return ignored;
+}
+
+const isAction = (fact: Fact): fact is ActionFact => fact.kind === "action";
+const isGrant = (fact: Fact): fact is GrantFact => fact.kind === "grant";
+const isChild = (fact: Fact): fact is ChildFact => fact.kind === "child";
+
+type Rank<F> = (fact: F) => number;
+
+const actionRank: Rank<ActionFact> = (fact) => actionOrder.indexOf(fact.action);
+const grantRank: Rank<GrantFact> = (fact) => (fact.granted ? 0 : 1);
+const childOrder = ["succeeded", "failed", "gone", "alive"];
+const childRank: Rank<ChildFact> = (fact) => childOrder.indexOf(fact.state.is);
+
+/** Position of the step, then the kind's own rank, then the text of the fact: nothing is left to the order given. */
+function sorted<F extends Fact>(ledger: Ledger, facts: readonly F[], rank: Rank<F>): readonly F[] {
+  if (facts.length < 2) return facts;
+  const place = (fact: F) => (fact.step === undefined ? -1 : (ledger.layout.nodeById.get(fact.step) ?? -1));
+  const positions = facts.map((fact) => ({ fact, node: place(fact), rank: rank(fact) }));
+  const { position } = ledger.layout;
+  positions.sort((a, b) =>
+    isAction(a.fact)
+      ? a.rank - b.rank || int(position, a.node) - int(position, b.node) || compareTexts(a.fact, b.fact)
+      : int(position, a.node) - int(position, b.node) || a.rank - b.rank || compareTexts(a.fact, b.fact),
+  );
+  return positions.map(({ fact }) => fact);
+}
+
+function compareTexts(a: Fact, b: Fact): number {
+  const [left, right] = [JSON.stringify(a), JSON.stringify(b)];
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+/** Hands the strongest current fact about each step to `fold`, which says whether the state had a use for it. */
+function foldEach<F extends GrantFact | ChildFact>(
+  ledger: Ledger,
+  facts: readonly F[],
+  rank: Rank<F>,
+  fold: (ledger: Ledger, node: number, fact: F) => boolean,
+): number {
+  let ignored = 0;
+  let last = -1;
+  for (const fact of sorted(ledger, facts, rank)) {
+    const node = ledger.layout.nodeById.get(fact.step);
+    if (node === undefined || !isCurrent(ledger, node, fact)) ignored++;
+    else if (node !== last) {
+      last = node;
+      if (!fold(ledger, node, fact)) ignored++;
+    }
+  }
+  return ignored;
+}
+
+/** About the attempt the step is at. A grant that names none is about the step. */
+const isCurrent = (ledger: Ledger, node: number, fact: GrantFact | ChildFact): boolean =>
+  fact.attempt === undefined ? fact.kind === "grant" : fact.attempt === stateOf(ledger, node).attempt;
+
+function foldGrant(ledger: Ledger, node: number, fact: GrantFact): boolean {
+  const state = stateOf(ledger, node);
+  if (fact.granted) return grant(ledger, node, state);
+  if (state.phase === "Waiting") return block(ledger, node, state, fact);
+  if (state.phase !== "Starting" || fact.attempt === undefined) return false;
+  const { notBefore, message } = fact;
+  put(ledger, node, toWaiting(state, fact.reason ?? "Quota", ledger.now, { notBefore, message, refused: true }));
+  // A step that waits again is once more what a failing run skips.
+  ledger.drained.fill(0);
+  return true;
+}
+
+/** A backoff and a timer are not waits that a grant could end. */
+function grant(ledger: Ledger, node: number, state: StepState): boolean {
+  if (state.phase !== "Waiting" || state.reason === "Backoff" || state.reason === "Timer") return false;
+  if (state.reason !== "Ready") put(ledger, node, toWaiting(state, "Ready", ledger.now));
+  return true;
+}
+
+function block(ledger: Ledger, node: number, state: StepState, fact: GrantFact): boolean {
+  if (state.reason === "Backoff" || state.reason === "Timer") return false;
+  const { reason = "Quota", notBefore, message } = fact;
+  if (state.reason === reason && state.notBefore === notBefore && state.message === message) return true;
+  put(ledger, node, toWaiting(state, reason, ledger.now, { notBefore, message }));
+  return true;
+}
+
+function foldChild(ledger: Ledger, node: number, { state: child }: ChildFact): boolean {
+  const state = stateOf(ledger, node);
+  const { kind } = stepOf(ledger, node);
+  if (kind !== "work" && kind !== "observe") return false;
+  const refused = state.phase === "Waiting" && state.refused === true;
+  if (state.phase === "Starting" || state.phase === "Running" || refused) return foldLive(ledger, node, state, child);
+  if (state.phase === "Cancelling") return foldCancelled(ledger, node, state, child);
+  // A child that is seen again after its end was recorded is what one expects to see.
+  return isTerminal(state.phase);
+}
+
+function foldLive(ledger: Ledger, node: number, state: StepState, child: ChildFact["state"]): boolean {
+  switch (child.is) {
+    case "alive":
+      if (state.phase !== "Running") put(ledger, node, toRunning(state));
+      return true;
+    case "succeeded":
+      put(ledger, node, toOutcome(state, "Succeeded", ledger.now, { outputs: child.outputs }));
+      return true;
+    case "failed":
+      failAttempt(ledger, node, failureOf(child), child.retryable);
+      return true;
+    case "gone":
+      // Before it was seen, a child that is missing has simply not been created yet.
+      if (state.phase !== "Running") return false;
+      failAttempt(ledger, node, { cause: "Lost", reason: reasons.childDeleted }, true);
+      return true;
+  }
+}
+
+const failureOf = ({ reason, message }: Extract<ChildFact["state"], { is: "failed" }>) =>
+  message === undefined ? { cause: "Error" as const, reason } : { cause: "Error" as const, reason, message };
+
+function foldCancelled(ledger: Ledger, node: number, state: StepState, child: ChildFact["state"]): boolean {
+  if (child.is === "succeeded") {
+    put(ledger, node, toOutcome(state, "Succeeded", ledger.now, { outputs: child.outputs }));
+  } else if (child.is !== "alive") endCancelled(ledger, node);
+  return true;
+}

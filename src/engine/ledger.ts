@@ -1,0 +1,233 @@
+import { neighbours } from "./adjacency.ts";
+import { int, item } from "./arrays.ts";
+import { dueAt, isPaused } from "./deadlines.ts";
+import { type Frontier, frontierOf, settle } from "./frontier.ts";
+import { type IntHeap, pushLeast } from "./heap.ts";
+import { finalScope, type Layout, layoutOf, mainScope, type Scope } from "./layout.ts";
+import type { Plan, PlanStep } from "./plan.ts";
+import { isActive, isTerminal, pendingStep, type RunState, type StepState } from "./run.ts";
+import { isOk } from "./transitions.ts";
+import type { Instant } from "./values.ts";
+
+/**
+ * A run laid out for changing: the state of every node and what follows from all of them, kept up to date by `put`.
+ * Owned by one call of `advance` at a time and rebuilt from the run whenever in doubt.
+ */
+export interface Ledger {
+  readonly layout: Layout;
+  /** Run-level fields as they are now. Its `steps` are those of the last sealed run. */
+  run: RunState;
+  now: Instant;
+  readonly states: StepState[];
+  /** Nodes whose state differs from the sealed run. */
+  readonly changed: Set<number>;
+  readonly frontiers: readonly Frontier[];
+  /** 1 for scopes whose steps may move. */
+  readonly open: Uint8Array;
+  /** 1 for scopes whose failure strategy was carried out. */
+  readonly drained: Uint8Array;
+  /** Per scope: unsettled nodes, failures that nobody forgave, active work with that of nested scopes. */
+  readonly remaining: Int32Array;
+  readonly failed: Int32Array;
+  readonly active: Int32Array;
+  /** Scopes with nodes to look at, and scopes that are settled but whose group is not; both may repeat. */
+  readonly stirred: number[];
+  readonly settled: number[];
+  /** Work that only a slot keeps from starting, by start rank; and the nodes that need no slot. Both may hold nodes moved since. */
+  readonly startable: IntHeap;
+  readonly free: number[];
+  /** When time alone changes a node, for the nodes where it does. */
+  readonly due: Map<number, Instant>;
+  /** Nodes that owe the world an effect. */
+  readonly owing: Set<number>;
+  /** Nodes past Pending and Waiting; unsettled steps past Pending; those of them that are Suspended. Groups count in the first only. */
+  moved: number;
+  live: number;
+  suspended: number;
+}
+
+/** A barrier's state is derived, never stored. */
+const barrierOpen: StepState = { phase: "Succeeded", attempt: 0 };
+const barrierShut: StepState = { phase: "Skipped", attempt: 0, reason: "DependencyFailed" };
+
+/** Lays a run out. O(V + E). */
+export function openLedger(plan: Plan, run: RunState, now: Instant): Ledger {
+  const layout = layoutOf(plan);
+  const states = readStates(layout, run);
+  const scopes = layout.scopes.length;
+  const ledger: Ledger = {
+    layout,
+    run,
+    now,
+    states,
+    changed: new Set(),
+    frontiers: layout.scopes.map(({ plan, base }) =>
+      frontierOf(plan.graph, (node) => isTerminal(item(states, base + node).phase)),
+    ),
+    open: new Uint8Array(scopes),
+    drained: new Uint8Array(scopes),
+    remaining: new Int32Array(scopes),
+    failed: new Int32Array(scopes),
+    active: new Int32Array(scopes),
+    stirred: [],
+    settled: [],
+    startable: [],
+    free: [],
+    due: new Map(),
+    owing: new Set(),
+    moved: 0,
+    live: 0,
+    suspended: 0,
+  };
+  for (let node = 0; node < states.length; node++) enterBooks(ledger, node);
+  for (const scope of layout.scopes) openIfRunning(ledger, scope);
+  return ledger;
+}
+
+function readStates(layout: Layout, run: RunState): StepState[] {
+  const states: StepState[] = layout.ids.map((id) => run.steps[id] ?? pendingStep);
+  for (const node of layout.order) {
+    if (item(layout.steps, node).kind !== "barrier") continue;
+    states[node] = barrierState(layout, states, node);
+  }
+  return states;
+}
+
+/** What a barrier is, given its predecessors: pending until all of them are settled. */
+function barrierState(layout: Layout, states: readonly StepState[], node: number): StepState {
+  let allOk = true;
+  for (const before of predecessorsOf(layout, node)) {
+    const state = item(states, before);
+    if (!isTerminal(state.phase)) return pendingStep;
+    if (!isOk(item(layout.steps, before), state)) allOk = false;
+  }
+  return allOk ? barrierOpen : barrierShut;
+}
+
+/** Nodes of the layout that a node depends on. */
+export function predecessorsOf(layout: Layout, node: number): Int32Array {
+  const { plan, base } = item(layout.scopes, int(layout.scopeOf, node));
+  const local = neighbours(plan.graph.predecessors, node - base);
+  return base === 0 ? local : local.map((before) => before + base);
+}
+
+function enterBooks(ledger: Ledger, node: number): void {
+  const state = item(ledger.states, node);
+  if (!isTerminal(state.phase)) {
+    const scope = int(ledger.layout.scopeOf, node);
+    ledger.remaining[scope] = int(ledger.remaining, scope) + 1;
+  }
+  if (state === pendingStep) return;
+  tally(ledger, node, state, 1);
+  track(ledger, node, state);
+}
+
+function openIfRunning(ledger: Ledger, scope: Scope): void {
+  const { index, group, isFinal } = scope;
+  if (group >= 0) {
+    const { phase } = item(ledger.states, group);
+    if (phase !== "Running" && phase !== "Cancelling") return;
+    if (ledger.remaining[index] === 0) ledger.settled.push(index);
+  } else if (isFinal && ledger.run.final === undefined) return;
+  ledger.open[index] = 1;
+  ledger.stirred.push(index);
+}
+
+export const stepOf = (ledger: Ledger, node: number): PlanStep => item(ledger.layout.steps, node);
+export const stateOf = (ledger: Ledger, node: number): StepState => item(ledger.states, node);
+export const scopeOf = (ledger: Ledger, node: number): Scope =>
+  item(ledger.layout.scopes, int(ledger.layout.scopeOf, node));
+export const idOf = (ledger: Ledger, node: number): string => item(ledger.layout.ids, node);
+
+/** Whether every main step is settled. */
+export const isMainSettled = (ledger: Ledger): boolean => ledger.remaining[mainScope] === 0;
+
+/** Whether every final step is settled; true when there are none. */
+export const isFinalSettled = (ledger: Ledger): boolean => {
+  const final = finalScope(ledger.layout);
+  return final === undefined || ledger.remaining[final.index] === 0;
+};
+
+/** Gives a node a new state and brings the books up to date. A terminal state is never replaced: that is a bug of the caller. */
+export function put(ledger: Ledger, node: number, next: StepState): void {
+  const before = stateOf(ledger, node);
+  if (isTerminal(before.phase)) throw new Error(`step "${idOf(ledger, node)}" is settled already`);
+  ledger.states[node] = next;
+  ledger.changed.add(node);
+  tally(ledger, node, before, -1);
+  tally(ledger, node, next, 1);
+  track(ledger, node, next);
+  if (isTerminal(next.phase)) leaveFrontier(ledger, node);
+}
+
+function leaveFrontier(ledger: Ledger, node: number): void {
+  const { index, plan, base } = scopeOf(ledger, node);
+  const remaining = int(ledger.remaining, index) - 1;
+  ledger.remaining[index] = remaining;
+  if (remaining === 0) ledger.settled.push(index);
+  if (settle(item(ledger.frontiers, index), plan.graph, node - base).length > 0) ledger.stirred.push(index);
+}
+
+/** Settles a barrier whose predecessors are settled. */
+export function putBarrier(ledger: Ledger, node: number): void {
+  const state = barrierState(ledger.layout, ledger.states, node);
+  if (state === pendingStep || ledger.states[node] !== pendingStep) return;
+  ledger.states[node] = state;
+  leaveFrontier(ledger, node);
+}
+
+function tally(ledger: Ledger, node: number, { phase }: StepState, by: 1 | -1): void {
+  const { kind, onFailure } = stepOf(ledger, node);
+  if (phase === "Pending" || kind === "barrier") return;
+  if (phase !== "Waiting") ledger.moved += by;
+  if (isTerminal(phase)) {
+    const scope = int(ledger.layout.scopeOf, node);
+    if (phase === "Failed" && onFailure === "Fail") ledger.failed[scope] = int(ledger.failed, scope) + by;
+    return;
+  }
+  if (kind === "group") return;
+  ledger.live += by;
+  if (phase === "Suspended") ledger.suspended += by;
+  if (kind === "work" && isActive(phase)) tallyActive(ledger, node, by);
+}
+
+function tallyActive(ledger: Ledger, node: number, by: 1 | -1): void {
+  for (let scope = int(ledger.layout.scopeOf, node); scope >= 0; scope = item(ledger.layout.scopes, scope).parent) {
+    ledger.active[scope] = int(ledger.active, scope) + by;
+  }
+}
+
+/** Keeps the lists of nodes that wait for a slot, for time, or for an effect. */
+function track(ledger: Ledger, node: number, state: StepState): void {
+  const step = stepOf(ledger, node);
+  if (step.kind === "barrier") return;
+  const at = dueAt(step, state, isPaused(ledger.run));
+  if (at === Number.POSITIVE_INFINITY) ledger.due.delete(node);
+  else ledger.due.set(node, at);
+  if (owesEffect(step, state)) ledger.owing.add(node);
+  else ledger.owing.delete(node);
+  if (state.phase !== "Waiting" || state.reason !== "Ready") return;
+  if (step.kind === "work") pushLeast(ledger.startable, int(ledger.layout.startRank, node));
+  else ledger.free.push(node);
+}
+
+/** Recomputes when nodes are due after a suspension began or ended. O(V). */
+export function retime(ledger: Ledger): void {
+  for (const [node, state] of ledger.states.entries()) {
+    if (state.phase !== "Pending" && !isTerminal(state.phase)) track(ledger, node, state);
+  }
+}
+
+/** Whether a state owes the world a start or a cancel. */
+export const owesEffect = (step: PlanStep, { phase }: StepState): boolean =>
+  (phase === "Starting" && (step.kind === "work" || step.kind === "observe")) ||
+  (phase === "Cancelling" && step.kind === "work");
+
+/** The run with every change written into it; the same object when there was none. */
+export function sealSteps(ledger: Ledger): void {
+  if (ledger.changed.size === 0) return;
+  const steps: Record<string, StepState> = { ...ledger.run.steps };
+  for (const node of ledger.changed) steps[idOf(ledger, node)] = stateOf(ledger, node);
+  ledger.changed.clear();
+  ledger.run = { ...ledger.run, steps };
+}

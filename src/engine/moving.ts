@@ -1,0 +1,165 @@
+import { int, item } from "./arrays.ts";
+import { isPaused } from "./deadlines.ts";
+import { cancelNode, endGroups, isDraining, settleAll, settleTree } from "./ending.ts";
+import { takeReady } from "./frontier.ts";
+import { askGate, describeBad, gateScope, nodesOf } from "./gate-scope.ts";
+import { popLeast, pushLeast } from "./heap.ts";
+import { finalScope, mainScope, type Scope } from "./layout.ts";
+import { isMainSettled, type Ledger, put, putBarrier, scopeOf, stateOf, stepOf } from "./ledger.ts";
+import { reasons } from "./reasons.ts";
+import { isTerminal } from "./run.ts";
+import { toOutcome, toRunning, toStarting, toSuspended, toWaiting } from "./transitions.ts";
+
+/**
+ * Moves everything that can move without new facts: gates, groups, strategies, the final plan, starts. Each kind of move
+ * can only make moves of the others possible further down the graph, so the loop ends.
+ */
+export function moveAll(ledger: Ledger): void {
+  for (;;) {
+    askGates(ledger);
+    if (endGroups(ledger) || carryOutStrategies(ledger) || openFinal(ledger)) continue;
+    if (!startAll(ledger)) return;
+  }
+}
+
+function askGates(ledger: Ledger): void {
+  for (let scope = ledger.stirred.pop(); scope !== undefined; scope = ledger.stirred.pop()) {
+    if (ledger.open[scope] === 1) askGatesOf(ledger, item(ledger.layout.scopes, scope));
+  }
+}
+
+function askGatesOf(ledger: Ledger, { index, plan, base }: Scope): void {
+  const frontier = item(ledger.frontiers, index);
+  for (let local = takeReady(frontier, plan.graph); local !== undefined; local = takeReady(frontier, plan.graph)) {
+    const node = base + local;
+    if (stepOf(ledger, node).kind === "barrier") putBarrier(ledger, node);
+    else if (stateOf(ledger, node).phase === "Pending") passGate(ledger, node);
+  }
+}
+
+function passGate(ledger: Ledger, node: number): void {
+  const answer = askGate(ledger, node);
+  if ("error" in answer) {
+    return settleTree(ledger, node, "Failed", { reason: reasons.expressionError, message: answer.error });
+  }
+  if ("skip" in answer) {
+    const message = answer.message ?? (answer.skip === "DependencyFailed" ? describeBad(ledger, node) : undefined);
+    return settleTree(ledger, node, "Skipped", { reason: answer.skip, message });
+  }
+  const step = stepOf(ledger, node);
+  if (step.kind === "timer") return setTimer(ledger, node);
+  put(ledger, node, toWaiting(stateOf(ledger, node), step.admission ?? "Ready", ledger.now));
+}
+
+function setTimer(ledger: Ledger, node: number): void {
+  const due = stepOf(ledger, node).due?.(gateScope(ledger, node)) ?? { after: 0 };
+  if ("error" in due) {
+    return settleTree(ledger, node, "Failed", { reason: reasons.expressionError, message: due.error });
+  }
+  const notBefore = "at" in due ? due.at : ledger.now + Math.max(0, due.after);
+  const waiting = toWaiting(stateOf(ledger, node), "Timer", ledger.now, { notBefore });
+  put(ledger, node, { ...waiting, startedAt: ledger.now });
+  if (ledger.now >= notBefore) put(ledger, node, toOutcome(stateOf(ledger, node), "Succeeded", ledger.now));
+}
+
+/** Ends what a failure makes pointless, once per scope; true when there was something to do. */
+function carryOutStrategies(ledger: Ledger): boolean {
+  let found = false;
+  for (const { index } of ledger.layout.scopes) {
+    if (ledger.drained[index] === 1 || ledger.open[index] === 0 || !isDraining(ledger, index)) continue;
+    ledger.drained[index] = 1;
+    drain(ledger, index, item(ledger.layout.scopes, index).plan.policy.strategy === "Cancel");
+    found = true;
+  }
+  return found;
+}
+
+function drain(ledger: Ledger, scope: number, cancelActive: boolean): void {
+  const why = { reason: reasons.runFailing };
+  for (const node of nodesOf(ledger, scope)) {
+    const { phase } = stateOf(ledger, node);
+    const step = stepOf(ledger, node);
+    if (isTerminal(phase) || step.afterFailure === true) continue;
+    if (phase === "Pending" || phase === "Waiting") settleTree(ledger, node, "Skipped", why);
+    else if (cancelActive) cancelNode(ledger, node, why);
+    else if (step.kind === "group") drain(ledger, int(ledger.layout.nested, node), false);
+  }
+}
+
+/** Opens the final plan when the main one is settled; true when it did. Suspension holds it back. */
+function openFinal(ledger: Ledger): boolean {
+  const final = finalScope(ledger.layout);
+  if (final === undefined || ledger.run.final !== undefined || !isMainSettled(ledger)) return false;
+  if (isPaused(ledger.run) || ledger.remaining[final.index] === 0) return false;
+  if (ledger.run.forced === true) {
+    settleAll(ledger, final.index, "Canceled", { reason: reasons.runCanceled });
+    return true;
+  }
+  ledger.run = { ...ledger.run, final: { startedAt: ledger.now } };
+  ledger.open[final.index] = 1;
+  ledger.stirred.push(final.index);
+  return true;
+}
+
+/** Starts what is ready, as far as there are slots; true when that may have made more steps ready. */
+function startAll(ledger: Ledger): boolean {
+  if (isPaused(ledger.run)) return false;
+  for (let node = ledger.free.pop(); node !== undefined; node = ledger.free.pop()) {
+    if (isStartable(ledger, node)) startFree(ledger, node);
+  }
+  startWork(ledger);
+  return ledger.stirred.length > 0 || ledger.settled.length > 0;
+}
+
+const isStartable = (ledger: Ledger, node: number): boolean => {
+  const { phase, reason } = stateOf(ledger, node);
+  return phase === "Waiting" && reason === "Ready";
+};
+
+/** Starts a step that needs no slot. */
+function startFree(ledger: Ledger, node: number): void {
+  const state = stateOf(ledger, node);
+  const { kind } = stepOf(ledger, node);
+  if (kind === "approval") put(ledger, node, toSuspended(state, ledger.now));
+  else if (kind === "group") startGroup(ledger, node);
+  else put(ledger, node, toStarting(state, ledger.now));
+}
+
+function startGroup(ledger: Ledger, node: number): void {
+  put(ledger, node, toRunning(toStarting(stateOf(ledger, node), ledger.now)));
+  const scope = int(ledger.layout.nested, node);
+  if (scope < 0) return put(ledger, node, toOutcome(stateOf(ledger, node), "Succeeded", ledger.now));
+  ledger.open[scope] = 1;
+  ledger.stirred.push(scope);
+  if (ledger.remaining[scope] === 0) ledger.settled.push(scope);
+}
+
+function startWork(ledger: Ledger): void {
+  const held: number[] = [];
+  const { startable, layout } = ledger;
+  while (startable.length > 0) {
+    const rank = item(startable, 0);
+    const node = int(layout.startOrder, rank);
+    // Without a slot in its part of the run there is none for the others either: leave the queue as it is.
+    if (isStartable(ledger, node) && !hasSlot(ledger, topOf(ledger, node))) break;
+    popLeast(startable);
+    if (!isStartable(ledger, node)) continue;
+    if (hasSlots(ledger, node)) put(ledger, node, toStarting(stateOf(ledger, node), ledger.now));
+    else held.push(rank);
+  }
+  for (const rank of held) pushLeast(startable, rank);
+}
+
+const topOf = (ledger: Ledger, node: number): number =>
+  scopeOf(ledger, node).isFinal ? (finalScope(ledger.layout)?.index ?? mainScope) : mainScope;
+
+const hasSlot = (ledger: Ledger, scope: number): boolean =>
+  int(ledger.active, scope) < (item(ledger.layout.scopes, scope).plan.policy.parallelism ?? Number.POSITIVE_INFINITY);
+
+/** Whether the node's scope and every scope around it have a slot. */
+function hasSlots(ledger: Ledger, node: number): boolean {
+  for (let scope = scopeOf(ledger, node); ; scope = item(ledger.layout.scopes, scope.parent)) {
+    if (!hasSlot(ledger, scope.index)) return false;
+    if (scope.parent < 0) return true;
+  }
+}

@@ -1,0 +1,34 @@
+/** The reasons the engine itself writes into steps and runs. Other reasons come from facts and gates. */
+export const reasons = {
+  /** A gate, a timer or an input could not be evaluated. */
+  expressionError: "ExpressionError",
+  /** The child was there and is not any more. */
+  childDeleted: "ChildDeleted",
+  /** One attempt took too long. */
+  timeout: "Timeout",
+  /** One attempt was not seen alive in time. */
+  pendingTimeout: "PendingTimeout",
+  /** The step took too long, retries and waiting included. */
+  stepDeadline: "StepDeadlineExceeded",
+  /** A person said no, or nobody said yes in time. */
+  rejected: "Rejected",
+  /** A person cancelled this step. */
+  stepCanceled: "StepCanceled",
+  /** The group around the step was cancelled or timed out. */
+  groupCanceled: "GroupCanceled",
+  /** A person cancelled the run. */
+  runCanceled: "RunCanceled",
+  /** The run, or its final part, took too long. */
+  deadline: "DeadlineExceeded",
+  /** The strategy ends what a failure makes pointless. */
+  runFailing: "RunFailing",
+  /** A run failed because of a step, or a group because of one of its steps. */
+  stepFailed: "StepFailed",
+  /** A run that was fine failed in its final part. */
+  finalStepFailed: "FinalStepFailed",
+  /** Reason of a run in phase Canceled. */
+  canceled: "Canceled",
+} as const;
+
+/** Milliseconds as people read them in a message: `90s`, `1.5s`. */
+export const seconds = (ms: number): string => `${ms / 1000}s`;

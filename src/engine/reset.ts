@@ -1,0 +1,99 @@
+import { neighbours } from "./adjacency.ts";
+import { int, item } from "./arrays.ts";
+import { type Layout, layoutOf } from "./layout.ts";
+import type { Plan } from "./plan.ts";
+import { isTerminal, pendingStep, type RunState, type StepState } from "./run.ts";
+import { toPending } from "./transitions.ts";
+import { err, ok, type Result } from "./values.ts";
+
+/** What a retry repeats. Without `steps`: whatever did not go well. With it: those steps by full id, also succeeded ones. */
+export interface RetrySelection {
+  readonly steps?: readonly string[];
+}
+
+/**
+ * Makes a finished run ready to go again: the selected steps, everything that depends on them and all final steps go back
+ * to `Pending`, the run number grows by one, the deadline's clock starts anew. Other steps keep their state and outputs;
+ * attempts go on counting. An error names what is wrong with the request. O(V + E).
+ */
+export function reset(plan: Plan, run: RunState, selection: RetrySelection = {}): Result<RunState, string> {
+  if (!isTerminal(run.phase)) return err(`the run is ${run.phase}; only a finished run can be retried`);
+  const layout = layoutOf(plan);
+  const chosen = new Set<number>();
+  for (const id of selection.steps ?? []) {
+    const node = layout.nodeById.get(id);
+    if (node === undefined || item(layout.steps, node).kind === "barrier") return err(`there is no step "${id}"`);
+    chosen.add(node);
+  }
+  const again = selection.steps === undefined ? closure(layout, unwell(layout, run), []) : closure(layout, [], chosen);
+  if (again.size === 0) return err("every step went well; name the steps to repeat");
+  for (const node of layout.order) if (item(layout.scopes, int(layout.scopeOf, node)).isFinal) again.add(node);
+  return ok(restarted(run, resetSteps(layout, run, again)));
+}
+
+/** Steps that failed, were cancelled, or were skipped for any reason but their own condition. */
+function unwell(layout: Layout, run: RunState): number[] {
+  return [...layout.order].filter((node) => {
+    const { phase, reason } = run.steps[item(layout.ids, node)] ?? pendingStep;
+    return phase === "Failed" || phase === "Canceled" || (phase === "Skipped" && reason !== "ConditionFalse");
+  });
+}
+
+/**
+ * Everything that goes back when `roots` do, and `wholes` with all that is in them. A group that is repeated because
+ * something before it is, or because it was asked for, is repeated with its steps; one that is repeated because a step in
+ * it is, keeps its other steps.
+ */
+function closure(layout: Layout, roots: Iterable<number>, wholes: Iterable<number>): Set<number> {
+  const whole = new Set<number>(wholes);
+  const reached = new Set<number>([...roots, ...whole]);
+  for (const node of reached) {
+    const scope = item(layout.scopes, int(layout.scopeOf, node));
+    for (const local of neighbours(scope.plan.graph.successors, node - scope.base)) {
+      addWhole(layout, scope.base + local, reached, whole);
+    }
+    if (scope.group >= 0) reached.add(scope.group);
+    if (whole.has(node)) addInner(layout, node, reached, whole);
+  }
+  return reached;
+}
+
+function addWhole(layout: Layout, node: number, reached: Set<number>, whole: Set<number>): void {
+  if (whole.has(node)) return;
+  whole.add(node);
+  // Already passed as a mere container: its steps are still to be added.
+  if (reached.has(node)) addInner(layout, node, reached, whole);
+  reached.add(node);
+}
+
+function addInner(layout: Layout, node: number, reached: Set<number>, whole: Set<number>): void {
+  const nested = int(layout.nested, node);
+  if (nested < 0) return;
+  const { base, plan } = item(layout.scopes, nested);
+  for (let local = 0; local < plan.steps.length; local++) addWhole(layout, base + local, reached, whole);
+}
+
+function resetSteps(layout: Layout, run: RunState, again: ReadonlySet<number>): Record<string, StepState> {
+  const steps: Record<string, StepState> = {};
+  for (const [id, state] of Object.entries(run.steps)) {
+    const node = layout.nodeById.get(id);
+    steps[id] = node === undefined || !again.has(node) ? state : toPending(state);
+  }
+  return steps;
+}
+
+function restarted(run: RunState, steps: Record<string, StepState>): RunState {
+  const {
+    reason: _reason,
+    message: _message,
+    startedAt: _startedAt,
+    finishedAt: _finishedAt,
+    closing: _closing,
+    forced: _forced,
+    suspendedSince: _suspendedSince,
+    suspendRequested: _suspendRequested,
+    final: _final,
+    ...kept
+  } = run;
+  return { ...kept, phase: "Pending", number: run.number + 1, suspendedFor: 0, steps };
+}

@@ -1,0 +1,45 @@
+import { blame } from "./ending.ts";
+import { failedNodes, firstBadOf } from "./gate-scope.ts";
+import { finalScope, mainScope } from "./layout.ts";
+import { isFinalSettled, isMainSettled, type Ledger, openLedger } from "./ledger.ts";
+import type { Plan } from "./plan.ts";
+import { reasons } from "./reasons.ts";
+import type { RunPhase, RunState } from "./run.ts";
+
+/** The three fields of a run that sum up its steps. */
+export type Summary = Pick<RunState, "phase" | "reason" | "message">;
+
+/** Sums a run up from its steps and its closing. O(V + E); `advance` has done it already for the run it returns. */
+export const rollup = (plan: Plan, run: RunState): Summary => summarize(openLedger(plan, run, 0));
+
+/** As `rollup`, from the books. O(1) until the run is over. */
+export function summarize(ledger: Ledger): Summary {
+  if (isMainSettled(ledger) && isFinalSettled(ledger)) return outcomeOf(ledger);
+  const { closing } = ledger.run;
+  if (closing !== undefined) {
+    return { phase: "Cancelling", reason: closing === "Cancel" ? reasons.runCanceled : reasons.deadline };
+  }
+  return { phase: phaseOf(ledger) };
+}
+
+function phaseOf(ledger: Ledger): RunPhase {
+  if (ledger.run.suspendedSince !== undefined) return "Suspended";
+  if (ledger.live > 0 && ledger.live === ledger.suspended) return "Suspended";
+  return ledger.moved === 0 ? "Pending" : "Running";
+}
+
+function outcomeOf(ledger: Ledger): Summary {
+  if (ledger.run.closing === "Cancel") return { phase: "Canceled", reason: reasons.canceled };
+  if (ledger.run.closing === "Deadline") return { phase: "Failed", reason: reasons.deadline };
+  const bad = firstBadOf(ledger, mainScope);
+  if (bad !== undefined) return failed(ledger, mainScope, bad, reasons.stepFailed);
+  const final = finalScope(ledger.layout);
+  const worse = final === undefined ? undefined : firstBadOf(ledger, final.index);
+  if (final === undefined || worse === undefined) return { phase: "Succeeded" };
+  return failed(ledger, final.index, worse, reasons.finalStepFailed);
+}
+
+function failed(ledger: Ledger, scope: number, node: number, reason: string): Summary {
+  const others = Math.max(0, failedNodes(ledger, scope).length - 1);
+  return { phase: "Failed", reason, message: blame(ledger, node, others) };
+}

@@ -1,0 +1,104 @@
+import { int } from "./arrays.ts";
+import { type DeadlineScope, finalDeadline, isPaused, runDeadline, stepDeadlines } from "./deadlines.ts";
+import { cancelNode, cancelScope, endCancelled, failAttempt, settleTree } from "./ending.ts";
+import { finalScope, mainScope } from "./layout.ts";
+import { isFinalSettled, isMainSettled, type Ledger, put, stateOf, stepOf } from "./ledger.ts";
+import { reasons, seconds } from "./reasons.ts";
+import { toCancelling, toOutcome, toWaiting } from "./transitions.ts";
+import type { Instant } from "./values.ts";
+
+/** Applies every deadline that has struck and every wait that is over, the run first, then steps in topological order. */
+export function applyTime(ledger: Ledger): void {
+  strikeRun(ledger);
+  const due: number[] = [];
+  for (const [node, at] of ledger.due) if (ledger.now >= at) due.push(node);
+  const { position } = ledger.layout;
+  for (const node of due.sort((a, b) => int(position, a) - int(position, b))) applyTimeTo(ledger, node);
+}
+
+function strikeRun(ledger: Ledger): void {
+  const why = { reason: reasons.deadline };
+  const { plan } = ledger.layout;
+  const runAt = isMainSettled(ledger) ? undefined : runDeadline(plan, ledger.run);
+  if (runAt !== undefined && ledger.now >= runAt) {
+    ledger.run = { ...ledger.run, closing: "Deadline" };
+    cancelScope(ledger, mainScope, why);
+  }
+  const final = finalScope(ledger.layout);
+  const finalAt = isFinalSettled(ledger) ? undefined : finalDeadline(plan, ledger.run);
+  if (final === undefined || ledger.run.final === undefined || finalAt === undefined || ledger.now < finalAt) return;
+  ledger.run = { ...ledger.run, final: { ...ledger.run.final, closing: "Deadline" } };
+  cancelScope(ledger, final.index, why);
+}
+
+function applyTimeTo(ledger: Ledger, node: number): void {
+  let struck: DeadlineScope | undefined;
+  stepDeadlines(stepOf(ledger, node), stateOf(ledger, node), isPaused(ledger.run), (at, scope) => {
+    if (ledger.now >= at) struck ??= scope;
+  });
+  if (struck !== undefined) return strikeStep(ledger, node, struck);
+  const state = stateOf(ledger, node);
+  // A group that was cancelled a moment ago took its steps along; they are not due any more.
+  if (state.phase !== "Waiting" || state.notBefore === undefined || ledger.now < state.notBefore) return;
+  if (stepOf(ledger, node).kind === "timer") put(ledger, node, toOutcome(state, "Succeeded", ledger.now));
+  else put(ledger, node, toWaiting(state, "Ready", ledger.now, { message: state.message }));
+}
+
+function strikeStep(ledger: Ledger, node: number, scope: DeadlineScope): void {
+  const step = stepOf(ledger, node);
+  switch (scope) {
+    case "step":
+      return strikeWholeStep(ledger, node);
+    case "attempt":
+      return endAttempt(ledger, node, reasons.timeout, `no result within ${seconds(step.timeout ?? 0)}`);
+    case "pending":
+      return endAttempt(
+        ledger,
+        node,
+        reasons.pendingTimeout,
+        `not running within ${seconds(step.pendingTimeout ?? 0)}`,
+      );
+    case "approval":
+      return endApproval(ledger, node);
+    case "cancel":
+      return endCancelled(ledger, node);
+    case "run":
+    case "final":
+  }
+}
+
+function strikeWholeStep(ledger: Ledger, node: number): void {
+  const step = stepOf(ledger, node);
+  const { phase } = stateOf(ledger, node);
+  const why = { reason: reasons.stepDeadline, message: `not finished within ${seconds(step.deadline ?? 0)}` };
+  const hasParts = phase === "Starting" || phase === "Running";
+  if (hasParts && step.kind !== "observe") cancelNode(ledger, node, why);
+  else settleTree(ledger, node, "Failed", why);
+}
+
+function endAttempt(ledger: Ledger, node: number, reason: string, message: string): void {
+  const step = stepOf(ledger, node);
+  if (step.kind === "observe") return failAttempt(ledger, node, { cause: "Timeout", reason, message }, true);
+  if (step.kind === "group") return cancelNode(ledger, node, { reason, message });
+  put(ledger, node, toCancelling(stateOf(ledger, node), ledger.now, { reason, message }));
+}
+
+function endApproval(ledger: Ledger, node: number): void {
+  const step = stepOf(ledger, node);
+  const state = stateOf(ledger, node);
+  if (step.onTimeout === "Approve") return put(ledger, node, toOutcome(state, "Succeeded", ledger.now));
+  const message = `nobody decided within ${seconds(step.timeout ?? 0)}`;
+  put(ledger, node, toOutcome(state, "Failed", ledger.now, { reason: reasons.rejected, message }));
+}
+
+/** The earliest future instant at which time alone can change the run. */
+export function wakeAt(ledger: Ledger): Instant | undefined {
+  const { plan } = ledger.layout;
+  let earliest = Number.POSITIVE_INFINITY;
+  for (const at of ledger.due.values()) if (at > ledger.now && at < earliest) earliest = at;
+  const runAt = isMainSettled(ledger) ? undefined : runDeadline(plan, ledger.run);
+  if (runAt !== undefined) earliest = Math.min(earliest, runAt);
+  const finalAt = isFinalSettled(ledger) ? undefined : finalDeadline(plan, ledger.run);
+  if (finalAt !== undefined) earliest = Math.min(earliest, finalAt);
+  return earliest === Number.POSITIVE_INFINITY ? undefined : earliest;
+}
