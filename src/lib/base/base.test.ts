@@ -36,6 +36,17 @@ test("a fake clock runs timers in order of their time", async () => {
   expect(seen).toEqual([10, 20]);
 });
 
+test("setting a fake clock moves neither its timers nor its monotonic time", async () => {
+  const clock = new FakeClock(1_000_000);
+  const seen: number[] = [];
+  clock.after(20, () => seen.push(clock.now()));
+  clock.jump(0);
+  expect(clock.monotonic()).toBe(0);
+  await clock.advance(25);
+  expect(seen).toEqual([20]);
+  expect(clock.monotonic()).toBe(25);
+});
+
 test("a sleep ends with the signal's reason when that aborts first", async () => {
   const clock = new FakeClock(0);
   const abort = new AbortController();

@@ -6,6 +6,8 @@ export type Cancel = () => void;
 /** The only source of time. Code that decides takes `now`; code that waits takes a Clock. */
 export interface Clock {
   now(): Instant;
+  /** Time since some fixed moment; runs on evenly when an administrator sets the clock. For measuring how long something takes. */
+  monotonic(): Millis;
   /** Calls `run` once, no earlier than `delay` from now. Does not keep the process alive by itself. */
   after(delay: Millis, run: () => void): Cancel;
 }
@@ -15,6 +17,7 @@ const longestTimer = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after(delay, run) {
     const timer = setTimeout(run, Math.min(Math.max(0, delay), longestTimer));
     timer.unref?.();

@@ -3,19 +3,25 @@ import type { Instant, Millis } from "./time.ts";
 
 /** A clock that moves only when told to, for tests: timers due are run in order of their time. */
 export class FakeClock implements Clock {
-  #now: Instant;
-  #timers: { at: Instant; run: () => void }[] = [];
+  /** What `now` is ahead of the time that has passed. */
+  #offset: Instant;
+  #passed: Millis = 0;
+  #timers: { at: Millis; run: () => void }[] = [];
 
   constructor(start: Instant = Date.UTC(2026, 0, 1)) {
-    this.#now = start;
+    this.#offset = start;
   }
 
   now(): Instant {
-    return this.#now;
+    return this.#offset + this.#passed;
+  }
+
+  monotonic(): Millis {
+    return this.#passed;
   }
 
   after(delay: Millis, run: () => void): Cancel {
-    const timer = { at: this.#now + Math.max(0, delay), run };
+    const timer = { at: this.#passed + Math.max(0, delay), run };
     this.#timers.push(timer);
     return () => {
       this.#timers = this.#timers.filter((other) => other !== timer);
@@ -24,22 +30,22 @@ export class FakeClock implements Clock {
 
   /** Moves forward by `step`, running due timers at their own time, and lets promises settle after each. */
   async advance(step: Millis): Promise<void> {
-    const end = this.#now + step;
+    const end = this.#passed + step;
     for (;;) {
       await settled();
       const next = this.#timers.filter((t) => t.at <= end).sort((a, b) => a.at - b.at)[0];
       if (next === undefined) break;
       this.#timers = this.#timers.filter((t) => t !== next);
-      this.#now = Math.max(this.#now, next.at);
+      this.#passed = Math.max(this.#passed, next.at);
       next.run();
     }
-    this.#now = end;
+    this.#passed = end;
     await settled();
   }
 
-  /** Sets the time without running timers, as an administrator who corrects the clock would. */
+  /** Sets the time as an administrator who corrects the clock would: no timer runs earlier or later for it. */
   jump(to: Instant): void {
-    this.#now = to;
+    this.#offset = to - this.#passed;
   }
 }
 
