@@ -1,0 +1,145 @@
+import { type Cancel, type Clock, type Instant, type Millis } from "#lib/base/index.ts";
+import { LogWriter } from "#kernel/logs/index.ts";
+import type { Runtime, RuntimeCapabilities, Task, TaskOutcome, TaskStatus } from "../contract.ts";
+import { runtimeClosed } from "../errors.ts";
+import { TaskMirror } from "../task-mirror.ts";
+
+/** A Runtime in memory, for tests of whoever uses runtimes: tests decide what tasks print and when they end. */
+export interface FakeRuntime extends Runtime {
+  /** Tasks in the order in which they were started. */
+  readonly started: readonly Task[];
+  /** Ids of tasks that were asked to end, with their grace. */
+  readonly stops: readonly { readonly id: string; readonly grace: Millis }[];
+  /** Makes a running task print. */
+  print(id: string, text: string): void;
+  /** Ends a running task as by itself. */
+  exit(id: string, code: number): Promise<void>;
+  /** Ends a running task as if the runtime had lost it. */
+  lose(id: string): void;
+  /** From now on starting fails with this, as it would when the runtime itself fails. Undefined heals it. */
+  failStarts(failure: Error | undefined): void;
+}
+
+export interface FakeRuntimeOptions {
+  readonly clock: Clock;
+  readonly capabilities?: Partial<RuntimeCapabilities>;
+  /** What a task does by itself; without it tasks run until the test ends them. */
+  readonly behave?: (task: Task, runtime: FakeRuntime) => void;
+  /** Tasks that do not end by TERM. */
+  readonly ignoresTerm?: (task: Task) => boolean;
+}
+
+export const createFakeRuntime = (options: FakeRuntimeOptions): FakeRuntime => new MemoryRuntime(options);
+
+interface Running {
+  readonly task: Task;
+  readonly startedAt: Instant;
+  readonly log: LogWriter;
+  cancelKill?: Cancel;
+}
+
+class MemoryRuntime implements FakeRuntime {
+  readonly name = "fake";
+  readonly started: Task[] = [];
+  readonly stops: { readonly id: string; readonly grace: Millis }[] = [];
+  readonly #options: FakeRuntimeOptions;
+  readonly #mirror = new TaskMirror();
+  readonly #running = new Map<string, Running>();
+  #failure: Error | undefined;
+  #closed = false;
+
+  constructor(options: FakeRuntimeOptions) {
+    this.#options = options;
+  }
+
+  async capabilities(): Promise<RuntimeCapabilities> {
+    return { images: false, mounts: { supported: true }, users: true, limits: false, ...this.#options.capabilities };
+  }
+
+  async start(task: Task): Promise<TaskStatus> {
+    this.#check();
+    if (this.#failure !== undefined) throw this.#failure;
+    const known = this.#mirror.find(task.id);
+    if (known !== undefined) return known;
+    this.started.push(task);
+    const { clock } = this.#options;
+    this.#running.set(task.id, { task, startedAt: clock.now(), log: new LogWriter(task.logPath, { clock }) });
+    const status: TaskStatus = { id: task.id, state: { phase: "running", startedAt: clock.now() } };
+    this.#mirror.put(status);
+    this.#options.behave?.(task, this);
+    return this.#mirror.find(task.id) ?? status;
+  }
+
+  async stop(id: string, grace: Millis): Promise<void> {
+    this.#check();
+    this.stops.push({ id, grace });
+    const running = this.#running.get(id);
+    if (running === undefined) return;
+    running.cancelKill?.();
+    if (grace <= 0) return this.#end(id, 137, "SIGKILL");
+    if (this.#options.ignoresTerm?.(running.task) !== true) return this.#end(id, 143, "SIGTERM");
+    running.cancelKill = this.#options.clock.after(grace, () => void this.#end(id, 137, "SIGKILL"));
+  }
+
+  async list(): Promise<readonly TaskStatus[]> {
+    this.#check();
+    return this.#mirror.list();
+  }
+
+  find(id: string): TaskStatus | undefined {
+    return this.#mirror.find(id);
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    this.#check();
+    this.#mirror.remove(ids.filter((id) => this.#mirror.find(id)?.state.phase === "ended"));
+  }
+
+  subscribe(listener: (status: TaskStatus) => void): Cancel {
+    return this.#mirror.subscribe(listener);
+  }
+
+  async close(options: { readonly stopTasks?: Millis } = {}): Promise<void> {
+    if (options.stopTasks !== undefined) {
+      for (const id of this.#running.keys()) await this.stop(id, options.stopTasks);
+    }
+    this.#closed = true;
+  }
+
+  print(id: string, text: string): void {
+    this.#running.get(id)?.log.append("stdout", Buffer.from(text));
+  }
+
+  exit(id: string, code: number): Promise<void> {
+    return this.#end(id, code);
+  }
+
+  lose(id: string): void {
+    const running = this.#running.get(id);
+    if (running === undefined) return;
+    const { startedAt } = running;
+    this.#settle(id, { kind: "lost", message: "lost by the test", startedAt, finishedAt: this.#options.clock.now() });
+  }
+
+  failStarts(failure: Error | undefined): void {
+    this.#failure = failure;
+  }
+
+  async #end(id: string, code: number, signal?: string): Promise<void> {
+    const running = this.#running.get(id);
+    if (running === undefined) return;
+    const { startedAt, log } = running;
+    const finishedAt = this.#options.clock.now();
+    await log.close();
+    this.#settle(id, { kind: "exited", code, ...(signal === undefined ? {} : { signal }), startedAt, finishedAt });
+  }
+
+  #settle(id: string, outcome: TaskOutcome): void {
+    this.#running.get(id)?.cancelKill?.();
+    if (this.#running.delete(id)) this.#mirror.put({ id, state: { phase: "ended", outcome } });
+  }
+
+  #check(): void {
+    if (this.#closed) throw runtimeClosed(this.name);
+  }
+}

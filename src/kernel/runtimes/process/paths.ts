@@ -1,0 +1,45 @@
+import { createHash } from "node:crypto";
+import { chmod, lstat, mkdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { SlipwayError } from "#lib/base/index.ts";
+
+/** Where a runner keeps its things, all in one directory that only its user may enter. */
+export interface RunnerPaths {
+  readonly directory: string;
+  readonly journal: string;
+  readonly lock: string;
+  readonly log: string;
+  readonly socket: string;
+}
+
+// The kernel's limit is 108 bytes on Linux and 104 on macOS, the final zero included.
+const longestSocketPath = 100;
+
+export function runnerPaths(directory: string): RunnerPaths {
+  const near = join(directory, "runner.sock");
+  const far = join(
+    tmpdir(),
+    `slipway-${createHash("sha256").update(directory).digest("hex").slice(0, 24)}`,
+    "runner.sock",
+  );
+  return {
+    directory,
+    journal: join(directory, "journal"),
+    lock: join(directory, "runner.lock"),
+    log: join(directory, "runner.log"),
+    socket: Buffer.byteLength(near) > longestSocketPath ? far : near,
+  };
+}
+
+/** Makes the directories of a runner, and refuses those that somebody else could have prepared. */
+export async function ensureRunnerDirectories(paths: RunnerPaths): Promise<void> {
+  for (const directory of new Set([paths.directory, dirname(paths.socket)])) {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const found = await lstat(directory);
+    if (!found.isDirectory() || found.uid !== process.getuid?.()) {
+      throw new SlipwayError("runner-directory", `${directory} belongs to another user or is no directory`);
+    }
+    if ((found.mode & 0o077) !== 0) await chmod(directory, 0o700);
+  }
+}

@@ -1,0 +1,168 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { constants } from "node:os";
+import { stat } from "node:fs/promises";
+import { type Cancel, type Clock, codeOf, deferred, type Instant, messageOf, type Millis } from "#lib/base/index.ts";
+import { type LogStream, LogWriter } from "#kernel/logs/index.ts";
+import type { Task, TaskOutcome } from "../../contract.ts";
+import { type HostCommand, hostCommand, type NamespaceTools, prepareMountPoints } from "./host-command.ts";
+import { closeWritingEnd, type Pipe, type PipePool } from "./pipe-pool.ts";
+import { signalGroup } from "./process-identity.ts";
+
+export interface SpawnContext {
+  readonly clock: Clock;
+  readonly pipes: PipePool;
+  /** Finds the tools for mounts; a text says why there are none. */
+  readonly namespaceTools: () => Promise<NamespaceTools | string>;
+}
+
+/** A child that was spawned. `ended` never rejects and resolves once all its output has been written. */
+export interface TaskProcess {
+  readonly pid: number;
+  readonly startedAt: Instant;
+  readonly ended: Promise<TaskOutcome>;
+}
+
+/** How long after a process's end its output is waited for, when something that left its group keeps the pipe open. */
+const outputGraceMs: Millis = 1_000;
+
+/** Spawns a task as leader of a session and process group of its own. An outcome instead of a process: it could not start. */
+export async function spawnTask(task: Task, context: SpawnContext): Promise<TaskProcess | TaskOutcome> {
+  const { clock, pipes } = context;
+  const prepared = await prepare(task, context);
+  if (typeof prepared === "string") return notStarted(128, prepared, clock.now());
+  const [stdout, stderr] = await Promise.all([pipes.acquire(), pipes.acquire()]);
+  const startedAt = clock.now();
+  const child = spawnChild(prepared, task, stdout, stderr);
+  closeWritingEnd(stdout);
+  closeWritingEnd(stderr);
+  if (child instanceof Error || child.pid === undefined) {
+    const failure = child instanceof Error ? child : await failureOf(child);
+    for (const pipe of [stdout, stderr]) pipe.release(true);
+    return notStarted(codeOf(failure) === "ENOENT" ? 127 : 126, await explain(failure, task), clock.now());
+  }
+  return { pid: child.pid, startedAt, ended: outcomeOf(child, task, [stdout, stderr], startedAt, clock) };
+}
+
+async function prepare(task: Task, context: SpawnContext): Promise<HostCommand | string> {
+  if (task.mounts === undefined || task.mounts.length === 0) return hostCommand(task, undefined);
+  const tools = await context.namespaceTools();
+  if (typeof tools === "string") return `files cannot be mounted: ${tools}`;
+  try {
+    await prepareMountPoints(task.mounts);
+  } catch (thrown) {
+    return `a mount cannot be prepared: ${messageOf(thrown)}`;
+  }
+  return hostCommand(task, tools);
+}
+
+function spawnChild(command: HostCommand, task: Task, stdout: Pipe, stderr: Pipe): ChildProcess | Error {
+  try {
+    return spawn(command.program, command.args, {
+      cwd: command.cwd,
+      env: { ...task.env },
+      detached: true,
+      stdio: ["ignore", stdout.descriptor, stderr.descriptor, ...(command.reportsOn3 ? (["pipe"] as const) : [])],
+      ...command.user,
+    });
+  } catch (thrown) {
+    // Node throws for some failures (arguments with a zero byte, no descriptors left) and emits others.
+    return thrown instanceof Error ? thrown : new Error(String(thrown));
+  }
+}
+
+const failureOf = (child: ChildProcess): Promise<Error> => new Promise((resolve) => child.once("error", resolve));
+
+// The kernel says ENOENT for a missing program, a missing interpreter and a missing working directory alike.
+async function explain(failure: Error, task: Task): Promise<string> {
+  const directory = await stat(task.workingDirectory).catch(() => undefined);
+  if (directory === undefined) return `working directory ${task.workingDirectory} does not exist`;
+  if (!directory.isDirectory()) return `working directory ${task.workingDirectory} is not a directory`;
+  if (codeOf(failure) === "ENOENT") return `program ${task.command[0]} was not found`;
+  if (codeOf(failure) === "EACCES") return `program ${task.command[0]} may not be executed`;
+  return `program ${task.command[0]} cannot be started: ${failure.message}`;
+}
+
+const notStarted = (code: number, message: string, finishedAt: Instant): TaskOutcome => ({
+  kind: "not-started",
+  code,
+  message,
+  finishedAt,
+});
+
+async function outcomeOf(
+  child: ChildProcess,
+  task: Task,
+  pipes: readonly [Pipe, Pipe],
+  startedAt: Instant,
+  clock: Clock,
+): Promise<TaskOutcome> {
+  const log = new LogWriter(task.logPath, {
+    clock,
+    ...(task.logRotation === undefined ? {} : { rotation: task.logRotation }),
+    onDrain: () => pipes.forEach((pipe) => pipe.output.resume()),
+  });
+  const outputs = [collect(pipes, pipes[0], "stdout", log), collect(pipes, pipes[1], "stderr", log)];
+  const report = reportOf(child);
+  const [code, signal] = await exitOf(child);
+  const finishedAt = clock.now();
+  // As in a container: what the first process leaves behind ends with it.
+  if (child.pid !== undefined) signalGroup(child.pid, "SIGKILL");
+  const late = lateness(pipes, clock);
+  const ended = await Promise.all(outputs.map((output) => Promise.race([output, late.reached.then(() => false)])));
+  late.cancel();
+  pipes.forEach((pipe, index) => pipe.release(ended[index] === true));
+  await log.close();
+  const message = await report;
+  if (message !== "" && code === 125) return notStarted(128, message, finishedAt);
+  return {
+    kind: "exited",
+    code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]),
+    ...(signal === null ? {} : { signal }),
+    startedAt,
+    finishedAt,
+    ...(log.failure === undefined ? {} : { note: `output is incomplete: ${log.failure.message}` }),
+  };
+}
+
+/** Waits for the end of output; not longer than its grace, unless it is the log that keeps the pipes waiting. */
+function lateness(pipes: readonly Pipe[], clock: Clock): { readonly reached: Promise<void>; readonly cancel: Cancel } {
+  const reached = deferred<void>();
+  let cancel: Cancel = () => undefined;
+  const wait = () => {
+    cancel = clock.after(outputGraceMs, () =>
+      pipes.some((pipe) => pipe.output.isPaused()) ? wait() : reached.resolve(),
+    );
+  };
+  wait();
+  return { reached: reached.promise, cancel: () => cancel() };
+}
+
+const exitOf = (child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> =>
+  new Promise((resolve) => child.once("exit", (code, signal) => resolve([code, signal])));
+
+/** Resolves true at the end of a pipe. When the log falls behind, both pipes wait, and the child with them. */
+function collect(pipes: readonly Pipe[], pipe: Pipe, stream: LogStream, log: LogWriter): Promise<boolean> {
+  return new Promise((resolve) => {
+    pipe.output.on("data", (chunk: Buffer) => {
+      if (!log.append(stream, chunk)) for (const each of pipes) each.output.pause();
+    });
+    pipe.output.once("end", () => resolve(true));
+    pipe.output.once("error", () => resolve(false));
+  });
+}
+
+const longestReport = 4_096;
+
+/** What the preparation script wrote to descriptor 3: empty when the command was reached. */
+function reportOf(child: ChildProcess): Promise<string> {
+  const pipe = child.stdio[3];
+  if (pipe === null || pipe === undefined || !("on" in pipe)) return Promise.resolve("");
+  return new Promise((resolve) => {
+    let text = "";
+    pipe.on("data", (chunk: Buffer) => {
+      if (text.length < longestReport) text += chunk.toString();
+    });
+    pipe.once("close", () => resolve(text.trim()));
+    pipe.once("error", () => resolve(text.trim()));
+  });
+}

@@ -1,0 +1,190 @@
+import { type Cancel, type Clock, messageOf, type Millis } from "#lib/base/index.ts";
+import type { Task, TaskOutcome, TaskState, TaskStatus } from "../../contract.ts";
+import { Journal, type JournalEntry } from "./journal.ts";
+import { identityOf, isAlive, signalGroup } from "./process-identity.ts";
+import { type SpawnContext, spawnTask, type TaskProcess } from "./task-process.ts";
+
+interface Entry {
+  readonly id: string;
+  state: TaskState;
+  /** Resolves when the task runs or has ended. */
+  ready: Promise<void>;
+  process?: TaskProcess;
+  /** The grace of a stop that came before there was a process. */
+  stopGrace?: Millis;
+  cancelKill?: Cancel;
+}
+
+export interface TaskTableOptions extends SpawnContext {
+  readonly journalPath: string;
+  /** Called after a change is durable. */
+  readonly onChange: (status: TaskStatus) => void;
+  /** The journal does not take an entry; it is tried again. */
+  readonly onTrouble: (failure: unknown) => void;
+}
+
+const retryMs: Millis = 1_000;
+
+/** All tasks of a runner. A change is told only when the journal has it, so nobody knows more than a successor would. */
+export class TaskTable {
+  readonly #options: TaskTableOptions;
+  readonly #clock: Clock;
+  readonly #journal: Journal;
+  readonly #entries = new Map<string, Entry>();
+  #active = 0;
+
+  private constructor(options: TaskTableOptions, journal: Journal) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#journal = journal;
+  }
+
+  /** Reads what an earlier runner left. Its tasks without an end are ended if they still run, and lost. */
+  static async open(options: TaskTableOptions): Promise<TaskTable> {
+    const { journal, last } = await Journal.open(options.journalPath);
+    const table = new TaskTable(options, journal);
+    await Promise.all(last.map((entry) => table.#recover(entry)));
+    return table;
+  }
+
+  /** Tasks that have not ended. */
+  get active(): number {
+    return this.#active;
+  }
+
+  list(): readonly TaskStatus[] {
+    return [...this.#entries.values()].map(statusOf);
+  }
+
+  async start(task: Task): Promise<TaskStatus> {
+    const known = this.#entries.get(task.id);
+    if (known !== undefined) {
+      await known.ready;
+      return statusOf(known);
+    }
+    const entry: Entry = { id: task.id, state: { phase: "starting" }, ready: Promise.resolve() };
+    this.#entries.set(task.id, entry);
+    this.#active++;
+    entry.ready = this.#run(task, entry);
+    await entry.ready;
+    return statusOf(entry);
+  }
+
+  stop(id: string, grace: Millis): void {
+    const entry = this.#entries.get(id);
+    if (entry === undefined || entry.state.phase === "ended") return;
+    if (entry.process === undefined) {
+      entry.stopGrace = Math.min(grace, entry.stopGrace ?? grace);
+      return;
+    }
+    const { pid } = entry.process;
+    entry.cancelKill?.();
+    if (grace <= 0) {
+      signalGroup(pid, "SIGKILL");
+      return;
+    }
+    signalGroup(pid, "SIGTERM");
+    // A stopped process does not see TERM before it goes on.
+    signalGroup(pid, "SIGCONT");
+    entry.cancelKill = this.#clock.after(grace, () => signalGroup(pid, "SIGKILL"));
+  }
+
+  stopAll(grace: Millis): void {
+    for (const id of this.#entries.keys()) this.stop(id, grace);
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    const ended = ids.filter((id) => this.#entries.get(id)?.state.phase === "ended");
+    if (ended.length === 0) return;
+    await this.#journal.append({ entry: "removed", ids: ended });
+    for (const id of ended) this.#entries.delete(id);
+  }
+
+  close(): Promise<void> {
+    return this.#journal.close();
+  }
+
+  async #run(task: Task, entry: Entry): Promise<void> {
+    try {
+      await this.#journal.append({ entry: "intent", id: task.id, at: this.#clock.now() });
+    } catch (failure) {
+      // Not remembered, so not begun: the caller may try again.
+      this.#entries.delete(task.id);
+      this.#active--;
+      throw failure;
+    }
+    const result = entry.stopGrace !== undefined ? this.#stoppedBeforeStart() : await this.#spawn(task);
+    if ("kind" in result) return this.#end(entry, result);
+    entry.process = result;
+    const { pid, startedAt } = result;
+    if (entry.stopGrace !== undefined) this.stop(task.id, entry.stopGrace);
+    const started: JournalEntry = { entry: "started", id: task.id, at: startedAt, process: identityOf(pid) };
+    const noted = this.#journal.append(started).catch(this.#options.onTrouble);
+    void result.ended.then(async (outcome) => {
+      await noted;
+      await this.#end(entry, outcome);
+    });
+    await noted;
+    if (entry.state.phase === "starting") this.#change(entry, { phase: "running", startedAt, pid });
+  }
+
+  async #spawn(task: Task): Promise<TaskProcess | TaskOutcome> {
+    try {
+      return await spawnTask(task, this.#options);
+    } catch (thrown) {
+      return { kind: "not-started", code: 128, message: messageOf(thrown), finishedAt: this.#clock.now() };
+    }
+  }
+
+  #stoppedBeforeStart(): TaskOutcome {
+    const message = "stopped before it was started";
+    return { kind: "not-started", code: 128, message, finishedAt: this.#clock.now() };
+  }
+
+  async #end(entry: Entry, outcome: TaskOutcome): Promise<void> {
+    entry.cancelKill?.();
+    for (;;) {
+      try {
+        await this.#journal.append({ entry: "ended", id: entry.id, outcome });
+        break;
+      } catch (failure) {
+        // An outcome that is not durable is not told; a full disk may get room again.
+        this.#options.onTrouble(failure);
+        await new Promise<void>((resolve) => this.#clock.after(retryMs, resolve));
+      }
+    }
+    this.#active--;
+    this.#change(entry, { phase: "ended", outcome });
+  }
+
+  #change(entry: Entry, state: TaskState): void {
+    entry.state = state;
+    this.#options.onChange(statusOf(entry));
+  }
+
+  async #recover(last: JournalEntry): Promise<void> {
+    if (last.entry === "removed") return;
+    const outcome = last.entry === "ended" ? last.outcome : this.#lost(last);
+    const entry: Entry = {
+      id: last.id,
+      state: { phase: "ended", outcome },
+      ready: Promise.resolve(),
+    };
+    this.#entries.set(last.id, entry);
+    if (last.entry !== "ended") await this.#journal.append({ entry: "ended", id: last.id, outcome });
+  }
+
+  #lost(last: Exclude<JournalEntry, { readonly entry: "ended" | "removed" }>): TaskOutcome {
+    const finishedAt = this.#clock.now();
+    if (last.entry === "intent") {
+      return { kind: "lost", message: "the runner process ended while starting it; it may have run", finishedAt };
+    }
+    const alive = isAlive(last.process);
+    // Nobody reads its output or will learn its exit code; going on beside its successor would be worse.
+    if (alive) signalGroup(last.process.pid, "SIGKILL");
+    const fate = alive ? "it was still running and has been killed" : "its exit code is unknown";
+    return { kind: "lost", message: `the runner process ended while it ran; ${fate}`, startedAt: last.at, finishedAt };
+  }
+}
+
+const statusOf = (entry: Entry): TaskStatus => ({ id: entry.id, state: entry.state });
