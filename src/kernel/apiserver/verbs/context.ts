@@ -9,6 +9,8 @@ export interface ApiContext {
   readonly store: Store;
   /** The kinds served at this moment. Ask again after every wait: CustomResourceDefinitions come and go. */
   readonly registry: () => ResourceRegistry;
+  /** Calls `listener` after each change of the registry; returns what ends that. */
+  readonly onKindsChange: (listener: () => void) => () => void;
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: Limits;

@@ -1,0 +1,41 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { ApiError, type Status } from "#kernel/model/index.ts";
+
+/** A refusal before authentication; 421 has no Kubernetes reason. */
+export interface GuardRefusal {
+  readonly code: number;
+  readonly status: Status;
+}
+
+/** `localhost`, `127.0.0.1` and `[::1]` are always our names; a server may have more. */
+export const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+
+/**
+ * Protects an API on localhost from pages in a browser: `Host` must be a name of this server (defeats DNS rebinding), and
+ * requests that a browser marks as coming from another site are refused, preflights included.
+ */
+export function guardBrowser(headers: IncomingHttpHeaders, names: readonly string[]): GuardRefusal | undefined {
+  const host = hostName(headers.host ?? "");
+  if (host === undefined || !names.includes(host)) {
+    return refusal(421, `this server does not answer for the host ${JSON.stringify(headers.host ?? "")}`);
+  }
+  const { origin } = headers;
+  // The port is part of an origin: another program on this machine is another site.
+  if (origin !== undefined && origin !== `https://${headers.host ?? ""}`) {
+    return refusal(403, `requests from the origin ${JSON.stringify(origin)} are not allowed`);
+  }
+  const site = headers["sec-fetch-site"];
+  if (site === "cross-site" || site === "same-site") {
+    return refusal(403, "requests from other sites are not allowed");
+  }
+  return undefined;
+}
+
+/** The host without its port, lower case; undefined when it is malformed. */
+function hostName(host: string): string | undefined {
+  return /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i.exec(host)?.[1]?.toLowerCase();
+}
+
+function refusal(code: number, message: string): GuardRefusal {
+  return { code, status: { ...new ApiError("Forbidden", message).toStatus(), code } };
+}

@@ -1,0 +1,112 @@
+// Loaded only when certificates have to be made: the library takes a quarter of a second to import.
+import "reflect-metadata/lite";
+import {
+  AuthorityKeyIdentifierExtension,
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  type Extension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  PemConverter,
+  SubjectAlternativeNameExtension,
+  SubjectKeyIdentifierExtension,
+  X509Certificate,
+  X509CertificateGenerator,
+} from "@peculiar/x509";
+import { randomBytes, webcrypto } from "node:crypto";
+import { isIP } from "node:net";
+import type { Instant } from "#lib/base/index.ts";
+
+/** A certificate and its private key, both PEM. */
+export interface KeyPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+const dayMs = 86_400_000;
+const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
+const generateKeys = () => webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+
+/** A new certificate authority, valid for ten years. */
+export async function createAuthority(now: Instant, name: string): Promise<KeyPair> {
+  const keys = await generateKeys();
+  return issue({
+    subject: `CN=${name}`,
+    issuer: `CN=${name}`,
+    now,
+    days: 3650,
+    keys,
+    signer: keys.privateKey,
+    extensions: [
+      new BasicConstraintsExtension(true, 0, true),
+      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+}
+
+/** A serving certificate for `names` (DNS names and IP addresses), valid for a year. */
+export async function createServing(authority: KeyPair, names: readonly string[], now: Instant): Promise<KeyPair> {
+  const keys = await generateKeys();
+  const issuer = new X509Certificate(authority.cert);
+  const alternatives = names.map((name) => ({
+    type: isIP(name) === 0 ? ("dns" as const) : ("ip" as const),
+    value: name,
+  }));
+  return issue({
+    subject: "CN=slipway",
+    issuer: issuer.subject,
+    now,
+    days: 365,
+    keys,
+    signer: await importKey(authority.key),
+    extensions: [
+      new BasicConstraintsExtension(false, undefined, true),
+      new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+      new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+      new SubjectAlternativeNameExtension(alternatives),
+      await AuthorityKeyIdentifierExtension.create(issuer),
+    ],
+  });
+}
+
+interface Issue {
+  readonly subject: string;
+  readonly issuer: string;
+  readonly now: Instant;
+  readonly days: number;
+  readonly keys: webcrypto.CryptoKeyPair;
+  readonly signer: webcrypto.CryptoKey;
+  readonly extensions: Extension[];
+}
+
+async function issue({ subject, issuer, now, days, keys, signer, extensions }: Issue): Promise<KeyPair> {
+  const certificate = await X509CertificateGenerator.create({
+    serialNumber: serialNumber(),
+    subject,
+    issuer,
+    // A client whose clock is a little behind must accept a certificate made a moment ago.
+    notBefore: new Date(now - 5 * 60_000),
+    notAfter: new Date(now + days * dayMs),
+    signingAlgorithm: algorithm,
+    publicKey: keys.publicKey,
+    signingKey: signer,
+    extensions,
+  });
+  const pkcs8 = await webcrypto.subtle.exportKey("pkcs8", keys.privateKey);
+  return { cert: `${certificate.toString("pem")}\n`, key: `${PemConverter.encode(pkcs8, "PRIVATE KEY")}\n` };
+}
+
+/** 127 random bits: positive, as RFC 5280 4.1.2.2 demands, and not guessable. */
+function serialNumber(): string {
+  const bytes = randomBytes(16);
+  bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
+  return bytes.toString("hex");
+}
+
+async function importKey(pem: string): Promise<webcrypto.CryptoKey> {
+  const [der] = PemConverter.decode(pem);
+  if (der === undefined) throw new Error("the key file of the certificate authority holds no key");
+  return webcrypto.subtle.importKey("pkcs8", der, algorithm, false, ["sign"]);
+}

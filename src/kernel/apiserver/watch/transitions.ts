@@ -1,0 +1,37 @@
+import { deepFreeze } from "#lib/base/index.ts";
+import type { Entry, StoreEvent } from "../store/store.ts";
+import { withMetadata } from "../verbs/metadata.ts";
+import type { Selector } from "../verbs/selector.ts";
+
+/** What one watcher sees of a change. */
+export interface WatchChange {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly entry: Entry;
+}
+
+/** The changes a selector lets through: an object that begins to match is added, one that ceases to match is deleted. */
+export function changesOf(events: readonly StoreEvent[], selector: Selector): readonly WatchChange[] {
+  const changes: WatchChange[] = [];
+  for (const event of events) {
+    const change = changeOf(event, selector);
+    if (change !== undefined) changes.push(change);
+  }
+  return changes;
+}
+
+function changeOf({ type, entry, previous, revision }: StoreEvent, selector: Selector): WatchChange | undefined {
+  const did = previous !== undefined && selector.matches(previous);
+  if (type === "delete") {
+    // The last state may differ from the one before it, when the update that removed the last finalizer changed more.
+    return did || selector.matches(entry) ? { type: "DELETED", entry } : undefined;
+  }
+  if (selector.matches(entry)) return { type: did ? "MODIFIED" : "ADDED", entry };
+  // The watcher knows the object as it was while it matched; the revision is that of the change.
+  return did ? { type: "DELETED", entry: restamped(previous, revision) } : undefined;
+}
+
+/** The same object under another resourceVersion. */
+function restamped(entry: Entry, revision: number): Entry {
+  const object = deepFreeze(withMetadata(entry.object(), { resourceVersion: String(revision) }));
+  return { ...entry, revision, object: () => object, bytes: Buffer.from(JSON.stringify(object)) };
+}

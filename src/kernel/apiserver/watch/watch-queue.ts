@@ -1,0 +1,102 @@
+import type { WatchEvent } from "#kernel/kit/index.ts";
+import { ApiError, apiVersionOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
+import { viewOf } from "../verbs/storage-view.ts";
+import type { StoreEvent } from "../store/store.ts";
+import type { WatchSink } from "./watch.ts";
+import type { WatchChange } from "./transitions.ts";
+
+/**
+ * A watch for a reader in this process: an async iterable of shared, frozen objects. A reader that falls `maxBytes` of JSON
+ * behind is cut (the iteration ends, and it resumes from its last revision); it is never waited for.
+ */
+export class WatchQueue implements WatchSink {
+  readonly #resource: ServedResource;
+  readonly #maxBytes: number;
+  readonly #close: () => void;
+  #waiting: { readonly event: WatchEvent; readonly bytes: number }[] = [];
+  #next = 0;
+  #bytes = 0;
+  #ended = false;
+  #refusal: ApiError | undefined;
+  #wake: (() => void) | undefined;
+  #drain: (() => void) | undefined;
+
+  constructor(resource: ServedResource, maxBytes: number, close: () => void) {
+    this.#resource = resource;
+    this.#maxBytes = maxBytes;
+    this.#close = close;
+  }
+
+  changes(changes: readonly WatchChange[], source: readonly StoreEvent[] | undefined): void {
+    // Judged by what was left from before: one large commit does not cut a reader that keeps up.
+    if (source !== undefined && this.#bytes > this.#maxBytes) return this.#close();
+    for (const { type, entry } of changes) {
+      // What the kind serves is a KubeObject; storage knows it as JSON.
+      const object = viewOf(this.#resource, entry) as unknown as Stored;
+      this.#push({ type, object }, entry.bytes.length);
+    }
+  }
+
+  bookmark(revision: number, initial: boolean): void {
+    this.#push({ type: "BOOKMARK", object: bookmarkObject(this.#resource, revision, initial) }, 100);
+  }
+
+  end(refusal?: ApiError): void {
+    this.#ended = true;
+    this.#refusal = refusal;
+    this.#wake?.();
+    this.#drain?.();
+  }
+
+  drained(): Promise<void> {
+    if (this.#bytes === 0 || this.#ended) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#drain = () => {
+        this.#drain = undefined;
+        resolve();
+      };
+    });
+  }
+
+  /** Yields events until the watch ends; throws the refusal it ended with. */
+  async *events(): AsyncGenerator<WatchEvent, void> {
+    for (;;) {
+      const first = this.#waiting[this.#next];
+      if (first !== undefined) {
+        this.#next += 1;
+        this.#bytes -= first.bytes;
+        if (this.#next === this.#waiting.length) this.#caughtUp();
+        yield first.event;
+      } else if (this.#ended) {
+        if (this.#refusal !== undefined) throw this.#refusal;
+        return;
+      } else {
+        await new Promise<void>((resolve) => (this.#wake = resolve));
+      }
+    }
+  }
+
+  #caughtUp(): void {
+    this.#waiting = [];
+    this.#next = 0;
+    this.#drain?.();
+  }
+
+  #push(event: WatchEvent, bytes: number): void {
+    this.#waiting.push({ event, bytes });
+    this.#bytes += bytes;
+    this.#wake?.();
+  }
+}
+
+/** The object of a BOOKMARK event: only its revision means something. */
+export function bookmarkObject(resource: ServedResource, revision: number, initial: boolean): KubeObject {
+  const { type } = resource;
+  const metadata = { resourceVersion: String(revision) };
+  return {
+    apiVersion: apiVersionOf(type),
+    kind: type.kind,
+    metadata: initial ? { ...metadata, annotations: { "k8s.io/initial-events-end": "true" } } : metadata,
+  };
+}

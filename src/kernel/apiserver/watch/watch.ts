@@ -1,0 +1,209 @@
+import { codeOf } from "#lib/base/index.ts";
+import { ApiError } from "#kernel/model/index.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
+import type { StoreEvent, Subscription } from "../store/store.ts";
+import type { ApiContext } from "../verbs/context.ts";
+import type { WatchRequest } from "../verbs/options.ts";
+import { badRequest, expired, invalidOption } from "../verbs/refusals.ts";
+import { parseRevision, waitForRevision } from "../verbs/revision.ts";
+import { type Selector, selectorOf } from "../verbs/selector.ts";
+import { collectionOf } from "../verbs/storage-view.ts";
+import { changesOf, type WatchChange } from "./transitions.ts";
+
+/** Where the events of a watch go. No method may throw. */
+export interface WatchSink {
+  /**
+   * `source` identifies the commit batch, so that watchers which show it alike can share the encoded form. It is absent for
+   * what the reader missed before (present objects, retained events): being behind with those is no reason to cut it.
+   */
+  changes(changes: readonly WatchChange[], source: readonly StoreEvent[] | undefined): void;
+  /** Nothing up to `revision` is missing. `initial`: the present objects have all been sent. */
+  bookmark(revision: number, initial: boolean): void;
+  /** The last call. With a refusal the watcher must start anew. */
+  end(refusal?: ApiError): void;
+  /** Resolves when the reader has caught up; asked between two parts of the present objects. */
+  drained(): Promise<void>;
+}
+
+const initialChunk = 1000;
+const longestTimeoutSeconds = 24 * 3600;
+
+/** Where a watch begins: with the present objects (at `revision` or later), or after a revision. */
+interface Start {
+  readonly initial: boolean;
+  readonly from: number | undefined;
+}
+
+/**
+ * Starts a watch: each later matching change reaches `sink` exactly once, in revision order, one call per commit. Throws a
+ * refusal for a request that is wrong; a revision that is already compacted ends the watch through the sink. The sink must be
+ * connected by `connect`, which is called once, before the first event.
+ */
+export async function startWatch(
+  context: ApiContext,
+  resource: ServedResource,
+  request: WatchRequest,
+  connect: (selector: Selector) => WatchSink,
+  signal: AbortSignal,
+): Promise<void> {
+  const selector = selectorOf(request, resource, context.limits);
+  const timeoutMs = timeoutOf(context, request);
+  const start = startOf(request);
+  if (start.from !== undefined) await waitForRevision(context, start.from, signal);
+  if (signal.aborted) return;
+  new RunningWatch(context, resource, request, selector, connect(selector), signal).run(start, timeoutMs);
+}
+
+function timeoutOf(context: ApiContext, { timeoutSeconds = 0 }: WatchRequest): number {
+  if (timeoutSeconds < 0) throw badRequest("timeoutSeconds must not be negative");
+  // Spread, so that watches that began together do not all come back together.
+  if (timeoutSeconds === 0) return Math.round(1_800_000 * (1 + context.random()));
+  return Math.min(timeoutSeconds, longestTimeoutSeconds) * 1000;
+}
+
+function startOf(request: WatchRequest): Start {
+  const { sendInitialEvents, resourceVersionMatch: match = "", resourceVersion = "" } = request;
+  if (sendInitialEvents === undefined && match !== "") {
+    throw invalidOption("resourceVersionMatch", "Forbidden: on a watch it is for sendInitialEvents only");
+  }
+  if (sendInitialEvents !== undefined && match !== "NotOlderThan") {
+    throw invalidOption("resourceVersionMatch", "sendInitialEvents demands resourceVersionMatch NotOlderThan");
+  }
+  const revision = resourceVersion === "" ? 0 : parseRevision(resourceVersion);
+  const from = revision === 0 ? undefined : revision;
+  if (sendInitialEvents !== undefined) return { initial: sendInitialEvents, from };
+  return { initial: from === undefined, from };
+}
+
+/** A watch with its subscription and timers. Ends once: by its reader, its time, its store or its kind's removal. */
+class RunningWatch {
+  readonly #context: ApiContext;
+  readonly #resource: ServedResource;
+  readonly #request: WatchRequest;
+  readonly #selector: Selector;
+  readonly #sink: WatchSink;
+  readonly #cleanup: (() => void)[] = [];
+  #closed = false;
+  /** False while present objects are still being sent: until then no revision is complete. */
+  #live = false;
+
+  constructor(
+    context: ApiContext,
+    resource: ServedResource,
+    request: WatchRequest,
+    selector: Selector,
+    sink: WatchSink,
+    signal: AbortSignal,
+  ) {
+    this.#context = context;
+    this.#resource = resource;
+    this.#request = request;
+    this.#selector = selector;
+    this.#sink = sink;
+    const abort = () => this.close();
+    signal.addEventListener("abort", abort, { once: true });
+    this.#cleanup.push(() => signal.removeEventListener("abort", abort));
+  }
+
+  run(start: Start, timeoutMs: number): void {
+    this.#cleanup.push(this.#context.clock.after(timeoutMs, () => this.#timeUp()));
+    this.#cleanup.push(this.#context.onKindsChange(() => this.#checkServed()));
+    if (this.#request.allowBookmarks === true) this.#scheduleBookmark();
+    if (!start.initial) {
+      // Live only: from the revision named, or with sendInitialEvents=false from now.
+      const now = this.#request.sendInitialEvents === false;
+      this.#follow(now ? this.#context.store.revision : (start.from ?? 0));
+      return;
+    }
+    this.#sendInitial().catch((thrown: unknown) => this.#fail(thrown));
+  }
+
+  close(): void {
+    this.#finish(undefined);
+  }
+
+  async #sendInitial(): Promise<void> {
+    const { store } = this.#context;
+    const collection = collectionOf(this.#resource);
+    const { namespace } = this.#selector;
+    const scope = { limit: initialChunk, ...(namespace === undefined ? {} : { namespace }) };
+    let page = store.page(collection, scope);
+    for (;;) {
+      const entries = this.#selector.everything
+        ? page.entries
+        : page.entries.filter((entry) => this.#selector.matches(entry));
+      if (entries.length > 0)
+        this.#sink.changes(
+          entries.map((entry) => ({ type: "ADDED", entry })),
+          undefined,
+        );
+      if (page.next === undefined) break;
+      await this.#sink.drained();
+      await new Promise((resolve) => setImmediate(resolve));
+      if (this.#closed) return;
+      page = store.page(collection, { ...scope, revision: page.revision, after: page.next });
+    }
+    if (this.#request.sendInitialEvents === true && this.#request.allowBookmarks === true) {
+      this.#sink.bookmark(page.revision, true);
+    }
+    this.#follow(page.revision);
+  }
+
+  #follow(from: number): void {
+    if (this.#closed) return;
+    let replaying = true;
+    try {
+      const subscription: Subscription = this.#context.store.subscribe(collectionOf(this.#resource), from, (events) => {
+        if (this.#closed) return;
+        const changes = changesOf(events, this.#selector);
+        if (changes.length > 0) this.#sink.changes(changes, replaying ? undefined : events);
+      });
+      replaying = false;
+      this.#live = true;
+      this.#cleanup.push(() => subscription.close());
+      // The retained events may have filled the sink, which then closed this watch already.
+      if (this.#closed) subscription.close();
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  }
+
+  #scheduleBookmark(): void {
+    const { clock, limits, store } = this.#context;
+    let cancel = () => undefined as void;
+    const again = () => {
+      cancel = clock.after(limits.bookmarkIntervalMs, () => {
+        if (this.#live) this.#sink.bookmark(store.revision, false);
+        again();
+      });
+    };
+    again();
+    this.#cleanup.push(() => cancel());
+  }
+
+  #timeUp(): void {
+    if (this.#live && this.#request.allowBookmarks === true) this.#sink.bookmark(this.#context.store.revision, false);
+    this.#finish(undefined);
+  }
+
+  #checkServed(): void {
+    const { group, version, plural } = this.#resource.type;
+    if (this.#context.registry().find(group, version, plural) === undefined) this.#finish(undefined);
+  }
+
+  #fail(thrown: unknown): void {
+    if (codeOf(thrown) === "revision-compacted") {
+      this.#finish(expired("too old resource version: the changes after it are no longer kept"));
+      return;
+    }
+    this.#context.log.error("watch failed", { resource: this.#resource.type.plural, error: thrown });
+    this.#finish(new ApiError("InternalError", "the watch failed", { cause: thrown }));
+  }
+
+  #finish(refusal: ApiError | undefined): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const undo of this.#cleanup) undo();
+    this.#sink.end(refusal);
+  }
+}
