@@ -35,7 +35,11 @@ export const completeCommand = (specs: () => readonly CommandSpec[]) =>
     },
   });
 
-async function candidates(kind: Completion | undefined, invocation: Invocation<object>, words: readonly string[]): Promise<readonly string[]> {
+async function candidates(
+  kind: Completion | undefined,
+  invocation: Invocation<object>,
+  words: readonly string[],
+): Promise<readonly string[]> {
   if (kind === undefined) return [];
   if (typeof kind !== "string") return kind;
   if (kind === "file") return await files(words.at(-1) ?? "", invocation.environment);
@@ -47,6 +51,10 @@ async function candidates(kind: Completion | undefined, invocation: Invocation<o
 async function files(typed: string, { directory }: Environment): Promise<readonly string[]> {
   const { readdir } = await import("node:fs/promises");
   const folder = typed.slice(0, typed.lastIndexOf("/") + 1);
-  const entries = await readdir(folder.startsWith("/") ? folder : `${directory}/${folder}`, { withFileTypes: true }).catch(() => []);
-  return entries.filter((entry) => !entry.name.startsWith(".")).map((entry) => `${folder}${entry.name}${entry.isDirectory() ? "/" : ""}`);
+  const entries = await readdir(folder.startsWith("/") ? folder : `${directory}/${folder}`, {
+    withFileTypes: true,
+  }).catch(() => []);
+  return entries
+    .filter((entry) => !entry.name.startsWith("."))
+    .map((entry) => `${folder}${entry.name}${entry.isDirectory() ? "/" : ""}`);
 }

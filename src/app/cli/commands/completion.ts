@@ -13,7 +13,8 @@ export const completionCommand = command({
   completes: [shells],
   async action({ args }) {
     const shell = args[0];
-    if (!shells.some((known) => known === shell)) throw new UsageError(`no completion for "${shell}": expected one of ${shells.join(", ")}`);
+    if (!shells.some((known) => known === shell))
+      throw new UsageError(`no completion for "${shell}": expected one of ${shells.join(", ")}`);
     const { RootCommand } = await import("@bomb.sh/tab");
     new RootCommand().setup("slipway", "slipway", shell ?? "");
     return exitCode.succeeded;

@@ -1,0 +1,48 @@
+import { formatProblem, hasErrors, type Problem } from "#lib/base/index.ts";
+import { command } from "../command.ts";
+import { exitCode } from "../exit-codes.ts";
+
+interface LintOptions {
+  readonly output?: "json";
+  readonly strict?: boolean;
+}
+
+export const lintCommand = command<LintOptions>({
+  name: "lint",
+  args: ["<files...>"],
+  summary: "Report every problem of documents at once, as file:line:column",
+  group: "Documents",
+  examples: [
+    "slipway lint examples/workflow/diamond.yaml",
+    "slipway lint -o json examples/workflow",
+    "cat w.yaml | slipway lint -",
+  ],
+  options: [
+    { flags: "-o, --output <format>", summary: "json", choices: ["json"] },
+    { flags: "--strict", summary: "fail on warnings too" },
+  ],
+  completes: ["file"],
+  async action({ rest, options, environment }) {
+    const { readDocuments } = await import("../documents.ts");
+    const { readStdin } = await import("../stdin.ts");
+    const { documents, problems } = await readDocuments(rest, {
+      directory: environment.directory,
+      lint: true,
+      stdin: readStdin,
+    });
+    if (options.output === "json") environment.out.write(`${JSON.stringify(problems, null, 2)}\n`);
+    else {
+      for (const problem of problems) environment.out.write(`${formatProblem(problem)}\n`);
+      environment.err.write(`${summary(documents.length, problems)}\n`);
+    }
+    return hasErrors(problems) || (options.strict === true && problems.length > 0)
+      ? exitCode.usage
+      : exitCode.succeeded;
+  },
+});
+
+function summary(documents: number, problems: readonly Problem[]): string {
+  const errors = problems.filter(({ severity }) => severity === "error").length;
+  const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+  return `${count(documents, "document")}, ${count(errors, "error")}, ${count(problems.length - errors, "warning")}`;
+}
