@@ -1,0 +1,75 @@
+import type { FieldPath, JsonObject, JsonValue, Position, Problem } from "#lib/base/index.ts";
+import type { Kind } from "#lib/schema/index.ts";
+import type { Dialect as DialectName, GroupKind, RunDialect } from "#engine/index.ts";
+import type { KubeObject, StatusCause } from "#kernel/model/index.ts";
+import type { Instant } from "#lib/base/index.ts";
+import type { RunGraph } from "./graph.ts";
+
+/** One document of a file a user gave. `YamlDocument` of `lib/yaml` is one. */
+export interface SourceDocument {
+  readonly value: JsonValue;
+  /** Where the value at a path is, or its nearest existing parent. */
+  readonly positionOf: (path: FieldPath) => Position;
+}
+
+export interface ReadOptions {
+  /** Arguments of the run as texts, as `--param name=text` gives them; each is read by the type of its parameter. */
+  readonly arguments?: Readonly<Record<string, string>>;
+}
+
+/** A document read. With errors among the problems `object` is undefined. */
+export interface DocumentReading {
+  /** The resource to apply, complete and lossless. */
+  readonly object: KubeObject | undefined;
+  readonly problems: readonly Problem[];
+}
+
+/** A dialect's own documents. */
+export interface DocumentReader {
+  /** True when the document speaks this language, right or wrong. */
+  detect(document: SourceDocument): boolean;
+  /** Reads and checks; every problem at once. */
+  read(document: SourceDocument, options?: ReadOptions): DocumentReading;
+  /** What `read` finds, and what is allowed but unwise. */
+  lint(document: SourceDocument): readonly Problem[];
+}
+
+/** What a server asks a dialect before it stores an object of one of its kinds. Everything is pure. */
+export interface Admission extends GroupKind {
+  /** What the server adds to a new object or takes from it. */
+  prepareForCreate(object: JsonObject): JsonObject;
+  /** Everything against the object; with `old`, everything against this change of it. The schema has been checked. */
+  validate(object: JsonObject, old?: JsonObject): Admitted;
+}
+
+/** No causes: admitted. */
+export interface Admitted {
+  readonly causes: readonly StatusCause[];
+  readonly warnings: readonly string[];
+}
+
+export interface DescribeOptions {
+  readonly now: Instant;
+  /** Objects the run has created, as far as the caller has them. */
+  readonly children?: readonly KubeObject[];
+}
+
+/** The kinds of a dialect whose objects are runs, and how to look at them. Objects of other kinds must not be given. */
+export interface Runs extends RunDialect<KubeObject> {
+  /** Text for people: several lines, no colours. */
+  describe(object: KubeObject, options: DescribeOptions): string;
+  /** Also of an object that was never stored. */
+  graph(object: KubeObject): RunGraph;
+}
+
+/**
+ * One language Slipway speaks. Command line, server and web interface know dialects by this interface only. `Deps` and
+ * `Controller` are what the dialect's controllers need and are; both belong to the kit.
+ */
+export interface Dialect {
+  readonly name: DialectName;
+  readonly kinds: readonly Kind[];
+  readonly documents: DocumentReader;
+  readonly admission: readonly Admission[];
+  readonly runs: Runs;
+}

@@ -1,0 +1,171 @@
+import {
+  type Completion,
+  type CompletionRule,
+  type CompletionTest,
+  completionOf,
+  type Condition,
+  findCondition,
+  type GroupKind,
+} from "#engine/index.ts";
+import { type KubeObject, splitApiVersion } from "#kernel/model/index.ts";
+
+/** What the object of a step says about its end. */
+export type ObjectState =
+  | { readonly is: "running" | "succeeded" }
+  | { readonly is: "failed"; readonly reason: string; readonly message: string };
+
+const is = (condition: string, status: "True" | "False" = "True"): CompletionTest => ({ condition, status });
+const oneOf = (path: string, ...values: readonly (string | boolean)[]): CompletionTest => ({
+  path: path.split("."),
+  oneOf: values,
+});
+const equal = (path: string, other: string): CompletionTest => ({ path: path.split("."), equals: other.split(".") });
+const current: CompletionTest = { path: ["status", "observedGeneration"], equals: "generation" };
+const exists: CompletionTest = { exists: true };
+const all = (...tests: readonly CompletionTest[]): CompletionTest => ({ all: tests });
+
+const kinds = (group: string, ...names: readonly string[]): readonly GroupKind[] =>
+  names.map((kind) => ({ group, kind }));
+
+const completeOrFailed = { succeeded: [is("Complete")], failed: [is("Failed")] };
+const velaFailures = (...phases: readonly string[]) => [
+  oneOf("status.status", ...phases),
+  oneOf("status.phase", ...phases),
+];
+
+/** Objects that are done as soon as they exist. */
+const plain: readonly GroupKind[] = [
+  ...kinds("", "ConfigMap", "Secret", "Namespace", "Service", "ServiceAccount", "PersistentVolumeClaim"),
+  ...kinds("rbac.authorization.k8s.io", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"),
+];
+
+/** When an object of a kind is done, the first rule with an answer wins. Rules without kinds are for everything. */
+export const completionRules: readonly CompletionRule[] = [
+  { kinds: kinds("batch", "Job"), ...completeOrFailed },
+  {
+    kinds: kinds("", "Pod"),
+    succeeded: [oneOf("status.phase", "Succeeded")],
+    failed: [oneOf("status.phase", "Failed")],
+  },
+  { kinds: kinds("slipway.dev", "Workflow"), ...completeOrFailed },
+  {
+    kinds: kinds("tinkerbell.org", "Workflow"),
+    succeeded: [is("Succeeded"), oneOf("status.state", "SUCCESS", "Succeeded")],
+    failed: [
+      is("Succeeded", "False"),
+      oneOf("status.state", "FAILED", "Failed", "TIMEOUT", "Timeout", "CANCELED", "CANCELLED", "Canceled", "Cancelled"),
+    ],
+  },
+  {
+    kinds: kinds("core.oam.dev", "Application"),
+    succeeded: [
+      all(current, oneOf("status.workflow.finished", true), oneOf("status.status", "running")),
+      all(current, oneOf("status.workflow.finished", true), oneOf("status.phase", "running")),
+    ],
+    failed: velaFailures("workflowFailed", "workflowTerminated"),
+  },
+  {
+    kinds: kinds("core.oam.dev", "WorkflowRun"),
+    succeeded: [oneOf("status.status", "succeeded"), oneOf("status.phase", "succeeded")],
+    failed: velaFailures("failed", "terminated"),
+  },
+  { kinds: kinds("wharf.slipway.dev", "Build"), ...completeOrFailed },
+  { kinds: kinds("rebar.slipway.dev", "MachineRun"), ...completeOrFailed },
+  {
+    kinds: kinds("tekton.dev", "PipelineRun", "TaskRun"),
+    succeeded: [is("Succeeded")],
+    failed: [is("Succeeded", "False")],
+  },
+  {
+    kinds: kinds("argoproj.io", "Workflow"),
+    succeeded: [oneOf("status.phase", "Succeeded")],
+    failed: [oneOf("status.phase", "Failed", "Error")],
+  },
+  { kinds: kinds("jobset.x-k8s.io", "JobSet"), succeeded: [is("Completed")], failed: [is("Failed")] },
+  { kinds: plain, succeeded: [exists], failed: [] },
+  { kinds: kinds("apiextensions.k8s.io", "CustomResourceDefinition"), succeeded: [is("Established")], failed: [] },
+  {
+    succeeded: [{ condition: "workflow-progress", status: "True", reason: "Succeeded" }],
+    failed: [{ condition: "workflow-progress", status: "True", reason: "Failed" }],
+  },
+  { succeeded: [is("Complete"), is("Completed"), is("Succeeded")], failed: [is("Failed"), is("Succeeded", "False")] },
+];
+
+/** When a workload is not only available but all of it is what was asked for. */
+const workloadRules: readonly CompletionRule[] = [
+  {
+    kinds: kinds("apps", "Deployment"),
+    succeeded: [
+      all(
+        current,
+        is("Available"),
+        equal("status.updatedReplicas", "spec.replicas"),
+        equal("status.replicas", "spec.replicas"),
+      ),
+    ],
+    failed: [],
+  },
+  {
+    kinds: kinds("apps", "StatefulSet"),
+    succeeded: [
+      all(current, equal("status.updatedReplicas", "spec.replicas"), equal("status.readyReplicas", "spec.replicas")),
+    ],
+    failed: [],
+  },
+  {
+    kinds: kinds("apps", "DaemonSet"),
+    succeeded: [
+      all(
+        current,
+        equal("status.updatedNumberScheduled", "status.desiredNumberScheduled"),
+        equal("status.numberReady", "status.desiredNumberScheduled"),
+      ),
+    ],
+    failed: [],
+  },
+];
+const readyRules: readonly CompletionRule[] = [{ succeeded: [is("Ready"), is("Available")], failed: [] }];
+
+const isFor = (rule: CompletionRule, apiVersion: string, kind: string): boolean => {
+  const { group } = splitApiVersion(apiVersion);
+  return rule.kinds?.some((wanted) => wanted.kind === kind && wanted.group === group) ?? false;
+};
+
+/** Whether more is known about the kind than what every kind may say. */
+export const hasCompletionRule = (apiVersion: string, kind: string): boolean =>
+  completionRules.some((rule) => isFor(rule, apiVersion, kind));
+
+/** How the object stands, by the rules for its kind. */
+export const stateOfObject = (object: KubeObject): ObjectState =>
+  stateFrom(object, completionOf(object, completionRules));
+
+/** How the object stands when being ready is all that is asked of it. */
+export function readinessOf(object: KubeObject): ObjectState {
+  const own = workloadRules.filter((rule) => isFor(rule, object.apiVersion, object.kind));
+  return stateFrom(object, completionOf(object, own.length > 0 ? own : readyRules));
+}
+
+function stateFrom(object: KubeObject, completion: Completion): ObjectState {
+  if (completion === "succeeded") return { is: "succeeded" };
+  return completion === "failed" ? explain(object) : { is: "running" };
+}
+
+/** Reason and message of a failure are the object's own words, where it has any. */
+function explain({ kind, metadata, status }: KubeObject): ObjectState {
+  const conditions = conditionsOf(status);
+  const told = [findCondition(conditions, "Failed"), findCondition(conditions, "Succeeded")].find(
+    (condition) => condition?.reason !== undefined || condition?.message !== undefined,
+  );
+  const message = told?.message ?? `${kind} "${metadata.name ?? ""}" failed`;
+  return { is: "failed", reason: told?.reason ?? "Failed", message };
+}
+
+/** The conditions of any object; other things in their place count as none. */
+export function conditionsOf(status: unknown): readonly Condition[] {
+  if (typeof status !== "object" || status === null || !("conditions" in status)) return [];
+  const { conditions } = status;
+  return Array.isArray(conditions) ? conditions.filter(isCondition) : [];
+}
+
+const isCondition = (value: unknown): value is Condition =>
+  typeof value === "object" && value !== null && "type" in value && "status" in value;

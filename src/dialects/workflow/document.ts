@@ -1,0 +1,163 @@
+import {
+  err,
+  type FieldPath,
+  hasErrors,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  ok,
+  type Result,
+} from "#lib/base/index.ts";
+import { compileSchema } from "#lib/schema/index.ts";
+import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
+import type { DocumentReader, DocumentReading, ReadOptions, SourceDocument } from "../dialect.ts";
+import type { CompiledWorkflow } from "./compile/compiled.ts";
+import { parseArgument } from "./compile/params.ts";
+import { convert, isShipped } from "./convert.ts";
+import { type Param, RunAction, Workflow } from "./kinds.ts";
+import { lintWorkflow } from "./lint.ts";
+import { collectProblems, type ProblemCollector, type Report } from "./problems.ts";
+import { checkRunAction } from "./run-action.ts";
+import { validateWorkflow } from "./validate.ts";
+
+/** Reads Workflow and RunAction documents, and the Workflows of the shipped controller. */
+export const documents: DocumentReader = {
+  detect({ value }) {
+    if (!isJsonObject(value)) return false;
+    const { apiVersion } = value;
+    return isShipped(value) || (typeof apiVersion === "string" && apiVersion.startsWith(`${Workflow.group}/`));
+  },
+  read: (document, options = {}) => {
+    const { object, found } = readDocument(document, options);
+    return {
+      object: hasErrors(found.problems) ? undefined : object,
+      problems: found.problems,
+    } satisfies DocumentReading;
+  },
+  lint(document) {
+    const { object, compiled, found } = readDocument(document, {});
+    if (compiled !== undefined && object !== undefined) lintWorkflow(compiled, object, found);
+    return found.problems;
+  },
+};
+
+interface Read {
+  readonly object: KubeObject | undefined;
+  readonly compiled?: CompiledWorkflow | undefined;
+  readonly found: ProblemCollector;
+}
+
+const schemas = { workflow: compileSchema(Workflow.schema), action: compileSchema(RunAction.schema) };
+
+function readDocument({ value, positionOf }: SourceDocument, options: ReadOptions): Read {
+  let toSource = (path: FieldPath): FieldPath => path;
+  const found = collectProblems((path) => positionOf(toSource(path)));
+  if (!isJsonObject(value)) {
+    found.error([], "wrong-type", "expected an object");
+    return { object: undefined, found };
+  }
+  if (value["kind"] === RunAction.kind && !isShipped(value)) return readAction(value, found);
+  const converted = isShipped(value) ? convert(value, found.error) : { object: value, sourcePath: toSource };
+  if (converted === undefined) return { object: undefined, found };
+  toSource = converted.sourcePath;
+  return readWorkflow(converted.object, options, found);
+}
+
+function readWorkflow(document: JsonObject, options: ReadOptions, found: ProblemCollector): Read {
+  if (!checkEnvelope(document, [Workflow, RunAction], found.error)) return { object: undefined, found };
+  checkUnknown(document, schemas.workflow.prune(document).unknown, found.error);
+  const given = withArguments(document, options.arguments ?? {}, found.error);
+  const { compiled } = validateWorkflow(given, found);
+  return { object: asObject(given), compiled, found };
+}
+
+function readAction(document: JsonObject, found: ProblemCollector): Read {
+  if (!checkEnvelope(document, [RunAction], found.error)) return { object: undefined, found };
+  checkUnknown(document, schemas.action.prune(document).unknown, found.error);
+  checkRunAction(document, found.error);
+  return { object: asObject(document), found };
+}
+
+/** The envelope has been checked. */
+const asObject = (document: JsonObject): KubeObject => document as unknown as KubeObject;
+
+function checkEnvelope(
+  document: JsonObject,
+  kinds: readonly (typeof Workflow | typeof RunAction)[],
+  report: Report,
+): boolean {
+  const { apiVersion, kind, metadata } = document;
+  const wanted = apiVersionOf(Workflow);
+  if (apiVersion !== wanted) {
+    report(["apiVersion"], "unknown-version", `expected ${wanted}, found ${JSON.stringify(apiVersion)}`);
+    return false;
+  }
+  if (!kinds.some((known) => known.kind === kind)) {
+    const names = kinds.map((known) => known.kind).join(" or ");
+    report(["kind"], "unknown-kind", `expected ${names}, found ${JSON.stringify(kind)}`);
+    return false;
+  }
+  if (!isJsonObject(metadata)) {
+    report(["metadata"], "required", "metadata with a name are required");
+    return false;
+  }
+  checkName(metadata, report);
+  return true;
+}
+
+const subdomain = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+
+function checkName({ name, generateName }: JsonObject, report: Report): void {
+  if (name === undefined && typeof generateName === "string" && generateName !== "") return;
+  if (typeof name === "string" && name.length <= 253 && subdomain.test(name)) return;
+  const found = name === undefined ? "nothing" : JSON.stringify(name);
+  report(
+    ["metadata", "name"],
+    "invalid-name",
+    `expected at most 253 lower-case letters, digits, "-" and ".", found ${found}`,
+  );
+}
+
+function checkUnknown(document: JsonObject, unknown: readonly string[], report: Report): void {
+  for (const field of unknown) {
+    const path = field.split(".");
+    report(path, "unknown-field", "is not a field of this kind; it would be dropped");
+  }
+}
+
+/** The document with arguments given beside it, which win over those it holds. */
+function withArguments(document: JsonObject, given: Readonly<Record<string, string>>, report: Report): JsonObject {
+  const names = Object.keys(given);
+  const spec = document["spec"];
+  if (names.length === 0 || !isJsonObject(spec)) return document;
+  const params = readParams(spec["params"]);
+  const values = names.flatMap((name): [string, JsonValue][] => {
+    const value = readArgument(name, given[name] ?? "", params);
+    if (value.ok) return [[name, value.value]];
+    report(["spec", "arguments", name], "invalid-argument", value.error);
+    return [];
+  });
+  const before = isJsonObject(spec["arguments"]) ? spec["arguments"] : {};
+  return { ...document, spec: { ...spec, arguments: { ...before, ...Object.fromEntries(values) } } };
+}
+
+function readArgument(name: string, text: string, params: readonly Param[]): Result<JsonValue, string> {
+  const param = params.find((candidate) => candidate.name === name);
+  // An unknown name is reported with all others when the document is checked; here it only has to get there.
+  if (param === undefined) return ok(text);
+  const value = parseArgument(param, text);
+  return value.ok ? value : err(value.error);
+}
+
+const paramTypes: readonly NonNullable<Param["type"]>[] = ["string", "integer", "number", "boolean", "array", "object"];
+
+/** Names and types, as far as they can be read before the document is checked. */
+function readParams(params: JsonValue | undefined): readonly Param[] {
+  if (!Array.isArray(params)) return [];
+  const list: readonly JsonValue[] = params;
+  return list.flatMap((param): Param[] => {
+    if (!isJsonObject(param) || typeof param["name"] !== "string") return [];
+    const type = paramTypes.find((known) => known === param["type"]);
+    return [{ name: param["name"], ...(type === undefined ? {} : { type }) }];
+  });
+}

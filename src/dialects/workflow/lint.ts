@@ -1,0 +1,142 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { ancestors, type Graph, neighbours } from "#engine/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
+import type { CompiledStep, CompiledWorkflow } from "./compile/compiled.ts";
+import { stepSources } from "./compile/step-source.ts";
+import { hasCompletionRule } from "./completion.ts";
+import type { Workflow } from "./kinds.ts";
+import type { ProblemCollector } from "./problems.ts";
+
+/** Reports what is allowed but unwise in a workflow that compiled. */
+export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, found: ProblemCollector): void {
+  // It compiled, so it is one.
+  const { spec } = object as Workflow;
+  const sources = stepSources(spec);
+  const bounded = sources.some(({ step }) => step.timeoutSeconds !== undefined || step.deadlineSeconds !== undefined);
+  if (spec.activeDeadlineSeconds === undefined && !bounded)
+    found.warn(["spec"], "unbounded", "no deadline and no timeout: a step that hangs runs for ever");
+  for (const { key, path } of sources) {
+    const step = compiled.steps.get(key);
+    if (step === undefined) continue;
+    lintName(step, [...path], found);
+    lintCompletion(step, [...path], found);
+    lintRetry(step, [...path], found);
+    lintShell(step, [...path], found);
+    lintConstantGate(step, [...path], found);
+  }
+  lintEdges(compiled, sources, found);
+}
+
+type Path = readonly (string | number)[];
+
+/** Attempts are different objects, so they cannot share one name. */
+function lintName({ step, type }: CompiledStep, path: Path, found: ProblemCollector): void {
+  const metadata = step.template?.["metadata"];
+  const name = type === "template" && isJsonObject(metadata) ? metadata["name"] : undefined;
+  if (typeof name !== "string" || name.includes("${{") || (step.retry?.limit ?? 0) === 0) return;
+  const hint = "leave the name out, then each attempt gets its own";
+  found.error(
+    [...path, "template", "metadata", "name"],
+    "fixed-name",
+    "a step with retry creates one object per attempt",
+    hint,
+  );
+}
+
+function lintCompletion({ step, type }: CompiledStep, path: Path, found: ProblemCollector): void {
+  if (step.completion !== undefined) return;
+  const object = type === "template" ? step.template : type === "externalRef" ? step.externalRef : undefined;
+  const { apiVersion, kind } = object ?? {};
+  if (typeof apiVersion !== "string" || typeof kind !== "string" || hasCompletionRule(apiVersion, kind)) return;
+  found.warn(
+    [...path, type],
+    "no-completion-rule",
+    `nothing is known about when a ${kind} is done; conditions Complete, Succeeded and Failed are looked for`,
+    "say it with completion",
+  );
+}
+
+function lintRetry({ step }: CompiledStep, path: Path, found: ProblemCollector): void {
+  const pod = at(step.jobTemplate, "spec", "template", "spec");
+  if (pod?.["restartPolicy"] !== "OnFailure" || (step.retry?.limit ?? 0) === 0) return;
+  found.warn(
+    [...path, "retry"],
+    "two-retries",
+    "restartPolicy OnFailure restarts the container, and retry starts the Job again",
+  );
+}
+
+function at(object: JsonObject | undefined, ...path: readonly string[]): JsonObject | undefined {
+  let value: JsonObject | undefined = object;
+  for (const name of path) {
+    const next: JsonValue | undefined = value?.[name];
+    value = isJsonObject(next) ? next : undefined;
+  }
+  return value;
+}
+
+const shells = /(?:^|\/)(?:ba|da|z|k|a)?sh$/;
+
+/** Values written into a script are code there; as environment variables they stay values. */
+function lintShell({ body, step }: CompiledStep, path: Path, found: ProblemCollector): void {
+  for (const expression of body?.template.expressions ?? []) {
+    const field = expression.path.findLast((part) => part === "command" || part === "args");
+    const roots = expression.references.variables.map((reference) => reference.root);
+    if (field === undefined || !roots.some((root) => root === "params" || root === "steps")) continue;
+    const owner = expression.path.slice(0, expression.path.lastIndexOf(field));
+    if (!runsShell(memberAt(step.container ?? step.jobTemplate, owner))) continue;
+    found.warn(
+      [...path, step.container === undefined ? "jobTemplate" : "container", ...expression.path],
+      "shell-interpolation",
+      `\${{ ${expression.source.trim()} }} becomes part of a script`,
+      "pass it through env",
+    );
+  }
+}
+
+function memberAt(object: unknown, path: Path): unknown {
+  let value: unknown = object;
+  for (const part of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = Object.entries(value).find(([name]) => name === String(part))?.[1];
+  }
+  return value;
+}
+
+function runsShell(container: unknown): boolean {
+  if (!isJsonObject(container)) return false;
+  const [program] = Array.isArray(container["command"]) ? container["command"] : [];
+  return typeof program === "string" && shells.test(program);
+}
+
+function lintConstantGate({ when, key }: CompiledStep, path: Path, found: ProblemCollector): void {
+  if (when === undefined || when.program.references.variables.length > 0) return;
+  if (when.program.references.functions.some((name) => ["success", "failure", "always"].includes(name))) return;
+  const answer = when.program.evaluate({});
+  if (answer.ok && answer.value === false)
+    found.error([...path, "when"], "unreachable", `is always false: step "${key}" never runs`);
+}
+
+/** An edge that another path implies already. Costs one search per step with several dependencies. */
+function lintEdges(compiled: CompiledWorkflow, sources: ReturnType<typeof stepSources>, found: ProblemCollector): void {
+  for (const { key, path, final, step } of sources) {
+    const graph = final ? compiled.plan.final?.graph : compiled.plan.graph;
+    if (graph === undefined || (step.dependencies?.length ?? 0) < 2) continue;
+    const implied = impliedBy(graph, key);
+    for (const [index, dependency] of (step.dependencies ?? []).entries())
+      if (implied.has(dependency))
+        found.warn(
+          [...path, "dependencies", index],
+          "redundant-edge",
+          `"${dependency}" comes before another dependency already`,
+        );
+  }
+}
+
+function impliedBy(graph: Graph, key: string): ReadonlySet<string> {
+  const node = graph.nodeById.get(key);
+  if (node === undefined) return new Set();
+  const direct = [...neighbours(graph.predecessors, node)];
+  const beyond = new Set(direct.flatMap((before) => [...ancestors(graph, neighbours(graph.predecessors, before))]));
+  return new Set([...beyond].flatMap((at) => graph.ids[at] ?? []));
+}

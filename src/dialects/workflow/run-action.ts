@@ -1,0 +1,39 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import { compileSchema } from "#lib/schema/index.ts";
+import { apiVersionOf } from "#kernel/model/index.ts";
+import { RunAction, Workflow } from "./kinds.ts";
+import type { Report } from "./problems.ts";
+
+const schema = compileSchema(RunAction.schema);
+
+/** Actions this version carries. */
+export const carriedActions = ["cancel", "suspend", "resume", "retry", "skip"] as const;
+export type CarriedAction = (typeof carriedActions)[number];
+
+/** Checks a RunAction document: its schema, a target some dialect of this version can act on, and fields that fit the action. */
+export function checkRunAction(document: JsonObject, report: Report): void {
+  const errors = schema.validate(document);
+  for (const error of errors) report(error.field.split("."), "invalid-value", error.message);
+  if (errors.length > 0) return;
+  // The schema has passed the document.
+  const { spec } = document as unknown as RunAction;
+  const { target, action, step, steps, force } = spec;
+  if (target.name === undefined || target.name === "")
+    report(["spec", "target", "name"], "required", "the name of the run is required");
+  if (target.apiVersion !== apiVersionOf(Workflow) || target.kind !== Workflow.kind) {
+    const message = `expected a ${apiVersionOf(Workflow)} Workflow, the only runs of this version`;
+    report(["spec", "target"], "unknown-target", message);
+  }
+  if (!carriedActions.some((carried) => carried === action))
+    report(
+      ["spec", "action"],
+      "not-carried",
+      `this version does not carry ${action}; it knows ${carriedActions.join(", ")}`,
+    );
+  if (action === "skip" && step === undefined) report(["spec", "step"], "required", "skip needs the step to skip");
+  if (step !== undefined && (action === "suspend" || action === "resume"))
+    report(["spec", "step"], "forbidden", `${action} is for the whole run`);
+  if (steps !== undefined && action !== "retry")
+    report(["spec", "steps"], "forbidden", "only retry takes several steps");
+  if (force !== undefined && action !== "cancel") report(["spec", "force"], "forbidden", "only cancel can be forced");
+}
