@@ -1,0 +1,37 @@
+import type { Instant, Millis } from "#lib/base/index.ts";
+
+/** Lets `perSecond` through on average and `burst` at once. Starts full. */
+export class TokenBucket {
+  readonly #perMilli: number;
+  readonly #burst: number;
+  #tokens: number;
+  #at: Instant | undefined;
+
+  constructor(limit: { readonly perSecond: number; readonly burst: number }) {
+    this.#perMilli = limit.perSecond / 1000;
+    this.#burst = limit.burst;
+    this.#tokens = limit.burst;
+  }
+
+  /** Takes a token if there is one. */
+  tryTake(now: Instant): boolean {
+    this.#refill(now);
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
+  /** Takes a token in any case and answers how long its taker must wait for it. */
+  reserve(now: Instant): Millis {
+    this.#refill(now);
+    this.#tokens -= 1;
+    return this.#tokens >= 0 ? 0 : Math.ceil(-this.#tokens / this.#perMilli);
+  }
+
+  #refill(now: Instant): void {
+    // A clock that was set back gives nothing and takes nothing.
+    const passed = Math.max(0, now - (this.#at ?? now));
+    this.#tokens = Math.min(this.#burst, this.#tokens + passed * this.#perMilli);
+    this.#at = now;
+  }
+}

@@ -1,0 +1,187 @@
+import { type Clock, type Logger, messageOf, type Millis, toError } from "#lib/base/index.ts";
+import { isConflict, splitKey } from "#kernel/model/index.ts";
+import { controllerStopped, reconcileTimedOut } from "./errors.ts";
+import { type ReconcileResult, type Reconciler, TerminalError } from "./reconciler.ts";
+import { type QueueObserver, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
+
+/** Runs something soon, after the present turn of work: `setImmediate` in production. */
+export type Schedule = (run: () => void) => void;
+
+/** What a manager runs. */
+export interface Runnable {
+  readonly name: string;
+  /** Runs before leadership is gained, too; false unless told. */
+  readonly runsWithoutLeadership?: boolean;
+  /**
+   * Runs until `stop` aborts, then finishes what it has begun; when `abort` aborts it drops everything at once. Rejects only when
+   * the whole program should end.
+   */
+  run(signals: { readonly stop: AbortSignal; readonly abort: AbortSignal }): Promise<void>;
+}
+
+export interface ControllerOptions {
+  readonly name: string;
+  readonly reconciler: Reconciler;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly schedule?: Schedule;
+  /** Keys reconciled at the same time; 16 unless told. */
+  readonly maxConcurrent?: number;
+  /** A reconcile that takes longer is aborted; 2 minutes unless told. */
+  readonly reconcileTimeout?: Millis;
+  /** How long a polite stop waits for what is queued; 10 s unless told. */
+  readonly drainTimeout?: Millis;
+  readonly observer?: ControllerObserver;
+  readonly retries?: Pick<WorkQueueOptions, "firstRetry" | "longestRetry" | "retryLimit">;
+}
+
+export type Outcome = "success" | "requeued" | "failed" | "terminal";
+
+/** Told of what happens, for metrics. */
+export interface ControllerObserver extends QueueObserver {
+  reconciled?(outcome: Outcome, took: Millis): void;
+}
+
+interface Running {
+  readonly key: string;
+  readonly deadline: Millis;
+  readonly abort: AbortController;
+}
+
+/**
+ * Takes keys from its queue and reconciles them: one at a time per key, `maxConcurrent` keys at once. All keys added during one
+ * turn of the event loop are one batch: work starts after it, so that many events for a key make one reconcile.
+ */
+export class Controller implements Runnable {
+  readonly name: string;
+  readonly queue: WorkQueue;
+  readonly #reconciler: Reconciler;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  readonly #schedule: Schedule;
+  readonly #maxConcurrent: number;
+  readonly #timeout: Millis;
+  readonly #drainTimeout: Millis;
+  readonly #observer: ControllerObserver;
+  // In order of start, and so of deadline: one timer for the first is enough.
+  readonly #running = new Set<Running>();
+  #cancelTimer: (() => void) | undefined;
+  #isStarted = false;
+  #isScheduled = false;
+
+  constructor(options: ControllerOptions) {
+    this.name = options.name;
+    this.#reconciler = options.reconciler;
+    this.#clock = options.clock;
+    this.#log = options.log.with({ controller: options.name });
+    this.#schedule = options.schedule ?? setImmediate;
+    this.#maxConcurrent = options.maxConcurrent ?? 16;
+    this.#timeout = options.reconcileTimeout ?? 120_000;
+    this.#drainTimeout = options.drainTimeout ?? 10_000;
+    this.#observer = options.observer ?? {};
+    this.queue = new WorkQueue({ clock: options.clock, observer: this.#observer, ...options.retries });
+    this.queue.onReady(() => this.#wake());
+  }
+
+  async run(signals: { readonly stop: AbortSignal; readonly abort: AbortSignal }): Promise<void> {
+    this.#isStarted = true;
+    this.#wake();
+    await aborted(signals.stop);
+    if (!signals.abort.aborted)
+      await Promise.race([this.queue.shutdownWithDrain(this.#drainTimeout), aborted(signals.abort)]);
+    this.#isStarted = false;
+    this.queue.shutdown();
+    for (const running of this.#running) running.abort.abort(controllerStopped(this.name));
+    this.#cancelTimer?.();
+  }
+
+  #wake(): void {
+    if (this.#isScheduled || !this.#isStarted) return;
+    this.#isScheduled = true;
+    this.#schedule(() => {
+      this.#isScheduled = false;
+      this.#startReady();
+    });
+  }
+
+  #startReady(): void {
+    while (this.#isStarted && this.#running.size < this.#maxConcurrent) {
+      const key = this.queue.take();
+      if (key === undefined) return;
+      // Never rejects: everything a reconcile does is contained in it.
+      void this.#process(key);
+    }
+  }
+
+  async #process(key: string): Promise<void> {
+    const started = this.#clock.monotonic();
+    const running = this.#begin(key, started);
+    let outcome: Outcome;
+    try {
+      const context = {
+        signal: running.abort.signal,
+        log: this.#log.with({ object: key }),
+        now: this.#clock.now(),
+        failures: this.queue.failures(key),
+      };
+      outcome = this.#onSuccess(key, await this.#reconciler.reconcile(splitKey(key), context));
+    } catch (thrown) {
+      outcome = this.#onFailure(key, thrown);
+    }
+    this.#running.delete(running);
+    this.queue.done(key);
+    this.#observer.reconciled?.(outcome, this.#clock.monotonic() - started);
+    this.#wake();
+  }
+
+  #onSuccess(key: string, result: ReconcileResult | undefined | void): Outcome {
+    this.queue.forget(key);
+    if (result?.requeueAfter === undefined) return "success";
+    this.queue.addAfter(key, result.requeueAfter);
+    return "requeued";
+  }
+
+  #onFailure(key: string, thrown: unknown): Outcome {
+    const fields = { object: key, error: messageOf(thrown) };
+    if (thrown instanceof TerminalError) {
+      this.queue.forget(key);
+      this.#log.warn("reconcile failed for good", fields);
+      return "terminal";
+    }
+    // A conflict says that the mirror is a moment behind; the next try reads the news.
+    if (isConflict(thrown)) this.#log.debug("reconcile met a conflict", fields);
+    else this.#log.warn("reconcile failed, trying again", { ...fields, stack: toError(thrown).stack });
+    this.queue.addRateLimited(key);
+    return "failed";
+  }
+
+  #begin(key: string, now: Millis): Running {
+    const running = { key, deadline: now + this.#timeout, abort: new AbortController() };
+    this.#running.add(running);
+    if (this.#cancelTimer === undefined) this.#watchDeadline(running);
+    return running;
+  }
+
+  #watchDeadline(first: Running): void {
+    const delay = Math.max(1, Math.ceil(first.deadline - this.#clock.monotonic()));
+    this.#cancelTimer = this.#clock.after(delay, () => this.#checkDeadlines());
+  }
+
+  #checkDeadlines(): void {
+    this.#cancelTimer = undefined;
+    const now = this.#clock.monotonic();
+    for (const running of this.#running) {
+      if (running.abort.signal.aborted) continue;
+      if (running.deadline > now) return this.#watchDeadline(running);
+      this.#log.warn("reconcile took too long and was aborted", { object: running.key, limitMs: this.#timeout });
+      running.abort.abort(reconcileTimedOut(this.name, running.key, this.#timeout));
+    }
+  }
+}
+
+/** Resolves when the signal aborts. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

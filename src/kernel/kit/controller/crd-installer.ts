@@ -1,0 +1,128 @@
+import { type Clock, isJsonObject, jsonEquals, type JsonObject, type Logger, type Millis } from "#lib/base/index.ts";
+import { CustomResourceDefinition, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import type { ApiClient } from "../client/api-client.ts";
+import { foreignDefinition, storageDowngrade } from "./errors.ts";
+import { waitFor } from "./wait-for.ts";
+import { getOrUndefined, retryOnConflict } from "./writes.ts";
+
+export interface CrdInstallOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** Replace definitions that are not ours, too. */
+  readonly adopt?: boolean;
+  /** How long a definition may take to be served; 30 s unless told. */
+  readonly timeout?: Millis;
+}
+
+export type CrdOutcome = "created" | "updated" | "unchanged" | "foreign";
+
+/** Marks the definitions that Slipway installed and may therefore update. */
+export const managedByLabel = "app.kubernetes.io/managed-by";
+const us = "slipway";
+
+/**
+ * Installs definitions and waits until each is served. A definition of the same name without our label stays as it is (`foreign`, with
+ * a warning) unless `adopt`; one whose objects are stored in a version that ours does not have is refused (`crd-downgrade`).
+ */
+export async function installCrds(
+  client: ApiClient,
+  definitions: readonly KubeObject[],
+  options: CrdInstallOptions,
+): Promise<ReadonlyMap<string, CrdOutcome>> {
+  const installed = await Promise.all(
+    definitions.map(async (definition) => {
+      const name = definition.metadata.name ?? "";
+      const outcome = await retryOnConflict(options, () => install(client, definition, name, options));
+      await established(client, name, options);
+      return [name, outcome] as const;
+    }),
+  );
+  return new Map(installed);
+}
+
+async function install(
+  client: ApiClient,
+  definition: KubeObject,
+  name: string,
+  { adopt, log, signal }: CrdInstallOptions,
+): Promise<CrdOutcome> {
+  const present = await getOrUndefined(client, { type: CustomResourceDefinition, name }, signal);
+  if (present === undefined) {
+    await client.create(CustomResourceDefinition, withLabel(definition), { signal });
+    return "created";
+  }
+  if (present.metadata.labels?.[managedByLabel] !== us && !adopt) {
+    const { message, hint } = foreignDefinition(name);
+    log.warn(message, { hint });
+    return "foreign";
+  }
+  const lost = storedVersions(present).filter((version) => !declaredVersions(definition).includes(version));
+  if (lost.length > 0) throw storageDowngrade(name, lost);
+  const wanted = merged(present, withLabel(definition));
+  if (jsonEquals(wanted, present)) return "unchanged";
+  await client.update(CustomResourceDefinition, wanted, { signal });
+  return "updated";
+}
+
+const withLabel = (definition: KubeObject): KubeObject => ({
+  ...definition,
+  metadata: { ...definition.metadata, labels: { ...definition.metadata.labels, [managedByLabel]: us } },
+});
+
+/** The present definition with our spec, labels and annotations; what others added to its metadata stays. */
+function merged(present: Stored, wanted: KubeObject): Stored {
+  const labels = { ...present.metadata.labels, ...wanted.metadata.labels };
+  const annotations = { ...present.metadata.annotations, ...wanted.metadata.annotations };
+  const metadata = {
+    ...present.metadata,
+    labels,
+    ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
+  };
+  // Servers add defaults to the spec: only what we declare is compared and replaced.
+  const spec =
+    isJsonObject(present.spec) && isJsonObject(wanted.spec) ? overlaid(present.spec, wanted.spec) : wanted.spec;
+  return { ...present, metadata, spec };
+}
+
+/** `present` with everything `wanted` says; members only the server has stay, except inside lists of another length. */
+function overlaid(present: JsonObject, wanted: JsonObject): JsonObject {
+  const members = new Map(Object.entries(present));
+  for (const [key, value] of Object.entries(wanted)) {
+    const old = members.get(key);
+    // Schemas are ours as a whole: a property we dropped must go.
+    members.set(key, key !== "schema" && isJsonObject(old) && isJsonObject(value) ? overlaid(old, value) : value);
+  }
+  return Object.fromEntries(members);
+}
+
+async function established(client: ApiClient, name: string, options: CrdInstallOptions): Promise<void> {
+  const { clock, signal, random, timeout = 30_000 } = options;
+  const ref = { type: CustomResourceDefinition, name };
+  await waitFor(client, ref, isEstablished, { clock, signal, random, timeout });
+}
+
+const isEstablished = (definition: KubeObject | undefined): boolean => {
+  const status = definition?.status;
+  if (!isJsonObject(status) || !Array.isArray(status["conditions"])) return false;
+  const conditions: readonly unknown[] = status["conditions"];
+  return conditions.some(
+    (condition) => isJsonObject(condition) && condition["type"] === "Established" && condition["status"] === "True",
+  );
+};
+
+function storedVersions({ status }: KubeObject): readonly string[] {
+  if (!isJsonObject(status) || !Array.isArray(status["storedVersions"])) return [];
+  const versions: readonly unknown[] = status["storedVersions"];
+  return versions.filter((version) => typeof version === "string");
+}
+
+function declaredVersions({ spec }: KubeObject): readonly string[] {
+  if (!isJsonObject(spec) || !Array.isArray(spec["versions"])) return [];
+  const versions: readonly unknown[] = spec["versions"];
+  return versions.flatMap((version) =>
+    isJsonObject(version) && typeof version["name"] === "string" ? [version["name"]] : [],
+  );
+}

@@ -1,0 +1,208 @@
+import {
+  type Clock,
+  formatMicroTime,
+  isJsonObject,
+  type Logger,
+  messageOf,
+  type Millis,
+  sleep,
+} from "#lib/base/index.ts";
+import { isNotFound, type KubeObject, Lease, type Stored } from "#kernel/model/index.ts";
+import type { ApiClient } from "../client/api-client.ts";
+import type { Election, Leadership } from "./election.ts";
+import { leadershipLost } from "./errors.ts";
+
+export interface LeaseElectionOptions {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly namespace: string;
+  readonly name: string;
+  /** Different for every process: host name, process id and something random. */
+  readonly identity: string;
+  /** How long the others wait for a silent leader; 15 s unless told. */
+  readonly leaseDuration?: Millis;
+  /** A leader that could not renew for this long gives up; 10 s unless told, below leaseDuration. */
+  readonly renewDeadline?: Millis;
+  /** Between two tries; 2 s unless told, lengthened at random by up to 1.2 times. */
+  readonly retryPeriod?: Millis;
+}
+
+interface LeaseObject extends KubeObject {
+  readonly spec: LeaseSpec;
+}
+
+interface LeaseSpec {
+  readonly holderIdentity?: string;
+  readonly leaseDurationSeconds?: number;
+  readonly acquireTime?: string;
+  readonly renewTime?: string;
+  readonly leaseTransitions?: number;
+}
+
+/** What the lease said, and when on our own clock it last said something new. */
+interface Observation {
+  readonly text: string;
+  readonly at: Millis;
+}
+
+const jitter = 1.2;
+
+/**
+ * Election by a `coordination.k8s.io/v1` Lease. Times written into the lease are for people: a leader is given up when its lease
+ * did not change for `leaseDuration` on our own monotonic clock, so that clocks of two machines are never compared.
+ */
+export function leaseElection(options: LeaseElectionOptions): Election {
+  return { acquire: (signal) => acquire(options, signal) };
+}
+
+async function acquire(options: LeaseElectionOptions, signal: AbortSignal): Promise<Leadership> {
+  const { clock, log, name, identity } = options;
+  const candidate = new Candidate(options);
+  while ((await candidate.attempt(signal)) !== "held") await sleep(clock, candidate.pause(), signal);
+  log.info("leadership gained", { lease: name, identity });
+  return lead(options, candidate);
+}
+
+/** Renews until released; aborts `lost` when somebody else holds the lease or the deadline passes without a renewal. */
+function lead(options: LeaseElectionOptions, candidate: Candidate): Leadership {
+  const { log, namespace, name } = options;
+  const lost = new AbortController();
+  const stop = new AbortController();
+  const renewing = renew(options, candidate, stop.signal).then((isLost) => {
+    if (!isLost) return;
+    log.error("leadership lost", { lease: name });
+    lost.abort(leadershipLost(`${namespace}/${name}`, candidate.lastFailure));
+  });
+  return {
+    lost: lost.signal,
+    async release() {
+      stop.abort();
+      await renewing;
+      if (!lost.signal.aborted) await candidate.release();
+    },
+  };
+}
+
+/** Resolves with true when leadership is lost, with false when the signal aborts. */
+async function renew(options: LeaseElectionOptions, candidate: Candidate, signal: AbortSignal): Promise<boolean> {
+  const { clock } = options;
+  const limit = options.renewDeadline ?? 10_000;
+  let renewedAt = clock.monotonic();
+  for (;;) {
+    await sleep(clock, options.retryPeriod ?? 2000, signal).catch(() => undefined);
+    if (signal.aborted) return false;
+    const attempt = new AbortController();
+    const left = Math.ceil(renewedAt + limit - clock.monotonic());
+    // A request that hangs must not hide that the time is over.
+    const cancel = clock.after(Math.max(0, left), () => attempt.abort(new Error("the renewal took too long")));
+    const outcome = await candidate.attempt(attempt.signal);
+    cancel();
+    if (outcome === "held") renewedAt = clock.monotonic();
+    else if (outcome === "other" || clock.monotonic() >= renewedAt + limit) return true;
+  }
+}
+
+/** One process that wants the lease or holds it. */
+class Candidate {
+  lastFailure: unknown;
+  readonly #options: LeaseElectionOptions;
+  readonly #duration: Millis;
+  #observed: Observation | undefined;
+  #held: Stored<LeaseObject> | undefined;
+
+  constructor(options: LeaseElectionOptions) {
+    this.#options = options;
+    this.#duration = options.leaseDuration ?? 15_000;
+  }
+
+  pause(): Millis {
+    return Math.round((this.#options.retryPeriod ?? 2000) * (1 + jitter * this.#options.random()));
+  }
+
+  /** Takes or renews the lease: `other` when somebody else holds it, `failed` when nothing is known. Never rejects. */
+  async attempt(signal: AbortSignal): Promise<"held" | "other" | "failed"> {
+    try {
+      this.#held = await this.#write(signal);
+      return this.#held === undefined ? "other" : "held";
+    } catch (thrown) {
+      // Somebody wrote in between, or the server is away: read again at the next try.
+      this.#held = undefined;
+      this.lastFailure = thrown;
+      this.#options.log.debug("the lease was not written", { error: messageOf(thrown) });
+      return "failed";
+    }
+  }
+
+  /** Gives the lease up, so that nobody has to wait for it to run out. */
+  async release(): Promise<void> {
+    const held = this.#held;
+    if (held === undefined) return;
+    const { client, clock } = this.#options;
+    const { leaseTransitions } = held.spec;
+    const renewTime = formatMicroTime(clock.now());
+    const spec: LeaseSpec = {
+      holderIdentity: "",
+      leaseDurationSeconds: 1,
+      renewTime,
+      ...(leaseTransitions === undefined ? {} : { leaseTransitions }),
+    };
+    try {
+      await client.update(Lease, { ...held, spec });
+    } catch (thrown) {
+      // The lease runs out by itself.
+      this.#options.log.debug("the lease was not released", { error: messageOf(thrown) });
+    }
+  }
+
+  async #write(signal: AbortSignal): Promise<Stored<LeaseObject> | undefined> {
+    const { client, namespace, name, identity } = this.#options;
+    const known = this.#held ?? (await this.#read(signal));
+    if (known === undefined) {
+      const metadata = { namespace, name };
+      const lease: LeaseObject = {
+        apiVersion: "coordination.k8s.io/v1",
+        kind: "Lease",
+        metadata,
+        spec: this.#spec({}),
+      };
+      return client.create(Lease, lease, { signal });
+    }
+    if (known.spec.holderIdentity !== identity && !this.#isExpired(known.spec)) return undefined;
+    return client.update(Lease, { ...known, spec: this.#spec(known.spec) }, { signal });
+  }
+
+  async #read(signal: AbortSignal): Promise<Stored<LeaseObject> | undefined> {
+    const { client, namespace, name } = this.#options;
+    try {
+      const lease = await client.get<LeaseObject>({ type: Lease, namespace, name }, { signal });
+      return isJsonObject(lease.spec) ? lease : { ...lease, spec: {} };
+    } catch (thrown) {
+      if (isNotFound(thrown)) return undefined;
+      throw thrown;
+    }
+  }
+
+  #isExpired(spec: LeaseSpec): boolean {
+    if (spec.holderIdentity === undefined || spec.holderIdentity === "") return true;
+    const now = this.#options.clock.monotonic();
+    const text = JSON.stringify([spec.holderIdentity, spec.renewTime, spec.acquireTime]);
+    if (this.#observed?.text !== text) this.#observed = { text, at: now };
+    return now - this.#observed.at >= (spec.leaseDurationSeconds ?? 0) * 1000;
+  }
+
+  #spec(before: LeaseSpec): LeaseSpec {
+    const { clock, identity } = this.#options;
+    const now = formatMicroTime(clock.now());
+    const isOurs = before.holderIdentity === identity;
+    return {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(this.#duration / 1000),
+      acquireTime: isOurs ? (before.acquireTime ?? now) : now,
+      renewTime: now,
+      leaseTransitions: (before.leaseTransitions ?? 0) + (isOurs || before.holderIdentity === undefined ? 0 : 1),
+    };
+  }
+}

@@ -1,0 +1,176 @@
+import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
+import { freshClient } from "../cache/fresh-client.ts";
+import { InformerFactory } from "../cache/informer-factory.ts";
+import type { ApiClient } from "../client/api-client.ts";
+import { aborted, type Runnable, type Schedule } from "./controller.ts";
+import { alwaysLeader, type Election } from "./election.ts";
+
+export interface ManagerOptions {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** `alwaysLeader` unless told. */
+  readonly election?: Election;
+  readonly schedule?: Schedule;
+  /** After a polite stop has lasted this long, everything is aborted; 10 s unless told. */
+  readonly stopGrace?: Millis;
+}
+
+export type ManagerPhase = "new" | "syncing" | "waiting for leadership" | "running" | "stopping" | "stopped";
+
+/**
+ * Runs controllers over shared informers: mirrors are read first, then leadership is gained, then the controllers start; they stop in
+ * the opposite order. `client` and `informers` are what its controllers use: a write through `client` is read back at once.
+ */
+export class Manager {
+  readonly client: ApiClient;
+  readonly informers: InformerFactory;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly random: () => number;
+  readonly schedule: Schedule;
+  readonly #election: Election;
+  readonly #stopGrace: Millis;
+  readonly #runnables: Runnable[] = [];
+  readonly #onStopped: (() => void)[] = [];
+  #phase: ManagerPhase = "new";
+
+  constructor(options: ManagerOptions) {
+    const { clock, log, random } = options;
+    this.informers = new InformerFactory({ client: options.client, clock, log, random });
+    this.client = freshClient(options.client, this.informers);
+    this.clock = clock;
+    this.log = log;
+    this.random = random;
+    this.schedule = options.schedule ?? setImmediate;
+    this.#election = options.election ?? alwaysLeader;
+    this.#stopGrace = options.stopGrace ?? 10_000;
+  }
+
+  /** What the manager is doing, for health checks: ready is `running` or `waiting for leadership`. */
+  get phase(): ManagerPhase {
+    return this.#phase;
+  }
+
+  get runnables(): readonly Runnable[] {
+    return this.#runnables;
+  }
+
+  /** Adds something to run. Only before `run`. */
+  add(runnable: Runnable): void {
+    if (this.#phase !== "new") throw new Error(`${runnable.name} was added to a manager that has started`);
+    if (this.#runnables.some(({ name }) => name === runnable.name))
+      throw new Error(`the manager runs something named ${runnable.name} already`);
+    this.#runnables.push(runnable);
+  }
+
+  /** Calls `run` when all runnables have stopped, before the mirrors do. */
+  onStopped(run: () => void): void {
+    this.#onStopped.push(run);
+  }
+
+  /** Runs until the signal aborts and everything has stopped. Rejects when leadership is lost or a runnable fails. Once only. */
+  async run(signal: AbortSignal): Promise<void> {
+    if (this.#phase !== "new") throw new Error("a manager runs once");
+    const crew = new Crew(this.#stopGrace, this.clock);
+    signal.addEventListener("abort", () => crew.stop(), { once: true });
+    if (signal.aborted) crew.stop();
+    crew.stopping.addEventListener("abort", () => (this.#phase = "stopping"), { once: true });
+    try {
+      await this.#runCrew(crew);
+    } finally {
+      await this.#close();
+      this.#phase = "stopped";
+    }
+    if (crew.failure !== undefined) throw crew.failure;
+  }
+
+  async #runCrew(crew: Crew): Promise<void> {
+    this.#phase = "syncing";
+    for (const runnable of this.#runnables) if (runnable.runsWithoutLeadership) crew.start(runnable);
+    const leadership = await this.#lead(crew);
+    if (leadership !== undefined) {
+      this.#phase = "running";
+      leadership.lost.addEventListener("abort", () => crew.fail(leadership.lost.reason), { once: true });
+      for (const runnable of this.#runnables) if (!runnable.runsWithoutLeadership) crew.start(runnable);
+      this.log.info("controllers started", { count: this.#runnables.length });
+    }
+    await crew.ended();
+    // Only after nobody acts any more may somebody else begin.
+    await leadership?.release();
+  }
+
+  /** Undefined when the stop or a failure came first. */
+  async #lead(crew: Crew) {
+    try {
+      await this.informers.synced(crew.stopping);
+      this.#phase = "waiting for leadership";
+      return await this.#election.acquire(crew.stopping);
+    } catch (thrown) {
+      if (!crew.stopping.aborted) crew.fail(thrown);
+      return undefined;
+    }
+  }
+
+  async #close(): Promise<void> {
+    for (const run of this.#onStopped) {
+      try {
+        run();
+      } catch (thrown) {
+        this.log.error("a part failed to stop", { error: messageOf(thrown) });
+      }
+    }
+    await this.informers.close();
+  }
+}
+
+/** The runnables at work, and the two ways to end them. */
+class Crew {
+  failure: unknown;
+  readonly #grace: Millis;
+  readonly #clock: Clock;
+  readonly #stop = new AbortController();
+  readonly #abort = new AbortController();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(grace: Millis, clock: Clock) {
+    this.#grace = grace;
+    this.#clock = clock;
+  }
+
+  get stopping(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  start(runnable: Runnable): void {
+    const run = runnable
+      .run({ stop: this.#stop.signal, abort: this.#abort.signal })
+      .catch((thrown: unknown) => this.fail(thrown))
+      .finally(() => this.#running.delete(run));
+    this.#running.add(run);
+  }
+
+  stop(): void {
+    this.#stop.abort(new Error("the manager stops"));
+  }
+
+  /** Ends everything at once. The first failure is the one that counts. */
+  fail(reason: unknown): void {
+    this.failure ??= reason;
+    this.#stop.abort(reason);
+    this.#abort.abort(reason);
+  }
+
+  /** Waits for the stop and then for everybody, at most as long as the grace lasts. */
+  async ended(): Promise<void> {
+    await aborted(this.#stop.signal);
+    const everybody = Promise.all(this.#running);
+    const patience = new AbortController();
+    await Promise.race([everybody, sleep(this.#clock, this.#grace, patience.signal).catch(() => undefined)]);
+    patience.abort();
+    this.#abort.abort(new Error("the grace is over"));
+    await everybody;
+  }
+}

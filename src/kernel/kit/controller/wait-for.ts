@@ -1,0 +1,62 @@
+import { type Clock, deferred, type Millis } from "#lib/base/index.ts";
+import type { KubeObject, Stored } from "#kernel/model/index.ts";
+import { Informer } from "../cache/informer.ts";
+import type { ApiClient, Ref } from "../client/api-client.ts";
+import { escapeFieldValue } from "../client/field-selector.ts";
+import { silentLog } from "#lib/base/index.ts";
+import { waitTimedOut } from "./errors.ts";
+
+export interface WaitOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly timeout: Millis;
+  /** Uniform in [0, 1), for the spreading of reconnects. */
+  readonly random: () => number;
+}
+
+/**
+ * Watches one object until `holds` is true of it (`undefined` while it does not exist) and answers with that state. Rejects with a
+ * `wait-timeout`, or with the signal's reason. Survives lost connections.
+ */
+export async function waitFor<T extends KubeObject = KubeObject>(
+  client: ApiClient,
+  ref: Ref,
+  holds: (object: Stored<T> | undefined) => boolean,
+  options: WaitOptions,
+): Promise<Stored<T> | undefined> {
+  const { clock, signal, timeout, random } = options;
+  signal.throwIfAborted();
+  const outcome = deferred<Stored<T> | undefined>();
+  const stop = new AbortController();
+  const onAbort = (): void => outcome.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  const cancel = clock.after(timeout, () => outcome.reject(waitTimedOut(`${ref.type.kind} "${ref.name}"`, timeout)));
+  const informer = informerOfOne<T>(client, ref, clock, random);
+  const look = (object: Stored<T> | undefined): void => {
+    if (holds(object)) outcome.resolve(object);
+  };
+  informer.addHandler({ add: look, update: (_old, object) => look(object), delete: () => look(undefined) });
+  const running = informer.run(stop.signal);
+  try {
+    // An object that never existed is not told of by any event.
+    await Promise.race([outcome.promise, informer.synced(stop.signal)]);
+    if (informer.list().length === 0) look(undefined);
+    return await outcome.promise;
+  } finally {
+    cancel();
+    signal.removeEventListener("abort", onAbort);
+    stop.abort();
+    await running;
+  }
+}
+
+function informerOfOne<T extends KubeObject>(
+  client: ApiClient,
+  ref: Ref,
+  clock: Clock,
+  random: () => number,
+): Informer<T> {
+  const fieldSelector = `metadata.name=${escapeFieldValue(ref.name)}`;
+  const scope = ref.namespace === undefined ? { fieldSelector } : { fieldSelector, namespace: ref.namespace };
+  return new Informer<T>({ client, type: ref.type, scope, clock, random, log: silentLog });
+}

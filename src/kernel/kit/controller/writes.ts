@@ -1,0 +1,185 @@
+import {
+  type Clock,
+  isJsonObject,
+  jsonEquals,
+  type JsonObject,
+  type Millis,
+  sleep,
+  SlipwayError,
+} from "#lib/base/index.ts";
+import { createMergePatch } from "#lib/json/index.ts";
+import {
+  asJson,
+  controllerOf,
+  controllerReference,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  type KubeObject,
+  type ResourceType,
+  type Stored,
+} from "#kernel/model/index.ts";
+import type { ApiClient, Ref, WriteOptions } from "../client/api-client.ts";
+
+/** Names an object of a known kind. */
+export function refTo(type: ResourceType, { metadata }: KubeObject): Ref {
+  const { namespace, name = "" } = metadata;
+  return namespace === undefined || namespace === "" ? { type, name } : { type, namespace, name };
+}
+
+/** Adds a finalizer if it is missing. Refused with a conflict when the object is not the newest. */
+export function addFinalizer<T extends KubeObject>(
+  client: ApiClient,
+  type: ResourceType,
+  object: Stored<T>,
+  finalizer: string,
+): Promise<Stored<T>> {
+  const present = object.metadata.finalizers ?? [];
+  if (present.includes(finalizer)) return Promise.resolve(object);
+  return patchFinalizers<T>(client, type, object, [...present, finalizer]);
+}
+
+/**
+ * Removes a finalizer if it is there, which may remove a terminating object. An object that is gone is no failure: it is answered
+ * as it was. Refused with a conflict when the object is not the newest.
+ */
+export async function removeFinalizer<T extends KubeObject>(
+  client: ApiClient,
+  type: ResourceType,
+  object: Stored<T>,
+  finalizer: string,
+): Promise<Stored<T>> {
+  const present = object.metadata.finalizers ?? [];
+  if (!present.includes(finalizer)) return object;
+  try {
+    const rest = present.filter((other) => other !== finalizer);
+    return await patchFinalizers<T>(client, type, object, rest);
+  } catch (thrown) {
+    if (isNotFound(thrown)) return object;
+    throw thrown;
+  }
+}
+
+function patchFinalizers<T extends KubeObject>(
+  client: ApiClient,
+  type: ResourceType,
+  object: Stored,
+  finalizers: readonly string[],
+): Promise<Stored<T>> {
+  const { uid, resourceVersion } = object.metadata;
+  // A merge patch replaces the whole list, so it may only be done to the list that was read.
+  const body = { metadata: { uid, resourceVersion, finalizers } };
+  return client.patch<T>(refTo(type, object), { type: "merge", body });
+}
+
+/** The object with `owner` as its controller. Throws when another object controls it already. */
+export function withController<T extends KubeObject>(object: T, owner: Stored): T {
+  const present = controllerOf(object);
+  if (present?.uid === owner.metadata.uid) return object;
+  if (present !== undefined) {
+    const { kind, metadata } = object;
+    throw new SlipwayError(
+      "already-controlled",
+      `${kind} "${metadata.name ?? metadata.generateName ?? ""}" is controlled by ${present.kind} "${present.name}", not by ${owner.kind} "${owner.metadata.name}"`,
+    );
+  }
+  const ownerReferences = [...(object.metadata.ownerReferences ?? []), controllerReference(owner)];
+  return { ...object, metadata: { ...object.metadata, ownerReferences } };
+}
+
+/**
+ * Makes an object be what `change` says: creates `change(undefined)` when it does not exist, else updates `change(present)` if that
+ * differs. `change` is pure and may be called again after somebody else's write; at most five tries.
+ */
+export async function createOrUpdate<T extends KubeObject>(
+  client: ApiClient,
+  ref: Ref,
+  change: (present: Stored<T> | undefined) => T,
+  options: WriteOptions & { readonly clock: Clock },
+): Promise<{ readonly object: Stored<T>; readonly outcome: "created" | "updated" | "unchanged" }> {
+  return retryOnConflict(options, async () => {
+    const present = await getOrUndefined<T>(client, ref, options.signal);
+    if (present === undefined) {
+      return { object: await client.create<T>(ref.type, change(undefined), options), outcome: "created" as const };
+    }
+    const wanted = change(present);
+    if (jsonEquals(wanted, present)) return { object: present, outcome: "unchanged" as const };
+    return { object: await client.update<T>(ref.type, wanted, options), outcome: "updated" as const };
+  });
+}
+
+/** The object, or undefined when it does not exist. */
+export async function getOrUndefined<T extends KubeObject = KubeObject>(
+  client: ApiClient,
+  ref: Ref,
+  signal?: AbortSignal,
+): Promise<Stored<T> | undefined> {
+  try {
+    return await client.get<T>(ref, signal === undefined ? {} : { signal });
+  } catch (thrown) {
+    if (isNotFound(thrown)) return undefined;
+    throw thrown;
+  }
+}
+
+const firstPause: Millis = 10;
+
+/** Runs `run` again after a conflict, five times at most, after 10, 20, 40 and 80 ms. `run` must read anew each time. */
+export async function retryOnConflict<R>(
+  options: { readonly clock: Clock; readonly signal?: AbortSignal; readonly tries?: number },
+  run: () => Promise<R>,
+): Promise<R> {
+  const tries = options.tries ?? 5;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run();
+    } catch (thrown) {
+      // Somebody else created it in between: reading anew finds it.
+      if (attempt >= tries || !(isConflict(thrown) || isAlreadyExists(thrown))) throw thrown;
+    }
+    await sleep(options.clock, firstPause * 2 ** (attempt - 1), options.signal);
+  }
+}
+
+/**
+ * Writes the difference of an object's status as one merge patch bound to the version that was read; answers the object itself when
+ * there is none. One write per transition, however many fields changed.
+ */
+export async function patchStatus<T extends KubeObject>(
+  client: ApiClient,
+  type: ResourceType,
+  before: Stored<T>,
+  status: unknown,
+): Promise<Stored<T>> {
+  const old = statusOf(before);
+  const change = isJsonObject(status) ? createMergePatch(old, status) : undefined;
+  if (change === undefined) return before;
+  const { uid, resourceVersion } = before.metadata;
+  const body = { metadata: { uid, resourceVersion }, status: change };
+  return client.patch<T>(refTo(type, before), { type: "merge", body }, { subresource: "status" });
+}
+
+function statusOf(object: KubeObject): JsonObject {
+  const { status } = asJson(object);
+  return isJsonObject(status) ? status : {};
+}
+
+/**
+ * Creates a child under its deterministic name, controlled by `owner`. An object of that name is the child when `owner` controls it
+ * (`present`), else it is in the way (`foreign`) and left alone. Safe to repeat after a crash at any moment.
+ */
+export async function ensureChild<T extends KubeObject>(
+  client: ApiClient,
+  type: ResourceType,
+  child: T,
+  owner: Stored,
+  options: WriteOptions = {},
+): Promise<{ readonly object: Stored<T>; readonly outcome: "created" | "present" | "foreign" }> {
+  try {
+    return { object: await client.create<T>(type, withController(child, owner), options), outcome: "created" };
+  } catch (thrown) {
+    if (!isAlreadyExists(thrown)) throw thrown;
+    const object = await client.get<T>(refTo(type, child), options);
+    return { object, outcome: controllerOf(object)?.uid === owner.metadata.uid ? "present" : "foreign" };
+  }
+}
