@@ -1,8 +1,8 @@
-import type { FieldPath, JsonObject, JsonValue, Position, Problem } from "#lib/base/index.ts";
+import type { FieldPath, Instant, JsonObject, JsonValue, Position, Problem } from "#lib/base/index.ts";
 import type { Kind } from "#lib/schema/index.ts";
 import type { Dialect as DialectName, GroupKind, RunDialect } from "#engine/index.ts";
 import type { KubeObject, StatusCause } from "#kernel/model/index.ts";
-import type { Instant } from "#lib/base/index.ts";
+import type { Manager } from "#kernel/kit/index.ts";
 import type { RunGraph } from "./graph.ts";
 
 /** One document of a file a user gave. `YamlDocument` of `lib/yaml` is one. */
@@ -62,14 +62,14 @@ export interface Runs extends RunDialect<KubeObject> {
   graph(object: KubeObject): RunGraph;
 }
 
-/**
- * One language Slipway speaks. Command line, server and web interface know dialects by this interface only. `Deps` and
- * `Controller` are what the dialect's controllers need and are; both belong to the kit.
- */
+/** One language Slipway speaks. Command line, server and web interface know dialects by this interface only. */
 export interface Dialect {
   readonly name: DialectName;
+  /** Kinds whose objects the server must store, the runs among them. */
   readonly kinds: readonly Kind[];
   readonly documents: DocumentReader;
   readonly admission: readonly Admission[];
   readonly runs: Runs;
+  /** Adds the dialect's controllers to a manager that has not started. Loads them, which is why it takes a moment. */
+  addControllers(manager: Manager): Promise<void>;
 }

@@ -65,7 +65,7 @@ function readDocument({ value, positionOf }: SourceDocument, options: ReadOption
 
 function readWorkflow(document: JsonObject, options: ReadOptions, found: ProblemCollector): Read {
   if (!checkEnvelope(document, [Workflow, RunAction], found.error)) return { object: undefined, found };
-  checkUnknown(document, schemas.workflow.prune(document).unknown, found.error);
+  checkUnknown(schemas.workflow.prune(document).unknown, found.error);
   const given = withArguments(document, options.arguments ?? {}, found.error);
   const { compiled } = validateWorkflow(given, found);
   return { object: asObject(given), compiled, found };
@@ -73,7 +73,7 @@ function readWorkflow(document: JsonObject, options: ReadOptions, found: Problem
 
 function readAction(document: JsonObject, found: ProblemCollector): Read {
   if (!checkEnvelope(document, [RunAction], found.error)) return { object: undefined, found };
-  checkUnknown(document, schemas.action.prune(document).unknown, found.error);
+  checkUnknown(schemas.action.prune(document).unknown, found.error);
   checkRunAction(document, found.error);
   return { object: asObject(document), found };
 }
@@ -118,7 +118,7 @@ function checkName({ name, generateName }: JsonObject, report: Report): void {
   );
 }
 
-function checkUnknown(document: JsonObject, unknown: readonly string[], report: Report): void {
+function checkUnknown(unknown: readonly string[], report: Report): void {
   for (const field of unknown) {
     const path = field.split(".");
     report(path, "unknown-field", "is not a field of this kind; it would be dropped");

@@ -1,0 +1,30 @@
+import type { Dialect } from "./dialect.ts";
+
+export type {
+  Admission,
+  Admitted,
+  DescribeOptions,
+  Dialect,
+  DocumentReader,
+  DocumentReading,
+  ReadOptions,
+  Runs,
+  SourceDocument,
+} from "./dialect.ts";
+export { type GraphNode, graphOfView, type RunGraph } from "./graph.ts";
+
+/** The dialects of this version. Each is loaded when it is asked for. */
+const loaders = {
+  workflow: async (): Promise<Dialect> => (await import("./workflow/index.ts")).dialect,
+} as const satisfies Record<string, () => Promise<Dialect>>;
+
+export type LoadableDialect = keyof typeof loaders;
+
+/** The names of all dialects, without loading any. */
+export const dialectNames: readonly LoadableDialect[] = ["workflow"];
+
+/** Loads one dialect. Loading it again costs nothing. */
+export const loadDialect = (name: LoadableDialect): Promise<Dialect> => loaders[name]();
+
+/** Loads all dialects. */
+export const loadDialects = (): Promise<readonly Dialect[]> => Promise.all(dialectNames.map(loadDialect));

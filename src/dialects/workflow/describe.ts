@@ -1,0 +1,122 @@
+import { formatAge, type Instant } from "#lib/base/index.ts";
+import { isTerminal, type RunView, type StepPhase, type StepView } from "#engine/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
+import type { Condition } from "#engine/index.ts";
+import { conditionsOf } from "./completion.ts";
+import type { Workflow } from "./kinds.ts";
+import { viewWorkflow } from "./view.ts";
+
+/** A workflow for people: summary, then its steps in topological order, each with the state of what it waits for. */
+export function describeWorkflow(object: Workflow, now: Instant, children: readonly KubeObject[] = []): string {
+  const view = viewWorkflow(object, children);
+  const main = view.steps.filter((step) => step.final !== true);
+  const final = view.steps.filter((step) => step.final === true);
+  const byId = new Map(view.steps.map((step) => [step.id, step]));
+  const rows = [
+    ["STEP", "PHASE", "TRY", "TIME", "DEPENDENCIES", "WAITING FOR / MESSAGE"],
+    ...main.map((step) => rowOf(step, byId, now)),
+  ];
+  const finalRows = final.map((step) => rowOf(step, byId, now));
+  const widths = widthsOf([...rows, ...finalRows]);
+  const table = (lines: readonly (readonly string[])[]) => lines.map((cells) => layOut(cells, widths));
+  return [
+    ...summary(object, view, now),
+    ...table(rows),
+    ...(final.length === 0 ? [] : ["FINALLY", ...table(finalRows)]),
+    "",
+  ].join("\n");
+}
+
+function summary(object: Workflow, view: RunView, now: Instant): readonly string[] {
+  const { done, total } = view.progress;
+  const cells = [
+    ["Name:", view.name, "Namespace:", view.ref.namespace ?? "-", "Phase:", `${view.phase} (${done}/${total})`],
+    ["Started:", startedText(view, now), "Deadline:", deadlineText(view, now), "Run:", String(view.number ?? 1)],
+  ];
+  const widths = [12, ...widthsOf(cells).slice(1)];
+  const conditions = conditionsOf(object.status).map(conditionText);
+  return [
+    ...cells.map((row) => layOut(row, widths)),
+    layOut(["Conditions:", conditions.length === 0 ? "-" : conditions.join(" ")], widths),
+    ...(view.message === undefined ? [] : [layOut(["Message:", view.message], widths)]),
+    "",
+  ];
+}
+
+const conditionText = ({ type, status, reason }: Condition): string =>
+  `${type}=${status}${reason === undefined ? "" : ` (${reason})`}`;
+
+function startedText(view: RunView, now: Instant): string {
+  if (view.startedAt === undefined) return "not yet";
+  const ago = `${formatAge(now - view.startedAt)} ago`;
+  return view.finishedAt === undefined ? ago : `${ago}, took ${formatAge(view.finishedAt - view.startedAt)}`;
+}
+
+function deadlineText(view: RunView, now: Instant): string {
+  if (view.deadlineAt === undefined || view.finishedAt !== undefined) return "-";
+  return view.deadlineAt <= now ? "passed" : `in ${formatAge(view.deadlineAt - now)}`;
+}
+
+function rowOf(step: StepView, byId: ReadonlyMap<string, StepView>, now: Instant): readonly string[] {
+  return [
+    step.id,
+    step.phase,
+    tries(step),
+    timeOf(step, now),
+    dependenciesOf(step, byId),
+    step.final === true && step.phase === "Pending" ? "" : whatFor(step, now),
+  ];
+}
+
+function tries({ attempt, attempts = 1 }: StepView): string {
+  if (attempt === 0) return "-";
+  return attempts > 1 && attempts >= attempt ? `${attempt}/${attempts}` : String(attempt);
+}
+
+function timeOf({ startedAt, finishedAt }: StepView, now: Instant): string {
+  return startedAt === undefined ? "-" : formatAge((finishedAt ?? now) - startedAt);
+}
+
+function dependenciesOf(step: StepView, byId: ReadonlyMap<string, StepView>): string {
+  if (step.dependencies.length === 0) return step.final === true ? "(after all steps)" : "-";
+  return step.dependencies.map((id) => `${markOf(byId.get(id))} ${id}`).join(" ");
+}
+
+/** Satisfied, active, not started, bad, or skipped by condition. */
+function markOf(step: StepView | undefined): string {
+  if (step === undefined) return "[ ]";
+  if (step.phase === "Skipped") return step.reason === "ConditionFalse" ? "[-]" : "[!]";
+  return marks[step.phase];
+}
+
+const marks: Readonly<Record<Exclude<StepPhase, "Skipped">, string>> = {
+  Pending: "[ ]",
+  Waiting: "[~]",
+  Starting: "[~]",
+  Running: "[~]",
+  Suspended: "[~]",
+  Cancelling: "[~]",
+  Succeeded: "[x]",
+  Failed: "[!]",
+  Canceled: "[!]",
+};
+
+/** What an unfinished step waits for; why a finished one ended as it did. */
+function whatFor(step: StepView, now: Instant): string {
+  if (step.waitingFor.length > 0) return step.waitingFor.join(", ");
+  const due = step.phase === "Waiting" && step.notBefore !== undefined ? `in ${formatAge(step.notBefore - now)}` : "";
+  const why = [step.reason, step.message].filter((text) => text !== undefined && text !== "").join(": ");
+  const child = step.child === undefined || isTerminal(step.phase) ? "" : `${step.child.kind}/${step.child.name}`;
+  return [why, due].filter((text) => text !== "").join(", ") || child;
+}
+
+const widthsOf = (rows: readonly (readonly string[])[]): readonly number[] => {
+  const columns = Math.max(0, ...rows.map((row) => row.length));
+  return Array.from({ length: columns }, (_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
+};
+
+const layOut = (cells: readonly string[], widths: readonly number[]): string =>
+  cells
+    .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+    .join("  ")
+    .trimEnd();

@@ -1,0 +1,36 @@
+import type { KubeObject } from "#kernel/model/index.ts";
+import type { Dialect } from "../dialect.ts";
+import { graphOfView } from "../graph.ts";
+import { runActionAdmission, workflowAdmission } from "./admission.ts";
+import { describeWorkflow } from "./describe.ts";
+import { documents } from "./document.ts";
+import { RunAction, Workflow } from "./kinds.ts";
+import { isWorkflow, viewWorkflow } from "./view.ts";
+
+export { RunAction, Workflow } from "./kinds.ts";
+
+function workflow(object: KubeObject): Workflow {
+  if (isWorkflow(object)) return object;
+  throw new Error(`expected a Workflow, found ${object.apiVersion} ${object.kind}`);
+}
+
+const kubeObjects = (children: readonly unknown[]): readonly KubeObject[] =>
+  children.filter(
+    (child): child is KubeObject =>
+      typeof child === "object" && child !== null && "kind" in child && "metadata" in child && "apiVersion" in child,
+  );
+
+/** Slipway's own language: a Workflow is a graph of Jobs and of any other resource. */
+export const dialect: Dialect = {
+  name: "workflow",
+  kinds: [Workflow, RunAction],
+  documents,
+  admission: [workflowAdmission, runActionAdmission],
+  runs: {
+    kinds: [{ group: Workflow.group, kind: Workflow.kind }],
+    view: (object, children) => viewWorkflow(workflow(object), kubeObjects(children)),
+    describe: (object, { now, children }) => describeWorkflow(workflow(object), now, children),
+    graph: (object) => graphOfView(viewWorkflow(workflow(object))),
+  },
+  addControllers: async (manager) => (await import("./controller.ts")).addWorkflowControllers(manager),
+};

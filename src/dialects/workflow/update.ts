@@ -1,0 +1,72 @@
+import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from "#lib/base/index.ts";
+import type { Report } from "./problems.ts";
+
+/** How far a step has come, for what may still be done to it. */
+type Progress = "unstarted" | "running" | "completed";
+
+const immutable = ["selector", "params", "arguments", "templateRef"] as const;
+/** May change at any time, even of a finished workflow. */
+const alwaysEditable = new Set(["ttlSecondsAfterFinished"]);
+
+/**
+ * Reports what a change of a stored workflow may not do: touch anything but its retention after its end, change or remove
+ * steps that have started, or change what the run was started with. Whether the result is right is checked elsewhere.
+ */
+export function checkUpdate(object: JsonObject, old: JsonObject, report: Report): void {
+  const [next, before] = [objectAt(object, "spec"), objectAt(old, "spec")];
+  if (isFinished(old)) return checkFinished(next, before, report);
+  const statuses = objectAt(objectAt(old, "status"), "statuses");
+  for (const part of ["steps", "finally"] as const) {
+    const [steps, stepsBefore] = [objectAt(next, part), objectAt(before, part)];
+    for (const [key, step] of Object.entries(stepsBefore)) {
+      if (step === undefined) continue;
+      checkStep(key, step, ownMember(steps, key), progressOf(ownMember(statuses, key)), part, report);
+    }
+  }
+  for (const field of immutable)
+    if (!jsonEquals(next[field], before[field])) report(["spec", field], "immutable", "cannot be changed");
+}
+
+function checkFinished(next: JsonObject, before: JsonObject, report: Report): void {
+  const fields = new Set([...Object.keys(next), ...Object.keys(before)]);
+  const changed = [...fields].filter((field) => !alwaysEditable.has(field) && !jsonEquals(next[field], before[field]));
+  for (const field of changed) report(["spec", field], "forbidden", "cannot update completed workflow");
+}
+
+function checkStep(
+  key: string,
+  before: JsonValue,
+  next: JsonValue | undefined,
+  progress: Progress,
+  part: string,
+  report: Report,
+): void {
+  if (progress === "unstarted" || jsonEquals(next, before)) return;
+  report(
+    ["spec", part, key],
+    "forbidden",
+    `cannot ${next === undefined ? "delete" : "modify"} ${progress} step "${key}"`,
+  );
+}
+
+/** Attempted, suspended or settled steps have started; a step that waits for its first attempt has not. */
+function progressOf(status: JsonValue | undefined): Progress {
+  if (!isJsonObject(status)) return "unstarted";
+  const { phase, attempt } = status;
+  if (phase === "Succeeded" || phase === "Failed" || phase === "Skipped" || phase === "Canceled") return "completed";
+  if (typeof attempt === "number" && attempt > 0) return "running";
+  return phase === "Suspended" ? "running" : "unstarted";
+}
+
+function isFinished(object: JsonObject): boolean {
+  const phase = objectAt(object, "status")["phase"];
+  return phase === "Succeeded" || phase === "Failed" || phase === "Canceled";
+}
+
+function objectAt(object: JsonObject, name: string): JsonObject {
+  const value = object[name];
+  return isJsonObject(value) ? value : {};
+}
+
+const ownMember = (object: JsonObject, name: string): JsonValue | undefined =>
+  Object.hasOwn(object, name) ? object[name] : undefined;

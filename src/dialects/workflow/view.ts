@@ -1,0 +1,165 @@
+import { parseInstant } from "#lib/base/index.ts";
+import {
+  buildPlan,
+  type LogRef,
+  noRetry,
+  type NodeSpec,
+  type ObjectRef,
+  type Plan,
+  planStep,
+  type RunState,
+  type RunView,
+  runActions,
+  type StepView,
+  viewSteps,
+} from "#engine/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
+import { type StepSource, stepSources } from "./compile/step-source.ts";
+import { type Reference, Workflow, type WorkflowSpec } from "./kinds.ts";
+import { decodeRun } from "./state.ts";
+
+// Nothing here needs Node: the web interface looks at workflows through this file too.
+
+/** True for objects this dialect runs. */
+export const isWorkflow = (object: KubeObject): object is Workflow & KubeObject =>
+  object.kind === Workflow.kind && object.apiVersion.startsWith(`${Workflow.group}/`);
+
+/**
+ * A workflow as every face shows it; also one that is not stored yet, or whose document is wrong: what cannot be understood
+ * is left out. `children` are the objects it has created, as far as the caller has them; they add the logs of earlier
+ * attempts. O(steps + dependencies).
+ */
+export function viewWorkflow(object: Workflow, children: readonly KubeObject[] = []): RunView {
+  const { metadata, spec, status } = object;
+  const run = decodeRun(status);
+  const sources = stepSources(spec);
+  const plan = outlineOf(spec, sources);
+  const steps = viewSteps(plan, run).map((view) => completeStep(view, object, sources, children, run));
+  return {
+    ref: { apiVersion: object.apiVersion, kind: object.kind, ...named(metadata.name ?? ""), ...placed(metadata) },
+    dialect: "workflow",
+    name: metadata.name ?? metadata.generateName ?? "",
+    phase: run.phase,
+    nativePhase: run.phase,
+    number: run.number,
+    createdAt: parseInstant(metadata.creationTimestamp ?? "") ?? 0,
+    ...deadlineOf(spec, run),
+    ...defined({ reason: run.reason, message: run.message, startedAt: run.startedAt, finishedAt: run.finishedAt }),
+    progress: { done: steps.filter(isSettled).length, total: steps.length },
+    steps,
+    ...parentOf(object),
+    children: steps.flatMap((step) => step.child ?? []),
+    actions: metadata.deletionTimestamp === undefined ? runActions(run) : [],
+  };
+}
+
+const isSettled = ({ phase }: StepView): boolean =>
+  phase === "Succeeded" || phase === "Failed" || phase === "Skipped" || phase === "Canceled";
+
+/** The plan as far as drawing needs it: gates and expressions play no part. Edges to nowhere and cycles are left out. */
+function outlineOf(spec: WorkflowSpec, sources: readonly StepSource[]): Plan {
+  const part = (final: boolean) => sources.filter((source) => source.final === final);
+  const final = outline(part(true), {});
+  const policy = { strategy: spec.failureStrategy ?? "Continue" } as const;
+  return outline(part(false), final.steps.length === 0 ? { policy } : { policy, final });
+}
+
+function outline(sources: readonly StepSource[], options: Parameters<typeof buildPlan>[2]): Plan {
+  const keys = new Set(sources.map((source) => source.key));
+  const nodes = sources.map(({ key, step }): NodeSpec => {
+    const dependsOn = step.externalRef === undefined ? (step.dependencies ?? []) : [];
+    return { id: key, dependsOn: dependsOn.filter((dependency) => keys.has(dependency)) };
+  });
+  const steps = sources.map(({ key, step }) =>
+    planStep({ id: key, retry: { ...noRetry, limit: step.retry?.limit ?? 0 }, onFailure: step.onFailure ?? "Fail" }),
+  );
+  const plan = buildPlan(nodes, steps, options);
+  if (plan.ok) return plan.value;
+  const loose = buildPlan(
+    nodes.map(({ id }) => ({ id, dependsOn: [] })),
+    steps,
+    options,
+  );
+  return loose.ok ? loose.value : emptyPlan;
+}
+
+const emptyPlan: Plan = (() => {
+  const plan = buildPlan([], []);
+  if (!plan.ok) throw new Error("the empty graph is a graph");
+  return plan.value;
+})();
+
+function completeStep(
+  view: StepView,
+  object: Workflow,
+  sources: readonly StepSource[],
+  children: readonly KubeObject[],
+  run: RunState,
+): StepView {
+  const source = sources.find(({ key }) => key === view.id);
+  const statuses = object.status?.statuses ?? {};
+  const reference = Object.hasOwn(statuses, view.id) ? statuses[view.id]?.reference : undefined;
+  const child = reference === undefined ? undefined : refOf(reference);
+  const owned = source?.step.externalRef === undefined;
+  return {
+    ...view,
+    ...(source?.step.displayName === undefined ? {} : { name: source.step.displayName }),
+    ...(child === undefined ? {} : { child }),
+    logs: owned ? logsOf(view, child, children) : [],
+    actions: run.finishedAt !== undefined && view.phase !== "Pending" ? ["retry"] : view.actions,
+  };
+}
+
+/** Every attempt whose child is known, oldest first; the current one is always among them. */
+function logsOf(view: StepView, child: ObjectRef | undefined, children: readonly KubeObject[]): readonly LogRef[] {
+  const found = new Map<number, ObjectRef>();
+  for (const { apiVersion, kind, metadata } of children) {
+    if (metadata.labels?.["slipway.dev/step"] !== view.id) continue;
+    const attempt = Number(metadata.labels["slipway.dev/attempt"]);
+    if (attempt > 0) found.set(attempt, { apiVersion, kind, ...named(metadata.name ?? ""), ...placed(metadata) });
+  }
+  if (child !== undefined && view.attempt > 0) found.set(view.attempt, found.get(view.attempt) ?? child);
+  return [...found].sort(([a], [b]) => a - b).map(([attempt, object]) => ({ name: view.id, object, attempt }));
+}
+
+const refOf = ({ apiVersion = "", kind = "", name = "", ...rest }: Reference): ObjectRef => ({
+  apiVersion,
+  kind,
+  ...named(name),
+  ...placed(rest),
+});
+
+const named = (name: string) => ({ name });
+const placed = ({ namespace, uid }: { readonly namespace?: string; readonly uid?: string }) =>
+  defined({ namespace, uid });
+
+type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
+
+/** The members that have a value. */
+function defined<T extends object>(members: T): Defined<T> {
+  const kept: Defined<T> = { ...members };
+  for (const name in kept) if (kept[name] === undefined) delete kept[name];
+  return kept;
+}
+
+/** While a run is suspended its deadline moves on with the clock, so that there is none to show. */
+function deadlineOf(spec: WorkflowSpec, run: RunState): Pick<RunView, "deadlineAt"> {
+  if (spec.activeDeadlineSeconds === undefined || run.startedAt === undefined || run.suspendedSince !== undefined)
+    return {};
+  return { deadlineAt: run.startedAt + spec.activeDeadlineSeconds * 1000 + run.suspendedFor };
+}
+
+function parentOf({ metadata }: Workflow): Pick<RunView, "parent"> {
+  const owner = metadata.ownerReferences?.find((reference) => reference.controller === true);
+  if (owner === undefined) return {};
+  const { apiVersion, kind, name, uid } = owner;
+  return {
+    parent: {
+      apiVersion,
+      kind,
+      name,
+      uid,
+      ...placed({ ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }) }),
+    },
+  };
+}
