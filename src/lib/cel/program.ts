@@ -1,8 +1,15 @@
 import { err, type Result } from "#lib/base/index.ts";
+import { compileSource, placeAt } from "./compile.ts";
 import type { CelEnvironment, CelProblem, CelProgram } from "./types.ts";
 
-/** Parses and type-checks an expression once, for any number of evaluations. */
+/**
+ * Parses and type-checks an expression once, for any number of evaluations. Use one environment object for many
+ * expressions: preparing one is the expensive part. Never throws for a wrong expression; throws for an environment whose
+ * types or signatures are malformed.
+ */
 export function compileExpression(source: string, environment: CelEnvironment): Result<CelProgram, CelProblem> {
-  const names = Object.keys(environment.variables).join(", ");
-  return err({ message: `CEL is not available yet: ${source} (${names})`, line: 1, column: 1 });
+  const compiled = compileSource(source, environment);
+  if (compiled.ok) return compiled;
+  const { message, offset } = compiled.error;
+  return err({ message, ...placeAt(source, offset) });
 }

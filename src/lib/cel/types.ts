@@ -3,7 +3,10 @@ import type { JsonValue, Result } from "#lib/base/index.ts";
 /** The type of a variable, parameter or result, in CEL's words; `list<string>` and `map<string, dyn>` style is allowed. */
 export type CelType = "dyn" | "bool" | "int" | "uint" | "double" | "string" | "list" | "map" | (string & {});
 
-/** Values of variables. Integers of JSON become CEL `int`, other numbers `double`. */
+/**
+ * Values of variables. Integers of JSON become CEL `int`, other numbers `double`; `int` and `double` may be mixed in
+ * arithmetic. Objects must not change while an evaluation runs; frozen ones are converted only once.
+ */
 export type CelBindings = Readonly<Record<string, JsonValue | undefined>>;
 
 /** A function beyond CEL's own, such as `success(): bool` or `string.shout(): string`. */
@@ -31,7 +34,8 @@ export interface CelReference {
   readonly root: string;
   /** Members with constant names, up to the first that is computed. */
   readonly path: readonly string[];
-  /** Counts from 1. */
+  /** Both count from 1. */
+  readonly line: number;
   readonly column: number;
 }
 
@@ -47,7 +51,7 @@ export interface CelEvaluateOptions {
   readonly costLimit?: number;
 }
 
-/** A checked expression. Immutable; may be evaluated any number of times. */
+/** A checked expression; may be evaluated any number of times. */
 export interface CelProgram {
   readonly source: string;
   /** Static type of the result (`dyn` when only the evaluation can tell). */

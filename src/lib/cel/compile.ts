@@ -1,0 +1,135 @@
+import { type ASTNode, EvaluationError, ParseError, TypeError as CelTypeError } from "@marcbachmann/cel-js";
+import { err, messageOf, ok, type Result } from "#lib/base/index.ts";
+import { nearest } from "#lib/text/index.ts";
+import { CostExceeded, meterProgram } from "./cost.ts";
+import { type Prepared, prepareEnvironment, resolveName, withoutPrefixes } from "./environment.ts";
+import { allNodes, findUses } from "./syntax.ts";
+import type { CelBindings, CelEnvironment, CelEvaluateOptions, CelProgram } from "./types.ts";
+import { fromCel, toCel } from "./values.ts";
+
+/** What is wrong with an expression; the offset is in UTF-16 code units of its source. */
+export interface CompileFault {
+  readonly message: string;
+  readonly offset: number;
+}
+
+/** Longer sources are refused: no rule or condition that people write comes near. */
+const longestSource = 20_000;
+const defaultCostLimit = 100_000;
+
+/** Parses, rewrites, type-checks and meters an expression. */
+export function compileSource(source: string, environment: CelEnvironment): Result<CelProgram, CompileFault> {
+  if (source.length > longestSource) {
+    return err({ message: `an expression may have at most ${longestSource} characters`, offset: longestSource });
+  }
+  try {
+    return compileUnguarded(source, environment);
+  } catch (thrown) {
+    // The library throws for syntax errors; a RangeError is a chain of operators too long for the call stack.
+    if (thrown instanceof RangeError) return err({ message: "the expression is nested too deeply", offset: 0 });
+    return err(toFault(thrown, environment));
+  }
+}
+
+function compileUnguarded(source: string, environment: CelEnvironment): Result<CelProgram, CompileFault> {
+  const prepared = prepareEnvironment(environment);
+  const parsed = prepared.cel.parse(source);
+  const uses = findUses(parsed.ast);
+  renameCalls(parsed.ast);
+  const checked = parsed.check();
+  if (!checked.valid) return err(toFault(checked.error, environment));
+  const baseCost = meterProgram(parsed.ast, prepared.running.meter);
+  const roots = new Set(uses.variables.map((use) => use.root));
+  return ok({
+    source,
+    resultType: withoutPrefixes(checked.type ?? "dyn"),
+    references: {
+      variables: uses.variables.map((use) => ({ root: use.root, path: use.path, ...placeAt(source, use.offset) })),
+      functions: uses.functions,
+    },
+    evaluate: (bindings, options = {}) => {
+      const context = contextOf(roots, environment, bindings);
+      return runMetered(prepared, bindings, baseCost, options, () => fromCel(parsed(context)));
+    },
+  });
+}
+
+/** Sends calls of functions that this folder replaces to the replacements. */
+function renameCalls(root: ASTNode): void {
+  for (const node of allNodes(root)) {
+    if (node.op !== "call" && node.op !== "rcall") continue;
+    // The tree was made by the parse above and belongs to us; its types say read-only for readers.
+    const args: unknown[] = node.args;
+    args[0] = resolveName(node.args[0]);
+  }
+}
+
+/** The values of the variables an expression uses, as CEL sees them. */
+function contextOf(
+  roots: ReadonlySet<string>,
+  environment: CelEnvironment,
+  bindings: CelBindings,
+): Record<string, unknown> {
+  const context: Record<string, unknown> = {};
+  for (const name of roots) {
+    const value = Object.hasOwn(bindings, name) ? bindings[name] : undefined;
+    if (value === undefined) continue;
+    // JSON does not tell 1.0 from 1, but a variable declared as a double is always one.
+    const isDouble = environment.variables[name] === "double" && typeof value === "number";
+    context[name] = isDouble ? value : toCel(value);
+  }
+  return context;
+}
+
+function runMetered<T>(
+  prepared: Prepared,
+  bindings: CelBindings,
+  baseCost: number,
+  options: CelEvaluateOptions,
+  run: () => T,
+): Result<T, string> {
+  const { running } = prepared;
+  const outer = { bindings: running.bindings, left: running.meter.left };
+  const limit = options.costLimit ?? defaultCostLimit;
+  const tooExpensive = `the evaluation costs more than its limit of ${limit} units`;
+  running.bindings = bindings;
+  running.meter.left = limit - baseCost;
+  try {
+    const value = run();
+    // A macro may have kept back the error that ended its part of the work.
+    return running.meter.left < 0 ? err(tooExpensive) : ok(value);
+  } catch (thrown) {
+    return err(thrown instanceof CostExceeded || running.meter.left < 0 ? tooExpensive : evaluationMessage(thrown));
+  } finally {
+    running.bindings = outer.bindings;
+    running.meter.left = outer.left;
+  }
+}
+
+function evaluationMessage(thrown: unknown): string {
+  const summary = thrown instanceof EvaluationError ? thrown.summary : messageOf(thrown);
+  const missing = /^Unknown variable: (.*)$/.exec(summary);
+  return missing === null ? tidy(summary) : `the variable ${JSON.stringify(missing[1])} has no value here`;
+}
+
+function toFault(thrown: unknown, environment: CelEnvironment): CompileFault {
+  const known = thrown instanceof ParseError || thrown instanceof CelTypeError || thrown instanceof EvaluationError;
+  if (!known) return { message: tidy(messageOf(thrown)), offset: 0 };
+  const offset = thrown.range?.start ?? 0;
+  const unknown = /^Unknown variable: (.*)$/.exec(thrown.summary)?.[1];
+  if (unknown === undefined) return { message: tidy(thrown.summary), offset };
+  const meant = nearest(unknown, Object.keys(environment.variables));
+  const hint = meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
+  return { message: `there is no variable ${JSON.stringify(unknown)}${hint}`, offset };
+}
+
+function tidy(message: string): string {
+  const text = withoutPrefixes(message);
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+/** Line and column of an offset, both from 1. */
+export function placeAt(source: string, offset: number): { readonly line: number; readonly column: number } {
+  const before = source.slice(0, offset);
+  return { line: before.split("\n").length, column: before.length - before.lastIndexOf("\n") };
+}
