@@ -1,10 +1,12 @@
+import { amend } from "./amend.ts";
 import { cancelNode, cancelScope, settleTree } from "./ending.ts";
 import type { ActionFact, ActionName } from "./facts.ts";
 import { finalScope, mainScope } from "./layout.ts";
 import { isMainSettled, type Ledger, put, retime, stateOf, stepOf } from "./ledger.ts";
 import { reasons } from "./reasons.ts";
 import { isTerminal, type RunState } from "./run.ts";
-import { afterSuspension, toOutcome } from "./transitions.ts";
+import { afterSuspension, toOutcome, type Why } from "./transitions.ts";
+import type { Instant } from "./values.ts";
 
 /**
  * Canonical order of actions within one call. `retry` comes first, so that what else was said applies to the new run
@@ -25,7 +27,7 @@ function actOnRun(ledger: Ledger, fact: ActionFact): boolean {
       return cancelRun(ledger, fact);
     case "suspend":
       if (ledger.run.closing !== undefined) return false;
-      if (ledger.run.suspendRequested !== true) ledger.run = { ...ledger.run, suspendRequested: true };
+      if (ledger.run.suspendRequested !== true) ledger.run = amend(ledger.run, { suspendRequested: true });
       return true;
     case "resume":
       return resumeRun(ledger);
@@ -42,25 +44,24 @@ function cancelRun(ledger: Ledger, fact: ActionFact): boolean {
   const why = { reason: reasons.runCanceled, message: wordsOf(fact) };
   const force = fact.force === true;
   if (ledger.run.closing !== "Cancel" || (force && ledger.run.forced !== true)) {
-    const { suspendRequested: _lifted, ...run } = ledger.run;
-    ledger.run = { ...run, closing: "Cancel", ...(force ? { forced: true } : {}) };
+    const forced = force ? true : ledger.run.forced;
+    ledger.run = amend(ledger.run, { closing: "Cancel", forced, suspendRequested: undefined });
   }
   if (!isMainSettled(ledger)) cancelScope(ledger, mainScope, why);
   if (force) cancelFinal(ledger, why);
   return true;
 }
 
-function cancelFinal(ledger: Ledger, why: { readonly reason: string; readonly message: string | undefined }): void {
+function cancelFinal(ledger: Ledger, why: Why): void {
   const final = finalScope(ledger.layout);
   if (final === undefined || ledger.run.final === undefined) return;
-  ledger.run = { ...ledger.run, final: { ...ledger.run.final, closing: "Cancel" } };
+  ledger.run = amend(ledger.run, { final: amend(ledger.run.final, { closing: "Cancel" }) });
   cancelScope(ledger, final.index, why);
 }
 
 function resumeRun(ledger: Ledger): boolean {
   if (ledger.run.suspendRequested !== true) return false;
-  const { suspendRequested: _lifted, ...run } = ledger.run;
-  ledger.run = run;
+  ledger.run = amend(ledger.run, { suspendRequested: undefined });
   return true;
 }
 
@@ -120,21 +121,24 @@ export function syncSuspension(ledger: Ledger): void {
   const asked = ledger.layout.plan.policy.suspended === true || run.suspendRequested === true;
   const wanted = asked && run.closing === undefined;
   if (wanted === (run.suspendedSince !== undefined)) return;
-  ledger.run = wanted ? { ...run, suspendedSince: now } : endSuspension(run, now);
+  ledger.run = wanted ? amend(run, { suspendedSince: now }) : endSuspension(run, now);
   if (!wanted) creditSteps(ledger, run.suspendedSince ?? now);
   retime(ledger);
 }
 
-function endSuspension({ suspendedSince = 0, ...run }: RunState, now: number): RunState {
-  const spent = Math.max(0, now - suspendedSince);
+function endSuspension(run: RunState, now: Instant): RunState {
+  const since = run.suspendedSince ?? now;
   // Before the run has started no clock runs that the time would have to be taken from.
-  const suspendedFor = run.startedAt === undefined ? run.suspendedFor : run.suspendedFor + spent;
-  if (run.final === undefined) return { ...run, suspendedFor };
-  const inFinal = Math.max(0, now - Math.max(suspendedSince, run.final.startedAt));
-  return { ...run, suspendedFor, final: { ...run.final, suspendedFor: (run.final.suspendedFor ?? 0) + inFinal } };
+  const spent = run.startedAt === undefined ? 0 : Math.max(0, now - since);
+  const inFinal = run.final === undefined ? 0 : Math.max(0, now - Math.max(since, run.final.startedAt));
+  return amend(run, {
+    suspendedSince: undefined,
+    suspendedFor: run.suspendedFor + spent,
+    final: run.final && amend(run.final, { suspendedFor: (run.final.suspendedFor ?? 0) + inFinal }),
+  });
 }
 
-function creditSteps(ledger: Ledger, since: number): void {
+function creditSteps(ledger: Ledger, since: Instant): void {
   for (const [node, state] of ledger.states.entries()) {
     if (state.phase === "Pending" || isTerminal(state.phase) || stepOf(ledger, node).kind === "barrier") continue;
     if (ledger.now > since) put(ledger, node, afterSuspension(state, since, ledger.now));

@@ -1,4 +1,5 @@
 import { syncSuspension } from "./acting.ts";
+import { amend } from "./amend.ts";
 import { owedEffects } from "./effects.ts";
 import type { ActionFact, Effect, Fact } from "./facts.ts";
 import { foldFacts } from "./folding.ts";
@@ -87,12 +88,12 @@ function takeLedger(plan: Plan, run: RunState, now: Instant, cache?: RunCache): 
 /** The run's clock starts when it may move for the first time. */
 function begin(ledger: Ledger): void {
   if (ledger.run.startedAt !== undefined || ledger.run.suspendedSince !== undefined) return;
-  ledger.run = { ...ledger.run, startedAt: ledger.now };
+  ledger.run = amend(ledger.run, { startedAt: ledger.now });
 }
 
 function conclude(ledger: Ledger): void {
-  const { phase, reason, message, ...run } = ledger.run;
-  const summary = summarize(ledger);
-  if (summary.phase === phase && summary.reason === reason && summary.message === message) return;
-  ledger.run = { ...run, ...summary, ...(isTerminal(summary.phase) ? { finishedAt: ledger.now } : {}) };
+  const { run } = ledger;
+  const { phase, reason, message } = summarize(ledger);
+  if (phase === run.phase && reason === run.reason && message === run.message) return;
+  ledger.run = amend(run, { phase, reason, message, finishedAt: isTerminal(phase) ? ledger.now : undefined });
 }

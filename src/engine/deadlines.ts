@@ -1,7 +1,7 @@
 import { item } from "./arrays.ts";
 import { finalScope, type Layout, layoutOf } from "./layout.ts";
 import type { Plan, PlanStep } from "./plan.ts";
-import { isTerminal, type RunState, type StepState } from "./run.ts";
+import { isTerminal, type RunState, type StepState, stepState } from "./run.ts";
 import type { Instant } from "./values.ts";
 
 /**
@@ -33,10 +33,8 @@ export function deadlinesOf(plan: Plan, run: RunState): readonly Deadline[] {
   if (finalAt !== undefined) list.push({ at: finalAt, scope: "final" });
   for (const node of layout.order) {
     const step = item(layout.ids, node);
-    const state = run.steps[step];
-    if (state === undefined) continue;
     const emit: Emit = (at, scope) => list.push({ at, scope, step });
-    stepDeadlines(item(layout.steps, node), state, isPaused(run), emit);
+    stepDeadlines(item(layout.steps, node), stepState(run, step), isPaused(run), emit);
   }
   return list;
 }
@@ -49,9 +47,7 @@ function isOpen(layout: Layout, run: RunState, node: number, inFinal: boolean): 
   const step = item(layout.steps, node);
   const scope = item(layout.scopes, layout.scopeOf[node] ?? 0);
   return (
-    scope.isFinal === inFinal &&
-    step.kind !== "barrier" &&
-    !isTerminal(run.steps[item(layout.ids, node)]?.phase ?? "Pending")
+    scope.isFinal === inFinal && step.kind !== "barrier" && !isTerminal(stepState(run, item(layout.ids, node)).phase)
   );
 }
 

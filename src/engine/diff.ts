@@ -1,4 +1,4 @@
-import { pendingStep, type RunPhase, type RunState, type StepPhase, type StepState } from "./run.ts";
+import { pendingStep, type RunPhase, type RunState, type StepPhase, type StepState, stepState } from "./run.ts";
 
 /** Something that happened to the run or to a step between two states of it, for events and for people. */
 export type Note = RunNote | StepNote;
@@ -43,9 +43,9 @@ function stepNotes(before: RunState, after: RunState): StepNote[] {
     if (was === is || (was.phase === is.phase && was.attempt === is.attempt)) return;
     notes.push({ kind: "step", step, from: was.phase, to: is.phase, attempt: is.attempt, ...told(is) });
   };
-  for (const id of Object.keys(after.steps)) note(id, before.steps[id] ?? pendingStep, after.steps[id] ?? pendingStep);
+  for (const id of Object.keys(after.steps)) note(id, stepState(before, id), stepState(after, id));
   for (const id of Object.keys(before.steps)) {
-    if (after.steps[id] === undefined) note(id, before.steps[id] ?? pendingStep, pendingStep);
+    if (!Object.hasOwn(after.steps, id)) note(id, stepState(before, id), pendingStep);
   }
   return notes;
 }

@@ -3,7 +3,7 @@ import type { Effect } from "./facts.ts";
 import { layoutOf } from "./layout.ts";
 import { type Ledger, owesEffect } from "./ledger.ts";
 import type { Plan, PlanStep } from "./plan.ts";
-import type { RunState, StepState } from "./run.ts";
+import { type RunState, type StepState, stepState } from "./run.ts";
 
 /**
  * What the run owes the world: read off its state, so that the same state owes the same after a crash. In topological
@@ -13,9 +13,10 @@ export function effectsOf(plan: Plan, run: RunState): readonly Effect[] {
   const layout = layoutOf(plan);
   const effects: Effect[] = [];
   for (const node of layout.order) {
-    const state = run.steps[item(layout.ids, node)];
+    const id = item(layout.ids, node);
     const step = item(layout.steps, node);
-    if (state !== undefined && owesEffect(step, state)) effects.push(effectOf(item(layout.ids, node), step, state));
+    const state = stepState(run, id);
+    if (owesEffect(step, state)) effects.push(effectOf(id, step, state));
   }
   return effects;
 }

@@ -5,14 +5,9 @@ import { idOf, type Ledger, put, putBarrier, scopeOf, stateOf, stepOf } from "./
 import type { Failure, PlanStep } from "./plan.ts";
 import { reasons } from "./reasons.ts";
 import { isTerminal, type Outcome, type StepState } from "./run.ts";
-import { toCancelling, toOutcome, toWaiting, triesOf } from "./transitions.ts";
+import { toBackoff, toCancelling, toOutcome, triesOf, type Why } from "./transitions.ts";
 
 // How steps end before or without their child: settling, cancelling, failing attempts, and groups that are through.
-
-interface Why {
-  readonly reason?: string;
-  readonly message?: string | undefined;
-}
 
 /** Settles a node that has no child, and with a group everything in it. */
 export function settleTree(ledger: Ledger, node: number, outcome: Outcome, why: Why): void {
@@ -68,12 +63,7 @@ export function failAttempt(ledger: Ledger, node: number, failure: Omit<Failure,
   }
   const told = `attempt ${state.attempt}: ${reason}${message === undefined ? "" : `: ${message}`}`;
   const notBefore = ledger.now + Math.max(0, step.retry.delay(triesOf(state)));
-  put(ledger, node, toWaiting(withoutCancel(state), "Backoff", ledger.now, { notBefore, message: told }));
-}
-
-function withoutCancel(state: StepState): StepState {
-  const { cancelledAt: _cancelledAt, ...kept } = state;
-  return kept;
+  put(ledger, node, toBackoff(state, ledger.now, notBefore, told));
 }
 
 function mayRetry(
@@ -136,7 +126,7 @@ function endGroup(ledger: Ledger, group: number, scope: number): void {
   if (bad === undefined) return put(ledger, group, toOutcome(state, "Succeeded", ledger.now));
   if (state.phase === "Cancelling") {
     const failed = state.reason === reasons.timeout || state.reason === reasons.stepDeadline;
-    return put(ledger, group, toOutcome(state, failed ? "Failed" : "Canceled", ledger.now, explanation(state)));
+    return put(ledger, group, toOutcome(state, failed ? "Failed" : "Canceled", ledger.now, state));
   }
   // A group that lost steps without a failure in it was cut short, it did not fail.
   const { phase, reason } = stateOf(ledger, bad);
@@ -144,8 +134,6 @@ function endGroup(ledger: Ledger, group: number, scope: number): void {
   const why = { reason: cut ? (reason ?? reasons.stepCanceled) : reasons.stepFailed, message: blame(ledger, bad) };
   put(ledger, group, toOutcome(state, cut ? "Canceled" : "Failed", ledger.now, why));
 }
-
-const explanation = ({ reason, message }: StepState): Why => ({ ...(reason === undefined ? {} : { reason }), message });
 
 /** `step "build" failed: exit code 1`. */
 export function blame(ledger: Ledger, node: number, others = 0): string {

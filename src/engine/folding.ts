@@ -117,6 +117,8 @@ function foldChild(ledger: Ledger, node: number, { state: child }: ChildFact): b
 function foldLive(ledger: Ledger, node: number, state: StepState, child: ChildFact["state"]): boolean {
   switch (child.is) {
     case "alive":
+      // Work that was refused holds no slot, so it cannot be running; a reference that was missing can have appeared.
+      if (state.phase === "Waiting" && stepOf(ledger, node).kind === "work") return false;
       if (state.phase !== "Running") put(ledger, node, toRunning(state));
       return true;
     case "succeeded":

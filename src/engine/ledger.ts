@@ -1,11 +1,12 @@
 import { neighbours } from "./adjacency.ts";
+import { amend } from "./amend.ts";
 import { int, item } from "./arrays.ts";
 import { dueAt, isPaused } from "./deadlines.ts";
 import { type Frontier, frontierOf, settle } from "./frontier.ts";
 import { type IntHeap, pushLeast } from "./heap.ts";
 import { finalScope, type Layout, layoutOf, mainScope, type Scope } from "./layout.ts";
 import type { Plan, PlanStep } from "./plan.ts";
-import { isActive, isTerminal, pendingStep, type RunState, type StepState } from "./run.ts";
+import { isActive, isTerminal, pendingStep, type RunState, type StepState, stepState } from "./run.ts";
 import { isOk } from "./transitions.ts";
 import type { Instant } from "./values.ts";
 
@@ -85,7 +86,7 @@ export function openLedger(plan: Plan, run: RunState, now: Instant): Ledger {
 }
 
 function readStates(layout: Layout, run: RunState): StepState[] {
-  const states: StepState[] = layout.ids.map((id) => run.steps[id] ?? pendingStep);
+  const states: StepState[] = layout.ids.map((id) => stepState(run, id));
   for (const node of layout.order) {
     if (item(layout.steps, node).kind !== "barrier") continue;
     states[node] = barrierState(layout, states, node);
@@ -223,11 +224,11 @@ export const owesEffect = (step: PlanStep, { phase }: StepState): boolean =>
   (phase === "Starting" && (step.kind === "work" || step.kind === "observe")) ||
   (phase === "Cancelling" && step.kind === "work");
 
-/** The run with every change written into it; the same object when there was none. */
+/** Writes the changed states into a copy of the record. */
 export function sealSteps(ledger: Ledger): void {
   if (ledger.changed.size === 0) return;
   const steps: Record<string, StepState> = { ...ledger.run.steps };
   for (const node of ledger.changed) steps[idOf(ledger, node)] = stateOf(ledger, node);
   ledger.changed.clear();
-  ledger.run = { ...ledger.run, steps };
+  ledger.run = amend(ledger.run, { steps });
 }

@@ -1,3 +1,4 @@
+import { amend } from "./amend.ts";
 import { int, item } from "./arrays.ts";
 import { isPaused } from "./deadlines.ts";
 import { cancelNode, endGroups, isDraining, settleAll, settleTree } from "./ending.ts";
@@ -58,7 +59,7 @@ function setTimer(ledger: Ledger, node: number): void {
   }
   const notBefore = "at" in due ? due.at : ledger.now + Math.max(0, due.after);
   const waiting = toWaiting(stateOf(ledger, node), "Timer", ledger.now, { notBefore });
-  put(ledger, node, { ...waiting, startedAt: ledger.now });
+  put(ledger, node, amend(waiting, { startedAt: ledger.now }));
   if (ledger.now >= notBefore) put(ledger, node, toOutcome(stateOf(ledger, node), "Succeeded", ledger.now));
 }
 
@@ -95,7 +96,7 @@ function openFinal(ledger: Ledger): boolean {
     settleAll(ledger, final.index, "Canceled", { reason: reasons.runCanceled });
     return true;
   }
-  ledger.run = { ...ledger.run, final: { startedAt: ledger.now } };
+  ledger.run = amend(ledger.run, { final: { startedAt: ledger.now } });
   ledger.open[final.index] = 1;
   ledger.stirred.push(final.index);
   return true;

@@ -1,8 +1,9 @@
 import { neighbours } from "./adjacency.ts";
+import { amend } from "./amend.ts";
 import { int, item } from "./arrays.ts";
 import { type Layout, layoutOf } from "./layout.ts";
 import type { Plan } from "./plan.ts";
-import { isTerminal, pendingStep, type RunState, type StepState } from "./run.ts";
+import { isTerminal, type RunState, type StepState, stepState } from "./run.ts";
 import { toPending } from "./transitions.ts";
 import { err, ok, type Result } from "./values.ts";
 
@@ -34,7 +35,7 @@ export function reset(plan: Plan, run: RunState, selection: RetrySelection = {})
 /** Steps that failed, were cancelled, or were skipped for any reason but their own condition. */
 function unwell(layout: Layout, run: RunState): number[] {
   return [...layout.order].filter((node) => {
-    const { phase, reason } = run.steps[item(layout.ids, node)] ?? pendingStep;
+    const { phase, reason } = stepState(run, item(layout.ids, node));
     return phase === "Failed" || phase === "Canceled" || (phase === "Skipped" && reason !== "ConditionFalse");
   });
 }
@@ -82,18 +83,19 @@ function resetSteps(layout: Layout, run: RunState, again: ReadonlySet<number>): 
   return steps;
 }
 
-function restarted(run: RunState, steps: Record<string, StepState>): RunState {
-  const {
-    reason: _reason,
-    message: _message,
-    startedAt: _startedAt,
-    finishedAt: _finishedAt,
-    closing: _closing,
-    forced: _forced,
-    suspendedSince: _suspendedSince,
-    suspendRequested: _suspendRequested,
-    final: _final,
-    ...kept
-  } = run;
-  return { ...kept, phase: "Pending", number: run.number + 1, suspendedFor: 0, steps };
-}
+const restarted = (run: RunState, steps: Record<string, StepState>): RunState =>
+  amend(run, {
+    phase: "Pending",
+    number: run.number + 1,
+    steps,
+    suspendedFor: 0,
+    reason: undefined,
+    message: undefined,
+    startedAt: undefined,
+    finishedAt: undefined,
+    closing: undefined,
+    forced: undefined,
+    suspendedSince: undefined,
+    suspendRequested: undefined,
+    final: undefined,
+  });

@@ -115,5 +115,6 @@ export function isActive(phase: StepPhase): boolean {
   return phase === "Starting" || phase === "Running" || phase === "Cancelling";
 }
 
-/** The state of a step by full id; a step that has no entry is pending. O(1). */
-export const stepState = (run: RunState, id: string): StepState => run.steps[id] ?? pendingStep;
+/** The state of a step by full id; a step that has no entry is pending, even if it is called `constructor`. O(1). */
+export const stepState = (run: RunState, id: string): StepState =>
+  (Object.hasOwn(run.steps, id) ? run.steps[id] : undefined) ?? pendingStep;

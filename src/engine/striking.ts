@@ -1,3 +1,4 @@
+import { amend } from "./amend.ts";
 import { int } from "./arrays.ts";
 import { type DeadlineScope, finalDeadline, isPaused, runDeadline, stepDeadlines } from "./deadlines.ts";
 import { cancelNode, cancelScope, endCancelled, failAttempt, settleTree } from "./ending.ts";
@@ -21,13 +22,13 @@ function strikeRun(ledger: Ledger): void {
   const { plan } = ledger.layout;
   const runAt = isMainSettled(ledger) ? undefined : runDeadline(plan, ledger.run);
   if (runAt !== undefined && ledger.now >= runAt) {
-    ledger.run = { ...ledger.run, closing: "Deadline" };
+    ledger.run = amend(ledger.run, { closing: "Deadline" });
     cancelScope(ledger, mainScope, why);
   }
   const final = finalScope(ledger.layout);
   const finalAt = isFinalSettled(ledger) ? undefined : finalDeadline(plan, ledger.run);
   if (final === undefined || ledger.run.final === undefined || finalAt === undefined || ledger.now < finalAt) return;
-  ledger.run = { ...ledger.run, final: { ...ledger.run.final, closing: "Deadline" } };
+  ledger.run = amend(ledger.run, { final: amend(ledger.run.final, { closing: "Deadline" }) });
   cancelScope(ledger, final.index, why);
 }
 

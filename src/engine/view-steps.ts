@@ -3,7 +3,7 @@ import { int, item } from "./arrays.ts";
 import type { ActionName } from "./facts.ts";
 import { type Layout, layoutOf } from "./layout.ts";
 import type { Plan, PlanStep } from "./plan.ts";
-import { isTerminal, pendingStep, type RunState, type StepState } from "./run.ts";
+import { isTerminal, type RunState, type StepState, stepState } from "./run.ts";
 import type { Progress, StepView } from "./view.ts";
 
 /**
@@ -48,8 +48,7 @@ function viewStep(layout: Layout, run: RunState, node: number): StepView {
   };
 }
 
-const stateAt = (layout: Layout, run: RunState, node: number): StepState =>
-  run.steps[item(layout.ids, node)] ?? pendingStep;
+const stateAt = (layout: Layout, run: RunState, node: number): StepState => stepState(run, item(layout.ids, node));
 
 type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
 

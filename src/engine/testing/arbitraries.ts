@@ -1,0 +1,271 @@
+import fc from "fast-check";
+import {
+  alwaysGate,
+  conditionGate,
+  type Fact,
+  failureGate,
+  type NodeSpec,
+  type Plan,
+  type PlanStep,
+  type RunPolicy,
+  type RunState,
+} from "../index.ts";
+import { plan, type StepLine } from "./build.ts";
+
+/** What a generated plan may contain. Everything is on unless a law excludes it. */
+export interface PlanShape {
+  readonly kinds?: readonly PlanStep["kind"][];
+  readonly gates?: readonly GateName[];
+  readonly durations?: boolean;
+  readonly policy?: fc.Arbitrary<RunPolicy>;
+  readonly final?: boolean;
+  readonly steps?: number;
+}
+
+type GateName = "default" | "failure" | "always" | "true" | "false" | "error";
+
+const gates: Record<GateName, Pick<PlanStep, "gate" | "afterFailure"> | object> = {
+  default: {},
+  failure: { gate: failureGate, afterFailure: true },
+  always: { gate: alwaysGate, afterFailure: true },
+  true: { gate: conditionGate(false, () => ({ ok: true, value: true })) },
+  false: { gate: conditionGate(false, () => ({ ok: true, value: false })) },
+  error: { gate: conditionGate(false, () => ({ ok: false, error: "no such key: x" })) },
+};
+
+const allKinds = ["work", "work", "work", "work", "observe", "approval", "timer", "group"] as const;
+const allGates = [
+  "default",
+  "default",
+  "default",
+  "default",
+  "default",
+  "failure",
+  "always",
+  "true",
+  "false",
+  "error",
+] as const;
+
+/** Any policy that lets a run end. */
+export const policies: fc.Arbitrary<RunPolicy> = fc.record(
+  {
+    strategy: fc.constantFrom("Continue", "Drain", "Cancel"),
+    parallelism: fc.integer({ min: 1, max: 3 }),
+    deadline: fc.integer({ min: 50, max: 500 }),
+  },
+  { requiredKeys: ["strategy"] },
+);
+
+const sometimes = (max: number) => fc.option(fc.integer({ min: 1, max }), { nil: undefined, freq: 4 });
+
+function line(id: string, earlier: readonly string[], shape: PlanShape): fc.Arbitrary<StepLine> {
+  const kinds = (shape.kinds ?? allKinds).filter((kind) => kind !== "group" || !id.includes("sub"));
+  const duration = (max: number) => (shape.durations === false ? fc.constant(undefined) : sometimes(max));
+  return fc
+    .record({
+      after: fc.subarray([...earlier], { maxLength: 3 }),
+      kind: fc.constantFrom(...kinds),
+      gate: fc.constantFrom(...(shape.gates ?? allGates)),
+      onFailure: fc.constantFrom("Fail" as const, "Fail" as const, "Continue" as const),
+      priority: fc.constantFrom(0, 0, 1),
+      limit: fc.constantFrom(0, 0, 1, 2),
+      delay: fc.constantFrom(0, 10),
+      admission: fc.constantFrom(undefined, undefined, undefined, "Lock" as const),
+      timeout: duration(60),
+      pendingTimeout: duration(30),
+      deadline: duration(150),
+      cancelTimeout: duration(40),
+      onTimeout: fc.constantFrom("Reject" as const, "Approve" as const),
+      due: fc.integer({ min: 0, max: 40 }),
+      group: kinds.includes("group") ? fc.option(nestedPlan(shape), { freq: 1 }) : fc.constant(null),
+    })
+    .map(({ gate, limit, delay, due, group, kind, ...fields }) => ({
+      id,
+      ...gates[gate],
+      ...defined(fields),
+      kind: kind === "group" && group === null ? "work" : kind,
+      retry: { limit, delay: () => delay },
+      due: () => ({ after: due }),
+      ...(kind === "group" && group !== null ? { group } : {}),
+    }));
+}
+
+const nestedPlan = (shape: PlanShape): fc.Arbitrary<Plan> =>
+  fc
+    .tuple(
+      lines("sub", 3, { ...shape, kinds: (shape.kinds ?? allKinds).filter((kind) => kind !== "group") }),
+      fc.constantFrom("Continue" as const, "Drain" as const, "Cancel" as const),
+      fc.constantFrom(undefined, 1),
+    )
+    .map(([steps, strategy, parallelism]) => plan(steps, { policy: { strategy, ...defined({ parallelism }) } }));
+
+/** Lines in a declaration order that has nothing to do with the dependencies. */
+function lines(prefix: string, most: number, shape: PlanShape): fc.Arbitrary<StepLine[]> {
+  const ids = Array.from({ length: most }, (_, at) => `${prefix}${at}`);
+  return fc
+    .integer({ min: 1, max: most })
+    .chain((count) => fc.tuple(...ids.slice(0, count).map((id, at) => line(id, ids.slice(0, at), shape))))
+    .chain((drawn) => fc.shuffledSubarray(drawn, { minLength: drawn.length }));
+}
+
+/** Plans of up to eight steps, with nested and final ones. */
+export const plans = (shape: PlanShape = {}): fc.Arbitrary<Plan> =>
+  fc
+    .tuple(
+      lines("s", shape.steps ?? 6, shape),
+      shape.policy ?? policies,
+      shape.final === false ? fc.constant(null) : fc.option(lines("f", 2, shape), { freq: 3 }),
+      fc.constantFrom(undefined, 30, 100),
+    )
+    .map(([steps, policy, final, limit]) => {
+      const finalPolicy: RunPolicy = {
+        strategy: "Continue",
+        ...(shape.durations === false ? {} : defined({ deadline: limit })),
+      };
+      return plan(steps, { policy, ...(final === null ? {} : { final: plan(final, { policy: finalPolicy }) }) });
+    });
+
+type Defined<T> = { [K in keyof T]?: Exclude<T[K], undefined> };
+
+function defined<T extends object>(fields: T): Defined<T> {
+  const kept: Defined<T> = { ...fields };
+  for (const key in kept) if (kept[key] === undefined) delete kept[key];
+  return kept;
+}
+
+/** One thing that happens; `pick` chooses the step it happens to. */
+export type Move =
+  | {
+      readonly kind: "child";
+      readonly pick: number;
+      readonly is: "alive" | "gone" | "succeeded" | "failed";
+      readonly retryable: boolean;
+      readonly off: number;
+    }
+  | {
+      readonly kind: "grant";
+      readonly pick: number;
+      readonly granted: boolean;
+      readonly named: boolean;
+      readonly later: number;
+    }
+  | { readonly kind: "act"; readonly pick: number; readonly action: StepAction }
+  | { readonly kind: "run"; readonly action: "cancel" | "suspend" | "resume" | "retry"; readonly force: boolean };
+
+type StepAction = "cancel" | "approve" | "reject" | "resume" | "skip";
+
+/** Some things that are seen together, after a while. */
+export interface Turn {
+  readonly after: number;
+  readonly moves: readonly Move[];
+}
+
+const pick = fc.nat({ max: 20 });
+
+export const childMoves: fc.Arbitrary<Move> = fc.record({
+  kind: fc.constant("child" as const),
+  pick,
+  is: fc.constantFrom("alive", "gone", "succeeded", "succeeded", "failed"),
+  retryable: fc.boolean(),
+  off: fc.constant(0),
+});
+
+export const moves: fc.Arbitrary<Move> = fc.oneof(
+  { weight: 8, arbitrary: childMoves },
+  { weight: 1, arbitrary: childMoves.chain((move) => fc.constantFrom(-1, 1).map((off) => ({ ...move, off }))) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("grant" as const),
+      pick,
+      granted: fc.boolean(),
+      named: fc.boolean(),
+      later: fc.constantFrom(0, 5, 20),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("act" as const),
+      pick,
+      action: fc.constantFrom("cancel", "approve", "approve", "reject", "resume", "skip"),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("run" as const),
+      action: fc.constantFrom("cancel", "suspend", "resume", "resume", "retry"),
+      force: fc.boolean(),
+    }),
+  },
+);
+
+export const turns = (move: fc.Arbitrary<Move> = moves, most = 12): fc.Arbitrary<Turn[]> =>
+  fc.array(fc.record({ after: fc.constantFrom(0, 1, 7, 30), moves: fc.array(move, { maxLength: 3 }) }), {
+    maxLength: most,
+    size: "max",
+  });
+
+/** The fact a move stands for in this state; undefined when there is no step it could be about. */
+export function factOf(move: Move, run: RunState, now: number): Fact | undefined {
+  if (move.kind === "run") return { kind: "action", action: move.action, force: move.force, number: run.number };
+  const ids = Object.keys(run.steps).sort();
+  const step = ids[move.pick % Math.max(1, ids.length)];
+  if (step === undefined) return undefined;
+  const attempt = run.steps[step]?.attempt ?? 0;
+  switch (move.kind) {
+    case "child":
+      return {
+        kind: "child",
+        step,
+        attempt: attempt + move.off,
+        state:
+          move.is === "failed"
+            ? { is: "failed", reason: "Error", retryable: move.retryable }
+            : move.is === "succeeded"
+              ? { is: "succeeded", outputs: { step } }
+              : { is: move.is },
+      };
+    case "grant":
+      return {
+        kind: "grant",
+        step,
+        granted: move.granted,
+        ...(move.named ? { attempt } : {}),
+        ...(move.later > 0 ? { notBefore: now + move.later } : {}),
+        reason: "Quota",
+      };
+    case "act":
+      return { kind: "action", action: move.action, step, number: run.number };
+  }
+}
+
+/** Node lists, sound or broken: repeated ids, unknown names, cycles of every length. */
+export const nodeLists: fc.Arbitrary<NodeSpec[]> = fc.integer({ min: 0, max: 9 }).chain((count) =>
+  fc.array(
+    fc.record({
+      id: fc.nat({ max: count }).map((n) => `n${n}`),
+      dependsOn: fc.array(
+        fc.nat({ max: count + 1 }).map((n) => `n${n}`),
+        { maxLength: 3 },
+      ),
+    }),
+    { minLength: count, maxLength: count },
+  ),
+);
+
+/** Acyclic node lists in an order that has nothing to do with the edges. */
+export const acyclicLists: fc.Arbitrary<NodeSpec[]> = fc
+  .integer({ min: 1, max: 12 })
+  .chain((count) =>
+    fc.tuple(
+      ...Array.from({ length: count }, (_, at) =>
+        fc
+          .array(fc.nat({ max: Math.max(0, at - 1) }), { maxLength: at === 0 ? 0 : 4 })
+          .map((before): NodeSpec => ({ id: `n${at}`, dependsOn: before.map((n) => `n${n}`) })),
+      ),
+    ),
+  )
+  .chain((nodes) => fc.shuffledSubarray(nodes, { minLength: nodes.length }));
