@@ -1,0 +1,87 @@
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { codeOf, messageOf, SlipwayError } from "#lib/base/index.ts";
+import { loopbackNames } from "../authz/browser-guard.ts";
+import { type FrontDoor, handleRequest } from "./request-handler.ts";
+
+export interface ListenOptions {
+  /** An address of this machine; 127.0.0.1 unless told. */
+  readonly host?: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Names clients may use besides the loopback names and `host`. */
+  readonly names?: readonly string[];
+  /** PEM of the serving certificate and its key. */
+  readonly tls: { readonly cert: string; readonly key: string };
+}
+
+export interface Listener {
+  /** `https://127.0.0.1:6443`. */
+  readonly url: string;
+  readonly port: number;
+  /** Stops accepting, ends watches, and waits for what is under way, at most `closeGraceMs`. */
+  close(): Promise<void>;
+}
+
+const closeGraceMs = 5000;
+
+/** Starts to listen; rejects when the address cannot be used (`listen-failed`). */
+export async function openListener(
+  makeDoor: (hostNames: readonly string[], closing: AbortSignal) => FrontDoor,
+  options: ListenOptions,
+): Promise<Listener> {
+  const host = options.host ?? "127.0.0.1";
+  const hostNames = [...loopbackNames, bracketed(host), ...(options.names ?? [])].map((name) => name.toLowerCase());
+  const closing = new AbortController();
+  const door = makeDoor(hostNames, closing.signal);
+  const server = createServer(
+    { ...options.tls, minVersion: "TLSv1.2", maxHeaderSize: 16 * 1024, noDelay: true },
+    (request, response) => void handleRequest(door, request, response),
+  );
+  setTimeouts(server);
+  // A client that breaks the handshake or the protocol is its own problem; Node has closed the socket already.
+  server.on("tlsClientError", () => undefined);
+  await listening(server, host, options.port);
+  const address = server.address() as AddressInfo;
+  const close = () => {
+    closing.abort();
+    return closeServer(server, (run) => door.resources.context.clock.after(closeGraceMs, run));
+  };
+  return { url: `https://${bracketed(host)}:${address.port}`, port: address.port, close };
+}
+
+const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
+
+function setTimeouts(server: Server): void {
+  // Go clients reuse a connection for 90 s; one that we close earlier loses the request they are sending.
+  server.keepAliveTimeout = 125_000;
+  server.headersTimeout = 130_000;
+  server.requestTimeout = 300_000;
+  server.timeout = 0;
+}
+
+function listening(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (cause: Error) => {
+      const taken = codeOf(cause) === "EADDRINUSE";
+      const message = `cannot listen on ${bracketed(host)}:${port}: ${taken ? "the port is in use" : messageOf(cause)}`;
+      reject(new SlipwayError("listen-failed", message, { cause }));
+    };
+    server.once("error", fail);
+    server.listen({ host, port }, () => {
+      server.off("error", fail);
+      resolve();
+    });
+  });
+}
+
+function closeServer(server: Server, after: (run: () => void) => () => void): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = after(() => server.closeAllConnections());
+    server.close(() => {
+      cancel();
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

@@ -1,0 +1,55 @@
+import { once } from "node:events";
+import type { KubeObject } from "#kernel/model/index.ts";
+import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { answerObject } from "../verbs/answer.ts";
+import type { ApiContext } from "../verbs/context.ts";
+import { getObject } from "../verbs/get.ts";
+import type { PodLogRequest } from "../verbs/pod-log.ts";
+import { badRequest } from "../verbs/refusals.ts";
+import type { Exchange } from "./exchange.ts";
+import { logRequest } from "./query.ts";
+import type { ResourceCall } from "./resource-handler.ts";
+
+/** GET `pods/x/log`: plain text, sent as it comes. */
+export async function sendLog(
+  context: ApiContext,
+  { resource, route }: ResourceCall,
+  exchange: Exchange,
+): Promise<void> {
+  const { response, signal } = exchange;
+  const pod = answerObject(await getObject(context, resource, route));
+  const asked = logRequest(exchange.query);
+  const request: PodLogRequest = { ...asked, container: containerOf(pod, asked.container), signal };
+  // What the API serves as a Pod is a KubeObject.
+  const chunks = await context.podLogs.open(pod as unknown as KubeObject, request);
+  response.statusCode = 200;
+  response.setHeader("Content-Type", "text/plain");
+  response.flushHeaders();
+  for await (const chunk of chunks) {
+    if (signal.aborted) break;
+    if (!response.write(chunk)) await once(response, "drain", { signal });
+  }
+  response.end();
+}
+
+/** The container to read: the one named, or the Pod's only one. */
+export function containerOf(pod: JsonObject, asked = ""): string {
+  const name = isJsonObject(pod["metadata"]) ? String(pod["metadata"]["name"]) : "";
+  const containers = namesIn(pod, "containers");
+  const all = [...namesIn(pod, "initContainers"), ...containers];
+  if (asked !== "") {
+    if (all.includes(asked)) return asked;
+    throw badRequest(`container ${asked} is not valid for pod ${name}, which has: ${all.join(", ")}`);
+  }
+  const [only, ...others] = containers;
+  if (only !== undefined && others.length === 0) return only;
+  throw badRequest(`a container name must be specified for pod ${name}, choose one of: [${all.join(" ")}]`);
+}
+
+function namesIn(pod: JsonObject, member: string): readonly string[] {
+  const list = isJsonObject(pod["spec"]) ? pod["spec"][member] : undefined;
+  if (!Array.isArray(list)) return [];
+  return list.flatMap((item: unknown) =>
+    isJsonObject(item) && typeof item["name"] === "string" ? [item["name"]] : [],
+  );
+}

@@ -1,0 +1,150 @@
+import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import type { DeleteRequest, ListRequest, WatchRequest, WriteRequest } from "../verbs/options.ts";
+import type { PodLogRequest } from "../verbs/pod-log.ts";
+import { badRequest, invalidOption } from "../verbs/refusals.ts";
+
+// Query parameters as options. A parameter given twice counts once, as its first value.
+
+const text = (query: URLSearchParams, name: string): string | undefined => query.get(name) ?? undefined;
+
+/** An integer parameter; empty counts as absent, anything else that is no integer is 400. */
+function integer(query: URLSearchParams, name: string): number | undefined {
+  const value = query.get(name);
+  if (value === null || value === "") return undefined;
+  if (!/^-?\d{1,15}$/.test(value)) throw badRequest(`${name} must be an integer, found ${JSON.stringify(value)}`);
+  return Number(value);
+}
+
+function natural(query: URLSearchParams, name: string): number | undefined {
+  const value = integer(query, name);
+  if (value !== undefined && value < 0) throw badRequest(`${name} must not be negative, found ${value}`);
+  return value;
+}
+
+function flag(query: URLSearchParams, name: string): boolean | undefined {
+  const value = query.get(name);
+  if (value === null || value === "") return undefined;
+  if (["true", "1", "t", "T", "True", "TRUE"].includes(value)) return true;
+  if (["false", "0", "f", "F", "False", "FALSE"].includes(value)) return false;
+  throw badRequest(`${name} must be true or false, found ${JSON.stringify(value)}`);
+}
+
+/** Members without a value are left out, as exact optional types demand. */
+function compact<T extends object>(members: { readonly [K in keyof T]: T[K] | undefined }): T {
+  // Only undefined members are gone, and those T has as optional.
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T;
+}
+
+export function listRequest(query: URLSearchParams, namespace: string): ListRequest {
+  return compact<ListRequest>({
+    namespace,
+    labelSelector: text(query, "labelSelector"),
+    fieldSelector: text(query, "fieldSelector"),
+    resourceVersion: text(query, "resourceVersion"),
+    resourceVersionMatch: text(query, "resourceVersionMatch"),
+    limit: natural(query, "limit"),
+    continue: text(query, "continue"),
+    sendInitialEvents: flag(query, "sendInitialEvents"),
+  });
+}
+
+export function watchRequest(query: URLSearchParams, namespace: string): WatchRequest {
+  const { limit: _limit, continue: _continue, ...list } = listRequest(query, namespace);
+  return compact<WatchRequest>({
+    ...list,
+    allowBookmarks: flag(query, "allowWatchBookmarks"),
+    timeoutSeconds: natural(query, "timeoutSeconds"),
+  });
+}
+
+export const isWatch = (query: URLSearchParams): boolean => flag(query, "watch") === true;
+
+export function writeRequest(query: URLSearchParams, duplicateFields: readonly string[]): WriteRequest {
+  const fieldValidation = query.get("fieldValidation") ?? "";
+  if (
+    fieldValidation !== "" &&
+    fieldValidation !== "Strict" &&
+    fieldValidation !== "Warn" &&
+    fieldValidation !== "Ignore"
+  ) {
+    throw invalidOption(
+      "fieldValidation",
+      `Unsupported value: ${JSON.stringify(fieldValidation)}: supported values: "Ignore", "Strict", "Warn"`,
+    );
+  }
+  const fieldManager = query.get("fieldManager") ?? "";
+  if (fieldManager.length > 128) throw invalidOption("fieldManager", "Too long: it may have at most 128 characters");
+  if (!/^\P{C}*$/u.test(fieldManager))
+    throw invalidOption("fieldManager", "Invalid value: it may hold printable characters only");
+  return {
+    dryRun: isDryRun(query.getAll("dryRun")),
+    duplicateFields,
+    ...(fieldValidation === "" ? {} : { fieldValidation }),
+    ...(fieldManager === "" ? {} : { fieldManager }),
+  };
+}
+
+function isDryRun(values: readonly unknown[]): boolean {
+  const wrong = values.find((value) => value !== "All" && value !== "");
+  if (wrong === undefined) return values.includes("All");
+  throw invalidOption("dryRun", `Unsupported value: ${JSON.stringify(wrong)}: supported values: "All"`);
+}
+
+/** DeleteOptions from the body; what the body leaves out may come from the query. */
+export function deleteRequest(query: URLSearchParams, body: JsonValue | undefined): DeleteRequest {
+  if (body !== undefined && body !== null && !isJsonObject(body)) throw badRequest("DeleteOptions must be an object");
+  const options = isJsonObject(body) ? body : {};
+  const { kind = "DeleteOptions", preconditions, dryRun } = options;
+  if (kind !== "DeleteOptions")
+    throw badRequest(`the body of a DELETE must be DeleteOptions, found ${JSON.stringify(kind)}`);
+  if (dryRun !== undefined && dryRun !== null && !Array.isArray(dryRun)) throw badRequest("dryRun must be a list");
+  const given = isJsonObject(preconditions) ? preconditions : {};
+  return compact<DeleteRequest>({
+    propagationPolicy:
+      optionalText(options["propagationPolicy"], "propagationPolicy") ?? text(query, "propagationPolicy"),
+    orphanDependents: optionalFlag(options["orphanDependents"]) ?? flag(query, "orphanDependents"),
+    gracePeriodSeconds: optionalInteger(options["gracePeriodSeconds"]) ?? integer(query, "gracePeriodSeconds"),
+    preconditions: compact<NonNullable<DeleteRequest["preconditions"]>>({
+      uid: optionalText(given["uid"], "preconditions.uid"),
+      resourceVersion: optionalText(given["resourceVersion"], "preconditions.resourceVersion"),
+    }),
+    dryRun: isDryRun([...(Array.isArray(dryRun) ? dryRun : []), ...query.getAll("dryRun")]),
+  });
+}
+
+function optionalText(value: JsonValue | undefined, name: string): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "string") return value;
+  throw badRequest(`${name} must be a string`);
+}
+
+function optionalFlag(value: JsonValue | undefined): boolean | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "boolean") return value;
+  throw badRequest("orphanDependents must be true or false");
+}
+
+function optionalInteger(value: JsonValue | undefined): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (Number.isSafeInteger(value)) return Number(value);
+  throw badRequest("gracePeriodSeconds must be an integer");
+}
+
+/** The parameters of `pods/log`; the container may be empty, for the Pod's only one. */
+export function logRequest(query: URLSearchParams): Omit<PodLogRequest, "container"> & { readonly container?: string } {
+  const sinceSeconds = natural(query, "sinceSeconds");
+  const sinceTime = text(query, "sinceTime");
+  if (sinceSeconds !== undefined && sinceTime !== undefined) {
+    throw badRequest("at most one of sinceTime and sinceSeconds may be set");
+  }
+  return compact<ReturnType<typeof logRequest>>({
+    container: text(query, "container"),
+    follow: flag(query, "follow"),
+    previous: flag(query, "previous"),
+    timestamps: flag(query, "timestamps"),
+    tailLines: natural(query, "tailLines"),
+    limitBytes: natural(query, "limitBytes"),
+    sinceSeconds,
+    sinceTime,
+  });
+}

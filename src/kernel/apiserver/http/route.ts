@@ -1,0 +1,50 @@
+import { isPathSegment } from "../verbs/names.ts";
+import { badRequest, unknownResource } from "../verbs/refusals.ts";
+
+/** A path of the resource API. Parts that the path does not have are empty. */
+export interface ResourceRoute {
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly plural: string;
+  readonly name: string;
+  readonly subresource: string;
+}
+
+/** Reads the path of a resource; undefined when it is one of the shorter paths that discovery answers. */
+export function parseRoute(path: string): ResourceRoute | undefined {
+  const segments = path.split("/").slice(1);
+  if (segments.at(-1) === "") segments.pop();
+  const core = segments[0] === "api";
+  if (!core && segments[0] !== "apis") return undefined;
+  const [group = "", version = "", ...rest] = core ? ["", ...segments.slice(1)] : segments.slice(1);
+  if (rest.length === 0) return undefined;
+  return { group: decode(group), version: decode(version), ...parseResource(rest.map(decode)) };
+}
+
+function parseResource(parts: readonly string[]): Omit<ResourceRoute, "group" | "version"> {
+  const [first = "", second = "", third = ""] = parts;
+  if (parts.length > 6) throw unknownResource();
+  // `namespaces/x` and its two subresources are the namespace itself; anything else below it is a resource in it.
+  const isNamespaced = first === "namespaces" && parts.length > 2 && !(parts.length === 3 && isNamespacePart(third));
+  const namespace = isNamespaced ? second : "";
+  const [plural = "", name = "", subresource = "", ...more] = isNamespaced ? parts.slice(2) : parts;
+  if (more.length > 0) throw unknownResource();
+  return { namespace, plural, name, subresource };
+}
+
+const isNamespacePart = (segment: string): boolean => segment === "status" || segment === "finalize";
+
+/** Percent-decodes one segment, once. What could be taken for another path does not pass. */
+function decode(segment: string): string {
+  let text: string;
+  try {
+    text = decodeURIComponent(segment);
+  } catch {
+    throw badRequest(`the path segment ${JSON.stringify(segment)} is not percent-encoded UTF-8`);
+  }
+  if (text === "" || !isPathSegment(text) || text.includes("\u0000")) {
+    throw badRequest(`the path segment ${JSON.stringify(segment)} is not allowed`);
+  }
+  return text;
+}

@@ -1,0 +1,17 @@
+/**
+ * Shares encoded batches among the watchers that are served in one turn of the event loop. What was made for a turn is
+ * forgotten after it, so nothing is kept for readers that do not exist.
+ */
+export class TurnCache {
+  #made = new Map<object, Map<string, Buffer>>();
+
+  /** The buffer for this source and key, made once per turn. */
+  get(source: object, key: string, make: () => Buffer): Buffer {
+    if (this.#made.size === 0) setImmediate(() => (this.#made = new Map()));
+    let byKey = this.#made.get(source);
+    if (byKey === undefined) this.#made.set(source, (byKey = new Map()));
+    let buffer = byKey.get(key);
+    if (buffer === undefined) byKey.set(key, (buffer = make()));
+    return buffer;
+  }
+}

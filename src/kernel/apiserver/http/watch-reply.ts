@@ -1,0 +1,103 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import type { ApiError, KubeObject } from "#kernel/model/index.ts";
+import type { StoreEvent } from "../store/store.ts";
+import { renderTable } from "../tables/render.ts";
+import type { Selector } from "../verbs/selector.ts";
+import { viewOf } from "../verbs/storage-view.ts";
+import type { WatchChange } from "../watch/transitions.ts";
+import type { WatchSink } from "../watch/watch.ts";
+import { bookmarkObject } from "../watch/watch-queue.ts";
+import { encodeItem, tableOf, type View } from "./representation.ts";
+import type { TurnCache } from "./turn-cache.ts";
+
+/** Counts what watches do, for metrics. */
+export interface WatchMeter {
+  events: number;
+  dropped: number;
+}
+
+const newLine = Buffer.from("}\n");
+
+/** A watch as a stream of JSON lines: one write per commit, whatever the number of events in it. */
+export class WatchReply implements WatchSink {
+  readonly #response: ServerResponse;
+  readonly #view: () => View;
+  readonly #viewKey: string;
+  readonly #maxBuffer: number;
+  readonly #shared: TurnCache;
+  readonly #meter: WatchMeter;
+  #columnsSent = false;
+
+  constructor(options: {
+    readonly response: ServerResponse;
+    /** Asked for each batch, because ages in tables change. */
+    readonly view: () => View;
+    readonly selector: Selector;
+    readonly maxBuffer: number;
+    readonly shared: TurnCache;
+    readonly meter: WatchMeter;
+  }) {
+    const { resource, form, include } = options.view();
+    this.#response = options.response;
+    this.#view = options.view;
+    this.#maxBuffer = options.maxBuffer;
+    this.#shared = options.shared;
+    this.#meter = options.meter;
+    this.#viewKey = [resource.type.group, resource.type.version, form, include, options.selector.key].join("|");
+  }
+
+  changes(changes: readonly WatchChange[], source: readonly StoreEvent[] | undefined): void {
+    // Judged by what was left from before: one large commit does not cut a reader that keeps up.
+    if (source !== undefined && this.#response.writableLength > this.#maxBuffer) {
+      this.#meter.dropped += 1;
+      this.#response.destroy();
+      return;
+    }
+    this.#meter.events += changes.length;
+    const view = this.#view();
+    const first = view.form === "table" && !this.#columnsSent;
+    this.#columnsSent = true;
+    const encode = () =>
+      Buffer.concat(changes.flatMap((change, index) => encodeChange(view, change, first && index === 0)));
+    this.#response.write(source === undefined || first ? encode() : this.#shared.get(source, this.#viewKey, encode));
+  }
+
+  bookmark(revision: number, initial: boolean): void {
+    const view = this.#view();
+    const object = bookmarkIn(view, bookmarkObject(view.resource, revision, initial));
+    this.#response.write(`${JSON.stringify({ type: "BOOKMARK", object })}\n`);
+  }
+
+  end(refusal?: ApiError): void {
+    if (refusal !== undefined)
+      this.#response.write(`${JSON.stringify({ type: "ERROR", object: refusal.toStatus() })}\n`);
+    this.#response.end();
+  }
+
+  async drained(): Promise<void> {
+    if (this.#response.writableNeedDrain && !this.#response.destroyed) {
+      await Promise.race([once(this.#response, "drain"), once(this.#response, "close")]);
+    }
+  }
+}
+
+/** A bookmark in the form of the other events; its annotation is then read from the row's object. */
+function bookmarkIn({ form, include, resource, now }: View, plain: KubeObject): object {
+  if (form === "partial") return { ...plain, kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" };
+  if (form !== "table") return plain;
+  const { resourceVersion = "" } = plain.metadata;
+  const table = renderTable(resource, [], {
+    now,
+    includeObject: include,
+    metadata: { resourceVersion },
+    withColumns: false,
+  });
+  return { ...table, rows: [{ cells: resource.columns.map(() => null), object: plain }] };
+}
+
+function encodeChange(view: View, { type, entry }: WatchChange, withColumns: boolean): readonly Buffer[] {
+  const head = Buffer.from(`{"type":"${type}","object":`);
+  if (view.form !== "table") return [head, encodeItem(view, entry), newLine];
+  return [head, Buffer.from(JSON.stringify(tableOf(view, viewOf(view.resource, entry), withColumns))), newLine];
+}
