@@ -5,6 +5,7 @@ import { cancelNode, cancelScope, endCancelled, failAttempt, settleTree } from "
 import { finalScope, mainScope } from "./layout.ts";
 import { isFinalSettled, isMainSettled, type Ledger, put, stateOf, stepOf } from "./ledger.ts";
 import { reasons, seconds } from "./reasons.ts";
+import type { StepState } from "./run.ts";
 import { toCancelling, toOutcome, toWaiting } from "./transitions.ts";
 import type { Instant } from "./values.ts";
 
@@ -32,14 +33,27 @@ function strikeRun(ledger: Ledger): void {
   cancelScope(ledger, final.index, why);
 }
 
+/** One thing that is due can make another one due: the wait for a retry that begins after the step's own deadline. */
 function applyTimeTo(ledger: Ledger, node: number): void {
+  for (let before: StepState | undefined; before !== stateOf(ledger, node); ) {
+    before = stateOf(ledger, node);
+    const struck = struckScope(ledger, node);
+    if (struck !== undefined) strikeStep(ledger, node, struck);
+    else endWait(ledger, node);
+  }
+}
+
+/** The outermost deadline of a step that has passed. A step whose group was just cancelled has none any more. */
+function struckScope(ledger: Ledger, node: number): DeadlineScope | undefined {
   let struck: DeadlineScope | undefined;
   stepDeadlines(stepOf(ledger, node), stateOf(ledger, node), isPaused(ledger.run), (at, scope) => {
     if (ledger.now >= at) struck ??= scope;
   });
-  if (struck !== undefined) return strikeStep(ledger, node, struck);
+  return struck;
+}
+
+function endWait(ledger: Ledger, node: number): void {
   const state = stateOf(ledger, node);
-  // A group that was cancelled a moment ago took its steps along; they are not due any more.
   if (state.phase !== "Waiting" || state.notBefore === undefined || ledger.now < state.notBefore) return;
   if (stepOf(ledger, node).kind === "timer") put(ledger, node, toOutcome(state, "Succeeded", ledger.now));
   else put(ledger, node, toWaiting(state, "Ready", ledger.now, { message: state.message }));

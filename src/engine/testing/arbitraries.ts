@@ -64,7 +64,7 @@ function line(id: string, earlier: readonly string[], shape: PlanShape): fc.Arbi
   const duration = (max: number) => (shape.durations === false ? fc.constant(undefined) : sometimes(max));
   return fc
     .record({
-      after: fc.subarray([...earlier], { maxLength: 3 }),
+      after: fc.subarray([...earlier], { maxLength: Math.min(3, earlier.length) }),
       kind: fc.constantFrom(...kinds),
       gate: fc.constantFrom(...(shape.gates ?? allGates)),
       onFailure: fc.constantFrom("Fail" as const, "Fail" as const, "Continue" as const),
