@@ -49,4 +49,9 @@ export class FakeClock implements Clock {
   }
 }
 
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+// Work that was put off to the next turn may put off more work; a few turns let such chains come to rest.
+const turns = 5;
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < turns; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+}
