@@ -1,0 +1,75 @@
+import type { Dialect } from "#dialects/index.ts";
+import type { RunView } from "#engine/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import { type KubeObject, type ResourceType, splitApiVersion } from "#kernel/model/index.ts";
+import { findKind, splitNames } from "./kinds.ts";
+import { UsageError } from "./exit-codes.ts";
+
+/** A run named on the command line: where it is, and who can explain it. */
+export interface NamedRun {
+  readonly type: ResourceType;
+  readonly name: string;
+  readonly dialect: Dialect;
+}
+
+/** The dialect whose runs are objects of this kind. */
+export async function dialectOf({
+  group,
+  kind,
+}: {
+  readonly group: string;
+  readonly kind: string;
+}): Promise<Dialect | undefined> {
+  const { loadDialects } = await import("#dialects/index.ts");
+  return (await loadDialects()).find(({ runs }) =>
+    runs.kinds.some((known) => known.group === group && known.kind === kind),
+  );
+}
+
+/** `hello`, `workflow/hello` or `workflow hello`: a bare name is a Workflow's. */
+export async function findRun(
+  client: ApiClient,
+  words: readonly string[],
+): Promise<NamedRun & { readonly rest: readonly string[] }> {
+  const isPair = words.length > 1 && !words[0]?.includes("/") && (await isKind(client, words[0] ?? ""));
+  const spelled = isPair ? [`${words[0]}/${words[1]}`, ...words.slice(2)] : words;
+  const first = spelled[0]?.includes("/") ? spelled[0] : `workflow/${spelled[0] ?? ""}`;
+  const { kind, names } = splitNames([first]);
+  const type = await findKind(client, kind);
+  const dialect = await dialectOf(type);
+  if (dialect === undefined) throw new UsageError(`objects of kind ${type.kind} are no runs`);
+  return { type, name: names[0] ?? "", dialect, rest: spelled.slice(1) };
+}
+
+async function isKind(client: ApiClient, word: string): Promise<boolean> {
+  return await findKind(client, word).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** The view of a run object, with what its dialect makes of the objects it has created. */
+export function viewOf(dialect: Dialect, object: KubeObject, children: readonly KubeObject[] = []): RunView {
+  return dialect.runs.view(object, children);
+}
+
+/** The objects that the run owns, of the kinds its steps have: what describes it and tells the logs of earlier attempts. */
+export async function childrenOf(client: ApiClient, run: KubeObject, dialect: Dialect): Promise<readonly KubeObject[]> {
+  const kinds = new Map(
+    viewOf(dialect, run).children.map(({ apiVersion, kind }) => [`${apiVersion}/${kind}`, { apiVersion, kind }]),
+  );
+  const lists = await Promise.all(
+    [...kinds.values()].map(async ({ apiVersion, kind }) => {
+      const type = await client.resourceType(apiVersion, kind);
+      if (type === undefined) return [];
+      const scope =
+        type.namespaced && run.metadata.namespace !== undefined ? { namespace: run.metadata.namespace } : {};
+      return (await client.list(type, scope)).items;
+    }),
+  );
+  return lists.flat().filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === run.metadata.uid));
+}
+
+/** Whether an object is a run of this dialect. */
+export const isRunOf = ({ runs }: Dialect, { apiVersion, kind }: KubeObject): boolean =>
+  runs.kinds.some((known) => known.kind === kind && known.group === splitApiVersion(apiVersion).group);
