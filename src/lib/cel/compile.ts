@@ -4,11 +4,12 @@ import { nearest } from "#lib/text/index.ts";
 import { CostExceeded, meterProgram } from "./cost.ts";
 import { type Prepared, prepareEnvironment, resolveName, withoutPrefixes } from "./environment.ts";
 import { allNodes, findUses } from "./syntax.ts";
-import type { CelBindings, CelEnvironment, CelEvaluateOptions, CelProgram } from "./types.ts";
+import type { CelBindings, CelEnvironment, CelEvaluateOptions, CelProblem, CelProgram } from "./types.ts";
 import { fromCel, toCel } from "./values.ts";
 
 /** What is wrong with an expression; the offset is in UTF-16 code units of its source. */
 export interface CompileFault {
+  readonly kind: CelProblem["kind"];
   readonly message: string;
   readonly offset: number;
 }
@@ -20,13 +21,15 @@ const defaultCostLimit = 100_000;
 /** Parses, rewrites, type-checks and meters an expression. */
 export function compileSource(source: string, environment: CelEnvironment): Result<CelProgram, CompileFault> {
   if (source.length > longestSource) {
-    return err({ message: `an expression may have at most ${longestSource} characters`, offset: longestSource });
+    const message = `an expression may have at most ${longestSource} characters`;
+    return err({ kind: "syntax", message, offset: longestSource });
   }
   try {
     return compileUnguarded(source, environment);
   } catch (thrown) {
     // The library throws for syntax errors; a RangeError is a chain of operators too long for the call stack.
-    if (thrown instanceof RangeError) return err({ message: "the expression is nested too deeply", offset: 0 });
+    if (thrown instanceof RangeError)
+      return err({ kind: "syntax", message: "the expression is nested too deeply", offset: 0 });
     return err(toFault(thrown, environment));
   }
 }
@@ -113,18 +116,38 @@ function evaluationMessage(thrown: unknown): string {
 }
 
 function toFault(thrown: unknown, environment: CelEnvironment): CompileFault {
-  const known = thrown instanceof ParseError || thrown instanceof CelTypeError || thrown instanceof EvaluationError;
-  if (!known) return { message: tidy(messageOf(thrown)), offset: 0 };
-  const offset = thrown.range?.start ?? 0;
-  const unknown = /^Unknown variable: (.*)$/.exec(thrown.summary)?.[1];
-  if (unknown === undefined) return { message: tidy(thrown.summary), offset };
-  const meant = nearest(unknown, Object.keys(environment.variables));
-  const hint = meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
-  return { message: `there is no variable ${JSON.stringify(unknown)}${hint}`, offset };
+  if (thrown instanceof ParseError) return { kind: "syntax", message: tidy(thrown.summary), offset: startOf(thrown) };
+  if (!(thrown instanceof CelTypeError || thrown instanceof EvaluationError)) throw thrown;
+  const offset = startOf(thrown);
+  const variable = /^Unknown variable: (.*)$/.exec(thrown.summary)?.[1];
+  if (variable !== undefined) {
+    const message = unknownName("variable", variable, Object.keys(environment.variables));
+    return { kind: "unknown-variable", message, offset };
+  }
+  const called = /^found no matching overload for '(?:.*\.)?(\w+)\(/.exec(thrown.summary)?.[1];
+  const functions = called === undefined ? [] : functionNames(environment);
+  if (called === undefined || functions.includes(withoutPrefixes(called))) {
+    return { kind: "type", message: tidy(thrown.summary), offset };
+  }
+  return { kind: "unknown-function", message: unknownName("function", called, functions), offset };
 }
 
+const startOf = (error: ParseError | CelTypeError | EvaluationError): number => error.range?.start ?? 0;
+
+const functionNames = (environment: CelEnvironment): readonly string[] =>
+  prepareEnvironment(environment)
+    .cel.getDefinitions()
+    .functions.map(({ name }) => withoutPrefixes(name));
+
+function unknownName(what: string, name: string, known: readonly string[]): string {
+  const meant = nearest(name, known);
+  const hint = meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`;
+  return `there is no ${what} ${JSON.stringify(name)}${hint}`;
+}
+
+/** The library's messages in our words: no marks, types without the wrapping that says "only known at run time". */
 function tidy(message: string): string {
-  const text = withoutPrefixes(message);
+  const text = withoutPrefixes(message).replace(/dyn<((?:[^<>]|<[^<>]*>)*)>/g, "$1");
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 

@@ -1,5 +1,6 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { allNodes } from "./syntax.ts";
+import { mapOf } from "./values.ts";
 
 /** Units left to the evaluation that is running. */
 export interface Meter {
@@ -147,6 +148,9 @@ function keepAllKeys(node: InnerNode): void {
     const pairs = entries.map(([key, value]) => [evaluator.run(key, context), evaluator.run(value, context)] as const);
     const keys = new Set(pairs.map(([key]) => key));
     if (keys.size < pairs.length) throw new Error("a map literal repeats a key");
-    return pairs.every(([key]) => typeof key === "string") ? Object.fromEntries(pairs) : new Map(pairs);
+    return pairs.every(isTextKeyed) ? mapOf(pairs) : new Map(pairs);
   });
 }
+
+const isTextKeyed = (pair: readonly [unknown, unknown]): pair is readonly [string, unknown] =>
+  typeof pair[0] === "string";

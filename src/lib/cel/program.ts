@@ -10,6 +10,6 @@ import type { CelEnvironment, CelProblem, CelProgram } from "./types.ts";
 export function compileExpression(source: string, environment: CelEnvironment): Result<CelProgram, CelProblem> {
   const compiled = compileSource(source, environment);
   if (compiled.ok) return compiled;
-  const { message, offset } = compiled.error;
-  return err({ message, ...placeAt(source, offset) });
+  const { kind, message, offset } = compiled.error;
+  return err({ kind, message, ...placeAt(source, offset) });
 }

@@ -41,25 +41,19 @@ export function parseTemplate(text: string): Result<readonly TemplatePart[], Tem
   return ok(parts);
 }
 
-// Texts with their prefixes, comments, and single characters that matter. Texts that are not closed match only their
-// quote, and the expression's own parser explains what is wrong.
-const token = /([rR])?(?:"""[^]*?"""|'''[^]*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\/\/[^\n]*|[{}]/g;
-const rawText = /^[rR](?:"""[^]*?"""|'''[^]*?'''|"[^"\n]*"|'[^'\n]*')/;
+// Texts, comments, and the braces between them, as the CEL library's lexer sees them (a backslash skips a character in raw
+// texts too). A text that is not closed matches nothing, and the expression's own parser explains what is wrong.
+const token =
+  /"""(?:[^\\]|\\[^])*?"""|'''(?:[^\\]|\\[^])*?'''|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|\/\/[^\n]*|[{}]/g;
 
 /** Offset of the braces that close an expression, or undefined. */
 function endOfExpression(text: string, start: number): number | undefined {
   let depth = 0;
   token.lastIndex = start;
   for (let match = token.exec(text); match !== null; match = token.exec(text)) {
-    const [found, raw] = match;
-    if (found === "{") depth += 1;
-    else if (found === "}" && depth > 0) depth -= 1;
-    else if (found === "}" && text[match.index + 1] === "}") return match.index;
-    // A backslash escapes nothing in a raw text.
-    else if (raw !== undefined) token.lastIndex = match.index + rawLength(text, match.index, found.length);
+    if (match[0] === "{") depth += 1;
+    else if (match[0] === "}" && depth > 0) depth -= 1;
+    else if (match[0] === "}" && text[match.index + 1] === "}") return match.index;
   }
   return undefined;
 }
-
-const rawLength = (text: string, at: number, otherwise: number): number =>
-  rawText.exec(text.slice(at))?.[0].length ?? otherwise;

@@ -106,7 +106,7 @@ function compileText(compiling: Compiling, text: string, path: TemplatePath): Re
   const parsed = parseTemplate(text);
   if (!parsed.ok) {
     const { message, offset } = parsed.error;
-    compiling.problems.push({ path, message, ...placeAt(text, offset) });
+    compiling.problems.push({ path, kind: "syntax", message, ...placeAt(text, offset) });
     return undefined;
   }
   const parts = parsed.value.map((part) => {
@@ -127,7 +127,8 @@ function compilePart(
 ): (evaluation: Evaluation) => JsonValue {
   const program = compileSource(source, compiling.environment);
   if (!program.ok) {
-    compiling.problems.push({ path, message: program.error.message, ...placeAt(text, offset + program.error.offset) });
+    const { kind, message } = program.error;
+    compiling.problems.push({ path, kind, message, ...placeAt(text, offset + program.error.offset) });
     return () => null;
   }
   compiling.expressions.push({ path, source, references: program.value.references });

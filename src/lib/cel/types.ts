@@ -22,8 +22,12 @@ export interface CelEnvironment {
   readonly functions?: readonly CelFunction[];
 }
 
-/** What is wrong with an expression. `column` and `line` count from 1, in UTF-16 code units. */
+/**
+ * What is wrong with an expression. `unknown-function` is a name nobody declared, which a newer Kubernetes may know; `type`
+ * is everything else that the checker refuses. `column` and `line` count from 1, in UTF-16 code units.
+ */
 export interface CelProblem {
+  readonly kind: "syntax" | "unknown-variable" | "unknown-function" | "type";
   readonly message: string;
   readonly line: number;
   readonly column: number;

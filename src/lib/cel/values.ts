@@ -35,9 +35,15 @@ function convertCollection(value: object): unknown {
     if (converted !== member || member === undefined) changed = true;
     if (converted !== undefined) entries.push([key, converted]);
   }
-  // fromEntries defines own members, so that "__proto__" is an ordinary key.
-  return changed ? Object.fromEntries(entries) : value;
+  return changed || Object.hasOwn(value, "constructor") ? mapOf(entries) : value;
 }
+
+/**
+ * A map with text keys as the CEL library takes it. It looks at `constructor` to tell objects apart, so that a map which has
+ * such a key must be a Map; fromEntries defines own members, so that "__proto__" is an ordinary key.
+ */
+export const mapOf = (entries: readonly (readonly [string, unknown])[]): object =>
+  entries.some(([key]) => key === "constructor") ? new Map(entries) : Object.fromEntries(entries);
 
 const isArray = (value: unknown): value is JsonArray => Array.isArray(value);
 

@@ -6,8 +6,8 @@
 export function nearest(word: string, candidates: Iterable<string>, max = 2): string | undefined {
   const wanted = word.toLowerCase();
   let best: string | undefined;
-  // Words shorter than the limit would otherwise match anything.
-  let bestDistance = Math.min(max, Math.max(1, wanted.length - 1)) + 1;
+  // A short word would otherwise match anything: at least half of it must stay.
+  let bestDistance = Math.min(max, Math.max(1, Math.floor(wanted.length / 2))) + 1;
   let examined = 0;
   for (const candidate of candidates) {
     if ((examined += 1) > mostCandidates) break;
