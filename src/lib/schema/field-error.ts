@@ -6,6 +6,7 @@ export type FieldErrorReason =
   | "FieldValueInvalid"
   | "FieldValueNotSupported"
   | "FieldValueDuplicate"
+  | "FieldValueNotFound"
   | "FieldValueForbidden"
   | "FieldValueTooLong"
   | "FieldValueTooMany"
@@ -49,6 +50,7 @@ export const fieldError = {
       withDetail(`Unsupported value: ${showValue(value)}`, `supported values: ${supported.map(showValue).join(", ")}`),
     ),
   duplicate: (at: At, value: unknown) => error("FieldValueDuplicate", at, `Duplicate value: ${showValue(value)}`),
+  notFound: (at: At, value: unknown) => error("FieldValueNotFound", at, `Not found: ${showValue(value)}`),
   forbidden: (at: At, detail: string) => error("FieldValueForbidden", at, `Forbidden: ${detail}`),
   tooLong: (at: At, limit: number, unit = "characters") =>
     error("FieldValueTooLong", at, `Too long: may not be more than ${limit} ${unit}`),

@@ -1,4 +1,5 @@
 import type { Instant, JsonObject } from "#lib/base/index.ts";
+import type { Schema } from "#lib/schema/index.ts";
 import type { ResourceType, StatusCause } from "#kernel/model/index.ts";
 
 /** A column of a server-side table. `priority` above 0 shows only with `-o wide`. */
@@ -59,8 +60,26 @@ export interface ServedResource {
   readonly fieldLabels: readonly string[];
   /** Present for built-ins: the schema that tells how a strategic merge patch treats lists. */
   readonly mergeSchema: MergeSchema | undefined;
+  /** Where the kind's types are described: read by OpenAPI and server-side apply. */
+  readonly schema: KindSchema;
+  /** Present with the `scale` subresource: where replicas and selector stand in the object. */
+  readonly scale?: ScalePaths;
   /** Present when objects are stored in another shape or collection than they are served in. */
   readonly storage?: StorageView;
+}
+
+/** `name` is the definition's name in OpenAPI documents. `root` may refer to other definitions, which `resolve` finds. */
+export interface KindSchema {
+  readonly name: string;
+  readonly root: Schema;
+  resolve(ref: string): Schema | undefined;
+}
+
+/** JSON paths of the members that `autoscaling/v1 Scale` shows. */
+export interface ScalePaths {
+  readonly specReplicasPath: string;
+  readonly statusReplicasPath: string;
+  readonly labelSelectorPath?: string;
 }
 
 /** A second view of stored objects: `events.k8s.io` Events are core Events, and a CRD's versions share one collection. */

@@ -1,0 +1,53 @@
+import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
+import { CustomResourceDefinition } from "#kernel/model/index.ts";
+import type { BuiltIn } from "../kinds/built-in.ts";
+import { definitionNames } from "../kinds/definitions.ts";
+import { listAt, mapMember, objectAt, textAt, withAbsent, withMembers } from "../kinds/read.ts";
+import type { ResourceRegistry } from "../kinds/served-resource.ts";
+import { customResourceDefinitionTable } from "../tables/small-kinds.ts";
+import { withCrdStatus } from "./conditions.ts";
+import type { RegistryOptions } from "./registry.ts";
+import { approvalRule, conversionRule, immutableRule, namesRule, storedVersionsRule, versionsRule } from "./rules.ts";
+
+/** Keeps a definition until the objects of its kind are gone. */
+export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
+
+/** CustomResourceDefinition. Its status is decided in the revision of the write, so that a kind can be used at once. */
+export const crdKind = (registry: ResourceRegistry, { now, compileRule }: RegistryOptions): BuiltIn => ({
+  type: CustomResourceDefinition,
+  definition: definitionNames.customResourceDefinition,
+  table: customResourceDefinitionTable,
+  subresources: ["status"],
+  allowsUnconditionalUpdate: false,
+  hasGeneration: true,
+  defaults: (crd) => mapMember(crd, "spec", withSpecDefaults),
+  prepareForCreate: (crd) => withCrdStatus(withFinalizer(crd), registry, now()),
+  prepareForUpdate(crd, old) {
+    const isLeaving = textAt(old, "metadata", "deletionTimestamp") !== undefined;
+    const kept = isLeaving ? crd : withFinalizer(crd);
+    return jsonEquals(crd["spec"], old["spec"]) ? kept : withCrdStatus(kept, registry, now());
+  },
+  rules: [namesRule, versionsRule(compileRule !== undefined), conversionRule, approvalRule],
+  updateRules: [immutableRule, storedVersionsRule],
+});
+
+function withSpecDefaults(spec: JsonObject): JsonObject {
+  const named = mapMember(spec, "names", (names) => {
+    const kind = textAt(names, "kind");
+    return kind === undefined ? names : withAbsent(names, { singular: kind.toLowerCase(), listKind: `${kind}List` });
+  });
+  return mapMember(withAbsent(named, { conversion: { strategy: "None" } }), "conversion", (conversion) =>
+    // With a single version there is nothing to convert; a rule warns of the webhook that stays uncalled.
+    conversion["strategy"] === "Webhook" && listAt(spec, "versions").length === 1
+      ? { ...conversion, strategy: "None" }
+      : conversion,
+  );
+}
+
+function withFinalizer(crd: JsonObject): JsonObject {
+  const finalizers = listAt(crd, "metadata", "finalizers");
+  if (finalizers.includes(cleanupFinalizer)) return crd;
+  return withMembers(crd, {
+    metadata: { ...objectAt(crd, "metadata"), finalizers: [...finalizers, cleanupFinalizer] },
+  });
+}

@@ -1,0 +1,165 @@
+import { isJsonObject, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { compileJsonPath, type JsonPath } from "#lib/json/index.ts";
+import {
+  type CompiledSchema,
+  type CompileRule,
+  compileSchema,
+  readStructuralSchema,
+  type Schema,
+} from "#lib/schema/index.ts";
+import type { ResourceType } from "#kernel/model/index.ts";
+import { everyVerb, statusOnly } from "../kinds/built-in.ts";
+import { definition, definitionNames } from "../kinds/definitions.ts";
+import { textAt, withMembers } from "../kinds/read.ts";
+import type { ScalePaths, ServedResource, StorageView, Subresource } from "../kinds/served-resource.ts";
+import { customTable } from "./custom-table.ts";
+import type { Definition, DefinitionVersion } from "./definition.ts";
+
+/** A kind that a CustomResourceDefinition declares, in one of its versions. */
+export function customResource(crd: Definition, version: DefinitionVersion, compileRule?: CompileRule): ServedResource {
+  const type = typeOf(crd, version);
+  const table = customTable(version.columns);
+  const root = rootSchema(version);
+  const schema = lazily(() =>
+    compileSchema(withMetadata(root), { resolve: definition, ...(compileRule === undefined ? {} : { compileRule }) }),
+  );
+  const fields = new Map(version.selectableFields.map((path) => [path.replace(/^\./, ""), selectable(path)]));
+  const scale = scaleOf(version);
+  const storage = storageOf(crd, version);
+  const withoutStatus = (object: JsonObject) =>
+    version.hasStatus ? withMembers(object, { status: undefined }) : object;
+  return {
+    type,
+    listKind: (crd.acceptedNames ?? crd.names).listKind,
+    custom: true,
+    verbs: everyVerb,
+    subresources: subresourcesOf(version),
+    columns: table.columns,
+    warnings: deprecationWarnings(type, version),
+    allowsUnconditionalUpdate: false,
+    hasGeneration: true,
+    gracePeriodSeconds: () => 0,
+    prune(object) {
+      const { value, unknown } = schema().prune(object);
+      return { object: isJsonObject(value) ? value : object, unknown };
+    },
+    withDefaults(object) {
+      const filled = schema().withDefaults(object);
+      return isJsonObject(filled) ? filled : object;
+    },
+    prepareForCreate: withoutStatus,
+    prepareForUpdate: (object, old) => (version.hasStatus ? withMembers(object, { status: old["status"] }) : object),
+    prepareForStatusUpdate: statusOnly,
+    validateCreate: (object) => ({ causes: schema().validate(object), warnings: [] }),
+    validateUpdate: (object, old) => ({ causes: schema().validate(object, { old }), warnings: [] }),
+    validateStatusUpdate: (object, old) => ({ causes: schema().validate(object, { old }), warnings: [] }),
+    changesGeneration: (object, old) => !jsonEquals(contentOf(object, version), contentOf(old, version)),
+    row: table.row,
+    fieldValue: (object, label) => fields.get(label)?.(object),
+    fieldLabels: [...fields.keys()],
+    mergeSchema: undefined,
+    schema: { name: definitionNameOf(type), root, resolve: definition },
+    ...(scale === undefined ? {} : { scale }),
+    ...(storage === undefined ? {} : { storage }),
+  };
+}
+
+function typeOf(crd: Definition, version: DefinitionVersion): ResourceType {
+  const names = crd.acceptedNames ?? crd.names;
+  return {
+    group: crd.group,
+    version: version.name,
+    kind: names.kind,
+    plural: names.plural,
+    singular: names.singular,
+    namespaced: crd.namespaced,
+    shortNames: names.shortNames,
+    categories: names.categories,
+  };
+}
+
+/** `org.example.demo.v1.Widget`, as Kubernetes names the definitions of custom kinds. */
+export const definitionNameOf = (type: ResourceType): string =>
+  [...type.group.split(".").reverse(), type.version, type.kind].join(".");
+
+/** The version's schema. One that is not structural was refused when it was written; then nothing is known of the kind. */
+function rootSchema(version: DefinitionVersion): Schema {
+  const read = readStructuralSchema(version.schema ?? {}, []);
+  return read.ok ? read.value : { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+}
+
+/** The envelope every object has, whatever the definition says of it. */
+function withMetadata(root: Schema): Schema {
+  const { metadata, ...properties } = root.properties ?? {};
+  const restricted: Schema[] =
+    metadata?.properties === undefined ? [] : [{ properties: { metadata: { properties: metadata.properties } } }];
+  return {
+    ...root,
+    properties: {
+      ...properties,
+      apiVersion: { type: "string" },
+      kind: { type: "string" },
+      metadata: { $ref: definitionNames.objectMeta },
+    },
+    ...(restricted.length === 0 ? {} : { allOf: [...(root.allOf ?? []), ...restricted] }),
+  };
+}
+
+function lazily(make: () => CompiledSchema): () => CompiledSchema {
+  let made: CompiledSchema | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
+const subresourcesOf = (version: DefinitionVersion): readonly Subresource[] => [
+  ...(version.hasStatus ? (["status"] as const) : []),
+  ...(version.scale === undefined ? [] : (["scale"] as const)),
+];
+
+function scaleOf({ scale }: DefinitionVersion): ScalePaths | undefined {
+  if (scale === undefined) return undefined;
+  const labelSelectorPath = textAt(scale, "labelSelectorPath");
+  return {
+    specReplicasPath: textAt(scale, "specReplicasPath") ?? "",
+    statusReplicasPath: textAt(scale, "statusReplicasPath") ?? "",
+    ...(labelSelectorPath === undefined ? {} : { labelSelectorPath }),
+  };
+}
+
+const deprecationWarnings = (type: ResourceType, version: DefinitionVersion): readonly string[] =>
+  version.deprecated ? [version.deprecationWarning ?? `${type.group}/${type.version} ${type.kind} is deprecated`] : [];
+
+/** Everything whose change makes a new generation. */
+const contentOf = (object: JsonObject, version: DefinitionVersion): JsonObject =>
+  withMembers(object, { metadata: undefined, ...(version.hasStatus ? { status: undefined } : {}) });
+
+function selectable(path: string): (object: JsonObject) => string {
+  const compiled = compileJsonPath(path);
+  return (object) => scalarText(compiled.ok ? firstOf(compiled.value, object) : undefined);
+}
+
+function firstOf(path: JsonPath, object: JsonObject): JsonValue | undefined {
+  const found = path.find(object);
+  return found.ok ? found.value[0] : undefined;
+}
+
+const scalarText = (value: JsonValue | undefined): string =>
+  value === undefined || value === null || typeof value === "object" ? "" : String(value);
+
+/** Versions share one collection and one shape: only the apiVersion differs. */
+function storageOf(crd: Definition, version: DefinitionVersion): StorageView | undefined {
+  const stored = crd.versions.find((candidate) => candidate.storage);
+  if (stored === undefined || crd.versions.length < 2) return undefined;
+  const inVersion = (name: string) => {
+    const apiVersion = `${crd.group}/${name}`;
+    return (object: JsonObject) => (object["apiVersion"] === apiVersion ? object : { ...object, apiVersion });
+  };
+  return {
+    group: crd.group,
+    resource: (crd.acceptedNames ?? crd.names).plural,
+    encode: inVersion(stored.name),
+    decode: inVersion(version.name),
+  };
+}

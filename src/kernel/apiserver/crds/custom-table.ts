@@ -1,0 +1,54 @@
+import type { Instant, JsonObject, JsonValue } from "#lib/base/index.ts";
+import { compileJsonPath } from "#lib/json/index.ts";
+import type { TableView } from "../kinds/built-in.ts";
+import { textAt } from "../kinds/read.ts";
+import { ageColumn, ageOf, nameColumn } from "../tables/columns.ts";
+import type { DefinitionColumn } from "./definition.ts";
+
+const ageOnly: DefinitionColumn = {
+  name: "Age",
+  type: "date",
+  jsonPath: ".metadata.creationTimestamp",
+  priority: 0,
+  description: ageColumn.description ?? "",
+};
+
+/** The table of a custom kind: its name, then the columns of its definition, or its age when there are none. */
+export function customTable(columns: readonly DefinitionColumn[]): TableView {
+  const shown = columns.length === 0 ? [ageOnly] : columns;
+  const cells = shown.map(compileCell);
+  return {
+    columns: [nameColumn, ...shown.map(({ jsonPath: _, ...column }) => column)],
+    row: (object, now) => [textAt(object, "metadata", "name") ?? "", ...cells.map((cell) => cell(object, now))],
+  };
+}
+
+type Cell = (object: JsonObject, now: Instant) => JsonValue;
+
+/** Reads one cell: the first match of the column's path, in the column's type. */
+function compileCell({ type, jsonPath }: DefinitionColumn): Cell {
+  const path = compileJsonPath(jsonPath);
+  const missing = type === "string" ? "" : null;
+  // Definitions with other paths are refused when they are written.
+  if (!path.ok) return () => missing;
+  return (object, now) => {
+    const found = path.value.find(object);
+    const value = found.ok ? found.value[0] : undefined;
+    return value === undefined || value === null ? missing : formatCell(type, value, now);
+  };
+}
+
+function formatCell(type: DefinitionColumn["type"], value: JsonValue, now: Instant): JsonValue {
+  switch (type) {
+    case "date":
+      return ageOf(value, now);
+    case "string":
+      return typeof value === "object" ? JSON.stringify(value) : String(value);
+    case "integer":
+      return typeof value === "number" ? Math.trunc(value) : null;
+    case "number":
+      return typeof value === "number" ? value : null;
+    case "boolean":
+      return typeof value === "boolean" ? value : null;
+  }
+}

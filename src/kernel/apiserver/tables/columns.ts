@@ -1,0 +1,31 @@
+import { formatAge, type Instant, type JsonValue, parseInstant } from "#lib/base/index.ts";
+import type { Column } from "../kinds/served-resource.ts";
+
+const column = (name: string, description: string, more: Partial<Column> = {}): Column => ({
+  name,
+  type: "string",
+  priority: 0,
+  description,
+  ...more,
+});
+
+/** A column that `kubectl get` shows. */
+export const shown = column;
+/** A column that shows only with `-o wide`. */
+export const wide = (name: string, description: string, more: Partial<Column> = {}): Column =>
+  column(name, description, { priority: 1, ...more });
+
+export const nameColumn = column("Name", "Name of the object, unique within its namespace.", { format: "name" });
+export const ageColumn = column("Age", "Time since the object was created.");
+
+/** What stands where a time should be. */
+export const unknownAge = "<unknown>";
+
+/** Time since an RFC 3339 text, for people. */
+export function ageOf(time: JsonValue | undefined, now: Instant): string {
+  const at = typeof time === "string" ? parseInstant(time) : undefined;
+  return at === undefined ? unknownAge : formatAge(now - at);
+}
+
+/** What stands where a list or map is empty. */
+export const none = "<none>";

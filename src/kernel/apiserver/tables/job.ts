@@ -1,0 +1,79 @@
+import { formatAge, type Instant, type JsonObject, parseInstant } from "#lib/base/index.ts";
+import type { TableView } from "../kinds/built-in.ts";
+import { listAt, numberAt, objectAt, objectsAt, textAt, valueAt } from "../kinds/read.ts";
+import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
+
+export const jobTable: TableView = {
+  columns: [
+    nameColumn,
+    shown("Status", "Where the job stands."),
+    shown("Completions", "Pods that succeeded, of those wanted."),
+    shown("Duration", "Time from start to completion, or until now."),
+    ageColumn,
+    wide("Containers", "Names of the containers."),
+    wide("Images", "Images of the containers."),
+    wide("Selector", "Labels of the job's pods."),
+  ],
+  row(job, now) {
+    const containers = objectsAt(job, "spec", "template", "spec", "containers");
+    return [
+      textAt(job, "metadata", "name") ?? "",
+      jobStatus(job),
+      completions(job),
+      duration(job, now),
+      ageOf(valueAt(job, "metadata", "creationTimestamp"), now),
+      containers.map((container) => textAt(container, "name") ?? "").join(","),
+      containers.map((container) => textAt(container, "image") ?? "").join(","),
+      formatSelector(objectAt(job, "spec", "selector")),
+    ];
+  },
+};
+
+function jobStatus(job: JsonObject): string {
+  const conditions = objectsAt(job, "status", "conditions");
+  const holds = (type: string) => conditions.some((one) => one["type"] === type && one["status"] === "True");
+  if (holds("Complete")) return "Complete";
+  if (holds("Failed")) return "Failed";
+  if (textAt(job, "metadata", "deletionTimestamp") !== undefined) return "Terminating";
+  return ["Suspended", "FailureTarget", "SuccessCriteriaMet"].find(holds) ?? "Running";
+}
+
+function completions(job: JsonObject): string {
+  const succeeded = numberAt(job, "status", "succeeded") ?? 0;
+  const wanted = numberAt(job, "spec", "completions");
+  if (wanted !== undefined) return `${succeeded}/${wanted}`;
+  const parallelism = numberAt(job, "spec", "parallelism") ?? 0;
+  // A work queue: one success ends it, whatever the number of workers.
+  return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`;
+}
+
+function duration(job: JsonObject, now: Instant): string {
+  const instant = (name: string) => parseInstant(textAt(job, "status", name) ?? "");
+  const start = instant("startTime");
+  return start === undefined ? "" : formatAge((instant("completionTime") ?? now) - start);
+}
+
+/** A label selector in the syntax of `-l`. */
+export function formatSelector(selector: JsonObject | undefined): string {
+  const labels = Object.entries(objectAt(selector, "matchLabels") ?? {}).map(
+    ([key, value]) => `${key}=${String(value)}`,
+  );
+  const expressions = objectsAt(selector, "matchExpressions").map(formatRequirement);
+  const all = [...labels.sort(), ...expressions];
+  return all.length === 0 ? none : all.join(",");
+}
+
+function formatRequirement(requirement: JsonObject): string {
+  const key = textAt(requirement, "key") ?? "";
+  const values = `(${listAt(requirement, "values").join(",")})`;
+  switch (textAt(requirement, "operator")) {
+    case "In":
+      return `${key} in ${values}`;
+    case "NotIn":
+      return `${key} notin ${values}`;
+    case "DoesNotExist":
+      return `!${key}`;
+    default:
+      return key;
+  }
+}
