@@ -128,6 +128,7 @@ class Recorder implements EventRecorder {
     if (this.#queue.length >= maxQueued) return void this.dropped++;
     occurrence.isQueued = true;
     this.#queue.push(occurrence);
+    if (occurrence.name === undefined) this.#endPause();
     if (this.#isWriting) return;
     this.#isWriting = true;
     this.#schedule(() => void this.#writeAll().catch((thrown: unknown) => this.#onFailure(thrown)));
@@ -135,11 +136,11 @@ class Recorder implements EventRecorder {
 
   async #writeAll(): Promise<void> {
     while (this.#queue.length > 0) {
+      // Repetitions wait a moment, so that a thousand of them are a few writes; anything new, or a flush, ends the wait.
+      if (this.#queue.every(({ name }) => name !== undefined)) await this.#pause();
       const batch = this.#queue;
       this.#queue = [];
       await inParallel(batch, parallelWrites, (occurrence) => this.#write(occurrence));
-      // A fast series waits a moment, so that a thousand repetitions are a few writes; flush ends the wait.
-      if (this.#queue.length > 0 && this.#queue.every(({ name }) => name !== undefined)) await this.#pause();
     }
     this.#isWriting = false;
     this.#isHurried = false;
