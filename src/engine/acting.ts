@@ -14,7 +14,7 @@ import type { Instant } from "./values.ts";
  */
 export const actionOrder: readonly ActionName[] = ["retry", "cancel", "suspend", "resume", "reject", "approve", "skip"];
 
-/** Carries out one action other than `retry`; false when the state has no use for it. */
+/** Carries out one action; false when the state has no use for it, as an unfinished run has none for a retry. */
 export function act(ledger: Ledger, fact: ActionFact): boolean {
   if (isTerminal(ledger.run.phase)) return false;
   if (fact.number !== undefined && fact.number !== ledger.run.number) return false;

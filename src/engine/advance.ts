@@ -43,11 +43,12 @@ export const createRunCache = (): RunCache => ({});
  * Gates and retry policies are called from here and must be pure as well; what they throw is passed on.
  */
 export function advance(plan: Plan, run: RunState, facts: readonly Fact[], now: Instant, cache?: RunCache): Advance {
-  const current = isTerminal(run.phase) ? retried(plan, run, facts) : run;
-  if (isTerminal(current.phase))
-    return { run, effects: [], ignored: facts.filter((fact) => fact.kind === "action").length };
+  const { current, rest } = isTerminal(run.phase) ? retried(plan, run, facts) : { current: run, rest: facts };
+  if (isTerminal(current.phase)) {
+    return { run, effects: [], ignored: rest.filter((fact) => fact.kind === "action").length };
+  }
   const ledger = takeLedger(plan, current, now, cache);
-  const ignored = facts.length === 0 ? 0 : foldFacts(ledger, facts);
+  const ignored = rest.length === 0 ? 0 : foldFacts(ledger, rest);
   syncSuspension(ledger);
   begin(ledger);
   applyTime(ledger);
@@ -60,15 +61,19 @@ export function advance(plan: Plan, run: RunState, facts: readonly Fact[], now: 
   return { run: ledger.run, effects, ...(wake === undefined ? {} : { wakeAt: wake }), ignored };
 }
 
-/** The finished run after the first retry that was meant for it; the run itself when there is none it can follow. */
-function retried(plan: Plan, run: RunState, facts: readonly Fact[]): RunState {
+/** The finished run after the first retry it can follow, and the facts that are left; the run itself when there is none. */
+function retried(
+  plan: Plan,
+  run: RunState,
+  facts: readonly Fact[],
+): { readonly current: RunState; readonly rest: readonly Fact[] } {
   for (const fact of sortedRetries(facts)) {
     if (fact.number !== undefined && fact.number !== run.number) continue;
     const steps = fact.steps ?? (fact.step === undefined ? undefined : [fact.step]);
     const again = reset(plan, run, steps === undefined ? {} : { steps });
-    if (again.ok) return again.value;
+    if (again.ok) return { current: again.value, rest: facts.filter((other) => other !== fact) };
   }
-  return run;
+  return { current: run, rest: facts };
 }
 
 const sortedRetries = (facts: readonly Fact[]): ActionFact[] =>

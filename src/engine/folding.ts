@@ -15,7 +15,7 @@ import { toOutcome, toRunning, toWaiting } from "./transitions.ts";
 export function foldFacts(ledger: Ledger, facts: readonly Fact[]): number {
   let ignored = 0;
   for (const fact of sorted(ledger, facts.filter(isAction), actionRank)) {
-    if (fact.action !== "retry" && !act(ledger, fact)) ignored++;
+    if (!act(ledger, fact)) ignored++;
   }
   ignored += foldEach(ledger, facts.filter(isGrant), grantRank, foldGrant);
   ignored += foldEach(ledger, facts.filter(isChild), childRank, foldChild);
