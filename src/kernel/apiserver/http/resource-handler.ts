@@ -49,6 +49,7 @@ const notServed: ReadonlySet<string> = new Set([
   "portforward",
   "proxy",
   "resize",
+  "scale",
   "token",
 ]);
 
@@ -75,7 +76,8 @@ export function identifyCall(
 
 function checkSubresource(resource: ServedResource, { subresource }: ResourceRoute): void {
   if (resource.subresources.some((served) => served === subresource) && subresource !== "scale") return;
-  if (!notServed.has(subresource) || resource.custom) throw unknownResource();
+  const known = notServed.has(subresource) && (!resource.custom || subresource === "scale");
+  if (!known) throw unknownResource();
   throw new ApiError(
     "NotImplemented",
     `the ${subresource} subresource of ${resource.type.plural} is not available on this server`,

@@ -1,7 +1,7 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import { deepFreeze } from "#lib/base/index.ts";
 import { type ResourceType, qualifiedResource } from "#kernel/model/index.ts";
-import type { ServedResource } from "../kinds/served-resource.ts";
+import type { ResourceRegistry, ServedResource } from "../kinds/served-resource.ts";
 import type { Collection, Entry, StoreKey } from "../store/store.ts";
 
 /** Where the objects of a served kind are stored. */
@@ -35,3 +35,24 @@ export function viewOf(resource: ServedResource, entry: Entry): JsonObject {
 /** The JSON of viewOf; without a view of its own this is the stored buffer, shared and never to be changed. */
 export const bytesOf = (resource: ServedResource, entry: Entry): Buffer =>
   resource.storage === undefined ? entry.bytes : Buffer.from(JSON.stringify(viewOf(resource, entry)));
+
+const servedCache = new WeakMap<
+  ResourceRegistry,
+  { readonly generation: number; readonly byCollection: Map<string, ServedResource> }
+>();
+
+/** The kind under which the objects of a collection are stored; undefined when it is not served at the moment. */
+export function servedFor(registry: ResourceRegistry, { group, resource }: Collection): ServedResource | undefined {
+  let cached = servedCache.get(registry);
+  if (cached?.generation !== registry.generation) {
+    const byCollection = new Map<string, ServedResource>();
+    for (const served of registry.all()) {
+      const { group, resource: plural } = collectionOf(served);
+      const name = `${group}/${plural}`;
+      // Of several views the one that needs no conversion is the stored one.
+      if (served.storage === undefined || !byCollection.has(name)) byCollection.set(name, served);
+    }
+    servedCache.set(registry, (cached = { generation: registry.generation, byCollection }));
+  }
+  return cached.byCollection.get(`${group}/${resource}`);
+}

@@ -32,6 +32,8 @@ function changeOf({ type, entry, previous, revision }: StoreEvent, selector: Sel
 
 /** The same object under another resourceVersion. */
 function restamped(entry: Entry, revision: number): Entry {
-  const object = deepFreeze(withMetadata(entry.object(), { resourceVersion: String(revision) }));
-  return { ...entry, revision, object: () => object, bytes: Buffer.from(JSON.stringify(object)) };
+  const { key, uid, createRevision, labels, owners } = entry;
+  const restored = deepFreeze(withMetadata(entry.object(), { resourceVersion: String(revision) }));
+  const bytes = Buffer.from(JSON.stringify(restored));
+  return { key, uid, createRevision, revision, bytes, labels, owners, object: () => restored };
 }

@@ -1,0 +1,11 @@
+export type { KubeconfigContent } from "./authz/kubeconfig.ts";
+export { readKubeconfigToken, writeKubeconfig } from "./authz/kubeconfig.ts";
+export { ensureCertificates, type ServingCertificates } from "./authz/certificates.ts";
+export { admin, type Identity, internal } from "./authz/identity.ts";
+export { ensureAdminToken, isAdminToken } from "./authz/tokens.ts";
+export { type ApiServer, type ApiServerOptions, createApiServer } from "./api-server.ts";
+export type { HealthChecks } from "./http/health.ts";
+export type { Listener, ListenOptions } from "./http/listener.ts";
+export type { Store } from "./store/store.ts";
+export { defaultLimits, type Limits } from "./verbs/limits.ts";
+export { noPodLogs, type PodLogRequest, type PodLogs } from "./verbs/pod-log.ts";

@@ -1,0 +1,58 @@
+import { ApiError } from "#kernel/model/index.ts";
+import type { Documents } from "./http/documents.ts";
+import { type HealthChecks, healthReply } from "./http/health.ts";
+import { listMetadata } from "./http/list-reply.ts";
+import { isWatch, listRequest } from "./http/query.ts";
+import { listFrame, encodeItem, type View } from "./http/representation.ts";
+import { parseRoute } from "./http/route.ts";
+import { versionInfo } from "./http/version.ts";
+import { answerBytes } from "./verbs/answer.ts";
+import type { ApiContext } from "./verbs/context.ts";
+import { getObject } from "./verbs/get.ts";
+import { listObjects } from "./verbs/list.ts";
+import { badRequest, unknownResource } from "./verbs/refusals.ts";
+
+/** What a raw GET in this process can reach besides the objects. */
+export interface RawSources {
+  readonly context: ApiContext;
+  readonly documents: Documents;
+  readonly health: HealthChecks;
+  readonly version: string;
+}
+
+/** GET of any path but watches, logs and metrics, answered as text without a listener. */
+export async function rawGet(sources: RawSources, target: string, signal: AbortSignal | undefined): Promise<string> {
+  const { pathname: path, searchParams: query } = new URL(target, "https://embedded");
+  if (path === "/version") return JSON.stringify(versionInfo(sources.version));
+  const health = healthReply(path, query, sources.health);
+  if (health !== undefined) {
+    const text = String(health.body);
+    if (health.code === 200) return text;
+    throw new ApiError("InternalError", text, { code: health.code });
+  }
+  if (parseRoute(path) !== undefined) return rawResource(sources.context, path, query, signal);
+  const accept = "application/json";
+  const found = await sources.documents(sources.context.registry(), { path, query, accept, ifNoneMatch: undefined });
+  if (found?.code !== 200) throw unknownResource();
+  return String(found.body);
+}
+
+async function rawResource(
+  context: ApiContext,
+  path: string,
+  query: URLSearchParams,
+  signal: AbortSignal | undefined,
+): Promise<string> {
+  const route = parseRoute(path);
+  const resource = route && context.registry().find(route.group, route.version, route.plural);
+  if (route === undefined || resource === undefined) throw unknownResource();
+  if (isWatch(query) || (route.subresource !== "" && route.subresource !== "status")) {
+    throw badRequest("a raw GET reads objects and lists; use watch or logs for streams");
+  }
+  if (route.name !== "") return answerBytes(await getObject(context, resource, route)).toString();
+  const listing = await listObjects(context, resource, listRequest(query, route.namespace), signal);
+  const view: View = { resource, form: "json", include: "None", now: context.clock.now() };
+  const { head, tail } = listFrame(view, listMetadata(listing));
+  const items = listing.entries.map((entry) => encodeItem(view, entry).toString());
+  return `${head.toString()}${items.join(",")}${tail.toString()}`;
+}

@@ -1,0 +1,25 @@
+import type { Logger } from "#lib/base/index.ts";
+import type { KindRegistry } from "./crds/registry.ts";
+import type { Collection, Store, Subscription } from "./store/store.ts";
+
+const definitions: Collection = { group: "apiextensions.k8s.io", resource: "customresourcedefinitions" };
+
+/**
+ * Keeps the registry in step with the stored CustomResourceDefinitions: all of them now, and every change in the turn in which it
+ * is published, which is before its writer gets an answer.
+ */
+export function followDefinitions(store: Store, registry: KindRegistry, log: Logger): Subscription {
+  const { entries, revision } = store.page(definitions, {});
+  for (const entry of entries) registry.setCrd(entry.object());
+  return store.subscribe(definitions, revision, (events) => {
+    for (const { type, entry } of events) {
+      try {
+        if (type === "delete") registry.removeCrd(entry.key.name);
+        else registry.setCrd(entry.object());
+      } catch (error) {
+        // It was validated when it was written, so this is a bug; the other kinds go on being served.
+        log.error("custom resource definition cannot be served", { name: entry.key.name, error });
+      }
+    }
+  });
+}
