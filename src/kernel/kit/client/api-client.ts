@@ -107,7 +107,7 @@ export interface ApiClient {
   resourceType(apiVersion: string, kind: string): Promise<ResourceType | undefined>;
   /** All served kinds. */
   resourceTypes(): Promise<readonly ResourceType[]>;
-  /** Any other GET (`/version`, `/readyz`, `/openapi/v3`): the body as text. */
-  raw(path: string, options?: { readonly signal?: AbortSignal }): Promise<string>;
+  /** Any other GET (`/version`, `/readyz`, `/openapi/v3`): the body as text. `accept` is the media type asked for. */
+  raw(path: string, options?: { readonly signal?: AbortSignal; readonly accept?: string }): Promise<string>;
   close(): Promise<void>;
 }

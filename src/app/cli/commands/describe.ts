@@ -1,0 +1,26 @@
+import { command } from "../command.ts";
+import { exitCode } from "../exit-codes.ts";
+
+export const describeCommand = command<object>({
+  name: "describe",
+  args: ["<run...>"],
+  summary: "Tell all about a run: its steps in order, what each waits for, and its events",
+  group: "Runs",
+  examples: ["slipway describe diamond", "slipway describe workflow diamond"],
+  options: [],
+  completes: ["run"],
+  async action(invocation) {
+    const { withSession } = await import("../session.ts");
+    const { childrenOf, findRun } = await import("../runs.ts");
+    const { eventsOf, formatEvents } = await import("../output/events.ts");
+    const { environment, clock, rest } = invocation;
+    return await withSession(invocation, async ({ client, namespace }) => {
+      const { type, name, dialect } = await findRun(client, rest);
+      const object = await client.get({ type, namespace, name });
+      const children = await childrenOf(client, object, dialect);
+      environment.out.write(dialect.runs.describe(object, { now: clock.now(), children }));
+      environment.out.write(formatEvents(await eventsOf(client, object), clock.now()));
+      return exitCode.succeeded;
+    });
+  },
+});

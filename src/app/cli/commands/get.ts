@@ -1,0 +1,117 @@
+import type { ApiClient } from "#kernel/kit/index.ts";
+import type { ResourceType, Stored } from "#kernel/model/index.ts";
+import { command, type Invocation } from "../command.ts";
+import { exitCode, UsageError } from "../exit-codes.ts";
+import { type Format, formatHelp, formatObjects, parseFormat } from "../output/formats.ts";
+
+interface GetOptions {
+  readonly output: string;
+  readonly watch?: boolean;
+  readonly allNamespaces?: boolean;
+  readonly selector?: string;
+}
+
+interface Target {
+  readonly client: ApiClient;
+  readonly type: ResourceType;
+  /** Absent: all namespaces. */
+  readonly namespace: string | undefined;
+  readonly names: readonly string[];
+  readonly selector: string | undefined;
+}
+
+export const getCommand = command<GetOptions>({
+  name: "get",
+  args: ["<kind>", "[names...]"],
+  summary: "List runs and any other objects",
+  group: "Runs",
+  examples: ["slipway get workflows", "slipway get wf diamond -o yaml", "slipway get jobs -A -w"],
+  options: [
+    { flags: "-o, --output <format>", summary: formatHelp, initial: "table" },
+    { flags: "-w, --watch", summary: "go on with every change" },
+    { flags: "-A, --all-namespaces", summary: "of all namespaces" },
+    { flags: "-l, --selector <labels>", summary: "only objects with these labels" },
+  ],
+  completes: ["kind", "name"],
+  async action(invocation) {
+    const { args, rest, options } = invocation;
+    const { withSession } = await import("../session.ts");
+    const { findKind, splitNames } = await import("../kinds.ts");
+    const format = parseFormat(options.output);
+    const words = splitNames([args[0] ?? "", ...rest]);
+    return await withSession(invocation, async ({ client, namespace }) => {
+      const type = await findKind(client, words.kind);
+      if (options.watch === true && words.names.length > 1) throw new UsageError("--watch takes at most one name");
+      const wide = options.allNamespaces === true || !type.namespaced;
+      const target = {
+        client,
+        type,
+        namespace: wide ? undefined : namespace,
+        names: words.names,
+        selector: options.selector,
+      };
+      return await (format.kind === "table"
+        ? printTable(target, format.wide, invocation)
+        : printObjects(target, format, invocation));
+    });
+  },
+});
+
+async function printObjects(
+  target: Target,
+  format: Exclude<Format, { kind: "table" }>,
+  invocation: Invocation<GetOptions>,
+): Promise<number> {
+  const { environment, options, signal } = invocation;
+  const { objects, revision } = await read(target);
+  const single = target.names.length === 1;
+  environment.out.write(await formatObjects(objects, single, format));
+  if (options.watch !== true) return exitCode.succeeded;
+  for await (const event of target.client.watch(target.type, {
+    ...selection(target),
+    resourceVersion: revision,
+    signal,
+  })) {
+    if (event.type !== "BOOKMARK") environment.out.write(await formatObjects([event.object], true, format));
+  }
+  return exitCode.succeeded;
+}
+
+async function read({
+  client,
+  type,
+  namespace,
+  names,
+  ...target
+}: Target): Promise<{ objects: readonly Stored[]; revision: string }> {
+  if (names.length === 0) {
+    const { items, metadata } = await client.list(type, selection({ client, type, namespace, names, ...target }));
+    return { objects: items, revision: metadata.resourceVersion };
+  }
+  const place = namespace === undefined ? {} : { namespace };
+  const objects = await Promise.all(names.map((name) => client.get({ type, ...place, name })));
+  return { objects, revision: objects[0]?.metadata.resourceVersion ?? "" };
+}
+
+const selection = ({ namespace, names, selector }: Target) => ({
+  ...(namespace === undefined ? {} : { namespace }),
+  ...(selector === undefined ? {} : { labelSelector: selector }),
+  ...(names.length === 0 ? {} : { fieldSelector: `metadata.name=${names[0]}` }),
+});
+
+async function printTable(target: Target, wide: boolean, invocation: Invocation<GetOptions>): Promise<number> {
+  const { readTable, watchTable } = await import("../server-table.ts");
+  const { formatTable } = await import("../output/table.ts");
+  const { environment, options, signal } = invocation;
+  const table = await readTable(target, wide);
+  if (table.rows.length === 0 && options.watch !== true) {
+    environment.err.write(
+      `no ${target.type.plural}${target.namespace === undefined ? "" : ` in namespace ${target.namespace}`}\n`,
+    );
+    return exitCode.succeeded;
+  }
+  environment.out.write(formatTable(table.header, table.rows));
+  if (options.watch !== true) return exitCode.succeeded;
+  for await (const row of watchTable(target, table, signal)) environment.out.write(formatTable(row, []));
+  return exitCode.succeeded;
+}

@@ -1,0 +1,58 @@
+import { command } from "../command.ts";
+import { exitCode, UsageError } from "../exit-codes.ts";
+import type { GraphFormat } from "../output/graph-text.ts";
+
+export const graphCommand = command<{ readonly output: GraphFormat }>({
+  name: "graph",
+  args: ["<file-or-run>"],
+  summary: "Show the steps of a document or a run and what each waits for",
+  group: "Documents",
+  examples: ["slipway graph examples/workflow/diamond.yaml", "slipway graph examples/workflow/diamond.yaml -o mermaid"],
+  options: [
+    { flags: "-o, --output <format>", summary: "format", choices: ["text", "mermaid", "dot", "json"], initial: "text" },
+  ],
+  completes: ["file"],
+  async action(invocation) {
+    const { args, options, environment } = invocation;
+    const { existsSync } = await import("node:fs");
+    const { formatGraph } = await import("../output/graph-text.ts");
+    const named = args[0] ?? "";
+    const graphs =
+      named === "-" || existsSync(named)
+        ? await graphsOfFile(named, invocation)
+        : [await graphOfRun(named, invocation)];
+    if (graphs === undefined) return exitCode.usage;
+    for (const graph of graphs) environment.out.write(formatGraph(graph, options.output));
+    return exitCode.succeeded;
+  },
+});
+
+type Invoked = Parameters<typeof graphCommand.action>[0];
+
+/** Undefined when the documents were refused; then the problems are on the screen. */
+async function graphsOfFile(file: string, { environment }: Invoked) {
+  const { objectsOf, readDocuments } = await import("../documents.ts");
+  const { readStdin } = await import("../stdin.ts");
+  const { printProblems } = await import("../output/problems.ts");
+  const { isRunOf } = await import("../runs.ts");
+  const read = await readDocuments([file], { directory: environment.directory, stdin: readStdin });
+  if (printProblems(read.problems, environment.err)) return undefined;
+  const graphs = objectsOf(read).flatMap(({ document: { dialect }, object }) =>
+    dialect !== undefined && isRunOf(dialect, object) ? [dialect.runs.graph(object)] : [],
+  );
+  if (graphs.length === 0) throw new UsageError(`${file} holds no run`);
+  return graphs;
+}
+
+async function graphOfRun(name: string, invocation: Invoked) {
+  const { withSession } = await import("../session.ts");
+  const { findRun } = await import("../runs.ts");
+  let graph: import("#dialects/index.ts").RunGraph | undefined;
+  await withSession(invocation, async ({ client, namespace }) => {
+    const run = await findRun(client, [name]);
+    graph = run.dialect.runs.graph(await client.get({ type: run.type, namespace, name: run.name }));
+    return exitCode.succeeded;
+  });
+  if (graph === undefined) throw new Error(`no graph of ${name}`);
+  return graph;
+}

@@ -1,0 +1,93 @@
+import type { StepView } from "#engine/index.ts";
+import { command, type Invocation } from "../command.ts";
+import { exitCode, UsageError } from "../exit-codes.ts";
+import type { StepLog } from "../step-logs.ts";
+
+interface LogsOptions {
+  readonly follow?: boolean;
+  readonly attempt?: number;
+  readonly tail?: number;
+  readonly timestamps?: boolean;
+}
+
+export const logsCommand = command<LogsOptions>({
+  name: "logs",
+  args: ["<run>", "[steps...]"],
+  summary: "Print what the steps of a run have written",
+  group: "Runs",
+  examples: ["slipway logs diamond", "slipway logs diamond two -f", "slipway logs retry flaky --attempt 1"],
+  options: [
+    { flags: "-f, --follow", summary: "go on until the run has ended" },
+    { flags: "--attempt <number>", summary: "only this attempt", integer: true },
+    { flags: "--tail <lines>", summary: "only the last lines of each", integer: true },
+    { flags: "--timestamps", summary: "with the time of every line" },
+  ],
+  completes: ["run", "step"],
+  async action(invocation) {
+    const { withSession } = await import("../session.ts");
+    const { childrenOf, findRun, viewOf } = await import("../runs.ts");
+    const { args, rest, options, environment, clock, signal } = invocation;
+    return await withSession(invocation, async ({ client, namespace }) => {
+      const run = await findRun(client, [args[0] ?? "", ...rest]);
+      const ref = { type: run.type, namespace, name: run.name };
+      const { startLogStream } = await import("../log-stream.ts");
+      const object = await client.get(ref);
+      const view = viewOf(run.dialect, object, await childrenOf(client, object, run.dialect));
+      const steps = chooseSteps(view.steps, run.rest);
+      const prefix = run.rest.length !== 1;
+      if (options.follow !== true) {
+        await printAll(client, steps, prefix, invocation);
+        return exitCode.succeeded;
+      }
+      const { followRun } = await import("../follow-run.ts");
+      const wanted = new Set(steps.map(({ id }) => id));
+      const stream = startLogStream(client, environment.out, { prefix, ...readOptions(options) }, signal);
+      await followRun(
+        client,
+        ref,
+        run.dialect,
+        clock,
+        (seen) => stream.see(seen.view.steps.filter(({ id }) => wanted.has(id))),
+        signal,
+      );
+      await stream.close();
+      return exitCode.succeeded;
+    });
+  },
+});
+
+function chooseSteps(steps: readonly StepView[], names: readonly string[]): readonly StepView[] {
+  const unknown = names.filter((name) => !steps.some(({ id }) => id === name));
+  if (unknown.length > 0)
+    throw new UsageError(
+      `no step ${unknown.map((name) => `"${name}"`).join(", ")}`,
+      `the steps are ${steps.map(({ id }) => id).join(", ")}`,
+    );
+  return names.length === 0 ? steps : steps.filter(({ id }) => names.includes(id));
+}
+
+const readOptions = ({ tail, timestamps }: LogsOptions) => ({
+  ...(tail === undefined ? {} : { tailLines: tail }),
+  ...(timestamps === true ? { timestamps } : {}),
+});
+
+async function printAll(
+  client: Parameters<typeof import("../step-logs.ts").stepLogs>[0],
+  steps: readonly StepView[],
+  prefix: boolean,
+  { options, environment }: Invocation<LogsOptions>,
+) {
+  const { readStepLog, stepLogs } = await import("../step-logs.ts");
+  const { LinePrefixer } = await import("../output/line-prefixer.ts");
+  for (const step of steps) {
+    for (const log of await stepLogs(client, step, options.attempt)) {
+      const lines = new LinePrefixer(prefix ? labelOf(log, step) : "");
+      for await (const chunk of readStepLog(client, log, readOptions(options)))
+        environment.out.write(lines.push(chunk));
+      environment.out.write(lines.end());
+    }
+  }
+}
+
+const labelOf = ({ step, attempt }: StepLog, { attempts }: StepView) =>
+  attempt > 1 || (attempts ?? 1) > 1 ? `${step}#${attempt} | ` : `${step} | `;

@@ -1,0 +1,81 @@
+import type { StepView } from "#engine/index.ts";
+import type { ApiClient, LogOptions } from "#kernel/kit/index.ts";
+import type { Output } from "./environment.ts";
+import { LinePrefixer } from "./output/line-prefixer.ts";
+import { readStepLog, type StepLog, stepLogs } from "./step-logs.ts";
+
+/** Prints the output of steps as it comes, each container once, however often the run is seen. */
+export interface LogStream {
+  /** Tells of the steps as they are now; new containers are followed from their beginning. */
+  see(steps: readonly StepView[]): void;
+  /** Resolves when everything that was written has been printed. */
+  close(): Promise<void>;
+}
+
+export interface LogStreamOptions extends Pick<LogOptions, "tailLines" | "timestamps"> {
+  /** Put `step | ` before every line. */
+  readonly prefix: boolean;
+}
+
+export function startLogStream(
+  client: ApiClient,
+  output: Output,
+  options: LogStreamOptions,
+  signal: AbortSignal,
+): LogStream {
+  const { prefix, ...read } = options;
+  const followed = new Set<string>();
+  const streams = new Set<Promise<void>>();
+  let last: readonly StepView[] = [];
+  let looking: Promise<void> = Promise.resolve();
+
+  async function print(log: StepLog): Promise<void> {
+    const lines = new LinePrefixer(prefix ? `${log.step}${log.attempt > 1 ? `#${log.attempt}` : ""} | ` : "");
+    for await (const chunk of readStepLog(client, log, { ...read, follow: true, signal }))
+      output.write(lines.push(chunk));
+    output.write(lines.end());
+  }
+
+  async function follow(steps: readonly StepView[]): Promise<void> {
+    for (const step of steps.filter(({ phase }) => phase !== "Pending" && phase !== "Waiting")) {
+      for (const log of await stepLogs(client, step)) {
+        const key = `${log.pod.metadata.uid}/${log.container}`;
+        if (followed.has(key) || !hasStarted(log)) continue;
+        followed.add(key);
+        const stream = print(log).finally(() => streams.delete(stream));
+        streams.add(stream);
+      }
+    }
+  }
+
+  return {
+    see(steps) {
+      last = steps;
+      // One look at a time, in order; a failed one is made up for by the next.
+      looking = looking.then(() => follow(steps)).catch(() => undefined);
+    },
+    async close() {
+      await looking;
+      await follow(last);
+      await Promise.allSettled(streams);
+    },
+  };
+}
+
+interface ContainerStatus {
+  readonly name: string;
+  readonly state?: { readonly waiting?: unknown };
+}
+
+function hasStarted({ pod, container }: StepLog): boolean {
+  // A stored Pod has passed its schema.
+  const status = pod.status as
+    | {
+        readonly containerStatuses?: readonly ContainerStatus[];
+        readonly initContainerStatuses?: readonly ContainerStatus[];
+      }
+    | undefined;
+  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const found = all.find(({ name }) => name === container);
+  return found !== undefined && found.state?.waiting === undefined;
+}

@@ -1,0 +1,47 @@
+import type { Invocation } from "./command.ts";
+import { connectRunning } from "./connect.ts";
+import { findKind } from "./kinds.ts";
+import { findRun } from "./runs.ts";
+
+const patienceMs = 1000;
+
+/** Names the running control plane knows, for completion. Nothing when none answers soon: completion must never be in the way. */
+export async function namesFor(
+  kind: "run" | "step" | "kind" | "name",
+  { options, environment, clock }: Invocation<object>,
+  words: readonly string[],
+): Promise<readonly string[]> {
+  const patience = new AbortController();
+  const cancel = clock.after(patienceMs, () => patience.abort());
+  try {
+    const session = await connectRunning(options, environment, clock);
+    try {
+      return await lookUp(kind, session, words, patience.signal);
+    } finally {
+      await session.close();
+    }
+  } catch {
+    return []; // No server, or one that is too slow: there is nobody to tell.
+  } finally {
+    cancel();
+  }
+}
+
+type Session = Awaited<ReturnType<typeof connectRunning>>;
+
+async function lookUp(
+  kind: "run" | "step" | "kind" | "name",
+  { client, namespace }: Session,
+  words: readonly string[],
+  signal: AbortSignal,
+) {
+  if (kind === "kind") return (await client.resourceTypes()).map(({ plural }) => plural);
+  if (kind === "step") {
+    const run = await findRun(client, [words[1] ?? ""]);
+    const object = await client.get({ type: run.type, namespace, name: run.name }, { signal });
+    return run.dialect.runs.view(object, []).steps.map(({ id }) => id);
+  }
+  const type = await findKind(client, kind === "run" ? "workflows" : (words[1] ?? ""));
+  const { items } = await client.list(type, { ...(type.namespaced ? { namespace } : {}), limit: 500, signal });
+  return items.map(({ metadata }) => metadata.name);
+}

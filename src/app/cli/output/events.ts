@@ -1,0 +1,38 @@
+import { formatAge, type Instant, isJsonObject, parseInstant } from "#lib/base/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import { Event, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { formatTable } from "./table.ts";
+
+/** The events about one object, oldest first. */
+export async function eventsOf(client: ApiClient, { metadata }: Stored): Promise<readonly KubeObject[]> {
+  const scope = metadata.namespace === undefined ? {} : { namespace: metadata.namespace };
+  const { items } = await client.list(Event, { ...scope, fieldSelector: `regarding.uid=${metadata.uid}` });
+  return [...items].sort((a, b) => timeOf(a) - timeOf(b));
+}
+
+interface EventFields {
+  readonly type?: string;
+  readonly reason?: string;
+  readonly note?: string;
+  readonly eventTime?: string | null;
+  readonly series?: { readonly count?: number; readonly lastObservedTime?: string };
+}
+
+// Events of this group keep their fields beside metadata, not in a spec.
+const fieldsOf = (event: KubeObject): EventFields => (isJsonObject(event) ? (event as EventFields) : {});
+
+function timeOf(event: KubeObject): Instant {
+  const { eventTime, series } = fieldsOf(event);
+  return parseInstant(series?.lastObservedTime ?? eventTime ?? event.metadata.creationTimestamp ?? "") ?? 0;
+}
+
+/** A table of events, or a line that says there are none. */
+export function formatEvents(events: readonly KubeObject[], now: Instant): string {
+  if (events.length === 0) return "Events:     none\n";
+  const rows = events.map((event) => {
+    const { type = "", reason = "", note = "", series } = fieldsOf(event);
+    const times = series?.count === undefined || series.count < 2 ? "" : ` (x${series.count})`;
+    return [formatAge(now - timeOf(event)), type, reason, `${note}${times}`];
+  });
+  return `Events:\n${formatTable(["AGE", "TYPE", "REASON", "MESSAGE"], rows)}`;
+}

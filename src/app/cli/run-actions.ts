@@ -1,0 +1,79 @@
+import type { ActionName } from "#engine/index.ts";
+import { type Clock, isJsonObject, SlipwayError } from "#lib/base/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import { apiVersionOf, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import type { NamedRun } from "./runs.ts";
+
+const runActions: ResourceType = {
+  group: "slipway.dev",
+  version: "v1alpha1",
+  kind: "RunAction",
+  plural: "runactions",
+  namespaced: true,
+};
+
+export interface ActionRequest {
+  readonly action: ActionName;
+  readonly step?: string;
+  readonly steps?: readonly string[];
+  readonly force?: boolean;
+  readonly reason?: string;
+}
+
+export interface ActionAnswer {
+  readonly phase: "Done" | "Refused";
+  readonly message: string;
+}
+
+const patienceMs = 15_000;
+
+/** Asks for an action on a run the one way there is, by a RunAction, and waits until it was judged. */
+export async function act(
+  client: ApiClient,
+  namespace: string,
+  run: Pick<NamedRun, "type" | "name">,
+  request: ActionRequest,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<ActionAnswer> {
+  const target = { apiVersion: apiVersionOf(run.type), kind: run.type.kind, name: run.name };
+  const created = await client.create(runActions, {
+    apiVersion: apiVersionOf(runActions),
+    kind: runActions.kind,
+    metadata: { generateName: `${request.action}-`, namespace },
+    spec: { target, ...request },
+  } satisfies KubeObject);
+  const patience = new AbortController();
+  const cancel = clock.after(patienceMs, () => patience.abort());
+  try {
+    return await judged(client, created, AbortSignal.any([signal, patience.signal]));
+  } catch (thrown) {
+    if (!patience.signal.aborted) throw thrown;
+    const hint = `it stays recorded as runaction/${created.metadata.name} and is carried out when a controller runs`;
+    throw new SlipwayError("action-pending", `nobody has judged the ${request.action} within ${patienceMs / 1000} s`, {
+      hint,
+      cause: thrown,
+    });
+  } finally {
+    cancel();
+  }
+}
+
+async function judged(client: ApiClient, created: Stored, signal: AbortSignal): Promise<ActionAnswer> {
+  const { namespace = "default", name, resourceVersion } = created.metadata;
+  const watching = { namespace, fieldSelector: `metadata.name=${name}`, resourceVersion, signal };
+  for await (const { object } of client.watch(runActions, watching)) {
+    const answer = answerOf(object);
+    if (answer !== undefined) return answer;
+  }
+  signal.throwIfAborted();
+  throw new SlipwayError("action-lost", `the server ended the watch of runaction/${name}`);
+}
+
+function answerOf({ status }: KubeObject): ActionAnswer | undefined {
+  if (!isJsonObject(status)) return undefined;
+  const { phase, message } = status;
+  return phase === "Done" || phase === "Refused"
+    ? { phase, message: typeof message === "string" ? message : "" }
+    : undefined;
+}
