@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "#lib/base/index.ts";
 import { LogWriter } from "./log-writer.ts";
 import { RecordReader } from "./record-reader.ts";
-import { textOf, withDirectory } from "./testing.ts";
+import { textOf, withDirectory } from "./testing/index.ts";
 
 const chunk = fc.record({
   stream: fc.constantFrom("stdout" as const, "stderr" as const),

@@ -5,7 +5,7 @@ import { FakeClock, systemClock } from "#lib/base/index.ts";
 import { LogWriter } from "./log-writer.ts";
 import { readIndex } from "./line-index.ts";
 import { readLogs } from "./read-logs.ts";
-import { textOf, withDirectory } from "./testing.ts";
+import { textOf, withDirectory } from "./testing/index.ts";
 
 const start = Date.UTC(2026, 0, 1);
 

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
 import type { Task } from "../contract.ts";
-import { temporaryDirectory } from "../process/testing.ts";
+import { temporaryDirectory } from "../testing/index.ts";
 import { outcomeOf, runtimeContract } from "../runtime.contract.ts";
 import { createFakeRuntime } from "./fake-runtime.ts";
 

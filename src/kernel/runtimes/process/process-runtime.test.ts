@@ -5,7 +5,7 @@ import { readLogs } from "#kernel/logs/index.ts";
 import type { Runtime, Task, TaskOutcome } from "../contract.ts";
 import { outcomeOf, runtimeContract } from "../runtime.contract.ts";
 import { runnerPaths } from "./paths.ts";
-import { shellTask, temporaryDirectory, testRuntime } from "./testing.ts";
+import { shellTask, temporaryDirectory, testRuntime } from "../testing/index.ts";
 
 runtimeContract("process", async () => {
   const directory = await temporaryDirectory();

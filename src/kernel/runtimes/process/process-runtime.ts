@@ -4,8 +4,8 @@ import { runnerTaken, runnerUnreachable, runnerVersion, runtimeClosed } from "..
 import { TaskMirror } from "../task-mirror.ts";
 import { launchRunner } from "./launch-runner.ts";
 import { type RunnerPaths, runnerPaths } from "./paths.ts";
-import { type Call, LinkLost, RunnerLink } from "./runner-link.ts";
-import { type Hello, type Message, protocolVersion } from "./wire.ts";
+import { type Call, type LinkEvents, LinkLost, RunnerLink } from "./runner-link.ts";
+import { type Hello, protocolVersion } from "./wire.ts";
 
 export interface ProcessRuntimeOptions {
   /** The runner's own directory: 0700, kept between starts of the server, used by one server at a time. */
@@ -111,12 +111,13 @@ class ProcessRuntime implements Runtime {
     return thrown instanceof LinkLost ? runnerUnreachable(this.#paths.directory, thrown) : thrown;
   }
 
-  async #attach(): Promise<RunnerLink> {
+  #attach(): Promise<RunnerLink> {
     const attaching = this.#attachWithRetries();
-    // Calls see the failure; without calls nobody needs it.
+    // Calls see the failure, until the next try is under way.
     attaching.catch((failure: unknown) => {
-      if (!this.#closed.signal.aborted)
-        this.#options.log.error("runner process is unreachable", { error: messageOf(failure) });
+      if (this.#closed.signal.aborted || codeOf(failure) === "runner-version") return;
+      this.#options.log.error("runner process is unreachable", { error: messageOf(failure) });
+      this.#options.clock.after(longestRetry, () => this.#reattach(false));
     });
     return attaching;
   }
@@ -136,33 +137,43 @@ class ProcessRuntime implements Runtime {
   }
 
   async #attachOnce(): Promise<RunnerLink> {
-    const link = await this.#connect().catch(async (thrown: unknown) => {
-      if (codeOf(thrown) !== "ENOENT" && codeOf(thrown) !== "ECONNREFUSED") throw thrown;
-      const { nodePath, runnerPath, runnerIdle = defaultIdle } = this.#options;
-      await launchRunner({ nodePath, runnerPath, paths: this.#paths, idleMs: runnerIdle });
-      return this.#connect();
-    });
+    // A connection that breaks before it is welcomed is this attempt's failure; later it is a reason to attach again.
+    let state: "new" | "welcome" | "replaced" = "new";
+    const events: LinkEvents = {
+      onEvent: (message) => {
+        if (message.event === "replaced") state = "replaced";
+        else this.#mirror.put(message.status);
+      },
+      onLost: () => {
+        if (state !== "new") this.#reattach(state === "replaced");
+      },
+    };
+    const link = await this.#connect(events);
     const hello = (await link.call({ op: "hello", protocol: protocolVersion })) as Hello;
     if (hello.protocol !== protocolVersion) {
       await link.close();
       throw runnerVersion(this.#paths.directory, hello.protocol, protocolVersion);
     }
+    state = "welcome";
     this.#synchronize(hello.tasks);
     return link;
   }
 
-  #connect(): Promise<RunnerLink> {
-    let replaced = false;
-    const onEvent = (message: Extract<Message, { readonly event: string }>) => {
-      if (message.event === "replaced") replaced = true;
-      else this.#mirror.put(message.status);
-    };
-    return RunnerLink.connect(this.#paths.socket, { onEvent, onLost: () => this.#reattach(replaced) });
+  async #connect(events: LinkEvents): Promise<RunnerLink> {
+    const paths = this.#paths;
+    try {
+      return await RunnerLink.connect(paths.socket, events);
+    } catch (thrown) {
+      if (codeOf(thrown) !== "ENOENT" && codeOf(thrown) !== "ECONNREFUSED") throw thrown;
+    }
+    const { nodePath, runnerPath, runnerIdle = defaultIdle } = this.#options;
+    await launchRunner({ nodePath, runnerPath, paths, idleMs: runnerIdle });
+    return RunnerLink.connect(paths.socket, events);
   }
 
-  #reattach(replaced: boolean): void {
+  #reattach(isReplaced: boolean): void {
     if (this.#closed.signal.aborted) return;
-    if (replaced) {
+    if (isReplaced) {
       this.#closed.abort(runnerTaken(this.#paths.directory));
       return;
     }

@@ -15,7 +15,7 @@ export class LinkLost extends Error {
 
 export interface LinkEvents {
   readonly onEvent: (message: Extract<Message, { readonly event: string }>) => void;
-  /** Called once, after every pending request has been rejected. */
+  /** Called once, before the pending requests are rejected. */
   readonly onLost: () => void;
 }
 
@@ -25,6 +25,7 @@ export class RunnerLink {
   readonly #pending = new Map<number, Deferred<Value>>();
   readonly #events: LinkEvents;
   #seq = 0;
+  #isLost = false;
 
   private constructor(socket: Socket, events: LinkEvents) {
     this.#socket = socket;
@@ -50,7 +51,8 @@ export class RunnerLink {
   call(call: Call): Promise<Value> {
     const seq = ++this.#seq;
     const answer = deferred<Value>();
-    if (this.#socket.destroyed) return Promise.reject(new LinkLost("the connection to the runner is gone"));
+    if (this.#isLost) return Promise.reject(new LinkLost("the connection to the runner is gone"));
+    // On a socket that is just breaking the answer is that it broke, once everybody knows it.
     this.#pending.set(seq, answer);
     this.#socket.write(encodeFrame({ ...call, seq }));
     return answer.promise;
@@ -74,9 +76,11 @@ export class RunnerLink {
   }
 
   #lost(): void {
+    this.#isLost = true;
     const pending = [...this.#pending.values()];
     this.#pending.clear();
-    for (const answer of pending) answer.reject(new LinkLost("the connection to the runner broke"));
+    // First, so that who repeats a request finds the next connection under way.
     this.#events.onLost();
+    for (const answer of pending) answer.reject(new LinkLost("the connection to the runner broke"));
   }
 }

@@ -86,12 +86,25 @@ export async function prepareMountPoints(mounts: readonly TaskMount[]): Promise<
   for (const mount of mounts) {
     const directory = (await stat(mount.source)).isDirectory();
     const path = directory ? mount.target : dirname(mount.target);
-    await mkdir(path, { recursive: true }).catch((thrown: unknown) => {
-      if (codeOf(thrown) !== "EEXIST") throw thrown;
-    });
+    await ensureDirectory(path);
     if (!directory) await makeFile(mount.target);
   }
 }
+
+/** Node's own recursive mkdir never returns for a path that the kernel refuses to make, as under /proc. */
+async function ensureDirectory(path: string): Promise<void> {
+  const code = await mkdir(path).then(() => undefined, codeOf);
+  if (code === undefined || code === "EEXIST") return;
+  if (code === "ENOENT" && dirname(path) !== path && !(await exists(dirname(path))))
+    await ensureDirectory(dirname(path));
+  await mkdir(path);
+}
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 async function makeFile(path: string): Promise<void> {
   const handle = await open(path, "a");

@@ -14,7 +14,6 @@ import { TaskTable } from "./task-table.ts";
 const [directory = "", idle = "10000"] = process.argv.slice(2);
 // A terminal that closes or an interrupt typed at the server is not meant for the tasks.
 for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => undefined);
-await main(runnerPaths(directory), Number(idle));
 
 async function main(paths: RunnerPaths, idleMs: number): Promise<void> {
   await ensureRunnerDirectories(paths);
@@ -69,3 +68,5 @@ function sayReady(): void {
 function complain(text: string): void {
   writeSync(2, `${new Date(systemClock.now()).toISOString()} ${text}\n`);
 }
+
+await main(runnerPaths(directory), Number(idle));

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import type { Task } from "../contract.ts";
-import { createProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";
+import { createProcessRuntime, type ProcessRuntimeOptions } from "../process/process-runtime.ts";
 
 let bundled: Promise<string> | undefined;
 
@@ -16,7 +16,7 @@ async function bundleRunner(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "slipway-runner-bundle-"));
   process.once("exit", () => void rm(directory, { recursive: true, force: true }));
   const outfile = join(directory, "runner.mjs");
-  const entry = fileURLToPath(new URL("./runner/main.ts", import.meta.url));
+  const entry = fileURLToPath(new URL("../process/runner/main.ts", import.meta.url));
   await build({ entryPoints: [entry], outfile, bundle: true, format: "esm", platform: "node", target: "node20.19" });
   return outfile;
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readLogs, type ReadLogsOptions } from "./read-logs.ts";
+import { readLogs, type ReadLogsOptions } from "../read-logs.ts";
 
 /** Runs `use` with a directory of its own, removed afterwards. */
 export async function withDirectory<T>(use: (directory: string) => Promise<T>): Promise<T> {

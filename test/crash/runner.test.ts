@@ -1,0 +1,245 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { watch } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Runtime, Task, TaskStatus } from "#kernel/runtimes/index.ts";
+import { runnerBundle, shellTask, testRuntime } from "#kernel/runtimes/testing/index.ts";
+import { outcomeOf } from "#kernel/runtimes/runtime.contract.ts";
+
+let ownerBundle: string;
+let directory: string;
+let runnerDirectory: string;
+const owners = new Set<Owner>();
+
+beforeAll(async () => {
+  const bundles = await mkdtemp(join(tmpdir(), "slipway-owner-"));
+  ownerBundle = join(bundles, "owner.mjs");
+  const entry = fileURLToPath(new URL("./runner-owner.ts", import.meta.url));
+  await build({ entryPoints: [entry], outfile: ownerBundle, bundle: true, format: "esm", platform: "node" });
+  return () => rm(bundles, { recursive: true, force: true });
+});
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "slipway-crash-"));
+  runnerDirectory = join(directory, "runner");
+  await mkdir(join(directory, "runs"));
+});
+
+afterEach(async () => {
+  for (const owner of owners) owner.kill();
+  owners.clear();
+  const runtime = await testRuntime(directory);
+  await runtime.close({ stopTasks: 0 });
+  await rm(directory, { recursive: true, force: true, maxRetries: 10 });
+});
+
+/** A server process in a process group of its own, as the crash tests kill it: group and all. */
+class Owner {
+  readonly #child: ChildProcess;
+  readonly heard: TaskStatus[] = [];
+  readonly attached: Promise<void>;
+
+  constructor(runnerPath: string) {
+    this.#child = spawn(process.execPath, [ownerBundle, runnerDirectory, runnerPath], {
+      detached: true,
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    this.attached = new Promise((resolve) => {
+      if (this.#child.stdout === null) return;
+      createInterface({ input: this.#child.stdout }).on("line", (line) => {
+        const value: unknown = JSON.parse(line);
+        if (value === "attached") resolve();
+        else this.heard.push(value as TaskStatus);
+      });
+    });
+  }
+
+  start(task: Task): void {
+    this.#child.stdin?.write(`${JSON.stringify(task)}\n`);
+  }
+
+  /** SIGKILL to the whole group. */
+  kill(): void {
+    if (this.#child.pid === undefined || this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    process.kill(-this.#child.pid, "SIGKILL");
+  }
+
+  async killed(): Promise<void> {
+    const gone = once(this.#child, "exit");
+    this.kill();
+    await gone;
+  }
+}
+
+async function newOwner(): Promise<Owner> {
+  const owner = new Owner(await runnerBundle());
+  owners.add(owner);
+  await owner.attached;
+  return owner;
+}
+
+/** Appends a line to its file when it runs, waits for its gate, and exits with the code. */
+const countedTask = (id: string, code: number): Task =>
+  shellTask(
+    directory,
+    id,
+    `echo run >> ${directory}/runs/${id}; while [ ! -e ${directory}/gate ]; do sleep 0.02; done; echo done; exit ${code}`,
+  );
+
+const runsOf = async (id: string): Promise<number> =>
+  (await readFile(join(directory, "runs", id), "utf8").catch(() => "")).split("\n").length - 1;
+
+/** Resolves when `condition` holds; looked at whenever something in the directory of runs changes. */
+async function whenRuns(condition: () => Promise<boolean>): Promise<void> {
+  const watcher = watch(join(directory, "runs"));
+  try {
+    for (;;) {
+      const changed = once(watcher, "change");
+      if (await condition()) return;
+      await changed;
+    }
+  } finally {
+    watcher.close();
+  }
+}
+
+/** Resolves when the runtime says anything of one of these tasks. */
+const firstNewsOf = (runtime: Runtime, ids: readonly string[]): Promise<void> =>
+  new Promise((resolve) => {
+    const cancel = runtime.subscribe((status) => {
+      if (!ids.includes(status.id)) return;
+      cancel();
+      resolve();
+    });
+  });
+
+const openGate = () => mkdir(join(directory, "gate"));
+
+async function runnerPid(): Promise<number> {
+  const lock: unknown = JSON.parse(await readFile(join(runnerDirectory, "runner.lock"), "utf8"));
+  if (typeof lock === "object" && lock !== null && "pid" in lock && typeof lock.pid === "number") return lock.pid;
+  throw new Error("the lock names no pid");
+}
+
+async function codesOf(runtime: Runtime, ids: readonly string[]): Promise<readonly unknown[]> {
+  const outcomes = await Promise.all(ids.map((id) => outcomeOf(runtime, id)));
+  return outcomes.map((outcome) => (outcome.kind === "exited" ? outcome.code : outcome.kind));
+}
+
+test("tasks outlive a killed server, and the next one learns their exit codes", async () => {
+  const owner = await newOwner();
+  const ids = Array.from({ length: 8 }, (_, index) => `task-${index}`);
+  ids.forEach((id, index) => owner.start(countedTask(id, index)));
+  await whenRuns(async () => (await Promise.all(ids.map(runsOf))).every((runs) => runs === 1));
+  await owner.killed();
+  await openGate();
+  const runtime = await testRuntime(directory);
+  expect(await codesOf(runtime, ids)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+  expect(await Promise.all(ids.map(runsOf))).toEqual(ids.map(() => 1));
+  await runtime.close();
+});
+
+test("a server killed at any moment of starting, then one that starts all again: nothing runs twice or is missing", async () => {
+  await openGate();
+  for (let round = 0; round < 20; round++) {
+    const ids = Array.from({ length: 10 }, (_, index) => `round-${round}-${index}`);
+    const owner = await newOwner();
+    for (const id of ids) owner.start(countedTask(id, 0));
+    // Wherever the first of them has just come, the others stand at every stage before it.
+    await whenRuns(async () => (await runsOf(ids[round % 10] ?? "")) > 0);
+    await owner.killed();
+    const runtime = await testRuntime(directory);
+    await Promise.all(ids.map((id) => runtime.start(countedTask(id, 0))));
+    expect(await codesOf(runtime, ids)).toEqual(ids.map(() => 0));
+    expect(await Promise.all(ids.map(runsOf))).toEqual(ids.map(() => 1));
+    await runtime.close();
+  }
+});
+
+test("exits that happen while no server lives are kept by a runner that has gone to rest", async () => {
+  const owner = await newOwner();
+  owner.start(countedTask("task", 5));
+  await whenRuns(async () => (await runsOf("task")) === 1);
+  const runner = await runnerPid();
+  await owner.killed();
+  await openGate();
+  await gone(runner);
+  const runtime = await testRuntime(directory);
+  expect(await codesOf(runtime, ["task"])).toEqual([5]);
+  expect((await runtime.start(countedTask("task", 5))).state.phase).toBe("ended");
+  expect(await runsOf("task")).toBe(1);
+  await runtime.close();
+});
+
+test("tasks of a killed runner are lost, killed and not run again, and new ones run under a new runner", async () => {
+  const runtime = await testRuntime(directory);
+  await runtime.start(countedTask("task", 0));
+  await whenRuns(async () => (await runsOf("task")) === 1);
+  const state = runtime.find("task")?.state;
+  const taskPid = state?.phase === "running" ? (state.pid ?? 0) : 0;
+  process.kill(await runnerPid(), "SIGKILL");
+  const outcome = await outcomeOf(runtime, "task");
+  expect(outcome).toMatchObject({
+    kind: "lost",
+    message: "the runner process ended while it ran; it was still running and has been killed",
+  });
+  await gone(taskPid);
+  await openGate();
+  expect((await runtime.start(countedTask("task", 0))).state.phase).toBe("ended");
+  await runtime.start(countedTask("next", 7));
+  expect(await codesOf(runtime, ["next"])).toEqual([7]);
+  expect(await runsOf("task")).toBe(1);
+  await runtime.close();
+});
+
+test("a runner killed again and again while tasks start: every task runs at most once and every one gets an end", async () => {
+  await openGate();
+  const runtime = await testRuntime(directory);
+  const ids = Array.from({ length: 60 }, (_, index) => `task-${index}`);
+  for (let from = 0; from < ids.length; from += 10) {
+    const group = ids.slice(from, from + 10);
+    const started = Promise.all(group.map((id) => runtime.start(countedTask(id, 0))));
+    await Promise.race([firstNewsOf(runtime, group), whenRuns(async () => (await runsOf(group[0] ?? "")) > 0)]);
+    process.kill(await runnerPid(), "SIGKILL");
+    await started;
+  }
+  const codes = await codesOf(runtime, ids);
+  const runs = await Promise.all(ids.map(runsOf));
+  expect(codes.every((code) => code === 0 || code === "lost")).toBe(true);
+  expect(runs.every((count, index) => count === 1 || (count === 0 && codes[index] === "lost"))).toBe(true);
+  await runtime.close();
+});
+
+test("the newest server owns the runner; the former is told and lets go", async () => {
+  const first = await testRuntime(directory);
+  await first.start(countedTask("task", 3));
+  const second = await testRuntime(directory);
+  await second.list();
+  await openGate();
+  expect(await codesOf(second, ["task"])).toEqual([3]);
+  await expect(first.stop("task", 0)).rejects.toMatchObject({ code: "runner-taken" });
+  await second.close();
+});
+
+test("a runner without owner and tasks ends by itself, also at once when it is released", async () => {
+  const runtime = await testRuntime(directory, { runnerIdle: 600_000 });
+  await runtime.list();
+  const runner = await runnerPid();
+  await runtime.close();
+  await gone(runner);
+});
+
+/** Resolves when a process that is not our child has ended. The kernel tells of no stranger's end, so it is asked. */
+async function gone(pid: number): Promise<void> {
+  for (;;) {
+    const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+    if (stat === "" || stat.includes(") Z ")) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
