@@ -11,7 +11,8 @@ import { type KubeObject, splitApiVersion } from "#kernel/model/index.ts";
 
 /** What the object of a step says about its end. */
 export type ObjectState =
-  | { readonly is: "running" | "succeeded" }
+  | { readonly is: "running" }
+  | { readonly is: "succeeded" }
   | { readonly is: "failed"; readonly reason: string; readonly message: string };
 
 const is = (condition: string, status: "True" | "False" = "True"): CompletionTest => ({ condition, status });

@@ -1,2 +1,123 @@
+import { formatAge } from "#lib/base/index.ts";
+import { diff, isTerminal, type RunNote, type RunState, type StepNote } from "#engine/index.ts";
+
 /** Holds a workflow that is being deleted until its active children are gone. */
 export const finalizer = "slipway.dev/workflow";
+
+/** Put on a workflow whose children cannot be deleted, to let it go without them. */
+export const abandonAnnotation = "slipway.dev/abandon";
+
+/** One event for people. */
+export interface Notice {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  /** What the controller did. */
+  readonly action: string;
+  readonly note: string;
+}
+
+const notice = (reason: string, note: string, action = "Reconcile"): Notice => ({
+  type: "Normal",
+  reason,
+  action,
+  note,
+});
+const warning = (reason: string, note: string, action = "Reconcile"): Notice => ({
+  type: "Warning",
+  reason,
+  action,
+  note,
+});
+
+export const notices = {
+  created: (name: string) => notice("WorkflowCreated", `workflow "${name}" was accepted`, "Accept"),
+  deleted: (name: string) => notice("WorkflowDeleted", `workflow "${name}" was deleted`, "Delete"),
+  invalid: (message: string) => warning("InvalidSpec", message, "Validate"),
+  stray: (kind: string, name: string) =>
+    warning(
+      "UnexpectedChild",
+      `${kind} "${name}" bears this workflow's uid and was not created by it; it is not counted`,
+      "Observe",
+    ),
+  cleanupFailed: (names: string) =>
+    warning(
+      "CleanupFailed",
+      `children that cannot be deleted hold the workflow: ${names}; the annotation ${abandonAnnotation}: "true" lets it go`,
+      "Delete",
+    ),
+} as const;
+
+/** What people are told of the way from one stored run to the next, in the order it happened. */
+export function noticesBetween(before: RunState, after: RunState): readonly Notice[] {
+  const told: Notice[] = [];
+  if (after.number > before.number)
+    told.push(notice("WorkflowRetried", `run ${after.number} repeats what did not go well`, "Retry"));
+  if (after.startedAt !== undefined && before.startedAt !== after.startedAt)
+    told.push(
+      notice(
+        "WorkflowStarted",
+        after.number === 1 ? "the workflow has started" : `run ${after.number} has started`,
+        "Start",
+      ),
+    );
+  if (after.suspendedSince !== undefined && before.suspendedSince === undefined)
+    told.push(notice("WorkflowSuspended", "nothing new is started; running children go on", "Suspend"));
+  if (after.suspendedSince === undefined && before.suspendedSince !== undefined && !isTerminal(after.phase))
+    told.push(notice("WorkflowResumed", "the workflow goes on", "Resume"));
+  if (after.closing === "Deadline" && before.closing !== "Deadline")
+    told.push(
+      warning(
+        "DeadlineExceeded",
+        "the workflow took longer than activeDeadlineSeconds; what is active is ended",
+        "Cancel",
+      ),
+    );
+  for (const note of diff(before, after))
+    told.push(...(note.kind === "step" ? stepNotices(note) : runNotices(note, after)));
+  return told;
+}
+
+function stepNotices(note: StepNote): readonly Notice[] {
+  const why = [note.reason, note.message].filter((text) => text !== undefined && text !== "").join(": ");
+  const step = `step "${note.step}"`;
+  const because = why === "" ? "" : `: ${why}`;
+  switch (note.to) {
+    case "Starting":
+      return [notice("StepStarted", `${step} starts attempt ${note.attempt}`, "Start")];
+    case "Running":
+      return note.from === "Starting" || note.attempt === 0
+        ? []
+        : [notice("StepStarted", `${step} is running`, "Start")];
+    case "Succeeded":
+      return [notice("StepSucceeded", `${step} succeeded`)];
+    case "Failed":
+      return [warning(note.reason === "Timeout" ? "StepTimedOut" : "StepFailed", `${step} failed${because}`)];
+    case "Skipped":
+      return [notice("StepSkipped", `${step} was skipped${because}`)];
+    case "Canceled":
+      return [notice("StepCanceled", `${step} was canceled${because}`, "Cancel")];
+    case "Cancelling":
+      return note.reason === "Timeout" ? [warning("StepTimedOut", `${step} is ended${because}`, "Cancel")] : [];
+    case "Waiting":
+      return waitNotices(note, step);
+    case "Pending":
+    case "Suspended":
+      return [];
+  }
+}
+
+function waitNotices({ reason, message = "" }: StepNote, step: string): readonly Notice[] {
+  if (reason === "Backoff") return [warning("StepRetrying", `${step} is tried again after ${message}`, "Retry")];
+  return reason === "Quota" ? [notice("QuotaWaiting", `${step} waits for quota: ${message}`)] : [];
+}
+
+function runNotices({ to }: RunNote, after: RunState): readonly Notice[] {
+  if (!isTerminal(to)) return [];
+  const took = formatAge((after.finishedAt ?? 0) - (after.startedAt ?? after.finishedAt ?? 0));
+  const failed = Object.entries(after.steps).flatMap(([key, step]) => (step.phase === "Failed" ? [key] : []));
+  const steps =
+    failed.length === 0 ? "" : `; failed: ${failed.slice(0, 10).join(", ")}${failed.length > 10 ? ", …" : ""}`;
+  const reason = after.reason === undefined || after.reason === to ? "" : ` (${after.reason})`;
+  const note = `${to}${reason} after ${took}${steps}`;
+  return [to === "Succeeded" ? notice("WorkflowEnded", note, "End") : warning("WorkflowEnded", note, "End")];
+}

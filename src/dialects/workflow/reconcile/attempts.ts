@@ -1,0 +1,59 @@
+import type { Instant } from "#lib/base/index.ts";
+import { type MainOutcome, rollup, type RunState, stepState } from "#engine/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
+import type { RunValues } from "../compile/values.ts";
+import type { Reference, StepStatus, Workflow } from "../kinds.ts";
+import type { Attempt } from "../steps/executor.ts";
+
+/** A workflow in the middle of a pass: what is stored, and the run that follows from it. */
+export interface PassState {
+  readonly workflow: Stored<Workflow>;
+  readonly compiled: CompiledWorkflow;
+  readonly run: RunState;
+  readonly now: Instant;
+}
+
+/** The current attempt of a step. `reference` is what is known of its child; the status's, unless told. */
+export function attemptOf(state: PassState, step: CompiledStep, reference?: Reference): Attempt {
+  const { workflow, compiled, run, now } = state;
+  const { attempt, phase, readyAt, startedAt } = stepState(run, step.key);
+  const known = reference ?? statusOf(workflow, step.key)?.reference;
+  return {
+    workflow,
+    compiled,
+    step,
+    number: attempt,
+    phase,
+    reference: known,
+    values: valuesOf(state, step.final),
+    since: startedAt ?? readyAt ?? now,
+    now,
+  };
+}
+
+/** The entry of a step in the stored status. */
+export function statusOf(workflow: Workflow, key: string): StepStatus | undefined {
+  const statuses = workflow.status?.statuses ?? {};
+  return Object.hasOwn(statuses, key) ? statuses[key] : undefined;
+}
+
+/** The run as expressions of a step see it. */
+export const valuesOf = ({ compiled, run }: PassState, final: boolean): RunValues => ({
+  run,
+  state: (key) => stepState(run, key),
+  main: final ? mainOutcome(compiled, run) : undefined,
+});
+
+/** How the main steps ended, which is all that final steps are told of the run. O(steps). */
+function mainOutcome({ plan }: CompiledWorkflow, run: RunState): MainOutcome {
+  const { final: _final, ...main } = plan;
+  const { phase } = rollup(main, run);
+  const failed = [...plan.graph.order].flatMap((node) => {
+    const step = plan.steps[node];
+    return step !== undefined && stepState(run, step.id).phase === "Failed" && step.onFailure === "Fail"
+      ? [step.id]
+      : [];
+  });
+  return { phase: phase === "Succeeded" || phase === "Canceled" ? phase : "Failed", failed };
+}

@@ -1,0 +1,99 @@
+import { type Logger, type Millis, messageOf } from "#lib/base/index.ts";
+import { type Effect, exponential, type Fact } from "#engine/index.ts";
+import type { Attempt, Executors } from "../steps/executor.ts";
+import { attemptOf, type PassState } from "./attempts.ts";
+import type { Memory } from "./memory.ts";
+import { factOf } from "./observe.ts";
+
+/** Effects carried out at the same time. */
+const width = 16;
+/** What is owed although it was done is done again after this long. */
+const repeatAfter: Millis = 30_000;
+
+export const effectName = (kind: Effect["kind"], step: string, attempt: number): string => `${kind} ${step} ${attempt}`;
+
+/** What is owed and was not done a moment ago. Entries of effects that are no longer owed are forgotten. */
+export function dueEffects(effects: readonly Effect[], memory: Memory, now: number): readonly Effect[] {
+  const owed = new Set(effects.map(({ kind, step, attempt }) => effectName(kind, step, attempt)));
+  for (const name of memory.performed.keys()) if (!owed.has(name)) memory.performed.delete(name);
+  for (const name of memory.created) if (!owed.has(name)) memory.created.delete(name);
+  return effects.filter(({ kind, step, attempt }) => {
+    const at = memory.performed.get(effectName(kind, step, attempt));
+    return at === undefined || now - at >= repeatAfter;
+  });
+}
+
+/** When owed effects are to be looked at again; undefined when nothing is owed. */
+export const effectsWake = (effects: readonly Effect[]): Millis | undefined =>
+  effects.length === 0 ? undefined : repeatAfter;
+
+/** What carrying out effects has shown. */
+export interface Performed {
+  readonly facts: readonly Fact[];
+  /** Failures that may pass; the effects are still owed. */
+  readonly failures: readonly unknown[];
+}
+
+/** Carries out effects, a few at a time. A failure of one does not keep the others from being tried. */
+export async function performEffects(
+  effects: readonly Effect[],
+  state: PassState,
+  executors: Executors,
+  memory: Memory,
+  context: { readonly signal: AbortSignal; readonly log: Logger },
+): Promise<Performed> {
+  const facts: Fact[] = [];
+  const failures: unknown[] = [];
+  const rest = effects.values();
+  const lane = async (): Promise<void> => {
+    for (const effect of rest) {
+      if (context.signal.aborted) return;
+      try {
+        const fact = await perform(effect, state, executors, memory, context.signal);
+        if (fact !== undefined) facts.push(fact);
+      } catch (thrown) {
+        context.log.debug("an effect failed, trying again", { step: effect.step, error: messageOf(thrown) });
+        failures.push(thrown);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, effects.length) }, lane));
+  return { facts, failures };
+}
+
+async function perform(
+  effect: Effect,
+  state: PassState,
+  executors: Executors,
+  memory: Memory,
+  signal: AbortSignal,
+): Promise<Fact | undefined> {
+  const step = state.compiled.steps.get(effect.step);
+  if (step === undefined || step.type === "wait") return undefined;
+  const attempt = attemptOf(state, step);
+  const executor = executors[step.type];
+  const name = effectName(effect.kind, effect.step, effect.attempt);
+  if (effect.kind === "cancel") {
+    await executor.cancel(attempt, effect.graceMs ?? 0, signal);
+    memory.performed.set(name, state.now);
+    return undefined;
+  }
+  const finding = await executor.start(attempt, signal);
+  if (finding === undefined) return undefined;
+  if (finding.is === "refused") return factOf(attempt, finding, state, nextTry(attempt, state, memory));
+  memory.performed.set(name, state.now);
+  memory.refusals.delete(effect.step);
+  if (finding.state.is !== "alive") return factOf(attempt, finding, state);
+  memory.created.add(name);
+  return undefined;
+}
+
+const pauses = { base: 1_000, factor: 2, cap: 60_000 };
+
+/** A reference is watched, everything else is tried again after growing pauses. */
+function nextTry({ step }: Attempt, { now }: PassState, memory: Memory): number | undefined {
+  if (step.type === "externalRef") return undefined;
+  const tries = (memory.refusals.get(step.key) ?? 0) + 1;
+  memory.refusals.set(step.key, tries);
+  return now + exponential(tries, pauses);
+}

@@ -1,0 +1,83 @@
+import type { Millis } from "#lib/base/index.ts";
+import { type ChildFact, type Fact, type GrantFact, isActive, type StepState } from "#engine/index.ts";
+import type { CompiledStep } from "../compile/compiled.ts";
+import type { Reference } from "../kinds.ts";
+import type { Attempt, Executors, Finding } from "../steps/executor.ts";
+import { attemptOf, type PassState } from "./attempts.ts";
+import { effectName } from "./effects.ts";
+import type { Memory } from "./memory.ts";
+
+/** What was seen of the children. */
+export interface Observed {
+  readonly facts: readonly Fact[];
+  /** References with the uid of the object that was seen, by step. */
+  readonly references: ReadonlyMap<string, Reference>;
+  /** Something that no event will tell of is waited for: look again after this long. */
+  readonly pollAfter?: Millis;
+}
+
+/** Looks at the child of every active step. O(steps), and one look per active step. */
+export async function observeSteps(
+  state: PassState,
+  executors: Executors,
+  memory: Memory,
+  signal: AbortSignal,
+): Promise<Observed> {
+  const facts: Fact[] = [];
+  const references = new Map<string, Reference>();
+  let isPolling = false;
+  for (const [key, step] of Object.entries(state.run.steps)) {
+    const compiled = state.compiled.steps.get(key);
+    if (compiled === undefined || compiled.type === "wait" || !isLooking(compiled, step)) continue;
+    const attempt = attemptOf(state, compiled);
+    const finding = await executors[compiled.type].observe(attempt, signal);
+    const fact = finding === undefined ? createdBefore(attempt, memory) : factOf(attempt, finding, state);
+    if (fact !== undefined) facts.push(fact);
+    if (finding?.is === "child" && finding.reference !== undefined) references.set(key, finding.reference);
+    isPolling ||= finding?.is === "refused" && finding.reason === "KindNotFound";
+  }
+  return { facts, references, ...(isPolling ? { pollAfter: kindPoll } : {}) };
+}
+
+/** A reference that is waited for is looked at although nothing of it runs. */
+const isLooking = ({ type }: CompiledStep, { phase, refused }: StepState): boolean =>
+  isActive(phase) || (type === "externalRef" && phase === "Waiting" && refused === true);
+
+/** A child this process has created and that is missing was deleted in between: it was alive, and the next look says gone. */
+function createdBefore({ step, number, phase }: Attempt, memory: Memory): ChildFact | undefined {
+  if (phase !== "Starting" || step.type === "externalRef") return undefined;
+  if (!memory.created.has(effectName("start", step.key, number))) return undefined;
+  return { kind: "child", step: step.key, attempt: number, state: { is: "alive" } };
+}
+
+/** No watch tells that a kind is served from now on. */
+const kindPoll: Millis = 10_000;
+
+/** Until the kind is served, a step waits this long unless a deadline of its own or of the workflow ends it. */
+const kindPatience: Millis = 10 * 60_000;
+
+/** The fact a finding is for the engine. */
+export function factOf(
+  attempt: Attempt,
+  finding: Finding,
+  state: PassState,
+  notBefore?: number,
+): ChildFact | GrantFact {
+  const { step, number } = attempt;
+  const about = { step: step.key, attempt: number };
+  if (finding.is === "child") return { kind: "child", ...about, state: finding.state };
+  const { reason, message } = finding;
+  if (reason === "KindNotFound" && !isBounded(attempt, state) && attempt.now - attempt.since >= kindPatience)
+    return { kind: "child", ...about, state: { is: "failed", reason, message, retryable: false } };
+  return {
+    kind: "grant",
+    ...about,
+    granted: false,
+    reason,
+    message,
+    ...(notBefore === undefined ? {} : { notBefore }),
+  };
+}
+
+const isBounded = ({ step }: Attempt, { compiled }: PassState): boolean =>
+  step.step.deadlineSeconds !== undefined || (!step.final && compiled.plan.policy.deadline !== undefined);

@@ -1,0 +1,185 @@
+import { formatTime, type Instant, type JsonObject } from "#lib/base/index.ts";
+import { isOk, isTerminal, progressOf, type RunState, setCondition, type StepState } from "#engine/index.ts";
+import type { CompiledWorkflow } from "../compile/compiled.ts";
+import { evaluate } from "../compile/values.ts";
+import type { Reference, StepStatus, WorkflowCondition, WorkflowStatus } from "../kinds.ts";
+import { encodeRun, type StepAdditions } from "../state.ts";
+import { statusOf, valuesOf, type PassState } from "./attempts.ts";
+
+/** What the status says beyond the run itself. */
+export interface StatusFacts {
+  /** References by step: of intents, and with their uid once the object was seen. */
+  readonly references: ReadonlyMap<string, Reference>;
+  /** Started steps whose definition was changed behind the back of admission. */
+  readonly conflicts: readonly string[];
+}
+
+const historyLength = 10;
+const failuresKept = 3;
+
+/** The whole status of a workflow after a pass. `before` is the run its present status describes. */
+export function statusAfter(
+  { workflow, compiled, run, now }: PassState,
+  before: RunState,
+  facts: StatusFacts,
+): WorkflowStatus {
+  const additions = additionsOf({ workflow, compiled, run, now }, before, facts);
+  const previous = workflow.status;
+  const status = encodeRun(run, previous, before, additions);
+  const { generation } = workflow.metadata;
+  const { done, total } = progressOf(compiled.plan, run);
+  return {
+    ...status,
+    phase: run.phase,
+    runNumber: run.number,
+    conditions: conditionsAfter(previous?.conditions ?? [], run, facts.conflicts, generation, now),
+    progress: `${done}/${total}`,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    ...(run.number > before.number ? { history: historyAfter(previous) } : {}),
+  };
+}
+
+function additionsOf(state: PassState, before: RunState, facts: StatusFacts): ReadonlyMap<string, StepAdditions> {
+  const additions = new Map<string, StepAdditions>();
+  for (const [key, step] of Object.entries(state.run.steps)) {
+    const old = before.steps[key];
+    const reference = facts.references.get(key);
+    const entry = statusOf(state.workflow, key);
+    const isSeen = reference !== undefined && entry?.reference?.uid !== reference.uid;
+    if (old === step && !isSeen) continue;
+    additions.set(key, additionOf(state, key, step, old, entry, reference));
+  }
+  return additions;
+}
+
+function additionOf(
+  { compiled, now }: PassState,
+  key: string,
+  step: StepState,
+  old: StepState | undefined,
+  entry: StepStatus | undefined,
+  reference: Reference | undefined,
+): StepAdditions {
+  const node = planStepOf(compiled, key);
+  const failure = failureBetween(old, step);
+  const starts = step.phase === "Starting" && old?.attempt !== step.attempt;
+  return {
+    complete: node !== undefined && isTerminal(step.phase) && isOk(node, step),
+    ...(reference === undefined ? {} : { reference }),
+    ...(starts ? { templateHash: compiled.steps.get(key)?.hash() ?? "" } : {}),
+    ...(failure === undefined
+      ? {}
+      : { failures: [...(entry?.failures ?? []), { ...failure, finishTime: formatTime(now) }].slice(-failuresKept) }),
+  };
+}
+
+function planStepOf({ plan }: CompiledWorkflow, key: string) {
+  const main = plan.graph.nodeById.get(key);
+  if (main !== undefined) return plan.steps[main];
+  const final = plan.final?.graph.nodeById.get(key);
+  return final === undefined ? undefined : plan.final?.steps[final];
+}
+
+/** The attempt that failed between two states of a step. A pause before the next one tells of it in its message. */
+function failureBetween(old: StepState | undefined, step: StepState) {
+  if (old === undefined || isTerminal(old.phase) || old.attempt === 0) return undefined;
+  const isFailed = step.phase === "Failed" || (step.phase === "Waiting" && step.reason === "Backoff");
+  if (!isFailed || old.phase === "Pending" || old.phase === "Waiting") return undefined;
+  const { attempt, reason, message } = step;
+  return { attempt, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
+}
+
+function conditionsAfter(
+  present: readonly WorkflowCondition[],
+  run: RunState,
+  conflicts: readonly string[],
+  observedGeneration: number | undefined,
+  now: Instant,
+): readonly WorkflowCondition[] {
+  const ended = run.phase === "Succeeded" ? "Complete" : isTerminal(run.phase) ? "Failed" : undefined;
+  const wanted: WorkflowCondition[] = ["Complete", "Failed"].map((type): WorkflowCondition => {
+    if (type === ended) return { type, status: "True", ...explained(run, run.phase) };
+    const wasTrue = present.some((condition) => condition.type === type && condition.reason !== undefined);
+    return { type, status: "False", ...(wasTrue ? { reason: "Retried" } : {}) };
+  });
+  const suspended = run.suspendedSince !== undefined;
+  if (suspended || present.some((condition) => condition.type === "Suspended"))
+    wanted.push({
+      type: "Suspended",
+      status: suspended ? "True" : "False",
+      reason: suspended ? "Requested" : "Resumed",
+    });
+  if (conflicts.length > 0) wanted.push(specConflict(conflicts));
+  else if (present.some((condition) => condition.type === "Invalid"))
+    wanted.push({ type: "Invalid", status: "False", reason: "Valid" });
+  return wanted.reduce((list, condition) => setOne(list, condition, observedGeneration, now), present);
+}
+
+const explained = ({ reason, message }: RunState, phase: string) => ({
+  reason: reason ?? phase,
+  ...(message === undefined ? {} : { message }),
+});
+
+const specConflict = (conflicts: readonly string[]): WorkflowCondition => ({
+  type: "Invalid",
+  status: "True",
+  reason: "SpecConflict",
+  message: `steps that have started were changed: ${conflicts.join(", ")}; no further attempt of them is started until they are put back`,
+});
+
+/** Sets one condition; the probe time moves only when something else of it does. */
+export function setOne(
+  list: readonly WorkflowCondition[],
+  condition: WorkflowCondition,
+  observedGeneration: number | undefined,
+  now: Instant,
+): readonly WorkflowCondition[] {
+  const present = list.find(({ type }) => type === condition.type);
+  const generation = present?.observedGeneration ?? observedGeneration;
+  const same = setCondition(
+    list,
+    { ...condition, ...(generation === undefined ? {} : { observedGeneration: generation }) },
+    now,
+  );
+  if (same === list) return list;
+  const next = {
+    ...condition,
+    lastProbeTime: formatTime(now),
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+  };
+  return setCondition(list, next, now);
+}
+
+function historyAfter(previous: WorkflowStatus | undefined) {
+  const { runNumber = 1, phase = "Failed", reason, message, startTime, completionTime } = previous ?? {};
+  const past = {
+    runNumber,
+    phase,
+    ...(reason === undefined ? {} : { reason }),
+    ...(message === undefined ? {} : { message }),
+    ...(startTime === undefined ? {} : { startTime }),
+    ...(completionTime === undefined ? {} : { completionTime }),
+  };
+  return [...(previous?.history ?? []), past].slice(-historyLength);
+}
+
+/** Outputs of one workflow together, in bytes of their JSON text. */
+const maxOutputBytes = 256 * 1024;
+
+/** A run that succeeded, with its outputs; one whose outputs cannot be made has failed. */
+export function withOutputs(state: PassState): { readonly run: RunState; readonly outputs?: JsonObject } {
+  const { compiled, run } = state;
+  if (run.phase !== "Succeeded" || compiled.outputs.length === 0) return { run };
+  const failed = (reason: string, message: string) => ({ run: { ...run, phase: "Failed" as const, reason, message } });
+  const entries: [string, JsonObject[string]][] = [];
+  for (const { name, expression } of compiled.outputs) {
+    const value = evaluate(expression, compiled, valuesOf(state, false));
+    if (!value.ok) return failed("ExpressionError", `output "${name}": ${value.error}`);
+    entries.push([name, value.value]);
+  }
+  const outputs = Object.fromEntries(entries);
+  const bytes = Buffer.byteLength(JSON.stringify(outputs));
+  return bytes <= maxOutputBytes
+    ? { run, outputs }
+    : failed("OutputTooLarge", `outputs of ${bytes} bytes, at most ${maxOutputBytes} are kept`);
+}

@@ -1,0 +1,184 @@
+import { messageOf, type Millis, type Result } from "#lib/base/index.ts";
+import type { ChildState } from "#engine/index.ts";
+import { type ApiClient, ensureChild, type Lister, refTo } from "#kernel/kit/index.ts";
+import {
+  ApiError,
+  apiVersionOf,
+  controllerOf,
+  controllerReference,
+  isConflict,
+  isForbidden,
+  isInvalid,
+  isNotFound,
+  type KubeObject,
+  keyOf,
+  type ResourceType,
+  type Stored,
+} from "#kernel/model/index.ts";
+import { childLabels } from "../child-names.ts";
+import type { Reference } from "../kinds.ts";
+import type { Attempt, Finding } from "./executor.ts";
+
+// What executors that create one object per attempt have in common.
+
+/** A kind of child: how it is addressed, and the mirror it is observed in. */
+export interface ChildKind {
+  readonly type: ResourceType;
+  readonly children: Lister;
+}
+
+/** The labels of the attempt's child. */
+export const labelsOf = ({ workflow, step, number, compiled }: Attempt): Readonly<Record<string, string>> => ({
+  ...compiled.selector,
+  ...childLabels({ workflow: workflow.metadata.name, uid: workflow.metadata.uid, step: step.key, attempt: number }),
+});
+
+const isIndependent = ({ step }: Attempt): boolean => step.step.ownership === "Independent";
+
+const carriesLabels = (attempt: Attempt, object: KubeObject): boolean =>
+  Object.entries(labelsOf(attempt)).every(([name, value]) => object.metadata.labels?.[name] === value);
+
+/** Whether the object is the child of this attempt, and not of another one or of somebody else. */
+function isChild(attempt: Attempt, object: KubeObject): boolean {
+  if (isIndependent(attempt)) return carriesLabels(attempt, object);
+  return controllerOf(object)?.uid === attempt.workflow.metadata.uid && carriesLabels(attempt, object);
+}
+
+const failed = (reason: string, message: string, retryable = false): Finding => ({
+  is: "child",
+  state: { is: "failed", reason, message, retryable },
+});
+
+/** Creates the child of an attempt, or finds that it was created before. */
+export async function createChild(
+  client: ApiClient,
+  type: ResourceType,
+  manifest: Result<KubeObject, string>,
+  attempt: Attempt,
+  signal: AbortSignal,
+): Promise<Finding | undefined> {
+  if (!manifest.ok) return failed("ExpressionError", manifest.error);
+  try {
+    const object = await create(client, type, manifest.value, attempt, signal);
+    if (object !== undefined) return { is: "child", state: { is: "alive" }, reference: referenceOf(object) };
+    const { kind, metadata } = manifest.value;
+    return failed("NameConflict", `a ${kind} "${metadata.name ?? ""}" that is not of this workflow is in the way`);
+  } catch (thrown) {
+    return refusal(thrown);
+  }
+}
+
+/** The child, made or found; undefined when something else has its name. */
+async function create(
+  client: ApiClient,
+  type: ResourceType,
+  manifest: KubeObject,
+  attempt: Attempt,
+  signal: AbortSignal,
+): Promise<Stored | undefined> {
+  if (isIndependent(attempt)) {
+    const found = await createAlone(client, type, manifest, signal);
+    return isChild(attempt, found) ? found : undefined;
+  }
+  const { object, outcome } = await ensureChild(client, type, manifest, attempt.workflow, { signal });
+  if (outcome === "created" || isChild(attempt, object)) return object;
+  const isFree = controllerOf(object) === undefined && carriesLabels(attempt, object);
+  return isFree ? adopt(client, type, object, attempt) : undefined;
+}
+
+async function createAlone(
+  client: ApiClient,
+  type: ResourceType,
+  manifest: KubeObject,
+  signal: AbortSignal,
+): Promise<Stored> {
+  try {
+    return await client.create(type, manifest, { signal });
+  } catch (thrown) {
+    if (!(thrown instanceof ApiError && thrown.reason === "AlreadyExists")) throw thrown;
+    return await client.get(refTo(type, manifest), { signal });
+  }
+}
+
+/** Takes an object that bears the child's name and labels and has no controller. */
+function adopt(client: ApiClient, type: ResourceType, object: Stored, { workflow }: Attempt): Promise<Stored> {
+  const { uid, resourceVersion, ownerReferences = [] } = object.metadata;
+  const owners = [...ownerReferences, controllerReference(workflow)].map((owner) => ({ ...owner }));
+  const body = { metadata: { uid, resourceVersion, ownerReferences: owners } };
+  return client.patch(refTo(type, object), { type: "merge", body });
+}
+
+/** What a refused creation means for the step. What may pass by itself is thrown again. */
+function refusal(thrown: unknown): Finding {
+  if (isInvalid(thrown)) return failed("InvalidTemplate", messageOf(thrown));
+  if (isForbidden(thrown)) {
+    const message = messageOf(thrown);
+    return message.includes("exceeded quota")
+      ? { is: "refused", reason: "Quota", message }
+      : failed("Forbidden", message);
+  }
+  if (thrown instanceof ApiError && (thrown.reason === "RequestEntityTooLarge" || thrown.reason === "MethodNotAllowed"))
+    return failed("InvalidTemplate", messageOf(thrown));
+  throw thrown;
+}
+
+/** How a child stands. `outcomeOf` is asked for a child that exists. */
+export async function observeChild(
+  { children }: ChildKind,
+  attempt: Attempt,
+  outcomeOf: (object: Stored) => Promise<ChildState>,
+): Promise<Finding | undefined> {
+  const { phase, reference, workflow } = attempt;
+  const { namespace } = workflow.metadata;
+  const key = keyOf({ name: reference?.name ?? "", ...(namespace === undefined ? {} : { namespace }) });
+  const object = children.get(key);
+  if (object === undefined || !isChild(attempt, object)) {
+    // Before it was seen, a missing child has simply not been created yet: the intent still owes it.
+    return phase === "Starting" ? undefined : { is: "child", state: { is: "gone" } };
+  }
+  const state = await outcomeOf(object);
+  // An Independent object outlives the cancel of its step; the step lets it go.
+  const released = phase === "Cancelling" && state.is === "alive" && isIndependent(attempt);
+  return { is: "child", state: released ? { is: "gone" } : state, reference: referenceOf(object) };
+}
+
+/** Deletes the child of an attempt; one that is gone already is fine. */
+export async function deleteChild(
+  client: ApiClient,
+  { type, children }: ChildKind,
+  attempt: Attempt,
+  graceMs: Millis,
+  signal: AbortSignal,
+): Promise<void> {
+  if (isIndependent(attempt)) return;
+  const { namespace } = attempt.workflow.metadata;
+  const name = attempt.reference?.name ?? "";
+  const place = { name, ...(namespace === undefined ? {} : { namespace }) };
+  const object = children.get(keyOf(place));
+  if (object === undefined || !isChild(attempt, object) || object.metadata.deletionTimestamp !== undefined) return;
+  const { uid } = object.metadata;
+  try {
+    const gracePeriodSeconds = Math.ceil(graceMs / 1000);
+    await client.delete(
+      { type, ...place },
+      { propagationPolicy: "Background", gracePeriodSeconds, preconditions: { uid }, signal },
+    );
+  } catch (thrown) {
+    // Gone, or replaced by another object of its name: either way this child is no more.
+    if (!isNotFound(thrown) && !isConflict(thrown)) throw thrown;
+  }
+}
+
+/** The reference to an object as a status keeps it: no resourceVersion, which would change all the time. */
+export function referenceOf({ apiVersion, kind, metadata }: Stored): Reference {
+  const { namespace, name, uid } = metadata;
+  return { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name, uid };
+}
+
+/** The reference to an object that does not exist yet. */
+export const plannedReference = (type: ResourceType, name: string, namespace: string | undefined): Reference => ({
+  apiVersion: apiVersionOf(type),
+  kind: type.kind,
+  ...(namespace === undefined ? {} : { namespace }),
+  name,
+});

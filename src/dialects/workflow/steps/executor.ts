@@ -1,0 +1,50 @@
+import type { Instant, Millis } from "#lib/base/index.ts";
+import type { ChildState, StepPhase, WaitReason } from "#engine/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
+import type { StepType } from "../compile/step-source.ts";
+import type { RunValues } from "../compile/values.ts";
+import type { Reference, Workflow } from "../kinds.ts";
+
+/** One attempt of one step, as its executor sees it. */
+export interface Attempt {
+  readonly workflow: Stored<Workflow>;
+  readonly compiled: CompiledWorkflow;
+  readonly step: CompiledStep;
+  /** Counts from 1. */
+  readonly number: number;
+  readonly phase: StepPhase;
+  /** What the status says of the child; its uid once it was seen. */
+  readonly reference: Reference | undefined;
+  readonly values: RunValues;
+  /** When the step left Pending. */
+  readonly since: Instant;
+  readonly now: Instant;
+}
+
+/** What starting an attempt, or looking at it, has shown. */
+export type Finding =
+  | { readonly is: "child"; readonly state: ChildState; readonly reference?: Reference }
+  /** The world does not let it start; nothing exists, and no attempt is lost. */
+  | { readonly is: "refused"; readonly reason: WaitReason; readonly message: string };
+
+/**
+ * Carries out one type of step. Called only for attempts whose intent is stored; may be called again for the same attempt at
+ * any time, after a crash too, and must then find what it did before. Throwing means: try again later.
+ */
+export interface StepExecutor {
+  /** The object this attempt is or will be, as far as it can be told before it exists. It is stored with the intent. */
+  reference(attempt: Attempt): Reference | undefined;
+  /** Begins the attempt. Answers with what is known at once, if anything. */
+  start(attempt: Attempt, signal: AbortSignal): Promise<Finding | undefined>;
+  /** How the attempt stands, read without side effects; undefined when nothing can be told yet. */
+  observe(attempt: Attempt, signal: AbortSignal): Promise<Finding | undefined>;
+  /** Ends the attempt; its end is then observed. */
+  cancel(attempt: Attempt, graceMs: Millis, signal: AbortSignal): Promise<void>;
+}
+
+/** Types of steps that have an executor. Timers are carried out by the engine. */
+export type ExecutedType = Exclude<StepType, "wait">;
+
+/** Who carries out which type. */
+export type Executors = Readonly<Record<ExecutedType, StepExecutor>>;

@@ -1,0 +1,69 @@
+import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import { keyOf } from "#kernel/model/index.ts";
+import { render } from "../compile/values.ts";
+import type { Reference } from "../kinds.ts";
+import { referenceOf } from "./child.ts";
+import type { Attempt, Finding, StepExecutor } from "./executor.ts";
+import { type FindMirror, kindNotFound, stateOf } from "./template.ts";
+
+/** Asks for a pass of the workflow whenever the referenced object changes. */
+export type Refer = (attempt: Attempt, mirror: Exclude<Awaited<ReturnType<FindMirror>>, string>, key: string) => void;
+
+/** Carries out `externalRef` steps: looks at an object that others create, and never touches it. */
+export function referenceExecutor(find: FindMirror, refer: Refer): StepExecutor {
+  const look = async (attempt: Attempt): Promise<Finding | undefined> => {
+    const wanted = referenceWanted(attempt);
+    if (typeof wanted === "string") return lost("ExpressionError", wanted);
+    const mirror = await find(wanted.apiVersion ?? "", wanted.kind ?? "", attempt);
+    if (mirror === "unknown") return kindNotFound(attempt);
+    if (mirror === "syncing") return undefined;
+    const key = keyOf({ name: wanted.name ?? "", ...placed(wanted.namespace) });
+    refer(attempt, mirror, key);
+    const object = mirror.children.get(key);
+    const pinned = attempt.reference?.uid;
+    const expected = pinned ?? wanted.uid;
+    if (object !== undefined && (expected === undefined || object.metadata.uid === expected))
+      return { is: "child", state: stateOf(attempt, object), reference: referenceOf(object) };
+    const what = `${wanted.kind ?? ""} "${wanted.name ?? ""}"`;
+    if (pinned !== undefined)
+      return lost("ReferenceDeleted", `${what} was ${object === undefined ? "deleted" : "replaced by another object"}`);
+    return { is: "refused", reason: "ReferenceNotFound", message: `${what} does not exist yet` };
+  };
+  return {
+    reference(attempt) {
+      const wanted = referenceWanted(attempt);
+      if (typeof wanted === "string") return undefined;
+      // The uid enters the status only when the object was seen.
+      const { uid: _unseen, ...rest } = wanted;
+      return rest;
+    },
+    start: look,
+    observe: look,
+    // There is nothing to end: the object belongs to somebody else.
+    cancel: () => Promise.resolve(),
+  };
+}
+
+const placed = (namespace: string | undefined) => (namespace === undefined ? {} : { namespace });
+
+const lost = (reason: string, message: string): Finding => ({
+  is: "child",
+  state: { is: "failed", reason, message, retryable: false },
+});
+
+/** The reference with its expressions filled in, in the workflow's namespace; or what is wrong with it. */
+function referenceWanted({ step, compiled, values, workflow }: Attempt): Reference | string {
+  if (step.body === undefined) return "the step has no reference";
+  const rendered = render(step.body, compiled, values);
+  if (!rendered.ok) return rendered.error;
+  const fields = isJsonObject(rendered.value) ? rendered.value : {};
+  return {
+    apiVersion: textOf(fields["apiVersion"]),
+    kind: textOf(fields["kind"]),
+    name: textOf(fields["name"]),
+    ...placed(workflow.metadata.namespace),
+    ...(typeof fields["uid"] === "string" ? { uid: fields["uid"] } : {}),
+  };
+}
+
+const textOf = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "");

@@ -1,0 +1,24 @@
+import { asJson, type KubeObject } from "#kernel/model/index.ts";
+import type { CompiledExpression } from "../compile/expressions.ts";
+import { evaluateCondition } from "../compile/values.ts";
+import { type ObjectState, readinessOf, stateOfObject } from "../completion.ts";
+import type { Attempt } from "./executor.ts";
+
+/** How the object of a step stands: as the step says itself, else by the rules of its kind. */
+export function objectState(attempt: Attempt, object: KubeObject): ObjectState {
+  const { completion } = attempt.step;
+  if (completion === undefined) return stateOfObject(object);
+  if (completion.is === "Created") return { is: "succeeded" };
+  if (completion.is !== "expressions") return readinessOf(object);
+  const holds = (expression: CompiledExpression | undefined): boolean => {
+    if (expression === undefined) return false;
+    // An object that lacks a field has not come that far: an error means "not yet".
+    const answer = evaluateCondition(expression, attempt.compiled, attempt.values, { object: asJson(object) });
+    return answer.ok && answer.value;
+  };
+  if (holds(completion.failure)) {
+    const message = `${object.kind} "${object.metadata.name ?? ""}" meets the step's condition of failure`;
+    return { is: "failed", reason: "FailureCondition", message };
+  }
+  return { is: holds(completion.success) ? "succeeded" : "running" };
+}

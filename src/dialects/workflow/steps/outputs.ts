@@ -1,0 +1,63 @@
+import { err, isJsonObject, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import type { ChildState } from "#engine/index.ts";
+import type { CompiledOutput } from "../compile/compiled.ts";
+import { evaluate } from "../compile/values.ts";
+import type { Attempt } from "./executor.ts";
+
+/** Outputs of one step, in bytes of their JSON text. More belongs into artifacts. */
+const maxBytes = 32 * 1024;
+
+/** What outputs are made from. */
+export interface OutputSources {
+  /** What the step wrote. */
+  readonly result: JsonObject;
+  /** The live object. */
+  readonly object: JsonValue;
+}
+
+/** The success of an attempt with its declared outputs, or the failure they make of it. */
+export function succeeded(attempt: Attempt, sources: OutputSources): ChildState {
+  const declared = attempt.step.outputs;
+  if (declared.length === 0) return { is: "succeeded" };
+  const entries: [string, JsonValue][] = [];
+  for (const output of declared) {
+    const value = outputValue(output, attempt, sources);
+    if (!value.ok) return { is: "failed", ...value.error, retryable: true };
+    entries.push([output.name, value.value]);
+  }
+  const outputs = Object.fromEntries(entries);
+  const bytes = Buffer.byteLength(JSON.stringify(outputs));
+  if (bytes <= maxBytes) return { is: "succeeded", outputs };
+  const message = `outputs of ${bytes} bytes, at most ${maxBytes} are kept; large results belong into files or artifacts`;
+  return { is: "failed", reason: "OutputTooLarge", message, retryable: false };
+}
+
+interface Failure {
+  readonly reason: string;
+  readonly message: string;
+}
+
+function outputValue(output: CompiledOutput, attempt: Attempt, sources: OutputSources): Result<JsonValue, Failure> {
+  const { name, expression } = output;
+  if (expression === undefined) {
+    const written = Object.hasOwn(sources.result, name) ? sources.result[name] : undefined;
+    const value = written ?? output.default;
+    return value === undefined ? err(missing(name)) : ok(value);
+  }
+  const value = evaluate(expression, attempt.compiled, attempt.values, { ...sources });
+  if (value.ok) return value;
+  if (output.default !== undefined) return ok(output.default);
+  return err({ reason: "OutputMissing", message: `output "${name}": ${value.error}` });
+}
+
+const missing = (name: string): Failure => ({
+  reason: "OutputMissing",
+  message: `the step did not write its output "${name}"`,
+});
+
+/** Where kinds of Slipway and others put their results: `status.outputs`. */
+export function statusOutputs(object: JsonObject): JsonObject {
+  const status = object["status"];
+  const outputs = isJsonObject(status) ? status["outputs"] : undefined;
+  return isJsonObject(outputs) ? outputs : {};
+}

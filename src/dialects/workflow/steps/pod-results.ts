@@ -1,0 +1,65 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import { asJson, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";
+
+/** How the container that matters of a Job's pods ended. */
+export interface ContainerEnd {
+  readonly exitCode: number;
+  /** The termination message. */
+  readonly message: string;
+}
+
+/**
+ * The end of the main container of a Job: of the pod that succeeded (index 0 when there are several), or of the one that
+ * failed last. One list request; undefined when no pod has ended or they are gone.
+ */
+export async function containerEnd(
+  client: ApiClient,
+  namespace: string | undefined,
+  labels: Readonly<Record<string, string>>,
+  outcome: "succeeded" | "failed",
+  signal: AbortSignal,
+): Promise<ContainerEnd | undefined> {
+  const labelSelector = Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(",");
+  const scope = namespace === undefined ? {} : { namespace };
+  const { items } = await client.list(Pod, { ...scope, labelSelector, signal });
+  const pods = [...items].sort((a, b) => orderOf(a) - orderOf(b) || compareAges(a, b));
+  const ends = pods.flatMap((pod) => endOf(pod) ?? []);
+  return outcome === "succeeded" ? ends.find((end) => end.exitCode === 0) : ends.findLast((end) => end.exitCode !== 0);
+}
+
+const completionIndex = "batch.kubernetes.io/job-completion-index";
+const orderOf = ({ metadata }: Stored): number =>
+  Number(metadata.annotations?.[completionIndex] ?? metadata.labels?.[completionIndex] ?? 0);
+const compareAges = (a: Stored, b: Stored): number =>
+  a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1;
+
+/** Of several containers the one named main, or the first that failed, or the first. */
+function endOf(pod: KubeObject): ContainerEnd | undefined {
+  const status = asJson(pod)["status"];
+  const statuses = isJsonObject(status) ? listOf(status["containerStatuses"]) : [];
+  const ends = statuses.flatMap((container) => {
+    const terminated = at(container, "state", "terminated");
+    const { exitCode, message } = terminated ?? {};
+    if (typeof exitCode !== "number") return [];
+    return [{ name: container["name"], exitCode, message: typeof message === "string" ? message : "" }];
+  });
+  const end = ends.find(({ name }) => name === "main") ?? ends.find(({ exitCode }) => exitCode !== 0) ?? ends[0];
+  return end === undefined ? undefined : { exitCode: end.exitCode, message: end.message };
+}
+
+const listOf = (value: JsonValue | undefined): readonly JsonObject[] => {
+  const list: readonly JsonValue[] = Array.isArray(value) ? value : [];
+  return list.filter(isJsonObject);
+};
+
+function at(object: JsonObject, ...path: readonly string[]): JsonObject | undefined {
+  let value: JsonObject | undefined = object;
+  for (const name of path) {
+    const next: JsonValue | undefined = value?.[name];
+    value = isJsonObject(next) ? next : undefined;
+  }
+  return value;
+}

@@ -1,0 +1,104 @@
+import { err, isJsonObject, type JsonObject, ok, type Result } from "#lib/base/index.ts";
+import type { ChildState } from "#engine/index.ts";
+import type { ApiClient, Lister } from "#kernel/kit/index.ts";
+import { asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import { childName } from "../child-names.ts";
+import { evaluateCondition, render } from "../compile/values.ts";
+import { createChild, deleteChild, labelsOf, observeChild } from "./child.ts";
+import type { Attempt, Finding, StepExecutor } from "./executor.ts";
+import { objectState } from "./object-state.ts";
+import { statusOutputs, succeeded } from "./outputs.ts";
+
+/** A mirror that has been filled, or why there is none. */
+export type Mirror = { readonly type: ResourceType; readonly children: Lister } | "unknown" | "syncing";
+
+/** Finds the mirror of a kind on behalf of a workflow. */
+export type FindMirror = (apiVersion: string, kind: string, attempt: Attempt) => Promise<Mirror>;
+
+/** Carries out `template` steps: any resource, created as it is written. */
+export function templateExecutor(client: ApiClient, find: FindMirror): StepExecutor {
+  const mirrorOf = (attempt: Attempt): Promise<Mirror> => {
+    const { apiVersion, kind } = attempt.step.step.template ?? {};
+    return find(textOf(apiVersion), textOf(kind), attempt);
+  };
+  return {
+    reference(attempt) {
+      const manifest = manifestOf(attempt);
+      if (!manifest.ok) return undefined;
+      const { apiVersion, kind, metadata } = manifest.value;
+      const { namespace, name = "" } = metadata;
+      return { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name };
+    },
+    async start(attempt, signal) {
+      const mirror = await mirrorOf(attempt);
+      if (mirror === "unknown") return kindNotFound(attempt);
+      // Without its mirror the child could not be observed; the workflow gets a pass when it is filled.
+      if (mirror === "syncing") return undefined;
+      return await createChild(client, mirror.type, manifestOf(attempt), attempt, signal);
+    },
+    async observe(attempt) {
+      const mirror = await mirrorOf(attempt);
+      if (mirror === "unknown" || mirror === "syncing") return undefined;
+      return await observeChild(mirror, attempt, (object) => Promise.resolve(stateOf(attempt, object)));
+    },
+    async cancel(attempt, graceMs, signal) {
+      const mirror = await mirrorOf(attempt);
+      if (mirror === "unknown" || mirror === "syncing") return;
+      await deleteChild(client, mirror, attempt, graceMs, signal);
+    },
+  };
+}
+
+const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** That the server does not serve a kind may change: its definition can still be installed. */
+export function kindNotFound({ step }: Attempt): Finding {
+  const { apiVersion, kind } = step.step.template ?? step.step.externalRef ?? {};
+  const message = `the server does not serve ${textOf(kind)} in ${textOf(apiVersion)}`;
+  return { is: "refused", reason: "KindNotFound", message };
+}
+
+function manifestOf(attempt: Attempt): Result<KubeObject, string> {
+  const { step, workflow, compiled, values } = attempt;
+  if (step.body === undefined) return err("the step has no template");
+  const rendered = render(step.body, compiled, values);
+  if (!rendered.ok) return rendered;
+  if (!isJsonObject(rendered.value)) return err("expected an object");
+  const { apiVersion, kind } = rendered.value;
+  const metadata = isJsonObject(rendered.value["metadata"]) ? rendered.value["metadata"] : {};
+  const given = isJsonObject(metadata["labels"]) ? metadata["labels"] : {};
+  const { namespace, name, uid } = workflow.metadata;
+  const generated = childName({ workflow: name, uid, step: step.key, attempt: attempt.number });
+  return ok({
+    ...rendered.value,
+    apiVersion: textOf(apiVersion),
+    kind: textOf(kind),
+    metadata: {
+      ...metadata,
+      name: textOf(metadata["name"]) || generated,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { ...textLabels(given), ...labelsOf(attempt) },
+    },
+  });
+}
+
+const textLabels = (labels: JsonObject): Record<string, string> =>
+  Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, textOf(value) || JSON.stringify(value)]));
+
+/** How any object stands, as the outcome of an attempt. */
+export function stateOf(attempt: Attempt, object: Stored): ChildState {
+  const state = objectState(attempt, object);
+  if (state.is === "running") return { is: "alive" };
+  const json = asJson(object);
+  if (state.is === "succeeded") return succeeded(attempt, { result: statusOutputs(json), object: json });
+  const { reason, message } = state;
+  return { is: "failed", reason, message, retryable: isRetryable(attempt, reason, message, statusOutputs(json)) };
+}
+
+function isRetryable(attempt: Attempt, reason: string, message: string, outputs: JsonObject): boolean {
+  const { retryWhen } = attempt.step;
+  if (retryWhen === undefined) return true;
+  const more = { attempt: attempt.number, reason, message, exitCode: null, outputs };
+  const answer = evaluateCondition(retryWhen, attempt.compiled, attempt.values, more);
+  return answer.ok && answer.value;
+}

@@ -1,0 +1,158 @@
+import type { Informer, InformerShare, Manager } from "#kernel/kit/index.ts";
+import {
+  apiVersionOf,
+  controllerOf,
+  type KubeObject,
+  keyOf,
+  type ResourceType,
+  type Stored,
+  splitKey,
+} from "#kernel/model/index.ts";
+import { labels } from "./child-names.ts";
+import { Workflow } from "./kinds.ts";
+
+/** Index of objects that carry a workflow's uid and have no controller. */
+const strayIndex = "slipway.dev/stray";
+
+const strayOf = ({ metadata }: Stored): readonly string[] => {
+  const uid = metadata.labels?.[labels.uid];
+  return uid === undefined || metadata.ownerReferences?.some((owner) => owner.controller === true) ? [] : [uid];
+};
+
+interface Watched {
+  readonly share: InformerShare;
+  readonly users: Set<string>;
+  readonly stop: () => void;
+}
+
+/**
+ * The mirrors of kinds that only some workflows need: children of templates and referenced objects. A mirror starts when the
+ * first workflow asks for it and stops when the last one that did is forgotten. Changes of an object ask for a pass of the
+ * workflow that controls it and of all that refer to it.
+ */
+export class WatchedKinds {
+  readonly #manager: Manager;
+  readonly #enqueue: (key: string) => void;
+  readonly #watched = new Map<string, Watched>();
+  /** Keys of the workflows that refer to an object. */
+  readonly #referrers = new Map<string, Set<string>>();
+  readonly #references = new Map<string, Set<string>>();
+
+  /** `enqueue` asks for a pass of the workflow with this key. */
+  constructor(manager: Manager, enqueue: (key: string) => void) {
+    this.#manager = manager;
+    this.#enqueue = enqueue;
+  }
+
+  /** The mirror of a kind, on behalf of a workflow, which gets a pass once the mirror has been filled. */
+  acquire(type: ResourceType, user: string): Informer {
+    const id = `${apiVersionOf(type)}/${type.kind}`;
+    const watched = this.#watched.get(id) ?? this.#watch(id, type);
+    if (!watched.users.has(user)) {
+      watched.users.add(user);
+      this.#enqueueOnceSynced(watched.share.informer, user);
+    }
+    return watched.share.informer;
+  }
+
+  /** Asks for passes of the workflow `user` when the object changes. */
+  refer(type: ResourceType, objectKey: string, user: string): void {
+    const id = `${apiVersionOf(type)}/${type.kind}/${objectKey}`;
+    addTo(this.#referrers, id, user);
+    addTo(this.#references, user, id);
+  }
+
+  /** Objects of all mirrored kinds that bear the workflow's uid and that nobody controls. */
+  strays(uid: string): readonly Stored[] {
+    return [...this.#watched.values()].flatMap(({ share }) => share.informer.byIndex(strayIndex, uid));
+  }
+
+  /** Objects of all mirrored kinds that the workflow controls. */
+  controlledBy(owner: Stored): readonly Stored[] {
+    return [...this.#watched.values()].flatMap(({ share }) => share.informer.byIndex(ownerIndex, owner.metadata.uid));
+  }
+
+  /** Gives up everything a workflow asked for. */
+  forget(user: string): void {
+    for (const id of this.#references.get(user) ?? []) removeFrom(this.#referrers, id, user);
+    this.#references.delete(user);
+    for (const [id, { users, stop }] of this.#watched) {
+      if (!users.delete(user) || users.size > 0) continue;
+      stop();
+      this.#watched.delete(id);
+    }
+  }
+
+  close(): void {
+    for (const { stop } of this.#watched.values()) stop();
+    this.#watched.clear();
+  }
+
+  #watch(id: string, type: ResourceType): Watched {
+    const share = this.#manager.informers.acquire(type);
+    share.informer.addIndex(strayIndex, strayOf);
+    share.informer.addIndex(ownerIndex, ownerOf);
+    const tell = (object: Stored): void => this.#tell(id, object);
+    const remove = share.informer.addHandler({
+      add: tell,
+      update: (_old, object) => tell(object),
+      delete: tell,
+    });
+    const stop = (): void => {
+      remove();
+      share.release();
+    };
+    const watched: Watched = { share, users: new Set(), stop };
+    this.#watched.set(id, watched);
+    return watched;
+  }
+
+  #tell(id: string, object: Stored): void {
+    for (const key of workflowsOf(object)) this.#enqueue(key);
+    for (const key of this.#referrers.get(`${id}/${keyOf(object.metadata)}`) ?? []) this.#enqueue(key);
+  }
+
+  #enqueueOnceSynced(informer: Informer, user: string): void {
+    if (informer.hasSynced()) return;
+    const never = new AbortController();
+    void informer.synced(never.signal).then(
+      () => this.#enqueue(user),
+      () => undefined,
+    );
+  }
+}
+
+const ownerIndex = "slipway.dev/owner";
+
+const ownerOf = ({ metadata }: Stored): readonly string[] =>
+  (metadata.ownerReferences ?? []).flatMap((owner) => (owner.controller === true ? [owner.uid] : []));
+
+/** Keys of the workflows a change of this object concerns: the one that controls it, or whose labels it bears. */
+export function workflowsOf(object: KubeObject): readonly string[] {
+  const { namespace, labels: given } = object.metadata;
+  const owner = controllerOf(object);
+  const name =
+    owner === undefined
+      ? given?.[labels.uid] === undefined
+        ? undefined
+        : given[labels.workflow]
+      : owner.kind === Workflow.kind && owner.apiVersion.startsWith(`${Workflow.group}/`)
+        ? owner.name
+        : undefined;
+  return name === undefined ? [] : [keyOf({ name, ...(namespace === undefined ? {} : { namespace }) })];
+}
+
+/** The request that names the workflow of a key. */
+export const requestOf = splitKey;
+
+function addTo(map: Map<string, Set<string>>, key: string, value: string): void {
+  const values = map.get(key);
+  if (values === undefined) map.set(key, new Set([value]));
+  else values.add(value);
+}
+
+function removeFrom(map: Map<string, Set<string>>, key: string, value: string): void {
+  const values = map.get(key);
+  values?.delete(value);
+  if (values?.size === 0) map.delete(key);
+}
