@@ -19,7 +19,7 @@ export function parseRoute(path: string): ResourceRoute | undefined {
   if (!core && segments[0] !== "apis") return undefined;
   const [group = "", version = "", ...rest] = core ? ["", ...segments.slice(1)] : segments.slice(1);
   if (rest.length === 0) return undefined;
-  return { group: decode(group), version: decode(version), ...parseResource(rest.map(decode)) };
+  return { group: core ? "" : decode(group), version: decode(version), ...parseResource(rest.map(decode)) };
 }
 
 function parseResource(parts: readonly string[]): Omit<ResourceRoute, "group" | "version"> {
