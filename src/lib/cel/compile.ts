@@ -2,7 +2,8 @@ import { type ASTNode, EvaluationError, ParseError, TypeError as CelTypeError } 
 import { err, messageOf, ok, type Result } from "#lib/base/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import { CostExceeded, meterProgram } from "./cost.ts";
-import { type Prepared, prepareEnvironment, resolveName, withoutPrefixes } from "./environment.ts";
+import { type Prepared, prepareEnvironment } from "./environment.ts";
+import { resolveName, withoutMarks } from "./names.ts";
 import { allNodes, findUses } from "./syntax.ts";
 import type { CelBindings, CelEnvironment, CelEvaluateOptions, CelProblem, CelProgram } from "./types.ts";
 import { fromCel, toCel } from "./values.ts";
@@ -45,7 +46,7 @@ function compileUnguarded(source: string, environment: CelEnvironment): Result<C
   const roots = new Set(uses.variables.map((use) => use.root));
   return ok({
     source,
-    resultType: withoutPrefixes(checked.type ?? "dyn"),
+    resultType: withoutMarks(checked.type ?? "dyn"),
     references: {
       variables: uses.variables.map((use) => ({ root: use.root, path: use.path, ...placeAt(source, use.offset) })),
       functions: uses.functions,
@@ -126,7 +127,7 @@ function toFault(thrown: unknown, environment: CelEnvironment): CompileFault {
   }
   const called = /^found no matching overload for '(?:.*\.)?(\w+)\(/.exec(thrown.summary)?.[1];
   const functions = called === undefined ? [] : functionNames(environment);
-  if (called === undefined || functions.includes(withoutPrefixes(called))) {
+  if (called === undefined || functions.includes(withoutMarks(called))) {
     return { kind: "type", message: tidy(thrown.summary), offset };
   }
   return { kind: "unknown-function", message: unknownName("function", called, functions), offset };
@@ -137,7 +138,7 @@ const startOf = (error: ParseError | CelTypeError | EvaluationError): number => 
 const functionNames = (environment: CelEnvironment): readonly string[] =>
   prepareEnvironment(environment)
     .cel.getDefinitions()
-    .functions.map(({ name }) => withoutPrefixes(name));
+    .functions.map(({ name }) => withoutMarks(name));
 
 function unknownName(what: string, name: string, known: readonly string[]): string {
   const meant = nearest(name, known);
@@ -147,7 +148,7 @@ function unknownName(what: string, name: string, known: readonly string[]): stri
 
 /** The library's messages in our words: no marks, types without the wrapping that says "only known at run time". */
 function tidy(message: string): string {
-  const text = withoutPrefixes(message).replace(/dyn<((?:[^<>]|<[^<>]*>)*)>/g, "$1");
+  const text = withoutMarks(message).replace(/dyn<((?:[^<>]|<[^<>]*>)*)>/g, "$1");
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 

@@ -32,6 +32,7 @@ test.each([
   ["loops behind or", "items.all(a, items.all(b, items.all(c, c >= 0)) || true)"],
   ["searching a long text again and again", "items.all(a, !text.contains('b'))"],
   ["matching a long text again and again", "items.all(a, !text.matches('b$'))"],
+  ["a pattern that is large itself", "text.matches('[a-c]{1000}[b-d]{1000}[c-e]{1000}')"],
   ["comparing long lists again and again", "items.all(a, items.all(b, items == items))"],
   ["membership in a long list again and again", "items.all(a, items.all(b, !(-1 in items)))"],
   ["a text that doubles", doubling(40)],

@@ -1,4 +1,6 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
+import { compileRe2 } from "#lib/text/index.ts";
+import { resolveName } from "./names.ts";
 import { allNodes } from "./syntax.ts";
 import { mapOf } from "./values.ts";
 
@@ -64,10 +66,22 @@ function meterCall(node: InnerNode, name: string, meter: Meter): void {
   node.handle = (...parts) => {
     const values = parts[0];
     spend(meter, charges ? sizeOf(values, meter.left) : 1);
+    if (patternFunctions.has(name)) spend(meter, matchCost(values));
     const result = handle(...parts);
     spend(meter, resultSize(result));
     return result;
   };
+}
+
+const patternFunctions = new Set(["matches", "find", "findAll"].map(resolveName));
+const matchStepsPerUnit = 250;
+
+/** A match looks at every character with every instruction of the pattern. */
+function matchCost(values: unknown): number {
+  const [text, pattern]: readonly unknown[] = Array.isArray(values) ? values : [];
+  if (typeof text !== "string" || typeof pattern !== "string") return 0;
+  const compiled = compileRe2(pattern);
+  return compiled.ok ? (compiled.value.size * text.length) / matchStepsPerUnit : 0;
 }
 
 /** Macros such as `all` and `map` become a loop; its step is what runs once per element. */

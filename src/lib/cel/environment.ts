@@ -1,5 +1,6 @@
 import { Environment } from "@marcbachmann/cel-js";
-import { type LibraryFunction, libraryFunctions, libraryOperators, libraryTypes } from "./library/index.ts";
+import { libraryFunctions, libraryOperators, libraryTypes } from "./library/index.ts";
+import { registeredSignature } from "./names.ts";
 import type { CelBindings, CelEnvironment, CelFunction } from "./types.ts";
 import type { Meter } from "./cost.ts";
 import { fromCel, toCel } from "./values.ts";
@@ -47,27 +48,10 @@ function createBase(): Environment {
   for (const [name, ctor] of libraryTypes) base.registerType(name, { ctor, fields: {} });
   for (const [signature, handler] of libraryOperators) base.registerOperator(signature, handler);
   for (const added of libraryFunctions) {
-    base.registerFunction(prefixed(added), (...args: unknown[]) => added.call(...args), { async: false });
+    base.registerFunction(registeredSignature(added), (...args: unknown[]) => added.call(...args), { async: false });
   }
   return base;
 }
-
-const nameOf = (signature: string): string => /(\w+)\(/.exec(signature)?.[1] ?? "";
-
-/** Marks the library's functions of the same name as replaced: `renameCalls` sends calls to the marked name. */
-const prefix = "k8s_";
-const replaced = new Set(libraryFunctions.filter((added) => added.replaces).map((added) => nameOf(added.signature)));
-
-function prefixed(added: LibraryFunction): string {
-  const name = nameOf(added.signature);
-  return replaced.has(name) ? added.signature.replace(`${name}(`, `${prefix}${name}(`) : added.signature;
-}
-
-/** The name under which a call of `name` must be looked up. */
-export const resolveName = (name: string): string => (replaced.has(name) ? prefix + name : name);
-
-/** Takes the marks of replaced functions out of a message. */
-export const withoutPrefixes = (message: string): string => message.replaceAll(prefix, "");
 
 function registerOwn(cel: Environment, added: CelFunction, running: Running): void {
   const handler = (...args: unknown[]): unknown => toCel(added.call(args.map(fromCel), running.bindings));

@@ -5,8 +5,10 @@
 export function expandVariables(text: string, valueOf: (name: string) => string | undefined): string {
   let expanded = "";
   let copied = 0;
+  // Behind the last ")" no reference is closed, and looking for its end again and again would cost the square of the text.
+  const lastClose = text.lastIndexOf(")");
   for (let at = text.indexOf("$"); at !== -1; at = text.indexOf("$", copied)) {
-    const [replacement, length] = expandAt(text, at, valueOf);
+    const [replacement, length] = expandAt(text, at, lastClose, valueOf);
     expanded += text.slice(copied, at) + replacement;
     copied = at + length;
   }
@@ -14,13 +16,18 @@ export function expandVariables(text: string, valueOf: (name: string) => string 
 }
 
 /** What stands for the `$` at an index, and how many characters of the text it replaces. */
-function expandAt(text: string, at: number, valueOf: (name: string) => string | undefined): readonly [string, number] {
+function expandAt(
+  text: string,
+  at: number,
+  lastClose: number,
+  valueOf: (name: string) => string | undefined,
+): readonly [string, number] {
   const next = text[at + 1];
   if (next === "$") return ["$", 2];
   if (next !== "(") return ["$", 1];
+  // An unclosed reference is ordinary text.
+  if (at > lastClose) return ["$(", 2];
   const close = text.indexOf(")", at);
-  // An unclosed reference is ordinary text, and so is everything behind it up to the next "$".
-  if (close === -1) return ["$(", 2];
   const reference = text.slice(at, close + 1);
   return [valueOf(reference.slice(2, -1)) ?? reference, reference.length];
 }

@@ -1,9 +1,15 @@
 import { RE2JS } from "re2js";
 import { err, messageOf, ok, type Result } from "#lib/base/index.ts";
+import { estimateSize } from "./re2-size.ts";
 
-/** A compiled pattern. Every operation takes time linear in the length of the text. */
+/**
+ * A compiled pattern. Every operation takes time linear in `size` times the length of the text; callers that take both from
+ * users keep the product below a bound of their own or use `matchRe2`.
+ */
 export interface Re2 {
   readonly source: string;
+  /** Number of instructions, at least 1. A million instructions times characters take some milliseconds. */
+  readonly size: number;
   /** Whether any part of the text matches. */
   test(text: string): boolean;
   /** The first match, or undefined. */
@@ -13,13 +19,16 @@ export interface Re2 {
 }
 
 const longestPattern = 4_096;
+const largestProgram = 10_000;
+/** Most instructions times characters in one match, about a second. */
+const mostWork = 200_000_000;
 const cacheSize = 200;
 /** Compiled patterns, least recently used first. Patterns are values: sharing them cannot be observed. */
 const cache = new Map<string, Re2>();
 
 /**
  * Compiles a regular expression in RE2 syntax, the one Go and Kubernetes accept: no look-around, no back references.
- * Patterns over 4,096 characters are refused. The last 200 patterns are kept.
+ * Patterns over 4,096 characters or 10,000 instructions are refused. The last 200 patterns are kept.
  */
 export function compileRe2(pattern: string): Result<Re2, string> {
   const known = cache.get(pattern);
@@ -36,13 +45,20 @@ export function compileRe2(pattern: string): Result<Re2, string> {
   return compiled;
 }
 
-/** Whether any part of the text matches the pattern; the error says why the pattern is none. */
+/** Whether any part of the text matches the pattern; the error says why the pattern is none, or too slow for the text. */
 export function matchRe2(pattern: string, text: string): Result<boolean, string> {
   const compiled = compileRe2(pattern);
-  return compiled.ok ? ok(compiled.value.test(text)) : compiled;
+  if (!compiled.ok) return compiled;
+  if (compiled.value.size * text.length > mostWork) {
+    return err(`a text of ${text.length} characters is too long for the regular expression ${JSON.stringify(pattern)}`);
+  }
+  return ok(compiled.value.test(text));
 }
 
 function compile(pattern: string): Result<Re2, string> {
+  if (estimateSize(pattern) > largestProgram) {
+    return err(`the regular expression ${JSON.stringify(pattern.slice(0, 40))} repeats too much`);
+  }
   try {
     return ok(wrap(pattern, RE2JS.compile(pattern)));
   } catch (thrown) {
@@ -57,7 +73,8 @@ function wrap(source: string, compiled: RE2JS): Re2 {
     while (found.length < limit && matcher.find()) found.push(matcher.group() ?? "");
     return found;
   };
-  return { source, test: (text) => compiled.matcher(text).find(), find: (text) => findAll(text, 1)[0], findAll };
+  const size = Math.max(1, compiled.programSize());
+  return { source, size, test: (text) => compiled.matcher(text).find(), find: (text) => findAll(text, 1)[0], findAll };
 }
 
 function remember(pattern: string, compiled: Re2): void {
