@@ -167,12 +167,8 @@ describe("validation", () => {
     [{ ...text, maxLength: 1 }, "💥", []],
     [{ ...text, maxLength: 1 }, "ab", ["FieldValueTooLong x: Too long: may not be more than 1 characters"]],
     [{ ...text, pattern: "^a+$" }, "b", ['FieldValueInvalid x: Invalid value: "b": must match the pattern "^a+$"']],
-    [
-      { ...text, pattern: "^(a+)+$" },
-      `${"a".repeat(200)}!`,
-      [expect.stringContaining("must match the pattern") as unknown as string],
-    ],
-    [{ ...text, format: "date-time" }, "yesterday", [expect.stringContaining("RFC 3339") as unknown as string]],
+    [{ ...text, pattern: "^(a+)+$" }, `${"a".repeat(200)}!`, [expect.stringContaining("must match the pattern")]],
+    [{ ...text, format: "date-time" }, "yesterday", [expect.stringContaining("RFC 3339")]],
     [{ ...text, format: "unheard-of" }, "x", []],
     [
       { type: "array", items: text, minItems: 1 },
@@ -215,23 +211,11 @@ describe("validation", () => {
       { "k.l": "v" },
       ['FieldValueTypeInvalid x[k.l]: Invalid value: "v": must be of type integer, not string'],
     ],
-    [
-      { ...text, allOf: [{ minLength: 2 }, { maxLength: 3 }] },
-      "a",
-      [expect.stringContaining("at least 2") as unknown as string],
-    ],
+    [{ ...text, allOf: [{ minLength: 2 }, { maxLength: 3 }] }, "a", [expect.stringContaining("at least 2")]],
     [{ ...text, anyOf: [{ minLength: 9 }, { enum: ["a"] }] }, "a", []],
-    [
-      { ...text, anyOf: [{ minLength: 9 }, { enum: ["b"] }] },
-      "a",
-      [expect.stringContaining("anyOf") as unknown as string],
-    ],
-    [
-      { ...text, oneOf: [{ minLength: 1 }, { maxLength: 9 }] },
-      "a",
-      [expect.stringContaining("oneOf") as unknown as string],
-    ],
-    [{ ...text, not: { enum: ["a"] } }, "a", [expect.stringContaining("not") as unknown as string]],
+    [{ ...text, anyOf: [{ minLength: 9 }, { enum: ["b"] }] }, "a", [expect.stringContaining("anyOf")]],
+    [{ ...text, oneOf: [{ minLength: 1 }, { maxLength: 9 }] }, "a", [expect.stringContaining("oneOf")]],
+    [{ ...text, not: { enum: ["a"] } }, "a", [expect.stringContaining("not")]],
     [
       { type: "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true },
       { apiVersion: "v1", metadata: 5 },

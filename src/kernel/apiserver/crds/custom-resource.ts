@@ -10,7 +10,7 @@ import {
 import type { ResourceType } from "#kernel/model/index.ts";
 import { everyVerb, statusOnly } from "../kinds/built-in.ts";
 import { definition, definitionNames } from "../kinds/definitions.ts";
-import { textAt, withMembers } from "../kinds/read.ts";
+import { scalarText, textAt, withMembers } from "../kinds/read.ts";
 import type { ScalePaths, ServedResource, StorageView, Subresource } from "../kinds/served-resource.ts";
 import { customTable } from "./custom-table.ts";
 import type { Definition, DefinitionVersion } from "./definition.ts";
@@ -144,9 +144,6 @@ function firstOf(path: JsonPath, object: JsonObject): JsonValue | undefined {
   const found = path.find(object);
   return found.ok ? found.value[0] : undefined;
 }
-
-const scalarText = (value: JsonValue | undefined): string =>
-  value === undefined || value === null || typeof value === "object" ? "" : String(value);
 
 /** Versions share one collection and one shape: only the apiVersion differs. */
 function storageOf(crd: Definition, version: DefinitionVersion): StorageView | undefined {

@@ -18,7 +18,7 @@ export function customTable(columns: readonly DefinitionColumn[]): TableView {
   const shown = columns.length === 0 ? [ageOnly] : columns;
   const cells = shown.map(compileCell);
   return {
-    columns: [nameColumn, ...shown.map(({ jsonPath: _, ...column }) => column)],
+    columns: [nameColumn, ...shown.map(({ jsonPath: _path, ...column }) => column)],
     row: (object, now) => [textAt(object, "metadata", "name") ?? "", ...cells.map((cell) => cell(object, now))],
   };
 }

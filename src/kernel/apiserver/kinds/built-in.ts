@@ -17,7 +17,7 @@ export type Rule = (object: JsonObject, found: Findings, old?: JsonObject) => vo
 
 export interface TableView {
   readonly columns: readonly Column[];
-  row(object: JsonObject, now: Instant): readonly unknown[];
+  readonly row: (object: JsonObject, now: Instant) => readonly unknown[];
 }
 
 /** What differs between the built-in kinds; everything else they have in common. */

@@ -2,7 +2,7 @@ import type { FieldPath, JsonObject } from "#lib/base/index.ts";
 import { type FieldError, fieldError } from "#lib/schema/index.ts";
 import { compareQuantities, parseQuantity } from "#lib/text/index.ts";
 import { labelRule } from "../verbs/names.ts";
-import { listAt, numberAt, objectAt, objectsAt, textAt, valueAt } from "./read.ts";
+import { listAt, numberAt, objectAt, objectsAt, scalarText, textAt, valueAt } from "./read.ts";
 
 /** Collects errors under a path. */
 export type Report = (error: FieldError) => void;
@@ -51,7 +51,7 @@ export function checkContainer(container: JsonObject, at: FieldPath, volumes: Re
   else if (problem !== undefined) report(fieldError.invalid([...at, "name"], name, problem));
   const image = valueAt(container, "image");
   if (image === undefined || image === "") report(fieldError.required([...at, "image"]));
-  else if (image !== String(image).trim())
+  else if (image !== scalarText(image).trim())
     report(fieldError.invalid([...at, "image"], image, "must not have leading or trailing blanks"));
   checkOneOf(container, "imagePullPolicy", pullPolicies, at, report);
   checkOneOf(container, "terminationMessagePolicy", messagePolicies, at, report);
@@ -149,7 +149,7 @@ function checkResources(container: JsonObject, at: FieldPath, report: Report) {
   const here = [...at, "resources"];
   for (const kind of ["limits", "requests"]) {
     for (const [name, amount] of Object.entries(objectAt(container, "resources", kind) ?? {})) {
-      const quantity = parseQuantity(String(amount));
+      const quantity = parseQuantity(scalarText(amount));
       if (!quantity.ok) report(fieldError.invalid([...here, kind, name], amount, quantity.error));
       else if (quantity.value.nano < 0n)
         report(fieldError.invalid([...here, kind, name], amount, "must be greater than or equal to 0"));
@@ -157,8 +157,8 @@ function checkResources(container: JsonObject, at: FieldPath, report: Report) {
   }
   const limits = objectAt(container, "resources", "limits") ?? {};
   for (const [name, amount] of Object.entries(objectAt(container, "resources", "requests") ?? {})) {
-    const limit = Object.hasOwn(limits, name) ? parseQuantity(String(limits[name])) : undefined;
-    const request = parseQuantity(String(amount));
+    const limit = Object.hasOwn(limits, name) ? parseQuantity(scalarText(limits[name])) : undefined;
+    const request = parseQuantity(scalarText(amount));
     if (limit?.ok === true && request.ok && compareQuantities(request.value, limit.value) > 0) {
       report(
         fieldError.invalid([...here, "requests", name], amount, `must be less than or equal to the ${name} limit`),

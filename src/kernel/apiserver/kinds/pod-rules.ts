@@ -3,7 +3,7 @@ import { fieldError } from "#lib/schema/index.ts";
 import { labelRule, labelValueRule, qualifiedNameRule, subdomainRule } from "../verbs/names.ts";
 import type { Findings } from "./built-in.ts";
 import { checkContainer, checkFieldPath, checkOneOf, checkUnion, type Report } from "./container-rules.ts";
-import { listAt, numberAt, objectAt, objectsAt, textAt, valueAt } from "./read.ts";
+import { listAt, numberAt, objectAt, objectsAt, scalarText, textAt, valueAt } from "./read.ts";
 
 /** Volume sources the local pod runner knows how to make. */
 const volumeSources = [
@@ -182,7 +182,7 @@ export function checkTemplateMetadata(template: JsonObject, at: FieldPath, found
   for (const [key, value] of Object.entries(objectAt(template, "metadata", "labels") ?? {})) {
     const here = [...at, "metadata", "labels"];
     const keyProblem = qualifiedNameRule(key);
-    const valueProblem = labelValueRule(String(value));
+    const valueProblem = labelValueRule(scalarText(value));
     if (keyProblem !== undefined) found.errors.push(fieldError.invalid(here, key, keyProblem));
     if (valueProblem !== undefined) found.errors.push(fieldError.invalid([...here, key], value, valueProblem));
   }

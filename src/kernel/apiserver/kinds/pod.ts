@@ -1,4 +1,4 @@
-import { jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { Pod } from "#kernel/model/index.ts";
 import { podTable } from "../tables/pod.ts";
@@ -12,6 +12,7 @@ import {
   numberAt,
   objectAt,
   objectsAt,
+  scalarText,
   textAt,
   valueAt,
   withAbsent,
@@ -73,7 +74,7 @@ const endedStaysEnded: Rule = (pod, { errors }, old) => {
 
 const ipsOf = (pod: JsonObject): string =>
   objectsAt(pod, "status", "podIPs")
-    .map((entry): JsonValue | undefined => entry["ip"])
+    .map((entry) => scalarText(entry["ip"]))
     .join(",");
 
 export const podKind: BuiltIn = {

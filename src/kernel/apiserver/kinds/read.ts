@@ -70,3 +70,7 @@ export function mapItems(object: JsonObject, name: string, change: (item: JsonOb
   const changed = list.map((item) => (isJsonObject(item) ? change(item) : item));
   return changed.some((item, index) => item !== list[index]) ? { ...object, [name]: changed } : object;
 }
+
+/** A scalar as text; empty for anything else. */
+export const scalarText = (value: JsonValue | undefined): string =>
+  value === undefined || value === null || typeof value === "object" ? "" : String(value);

@@ -1,6 +1,6 @@
 import { formatAge, type Instant, type JsonObject, parseInstant } from "#lib/base/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
-import { listAt, numberAt, objectAt, objectsAt, textAt, valueAt } from "../kinds/read.ts";
+import { listAt, numberAt, objectAt, objectsAt, scalarText, textAt, valueAt } from "../kinds/read.ts";
 import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
 
 export const jobTable: TableView = {
@@ -56,7 +56,7 @@ function duration(job: JsonObject, now: Instant): string {
 /** A label selector in the syntax of `-l`. */
 export function formatSelector(selector: JsonObject | undefined): string {
   const labels = Object.entries(objectAt(selector, "matchLabels") ?? {}).map(
-    ([key, value]) => `${key}=${String(value)}`,
+    ([key, value]) => `${key}=${scalarText(value)}`,
   );
   const expressions = objectsAt(selector, "matchExpressions").map(formatRequirement);
   const all = [...labels.sort(), ...expressions];
@@ -65,15 +65,9 @@ export function formatSelector(selector: JsonObject | undefined): string {
 
 function formatRequirement(requirement: JsonObject): string {
   const key = textAt(requirement, "key") ?? "";
-  const values = `(${listAt(requirement, "values").join(",")})`;
-  switch (textAt(requirement, "operator")) {
-    case "In":
-      return `${key} in ${values}`;
-    case "NotIn":
-      return `${key} notin ${values}`;
-    case "DoesNotExist":
-      return `!${key}`;
-    default:
-      return key;
-  }
+  const operator = textAt(requirement, "operator");
+  const values = `(${listAt(requirement, "values").map(scalarText).join(",")})`;
+  if (operator === "In") return `${key} in ${values}`;
+  if (operator === "NotIn") return `${key} notin ${values}`;
+  return operator === "DoesNotExist" ? `!${key}` : key;
 }
