@@ -110,6 +110,8 @@ export interface Store {
   ): Subscription;
   /** Like subscribe, for every collection, from now on. */
   subscribeAll(deliver: (events: readonly StoreEvent[]) => void): Subscription;
+  /** Published objects with `value` in one of the indexes the store was opened with. The first question builds the index. */
+  indexed(index: string, value: string): readonly Entry[];
   /** Resolves when revision >= `revision`, or rejects when the signal aborts. */
   reached(revision: number, signal: AbortSignal): Promise<void>;
   /** Small records that are not API objects (token hashes, checkpoints), durable when resolved. */
@@ -118,5 +120,31 @@ export interface Store {
     put(key: string, value: Buffer): Promise<void>;
     remove(key: string): Promise<void>;
   };
+  /** Numbers for metrics and tests; a copy. */
+  stats(): StoreStats;
+  /** Refuses new writes, waits for those under way, and lets go of the disk. Twice is harmless. */
   close(): Promise<void>;
+}
+
+/** Counts since the store was opened, and sizes at this moment. */
+export interface StoreStats {
+  readonly revision: number;
+  readonly compacted: number;
+  readonly objects: number;
+  /** JSON bytes of all objects. */
+  readonly bytes: number;
+  readonly ringEvents: number;
+  readonly ringBytes: number;
+  /** Reckoned bytes of parsed objects in the cache. */
+  readonly cacheBytes: number;
+  readonly commits: number;
+  /** Object writes of all commits; divided by `commits` it is the mean batch. */
+  readonly writes: number;
+  readonly lastBatch: number;
+  /** Number of commits that took at most `upTo` seconds, cumulative as in Prometheus; the last has no limit. */
+  readonly commitSeconds: readonly { readonly upTo: number; readonly count: number }[];
+  readonly commitSecondsSum: number;
+  readonly failedCommits: number;
+  readonly compactions: number;
+  readonly forcedCompactions: number;
 }

@@ -1,0 +1,167 @@
+import { toError } from "#lib/base/index.ts";
+import { inlinePrevious } from "./codec.ts";
+import type { CommitBatch, Disk, DiskWrite, SystemChange } from "./disk.ts";
+import { valueOf } from "./entry.ts";
+import { storeBusy } from "./errors.ts";
+import type { Write } from "./session.ts";
+
+/** What one caller wrote; it is committed and answered as a whole. */
+export interface WriteGroup {
+  readonly writes: readonly Write[];
+  readonly system: readonly SystemChange[];
+  readonly bytes: number;
+  answer(): void;
+  refuse(error: Error): void;
+}
+
+/** Hooks of tests: each may throw what the disk would, or return a promise to hold the commit back. */
+export interface Failpoints {
+  beforeCommit?(batch: CommitBatch): void | Promise<void>;
+  beforeCompaction?(): void | Promise<void>;
+  beforeProbe?(): void | Promise<void>;
+}
+
+export interface CommitLimits {
+  /** Writes and bytes of one transaction. One caller's writes are never split, so a large one may exceed them. */
+  readonly batchWrites: number;
+  readonly batchBytes: number;
+  /** Bytes waiting in the queue before further writes are refused. */
+  readonly queueBytes: number;
+}
+
+export const defaultCommitLimits: CommitLimits = {
+  batchWrites: 4_000,
+  batchBytes: 16 * 2 ** 20,
+  queueBytes: 256 * 2 ** 20,
+};
+
+export interface CommitterParts {
+  readonly disk: Disk;
+  readonly failpoints: Failpoints;
+  readonly limits: CommitLimits;
+  /** Revision and compacted revision of what is published. */
+  readonly published: () => { readonly revision: number; readonly compacted: number };
+  /** Called in commit order, once per durable batch. */
+  readonly publish: (groups: readonly WriteGroup[], took: { readonly since: number; readonly writes: number }) => void;
+  /** Called with the cause when a commit was rejected, after its groups and all queued ones were taken out. */
+  readonly fail: (cause: Error, groups: readonly WriteGroup[]) => void;
+}
+
+/**
+ * The one that talks to the disk: takes everything that is queued, commits it in one transaction, and while the disk is
+ * busy the next writes gather. Nothing waits on purpose. Chores (compaction, probes) take turns with batches.
+ */
+export class Committer {
+  readonly #parts: CommitterParts;
+  #queue: WriteGroup[] = [];
+  #queuedBytes = 0;
+  readonly #chores: (() => Promise<void>)[] = [];
+  #running: Promise<void> | undefined;
+
+  constructor(parts: CommitterParts) {
+    this.#parts = parts;
+  }
+
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  /** Why another group cannot be taken now, if so. */
+  get refusal(): Error | undefined {
+    return this.#queuedBytes > this.#parts.limits.queueBytes ? storeBusy(this.#queue.length) : undefined;
+  }
+
+  enqueue(group: WriteGroup): void {
+    this.#queue.push(group);
+    this.#queuedBytes += group.bytes;
+    this.#start();
+  }
+
+  /** Runs `work` between two batches. */
+  chore(work: () => Promise<void>): Promise<void> {
+    return new Promise((done, failed) => {
+      this.#chores.push(() => work().then(done, failed));
+      this.#start();
+    });
+  }
+
+  /** Resolves when everything queued so far, and what was added meanwhile, is through. */
+  async drained(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  #start(): void {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined;
+      if (this.#queue.length > 0 || this.#chores.length > 0) this.#start();
+    });
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      // All callers that were answered by the last batch, and all requests that arrived in this turn, get to queue first.
+      await endOfTurn();
+      const chore = this.#chores.shift();
+      if (chore === undefined && this.#queue.length === 0) return;
+      if (chore !== undefined) await chore();
+      if (this.#queue.length > 0) await this.#commit(this.#take());
+    }
+  }
+
+  async #commit(groups: readonly WriteGroup[]): Promise<void> {
+    const { disk, failpoints, published, publish, fail } = this.#parts;
+    const since = performance.now();
+    const batch = batchOf(groups, published());
+    try {
+      await failpoints.beforeCommit?.(batch);
+      if (batch.writes.length + batch.system.length > 0) await disk.commit(batch);
+      publish(groups, { since, writes: batch.writes.length });
+    } catch (thrown) {
+      const lost = [...groups, ...this.#queue];
+      this.#queue = [];
+      this.#queuedBytes = 0;
+      fail(toError(thrown), lost);
+    }
+  }
+
+  #take(): readonly WriteGroup[] {
+    const { batchWrites, batchBytes } = this.#parts.limits;
+    let [count, writes, bytes] = [0, 0, 0];
+    for (const group of this.#queue) {
+      writes += group.writes.length + group.system.length;
+      bytes += group.bytes;
+      if (count > 0 && (writes > batchWrites || bytes > batchBytes)) break;
+      count++;
+      this.#queuedBytes -= group.bytes;
+    }
+    if (count === this.#queue.length) {
+      const all = this.#queue;
+      this.#queue = [];
+      return all;
+    }
+    return this.#queue.splice(0, count);
+  }
+}
+
+const endOfTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function batchOf(
+  groups: readonly WriteGroup[],
+  published: { readonly revision: number; readonly compacted: number },
+): CommitBatch {
+  const writes: DiskWrite[] = [];
+  const system: SystemChange[] = [];
+  for (const group of groups) {
+    for (const write of group.writes) writes.push(diskWrite(write, published.compacted));
+    system.push(...group.system);
+  }
+  return { writes, system, revision: writes.at(-1)?.revision ?? published.revision };
+}
+
+function diskWrite(write: Write, compacted: number): DiskWrite {
+  const { type, revision, record, previous } = write;
+  // Decided here and not when the write was queued, because a compaction may have come in between.
+  const inlined =
+    previous !== undefined && previous.revision <= compacted ? inlinePrevious(record, valueOf(previous)) : undefined;
+  return { revision, deletes: type === "delete", record, inlined };
+}

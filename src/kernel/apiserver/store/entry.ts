@@ -1,0 +1,114 @@
+import { deepFreeze, isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { type DecodedValue, encodeValue } from "./codec.ts";
+import { type Metadata, scanMetadata } from "./metadata.ts";
+import { type CacheSlot, type ObjectCache, parsedPerByte } from "./object-cache.ts";
+import { withoutRevision, withRevision } from "./object-bytes.ts";
+import type { Entry, StoreKey } from "./store.ts";
+
+/** An Entry as the store keeps it. The parsed form comes and goes with the cache; everything else never changes. */
+export class StoredEntry implements Entry, CacheSlot {
+  readonly key: StoreKey;
+  readonly createRevision: number;
+  readonly revision: number;
+  readonly bytes: Buffer;
+  readonly meta: Metadata;
+  readonly #cache: ObjectCache;
+  /** The object this entry was written from, still without resourceVersion. */
+  #source: JsonObject | undefined;
+  #object: JsonObject | undefined;
+
+  constructor(
+    key: StoreKey,
+    createRevision: number,
+    revision: number,
+    bytes: Buffer,
+    meta: Metadata,
+    cache: ObjectCache,
+    source?: JsonObject,
+  ) {
+    this.key = key;
+    this.createRevision = createRevision;
+    this.revision = revision;
+    this.bytes = bytes;
+    this.meta = meta;
+    this.#cache = cache;
+    this.#source = source;
+    this.#object = undefined;
+    if (source !== undefined) cache.touch(this);
+  }
+
+  get uid(): string {
+    return this.meta.uid;
+  }
+
+  get labels(): Readonly<Record<string, string>> {
+    return this.meta.labels;
+  }
+
+  get owners(): readonly string[] {
+    return this.meta.owners;
+  }
+
+  get cost(): number {
+    return this.bytes.length * parsedPerByte;
+  }
+
+  object(): JsonObject {
+    // Local, because an object larger than the whole cache is forgotten again at once.
+    const object = this.#object ?? this.#build();
+    this.#object = object;
+    this.#cache.touch(this);
+    return object;
+  }
+
+  forget(): void {
+    this.#source = undefined;
+    this.#object = undefined;
+  }
+
+  // Freezing waits until somebody asks for the object: it costs as much as all the rest of a write.
+  #build(): JsonObject {
+    const source = this.#source;
+    this.#source = undefined;
+    if (source !== undefined && freezeExact(source)) return deepFreeze(withMember(source, this.revision));
+    return deepFreeze(parseObject(this.bytes));
+  }
+}
+
+/**
+ * Freezes a value and says whether JSON would give back exactly this: members that are undefined or not finite make the
+ * bytes differ from the object, and what readers see must be what is stored.
+ */
+function freezeExact(value: unknown): boolean {
+  if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0);
+  if (typeof value !== "object") return typeof value === "string" || typeof value === "boolean";
+  if (value === null || Object.isFrozen(value)) return true;
+  Object.freeze(value);
+  return Object.values(value).every(freezeExact);
+}
+
+function parseObject(bytes: Buffer): JsonObject {
+  const parsed: unknown = JSON.parse(bytes.toString("utf8"));
+  if (!isJsonObject(parsed)) throw new Error("a stored object is not a JSON object");
+  return parsed;
+}
+
+function withMember(source: JsonObject, revision: number): JsonObject {
+  const { metadata } = source;
+  return isJsonObject(metadata) ? { ...source, metadata: { ...metadata, resourceVersion: String(revision) } } : source;
+}
+
+/** An entry read from disk: bytes only, its metadata scanned, its object parsed when first asked for. */
+export const loadEntry = (key: StoreKey, value: DecodedValue, cache: ObjectCache): StoredEntry =>
+  new StoredEntry(
+    key,
+    value.createRevision,
+    value.revision,
+    withRevision(value.json, 0, value.revision),
+    scanMetadata(value.json),
+    cache,
+  );
+
+/** The value an entry has on disk. */
+export const valueOf = (entry: StoredEntry): Buffer =>
+  encodeValue(entry.createRevision, entry.revision, withoutRevision(entry.bytes, entry.revision));

@@ -1,0 +1,94 @@
+import { codeOf, messageOf, SlipwayError } from "#lib/base/index.ts";
+import type { StoreKey } from "./store.ts";
+
+/** Every code a store raises as a SlipwayError. */
+export type StoreErrorCode =
+  /** The asked revision lies below the compacted one: list again. */
+  | "revision-compacted"
+  /** What is on disk contradicts itself; the server exits 4. */
+  | "store-corrupt"
+  /** The directory was written by a program with another format; the server exits 4. */
+  | "store-format"
+  /** Another process owns the data directory. */
+  | "store-locked"
+  /** A commit was rejected. The write did not happen. */
+  | "store-commit-failed"
+  /** The disk is full: reads go on, writes are refused until a probe succeeds. */
+  | "store-full"
+  /** The disk failed for good: reads may be stale; the server exits 5 and a restart reads the truth. */
+  | "store-failed"
+  /** More writes are waiting than the queue may hold. */
+  | "store-busy"
+  /** The store is closing or closed. */
+  | "store-closed";
+
+const failure = (
+  code: StoreErrorCode,
+  message: string,
+  options: { readonly hint?: string; readonly cause?: unknown } = {},
+): SlipwayError => new SlipwayError(code, message, options);
+
+export const revisionCompacted = (revision: number, compacted: number): SlipwayError =>
+  failure("revision-compacted", `revision ${revision} is no longer kept, the oldest is ${compacted}`);
+
+export const storeCorrupt = (finding: string, cause?: unknown): SlipwayError =>
+  failure("store-corrupt", `the store contradicts itself: ${finding}`, {
+    hint: "put back a copy made by `slipway store backup` with `slipway store restore FILE`; `slipway store check` lists what is wrong",
+    ...(cause === undefined ? {} : { cause }),
+  });
+
+export const storeFormat = (found: string): SlipwayError =>
+  failure("store-format", `the store has format ${found}, this program reads format 1`, {
+    hint: "start the version of slipway that wrote it, or put back a backup of this version",
+  });
+
+export const commitFailed = (cause: unknown): SlipwayError =>
+  failure("store-commit-failed", `storage commit failed: ${messageOf(cause)}`, { cause });
+
+export const storeFull = (cause: unknown): SlipwayError =>
+  failure("store-full", `the store is read-only because its disk is full: ${messageOf(cause)}`, {
+    hint: "free some space; writes are accepted again within seconds",
+    cause,
+  });
+
+export const storeFailed = (cause: unknown): SlipwayError =>
+  failure("store-failed", `the store cannot write any more: ${messageOf(cause)}`, {
+    hint: "look at the disk, then start again: a restart reads what is really stored",
+    cause,
+  });
+
+export const storeBusy = (queued: number): SlipwayError =>
+  failure("store-busy", `${queued} writes are waiting for the disk already`);
+
+export const storeClosed = (): SlipwayError => failure("store-closed", "the store is closed");
+
+/** The directory's owner lives. `url` is what it wrote about itself, if anything. */
+export class StoreLockedError extends SlipwayError {
+  readonly pid: number;
+  readonly url: string | undefined;
+
+  constructor(directory: string, owner: { readonly pid: number; readonly url?: string }) {
+    const place = owner.url === undefined ? "" : `, serving ${owner.url}`;
+    super("store-locked", `${directory} belongs to a running slipway, process ${owner.pid}${place}`, {
+      hint: "use that server, stop it first, or choose another data directory",
+    });
+    this.pid = owner.pid;
+    this.url = owner.url;
+  }
+}
+
+// MDB_MAP_FULL and MDB_DBS_FULL are LMDB's own; the others are the system's, by name or by number.
+const fullCodes: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "EFBIG", 28, 122, 27, -30792]);
+
+/** Whether a rejected commit means that space ran out, which passes, and not that the disk broke, which does not. */
+export function isDiskFull(thrown: unknown): boolean {
+  if (fullCodes.has(codeOf(thrown))) return true;
+  if (typeof thrown === "object" && thrown !== null && "code" in thrown && fullCodes.has(thrown.code)) return true;
+  return /no space left|disk quota exceeded|file too large|MDB_MAP_FULL/i.test(messageOf(thrown));
+}
+
+/** `pods "default/web"`, `namespaces "default"`: how messages name an object. */
+export function nameOf(key: StoreKey): string {
+  const kind = key.group === "" ? key.resource : `${key.resource}.${key.group}`;
+  return `${kind} ${JSON.stringify(key.namespace === "" ? key.name : `${key.namespace}/${key.name}`)}`;
+}

@@ -1,0 +1,127 @@
+import type { StoredEntry } from "./entry.ts";
+import { ExtraIndex, type IndexDefinition } from "./extra-index.ts";
+import { EventRing } from "./ring.ts";
+import { SortedIds } from "./sorted-ids.ts";
+import { addTo, publishedOf, removeFrom, type Slot } from "./slot.ts";
+import type { Collection, StoreEvent, StoreKey } from "./store.ts";
+import type { Subscriber } from "./subscribers.ts";
+
+/** Orders by namespace, then name, because no name contains a zero. */
+export const idOf = (namespace: string, name: string): string => `${namespace}\0${name}`;
+
+/** All objects of one group and resource. */
+export class CollectionImage {
+  readonly collection: Collection;
+  readonly slots = new Map<string, Slot>();
+  readonly published = new SortedIds();
+  readonly ring = new EventRing();
+  readonly subscribers = new Set<Subscriber>();
+  /** Events of the commit being published, for the subscribers. */
+  fresh: StoreEvent[] = [];
+  count = 0;
+
+  constructor(collection: Collection) {
+    this.collection = collection;
+  }
+
+  get(namespace: string, name: string): Slot | undefined {
+    return this.slots.get(idOf(namespace, name));
+  }
+
+  ensure(key: StoreKey): Slot {
+    const id = idOf(key.namespace, key.name);
+    const known = this.slots.get(id);
+    if (known !== undefined) return known;
+    const slot: Slot = { key, id, collection: this, published: undefined, head: undefined, headRevision: 0 };
+    this.slots.set(id, slot);
+    return slot;
+  }
+}
+
+/** Every current object, with its indexes. Changes only when a commit is published, but for slots' heads. */
+export class Image {
+  readonly #groups = new Map<string, Map<string, CollectionImage>>();
+  readonly #byUid = new Map<string, Slot>();
+  readonly #byOwner = new Map<string, Set<Slot>>();
+  readonly #extra: ReadonlyMap<string, ExtraIndex>;
+  #objects = 0;
+  #bytes = 0;
+
+  constructor(indexes: readonly IndexDefinition[]) {
+    this.#extra = new Map(indexes.map((index) => [index.name, new ExtraIndex(index)]));
+  }
+
+  get objects(): number {
+    return this.#objects;
+  }
+
+  /** Bytes of all published objects' JSON. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  find(group: string, resource: string): CollectionImage | undefined {
+    return this.#groups.get(group)?.get(resource);
+  }
+
+  ensure(group: string, resource: string): CollectionImage {
+    let byResource = this.#groups.get(group);
+    if (byResource === undefined) this.#groups.set(group, (byResource = new Map()));
+    let collection = byResource.get(resource);
+    if (collection === undefined) {
+      byResource.set(resource, (collection = new CollectionImage(Object.freeze({ group, resource }))));
+    }
+    return collection;
+  }
+
+  *collections(): Generator<CollectionImage> {
+    for (const byResource of this.#groups.values()) yield* byResource.values();
+  }
+
+  byUid(uid: string): StoredEntry | undefined {
+    return this.#byUid.get(uid)?.published;
+  }
+
+  dependants(uid: string): readonly StoredEntry[] {
+    return publishedOf(this.#byOwner.get(uid) ?? []);
+  }
+
+  indexed(index: string, value: string): readonly StoredEntry[] {
+    const extra = this.#extra.get(index);
+    if (extra === undefined) throw new Error(`the store has no index ${JSON.stringify(index)}`);
+    const { group, resource } = extra.definition.collection;
+    return publishedOf(extra.find(value, () => this.find(group, resource)?.slots.values() ?? []));
+  }
+
+  /** Makes `next` (or nothing) the published state of a slot as of `revision`. Heads are left alone. */
+  publish(slot: Slot, next: StoredEntry | undefined, revision: number): void {
+    const { collection, published } = slot;
+    slot.published = next;
+    if (published === undefined) {
+      if (next === undefined) return;
+      collection.published.add(slot.id);
+      collection.count++;
+      this.#objects++;
+      this.#byUid.set(next.uid, slot);
+    } else if (next === undefined) {
+      collection.published.remove(slot.id);
+      collection.count--;
+      this.#objects--;
+      this.#byUid.delete(published.uid);
+      // With a later write under way the slot goes on, even when that write ends in nothing again.
+      if (slot.headRevision <= revision) collection.slots.delete(slot.id);
+    } else if (published.uid !== next.uid) {
+      this.#byUid.delete(published.uid);
+      this.#byUid.set(next.uid, slot);
+    }
+    this.#bytes += (next?.bytes.length ?? 0) - (published?.bytes.length ?? 0);
+    this.#reindexOwners(slot, published?.owners ?? [], next?.owners ?? []);
+    for (const extra of this.#extra.values()) extra.update(slot);
+  }
+
+  #reindexOwners(slot: Slot, before: readonly string[], after: readonly string[]): void {
+    if (before.length === 0 && after.length === 0) return;
+    for (const owner of before) if (!after.includes(owner)) removeFrom(this.#byOwner, owner, slot);
+    for (const owner of after) if (!before.includes(owner)) addTo(this.#byOwner, owner, slot);
+  }
+}

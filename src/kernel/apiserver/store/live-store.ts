@@ -1,0 +1,333 @@
+import { type Cancel, type Clock, type Logger, type Millis, toError } from "#lib/base/index.ts";
+import { CommitStats } from "./commit-stats.ts";
+import { type CommitLimits, Committer, type Failpoints, type WriteGroup } from "./committer.ts";
+import { recordsToDrop, Retention, type RetentionLimits, stepsThrough } from "./compaction.ts";
+import type { Disk, SystemChange } from "./disk.ts";
+import { commitFailed, isDiskFull, revisionCompacted, storeClosed, storeFailed, storeFull } from "./errors.ts";
+import { countNamespace, readPage } from "./pages.ts";
+import { Publisher } from "./publisher.ts";
+import { Session } from "./session.ts";
+import type { StoreState } from "./state.ts";
+import type {
+  Collection,
+  Entry,
+  Page,
+  PageRequest,
+  Store,
+  StoreEvent,
+  StoreKey,
+  StoreStats,
+  Subscription,
+  Transaction,
+} from "./store.ts";
+
+/** How often a store whose disk was full tries again. */
+export const probeEveryMs: Millis = 5_000;
+
+export interface LiveStoreParts {
+  readonly state: StoreState;
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The disk broke: memory may differ from it from now on. The server exits 5; a restart reads the truth. */
+  readonly onFatal: (error: Error) => void;
+  readonly failpoints: Failpoints;
+  readonly limits: CommitLimits;
+  readonly retention: RetentionLimits;
+}
+
+/** The store over any disk. Everything but the disk is here, so the durable and the in-memory store cannot differ. */
+export class LiveStore implements Store {
+  readonly #parts: LiveStoreParts;
+  readonly #state: StoreState;
+  readonly #committer: Committer;
+  readonly #publisher: Publisher;
+  readonly #retention: Retention;
+  readonly #stats = new CommitStats();
+  #compactions = 0;
+  #forcedCompactions = 0;
+  #compacting: Promise<void> | undefined;
+  #inSection = false;
+  #failure: Error | undefined;
+  #isBroken = false;
+  #cancelLook: Cancel = () => undefined;
+  #cancelProbe: Cancel = () => undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(parts: LiveStoreParts) {
+    this.#parts = parts;
+    this.#state = parts.state;
+    this.#publisher = new Publisher(parts.state, parts.log);
+    this.#retention = new Retention(parts.retention);
+    this.#committer = new Committer({
+      disk: parts.disk,
+      failpoints: parts.failpoints,
+      limits: parts.limits,
+      published: () => this.#state,
+      publish: (groups, took) => {
+        this.#stats.committed(took.writes, (performance.now() - took.since) / 1000);
+        this.#publisher.publish(groups);
+        if (this.#retention.isOver(this.#state.ring)) this.#compactForced();
+      },
+      fail: (cause, groups) => this.#commitFailed(cause, groups),
+    });
+    this.#look();
+  }
+
+  get revision(): number {
+    return this.#state.revision;
+  }
+
+  get compactedRevision(): number {
+    return this.#state.compacted;
+  }
+
+  get clusterUid(): string {
+    return this.#state.clusterUid;
+  }
+
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  get(key: StoreKey): Entry | undefined {
+    return this.#state.image.find(key.group, key.resource)?.get(key.namespace, key.name)?.published;
+  }
+
+  page(collection: Collection, request: PageRequest): Page {
+    const { revision } = request;
+    this.#assertRetained(revision);
+    if (revision !== undefined && revision > this.#state.revision) {
+      throw new Error(`revision ${revision} is not reached yet, the store is at ${this.#state.revision}`);
+    }
+    const image = this.#state.image.find(collection.group, collection.resource);
+    if (image === undefined) return { entries: [], revision: revision ?? this.#state.revision, remaining: 0 };
+    return readPage(image, request, this.#state.revision);
+  }
+
+  count(collection: Collection, namespace?: string): number {
+    const image = this.#state.image.find(collection.group, collection.resource);
+    if (image === undefined) return 0;
+    return namespace === undefined ? image.count : countNamespace(image, namespace);
+  }
+
+  collections(): readonly Collection[] {
+    const held: Collection[] = [];
+    for (const image of this.#state.image.collections()) if (image.count > 0) held.push(image.collection);
+    return held;
+  }
+
+  byUid(uid: string): Entry | undefined {
+    return this.#state.image.byUid(uid);
+  }
+
+  dependants(uid: string): readonly Entry[] {
+    return this.#state.image.dependants(uid);
+  }
+
+  indexed(index: string, value: string): readonly Entry[] {
+    return this.#state.image.indexed(index, value);
+  }
+
+  write<T>(work: (transaction: Transaction) => T): Promise<T> {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) return Promise.reject(refusal);
+    const session = new Session(this.#state);
+    let result: T;
+    try {
+      result = this.#runSection(work, session);
+    } catch (thrown) {
+      session.rollback();
+      return Promise.reject(thrown);
+    }
+    if (session.writes.length > 0) return this.#enqueue(session.writes, [], result);
+    if (session.seen <= this.#state.revision) return Promise.resolve(result);
+    // Queued behind what was seen, and writing nothing itself, it is answered when that is durable, and refused with it.
+    return this.#enqueue([], [], result);
+  }
+
+  subscribe(
+    collection: Collection,
+    from: number,
+    deliver: (events: readonly StoreEvent[], revision: number) => void,
+  ): Subscription {
+    this.#assertRetained(from);
+    return this.#publisher.subscribe(collection, from, deliver);
+  }
+
+  subscribeAll(deliver: (events: readonly StoreEvent[]) => void): Subscription {
+    return this.#publisher.subscribeAll(deliver);
+  }
+
+  reached(revision: number, signal: AbortSignal): Promise<void> {
+    return this.#publisher.reached(revision, signal);
+  }
+
+  readonly system = {
+    get: (key: string): Buffer | undefined => this.#state.system.get(key),
+    put: (key: string, value: Buffer): Promise<void> => this.#writeSystem({ key, value: Buffer.from(value) }),
+    remove: (key: string): Promise<void> => this.#writeSystem({ key, value: undefined }),
+  };
+
+  stats(): StoreStats {
+    const { image, ring, cache, revision, compacted } = this.#state;
+    return {
+      revision,
+      compacted,
+      objects: image.objects,
+      bytes: image.bytes,
+      ringEvents: ring.length,
+      ringBytes: ring.bytes,
+      cacheBytes: cache.bytes,
+      ...this.#stats.snapshot(),
+      compactions: this.#compactions,
+      forcedCompactions: this.#forcedCompactions,
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    this.#failure ??= storeClosed();
+    this.#cancelLook();
+    this.#cancelProbe();
+    await this.#committer.drained();
+    // A disk that broke is left as it is: closing would wait for a lock that its failed commit may still hold.
+    if (!this.#isBroken) await this.#parts.disk.close();
+  }
+
+  #refusal(): Error | undefined {
+    if (this.#inSection) return new Error("a store write was begun inside another one's critical section");
+    return this.#failure ?? this.#committer.refusal;
+  }
+
+  #runSection<T>(work: (transaction: Transaction) => T, session: Session): T {
+    this.#inSection = true;
+    try {
+      const result = work(session);
+      if (result instanceof Promise) throw new Error("the work of a store write must be synchronous");
+      return result;
+    } finally {
+      this.#inSection = false;
+      session.end();
+    }
+  }
+
+  #enqueue<T>(writes: WriteGroup["writes"], system: readonly SystemChange[], result: T): Promise<T> {
+    let bytes = 0;
+    for (const write of writes) bytes += write.record.bytes.length;
+    for (const change of system) bytes += change.value?.length ?? 0;
+    return new Promise((resolve, reject) => {
+      this.#committer.enqueue({ writes, system, bytes, answer: () => resolve(result), refuse: reject });
+    });
+  }
+
+  #writeSystem(change: SystemChange): Promise<void> {
+    const refusal = this.#refusal();
+    return refusal === undefined ? this.#enqueue([], [change], undefined) : Promise.reject(refusal);
+  }
+
+  #assertRetained(revision: number | undefined): void {
+    if (revision !== undefined && revision < this.#state.compacted) {
+      throw revisionCompacted(revision, this.#state.compacted);
+    }
+  }
+
+  // --- failure
+
+  #commitFailed(cause: Error, groups: readonly WriteGroup[]): void {
+    this.#stats.failed();
+    this.#state.head = this.#state.revision;
+    for (const group of groups) {
+      for (const { slot } of group.writes) {
+        slot.head = slot.published;
+        slot.headRevision = 0;
+        if (slot.head === undefined) slot.collection.slots.delete(slot.id);
+      }
+    }
+    this.#diskFailed(cause);
+    const error = commitFailed(cause);
+    for (const group of groups) group.refuse(error);
+  }
+
+  #diskFailed(cause: Error): void {
+    if (isDiskFull(cause)) {
+      this.#parts.log.error("the store is read-only: its disk is full", { error: cause.message });
+      this.#failure ??= storeFull(cause);
+      this.#probeLater();
+    } else {
+      this.#parts.log.error("the store's disk failed", { error: cause.message });
+      this.#cancelProbe();
+      this.#cancelLook();
+      if (this.#isBroken) return;
+      this.#isBroken = true;
+      this.#failure = storeFailed(cause);
+      this.#parts.onFatal(this.#failure);
+    }
+  }
+
+  #probeLater(): void {
+    this.#cancelProbe();
+    if (this.#closed !== undefined) return;
+    this.#cancelProbe = this.#parts.clock.after(probeEveryMs, () => void this.#probe());
+  }
+
+  async #probe(): Promise<void> {
+    try {
+      await this.#committer.chore(async () => {
+        await this.#parts.failpoints.beforeProbe?.();
+        await this.#parts.disk.probe();
+      });
+      if (this.#closed === undefined) this.#failure = undefined;
+      this.#parts.log.info("the store takes writes again");
+    } catch (thrown) {
+      this.#diskFailed(toError(thrown));
+    }
+  }
+
+  // --- compaction
+
+  #look(): void {
+    this.#cancelLook = this.#parts.clock.after(this.#retention.everyMs, () => {
+      this.#look();
+      this.#compact(this.#retention.look(this.#state));
+    });
+  }
+
+  #compactForced(): void {
+    if (this.#compacting !== undefined || this.#failure !== undefined) return;
+    this.#forcedCompactions++;
+    this.#compact(this.#retention.forced(this.#state));
+  }
+
+  #compact(through: number): void {
+    if (this.#compacting !== undefined || this.#failure !== undefined || through <= this.#state.compacted) return;
+    this.#compacting = this.#compactThrough(through)
+      .catch((thrown: unknown) => this.#diskFailed(toError(thrown)))
+      .finally(() => {
+        this.#compacting = undefined;
+      });
+  }
+
+  async #compactThrough(through: number): Promise<void> {
+    for (const step of stepsThrough(this.#state, through)) {
+      await this.#committer.chore(() => this.#compactStep(step));
+      if (this.#failure !== undefined) return;
+    }
+    this.#compactions++;
+  }
+
+  // Runs between batches, so what is published is all that is on disk.
+  async #compactStep(through: number): Promise<void> {
+    const { state, disk, failpoints } = this.#parts;
+    const doomed = state.ring.through(through);
+    await failpoints.beforeCompaction?.();
+    await disk.compact(through, recordsToDrop(doomed, state.image));
+    state.compacted = through;
+    state.ring.dropThrough(through);
+    for (const image of state.image.collections()) image.ring.dropThrough(through);
+  }
+}

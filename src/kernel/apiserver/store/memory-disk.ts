@@ -1,0 +1,17 @@
+import { randomUUID } from "node:crypto";
+import type { Disk } from "./disk.ts";
+
+/** A disk that keeps nothing: what is in the memory image is all there is. */
+export function memoryDisk(): Disk {
+  return {
+    meta: { clusterUid: randomUUID(), revision: 0, compacted: 0 },
+    objects: () => [],
+    records: () => [],
+    system: () => [],
+    commit: () => Promise.resolve(),
+    compact: () => Promise.resolve(),
+    probe: () => Promise.resolve(),
+    backup: () => Promise.reject(new Error("a store in memory has no backup")),
+    close: () => Promise.resolve(),
+  };
+}

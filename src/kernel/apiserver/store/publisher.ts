@@ -1,0 +1,108 @@
+import type { Logger } from "#lib/base/index.ts";
+import type { WriteGroup } from "./committer.ts";
+import type { CollectionImage } from "./image.ts";
+import type { StoredEvent } from "./ring.ts";
+import type { Write } from "./session.ts";
+import type { StoreState } from "./state.ts";
+import type { Collection, StoreEvent, Subscription } from "./store.ts";
+import { deliver, deliverTo, type Subscriber } from "./subscribers.ts";
+
+interface Waiter {
+  readonly revision: number;
+  readonly resolve: () => void;
+}
+
+/** Makes durable writes visible: first the image, then the events, then the answers. */
+export class Publisher {
+  readonly #state: StoreState;
+  readonly #log: Logger;
+  readonly #everything = new Set<Subscriber>();
+  readonly #waiters = new Set<Waiter>();
+
+  constructor(state: StoreState, log: Logger) {
+    this.#state = state;
+    this.#log = log;
+  }
+
+  publish(groups: readonly WriteGroup[]): void {
+    const state = this.#state;
+    const touched = new Set<CollectionImage>();
+    const fresh: StoreEvent[] = [];
+    for (const group of groups) {
+      for (const write of group.writes) {
+        const event = this.#apply(write, touched);
+        if (this.#everything.size > 0) fresh.push(event);
+      }
+      for (const { key, value } of group.system) {
+        if (value === undefined) state.system.delete(key);
+        else state.system.set(key, value);
+      }
+    }
+    this.#tell(touched, fresh);
+    for (const group of groups) group.answer();
+  }
+
+  subscribe(collection: Collection, from: number, tell: Subscriber["deliver"]): Subscription {
+    const image = this.#state.image.ensure(collection.group, collection.resource);
+    const { revision } = this.#state;
+    const subscriber = { deliver: tell, position: Math.max(from, revision) };
+    image.subscribers.add(subscriber);
+    const retained = image.ring.after(from);
+    if (retained.length > 0) deliver(subscriber, retained, revision, this.#log);
+    return { close: () => void image.subscribers.delete(subscriber) };
+  }
+
+  subscribeAll(tell: (events: readonly StoreEvent[]) => void): Subscription {
+    const subscriber = { deliver: tell, position: this.#state.revision };
+    this.#everything.add(subscriber);
+    return { close: () => void this.#everything.delete(subscriber) };
+  }
+
+  reached(revision: number, signal: AbortSignal): Promise<void> {
+    if (this.#state.revision >= revision) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason as Error);
+      const abort = () => {
+        this.#waiters.delete(waiter);
+        reject(signal.reason as Error);
+      };
+      const waiter = {
+        revision,
+        resolve: () => {
+          signal.removeEventListener("abort", abort);
+          resolve();
+        },
+      };
+      this.#waiters.add(waiter);
+      signal.addEventListener("abort", abort, { once: true });
+    });
+  }
+
+  #apply(write: Write, touched: Set<CollectionImage>): StoredEvent {
+    const { type, slot, revision, entry, previous } = write;
+    const { collection } = slot;
+    this.#state.image.publish(slot, type === "delete" ? undefined : entry, revision);
+    const event: StoredEvent = { type, revision, entry, previous };
+    this.#state.ring.push(event);
+    collection.ring.push(event);
+    if (collection.subscribers.size > 0) {
+      collection.fresh.push(event);
+      touched.add(collection);
+    }
+    this.#state.revision = revision;
+    return event;
+  }
+
+  #tell(touched: ReadonlySet<CollectionImage>, fresh: readonly StoreEvent[]): void {
+    const { revision } = this.#state;
+    // What was gathered is taken before anyone is told, since a listener may make the next change at once.
+    const rounds = [...touched].map((image) => ({ image, events: image.fresh.splice(0) }));
+    for (const { image, events } of rounds) deliverTo(image.subscribers, events, revision, this.#log);
+    if (fresh.length > 0) deliverTo(this.#everything, fresh, revision, this.#log);
+    for (const waiter of this.#waiters) {
+      if (waiter.revision > revision) continue;
+      this.#waiters.delete(waiter);
+      waiter.resolve();
+    }
+  }
+}
