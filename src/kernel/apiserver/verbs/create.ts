@@ -5,7 +5,7 @@ import type { Transaction } from "../store/store.ts";
 import { type Admitted, admit, checkSize, dropUnkept, expectKind, inNamespace } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
-import { metaText, withMetadata } from "./metadata.ts";
+import { metadataOf, metaText, withMetadata } from "./metadata.ts";
 import { checkMetadata } from "./metadata-rules.ts";
 import { generatedName } from "./names.ts";
 import { checkNamespace } from "./namespace-rules.ts";
@@ -29,9 +29,12 @@ export async function createObject(
   }
   const admitted = admit(sent, resource, request);
   const birth = { uid: context.newUid(), creationTimestamp: formatTime(context.clock.now()) };
-  const build = (name: string) => buildObject(resource, admitted, { ...birth, name });
-  const generateName = metaText(sent, "name") === "" ? metaText(sent, "generateName") : "";
-  const nextName = () => (generateName === "" ? metaText(sent, "name") : generatedName(generateName, context.random));
+  const build = (name: string | undefined) =>
+    buildObject(resource, admitted, name === undefined ? birth : { ...birth, name });
+  // Only the absence of a name is an invitation to make one; a wrong one stays and is refused.
+  const { name: sentName = "" } = metadataOf(sent);
+  const generateName = sentName === "" ? metaText(sent, "generateName") : "";
+  const nextName = () => (generateName === "" ? undefined : generatedName(generateName, context.random));
   const first = build(nextName());
 
   return context.store.write((transaction) => {

@@ -1,0 +1,2 @@
+export { type Answered, type Ask, type Json, startTestServer, type TestServer, type TestWatch } from "./test-server.ts";
+export { waitUntil } from "./wait-until.ts";

@@ -1,0 +1,557 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Ask, startTestServer, type TestServer } from "#kernel/apiserver/testing/index.ts";
+
+// Whatever arrives is answered: never a crash, never a hang, never a silent change.
+
+let api: TestServer;
+beforeAll(async () => {
+  api = await startTestServer();
+  await api.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", { body: widgetDefinition });
+  await api.ask("POST", maps, { body: configMap({ name: "there" }, { data: { list: "x" } }) });
+  await api.ask("POST", widgets, { body: widget({ name: "there" }, { spec: { size: 1, list: ["a", "b"] } }) });
+});
+afterAll(() => api.close());
+
+const maps = "/api/v1/namespaces/default/configmaps";
+const widgets = "/apis/demo.example.org/v1/namespaces/default/widgets";
+
+const configMap = (metadata: object, rest: object = {}) => ({ apiVersion: "v1", kind: "ConfigMap", metadata, ...rest });
+const widget = (metadata: object, rest: object = {}) => ({
+  apiVersion: "demo.example.org/v1",
+  kind: "Widget",
+  metadata,
+  ...rest,
+});
+
+const widgetDefinition = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "widgets.demo.example.org" },
+  spec: {
+    group: "demo.example.org",
+    names: { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" },
+    scope: "Namespaced",
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: {
+          openAPIV3Schema: {
+            type: "object",
+            properties: {
+              spec: {
+                type: "object",
+                properties: {
+                  size: { type: "integer" },
+                  list: { type: "array", items: { type: "string" } },
+                  free: { type: "object", "x-kubernetes-preserve-unknown-fields": true },
+                },
+              },
+              status: { type: "object", properties: { phase: { type: "string" } } },
+            },
+          },
+        },
+      },
+    ],
+  },
+};
+
+const json = { "Content-Type": "application/json" };
+const patchOf = (type: string) => ({ "Content-Type": `application/${type}-patch+json` });
+
+interface Row {
+  readonly what: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly ask?: Ask;
+  readonly status: number;
+  readonly message?: RegExp;
+}
+
+function checkRows(rows: readonly Row[]): void {
+  test.each(rows.map((row) => [row.what, row] as const))(
+    "%s",
+    async (_what, { method = "POST", path = maps, ask, status, message }) => {
+      const answer = await api.ask(method, path, ask);
+      expect({ status: answer.status, kind: answer.json["kind"] }).toEqual({ status, kind: "Status" });
+      expect(answer.json).toMatchObject({ apiVersion: "v1", status: "Failure", code: status });
+      if (message !== undefined) expect(String(answer.json["message"])).toMatch(message);
+      // And the server is well.
+      expect((await api.ask("GET", "/readyz")).text).toBe("ok");
+    },
+  );
+}
+
+describe("bodies", () => {
+  const valid = JSON.stringify(configMap({ name: "a" }));
+  checkRows([
+    { what: "truncated JSON", ask: { bytes: valid.slice(0, -3), headers: json }, status: 400, message: /line 1/ },
+    { what: "two JSON values", ask: { bytes: `${valid}{}`, headers: json }, status: 400 },
+    { what: "a byte order mark", ask: { bytes: `\ufeff${valid}`, headers: json }, status: 400 },
+    { what: "invalid UTF-8", ask: { bytes: Buffer.from([0x22, 0xff, 0x22]), headers: json }, status: 400 },
+    { what: "no body", status: 400, message: /apiVersion and kind/ },
+    { what: "a list", ask: { body: [] }, status: 400, message: /a list/ },
+    { what: "a string", ask: { body: "x" }, status: 400, message: /a string/ },
+    { what: "null", ask: { bytes: "null", headers: json }, status: 400, message: /null/ },
+    { what: "an empty object", ask: { body: {} }, status: 400, message: /apiVersion is missing/ },
+    {
+      what: "another apiVersion",
+      ask: { body: { ...configMap({ name: "a" }), apiVersion: "v2" } },
+      status: 400,
+      message: /apiVersion/,
+    },
+    {
+      what: "another kind",
+      ask: { body: { ...configMap({ name: "a" }), kind: "Secret" } },
+      status: 400,
+      message: /kind/,
+    },
+    {
+      what: "metadata that is a string",
+      ask: { body: { apiVersion: "v1", kind: "ConfigMap", metadata: "x" } },
+      status: 400,
+      message: /metadata/,
+    },
+    {
+      what: "another namespace than the path's",
+      ask: { body: configMap({ name: "a", namespace: "kube-system" }) },
+      status: 400,
+      message: /namespace/,
+    },
+    {
+      what: "a namespace that does not exist",
+      path: "/api/v1/namespaces/none/configmaps",
+      ask: { body: configMap({ name: "a" }) },
+      status: 404,
+      message: /namespaces "none" not found/,
+    },
+    {
+      what: "a resourceVersion at creation",
+      ask: { body: configMap({ name: "a", resourceVersion: "1" }) },
+      status: 400,
+      message: /resourceVersion/,
+    },
+    {
+      what: "100,000 levels of nesting",
+      ask: { bytes: `${"[".repeat(100_000)}${"]".repeat(100_000)}`, headers: json },
+      status: 400,
+      message: /deep|nest/i,
+    },
+    { what: "3 MiB and one byte", ask: { bytes: Buffer.alloc(3 * 1024 * 1024 + 1, 0x20), headers: json }, status: 413 },
+    {
+      what: "an object of more than 1.5 MiB",
+      path: widgets,
+      ask: { body: widget({ name: "big" }, { spec: { list: ["x".repeat(1_600_000)] } }) },
+      status: 413,
+    },
+    {
+      what: "ConfigMap data of more than 1 MiB",
+      ask: { body: configMap({ name: "big" }, { data: { a: "x".repeat(1_048_577) } }) },
+      status: 422,
+    },
+    {
+      what: "an integer that no double holds",
+      path: widgets,
+      ask: {
+        bytes: JSON.stringify(widget({ name: "n" }, { spec: { size: 7 } })).replace(":7", ":9007199254740993"),
+        headers: json,
+      },
+      status: 400,
+    },
+    {
+      what: "a number that overflows",
+      path: widgets,
+      ask: {
+        bytes: JSON.stringify(widget({ name: "n" }, { spec: { size: 7 } })).replace(":7", ":1e400"),
+        headers: json,
+      },
+      status: 400,
+    },
+    {
+      what: "NaN",
+      path: widgets,
+      ask: { bytes: JSON.stringify(widget({ name: "n" }, { spec: { size: 7 } })).replace(":7", ":NaN"), headers: json },
+      status: 400,
+    },
+    {
+      what: "text/plain",
+      ask: { bytes: valid, headers: { "Content-Type": "text/plain" } },
+      status: 415,
+      message: /application\/json/,
+    },
+    {
+      what: "a form",
+      ask: { bytes: "a=b", headers: { "Content-Type": "application/x-www-form-urlencoded" } },
+      status: 415,
+    },
+    {
+      what: "protobuf",
+      ask: { bytes: "k8s\0", headers: { "Content-Type": "application/vnd.kubernetes.protobuf" } },
+      status: 415,
+      message: /protobuf/,
+    },
+    { what: "CBOR", ask: { bytes: "x", headers: { "Content-Type": "application/cbor" } }, status: 415 },
+    {
+      what: "two YAML documents",
+      ask: { bytes: "apiVersion: v1\n---\nkind: x\n", headers: { "Content-Type": "application/yaml" } },
+      status: 400,
+    },
+  ]);
+});
+
+describe("names and metadata", () => {
+  const named = (name: unknown): Ask => ({ body: configMap({ name }) });
+  checkRows([
+    { what: "capitals and an underscore", ask: named("A_b"), status: 422, message: /metadata\.name/ },
+    { what: "254 characters", ask: named("a".repeat(254)), status: 422, message: /253/ },
+    { what: "two dots", ask: named(".."), status: 422 },
+    { what: "a name that is a number", ask: named(7), status: 422, message: /string/ },
+    { what: "no name", ask: { body: configMap({}) }, status: 422, message: /generateName/ },
+    {
+      what: "metadata null",
+      ask: { body: { apiVersion: "v1", kind: "ConfigMap", metadata: null } },
+      status: 422,
+      message: /metadata\.name/,
+    },
+    { what: "a name with an encoded slash in the path", method: "GET", path: `${maps}/a%2fb`, status: 400 },
+    { what: "two dots in the path", method: "GET", path: `${maps}/..`, status: 400 },
+    { what: "an empty segment in the path", method: "GET", path: "/api/v1/namespaces//configmaps", status: 400 },
+    {
+      what: "a label whose value is a number",
+      ask: { body: configMap({ name: "a", labels: { a: 1 } }) },
+      status: 422,
+      message: /metadata\.labels/,
+    },
+    {
+      what: "labels that are a list",
+      ask: { body: configMap({ name: "a", labels: [] }) },
+      status: 422,
+      message: /metadata\.labels/,
+    },
+    {
+      what: "a label key with a blank",
+      ask: { body: configMap({ name: "a", labels: { "a b": "c" } }) },
+      status: 422,
+      message: /metadata\.labels/,
+    },
+    {
+      what: "a label value of 64 characters",
+      ask: { body: configMap({ name: "a", labels: { a: "x".repeat(64) } }) },
+      status: 422,
+      message: /63/,
+    },
+    {
+      what: "annotations of more than 256 KiB",
+      ask: { body: configMap({ name: "a", annotations: { a: "x".repeat(262_144) } }) },
+      status: 422,
+      message: /annotations/,
+    },
+    {
+      what: "a finalizer that is no name",
+      ask: { body: configMap({ name: "a", finalizers: ["a b"] }) },
+      status: 422,
+      message: /finalizers\[0\]/,
+    },
+    {
+      what: "an owner without uid",
+      ask: { body: configMap({ name: "a", ownerReferences: [{ apiVersion: "v1", kind: "Pod", name: "p" }] }) },
+      status: 422,
+      message: /ownerReferences\[0\]\.uid/,
+    },
+    {
+      what: "two controllers",
+      ask: {
+        body: configMap({
+          name: "a",
+          ownerReferences: ["1", "2"].map((uid) => ({
+            apiVersion: "v1",
+            kind: "Pod",
+            name: "p",
+            uid,
+            controller: true,
+          })),
+        }),
+      },
+      status: 422,
+      message: /controller/,
+    },
+  ]);
+
+  test("all problems come at once", async () => {
+    const answer = await api.ask("POST", maps, {
+      body: configMap({ name: "A", labels: { "a b": "c" }, finalizers: ["x y"] }),
+    });
+    expect(answer.status).toBe(422);
+    const fields = (answer.json["details"]?.["causes"] as unknown as { field: string }[]).map(({ field }) => field);
+    expect(fields).toEqual(["metadata.name", "metadata.labels", "metadata.finalizers[0]"]);
+  });
+});
+
+describe("queries", () => {
+  const get = (query: string, status: number, message?: RegExp): Row => ({
+    what: query,
+    method: "GET",
+    path: `${maps}?${query}`,
+    status,
+    ...(message === undefined ? {} : { message }),
+  });
+  checkRows([
+    ...["abc", "-1", "01", "1180591620717411303424"].map((rv) => get(`resourceVersion=${rv}`, 400, /resourceVersion/)),
+    ...["abc", "-1", "01"].map((rv) => get(`watch=1&resourceVersion=${rv}`, 400, /resourceVersion/)),
+    get("limit=-1", 400, /limit/),
+    get("limit=1e3", 400, /limit/),
+    get("watch=1&timeoutSeconds=-1", 400, /timeoutSeconds/),
+    get("watch=perhaps", 400, /watch/),
+    get("continue=%00", 400, /continue/),
+    get("continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJhL2IifQ", 400, /continue/),
+    get(`labelSelector=${encodeURIComponent("a in (")}`, 400, /label selector/),
+    {
+      what: "a label selector of 1,000 terms",
+      method: "GET",
+      path: `${maps}?labelSelector=${Array.from({ length: 1000 }, (_, index) => `k${index}`).join(",")}`,
+      status: 400,
+      message: /longer/,
+    },
+    get("fieldSelector=spec.color%3Dred", 400, /field label not supported: spec\.color/),
+    get("fieldSelector=metadata.name", 400, /field selector/),
+    get("resourceVersionMatch=Exact", 422),
+    get("resourceVersionMatch=Exact&resourceVersion=0", 422),
+    get("resourceVersionMatch=Newest&resourceVersion=1", 422),
+    get("sendInitialEvents=true", 422),
+    get("watch=1&resourceVersionMatch=NotOlderThan", 422),
+    get("watch=1&sendInitialEvents=true", 422),
+    get("includeObject=Everything", 400, /includeObject/),
+    {
+      what: "dryRun=true",
+      path: `${maps}?dryRun=true`,
+      ask: { body: configMap({ name: "a" }) },
+      status: 422,
+      message: /dryRun/,
+    },
+    {
+      what: "fieldValidation=maybe",
+      path: `${maps}?fieldValidation=maybe`,
+      ask: { body: configMap({ name: "a" }) },
+      status: 422,
+      message: /fieldValidation/,
+    },
+    {
+      what: "a field manager of 129 characters",
+      path: `${maps}?fieldManager=${"x".repeat(129)}`,
+      ask: { body: configMap({ name: "a" }) },
+      status: 422,
+      message: /fieldManager/,
+    },
+    { what: "a URL of more than 8 KiB", method: "GET", path: `${maps}?x=${"y".repeat(8200)}`, status: 414 },
+  ]);
+
+  test("a revision of the future is waited for, then answered with 504 and a time to retry", async () => {
+    const answer = await api.ask("GET", `${maps}?resourceVersion=999999999`);
+    expect(answer.status).toBe(504);
+    expect(answer.headers["retry-after"]).toBe("1");
+    expect(answer.json["details"]).toMatchObject({ causes: [{ reason: "ResourceVersionTooLarge" }] });
+  });
+
+  test("a continue token of another resource is refused", async () => {
+    const page = await api.ask("GET", "/api/v1/namespaces?limit=1");
+    const token = String(page.json["metadata"]?.["continue"]);
+    expect((await api.ask("GET", `/api/v1/namespaces?limit=1&continue=${token}`)).status).toBe(200);
+    expect((await api.ask("GET", `/api/v1/configmaps?limit=1&continue=${token}`)).status).toBe(400);
+    expect((await api.ask("GET", `/api/v1/namespaces?limit=1&continue=${token.slice(0, -4)}`)).status).toBe(400);
+    expect((await api.ask("GET", `/api/v1/namespaces?limit=1&resourceVersion=5&continue=${token}`)).status).toBe(400);
+  });
+});
+
+describe("patches", () => {
+  const patch = (
+    what: string,
+    type: string,
+    body: unknown,
+    status: number,
+    message?: RegExp,
+    path = `${widgets}/there`,
+  ): Row => ({
+    what,
+    method: "PATCH",
+    path,
+    ask: { bytes: JSON.stringify(body), headers: patchOf(type) },
+    status,
+    ...(message === undefined ? {} : { message }),
+  });
+  const operation = (op: string, path: string, more: object = {}) => [{ op, path, ...more }];
+  checkRows([
+    patch("a merge patch that is a list", "merge", [], 400),
+    patch("a JSON patch that is an object", "json", {}, 400, /array/),
+    patch("a JSON patch with an unknown operation", "json", operation("grow", "/spec"), 400),
+    patch("a pointer without a slash", "json", operation("add", "spec", { value: 1 }), 400),
+    patch("an index with a leading zero", "json", operation("replace", "/spec/list/01", { value: "c" }), 422),
+    patch("a dash in a remove", "json", operation("remove", "/spec/list/-"), 422),
+    patch("a move into the own child", "json", operation("move", "/spec/free", { from: "/spec" }), 422),
+    patch("an add to a missing parent", "json", operation("add", "/spec/none/x", { value: 1 }), 422),
+    patch("a remove of a missing path", "json", operation("remove", "/spec/none"), 422),
+    patch("a failed test", "json", operation("test", "/spec/size", { value: 2 }), 422),
+    patch(
+      "10,001 operations",
+      "json",
+      Array.from({ length: 10_001 }, () => operation("test", "/kind", { value: "Widget" })[0]),
+      413,
+    ),
+    patch("a strategic merge patch of a custom kind", "strategic-merge", { spec: {} }, 415, /merge-patch/),
+    patch("a type that is no patch", "unknown", {}, 415),
+    patch("a change of the name", "merge", { metadata: { name: "b" } }, 422, /metadata\.name/),
+    patch("a change of the kind", "merge", { kind: "Gadget" }, 422, /kind/),
+    patch("another uid", "merge", { metadata: { uid: "x" } }, 409),
+    patch("an old resourceVersion", "merge", { metadata: { resourceVersion: "1" } }, 409),
+    patch("a resourceVersion that is no number", "merge", { metadata: { resourceVersion: "abc" } }, 422),
+    patch("metadata that is a list", "merge", { metadata: [] }, 422),
+    patch("an object that does not exist", "merge", {}, 404, /not found/, `${widgets}/none`),
+    patch("a value of the wrong type", "merge", { spec: { size: "big" } }, 422, /spec\.size/),
+    {
+      what: "server-side apply",
+      method: "PATCH",
+      path: `${maps}/x?fieldManager=me`,
+      ask: { bytes: "{}", headers: { "Content-Type": "application/apply-patch+yaml" } },
+      status: 415,
+      message: /server-side apply/,
+    },
+  ]);
+});
+
+describe("deletions", () => {
+  const remove = (what: string, body: unknown, status: number, message?: RegExp): Row => ({
+    what,
+    method: "DELETE",
+    path: `${maps}/there`,
+    ask: { body },
+    status,
+    ...(message === undefined ? {} : { message }),
+  });
+  checkRows([
+    remove("an unknown policy", { propagationPolicy: "Sideways" }, 422, /Sideways/),
+    remove("both policies", { propagationPolicy: "Background", orphanDependents: false }, 422, /cannot both/),
+    remove("foreground deletion, which is not served yet", { propagationPolicy: "Foreground" }, 422, /Foreground/),
+    remove("orphaning, which is not served yet", { propagationPolicy: "Orphan" }, 422, /Orphan/),
+    remove("orphanDependents", { orphanDependents: true }, 422, /Orphan/),
+    remove("another uid", { preconditions: { uid: "x" } }, 409),
+    remove("another revision", { preconditions: { resourceVersion: "1" } }, 409),
+    remove("options that are a list", [], 400),
+    remove("a period that is a text", { gracePeriodSeconds: "soon" }, 400),
+    {
+      what: "a protected namespace",
+      method: "DELETE",
+      path: "/api/v1/namespaces/default",
+      status: 403,
+      message: /may not be deleted/,
+    },
+  ]);
+});
+
+describe("paths, methods and forms", () => {
+  checkRows([
+    {
+      what: "an unknown group",
+      method: "GET",
+      path: "/apis/none.example/v1/things",
+      status: 404,
+      message: /could not find the requested resource/,
+    },
+    { what: "an unknown resource", method: "GET", path: "/api/v1/things", status: 404 },
+    { what: "the deprecated watch paths", method: "GET", path: "/api/v1/watch/pods", status: 404 },
+    { what: "an unknown subresource", method: "GET", path: `${maps}/there/color`, status: 404 },
+    { what: "PUT of a collection", method: "PUT", ask: { body: configMap({ name: "a" }) }, status: 405 },
+    { what: "POST to an object", path: `${maps}/there`, ask: { body: configMap({ name: "there" }) }, status: 405 },
+    {
+      what: "a form nobody serves",
+      method: "GET",
+      path: `${maps}/there`,
+      ask: { headers: { Accept: "image/png" } },
+      status: 406,
+    },
+    {
+      what: "protobuf answers only",
+      method: "GET",
+      path: `${maps}/there`,
+      ask: { headers: { Accept: "application/vnd.kubernetes.protobuf" } },
+      status: 406,
+    },
+    { what: "exec", path: "/api/v1/namespaces/default/pods/p/exec", status: 501, message: /exec/ },
+    { what: "attach", method: "GET", path: "/api/v1/namespaces/default/pods/p/attach", status: 501 },
+    { what: "port-forward", method: "GET", path: "/api/v1/namespaces/default/pods/p/portforward", status: 501 },
+  ]);
+
+  test("405 names the methods that there are", async () => {
+    expect((await api.ask("PUT", maps, { body: {} })).headers["allow"]).toBe("GET, POST, DELETE");
+  });
+});
+
+describe("names that mean something to JavaScript", () => {
+  test("are stored and returned like any other", async () => {
+    const text =
+      '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"proto","labels":{"constructor":"a"}},"data":{"__proto__":"x","constructor":"y","toString":"z"}}';
+    const made = await api.ask("POST", maps, { bytes: text, headers: json });
+    expect(made.status).toBe(201);
+    const found = await api.ask("GET", `${maps}/proto`);
+    expect(found.text).toContain('"data":{"__proto__":"x","constructor":"y","toString":"z"}');
+    expect((await api.ask("GET", `${maps}?labelSelector=constructor%3Da`)).json["items"]).toHaveLength(1);
+    expect((await api.ask("GET", `${maps}?labelSelector=toString`)).json["items"]).toHaveLength(0);
+    expect(Object.hasOwn(Object.prototype, "x")).toBe(false);
+  });
+
+  test("are ordinary in patches", async () => {
+    await api.ask("POST", maps, { body: configMap({ name: "proto-patch" }) });
+    const merge = await api.ask("PATCH", `${maps}/proto-patch`, {
+      bytes: '{"data":{"__proto__":"a"}}',
+      headers: patchOf("merge"),
+    });
+    expect(merge.text).toContain('"__proto__":"a"');
+    const strategic = await api.ask("PATCH", `${maps}/proto-patch`, {
+      bytes: '{"data":{"constructor":"b"}}',
+      headers: patchOf("strategic-merge"),
+    });
+    expect(strategic.text).toContain('"data":{"__proto__":"a","constructor":"b"}');
+    const pointer = await api.ask("PATCH", `${maps}/proto-patch`, {
+      bytes: '[{"op":"replace","path":"/data/__proto__","value":"c"}]',
+      headers: patchOf("json"),
+    });
+    expect(pointer.text).toContain('"__proto__":"c"');
+    expect(({} as Record<string, unknown>)["a"]).toBeUndefined();
+  });
+});
+
+describe("requests that browsers and strangers make", () => {
+  checkRows([
+    { what: "without credentials", method: "GET", ask: { token: false }, status: 401 },
+    { what: "with a wrong token", method: "GET", ask: { token: "wrong" }, status: 401 },
+    { what: "with a token that is no token", method: "GET", ask: { token: "a b c" }, status: 401 },
+    { what: "for another host", method: "GET", ask: { headers: { Host: "evil.example" } }, status: 421 },
+    { what: "with another origin", method: "GET", ask: { headers: { Origin: "https://evil.example" } }, status: 403 },
+    { what: "a preflight", method: "OPTIONS", ask: { headers: { Origin: "null" } }, status: 403 },
+    { what: "from another site", method: "GET", ask: { headers: { "Sec-Fetch-Site": "cross-site" } }, status: 403 },
+  ]);
+
+  test("another origin is told before anything else, and gets no permission", async () => {
+    const answer = await api.ask("OPTIONS", maps, { token: false, headers: { Origin: "https://evil.example" } });
+    expect(answer.status).toBe(403);
+    expect(Object.keys(answer.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
+  });
+
+  test.each(["/healthz", "/livez", "/readyz", "/version"])("%s needs no credentials", async (path) => {
+    expect((await api.ask("GET", path, { token: false })).status).toBe(200);
+  });
+
+  test.each(["/", "/api", "/apis", "/metrics", "/openapi/v3", "/none", "/api/v1/pods"])("%s does", async (path) => {
+    const answer = await api.ask("GET", path, { token: false });
+    expect(answer.status).toBe(401);
+    expect(answer.headers["www-authenticate"]).toBe("Bearer");
+  });
+
+  test("guessing tokens is slowed down", async () => {
+    const statuses = new Set<number>();
+    for (let attempt = 0; attempt < 40; attempt++) {
+      statuses.add((await api.ask("GET", maps, { token: `guess-${attempt}` })).status);
+    }
+    expect(statuses).toContain(429);
+  });
+});
