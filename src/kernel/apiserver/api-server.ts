@@ -5,6 +5,7 @@ import { newUid } from "#lib/base/index.node.ts";
 import { type Identity, internal } from "./authz/identity.ts";
 import { Authenticator } from "./authz/tokens.ts";
 import { EmbeddedClient } from "./embedded-client.ts";
+import type { KindAdmission } from "./crds/admission.ts";
 import { createRegistry } from "./crds/registry.ts";
 import type { CompileRule } from "#lib/schema/index.ts";
 import { startCollectors } from "./gc/collectors.ts";
@@ -36,6 +37,8 @@ export interface ApiServerOptions {
   readonly limits?: Partial<Limits>;
   /** PEM of the certificate authority, put into every namespace as ConfigMap `kube-root-ca.crt`; left out without it. */
   readonly rootCertificate?: string;
+  /** Rules of custom kinds beyond their schemas. */
+  readonly admissions?: readonly KindAdmission[];
   /** More conditions of `/readyz` besides the store's. */
   readonly health?: HealthChecks;
   /** A number in [0, 1); the system's source of randomness when absent. */
@@ -61,6 +64,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   const { store, clock, log, version } = options;
   const kinds = createRegistry({
     now: () => clock.now(),
+    ...(options.admissions === undefined ? {} : { admissions: options.admissions }),
     ...(options.compileRule === undefined ? {} : { compileRule: options.compileRule }),
   });
   const following = followDefinitions(store, kinds, log);

@@ -3,6 +3,7 @@ export { readKubeconfigToken, writeKubeconfig } from "./authz/kubeconfig.ts";
 export { ensureCertificates, type ServingCertificates } from "./authz/certificates.ts";
 export { admin, type Identity, internal } from "./authz/identity.ts";
 export { ensureAdminToken, isAdminToken } from "./authz/tokens.ts";
+export type { KindAdmission } from "./crds/admission.ts";
 export { type ApiServer, type ApiServerOptions, createApiServer } from "./api-server.ts";
 export type { HealthChecks } from "./http/health.ts";
 export type { Listener, ListenOptions } from "./http/listener.ts";

@@ -3,6 +3,7 @@ import type { CompileRule } from "#lib/schema/index.ts";
 import { serveBuiltIn } from "../kinds/built-in.ts";
 import { builtInKinds } from "../kinds/built-in-kinds.ts";
 import type { ResourceRegistry, ServedResource } from "../kinds/served-resource.ts";
+import { type KindAdmission, withAdmission } from "./admission.ts";
 import { crdKind } from "./crd-kind.ts";
 import { customResource } from "./custom-resource.ts";
 import { type Definition, readDefinition } from "./definition.ts";
@@ -25,6 +26,8 @@ export interface RegistryOptions {
   readonly now: () => Instant;
   /** Compiles validation rules of custom kinds; without it they are accepted with a warning and not evaluated. */
   readonly compileRule?: CompileRule;
+  /** Rules of custom kinds beyond their schemas. */
+  readonly admissions?: readonly KindAdmission[];
 }
 
 /** A registry that serves the built-in kinds. Lookups take constant time. */
@@ -57,7 +60,9 @@ export function createRegistry(options: RegistryOptions): KindRegistry {
         crd.isEstablished && crd.acceptedNames !== undefined ? crd.versions.filter((version) => version.served) : [];
       customByDefinition.set(
         crd.name,
-        served.map((version) => customResource(crd, version, options.compileRule)),
+        served.map((version) =>
+          withAdmission(customResource(crd, version, options.compileRule), options.admissions ?? []),
+        ),
       );
       refresh();
     },

@@ -1,0 +1,32 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import type { ServedResource, Validation } from "../kinds/served-resource.ts";
+
+/**
+ * What the owner of a custom kind decides beyond its schema, in this process and without side effects: the place of an
+ * admission webhook. Asked after pruning, defaults and validation by schema.
+ */
+export interface KindAdmission {
+  readonly group: string;
+  readonly kind: string;
+  /** What is added to a new object or taken from it. */
+  prepareForCreate(object: JsonObject): JsonObject;
+  /** Everything against the object; with `old`, everything against this change of it. */
+  validate(object: JsonObject, old?: JsonObject): Validation;
+}
+
+/** The kind with its owner's rules; objects that their schema refuses are not shown to the owner. */
+export function withAdmission(served: ServedResource, admissions: readonly KindAdmission[]): ServedResource {
+  const admission = admissions.find(({ group, kind }) => group === served.type.group && kind === served.type.kind);
+  if (admission === undefined) return served;
+  const judged = (bySchema: Validation, object: JsonObject, old?: JsonObject): Validation => {
+    if (bySchema.causes.length > 0) return bySchema;
+    const { causes, warnings } = admission.validate(object, old);
+    return { causes, warnings: [...bySchema.warnings, ...warnings] };
+  };
+  return {
+    ...served,
+    prepareForCreate: (object) => admission.prepareForCreate(served.prepareForCreate(object)),
+    validateCreate: (object) => judged(served.validateCreate(object), object),
+    validateUpdate: (object, old) => judged(served.validateUpdate(object, old), object, old),
+  };
+}
