@@ -6,9 +6,9 @@ import {
   keyOf,
   type ResourceType,
   type Stored,
-  splitKey,
 } from "#kernel/model/index.ts";
 import { labels } from "./child-names.ts";
+import { stepSources } from "./compile/step-source.ts";
 import { Workflow } from "./kinds.ts";
 
 /** Index of objects that carry a workflow's uid and have no controller. */
@@ -70,6 +70,19 @@ export class WatchedKinds {
   /** Objects of all mirrored kinds that the workflow controls. */
   controlledBy(owner: Stored): readonly Stored[] {
     return [...this.#watched.values()].flatMap(({ share }) => share.informer.byIndex(ownerIndex, owner.metadata.uid));
+  }
+
+  /** True once every kind the workflow's templates name is mirrored; what is missing is asked for, and tells when it is filled. */
+  async isComplete(workflow: Stored<Workflow>): Promise<boolean> {
+    const user = keyOf(workflow.metadata);
+    let complete = true;
+    for (const { step } of stepSources(workflow.spec)) {
+      const { apiVersion, kind } = step.template ?? {};
+      if (typeof apiVersion !== "string" || typeof kind !== "string") continue;
+      const type = await this.#manager.client.resourceType(apiVersion, kind);
+      if (type !== undefined && !this.acquire(type, user).hasSynced()) complete = false;
+    }
+    return complete;
   }
 
   /** Gives up everything a workflow asked for. */
@@ -141,9 +154,6 @@ export function workflowsOf(object: KubeObject): readonly string[] {
         : undefined;
   return name === undefined ? [] : [keyOf({ name, ...(namespace === undefined ? {} : { namespace }) })];
 }
-
-/** The request that names the workflow of a key. */
-export const requestOf = splitKey;
 
 function addTo(map: Map<string, Set<string>>, key: string, value: string): void {
   const values = map.get(key);

@@ -1,5 +1,9 @@
 import { type Logger, type Millis, messageOf } from "#lib/base/index.ts";
 import { type Effect, exponential, type Fact } from "#engine/index.ts";
+import { type ApiClient, getOrUndefined, refTo } from "#kernel/kit/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import { Workflow } from "../kinds.ts";
+import type { Pass } from "./pass.ts";
 import type { Attempt, Executors } from "../steps/executor.ts";
 import { attemptOf, type PassState } from "./attempts.ts";
 import type { Memory } from "./memory.ts";
@@ -96,4 +100,31 @@ function nextTry({ step }: Attempt, { now }: PassState, memory: Memory): number 
   const tries = (memory.refusals.get(step.key) ?? 0) + 1;
   memory.refusals.set(step.key, tries);
   return now + exponential(tries, pauses);
+}
+
+/** Carries out what the stored run owes, and tells when to look again. */
+export async function effectStage(
+  pass: Pass,
+  state: PassState,
+  effects: readonly Effect[],
+  isFresh: boolean,
+): Promise<{ readonly again: boolean; readonly wake?: Millis | undefined }> {
+  const { memory, executors, now, client, workflow, signal, log } = pass;
+  const due = dueEffects(effects, memory, now);
+  if (due.length === 0) return { again: false, wake: effectsWake(effects) };
+  // A version from a mirror may be old, and an old one may owe what was done long ago.
+  if (!isFresh && !(await isNewest(client, workflow, signal))) return { again: false, wake: staleRetry };
+  const { facts, failures } = await performEffects(due, state, executors, memory, { signal, log });
+  memory.facts = [...memory.facts, ...facts];
+  if (facts.length > 0) return { again: true };
+  if (failures.length > 0) throw failures[0];
+  return { again: false, wake: effectsWake(effects) };
+}
+
+/** The news that make the mirror newer ask for a pass themselves; this is for the case that they were lost. */
+const staleRetry: Millis = 1_000;
+
+async function isNewest(client: ApiClient, workflow: Stored<Workflow>, signal: AbortSignal): Promise<boolean> {
+  const live = await getOrUndefined(client, refTo(Workflow, workflow), signal);
+  return live?.metadata.resourceVersion === workflow.metadata.resourceVersion;
 }

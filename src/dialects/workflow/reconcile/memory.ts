@@ -1,6 +1,6 @@
 import type { Instant, Problem } from "#lib/base/index.ts";
 import { createRunCache, type Fact, type RunCache, type RunState } from "#engine/index.ts";
-import type { Stored } from "#kernel/model/index.ts";
+import { keyOf, type Stored } from "#kernel/model/index.ts";
 import { compileWorkflow } from "../compile/compile.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
 import type { Workflow } from "../kinds.ts";
@@ -13,6 +13,15 @@ export interface Compilation {
   readonly problems: readonly Problem[];
 }
 
+/** The run of one stored version of a workflow. */
+export interface KnownRun {
+  readonly resourceVersion: string;
+  /** What the status says. */
+  readonly stored: RunState;
+  /** What it has become since, as far as that needs not be stored at once. */
+  readonly run: RunState;
+}
+
 /**
  * What the controller remembers of one unfinished workflow between passes. All of it is derived: losing it costs time, never
  * correctness.
@@ -20,8 +29,7 @@ export interface Compilation {
 export interface Memory {
   readonly uid: string;
   readonly cache: RunCache;
-  /** The run that the status of this version describes. */
-  known?: { readonly resourceVersion: string; readonly run: RunState };
+  known?: KnownRun;
   compilation?: Compilation & { readonly generation: number; readonly labels: unknown };
   /** Facts that only carrying out an effect has shown, for the next pass. */
   facts: Fact[];
@@ -33,6 +41,8 @@ export interface Memory {
   readonly refusals: Map<string, number>;
   /** Since when nothing but steps that came alive would have to be written. */
   quietSince?: Instant;
+  /** Started steps whose definition differs from the one they were started with, as of a generation. */
+  conflicts?: { readonly generation: number; readonly keys: readonly string[] };
   /** Objects whose existence was reported. */
   readonly reportedStrays: Set<string>;
   /** Since when the deletion waits for children. */
@@ -66,18 +76,20 @@ export class Memories {
     this.#byKey.delete(key);
   }
 
-  get size(): number {
-    return this.#byKey.size;
+  /** True for a version that this process wrote and has acted on already. */
+  isOwnWrite(workflow: Stored): boolean {
+    const { known } = this.#byKey.get(keyOf(workflow.metadata)) ?? {};
+    return known?.resourceVersion === workflow.metadata.resourceVersion;
   }
 }
 
 /** The run the workflow's status describes: the very object of the last pass if nobody else has written since. */
-export function runOf(memory: Memory, workflow: Stored<Workflow>): RunState {
+export function runOf(memory: Memory, workflow: Stored<Workflow>): KnownRun {
   const { resourceVersion } = workflow.metadata;
-  if (memory.known?.resourceVersion === resourceVersion) return memory.known.run;
-  const run = decodeRun(workflow.status);
-  memory.known = { resourceVersion, run };
-  return run;
+  if (memory.known?.resourceVersion === resourceVersion) return memory.known;
+  const stored = decodeRun(workflow.status);
+  memory.known = { resourceVersion, stored, run: stored };
+  return memory.known;
 }
 
 /** Compiles once per generation; labels count too, because expressions see them. */
@@ -92,4 +104,19 @@ export function compilationOf(memory: Memory, workflow: Stored<Workflow>): Compi
   const compilation = { generation, labels, compiled, problems };
   memory.compilation = compilation;
   return compilation;
+}
+
+/**
+ * Started steps that were changed or removed afterwards, which admission refuses where it can. Looked for once per generation;
+ * steps that start later start with what stands there.
+ */
+export function conflictsOf(memory: Memory, workflow: Stored<Workflow>, compiled: CompiledWorkflow): readonly string[] {
+  const { generation = 0 } = workflow.metadata;
+  if (memory.conflicts?.generation === generation) return memory.conflicts.keys;
+  const keys = Object.entries(workflow.status?.statuses ?? {}).flatMap(([key, { templateHash, phase }]) => {
+    const started = templateHash !== undefined && phase !== undefined && phase !== "Pending";
+    return started && compiled.steps.get(key)?.hash() !== templateHash ? [key] : [];
+  });
+  memory.conflicts = { generation, keys };
+  return keys;
 }

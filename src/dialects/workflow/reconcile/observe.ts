@@ -21,6 +21,7 @@ export async function observeSteps(
   state: PassState,
   executors: Executors,
   memory: Memory,
+  conflicts: readonly string[],
   signal: AbortSignal,
 ): Promise<Observed> {
   const facts: Fact[] = [];
@@ -32,7 +33,7 @@ export async function observeSteps(
     const attempt = attemptOf(state, compiled);
     const finding = await executors[compiled.type].observe(attempt, signal);
     const fact = finding === undefined ? createdBefore(attempt, memory) : factOf(attempt, finding, state);
-    if (fact !== undefined) facts.push(fact);
+    if (fact !== undefined) facts.push(conflicts.includes(key) ? withoutRetry(fact) : fact);
     if (finding?.is === "child" && finding.reference !== undefined) references.set(key, finding.reference);
     isPolling ||= finding?.is === "refused" && finding.reason === "KindNotFound";
   }
@@ -48,6 +49,15 @@ function createdBefore({ step, number, phase }: Attempt, memory: Memory): ChildF
   if (phase !== "Starting" || step.type === "externalRef") return undefined;
   if (!memory.created.has(effectName("start", step.key, number))) return undefined;
   return { kind: "child", step: step.key, attempt: number, state: { is: "alive" } };
+}
+
+/** The next attempt would be one of another step than the one that was started. */
+function withoutRetry(fact: ChildFact | GrantFact): ChildFact | GrantFact {
+  if (fact.kind !== "child" || (fact.state.is !== "failed" && fact.state.is !== "gone")) return fact;
+  const why =
+    fact.state.is === "failed" ? `${fact.state.reason}: ${fact.state.message ?? ""}` : "the child was deleted";
+  const message = `the definition of the step was changed after it had started; ${why}`;
+  return { ...fact, state: { is: "failed", reason: "SpecConflict", message, retryable: false } };
 }
 
 /** No watch tells that a kind is served from now on. */

@@ -1,0 +1,107 @@
+import type { Millis } from "#lib/base/index.ts";
+import {
+  controllerFor,
+  type EventRecorder,
+  eventRecorder,
+  type Manager,
+  regardingOf,
+  requestChannel,
+} from "#kernel/kit/index.ts";
+import { Job, splitKey } from "#kernel/model/index.ts";
+import { RunAction, Workflow } from "./kinds.ts";
+import { workflowReconciler } from "./reconcile.ts";
+import { targetIndex, targetOf } from "./reconcile/actions.ts";
+import { Memories } from "./reconcile/memory.ts";
+import { actionUpkeep } from "./run-action-upkeep.ts";
+import type { Executors } from "./steps/executor.ts";
+import { referenceExecutor } from "./steps/external-ref.ts";
+import { jobExecutor } from "./steps/job.ts";
+import { type FindMirror, templateExecutor } from "./steps/template.ts";
+import { WatchedKinds } from "./watched-kinds.ts";
+import { keyOf } from "#kernel/model/index.ts";
+
+export interface WorkflowControllerOptions {
+  /** Executors that take the place of the usual ones, for benchmarks and tests. */
+  readonly executors?: Partial<Executors>;
+  /** Where events go; a recorder of the controller's own unless told. */
+  readonly recorder?: EventRecorder;
+  /** Every workflow is looked at again about that often, as a safety net; 10 minutes unless told. */
+  readonly resyncEvery?: Millis;
+}
+
+/** Jobs are always mirrored, so the share of this user never ends. */
+const always = "";
+
+/** Adds the controllers of this dialect to a manager that has not started. */
+export function addWorkflowControllers(manager: Manager, options: WorkflowControllerOptions = {}): void {
+  const { client, informers, clock, log } = manager;
+  const memories = new Memories();
+  const news = requestChannel();
+  const kinds = new WatchedKinds(manager, (key) => {
+    if (key !== always) news.send(splitKey(key));
+  });
+  const jobs = kinds.acquire(Job, always);
+  const workflows = informers.acquire<Workflow>(Workflow);
+  const actions = informers.acquire<RunAction>(RunAction);
+  actions.informer.addIndex(targetIndex, targetOf);
+  const recorder =
+    options.recorder ??
+    eventRecorder({
+      client,
+      clock,
+      log,
+      controller: "slipway.dev/workflow-controller",
+      instance: "slipway",
+      schedule: manager.schedule,
+    });
+  const reconciler = workflowReconciler(
+    {
+      client,
+      clock,
+      workflows: workflows.informer,
+      actions: actions.informer,
+      jobs,
+      kinds,
+      executors: { ...executorsOf(manager, kinds, jobs), ...options.executors },
+      record: (workflow, notice) => recorder.record({ ...notice, regarding: regardingOf(workflow) }),
+    },
+    memories,
+  );
+  controllerFor(manager, "workflow")
+    .for<Workflow>(Workflow, {
+      // A version this process wrote was acted on when it was written.
+      predicates: [({ type, object, old }) => type !== "update" || old === object || !memories.isOwnWrite(object)],
+      resyncEvery: options.resyncEvery ?? 600_000,
+    })
+    .watches<RunAction>(RunAction, (action) => targetOf(action).map(splitKey))
+    .watchesChannel(news)
+    .complete(reconciler);
+  controllerFor(manager, "run-action")
+    .for<RunAction>(RunAction)
+    .complete(actionUpkeep({ client, clock, actions: actions.informer, workflows: workflows.informer }));
+  manager.onStopped(() => {
+    kinds.close();
+    workflows.release();
+    actions.release();
+    if (options.recorder === undefined) void recorder.close().catch(() => undefined);
+  });
+}
+
+function executorsOf(manager: Manager, kinds: WatchedKinds, jobs: ReturnType<WatchedKinds["acquire"]>): Executors {
+  const { client } = manager;
+  const find: FindMirror = async (apiVersion, kind, { workflow }) => {
+    const type = await client.resourceType(apiVersion, kind);
+    if (type === undefined) return "unknown";
+    const children = kinds.acquire(type, keyOf(workflow.metadata));
+    return children.hasSynced() ? { type, children } : "syncing";
+  };
+  const job = jobExecutor(client, jobs);
+  return {
+    jobTemplate: job,
+    container: job,
+    template: templateExecutor(client, find),
+    externalRef: referenceExecutor(find, ({ workflow }, { type }, key) =>
+      kinds.refer(type, key, keyOf(workflow.metadata)),
+    ),
+  };
+}

@@ -1,0 +1,149 @@
+import type { Millis } from "#lib/base/index.ts";
+import { advance, isTerminal } from "#engine/index.ts";
+import { addFinalizer, type Reconciler, type ReconcileResult } from "#kernel/kit/index.ts";
+import { keyOf, type Stored } from "#kernel/model/index.ts";
+import type { CompiledWorkflow } from "./compile/compiled.ts";
+import { Workflow } from "./kinds.ts";
+import { finalizer, type Notice } from "./messages.ts";
+import { type ActionStep, actionStage, answerStage } from "./reconcile/actions.ts";
+import { effectStage } from "./reconcile/effects.ts";
+import { finalizeWorkflow } from "./reconcile/finalize.ts";
+import { expireChildren, expireWorkflow, isFinished } from "./reconcile/finished.ts";
+import { invalidStage } from "./reconcile/invalid.ts";
+import { compilationOf, conflictsOf, type Memories, runOf } from "./reconcile/memory.ts";
+import { observeSteps } from "./reconcile/observe.ts";
+import type { Parts, Pass, Turn } from "./reconcile/pass.ts";
+import { quietStage } from "./reconcile/quiet.ts";
+import { storeStage } from "./reconcile/store.ts";
+import { strayStage } from "./reconcile/strays.ts";
+
+/** Turns of one pass; a chain of steps that end at once takes one per step. Beyond it others get their turn. */
+const mostTurns = 100;
+
+/** Brings workflows closer to their end. */
+export function workflowReconciler(parts: Parts, memories: Memories): Reconciler {
+  return {
+    async reconcile(request, context) {
+      const key = keyOf(request);
+      let workflow = parts.workflows.get(key);
+      for (let turns = 0; turns < mostTurns; turns++) {
+        if (workflow === undefined) return forget(parts, memories, key);
+        const memory = memories.of(key, workflow);
+        const { signal, log } = context;
+        const turn = await passOver({ ...parts, key, workflow, memory, now: parts.clock.now(), signal, log });
+        if (turn.again === undefined) return rest(parts, memories, key, workflow, turn);
+        workflow = turn.again;
+        signal.throwIfAborted();
+      }
+      return { requeueAfter: 0 };
+    },
+  };
+}
+
+function forget(parts: Parts, memories: Memories, key: string): undefined {
+  memories.forget(key);
+  parts.kinds.forget(key);
+}
+
+/** A finished workflow needs no memory, and no mirrors of foreign kinds. */
+function rest(
+  parts: Parts,
+  memories: Memories,
+  key: string,
+  workflow: Stored<Workflow>,
+  { wake }: Turn,
+): ReconcileResult | undefined {
+  if (isFinished(workflow)) forget(parts, memories, key);
+  return wake === undefined ? undefined : { requeueAfter: Math.max(0, wake) };
+}
+
+/** One turn: the stages in their order. A stage that answers ends the turn. */
+async function passOver(pass: Pass): Promise<Turn> {
+  if (pass.workflow.metadata.deletionTimestamp !== undefined) return await finalizeStage(pass);
+  const workflow = await withFinalizer(pass);
+  const { compiled, problems } = compilationOf(pass.memory, workflow);
+  if (compiled === undefined) return await invalidStage({ ...pass, workflow }, problems);
+  const action = await actionStage({ ...pass, workflow }, compiled, runOf(pass.memory, workflow).run);
+  if (action.is === "answered") return { again: workflow };
+  if (isFinished(workflow) && action.is === "none") return await finishedStage({ ...pass, workflow });
+  return await runStage({ ...pass, workflow }, compiled, action);
+}
+
+/** Servers with our admission have put it there already; elsewhere it takes one more write. */
+async function withFinalizer({ client, workflow }: Pass): Promise<Stored<Workflow>> {
+  if (workflow.metadata.finalizers?.includes(finalizer) === true || isFinished(workflow)) return workflow;
+  return await addFinalizer<Workflow>(client, Workflow, workflow, finalizer);
+}
+
+async function finalizeStage(pass: Pass): Promise<Turn> {
+  const { workflow, kinds, memory, client, now, signal } = pass;
+  // The mirrors that are missing ask for a pass when they are filled.
+  if (!(await kinds.isComplete(workflow))) return {};
+  const children = kinds.controlledBy(workflow);
+  const record = (notice: Notice): void => pass.record(workflow, notice);
+  return { wake: await finalizeWorkflow({ client, workflow, children, memory, now, signal, record }) };
+}
+
+async function finishedStage({ client, workflow, jobs, now, signal }: Pass): Promise<Turn> {
+  const { namespace } = workflow.metadata;
+  const find = (name: string) => jobs.get(keyOf({ name, ...(namespace === undefined ? {} : { namespace }) }));
+  const own = await expireWorkflow(client, workflow, now, signal);
+  return { wake: earliest(own, await expireChildren(client, workflow, find, now, signal)) };
+}
+
+/** The heart of a pass: look, advance, store, tell, act. */
+async function runStage(pass: Pass, compiled: CompiledWorkflow, action: ActionStep): Promise<Turn> {
+  const { workflow, memory, now, signal, executors } = pass;
+  const known = runOf(memory, workflow);
+  const conflicts = conflictsOf(memory, workflow, compiled);
+  const before = { workflow, compiled, run: known.run, now };
+  const observed = await observeSteps(before, executors, memory, conflicts, signal);
+  const facts = [...observed.facts, ...memory.facts, ...(action.is === "apply" ? [action.fact] : [])];
+  const next = advance(compiled.plan, known.run, facts, now, memory.cache);
+  const state = { ...before, run: next.run };
+  const quiet = quietStage(pass, known, state);
+  if (quiet === undefined) {
+    const stored = await storeStage(pass, state, known.stored, { references: observed.references, conflicts });
+    if (stored !== undefined) {
+      memory.facts = [];
+      await answerStage(pass, action, stored);
+      if (isTerminal(next.run.phase)) return { again: stored };
+      return await actAndWait(
+        { ...pass, workflow: stored },
+        { ...state, workflow: stored },
+        next,
+        observed.pollAfter,
+        true,
+      );
+    }
+    await answerStage(pass, action, workflow);
+  }
+  strayStage(pass);
+  return await actAndWait(pass, state, next, earliest(observed.pollAfter, quiet), false);
+}
+
+async function actAndWait(
+  pass: Pass,
+  state: Parameters<typeof effectStage>[1],
+  next: ReturnType<typeof advance>,
+  soon: Millis | undefined,
+  isFresh: boolean,
+): Promise<Turn> {
+  const acted = await effectStage(pass, state, next.effects, isFresh);
+  if (acted.again) return { again: pass.workflow };
+  const due = next.wakeAt === undefined ? undefined : next.wakeAt - pass.clock.now();
+  const ttl = await expireOf(pass);
+  return { wake: earliest(due, acted.wake, soon, ttl) };
+}
+
+async function expireOf(pass: Pass): Promise<Millis | undefined> {
+  const { namespace } = pass.workflow.metadata;
+  const find = (name: string) => pass.jobs.get(keyOf({ name, ...(namespace === undefined ? {} : { namespace }) }));
+  return await expireChildren(pass.client, pass.workflow, find, pass.now, pass.signal);
+}
+
+/** The smallest of the times that are known. */
+function earliest(...times: readonly (Millis | undefined)[]): Millis | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}

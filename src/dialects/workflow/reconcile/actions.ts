@@ -1,0 +1,176 @@
+import { formatTime, type Instant } from "#lib/base/index.ts";
+import { type ActionFact, isTerminal, type Plan, reset, type RunState, stepState } from "#engine/index.ts";
+import { type ApiClient, refTo } from "#kernel/kit/index.ts";
+import { keyOf, type Stored } from "#kernel/model/index.ts";
+import { nearest } from "#lib/text/index.ts";
+import type { CompiledWorkflow } from "../compile/compiled.ts";
+import { RunAction, Workflow } from "../kinds.ts";
+import type { Pass } from "./pass.ts";
+import { type CarriedAction, carriedActions } from "../run-action.ts";
+
+/** What is to be done about an action in this pass. */
+export type Decision =
+  | { readonly is: "refused" | "done"; readonly message: string }
+  /** Its run number must be stored before it is applied, so that applying it again after a crash does nothing. */
+  | { readonly is: "accept" }
+  | { readonly is: "apply"; readonly fact: ActionFact };
+
+/** The actions for a workflow that nobody has answered yet, oldest first. */
+export function openActions(actions: readonly Stored<RunAction>[]): readonly Stored<RunAction>[] {
+  return actions
+    .filter(({ status }) => status?.phase === undefined || status.phase === "Accepted")
+    .sort((a, b) => compareAges(a, b));
+}
+
+function compareAges(a: Stored, b: Stored): number {
+  const [left, right] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
+  if (left !== right) return left < right ? -1 : 1;
+  return a.metadata.name < b.metadata.name ? -1 : 1;
+}
+
+/** Whether and how an action can be carried out on this run. Refusals say what would be possible. */
+export function decide(action: Stored<RunAction>, workflow: Stored<Workflow>, plan: Plan, run: RunState): Decision {
+  const { spec } = action;
+  const name = carriedActions.find((carried) => carried === spec.action);
+  if (name === undefined)
+    return refused(`this version does not carry ${spec.action}; it knows ${carriedActions.join(", ")}`);
+  const { uid } = spec.target;
+  if (uid !== undefined && uid !== workflow.metadata.uid)
+    return refused(`the workflow of uid ${uid} is gone; another one has its name`);
+  const unknown = [...(spec.steps ?? []), ...(spec.step === undefined ? [] : [spec.step])].find(
+    (key) => !hasStep(plan, key),
+  );
+  if (unknown !== undefined) return refused(noStep(plan, unknown));
+  if (workflow.metadata.deletionTimestamp !== undefined) return refused("the workflow is being deleted");
+  return name === "retry" ? decideRetry(action, plan, run) : decideLive(action, name, run);
+}
+
+const refused = (message: string): Decision => ({ is: "refused", message });
+const done = (message: string): Decision => ({ is: "done", message });
+
+const hasStep = ({ graph, final }: Plan, key: string): boolean =>
+  graph.nodeById.has(key) || final?.graph.nodeById.has(key) === true;
+
+function noStep({ graph, final }: Plan, key: string): string {
+  const close = nearest(key, [...graph.ids, ...(final?.graph.ids ?? [])]);
+  return `there is no step "${key}"${close === undefined ? "" : `, did you mean "${close}"`}`;
+}
+
+function decideRetry({ spec, status }: RunAction, plan: Plan, run: RunState): Decision {
+  const accepted = status?.runNumber;
+  if (accepted !== undefined && run.number > accepted) return done(`run ${accepted + 1} was started`);
+  if (!isTerminal(run.phase)) return refused(`the workflow is ${run.phase}; only a finished one can be retried`);
+  const steps = spec.steps ?? (spec.step === undefined ? undefined : [spec.step]);
+  const selection = steps === undefined ? {} : { steps };
+  const possible = reset(plan, run, selection);
+  if (!possible.ok) return refused(possible.error);
+  if (accepted === undefined) return { is: "accept" };
+  return { is: "apply", fact: { kind: "action", action: "retry", number: accepted, ...selection } };
+}
+
+function decideLive({ spec }: RunAction, action: Exclude<CarriedAction, "retry">, run: RunState): Decision {
+  const { step, reason, force } = spec;
+  if (isTerminal(run.phase)) {
+    // Its effect was stored, its answer was not.
+    if (action === "cancel" && run.closing === "Cancel") return done("the workflow was canceled");
+    return refused(`the workflow is ${run.phase}; only retry is possible`);
+  }
+  if (run.closing !== undefined && action !== "cancel")
+    return refused(`the workflow is being ended; ${action} is not possible any more`);
+  if (step !== undefined) {
+    const { phase } = stepState(run, step);
+    if (isTerminal(phase)) return refused(`step "${step}" is ${phase} already`);
+    if (action === "skip" && phase !== "Pending" && phase !== "Waiting")
+      return refused(
+        `step "${step}" is ${phase}; only a step that has not started can be skipped, but it can be canceled`,
+      );
+  }
+  const fact: ActionFact = {
+    kind: "action",
+    action,
+    ...(step === undefined ? {} : { step }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(force === undefined ? {} : { force }),
+  };
+  return { is: "apply", fact };
+}
+
+/** Writes the answer to an action. */
+export async function answer(
+  client: ApiClient,
+  action: Stored<RunAction>,
+  status: NonNullable<RunAction["status"]>,
+  now: Instant,
+  signal: AbortSignal,
+): Promise<void> {
+  const finished = status.phase === "Accepted" ? {} : { finishTime: formatTime(now) };
+  const body = { status: { ...action.status, ...status, ...finished } };
+  await client.patch(refTo(RunAction, action), { type: "merge", body }, { subresource: "status", signal });
+}
+
+/** `spec.suspend` outlives every action, so that resuming a workflow means to change it. */
+export async function liftSuspend(client: ApiClient, workflow: Stored<Workflow>, signal: AbortSignal): Promise<void> {
+  if (workflow.spec.suspend !== true) return;
+  const { uid } = workflow.metadata;
+  await client.patch(
+    refTo(Workflow, workflow),
+    { type: "merge", body: { metadata: { uid }, spec: { suspend: false } } },
+    { signal },
+  );
+}
+
+/** What a pass does about actions: at most one at a time, so that they take effect in the order they were given. */
+export type ActionStep =
+  | { readonly is: "none" }
+  /** One was answered without touching the run; look at the next. */
+  | { readonly is: "answered" }
+  | { readonly is: "apply"; readonly action: Stored<RunAction>; readonly fact: ActionFact };
+
+/** Takes the oldest open action for the workflow. */
+export async function actionStage(pass: Pass, { plan }: CompiledWorkflow, run: RunState): Promise<ActionStep> {
+  const { actions, key, workflow, client, now, signal } = pass;
+  const [action] = openActions(actions.byIndex(targetIndex, key));
+  if (action === undefined) return { is: "none" };
+  const decision = decide(action, workflow, plan, run);
+  switch (decision.is) {
+    case "apply":
+      return { is: "apply", action, fact: decision.fact };
+    case "accept":
+      await answer(client, action, { phase: "Accepted", runNumber: run.number }, now, signal);
+      return { is: "answered" };
+    case "refused":
+      await answer(client, action, { phase: "Refused", message: decision.message }, now, signal);
+      return { is: "answered" };
+    case "done":
+      await answer(client, action, { phase: "Done", message: decision.message }, now, signal);
+      return { is: "answered" };
+  }
+}
+
+/** Says that an action was carried out, after its effect was stored. */
+export async function answerStage(pass: Pass, step: ActionStep, workflow: Stored<Workflow>): Promise<void> {
+  if (step.is !== "apply") return;
+  const { client, now, signal } = pass;
+  if (step.action.spec.action === "resume") await liftSuspend(client, workflow, signal);
+  await answer(
+    client,
+    step.action,
+    { phase: "Done", message: `${step.action.spec.action} was carried out` },
+    now,
+    signal,
+  );
+}
+
+/** Index of actions by the key of their target. */
+export const targetIndex = "slipway.dev/target";
+
+/** Keys of the workflow an action is for. */
+export const targetOf = ({ spec, metadata }: RunAction): readonly string[] =>
+  spec.target.name === undefined
+    ? []
+    : [
+        keyOf({
+          name: spec.target.name,
+          ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
+        }),
+      ];

@@ -1,0 +1,83 @@
+import { type Instant, type Millis, messageOf } from "#lib/base/index.ts";
+import { isTerminal } from "#engine/index.ts";
+import { type ApiClient, refTo, removeFinalizer } from "#kernel/kit/index.ts";
+import { isConflict, isNotFound, type Stored } from "#kernel/model/index.ts";
+import { labels } from "../child-names.ts";
+import { stateOfObject } from "../completion.ts";
+import { Workflow } from "../kinds.ts";
+import { abandonAnnotation, finalizer, type Notice, notices } from "../messages.ts";
+import { statusOf } from "./attempts.ts";
+import type { Memory } from "./memory.ts";
+
+/** Children that hold a deleted workflow for this long are reported. */
+const patience: Millis = 5 * 60_000;
+const pollEvery: Millis = 5_000;
+const graceSeconds = 30;
+
+export interface Finalization {
+  readonly client: ApiClient;
+  readonly workflow: Stored<Workflow>;
+  /** Everything the workflow controls, of every mirrored kind. */
+  readonly children: readonly Stored[];
+  readonly memory: Memory;
+  readonly now: Instant;
+  readonly signal: AbortSignal;
+  readonly record: (notice: Notice) => void;
+}
+
+/**
+ * Lets a deleted workflow go: ends its active children, waits for them, removes the finalizer. Finished children are left to
+ * garbage collection. Answers after how long to look again; undefined when the workflow is gone.
+ */
+export async function finalizeWorkflow(pass: Finalization): Promise<Millis | undefined> {
+  const { client, workflow, memory, now } = pass;
+  if (!(workflow.metadata.finalizers ?? []).includes(finalizer)) return undefined;
+  const active = isLetGo(workflow) ? [] : pass.children.filter((child) => isActiveChild(workflow, child));
+  memory.deletingSince ??= now;
+  await endAll(pass, active);
+  if (active.length > 0) {
+    if (now - memory.deletingSince >= patience && memory.reportedCleanup !== true) {
+      memory.reportedCleanup = true;
+      pass.record(notices.cleanupFailed(active.map(({ kind, metadata }) => `${kind}/${metadata.name}`).join(", ")));
+    }
+    return pollEvery;
+  }
+  pass.record(notices.deleted(workflow.metadata.name));
+  await removeFinalizer<Workflow>(client, Workflow, workflow, finalizer);
+  return undefined;
+}
+
+/** Deleted with orphaned children, or given up by hand. */
+const isLetGo = ({ metadata }: Workflow): boolean =>
+  metadata.finalizers?.includes("orphan") === true || metadata.annotations?.[abandonAnnotation] === "true";
+
+/** A child whose step is settled, or that has ended by itself, holds nobody. */
+function isActiveChild(workflow: Workflow, child: Stored): boolean {
+  const key = child.metadata.labels?.[labels.step];
+  const phase = key === undefined ? undefined : statusOf(workflow, key)?.phase;
+  const attempt = key === undefined ? undefined : statusOf(workflow, key)?.attempt;
+  const isCurrent = child.metadata.labels?.[labels.attempt] === String(attempt);
+  if (phase !== undefined && isTerminal(phase) && isCurrent) return false;
+  return stateOfObject(child).is === "running" || child.metadata.deletionTimestamp !== undefined;
+}
+
+async function endAll({ client, signal }: Finalization, active: readonly Stored[]): Promise<void> {
+  for (const child of active) {
+    const { uid, deletionTimestamp } = child.metadata;
+    if (deletionTimestamp !== undefined) continue;
+    const type = await client.resourceType(child.apiVersion, child.kind);
+    if (type === undefined) continue;
+    try {
+      const options = {
+        propagationPolicy: "Background",
+        gracePeriodSeconds: graceSeconds,
+        preconditions: { uid },
+        signal,
+      } as const;
+      await client.delete(refTo(type, child), options);
+    } catch (thrown) {
+      if (!isNotFound(thrown) && !isConflict(thrown))
+        throw new Error(`${child.kind} "${child.metadata.name}": ${messageOf(thrown)}`, { cause: thrown });
+    }
+  }
+}

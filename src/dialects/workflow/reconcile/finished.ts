@@ -1,0 +1,79 @@
+import { type Instant, isJsonObject, type Millis, parseInstant } from "#lib/base/index.ts";
+import { isTerminal } from "#engine/index.ts";
+import { type ApiClient, refTo } from "#kernel/kit/index.ts";
+import { isConflict, isNotFound, Job, type Stored } from "#kernel/model/index.ts";
+import { stepSources } from "../compile/step-source.ts";
+import { Workflow } from "../kinds.ts";
+import { statusOf } from "./attempts.ts";
+
+/** True when the run has ended and only a retry can move it. */
+export const isFinished = ({ status }: Workflow): boolean => status?.phase !== undefined && isTerminal(status.phase);
+
+/** Time from `since` until `seconds` have passed; negative or 0 when they have. */
+function remaining(since: string | undefined, seconds: number, now: Instant): Millis {
+  const at = parseInstant(since ?? "");
+  return at === undefined ? 0 : at + seconds * 1000 - now;
+}
+
+/**
+ * Deletes a finished workflow, with its children, when its time to live is over. Answers how long that is from now;
+ * undefined when it has none or is gone.
+ */
+export async function expireWorkflow(
+  client: ApiClient,
+  workflow: Stored<Workflow>,
+  now: Instant,
+  signal: AbortSignal,
+): Promise<Millis | undefined> {
+  const { ttlSecondsAfterFinished } = workflow.spec;
+  if (ttlSecondsAfterFinished === undefined || !isFinished(workflow)) return undefined;
+  const left = remaining(workflow.status?.completionTime, ttlSecondsAfterFinished, now);
+  if (left > 0) return left;
+  await remove(client, Workflow, workflow, signal);
+  return undefined;
+}
+
+/**
+ * Deletes finished Jobs whose template has a time to live. It counts from the moment their outcome was stored, which is why it
+ * is not left to the Job itself. Answers when the next one is due. Steps without it cost nothing but the look.
+ */
+export async function expireChildren(
+  client: ApiClient,
+  workflow: Stored<Workflow>,
+  find: (name: string) => Stored | undefined,
+  now: Instant,
+  signal: AbortSignal,
+): Promise<Millis | undefined> {
+  let next: Millis | undefined;
+  for (const { key, step } of stepSources(workflow.spec)) {
+    const ttl = isJsonObject(step.jobTemplate?.["spec"])
+      ? step.jobTemplate["spec"]["ttlSecondsAfterFinished"]
+      : undefined;
+    const entry = statusOf(workflow, key);
+    if (typeof ttl !== "number" || entry?.phase === undefined || !isTerminal(entry.phase)) continue;
+    const job = find(entry.reference?.name ?? "");
+    if (job === undefined || job.metadata.deletionTimestamp !== undefined || job.metadata.uid !== entry.reference?.uid)
+      continue;
+    const left = remaining(entry.finishTime, ttl, now);
+    if (left <= 0) await remove(client, Job, job, signal);
+    else next = Math.min(next ?? left, left);
+  }
+  return next;
+}
+
+async function remove(
+  client: ApiClient,
+  type: typeof Workflow | typeof Job,
+  object: Stored,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await client.delete(refTo(type, object), {
+      propagationPolicy: "Background",
+      preconditions: { uid: object.metadata.uid },
+      signal,
+    });
+  } catch (thrown) {
+    if (!isNotFound(thrown) && !isConflict(thrown)) throw thrown;
+  }
+}

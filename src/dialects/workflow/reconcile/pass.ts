@@ -1,0 +1,42 @@
+import type { Clock, Instant, Logger, Millis } from "#lib/base/index.ts";
+import type { ApiClient, Lister } from "#kernel/kit/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import type { RunAction, Workflow } from "../kinds.ts";
+import type { Notice } from "../messages.ts";
+import type { Executors } from "../steps/executor.ts";
+import type { Memory } from "./memory.ts";
+
+/** What the controller works with. Reads see its own writes at once. */
+export interface Parts {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly workflows: Lister<Workflow>;
+  /** With the index `target`: `namespace/name` of the workflow. */
+  readonly actions: Lister<RunAction>;
+  readonly jobs: Lister;
+  readonly kinds: {
+    strays(uid: string): readonly Stored[];
+    controlledBy(owner: Stored): readonly Stored[];
+    /** True once everything the workflow may have created can be seen. */
+    isComplete(workflow: Stored<Workflow>): Promise<boolean>;
+    forget(key: string): void;
+  };
+  readonly executors: Executors;
+  record(workflow: Stored<Workflow>, notice: Notice): void;
+}
+
+/** One pass over one workflow, as its stages see it. */
+export interface Pass extends Parts {
+  readonly key: string;
+  readonly workflow: Stored<Workflow>;
+  readonly memory: Memory;
+  readonly now: Instant;
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+}
+
+/** What a turn leaves to do: another turn at once about this version, or a look after some time. */
+export interface Turn {
+  readonly again?: Stored<Workflow>;
+  readonly wake?: Millis | undefined;
+}

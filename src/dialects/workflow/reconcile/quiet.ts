@@ -1,0 +1,53 @@
+import type { Millis } from "#lib/base/index.ts";
+import type { RunState } from "#engine/index.ts";
+import type { Pass } from "./pass.ts";
+import type { PassState } from "./attempts.ts";
+import type { KnownRun } from "./memory.ts";
+
+/** That a step came alive is stored alone only after this long: most short steps are through by then. */
+const patience: Millis = 500;
+
+/**
+ * True changes that can wait: answers for how long, and keeps them in memory. Undefined when there is something to store now,
+ * or nothing to store at all.
+ */
+export function quietStage(
+  { memory, now, workflow }: Pass,
+  known: KnownRun,
+  { run, compiled }: PassState,
+): Millis | undefined {
+  const { generation } = workflow.metadata;
+  const isCurrent = generation === undefined || workflow.status?.observedGeneration === generation;
+  const isWaited = (key: string): boolean => compiled.steps.get(key)?.type === "externalRef";
+  if (run === known.stored || !isCurrent || !onlyCameAlive(known.stored, run, isWaited)) {
+    delete memory.quietSince;
+    return undefined;
+  }
+  memory.quietSince ??= now;
+  const left = memory.quietSince + patience - now;
+  if (left <= 0) {
+    delete memory.quietSince;
+    return undefined;
+  }
+  memory.known = { ...known, run };
+  return left;
+}
+
+/** A reference that is seen for the first time has its uid pinned, which cannot wait. */
+function onlyCameAlive(before: RunState, after: RunState, isWaited: (key: string) => boolean): boolean {
+  const { steps: stepsBefore, ...restBefore } = before;
+  const { steps, ...rest } = after;
+  if (!isShallowEqual(restBefore, rest)) return false;
+  const keys = Object.keys(steps);
+  if (keys.length !== Object.keys(stepsBefore).length) return false;
+  return keys.every((key) => {
+    const [old, step] = [stepsBefore[key], steps[key]];
+    if (old === step) return true;
+    return old?.phase === "Starting" && step?.phase === "Running" && old.attempt === step.attempt && !isWaited(key);
+  });
+}
+
+function isShallowEqual(a: object, b: object): boolean {
+  const [left, right] = [Object.entries(a), new Map<string, unknown>(Object.entries(b))];
+  return left.length === right.size && left.every(([name, value]) => right.get(name) === value);
+}

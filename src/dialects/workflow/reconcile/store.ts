@@ -1,0 +1,52 @@
+import type { RunState } from "#engine/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import type { Reference } from "../kinds.ts";
+import { Workflow } from "../kinds.ts";
+import { notices, noticesBetween } from "../messages.ts";
+import type { Pass } from "./pass.ts";
+import { attemptOf, type PassState } from "./attempts.ts";
+import { type StatusFacts, statusAfter, withOutputs } from "./summary.ts";
+
+/**
+ * Stores what a pass has changed, all of it in one write bound to the version that was read, then tells of it. Undefined when
+ * there is nothing to store. A conflict is thrown: nothing has happened then, and the next pass reads anew.
+ */
+export async function storeStage(
+  pass: Pass,
+  state: PassState,
+  before: RunState,
+  facts: StatusFacts,
+): Promise<Stored<Workflow> | undefined> {
+  const { workflow, client, memory, signal } = pass;
+  const { generation } = workflow.metadata;
+  const isObserved = generation === undefined || workflow.status?.observedGeneration === generation;
+  if (state.run === before && isObserved) return undefined;
+  const { run, outputs } = withOutputs(state);
+  const references = withIntents({ ...state, run }, before, facts.references, pass);
+  const status = statusAfter({ ...state, run }, before, { ...facts, references });
+  const next = { ...workflow, status: outputs === undefined ? status : { ...status, outputs } };
+  const stored = await client.updateStatus<Workflow>(Workflow, next, { signal });
+  memory.known = { resourceVersion: stored.metadata.resourceVersion, stored: run, run };
+  if (workflow.status?.observedGeneration === undefined) pass.record(stored, notices.created(workflow.metadata.name));
+  for (const notice of noticesBetween(before, run)) pass.record(stored, notice);
+  return stored;
+}
+
+/** The names of the children that are about to be created stand in the same write as the intent to create them. */
+function withIntents(
+  state: PassState,
+  before: RunState,
+  seen: ReadonlyMap<string, Reference>,
+  { executors }: Pass,
+): ReadonlyMap<string, Reference> {
+  const references = new Map(seen);
+  for (const [key, step] of Object.entries(state.run.steps)) {
+    const old = before.steps[key];
+    if (step.phase !== "Starting" || (old?.phase === "Starting" && old.attempt === step.attempt)) continue;
+    const compiled = state.compiled.steps.get(key);
+    if (compiled === undefined || compiled.type === "wait") continue;
+    const reference = executors[compiled.type].reference(attemptOf(state, compiled));
+    if (reference !== undefined) references.set(key, reference);
+  }
+  return references;
+}

@@ -1,0 +1,20 @@
+import { isActive } from "#engine/index.ts";
+import { notices } from "../messages.ts";
+import type { Pass } from "./pass.ts";
+
+/** Reports, once each, objects that bear the workflow's uid, have no controller, and are no child of an active step. */
+export function strayStage(pass: Pass): void {
+  const { workflow, memory, kinds } = pass;
+  const strays = kinds.strays(workflow.metadata.uid);
+  if (strays.length === 0) return;
+  const expected = new Set(
+    Object.values(workflow.status?.statuses ?? {}).flatMap(({ phase, reference }) =>
+      phase !== undefined && isActive(phase) && reference?.name !== undefined ? [reference.name] : [],
+    ),
+  );
+  for (const { kind, metadata } of strays) {
+    if (expected.has(metadata.name) || memory.reportedStrays.has(metadata.uid)) continue;
+    memory.reportedStrays.add(metadata.uid);
+    pass.record(workflow, notices.stray(kind, metadata.name));
+  }
+}
