@@ -84,6 +84,8 @@ function matchCost(values: unknown): number {
   return compiled.ok ? (compiled.value.size * text.length) / matchStepsPerUnit : 0;
 }
 
+const costOfError = 50;
+
 /** Macros such as `all` and `map` become a loop; its step is what runs once per element. */
 function meterComprehension(loop: InnerNode, call: InnerNode, meter: Meter): void {
   if (loop.op !== "comprehension") return;
@@ -93,7 +95,13 @@ function meterComprehension(loop: InnerNode, call: InnerNode, meter: Meter): voi
   const cost = 1 + allNodes(call as unknown as ASTNode).length;
   step.setMeta("evaluate", (evaluator, node, context) => {
     spend(meter, cost);
-    return evaluate(evaluator, node, context);
+    try {
+      return evaluate(evaluator, node, context);
+    } catch (error) {
+      // `all` and `exists` keep errors back and go on; making one takes about as long as evaluating fifty nodes.
+      meter.left -= costOfError;
+      throw error;
+    }
   });
   // Errors inside `all` and `exists` are kept back while the loop goes on: without this check an inner loop would run to
   // its end once per element of the outer one although nothing is left.

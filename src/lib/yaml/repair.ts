@@ -9,7 +9,7 @@ export interface RepairedText {
 }
 
 /** Repairing parses the text again each time; this bounds the sum of all texts parsed. */
-const mostCharacters = 2_000_000;
+const mostCharacters = 500_000;
 
 /**
  * Kubernetes' YAML library lets the continuation lines of a quoted scalar be indented less than the collection they are
