@@ -9,7 +9,7 @@ import type { KindAdmission } from "./crds/admission.ts";
 import { createRegistry } from "./crds/registry.ts";
 import type { CompileRule } from "#lib/schema/index.ts";
 import { startCollectors } from "./gc/collectors.ts";
-import type { Documents } from "./http/documents.ts";
+import { servedDocuments } from "./discovery/served-documents.ts";
 import type { HealthChecks } from "./http/health.ts";
 import { InFlight } from "./http/in-flight.ts";
 import { type Listener, type ListenOptions, openListener } from "./http/listener.ts";
@@ -80,8 +80,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     podLogs: options.podLogs ?? noPodLogs,
   };
   const health: HealthChecks = { store: () => store.failure?.message, ...options.health };
-  const documents: Documents = () => undefined;
-  const sources = { context, documents, health, version };
+  const sources = { context, documents: servedDocuments(), health, version };
   const collectors = await startCollectors(context, () => options.rootCertificate);
   const listeners = new Set<Listener>();
   return {

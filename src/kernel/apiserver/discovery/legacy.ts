@@ -1,0 +1,71 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import { apiVersionOf } from "#kernel/model/index.ts";
+import { singularOf } from "../crds/names.ts";
+import type { ServedResource, Subresource } from "../kinds/served-resource.ts";
+import type { ApiGroup, ApiVersion } from "./groups.ts";
+
+// The discovery documents of older clients: one per group and version.
+
+/** `/api`. */
+export const apiVersions = (core: ApiGroup): JsonObject => ({
+  kind: "APIVersions",
+  versions: core.versions.map(({ version }) => version),
+  serverAddressByClientCIDRs: [],
+});
+
+/** `/apis`. */
+export const apiGroupList = (groups: readonly ApiGroup[]): JsonObject => ({
+  kind: "APIGroupList",
+  apiVersion: "v1",
+  groups: groups.filter(({ name }) => name !== "").map(groupEntry),
+});
+
+/** `/apis/<group>`. */
+export const apiGroup = (group: ApiGroup): JsonObject => ({ kind: "APIGroup", apiVersion: "v1", ...groupEntry(group) });
+
+function groupEntry({ name, versions }: ApiGroup): JsonObject {
+  const entries = versions.map(({ version }) => ({ groupVersion: `${name}/${version}`, version }));
+  const [preferredVersion] = entries;
+  return { name, versions: entries, preferredVersion };
+}
+
+/** `/api/v1` and `/apis/<group>/<version>`. */
+export const apiResourceList = (group: string, { version, resources }: ApiVersion): JsonObject => ({
+  kind: "APIResourceList",
+  apiVersion: "v1",
+  groupVersion: apiVersionOf({ group, version }),
+  resources: resources.flatMap((resource) => [
+    resourceEntry(resource),
+    ...resource.subresources.map((name) => subresourceEntry(resource, name)),
+  ]),
+});
+
+function resourceEntry({ type, verbs }: ServedResource): JsonObject {
+  const { shortNames = [], categories = [] } = type;
+  return {
+    name: type.plural,
+    singularName: singularOf(type),
+    namespaced: type.namespaced,
+    kind: type.kind,
+    verbs: [...verbs].sort(),
+    ...(shortNames.length === 0 ? {} : { shortNames }),
+    ...(categories.length === 0 ? {} : { categories }),
+  };
+}
+
+const subresourceEntry = ({ type }: ServedResource, name: Subresource): JsonObject => ({
+  name: `${type.plural}/${name}`,
+  singularName: "",
+  namespaced: type.namespaced,
+  ...(name === "scale" ? scaleKind : { kind: type.kind }),
+  verbs: subresourceVerbs[name],
+});
+
+export const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" } as const;
+
+export const subresourceVerbs: Readonly<Record<Subresource, readonly string[]>> = {
+  status: ["get", "patch", "update"],
+  scale: ["get", "patch", "update"],
+  log: ["get"],
+  finalize: ["update"],
+};

@@ -1,0 +1,15 @@
+import type { Documents } from "../http/documents.ts";
+import { openApiDocuments } from "../openapi/openapi-documents.ts";
+import { discoveryDocuments } from "./discovery-documents.ts";
+
+/** Answers the paths by which clients learn what is served: discovery and OpenAPI. Keeps what it made for one server. */
+export function servedDocuments(): Documents {
+  const sources = [discoveryDocuments(), openApiDocuments()];
+  return async (registry, request) => {
+    for (const source of sources) {
+      const reply = await source(registry, request);
+      if (reply !== undefined) return reply;
+    }
+    return undefined;
+  };
+}

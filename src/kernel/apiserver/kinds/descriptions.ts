@@ -1,0 +1,39 @@
+import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { coreDescriptions } from "./descriptions-core.ts";
+import { otherDescriptions } from "./descriptions-other.ts";
+
+/** Help for one type: `""` is the type itself, other keys are its fields. */
+export type TypeDescriptions = Readonly<Record<string, string>>;
+
+const byName: ReadonlyMap<string, TypeDescriptions> = new Map([
+  ...Object.entries(coreDescriptions),
+  ...Object.entries(otherDescriptions),
+]);
+
+/** Members that every object and list has. */
+const everywhere: TypeDescriptions = {
+  apiVersion: "Group and version of the API this object is written for.",
+  kind: "The kind of object this is.",
+};
+
+/** Our one-line texts for `kubectl explain`, put into a definition of the data, which has none. */
+export function describeDefinition(name: string, raw: JsonObject): JsonObject {
+  const texts = byName.get(name.slice(name.lastIndexOf(".", name.lastIndexOf(".") - 1) + 1)) ?? {};
+  const isObject = raw["x-kubernetes-group-version-kind"] !== undefined;
+  const { properties } = raw;
+  const own = texts[""] === undefined ? {} : { description: texts[""] };
+  if (!isJsonObject(properties)) return { ...raw, ...own };
+  const described = Object.entries(properties).map(([field, schema]) => {
+    const text = textOf(field, texts, isObject);
+    return [field, text === undefined || !isJsonObject(schema) ? schema : withDescription(schema, text)] as const;
+  });
+  return { ...raw, ...own, properties: Object.fromEntries(described) };
+}
+
+const textOf = (field: string, texts: TypeDescriptions, isObject: boolean): string | undefined =>
+  (Object.hasOwn(texts, field) ? texts[field] : undefined) ??
+  (isObject && Object.hasOwn(everywhere, field) ? everywhere[field] : undefined);
+
+/** OpenAPI 3.0 ignores what stands beside a bare reference. */
+const withDescription = (schema: JsonObject, description: string): JsonObject =>
+  schema["$ref"] === undefined ? { ...schema, description } : { allOf: [schema], description };

@@ -1,0 +1,86 @@
+import { apiGroups } from "../discovery/groups.ts";
+import { tagged, taggedReply, type TaggedText } from "../discovery/tagged.ts";
+import type { DocumentReply, DocumentRequest, Documents } from "../http/documents.ts";
+import type { ResourceRegistry, ServedResource } from "../kinds/served-resource.ts";
+import { emptySwaggerProtobuf, swagger, swaggerProtobufType } from "./v2.ts";
+import { openApiV3 } from "./v3.ts";
+
+interface CachedDocument {
+  readonly resources: readonly ServedResource[];
+  readonly document: TaggedText;
+}
+
+const root = "/openapi/v3";
+const farFuture = "Thu, 31 Dec 2099 23:59:59 GMT";
+
+/** Answers the OpenAPI paths. The document of a group and version is made again only when its kinds change. */
+export function openApiDocuments(): Documents {
+  const byGroupVersion = new Map<string, CachedDocument>();
+  let swaggerOf:
+    | { readonly generation: number; readonly registry: ResourceRegistry; readonly document: TaggedText }
+    | undefined;
+
+  /** Documents by the path they have below `/openapi/v3`: `api/v1`, `apis/batch/v1`. Those no longer served are forgotten. */
+  const current = (registry: ResourceRegistry): ReadonlyMap<string, CachedDocument> => {
+    const served = new Map(
+      apiGroups(registry).flatMap(({ name, versions }) =>
+        versions.map(
+          ({ version, resources }) => [name === "" ? `api/${version}` : `apis/${name}/${version}`, resources] as const,
+        ),
+      ),
+    );
+    for (const path of byGroupVersion.keys()) if (!served.has(path)) byGroupVersion.delete(path);
+    for (const [path, resources] of served) {
+      if (isSame(byGroupVersion.get(path)?.resources, resources)) continue;
+      byGroupVersion.set(path, { resources, document: tagged(JSON.stringify(openApiV3(resources))) });
+    }
+    return byGroupVersion;
+  };
+  const swaggerText = (registry: ResourceRegistry): TaggedText => {
+    if (swaggerOf?.registry !== registry || swaggerOf.generation !== registry.generation) {
+      const document = tagged(JSON.stringify(swagger(registry.all())));
+      swaggerOf = { generation: registry.generation, registry, document };
+    }
+    return swaggerOf.document;
+  };
+  return (registry, request) => {
+    const path = request.path.replace(/\/$/, "");
+    if (path === "/openapi/v2") return swaggerReply(request, () => swaggerText(registry));
+    if (path === root)
+      return taggedReply(tagged(JSON.stringify(indexOf(current(registry)))), request, "application/json");
+    if (!path.startsWith(`${root}/`)) return undefined;
+    const found = current(registry).get(path.slice(root.length + 1));
+    return found === undefined ? undefined : documentReply(path, found.document, request);
+  };
+}
+
+const isSame = (a: readonly ServedResource[] | undefined, b: readonly ServedResource[]): boolean =>
+  a !== undefined && a.length === b.length && a.every((resource, index) => resource === b[index]);
+
+const indexOf = (documents: ReadonlyMap<string, CachedDocument>) => ({
+  paths: Object.fromEntries(
+    [...documents].map(([path, { document }]) => [
+      path,
+      { serverRelativeURL: `${root}/${path}?hash=${document.hash}` },
+    ]),
+  ),
+});
+
+/** A document asked for by its hash never changes; by another hash, the caller is sent to the present one. */
+function documentReply(path: string, document: TaggedText, request: DocumentRequest): DocumentReply {
+  const hash = request.query.get("hash");
+  if (hash === null || hash === "") return taggedReply(document, request, "application/json");
+  if (hash !== document.hash) {
+    return { code: 301, headers: { Location: `${path}?hash=${document.hash}` }, body: "" };
+  }
+  return taggedReply(document, request, "application/json", {
+    "Cache-Control": "public, immutable",
+    Expires: farFuture,
+  });
+}
+
+function swaggerReply(request: DocumentRequest, text: () => TaggedText): DocumentReply {
+  // Old clients ask for protobuf alone, and fail on anything else.
+  if (!/protobuf/.test(request.accept)) return taggedReply(text(), request, "application/json");
+  return { code: 200, headers: { "Content-Type": swaggerProtobufType }, body: Buffer.from(emptySwaggerProtobuf) };
+}
