@@ -1,0 +1,246 @@
+import { FakeClock, type JsonObject, silentLog } from "#lib/base/index.ts";
+import { type ApiClient, type EventNote, Manager, seededRandom } from "#kernel/kit/index.ts";
+import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
+import {
+  controllerOf,
+  isNotFound,
+  Job,
+  type KubeObject,
+  Pod,
+  type ResourceType,
+  type Stored,
+} from "#kernel/model/index.ts";
+import { addWorkflowControllers, type WorkflowControllerOptions } from "../controller.ts";
+import { RunAction, Workflow, type WorkflowSpec, type WorkflowStatus } from "../kinds.ts";
+
+export const namespace = "default";
+
+/** A kind of somebody else, for references and templates. */
+export const Thing: ResourceType = {
+  group: "example.com",
+  version: "v1",
+  kind: "Thing",
+  plural: "things",
+  namespaced: true,
+};
+
+/** A step that is a Job with one container. */
+export const job = (more: JsonObject = {}) => ({
+  jobTemplate: {
+    spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "busybox" }] } } },
+  },
+  ...more,
+});
+
+export interface HarnessOptions extends WorkflowControllerOptions {
+  readonly types?: readonly ResourceType[];
+  /** Stands between the controllers and the store. */
+  readonly wrap?: (client: MemoryClient) => ApiClient;
+  readonly clock?: FakeClock;
+  readonly store?: MemoryClient;
+}
+
+/** How a Job is made to end. */
+export interface JobEnd {
+  readonly exitCode?: number;
+  /** The termination message of its container. */
+  readonly message?: string;
+}
+
+/** The controllers of this dialect on an API in memory, a clock that stands still, and a test that plays Job controller. */
+export class Harness {
+  readonly clock: FakeClock;
+  readonly store: MemoryClient;
+  readonly events: EventNote[] = [];
+  /** Status writes of workflows so far. */
+  statusWrites = 0;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  #pods = 0;
+
+  constructor(options: HarnessOptions = {}) {
+    this.clock = options.clock ?? new FakeClock();
+    this.store =
+      options.store ??
+      memoryClient({ clock: this.clock, types: [Workflow, RunAction, Thing, ...(options.types ?? [])] });
+    const client = options.wrap?.(this.store) ?? this.store;
+    const manager = new Manager({
+      client: this.#counting(client),
+      clock: this.clock,
+      log: silentLog,
+      random: seededRandom(1),
+    });
+    const recorder = {
+      dropped: 0,
+      record: (note: EventNote) => void this.events.push(note),
+      flush: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+    };
+    addWorkflowControllers(manager, { recorder, ...options });
+    this.#running = manager.run(this.#stop.signal);
+  }
+
+  #counting(client: ApiClient): ApiClient {
+    const count = (): void => void this.statusWrites++;
+    return new Proxy(client, {
+      get(target, name, receiver) {
+        if (name === "updateStatus") count();
+        const value: unknown = Reflect.get(target, name, receiver);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  }
+
+  /** Lets everything that can happen now happen. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 12; turn++) await this.clock.advance(0);
+  }
+
+  /** Moves the clock, a little at a time, so that what happens at one moment can lead to more at the next. */
+  async pass(ms: number): Promise<void> {
+    const step = Math.max(1, Math.ceil(ms / 20));
+    for (let left = ms; left > 0; left -= step) {
+      await this.clock.advance(Math.min(step, left));
+      await this.settle();
+    }
+  }
+
+  async create(spec: WorkflowSpec, name = "wf"): Promise<Stored<Workflow>> {
+    const created = await this.store.create<Workflow>(Workflow, {
+      apiVersion: "slipway.dev/v1alpha1",
+      kind: "Workflow",
+      metadata: { name, namespace },
+      spec,
+    });
+    await this.settle();
+    return created;
+  }
+
+  async workflow(name = "wf"): Promise<Stored<Workflow>> {
+    return await this.store.get<Workflow>({ type: Workflow, namespace, name });
+  }
+
+  async status(name = "wf"): Promise<WorkflowStatus> {
+    return (await this.workflow(name)).status ?? {};
+  }
+
+  /** Phases by step, as `phase` or `phase/reason`. */
+  async phases(name = "wf"): Promise<Readonly<Record<string, string>>> {
+    const { statuses = {} } = await this.status(name);
+    return Object.fromEntries(
+      Object.entries(statuses).map(([key, { phase, reason }]) => [
+        key,
+        reason === undefined ? `${phase}` : `${phase}/${reason}`,
+      ]),
+    );
+  }
+
+  async exists(name = "wf"): Promise<boolean> {
+    return await this.workflow(name).then(
+      () => true,
+      (thrown: unknown) => {
+        if (isNotFound(thrown)) return false;
+        throw thrown;
+      },
+    );
+  }
+
+  async jobs(): Promise<readonly Stored[]> {
+    return (await this.store.list(Job, { namespace })).items;
+  }
+
+  /** Steps whose Jobs exist and have not ended, sorted. */
+  async active(): Promise<readonly string[]> {
+    const jobs = (await this.jobs()).filter(({ status }) => status === undefined);
+    return jobs.map((found) => found.metadata.labels?.["slipway.dev/step"] ?? "").sort();
+  }
+
+  /** The newest Job of a step. */
+  async jobOf(step: string): Promise<Stored> {
+    const jobs = (await this.jobs()).filter(({ metadata }) => metadata.labels?.["slipway.dev/step"] === step);
+    const newest = jobs.sort((a, b) => attemptOf(b) - attemptOf(a))[0];
+    if (newest === undefined) throw new Error(`the step ${step} has no Job`);
+    return newest;
+  }
+
+  /** Ends the newest Job of a step, with a pod that says how. */
+  async end(step: string, { exitCode = 0, message = "" }: JobEnd = {}): Promise<void> {
+    const found = await this.jobOf(step);
+    await this.#podOf(found, exitCode, message);
+    const condition =
+      exitCode === 0
+        ? { type: "Complete", status: "True" }
+        : { type: "Failed", status: "True", reason: "BackoffLimitExceeded", message: "too many failures" };
+    await this.store.updateStatus(Job, { ...found, status: { conditions: [condition] } });
+    await this.settle();
+  }
+
+  async #podOf(owner: Stored, exitCode: number, message: string): Promise<void> {
+    const terminated = { exitCode, ...(message === "" ? {} : { message }) };
+    const pod = await this.store.create(Pod, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: `pod-${++this.#pods}`, namespace, labels: owner.metadata.labels ?? {} },
+    });
+    const status = {
+      phase: exitCode === 0 ? "Succeeded" : "Failed",
+      containerStatuses: [{ name: "main", state: { terminated } }],
+    };
+    await this.store.updateStatus(Pod, { ...pod, status });
+  }
+
+  /** Ends every Job that is active, again and again, until there is none; `ends` tells how. Answers the order of their starts. */
+  async endAll(ends: (step: string, attempt: number) => JobEnd = () => ({})): Promise<readonly string[]> {
+    const order: string[] = [];
+    for (;;) {
+      const open = (await this.jobs()).filter(({ status }) => status === undefined);
+      if (open.length === 0) return order;
+      for (const found of open) {
+        const step = found.metadata.labels?.["slipway.dev/step"] ?? "";
+        order.push(step);
+        await this.end(step, ends(step, attemptOf(found)));
+      }
+    }
+  }
+
+  /** Creates a RunAction and lets it take effect. */
+  async act(action: string, more: JsonObject = {}, name = `${action}-${this.clock.now()}`): Promise<void> {
+    const target = { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", name: "wf" };
+    const object: KubeObject = {
+      apiVersion: "slipway.dev/v1alpha1",
+      kind: "RunAction",
+      metadata: { name, namespace },
+      spec: { target, action, ...more },
+    };
+    await this.store.create(RunAction, object);
+    await this.settle();
+  }
+
+  async action(prefix: string): Promise<RunAction["status"]> {
+    const { items } = await this.store.list<RunAction>(RunAction, { namespace });
+    return items.findLast(({ metadata }) => metadata.name.startsWith(prefix))?.status;
+  }
+
+  /** Changes the spec as a user does, whatever was written in between. */
+  async edit(change: JsonObject, name = "wf"): Promise<void> {
+    await this.store.patch({ type: Workflow, namespace, name }, { type: "merge", body: { spec: change } });
+    await this.settle();
+  }
+
+  reasons(): readonly string[] {
+    return this.events.map((event) => event.reason);
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort(new Error("the test is over"));
+    // The grace of a stop is a wait on the clock, which stands still otherwise.
+    let ended = false;
+    const running = this.#running.finally(() => (ended = true));
+    while (!ended) await this.clock.advance(1_000);
+    await running;
+  }
+}
+
+const attemptOf = ({ metadata }: Stored): number => Number(metadata.labels?.["slipway.dev/attempt"] ?? 0);
+
+export { controllerOf };
