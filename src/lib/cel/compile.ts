@@ -3,6 +3,7 @@ import { err, messageOf, ok, type Result } from "#lib/base/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import { CostExceeded, meterProgram } from "./cost.ts";
 import { type Prepared, prepareEnvironment } from "./environment.ts";
+import { replaceHas } from "./has.ts";
 import { resolveName, withoutMarks } from "./names.ts";
 import { allNodes, findUses } from "./syntax.ts";
 import type { CelBindings, CelEnvironment, CelEvaluateOptions, CelProblem, CelProgram } from "./types.ts";
@@ -39,7 +40,7 @@ function compileUnguarded(source: string, environment: CelEnvironment): Result<C
   const prepared = prepareEnvironment(environment);
   const parsed = prepared.cel.parse(source);
   const uses = findUses(parsed.ast);
-  renameCalls(parsed.ast);
+  adaptCalls(parsed.ast, prepared);
   const checked = parsed.check();
   if (!checked.valid) return err(toFault(checked.error, environment));
   const baseCost = meterProgram(parsed.ast, prepared.running.meter);
@@ -59,12 +60,13 @@ function compileUnguarded(source: string, environment: CelEnvironment): Result<C
 }
 
 /** Sends calls of functions that this folder replaces to the replacements. */
-function renameCalls(root: ASTNode): void {
+function adaptCalls(root: ASTNode, prepared: Prepared): void {
   for (const node of allNodes(root)) {
     if (node.op !== "call" && node.op !== "rcall") continue;
     // The tree was made by the parse above and belongs to us; its types say read-only for readers.
     const args: unknown[] = node.args;
     args[0] = resolveName(node.args[0]);
+    replaceHas(node, prepared.cel);
   }
 }
 

@@ -1,5 +1,6 @@
 import { Environment } from "@marcbachmann/cel-js";
 import { libraryFunctions, libraryOperators, libraryTypes } from "./library/index.ts";
+import { hasFunction } from "./has.ts";
 import { registeredSignature } from "./names.ts";
 import type { CelBindings, CelEnvironment, CelFunction } from "./types.ts";
 import type { Meter } from "./cost.ts";
@@ -47,7 +48,7 @@ function createBase(): Environment {
   const base = new Environment({ homogeneousAggregateLiterals: false, enableOptionalTypes: true, limits });
   for (const [name, ctor] of libraryTypes) base.registerType(name, { ctor, fields: {} });
   for (const [signature, handler] of libraryOperators) base.registerOperator(signature, handler);
-  for (const added of libraryFunctions) {
+  for (const added of [...libraryFunctions, hasFunction]) {
     base.registerFunction(registeredSignature(added), (...args: unknown[]) => added.call(...args), { async: false });
   }
   return base;

@@ -53,6 +53,9 @@ test.each<readonly [string, JsonValue]>([
   ["'a' in {'a': 1}", true],
   ["has(self.a)", true],
   ["has(self.b.c)", false],
+  ["has(self.maps[0].x) && !has(self.maps[0].y) && has(self.maps[0].x.y) == false", true],
+  ["self.maps.all(m, has(m.x) && !has(self.maps[0]['x'].z))", true],
+  ["has({'constructor': 1}.constructor) && has(params['m'].n)", true],
   ["self.list.map(x, x * 2)", [2, 4, 6]],
   ["self.list.filter(x, x > 1)", [2, 3]],
   ["self.list.map(x, x > 1, x * 10)", [20, 30]],
@@ -79,8 +82,8 @@ test.each<readonly [string, JsonValue]>([
   ["duration('500ms') < duration('1s')", true],
   ["params['x-y'] + '!'", "dash!"],
 ])("%s is %j", (source, value) => {
-  const self = { a: 1, list: [1, 2, 3], b: { k: "v" } };
-  expect(run(source, { self, params: { "x-y": "dash" } })).toEqual(value);
+  const self = { a: 1, list: [1, 2, 3], b: { k: "v" }, maps: [{ x: { q: 1 } }] };
+  expect(run(source, { self, params: { "x-y": "dash", m: { n: 1 } } })).toEqual(value);
 });
 
 test("integers of JSON are ints, other numbers doubles, and a declared double is one", () => {
@@ -124,6 +127,8 @@ test.each([
   ["1.0 / 0.0", "the result Infinity has no JSON form"],
   ["{'a': 1, 'a': 2}", "a map literal repeats a key"],
   ["fail()", "it failed"],
+  ["has(self.list[0].x)", "has() needs a map"],
+  ["has(self.list[7].x)", "no such key: index out of bounds, index 7 >= size 1"],
   ["int('')", 'int(): cannot convert ""'],
   ["int('0x1f')", 'int(): cannot convert "0x1f"'],
 ])("%s fails with a message", (source, message) => {

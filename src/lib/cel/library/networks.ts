@@ -74,9 +74,18 @@ function within(...texts: readonly string[]): (value: unknown) => boolean {
 const contains = (outer: unknown, inside: unknown): boolean => containsNetwork(networkOf(outer), networkOf(inside));
 const containsIp = (network: unknown, value: unknown): boolean => containsAddress(networkOf(network), addressOf(value));
 const isCanonical = (text: unknown): boolean => ip(text).toText() === text;
-const isSpecial = within("0.0.0.0/32", "::/128", "127.0.0.0/8", "::1/128", "224.0.0.0/4", "ff00::/8", "169.254.0.0/16");
-const isGlobalUnicast = (value: unknown): boolean =>
-  !isSpecial(value) && !within("255.255.255.255/32", "fe80::/10")(value);
+const isSpecial = within(
+  "0.0.0.0/32",
+  "::/128",
+  "127.0.0.0/8",
+  "::1/128",
+  "224.0.0.0/4",
+  "ff00::/8",
+  "169.254.0.0/16",
+  "255.255.255.255/32",
+  "fe80::/10",
+);
+const isGlobalUnicast = (value: unknown): boolean => !isSpecial(value);
 
 export const networkFunctions: readonly LibraryFunction[] = [
   { signature: "ip(string): net.IP", call: ip },
