@@ -3,6 +3,8 @@ import { homedir } from "node:os";
 /** What the command line knows of where it runs. Read once; everything below gets it as an argument. */
 export interface Environment {
   readonly variable: (name: string) => string | undefined;
+  /** All variables, for credential commands of a kubeconfig, which inherit them. */
+  readonly all: Readonly<Record<string, string | undefined>>;
   readonly home: string;
   readonly directory: string;
   readonly out: Output;
@@ -13,6 +15,7 @@ export interface Environment {
 export interface Output {
   readonly isTerminal: boolean;
   readonly columns: number;
+  readonly rows: number;
   readonly color: boolean;
   /** False when the locale is not UTF-8: then only ASCII is drawn. */
   readonly unicode: boolean;
@@ -26,6 +29,7 @@ export function readEnvironment(color: ColorChoice = "auto"): Environment {
   const variable = (name: string) => (process.env[name] === "" ? undefined : process.env[name]);
   return {
     variable,
+    all: process.env,
     home: homedir(),
     directory: process.cwd(),
     out: outputOf(process.stdout, variable, color),
@@ -39,6 +43,9 @@ function outputOf(stream: NodeJS.WriteStream, variable: Environment["variable"],
     isTerminal,
     get columns() {
       return stream.columns ?? 120;
+    },
+    get rows() {
+      return stream.rows ?? 24;
     },
     color: wantsColor(isTerminal, variable, color),
     unicode: /utf-?8/i.test(variable("LC_ALL") ?? variable("LC_CTYPE") ?? variable("LANG") ?? ""),

@@ -1,5 +1,31 @@
 import type { CommandSpec } from "../command.ts";
+import { cancelCommand, resumeCommand, retryCommand, suspendCommand } from "./actions.ts";
+import { completeCommand } from "./complete.ts";
+import { completionCommand } from "./completion.ts";
+import { describeCommand } from "./describe.ts";
+import { getCommand } from "./get.ts";
+import { graphCommand } from "./graph.ts";
+import { lintCommand } from "./lint.ts";
+import { logsCommand } from "./logs.ts";
+import { runCommand } from "./run.ts";
+import { upCommand } from "./up.ts";
 import { versionCommand } from "./version.ts";
 
+const verbs: readonly CommandSpec[] = [
+  runCommand,
+  getCommand,
+  describeCommand,
+  logsCommand,
+  cancelCommand,
+  suspendCommand,
+  resumeCommand,
+  retryCommand,
+  lintCommand,
+  graphCommand,
+  upCommand,
+  completionCommand,
+  versionCommand,
+];
+
 /** Every verb, in the order `--help` shows them. */
-export const commands: readonly CommandSpec[] = [versionCommand];
+export const commands: readonly CommandSpec[] = [...verbs, completeCommand(() => verbs)];

@@ -51,6 +51,6 @@ async function formatTemplate(whole: unknown, template: string): Promise<string>
   const { compileJsonPathTemplate } = await import("#lib/json/index.ts");
   const compiled = compileJsonPathTemplate(template);
   if (!compiled.ok) throw new UsageError(`the jsonpath template is not valid: ${compiled.error.message}`);
-  const text = compiled.value.format(JSON.parse(JSON.stringify(whole)));
+  const text = compiled.value.render(JSON.parse(JSON.stringify(whole)));
   return `${text.ok ? text.value : ""}\n`;
 }

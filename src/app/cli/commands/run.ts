@@ -1,0 +1,44 @@
+import { command, type Invocation } from "../command.ts";
+import { exitCode } from "../exit-codes.ts";
+
+export interface RunOptions {
+  readonly param?: string[];
+  readonly ephemeral?: boolean;
+  readonly detach?: boolean;
+  readonly logs?: boolean;
+  readonly output?: "json";
+  readonly tail: number;
+  readonly runtime: string;
+}
+
+export const runCommand = command<RunOptions>({
+  name: "run",
+  args: ["<files...>"],
+  summary: "Carry documents to their end and show it live",
+  group: "Runs",
+  examples: [
+    "slipway run examples/workflow/hello.yaml --param name=you",
+    "slipway run examples/workflow/release/release.yaml",
+  ],
+  options: [
+    { flags: "-p, --param <name=value>", summary: "an argument of the run; may be repeated", repeatable: true },
+    { flags: "--ephemeral", summary: "on a control plane of its own, even when one is running" },
+    { flags: "--detach", summary: "do not wait for the end (needs a running control plane)" },
+    { flags: "--logs", summary: "print what the steps write as it comes" },
+    { flags: "--tail <lines>", summary: "lines shown of every failed step", integer: true, initial: "20" },
+    { flags: "--runtime <name>", summary: "where steps run", choices: ["process"], initial: "process" },
+    { flags: "-o, --output <format>", summary: "print the run at its end: json", choices: ["json"] },
+  ],
+  completes: ["file"],
+  async action(invocation: Invocation<RunOptions>) {
+    const { parseParams, readDocuments } = await import("../documents.ts");
+    const { printProblems } = await import("../output/problems.ts");
+    const { readStdin } = await import("../stdin.ts");
+    const { rest, options, environment } = invocation;
+    const params = parseParams(options.param ?? []);
+    const read = await readDocuments(rest, { directory: environment.directory, arguments: params, stdin: readStdin });
+    if (printProblems(read.problems, environment.err)) return exitCode.usage;
+    const { runDocuments } = await import("../run-documents.ts");
+    return await runDocuments(read, invocation);
+  },
+});

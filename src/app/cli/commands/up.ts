@@ -1,0 +1,84 @@
+import { command } from "../command.ts";
+import { defaultDataDirectory } from "../environment.ts";
+import { exitCode, UsageError } from "../exit-codes.ts";
+
+interface UpOptions {
+  readonly dataDir?: string;
+  readonly port?: number;
+  readonly kubeconfig?: string;
+  readonly runtime: "process" | "docker";
+  readonly logLevel: "error" | "warn" | "info" | "debug";
+}
+
+const firstPort = 6443;
+
+export const upCommand = command<UpOptions>({
+  name: "up",
+  args: [],
+  summary: "Keep a control plane that kubectl can use",
+  group: "Control plane",
+  examples: ["slipway up", "slipway up --data-dir ./state --port 7443 --kubeconfig ./kubeconfig"],
+  options: [
+    { flags: "--data-dir <folder>", summary: "where everything is kept (default: $SLIPWAY_DATA_DIR or ~/.slipway)" },
+    {
+      flags: "--port <number>",
+      summary: `the port on 127.0.0.1; 0 takes any (default: ${firstPort}, else the next free one)`,
+      integer: true,
+    },
+    { flags: "--kubeconfig <file>", summary: "where to write the kubeconfig (default: in the data directory)" },
+    { flags: "--runtime <name>", summary: "where steps run", choices: ["process", "docker"], initial: "process" },
+    {
+      flags: "--log-level <level>",
+      summary: "what is logged",
+      choices: ["error", "warn", "info", "debug"],
+      initial: "info",
+    },
+  ],
+  async action({ options, environment, clock, signal }) {
+    if (options.runtime === "docker") {
+      throw new UsageError(
+        "the docker runtime is not part of this version",
+        "steps run as host processes: --runtime process",
+      );
+    }
+    const { port } = options;
+    if (port !== undefined && port > 65535) throw new UsageError(`expected a port from 0 to 65535, found ${port}`);
+    const { serve } = await import("#app/server/index.ts");
+    const { hostEnvironment } = await import("../host-environment.ts");
+    const { version } = await import("../version.ts");
+    const { resolve } = await import("node:path");
+    const directory = resolve(environment.directory, options.dataDir ?? defaultDataDirectory(environment));
+    const server = await serve({
+      directory,
+      ports: port === undefined ? { first: firstPort, tries: 100 } : { first: port, tries: 1 },
+      kubeconfig:
+        options.kubeconfig === undefined
+          ? `${directory}/kubeconfig`
+          : resolve(environment.directory, options.kubeconfig),
+      clock,
+      version,
+      level: options.logLevel,
+      isTerminal: environment.err.isTerminal,
+      environment: hostEnvironment(environment),
+    });
+    environment.out.write(`${greeting(server.url, server.kubeconfig)}\n`);
+    return await untilStopped(server, signal, () => environment.err.write("slipway: stopping; steps that run go on\n"));
+  },
+});
+
+const greeting = (url: string, kubeconfig: string): string =>
+  [`Slipway serves ${url}`, `  export KUBECONFIG=${kubeconfig}`, "  kubectl get workflows"].join("\n");
+
+type Server = Awaited<ReturnType<typeof import("#app/server/index.ts").serve>>;
+
+/** Waits for the signal, or for a failure that ends the server; closes it either way. */
+async function untilStopped(server: Server, signal: AbortSignal, say: () => void): Promise<number> {
+  const stopped = new Promise<undefined>((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  });
+  const failure = await Promise.race([stopped, server.failed]);
+  if (failure === undefined) say();
+  await server.close();
+  return failure?.code ?? exitCode.succeeded;
+}

@@ -1,0 +1,64 @@
+import { randomInt } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { type Clock, codeOf, isJsonObject, SlipwayError, silentLog } from "#lib/base/index.ts";
+import type { GlobalOptions } from "./command.ts";
+import { defaultDataDirectory, type Environment } from "./environment.ts";
+import type { Session } from "./session.ts";
+import { version } from "./version.ts";
+
+type Choice = Pick<GlobalOptions, "kubeconfig" | "context" | "namespace">;
+
+/** The kubeconfig that was named, by flag or by `SLIPWAY_KUBECONFIG`. `KUBECONFIG` may name somebody's cluster and is not followed. */
+const namedKubeconfig = ({ kubeconfig }: Choice, { variable }: Environment): string | undefined =>
+  kubeconfig ?? variable("SLIPWAY_KUBECONFIG");
+
+/** What runs now, in words: a named kubeconfig, or the data directory of a `slipway up` that is alive. Undefined: nothing. */
+export async function findRunning(choice: Choice, environment: Environment): Promise<string | undefined> {
+  const named = namedKubeconfig(choice, environment);
+  if (named !== undefined) return named;
+  const directory = defaultDataDirectory(environment);
+  return (await isOwned(directory)) ? directory : undefined;
+}
+
+/** True when the process that holds the directory's lock is alive. */
+async function isOwned(directory: string): Promise<boolean> {
+  const pid = await ownerOf(directory);
+  if (pid === undefined) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return codeOf(thrown) === "EPERM";
+  }
+}
+
+async function ownerOf(directory: string): Promise<number | undefined> {
+  try {
+    const owner: unknown = JSON.parse(await readFile(`${directory}/lock`, "utf8"));
+    return isJsonObject(owner) && typeof owner["pid"] === "number" ? owner["pid"] : undefined;
+  } catch {
+    return undefined; // No lock, or one that is just being written: nobody to talk to yet.
+  }
+}
+
+/** A client for the running control plane, or an error that says how to start one. */
+export async function connectRunning(choice: Choice, environment: Environment, clock: Clock): Promise<Session> {
+  const named = namedKubeconfig(choice, environment);
+  if (named === undefined && (await findRunning(choice, environment)) === undefined) {
+    const hint = "start one with: slipway up\nor name another with: --kubeconfig FILE";
+    throw new SlipwayError("no-control-plane", `no control plane is running in ${defaultDataDirectory(environment)}`, {
+      hint,
+    });
+  }
+  const { createHttpClient, loadKubeconfig } = await import("#kernel/kit/index.ts");
+  const connection = await loadKubeconfig({
+    files: [named ?? `${defaultDataDirectory(environment)}/kubeconfig`],
+    ...(choice.context === undefined ? {} : { context: choice.context }),
+    environment: environment.all,
+    clock,
+    log: silentLog,
+  });
+  const random = () => randomInt(2 ** 47) / 2 ** 47;
+  const client = createHttpClient({ connection, clock, log: silentLog, random, userAgent: `slipway/${version}` });
+  return { client, namespace: choice.namespace ?? connection.namespace ?? "default", close: () => client.close() };
+}

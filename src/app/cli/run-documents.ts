@@ -1,0 +1,127 @@
+import type { Dialect } from "#dialects/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import { isAlreadyExists, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import type { Invocation } from "./command.ts";
+import type { RunOptions } from "./commands/run.ts";
+import { type Document, objectsOf, type ReadDocuments } from "./documents.ts";
+import { type ControlPlaneSession, openControlPlane } from "./control-plane.ts";
+import { exitCode, UsageError } from "./exit-codes.ts";
+import { isRunOf } from "./runs.ts";
+import { watchToEnd } from "./watch-to-end.ts";
+
+/** A document that starts a run, and who understands it. */
+interface RunDocument {
+  readonly object: KubeObject;
+  readonly dialect: Dialect;
+}
+
+/** Applies what the documents declare, starts their runs, follows them to their ends, and answers with the worst exit code. */
+export async function runDocuments(read: ReadDocuments, invocation: Invocation<RunOptions>): Promise<number> {
+  const all = objectsOf(read);
+  const runs = all.flatMap(({ document, object }) => runOf(document, object) ?? []);
+  if (runs.length === 0)
+    throw new UsageError("the documents hold no run: nothing would happen", "slipway lint tells what they hold");
+  const others = all
+    .filter(({ document, object }) => runOf(document, object) === undefined)
+    .map(({ object }) => object);
+  const session = await openControlPlane(invocation);
+  try {
+    announce(session, runs, invocation);
+    const namespace = session.namespace;
+    for (const object of others) await declare(session.client, object, namespace);
+    const started: { readonly stored: Stored; readonly type: ResourceType; readonly dialect: Dialect }[] = [];
+    for (const { object, dialect } of runs) {
+      const type = await typeOf(session.client, object);
+      started.push({ stored: await start(session.client, type, object, namespace, invocation), type, dialect });
+    }
+    if (invocation.options.detach === true) return detached(session, started, invocation);
+    const codes = await Promise.all(
+      started.map((run) => watchToEnd(session.client, run, invocation, started.length === 1)),
+    );
+    return Math.max(...codes);
+  } finally {
+    await session.close();
+  }
+}
+
+const runOf = ({ dialect }: Document, object: KubeObject): RunDocument | undefined =>
+  dialect !== undefined && isRunOf(dialect, object) ? { object, dialect } : undefined;
+
+/** Says where steps run and why, and that images play no part where a document names some. */
+function announce(
+  session: ControlPlaneSession,
+  runs: readonly RunDocument[],
+  { environment }: Invocation<RunOptions>,
+): void {
+  const images = [...new Set(runs.flatMap(({ object }) => imagesOf(object)))].sort();
+  const unused =
+    images.length === 0
+      ? ""
+      : `; images are not used: ${images.slice(0, 5).join(", ")}${images.length > 5 ? ", …" : ""}`;
+  environment.err.write(`slipway: ${session.note}${unused}\n`);
+}
+
+/** Every `image` a document names, wherever it does. */
+function imagesOf(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap(imagesOf);
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === "image" && typeof inner === "string" ? [inner] : imagesOf(inner),
+  );
+}
+
+async function typeOf(client: ApiClient, { apiVersion, kind }: KubeObject): Promise<ResourceType> {
+  const type = await client.resourceType(apiVersion, kind);
+  if (type === undefined) throw new UsageError(`the control plane serves no ${apiVersion} ${kind}`);
+  return type;
+}
+
+const placed = <T extends KubeObject>(object: T, type: ResourceType, namespace: string): T =>
+  type.namespaced && object.metadata?.namespace === undefined
+    ? { ...object, metadata: { ...object.metadata, namespace } }
+    : object;
+
+/** Creates what is no run, or brings what is there up to the document. */
+async function declare(client: ApiClient, object: KubeObject, namespace: string): Promise<void> {
+  const type = await typeOf(client, object);
+  const wanted = placed(object, type, namespace);
+  try {
+    await client.create(type, wanted);
+  } catch (thrown) {
+    if (!isAlreadyExists(thrown)) throw thrown;
+    const place = wanted.metadata.namespace === undefined ? {} : { namespace: wanted.metadata.namespace };
+    const body: unknown = JSON.parse(JSON.stringify(wanted));
+    await client.patch({ type, ...place, name: wanted.metadata.name ?? "" }, { type: "merge", body: body as never });
+  }
+}
+
+/** Every `slipway run` is a new run: a name that is taken gets a suffix. */
+async function start(
+  client: ApiClient,
+  type: ResourceType,
+  object: KubeObject,
+  namespace: string,
+  { environment }: Invocation<RunOptions>,
+): Promise<Stored> {
+  const wanted = placed(object, type, namespace);
+  try {
+    return await client.create(type, wanted);
+  } catch (thrown) {
+    const { name, ...metadata } = wanted.metadata;
+    if (!isAlreadyExists(thrown) || name === undefined) throw thrown;
+    const stored = await client.create(type, { ...wanted, metadata: { ...metadata, generateName: `${name}-` } });
+    environment.err.write(`slipway: ${name} exists already; this run is ${stored.metadata.name}\n`);
+    return stored;
+  }
+}
+
+function detached(
+  session: ControlPlaneSession,
+  started: readonly { readonly stored: Stored }[],
+  { environment }: Invocation<RunOptions>,
+): number {
+  if (session.isEphemeral) throw new UsageError("--detach needs a running control plane", "start one with: slipway up");
+  for (const { stored } of started)
+    environment.out.write(`${stored.kind.toLowerCase()}/${stored.metadata.name} created\n`);
+  return exitCode.succeeded;
+}

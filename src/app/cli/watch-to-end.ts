@@ -1,0 +1,147 @@
+import type { Dialect } from "#dialects/index.ts";
+import type { RunView } from "#engine/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import type { ResourceType, Stored } from "#kernel/model/index.ts";
+import type { Invocation } from "./command.ts";
+import type { RunOptions } from "./commands/run.ts";
+import { exitCode } from "./exit-codes.ts";
+import { followRun } from "./follow-run.ts";
+import { startLogStream } from "./log-stream.ts";
+import { startLive } from "./output/live.ts";
+import { paintFor } from "./output/paint.ts";
+import { changedLines } from "./output/run-lines.ts";
+import { renderTree } from "./output/run-tree.ts";
+import { act } from "./run-actions.ts";
+import { childrenOf, viewOf } from "./runs.ts";
+import { failedTails, type StepTail } from "./step-logs.ts";
+
+interface StartedRun {
+  readonly stored: Stored;
+  readonly type: ResourceType;
+  readonly dialect: Dialect;
+}
+
+/** Draws a run while it moves. */
+interface Display {
+  show(view: RunView): void;
+  close(): void;
+}
+
+/** Follows one run, drawn live when it is alone on a terminal, as plain lines elsewhere; ends with its exit code. */
+export async function watchToEnd(
+  client: ApiClient,
+  run: StartedRun,
+  invocation: Invocation<RunOptions>,
+  isAlone: boolean,
+): Promise<number> {
+  const { environment, clock, options, signal } = invocation;
+  const isLive = isAlone && environment.err.isTerminal && options.logs !== true;
+  const display = isLive ? liveDisplay(invocation) : plainDisplay(invocation);
+  const { stored, type, dialect } = run;
+  const ref = { type, namespace: stored.metadata.namespace ?? "default", name: stored.metadata.name };
+  const stream =
+    options.logs === true
+      ? startLogStream(client, environment.out, { prefix: true }, new AbortController().signal)
+      : undefined;
+  const interrupted = cancelOnSignal(client, run, invocation);
+  try {
+    const last = await followRun(
+      client,
+      ref,
+      dialect,
+      clock,
+      ({ view }) => {
+        display.show(view);
+        stream?.see(view.steps);
+      },
+      interrupted.giveUp,
+    );
+    await stream?.close();
+    display.close();
+    const view = viewOf(dialect, last.object, await childrenOf(client, last.object, dialect));
+    printTails(await failedTails(client, view, Number(options.tail)), invocation);
+    if (options.output === "json") environment.out.write(`${JSON.stringify(last.object, null, 2)}\n`);
+    return signal.aborted ? Number(process.exitCode ?? exitCode.canceled) : codeOfRun(view);
+  } finally {
+    display.close();
+    interrupted.close();
+  }
+}
+
+/** The exit code of a run that has ended. */
+export function codeOfRun({ phase, reason }: RunView): number {
+  if (phase === "Succeeded") return exitCode.succeeded;
+  if (phase === "Canceled") return exitCode.canceled;
+  return reason === "DeadlineExceeded" ? exitCode.deadline : exitCode.failed;
+}
+
+/** The first signal cancels the run and lets its final steps end; the command line's own handler ends us at the second. */
+function cancelOnSignal(
+  client: ApiClient,
+  { stored, type }: StartedRun,
+  { signal, clock, environment }: Invocation<RunOptions>,
+) {
+  const giveUp = new AbortController();
+  const onAbort = () => {
+    environment.err.write("slipway: canceling the run; once more to stop at once\n");
+    const run = { type, name: stored.metadata.name };
+    act(
+      client,
+      stored.metadata.namespace ?? "default",
+      run,
+      { action: "cancel", reason: "interrupted" },
+      clock,
+      giveUp.signal,
+    ).catch((thrown: unknown) => giveUp.abort(thrown));
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  return { giveUp: giveUp.signal, close: () => signal.removeEventListener("abort", onAbort) };
+}
+
+function liveDisplay({ environment: { err }, clock }: Invocation<RunOptions>): Display {
+  let current: RunView | undefined;
+  let isClosed = false;
+  const paint = paintFor(err.color);
+  const live = startLive(
+    err,
+    clock,
+    () => err.rows,
+    (frame) =>
+      current === undefined
+        ? []
+        : renderTree(current, clock.now(), { paint, unicode: err.unicode, columns: err.columns, frame }),
+  );
+  return {
+    show: (view) => {
+      current = view;
+    },
+    close() {
+      if (!isClosed) live.close();
+      isClosed = true;
+    },
+  };
+}
+
+function plainDisplay({ environment: { err }, clock }: Invocation<RunOptions>): Display {
+  let before: RunView | undefined;
+  return {
+    show(view) {
+      for (const line of changedLines(before, view, clock.now())) err.write(`${line}\n`);
+      before = view;
+    },
+    close: () => undefined,
+  };
+}
+
+function printTails(tails: readonly StepTail[], { environment: { err } }: Invocation<RunOptions>): void {
+  const paint = paintFor(err.color);
+  for (const { step, attempt, container, lines } of tails) {
+    const which = [attempt > 1 ? `attempt ${attempt}` : "", container === "main" ? "" : container]
+      .filter(Boolean)
+      .join(", ");
+    err.write(
+      `${paint.bad(`${step.name}${which === "" ? "" : ` (${which})`}: ${step.message ?? step.reason ?? "failed"}`)}\n`,
+    );
+    for (const line of lines) err.write(`  ${line}\n`);
+  }
+}

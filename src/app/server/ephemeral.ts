@@ -1,0 +1,47 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import type { Clock, Millis } from "#lib/base/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import { memoryStore } from "#kernel/apiserver/index.ts";
+import { startControlPlane } from "./control-plane.ts";
+import { type LogLevel, plainLog } from "./plain-log.ts";
+import { runnerPath } from "./runner-path.ts";
+
+export interface EphemeralOptions {
+  readonly clock: Clock;
+  readonly version: string;
+  readonly level: LogLevel;
+  /** Where steps work that name no directory. */
+  readonly workingDirectory: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** A control plane of one command: everything it knows is gone when it closes, and its steps with it. */
+export interface EphemeralControlPlane {
+  readonly client: ApiClient;
+  close(): Promise<void>;
+}
+
+const stopGrace: Millis = 2000;
+
+/** Starts a control plane in this process, in memory, with a temporary directory for the files of Pods. It does not listen. */
+export async function startEphemeral({ level, ...options }: EphemeralOptions): Promise<EphemeralControlPlane> {
+  const log = plainLog(level, options.clock);
+  const directory = await mkdtemp(`${tmpdir()}/slipway-run-`);
+  const store = memoryStore({ clock: options.clock, log });
+  try {
+    const plane = await startControlPlane({ ...options, store, log, directory, runnerPath });
+    return {
+      client: plane.server.client(),
+      async close() {
+        await plane.close({ stopTasks: stopGrace });
+        await store.close();
+        await rm(directory, { recursive: true, force: true });
+      },
+    };
+  } catch (thrown) {
+    await store.close();
+    await rm(directory, { recursive: true, force: true });
+    throw thrown;
+  }
+}

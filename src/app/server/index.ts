@@ -1,0 +1,2 @@
+export { type EphemeralControlPlane, type EphemeralOptions, startEphemeral } from "./ephemeral.ts";
+export { type RunningServer, serve, type ServeOptions, type ServerFailure } from "./serve.ts";
