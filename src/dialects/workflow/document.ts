@@ -8,7 +8,7 @@ import {
   ok,
   type Result,
 } from "#lib/base/index.ts";
-import { compileSchema } from "#lib/schema/index.ts";
+import { type CompiledSchema, compileSchema } from "#lib/schema/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
 import type { DocumentReader, DocumentReading, ReadOptions, SourceDocument } from "../dialect.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
@@ -65,7 +65,7 @@ function readDocument({ value, positionOf }: SourceDocument, options: ReadOption
 
 function readWorkflow(document: JsonObject, options: ReadOptions, found: ProblemCollector): Read {
   if (!checkEnvelope(document, [Workflow, RunAction], found.error)) return { object: undefined, found };
-  checkUnknown(schemas.workflow.prune(document).unknown, found.error);
+  checkUnknown(schemas.workflow, document, found.error);
   const given = withArguments(document, options.arguments ?? {}, found.error);
   const { compiled } = validateWorkflow(given, found);
   return { object: asObject(given), compiled, found };
@@ -73,7 +73,7 @@ function readWorkflow(document: JsonObject, options: ReadOptions, found: Problem
 
 function readAction(document: JsonObject, found: ProblemCollector): Read {
   if (!checkEnvelope(document, [RunAction], found.error)) return { object: undefined, found };
-  checkUnknown(schemas.action.prune(document).unknown, found.error);
+  checkUnknown(schemas.action, document, found.error);
   checkRunAction(document, found.error);
   return { object: asObject(document), found };
 }
@@ -118,11 +118,10 @@ function checkName({ name, generateName }: JsonObject, report: Report): void {
   );
 }
 
-function checkUnknown(unknown: readonly string[], report: Report): void {
-  for (const field of unknown) {
-    const path = field.split(".");
-    report(path, "unknown-field", "is not a field of this kind; it would be dropped");
-  }
+/** Metadata belong to the server; everything else is the schema's. */
+function checkUnknown(schema: CompiledSchema, { metadata: _servers, ...document }: JsonObject, report: Report): void {
+  for (const field of schema.prune(document).unknown)
+    report(field.split("."), "unknown-field", "is not a field of this kind; it would be dropped");
 }
 
 /** The document with arguments given beside it, which win over those it holds. */

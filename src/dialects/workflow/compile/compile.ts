@@ -64,7 +64,7 @@ function compileStep(
   const { key, step, path, final, written } = source;
   const type = stepType(step);
   if (type === undefined) return [];
-  const scope = { spec, sources, final, visible: visibleSteps(source, graphs), user: `step "${key}"` };
+  const scope = { spec, sources, final, visible: () => visibleSteps(source, graphs), user: `step "${key}"` };
   const bare = (text: string | undefined, site: Site, ...at: readonly string[]): CompiledExpression | undefined =>
     text === undefined ? undefined : compileBare(text, { ...scope, site }, [...path, ...at], report);
   const until = step.wait?.until;
@@ -130,7 +130,7 @@ function compileCompletion(
 
 function compileOutputs(spec: WorkflowSpec, sources: readonly StepSource[], report: Report): readonly WorkflowOutput[] {
   const main = new Set(sources.filter((source) => !source.final).map((source) => source.key));
-  const scope = { spec, sources, final: false, visible: main, user: "the workflow", site: "result" } as const;
+  const scope = { spec, sources, final: false, visible: () => main, user: "the workflow", site: "result" } as const;
   return Object.entries(spec.outputs ?? {}).flatMap(([name, text]) => {
     const expression = compileBare(text, scope, ["spec", "outputs", name], report);
     return expression === undefined ? [] : [{ name, expression }];

@@ -1,4 +1,4 @@
-import { type FieldPath, type JsonValue, jsonEquals } from "#lib/base/index.ts";
+import { type FieldPath, formatFieldPath, isJsonObject, type JsonValue, jsonEquals } from "#lib/base/index.ts";
 import { hashName } from "#lib/base/index.node.ts";
 import {
   type CelFunction,
@@ -10,6 +10,7 @@ import {
   compileTemplate,
   workflowFunctions,
 } from "#lib/cel/index.ts";
+import { getMember } from "#lib/json/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import type { WorkflowSpec } from "../kinds.ts";
 import type { Report } from "../problems.ts";
@@ -39,8 +40,8 @@ export interface CompiledTemplate {
 export interface ExpressionScope {
   readonly spec: WorkflowSpec;
   readonly sources: readonly StepSource[];
-  /** Keys of the steps that may be used; undefined when that cannot be told, then all are. */
-  readonly visible: ReadonlySet<string> | undefined;
+  /** Keys of the steps that may be used, asked when one is; undefined when that cannot be told, then all are. */
+  readonly visible: () => ReadonlySet<string> | undefined;
   readonly site: Site;
   /** Belongs to a final step: `run` is known. */
   readonly final: boolean;
@@ -107,16 +108,60 @@ export function compileBody(
   report: Report,
 ): CompiledTemplate | undefined {
   const template = compileTemplate(document, environmentOf(scope));
-  if (!template.ok) {
-    for (const { path, column, message } of template.error)
-      report([...at, ...path], "invalid-expression", `column ${column}: ${message}`);
-    return undefined;
+  if (template.ok) {
+    const uses = checkTemplate(template.value, document, scope, at, report);
+    return uses === undefined ? undefined : { template: template.value, uses };
   }
-  const found = template.value.expressions.map(({ path, references }) =>
-    checkReferences(references, scope, [...at, ...path], report),
-  );
-  const uses = found.flatMap((some) => some ?? []);
-  return found.includes(undefined) ? undefined : { template: template.value, uses: distinct(uses) };
+  for (const { path, column, message } of template.error)
+    report([...at, ...path], "invalid-expression", `column ${column}: ${message}`);
+  reportOthers(document, new Set(template.error.map(({ path }) => formatFieldPath(path))), [], scope, at, report);
+  return undefined;
+}
+
+/** The steps a template uses, or undefined when a reference in it is wrong. */
+function checkTemplate(
+  template: CelTemplate,
+  document: JsonValue,
+  scope: ExpressionScope,
+  at: FieldPath,
+  report: Report,
+): readonly StepUse[] | undefined {
+  const found = template.expressions.map(({ path, source, references }) => {
+    // Columns of references count from the start of the expression; people count from the start of the text.
+    const text = valueAt(document, path);
+    const start = typeof text === "string" ? text.indexOf(`\${{${source}`) + 3 : 0;
+    return checkReferences(references, scope, [...at, ...path], report, start);
+  });
+  return found.includes(undefined) ? undefined : distinct(found.flatMap((some) => some ?? []));
+}
+
+function valueAt(document: JsonValue, path: FieldPath): JsonValue | undefined {
+  let value: JsonValue | undefined = document;
+  for (const part of path) value = value === undefined ? undefined : getMember(value, String(part));
+  return value;
+}
+
+/** One wrong expression must not hide what is wrong with the others: each remaining text is compiled by itself. */
+function reportOthers(
+  value: JsonValue,
+  known: ReadonlySet<string>,
+  path: FieldPath,
+  scope: ExpressionScope,
+  at: FieldPath,
+  report: Report,
+): void {
+  if (typeof value === "string") {
+    if (!value.includes("${{") || known.has(formatFieldPath(path))) return;
+    const template = compileTemplate(value, environmentOf(scope));
+    if (template.ok) checkTemplate(template.value, value, scope, [...at, ...path], report);
+    return;
+  }
+  if (typeof value !== "object" || value === null) return;
+  const members: readonly (readonly [string | number, JsonValue | undefined])[] = isJsonObject(value)
+    ? Object.entries(value)
+    : [...value.entries()];
+  for (const [name, member] of members)
+    if (member !== undefined) reportOthers(member, known, [...path, name], scope, at, report);
 }
 
 const distinct = (uses: readonly StepUse[]): readonly StepUse[] => [
@@ -129,6 +174,7 @@ function checkReferences(
   scope: ExpressionScope,
   at: FieldPath,
   report: Report,
+  start = 0,
 ): readonly StepUse[] | undefined {
   const uses: StepUse[] = [];
   let wrong = false;
@@ -137,7 +183,7 @@ function checkReferences(
     if (typeof answer === "object") uses.push(answer);
     else if (answer !== undefined) {
       wrong = true;
-      report(at, "invalid-expression", `column ${reference.column}: ${answer}`);
+      report(at, "invalid-expression", `column ${start + reference.column}: ${answer}`);
     }
   }
   return wrong ? undefined : distinct(uses);
@@ -173,7 +219,8 @@ const stepFields = ["outputs", "phase", "reason", "attempt", "startTime", "finis
 
 function checkStepUse([alias, field, output]: readonly string[], scope: ExpressionScope): StepUse | string {
   if (alias === undefined) return "steps must be followed by the key of a step";
-  const { sources, visible, user } = scope;
+  const { sources, user } = scope;
+  const visible = scope.visible();
   const used = sources.find(({ key }) => key === alias) ?? sources.find(({ key }) => expressionName(key) === alias);
   if (used === undefined)
     return unknown(
