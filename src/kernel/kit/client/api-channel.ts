@@ -1,0 +1,121 @@
+import { deepFreeze, isJsonObject, type JsonObject, type Millis, sleep, SlipwayError } from "#lib/base/index.ts";
+import { parseJson } from "#lib/json/index.ts";
+import { ApiError } from "#kernel/model/index.ts";
+import { type HttpClientConfig, isLocal } from "./client-config.ts";
+import { malformedAnswer } from "./errors.ts";
+import { type HttpAnswer, type HttpRequest, HttpTransport } from "./http-transport.ts";
+import { refusalOf } from "./refused-answer.ts";
+import { TokenBucket } from "./token-bucket.ts";
+
+const maxTries = 5;
+const firstPause: Millis = 100;
+const longestPause: Millis = 30_000;
+const maxDepth = 1000;
+const defaultLimit = { perSecond: 50, burst: 100 };
+
+/** Requests that may be sent twice: nothing changes, or a repetition meets the resourceVersion it carries. */
+const repeatable = new Set(["GET", "PUT"]);
+const idempotent = new Set(["GET", "PUT", "DELETE"]);
+
+/**
+ * A connection that answers with what the API said: refusals are ApiErrors, answers are JSON. Repeats what may be repeated when the
+ * connection broke or the server asks to come back, five tries at most; keeps to the client-side rate limit.
+ */
+export class ApiChannel {
+  readonly #config: HttpClientConfig;
+  readonly #transport: HttpTransport;
+  readonly #limit: TokenBucket | undefined;
+
+  constructor(config: HttpClientConfig) {
+    const { connection, clock, rateLimit, userAgent = "slipway", requestTimeoutMs = 60_000 } = config;
+    this.#config = config;
+    this.#transport = new HttpTransport(connection, { clock, userAgent, timeout: requestTimeoutMs });
+    const limit = rateLimit ?? (isLocal(connection) ? false : defaultLimit);
+    this.#limit = limit === false ? undefined : new TokenBucket(limit);
+  }
+
+  /** A malformed answer of this server. */
+  fail = (what: string): SlipwayError => malformedAnswer(this.#transport.server, what);
+
+  /** The JSON object of a 2xx answer, frozen to the bottom. */
+  async json(request: HttpRequest): Promise<JsonObject> {
+    const text = await this.text(request);
+    const parsed = parseJson(text, { maxDepth });
+    if (!parsed.ok) throw this.fail(`a body that is no JSON (${parsed.error.message})`);
+    if (!isJsonObject(parsed.value)) throw this.fail("a body that is no JSON object");
+    return deepFreeze(parsed.value);
+  }
+
+  /** The text of a 2xx answer. */
+  text(request: HttpRequest): Promise<string> {
+    return this.#repeated(request, async (answer) => this.#transport.readText(answer, request.signal));
+  }
+
+  /** The head of a 2xx answer whose body is a stream. Reading it throws SlipwayErrors; destroy it when done. */
+  stream(request: HttpRequest): Promise<AsyncIterable<Buffer> & { destroy(): void }> {
+    return this.#repeated({ ...request, isStream: true }, (answer) => {
+      const chunks = this.#chunks(answer, request.signal);
+      return Promise.resolve({ [Symbol.asyncIterator]: () => chunks, destroy: () => void answer.body.destroy() });
+    });
+  }
+
+  close(): void {
+    this.#transport.close();
+  }
+
+  async *#chunks({ body }: HttpAnswer, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
+    const abort = (): void => void body.destroy();
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      if (signal?.aborted) return;
+      yield* body as AsyncIterable<Buffer>;
+    } catch (thrown) {
+      throw this.#transport.explained(thrown, signal);
+    } finally {
+      signal?.removeEventListener("abort", abort);
+      body.destroy();
+    }
+  }
+
+  async #repeated<R>(request: HttpRequest, read: (answer: HttpAnswer) => Promise<R>): Promise<R> {
+    let mayRefresh = true;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await read(await this.#once(request));
+      } catch (thrown) {
+        request.signal?.throwIfAborted();
+        if (mayRefresh && isUnauthorized(thrown) && this.#config.connection.credentials.refused()) {
+          mayRefresh = false;
+          continue;
+        }
+        const pause = attempt >= maxTries ? undefined : this.#pauseAfter(request, thrown, attempt);
+        if (pause === undefined) throw thrown;
+        await sleep(this.#config.clock, pause, request.signal);
+      }
+    }
+  }
+
+  async #once(request: HttpRequest): Promise<HttpAnswer> {
+    const wait = this.#limit?.reserve(this.#config.clock.monotonic()) ?? 0;
+    if (wait > 0) await sleep(this.#config.clock, wait, request.signal);
+    const answer = await this.#transport.send(request);
+    if (answer.status >= 200 && answer.status < 300) return answer;
+    const body = await this.#transport.readText(answer, request.signal);
+    throw refusalOf(answer.status, body, answer.headers["retry-after"]);
+  }
+
+  /** How long to wait before the same request may be sent again; undefined when it may not. */
+  #pauseAfter({ method }: HttpRequest, thrown: unknown, attempt: number): Millis | undefined {
+    const doubled = firstPause * 2 ** (attempt - 1) * (1 + this.#config.random());
+    if (thrown instanceof ApiError) {
+      const { retryAfterSeconds } = thrown.details;
+      const mayComeBack = thrown.code === 429 || thrown.code === 503;
+      if (!mayComeBack || retryAfterSeconds === undefined || !idempotent.has(method)) return undefined;
+      return Math.min(longestPause, Math.max(retryAfterSeconds * 1000, doubled));
+    }
+    const isBroken = thrown instanceof SlipwayError && thrown.code === "connection-failed";
+    return isBroken && repeatable.has(method) ? doubled : undefined;
+  }
+}
+
+const isUnauthorized = (thrown: unknown): boolean => thrown instanceof ApiError && thrown.code === 401;

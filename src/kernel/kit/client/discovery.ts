@@ -1,0 +1,122 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { apiVersionOf, type ResourceType, splitApiVersion } from "#kernel/model/index.ts";
+
+/** GETs a path and answers its JSON object. */
+export type GetJson = (path: string, accept: string) => Promise<JsonObject>;
+
+const aggregated =
+  "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
+  "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
+const plain = "application/json";
+
+/** Kinds of a server, read once and again when something is missing. Callers who miss at the same time share one reading. */
+export class Discovery {
+  readonly #getJson: GetJson;
+  #types: Promise<readonly ResourceType[]> | undefined;
+  #reading: Promise<readonly ResourceType[]> | undefined;
+
+  constructor(getJson: GetJson) {
+    this.#getJson = getJson;
+  }
+
+  async find(apiVersion: string, kind: string): Promise<ResourceType | undefined> {
+    const matches = (type: ResourceType): boolean => apiVersionOf(type) === apiVersion && type.kind === kind;
+    const known = (await this.#types?.catch(() => undefined))?.find(matches);
+    return known ?? (await this.read()).find(matches);
+  }
+
+  /** All kinds, read anew. */
+  read(): Promise<readonly ResourceType[]> {
+    this.#reading ??= readTypes(this.#getJson).finally(() => (this.#reading = undefined));
+    this.#types = this.#reading;
+    return this.#reading;
+  }
+}
+
+async function readTypes(getJson: GetJson): Promise<readonly ResourceType[]> {
+  const [core, groups] = await Promise.all([getJson("/api", aggregated), getJson("/apis", aggregated)]);
+  const parts = await Promise.all([
+    isAggregated(core) ? aggregatedTypes(core) : legacyCore(getJson, core),
+    isAggregated(groups) ? aggregatedTypes(groups) : legacyGroups(getJson, groups),
+  ]);
+  return parts.flat();
+}
+
+const isAggregated = (document: JsonObject): boolean => document["kind"] === "APIGroupDiscoveryList";
+
+function aggregatedTypes(document: JsonObject): readonly ResourceType[] {
+  return objectsAt(document, "items").flatMap((group) => {
+    const { metadata } = group;
+    const groupName = isJsonObject(metadata) ? textAt(metadata, "name") : "";
+    return objectsAt(group, "versions").flatMap((version) =>
+      objectsAt(version, "resources").map((resource) =>
+        aggregatedType(groupName, textAt(version, "version"), resource),
+      ),
+    );
+  });
+}
+
+function aggregatedType(group: string, version: string, resource: JsonObject): ResourceType {
+  const { responseKind } = resource;
+  return {
+    group,
+    version,
+    kind: isJsonObject(responseKind) ? textAt(responseKind, "kind") : "",
+    plural: textAt(resource, "resource"),
+    namespaced: resource["scope"] === "Namespaced",
+    ...names(textAt(resource, "singularResource"), resource),
+  };
+}
+
+async function legacyCore(getJson: GetJson, document: JsonObject): Promise<readonly ResourceType[]> {
+  const versions = textsAt(document, "versions");
+  return (await Promise.all(versions.map((version) => legacyTypes(getJson, version, `/api/${version}`)))).flat();
+}
+
+async function legacyGroups(getJson: GetJson, document: JsonObject): Promise<readonly ResourceType[]> {
+  const versions = objectsAt(document, "groups").flatMap((group) =>
+    objectsAt(group, "versions").map((version) => textAt(version, "groupVersion")),
+  );
+  return (await Promise.all(versions.map((version) => legacyTypes(getJson, version, `/apis/${version}`)))).flat();
+}
+
+async function legacyTypes(getJson: GetJson, apiVersion: string, path: string): Promise<readonly ResourceType[]> {
+  const { group, version } = splitApiVersion(apiVersion);
+  return objectsAt(await getJson(path, plain), "resources").flatMap((resource): ResourceType[] => {
+    const plural = textAt(resource, "name");
+    // `pods/log` and its like are subresources.
+    if (plural.includes("/")) return [];
+    const namespaced = resource["namespaced"] === true;
+    return [
+      {
+        group,
+        version,
+        kind: textAt(resource, "kind"),
+        plural,
+        namespaced,
+        ...names(textAt(resource, "singularName"), resource),
+      },
+    ];
+  });
+}
+
+function names(singular: string, resource: JsonObject): Pick<ResourceType, "singular" | "shortNames" | "categories"> {
+  const [shortNames, categories] = [textsAt(resource, "shortNames"), textsAt(resource, "categories")];
+  return {
+    ...(singular === "" ? {} : { singular }),
+    ...(shortNames.length === 0 ? {} : { shortNames }),
+    ...(categories.length === 0 ? {} : { categories }),
+  };
+}
+
+const listAt = (object: JsonObject, key: string): readonly JsonValue[] => {
+  const value = object[key];
+  return Array.isArray(value) ? value : [];
+};
+const objectsAt = (object: JsonObject, key: string): readonly JsonObject[] => listAt(object, key).filter(isJsonObject);
+const textsAt = (object: JsonObject, key: string): readonly string[] =>
+  listAt(object, key).filter((item) => typeof item === "string");
+const textAt = (object: JsonObject, key: string): string => {
+  const value = object[key];
+  return typeof value === "string" ? value : "";
+};

@@ -1,0 +1,206 @@
+import {
+  type Agent as HttpAgent,
+  Agent as PlainAgent,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request as plainRequest,
+  type RequestOptions,
+} from "node:http";
+import { Agent as TlsAgent, request as tlsRequest } from "node:https";
+import type { Clock, Millis } from "#lib/base/index.ts";
+import type { Connection, Credential } from "./client-config.ts";
+import { clientClosed, connectionError, malformedAnswer, requestTimedOut } from "./errors.ts";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+export interface HttpRequest {
+  readonly method: Method;
+  /** With its query, already encoded. */
+  readonly path: string;
+  readonly accept?: string;
+  readonly body?: { readonly type: string; readonly text: string };
+  readonly signal?: AbortSignal;
+  /** The answer has no end: no time limit, and a connection that nothing else waits for. */
+  readonly isStream?: boolean;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: IncomingMessage;
+}
+
+/** No answer of a Kubernetes API is larger; lists are read in pages. */
+const maxBodyBytes = 256 * 2 ** 20;
+const keepAliveMs: Millis = 30_000;
+/** Requests at the same time; more wait for a free connection. Streams are not counted. */
+const maxConnections = 128;
+
+interface Pools {
+  readonly credential: Credential;
+  readonly requests: HttpAgent;
+  readonly streams: HttpAgent;
+}
+
+/** Sends requests over kept-alive connections. Every failure to get an answer is a SlipwayError, or the signal's reason. */
+export class HttpTransport {
+  readonly #connection: Connection;
+  readonly #clock: Clock;
+  readonly #timeout: Millis;
+  readonly #userAgent: string;
+  readonly #url: URL;
+  readonly #open = new Set<() => void>();
+  #pools: Pools | undefined;
+  #isClosed = false;
+
+  constructor(
+    connection: Connection,
+    options: { readonly clock: Clock; readonly timeout: Millis; readonly userAgent: string },
+  ) {
+    this.#connection = connection;
+    this.#clock = options.clock;
+    this.#timeout = options.timeout;
+    this.#userAgent = options.userAgent;
+    this.#url = new URL(connection.server);
+  }
+
+  get server(): string {
+    return this.#connection.server;
+  }
+
+  /** Resolves with the head of the answer; its body must be read to the end or destroyed. */
+  async send(request: HttpRequest): Promise<HttpAnswer> {
+    if (this.#isClosed) throw clientClosed();
+    request.signal?.throwIfAborted();
+    const credential = await this.#connection.credentials.get(request.signal);
+    const options = this.#options(request, credential);
+    return new Promise((resolve, reject) => {
+      const sent = this.#url.protocol === "http:" ? plainRequest(options) : tlsRequest(options);
+      const abort = (): void => void sent.destroy(request.signal?.reason as Error);
+      const cut = (): void => void sent.destroy(clientClosed());
+      const limit = this.#timeout;
+      const cancel = request.isStream
+        ? () => undefined
+        : this.#clock.after(limit, () => sent.destroy(requestTimedOut(this.server, limit)));
+      const end = (): void => {
+        cancel();
+        this.#open.delete(cut);
+        request.signal?.removeEventListener("abort", abort);
+      };
+      this.#open.add(cut);
+      request.signal?.addEventListener("abort", abort, { once: true });
+      sent.once("response", (body: IncomingMessage) =>
+        resolve({ status: body.statusCode ?? 0, headers: body.headers, body }),
+      );
+      sent.on("error", (thrown: unknown) => reject(this.explained(thrown, request.signal)));
+      sent.once("close", end);
+      sent.end(request.body?.text);
+    });
+  }
+
+  /** The whole body as text. */
+  async readText({ body }: HttpAnswer, signal?: AbortSignal): Promise<string> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    try {
+      for await (const chunk of body as AsyncIterable<Buffer>) {
+        size += chunk.length;
+        if (size > maxBodyBytes) throw malformedAnswer(this.server, `more than ${maxBodyBytes} bytes`);
+        chunks.push(chunk);
+      }
+    } catch (thrown) {
+      throw this.explained(thrown, signal);
+    }
+    return Buffer.concat(chunks).toString();
+  }
+
+  /** What broke a request, in words a person can use. */
+  explained(thrown: unknown, signal?: AbortSignal): unknown {
+    if (signal?.aborted) return signal.reason;
+    if (this.#isClosed) return clientClosed();
+    const isOurs = thrown instanceof Error && thrown.name === "SlipwayError";
+    return isOurs ? thrown : connectionError(this.server, thrown);
+  }
+
+  /** Ends all requests and connections. */
+  close(): void {
+    this.#isClosed = true;
+    for (const cut of this.#open) cut();
+    this.#pools?.requests.destroy();
+    this.#pools?.streams.destroy();
+  }
+
+  #options(request: HttpRequest, credential: Credential): RequestOptions {
+    const { socketPath } = this.#connection;
+    const pools = this.#poolsFor(credential);
+    return {
+      method: request.method,
+      path: `${this.#url.pathname.replace(/\/$/, "")}${request.path}`,
+      headers: this.#headers(request, credential),
+      agent: request.isStream ? pools.streams : pools.requests,
+      ...(socketPath === undefined
+        ? { host: this.#url.hostname.replace(/^\[(.*)\]$/, "$1"), port: this.#url.port }
+        : { socketPath }),
+    };
+  }
+
+  #headers(request: HttpRequest, { token, basic }: Credential): OutgoingHttpHeaders {
+    const { impersonate } = this.#connection;
+    const { body } = request;
+    return {
+      accept: request.accept ?? "application/json",
+      "user-agent": this.#userAgent,
+      host: this.#url.host,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(basic === undefined ? {} : { authorization: `Basic ${base64(`${basic.username}:${basic.password}`)}` }),
+      ...(body === undefined
+        ? {}
+        : { "content-type": body.type, "content-length": String(Buffer.byteLength(body.text)) }),
+      ...(impersonate === undefined ? {} : { "impersonate-user": impersonate.user }),
+      ...(impersonate?.uid === undefined ? {} : { "impersonate-uid": impersonate.uid }),
+      ...(impersonate?.groups === undefined ? {} : { "impersonate-group": [...impersonate.groups] }),
+    };
+  }
+
+  /** Connections authenticated by a certificate serve requests with that certificate only. */
+  #poolsFor(credential: Credential): Pools {
+    const present = this.#pools;
+    if (
+      present?.credential.certificate === credential.certificate &&
+      present?.credential.key === credential.key &&
+      present
+    )
+      return present;
+    this.#pools = {
+      credential,
+      requests: this.#agent(credential, maxConnections),
+      streams: this.#agent(credential, Infinity),
+    };
+    // Requests under way keep their connections; idle ones are of no use any more.
+    present?.requests.destroy();
+    return this.#pools;
+  }
+
+  #agent({ certificate, key }: Credential, maxSockets: number): HttpAgent {
+    const common = {
+      keepAlive: true,
+      keepAliveMsecs: keepAliveMs,
+      maxSockets,
+      maxFreeSockets: 32,
+      scheduling: "lifo",
+    } as const;
+    if (this.#url.protocol === "http:") return new PlainAgent(common);
+    const { certificateAuthority, skipTlsVerify, tlsServerName } = this.#connection;
+    return new TlsAgent({
+      ...common,
+      minVersion: "TLSv1.2",
+      rejectUnauthorized: skipTlsVerify !== true,
+      ...(certificateAuthority === undefined ? {} : { ca: certificateAuthority }),
+      ...(tlsServerName === undefined ? {} : { servername: tlsServerName }),
+      ...(certificate === undefined ? {} : { cert: certificate }),
+      ...(key === undefined ? {} : { key }),
+    });
+  }
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64");

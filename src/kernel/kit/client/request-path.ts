@@ -1,0 +1,57 @@
+import { collectionPath } from "#kernel/model/index.ts";
+import type { ListOptions, LogOptions, Ref, WatchOptions, WriteOptions } from "./api-client.ts";
+
+type Query = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** `path?a=1&b=2`, without what is undefined. */
+export function withQuery(path: string, query: Query): string {
+  const pairs = Object.entries(query).flatMap(([key, value]) =>
+    value === undefined ? [] : [`${key}=${encodeURIComponent(value)}`],
+  );
+  return pairs.length === 0 ? path : `${path}?${pairs.join("&")}`;
+}
+
+/** The path of one object, or of one of its subresources. */
+export function objectPath({ type, namespace, name }: Ref, subresource?: string): string {
+  const base = `${collectionPath(type, namespace)}/${encodeURIComponent(name)}`;
+  return subresource === undefined ? base : `${base}/${subresource}`;
+}
+
+export const listQuery = (options: ListOptions): Query => ({
+  labelSelector: nonEmpty(options.labelSelector),
+  fieldSelector: nonEmpty(options.fieldSelector),
+  resourceVersion: options.resourceVersion,
+  resourceVersionMatch: options.resourceVersionMatch,
+  limit: options.limit,
+  continue: nonEmpty(options.continue),
+});
+
+export const watchQuery = (options: WatchOptions): Query => ({
+  watch: 1,
+  labelSelector: nonEmpty(options.labelSelector),
+  fieldSelector: nonEmpty(options.fieldSelector),
+  resourceVersion: options.resourceVersion,
+  resourceVersionMatch: options.resourceVersionMatch,
+  sendInitialEvents: options.sendInitialEvents,
+  allowWatchBookmarks: options.allowBookmarks,
+  // Zero would mean the server's own choice.
+  timeoutSeconds: options.timeout === undefined ? undefined : Math.max(1, Math.ceil(options.timeout / 1000)),
+});
+
+export const writeQuery = (options: WriteOptions): Query => ({
+  dryRun: options.dryRun ? "All" : undefined,
+  fieldManager: options.fieldManager,
+  fieldValidation: options.fieldValidation,
+});
+
+export const logQuery = (options: LogOptions): Query => ({
+  container: options.container,
+  follow: options.follow,
+  previous: options.previous,
+  timestamps: options.timestamps,
+  tailLines: options.tailLines,
+  sinceSeconds: options.sinceSeconds,
+  limitBytes: options.limitBytes,
+});
+
+const nonEmpty = (text: string | undefined): string | undefined => (text === "" ? undefined : text);
