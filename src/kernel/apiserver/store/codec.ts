@@ -69,14 +69,14 @@ export interface RecordFields {
   readonly jsonBytes: number;
 }
 
-/** Throws a plain Error when the key is longer than LMDB can hold: names are validated long before. */
-export function encodeRecord(fields: RecordFields): EncodedRecord {
+/** Writes into bytes that `take` gives. Throws a plain Error when the key is longer than LMDB can hold: names are validated long before. */
+export function encodeRecord(fields: RecordFields, take: (length: number) => Buffer): EncodedRecord {
   const { key, json, jsonBytes } = fields;
   const keyBytes = Buffer.byteLength(key);
   if (keyBytes > maxKeyBytes) throw new Error(`a key of ${keyBytes} bytes exceeds the store's ${maxKeyBytes}`);
   const keyEnd = recordHead + keyBytes;
   const jsonStart = keyEnd + 4 + valueHead;
-  const bytes = Buffer.allocUnsafe(jsonStart + jsonBytes);
+  const bytes = take(jsonStart + jsonBytes);
   bytes[0] = types.indexOf(fields.type) + 1;
   writeRevision(bytes, fields.prevRevision, 1);
   bytes[9] = 0;

@@ -41,7 +41,7 @@ export interface CommitterParts {
   readonly limits: CommitLimits;
   /** Revision and compacted revision of what is published. */
   readonly published: () => { readonly revision: number; readonly compacted: number };
-  /** Called in commit order, once per durable batch. */
+  /** Called in commit order, once per durable batch, before its groups are answered. */
   readonly publish: (groups: readonly WriteGroup[], took: { readonly since: number; readonly writes: number }) => void;
   /** Called with the cause when a commit was rejected, after its groups and all queued ones were taken out. */
   readonly fail: (cause: Error, groups: readonly WriteGroup[]) => void;
@@ -57,6 +57,8 @@ export class Committer {
   #queuedBytes = 0;
   readonly #chores: (() => Promise<void>)[] = [];
   #running: Promise<void> | undefined;
+  #durable: WriteGroup[] = [];
+  #answering: Promise<void> | undefined;
 
   constructor(parts: CommitterParts) {
     this.#parts = parts;
@@ -87,7 +89,9 @@ export class Committer {
 
   /** Resolves when everything queued so far, and what was added meanwhile, is through. */
   async drained(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
+    while (this.#running !== undefined || this.#answering !== undefined) {
+      await Promise.all([this.#running, this.#answering]);
+    }
   }
 
   #start(): void {
@@ -99,7 +103,7 @@ export class Committer {
 
   async #run(): Promise<void> {
     for (;;) {
-      // All callers that were answered by the last batch, and all requests that arrived in this turn, get to queue first.
+      // The callers that were just answered, and all requests that arrived in this turn, get to queue first.
       await endOfTurn();
       const chore = this.#chores.shift();
       if (chore === undefined && this.#queue.length === 0) return;
@@ -116,11 +120,31 @@ export class Committer {
       await failpoints.beforeCommit?.(batch);
       if (batch.writes.length + batch.system.length > 0) await disk.commit(batch);
       publish(groups, { since, writes: batch.writes.length });
+      this.#answer(groups);
     } catch (thrown) {
       const lost = [...groups, ...this.#queue];
       this.#queue = [];
       this.#queuedBytes = 0;
       fail(toError(thrown), lost);
+    }
+  }
+
+  /**
+   * Answers some groups per turn. What they do next then reaches the disk while others are still being answered, and a
+   * large batch does not hold the event loop with its callers' work.
+   */
+  #answer(groups: readonly WriteGroup[]): void {
+    this.#durable.push(...groups);
+    this.#answering ??= this.#answerAll().finally(() => {
+      this.#answering = undefined;
+    });
+  }
+
+  async #answerAll(): Promise<void> {
+    for (;;) {
+      for (const group of this.#durable.splice(0, answersPerTurn)) group.answer();
+      if (this.#durable.length === 0) return;
+      await endOfTurn();
     }
   }
 
@@ -142,6 +166,8 @@ export class Committer {
     return this.#queue.splice(0, count);
   }
 }
+
+const answersPerTurn = 64;
 
 const endOfTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -2,18 +2,22 @@ import { deepFreeze, isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { type DecodedValue, encodeValue } from "./codec.ts";
 import { type Metadata, scanMetadata } from "./metadata.ts";
 import { type CacheSlot, type ObjectCache, parsedPerByte } from "./object-cache.ts";
+import { ownCopy } from "./slab.ts";
 import { withoutRevision, withRevision } from "./object-bytes.ts";
 import type { Entry, StoreKey } from "./store.ts";
 
-/** An Entry as the store keeps it. The parsed form comes and goes with the cache; everything else never changes. */
+/** An Entry as the store keeps it. The parsed form comes and goes with the cache; everything else never changes its value. */
 export class StoredEntry implements Entry, CacheSlot {
   readonly key: StoreKey;
   readonly createRevision: number;
   readonly revision: number;
-  readonly bytes: Buffer;
+  bytes: Buffer;
+  readonly cost: number;
+  older: CacheSlot | undefined;
+  younger: CacheSlot | undefined;
   readonly meta: Metadata;
   readonly #cache: ObjectCache;
-  /** The object this entry was written from, still without resourceVersion. */
+  /** The object this entry was written from, still without resourceVersion. Kept until the next commit is published. */
   #source: JsonObject | undefined;
   #object: JsonObject | undefined;
 
@@ -30,11 +34,13 @@ export class StoredEntry implements Entry, CacheSlot {
     this.createRevision = createRevision;
     this.revision = revision;
     this.bytes = bytes;
+    this.cost = bytes.length * parsedPerByte;
+    this.older = undefined;
+    this.younger = undefined;
     this.meta = meta;
     this.#cache = cache;
     this.#source = source;
     this.#object = undefined;
-    if (source !== undefined) cache.touch(this);
   }
 
   get uid(): string {
@@ -49,10 +55,6 @@ export class StoredEntry implements Entry, CacheSlot {
     return this.meta.owners;
   }
 
-  get cost(): number {
-    return this.bytes.length * parsedPerByte;
-  }
-
   object(): JsonObject {
     // Local, because an object larger than the whole cache is forgotten again at once.
     const object = this.#object ?? this.#build();
@@ -61,9 +63,22 @@ export class StoredEntry implements Entry, CacheSlot {
     return object;
   }
 
+  /** Called by the cache: the parsed form has to go. */
   forget(): void {
-    this.#source = undefined;
     this.#object = undefined;
+  }
+
+  /**
+   * Lets go of the object it was written from, unless somebody asked for it: whoever does so usually does at once, and
+   * garbage that dies young costs next to nothing.
+   */
+  settle(): void {
+    this.#source = undefined;
+  }
+
+  /** Moves the bytes out of the slab they were written into, for an entry that stays while its neighbours go. */
+  moveOut(): void {
+    this.bytes = ownCopy(this.bytes);
   }
 
   // Freezing waits until somebody asks for the object: it costs as much as all the rest of a write.

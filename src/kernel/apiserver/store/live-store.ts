@@ -326,6 +326,7 @@ export class LiveStore implements Store {
     const doomed = state.ring.through(through);
     await failpoints.beforeCompaction?.();
     await disk.compact(through, recordsToDrop(doomed, state.image));
+    for (const { entry } of doomed) if (this.get(entry.key) === entry) entry.moveOut();
     state.compacted = through;
     state.ring.dropThrough(through);
     for (const image of state.image.collections()) image.ring.dropThrough(through);

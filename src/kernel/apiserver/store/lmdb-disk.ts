@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdir, open as openFile, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Database, RootDatabase } from "lmdb";
+import type { RootDatabase } from "lmdb";
 import {
   type DecodedRecord,
   type DecodedValue,
@@ -22,7 +22,14 @@ export const storeFile = "store.mdb";
 const format = "1";
 
 const binary = { encoding: "binary", keyEncoding: "binary" } as const;
-type Table = Database<Buffer, Buffer>;
+
+/** What is used of a table. The library's own types lack `put`'s third argument. */
+interface Table {
+  get(key: Buffer): Buffer | undefined;
+  getRange(options: object): Iterable<{ readonly key: Uint8Array; readonly value: Uint8Array }>;
+  put(key: Buffer, value: Buffer, options?: { readonly append: boolean }): Promise<boolean>;
+  remove(key: Buffer): Promise<boolean>;
+}
 
 const metaKeys = {
   format: Buffer.from("format"),
@@ -65,6 +72,8 @@ async function openTables(path: string): Promise<Tables> {
     path,
     // With overlapping flushes a commit is visible to readers before it is durable, and stays so when the flush fails.
     overlappingSync: false,
+    // Batches are begun by the store, at the end of a turn; the library need not wait for another.
+    eventTurnBatching: false,
     compression: false,
     maxDbs: 8,
     pageSize: 4096,
@@ -74,13 +83,13 @@ async function openTables(path: string): Promise<Tables> {
 }
 
 async function initialise({ env, meta }: Tables, createdAt: string): Promise<void> {
-  await env.transaction(() => {
-    void meta.put(metaKeys.clusterUid, Buffer.from(randomUUID()));
-    void meta.put(metaKeys.createdAt, Buffer.from(createdAt));
-    void meta.put(metaKeys.revision, encodeRevision(0));
-    void meta.put(metaKeys.compacted, encodeRevision(0));
-    void meta.put(metaKeys.format, Buffer.from(format));
-  });
+  await commitWhole(env, [
+    put(meta, metaKeys.clusterUid, Buffer.from(randomUUID())),
+    put(meta, metaKeys.createdAt, Buffer.from(createdAt)),
+    put(meta, metaKeys.revision, encodeRevision(0)),
+    put(meta, metaKeys.compacted, encodeRevision(0)),
+    put(meta, metaKeys.format, Buffer.from(format)),
+  ]);
 }
 
 function readMeta(meta: Table): DiskMeta {
@@ -128,37 +137,32 @@ class LmdbDisk implements Disk {
   }
 
   commit(batch: CommitBatch): Promise<void> {
-    const { meta, obj, log, sys } = this.#tables;
-    return this.#transaction(() => {
-      for (const { revision, deletes, record, inlined } of batch.writes) {
-        const key = recordKey(record);
-        if (deletes) void obj.remove(key);
-        else void obj.put(key, recordValue(record));
-        // Revisions only grow: appending fills pages to the end.
-        log.putSync(encodeRevision(revision), inlined ?? record.bytes, appended);
-      }
-      for (const { key, value } of batch.system) {
-        if (value === undefined) void sys.remove(Buffer.from(key));
-        else void sys.put(Buffer.from(key), value);
-      }
-      if (batch.writes.length > 0) void meta.put(metaKeys.revision, encodeRevision(batch.revision));
-    });
+    const { env, meta, obj, log, sys } = this.#tables;
+    const changes: Change[] = [];
+    for (const { revision, deletes, record, inlined } of batch.writes) {
+      const key = recordKey(record);
+      changes.push(deletes ? remove(obj, key) : put(obj, key, recordValue(record)));
+      // Revisions only grow: appending fills pages to the end, which is a fifth of a commit's time.
+      changes.push({ table: log, key: encodeRevision(revision), value: inlined ?? record.bytes, append: true });
+    }
+    for (const { key, value } of batch.system) {
+      changes.push(value === undefined ? remove(sys, Buffer.from(key)) : put(sys, Buffer.from(key), value));
+    }
+    if (batch.writes.length > 0) changes.push(put(meta, metaKeys.revision, encodeRevision(batch.revision)));
+    return commitWhole(env, changes);
   }
 
   compact(compacted: number, drop: readonly number[]): Promise<void> {
-    const { meta, log } = this.#tables;
-    return this.#transaction(() => {
-      for (const revision of drop) void log.remove(encodeRevision(revision));
-      void meta.put(metaKeys.compacted, encodeRevision(compacted));
-    });
+    const { env, meta, log } = this.#tables;
+    const changes = drop.map((revision) => remove(log, encodeRevision(revision)));
+    changes.push(put(meta, metaKeys.compacted, encodeRevision(compacted)));
+    return commitWhole(env, changes);
   }
 
   probe(): Promise<void> {
-    const { meta } = this.#tables;
+    const { env, meta } = this.#tables;
     this.#probes++;
-    return this.#transaction(() => {
-      void meta.put(metaKeys.probe, encodeRevision(this.#probes));
-    });
+    return commitWhole(env, [put(meta, metaKeys.probe, encodeRevision(this.#probes))]);
   }
 
   /** Written beside its place first, so that `file` is either a whole copy or not there. */
@@ -174,18 +178,42 @@ class LmdbDisk implements Disk {
   async close(): Promise<void> {
     await this.#tables.env.close();
   }
+}
 
-  // The callback must return nothing: a promise, even a put's, would leave the transaction open-ended.
-  async #transaction(run: () => void): Promise<void> {
-    try {
-      await this.#tables.env.transaction(run);
-    } catch (thrown) {
-      throw await commitCause(thrown);
-    }
+interface Change {
+  readonly table: Table;
+  readonly key: Buffer;
+  /** Absent: the key is removed. */
+  readonly value: Buffer | undefined;
+  readonly append: boolean;
+}
+
+const put = (table: Table, key: Buffer, value: Buffer): Change => ({ table, key, value, append: false });
+const remove = (table: Table, key: Buffer): Change => ({ table, key, value: undefined, append: false });
+const appended = { append: true } as const;
+
+/**
+ * Commits all changes in one transaction and resolves after the flush. The transaction runs in the library's writer thread,
+ * so that this thread goes on serving: its `transaction(callback)` would run every put here and needs two thread switches
+ * more, 1.8 ms instead of 0.7 for a single write. Both were tested with failing writes and failing flushes: rejected, and
+ * nothing visible.
+ */
+async function commitWhole(env: Tables["env"], changes: readonly Change[]): Promise<void> {
+  try {
+    await env.batch(() => {
+      for (const { table, key, value, append } of changes) {
+        if (value === undefined) void table.remove(key).catch(ignore);
+        else if (append) void table.put(key, value, appended).catch(ignore);
+        else void table.put(key, value).catch(ignore);
+      }
+    });
+  } catch (thrown) {
+    throw await commitCause(thrown);
   }
 }
 
-const appended = { append: true } as const;
+// Each put has a promise of its own besides the batch's; they fail together, and the batch's is the one that is awaited.
+const ignore = (): void => undefined;
 
 /**
  * What LMDB gives as keys and values are byte arrays of their own, not always Buffers.

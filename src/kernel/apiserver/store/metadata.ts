@@ -46,6 +46,27 @@ export function metadataOf(object: JsonObject): Metadata {
   };
 }
 
+/** The earlier metadata when it says the same, so that the many revisions of an object share it. */
+export function shared(next: Metadata, previous: Metadata | undefined): Metadata {
+  const isSame =
+    previous !== undefined &&
+    previous.uid === next.uid &&
+    previous.created === next.created &&
+    previous.name === next.name &&
+    previous.namespace === next.namespace &&
+    previous.terminating === next.terminating &&
+    previous.hasFinalizers === next.hasFinalizers &&
+    sameLabels(previous.labels, next.labels) &&
+    previous.owners.length === next.owners.length &&
+    previous.owners.every((owner, index) => owner === next.owners[index]);
+  return isSame ? previous : next;
+}
+
+function sameLabels(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean {
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && a[name] === b[name]);
+}
+
 const wanted: ReadonlySet<string> = new Set([
   "name",
   "namespace",

@@ -36,13 +36,17 @@ export function metadataStart(json: Buffer): number {
   return at + marker.length;
 }
 
-/** Served bytes: `source[from..]`, stored JSON, with the resourceVersion spliced in. The result shares no memory. */
-export function withRevision(source: Buffer, from: number, revision: number): Buffer {
+/** Served bytes: `source[from..]`, stored JSON, with the resourceVersion spliced in, written into bytes that `take` gives. */
+export function withRevision(
+  source: Buffer,
+  from: number,
+  revision: number,
+  take: (length: number) => Buffer = (length) => Buffer.allocUnsafeSlow(length),
+): Buffer {
   const insert = `${member}${revision}",`;
   const at = source.indexOf(marker, from, "latin1") + marker.length;
   if (at < marker.length) throw storeCorrupt("an object has no metadata");
-  // Not from the pool: a long-lived object would keep the pool's whole slab alive.
-  const bytes = Buffer.allocUnsafeSlow(source.length - from + insert.length);
+  const bytes = take(source.length - from + insert.length);
   const head = at - from;
   source.copy(bytes, 0, from, at);
   bytes.write(insert, head, "latin1");

@@ -12,12 +12,14 @@ interface Waiter {
   readonly resolve: () => void;
 }
 
-/** Makes durable writes visible: first the image, then the events, then the answers. */
+/** Makes durable writes visible: first the image, then the events. */
 export class Publisher {
   readonly #state: StoreState;
   readonly #log: Logger;
   readonly #everything = new Set<Subscriber>();
   readonly #waiters = new Set<Waiter>();
+  /** Groups of the last commit, whose entries still hold the objects they were written from. */
+  #last: readonly WriteGroup[] = [];
 
   constructor(state: StoreState, log: Logger) {
     this.#state = state;
@@ -26,6 +28,8 @@ export class Publisher {
 
   publish(groups: readonly WriteGroup[]): void {
     const state = this.#state;
+    for (const group of this.#last) for (const { entry } of group.writes) entry.settle();
+    this.#last = groups;
     const touched = new Set<CollectionImage>();
     const fresh: StoreEvent[] = [];
     for (const group of groups) {
@@ -39,7 +43,6 @@ export class Publisher {
       }
     }
     this.#tell(touched, fresh);
-    for (const group of groups) group.answer();
   }
 
   subscribe(collection: Collection, from: number, tell: Subscriber["deliver"]): Subscription {

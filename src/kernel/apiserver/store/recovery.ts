@@ -6,6 +6,7 @@ import { Image } from "./image.ts";
 import type { IndexDefinition } from "./extra-index.ts";
 import { ObjectCache } from "./object-cache.ts";
 import { EventRing, type StoredEvent } from "./ring.ts";
+import { Slab } from "./slab.ts";
 import type { StoreState } from "./state.ts";
 import type { StoreKey } from "./store.ts";
 
@@ -21,6 +22,8 @@ export function loadState(disk: Disk, indexes: readonly IndexDefinition[], cache
     image: new Image(indexes),
     ring: new EventRing(),
     cache: new ObjectCache(cacheBytes),
+    slab: new Slab(),
+    records: new Slab(),
     system: new Map(disk.system()),
     clusterUid,
     revision,

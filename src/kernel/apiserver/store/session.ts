@@ -3,7 +3,7 @@ import { type ChangeType, encodeRecord, type EncodedRecord, keyText, recordJsonS
 import { StoredEntry } from "./entry.ts";
 import { nameOf } from "./errors.ts";
 import type { Slot } from "./slot.ts";
-import { type Metadata, metadataOf } from "./metadata.ts";
+import { type Metadata, metadataOf, shared } from "./metadata.ts";
 import { storedJson, withRevision } from "./object-bytes.ts";
 import type { StoreState } from "./state.ts";
 import type { Entry, StoreKey, Transaction } from "./store.ts";
@@ -98,17 +98,30 @@ export class Session implements Transaction {
     const revision = this.#state.head + 1;
     const createRevision = previous?.createRevision ?? revision;
     const json = storedJson(object);
-    const record = encodeRecord({
-      type,
-      prevRevision: previous?.revision ?? 0,
-      key: keyText(slot.key),
+    const prevRevision = previous?.revision ?? 0;
+    const { slab, records, cache } = this.#state;
+    const record = encodeRecord(
+      {
+        type,
+        prevRevision,
+        key: keyText(slot.key),
+        createRevision,
+        revision,
+        json,
+        jsonBytes: Buffer.byteLength(json),
+      },
+      (length) => records.take(length),
+    );
+    const bytes = withRevision(record.bytes, recordJsonStart(record), revision, (length) => slab.take(length));
+    const entry = new StoredEntry(
+      slot.key,
       createRevision,
       revision,
-      json,
-      jsonBytes: Buffer.byteLength(json),
-    });
-    const bytes = withRevision(record.bytes, recordJsonStart(record), revision);
-    const entry = new StoredEntry(slot.key, createRevision, revision, bytes, meta, this.#state.cache, object);
+      bytes,
+      shared(meta, previous?.meta),
+      cache,
+      object,
+    );
     this.#undo.push({ slot, head: previous, headRevision: slot.headRevision });
     slot.headRevision = revision;
     this.#state.head = revision;

@@ -1,6 +1,7 @@
 import type { Image } from "./image.ts";
 import type { ObjectCache } from "./object-cache.ts";
 import type { EventRing } from "./ring.ts";
+import type { Slab } from "./slab.ts";
 
 /** What a store is at a moment: the parts that its readers, its writers and its committer share. */
 export interface StoreState {
@@ -8,6 +9,10 @@ export interface StoreState {
   /** Events (compacted, revision] of all collections. */
   readonly ring: EventRing;
   readonly cache: ObjectCache;
+  /** Where the bytes of new entries go. Those still current when their event is compacted are moved out. */
+  readonly slab: Slab;
+  /** Where records go on their way to the disk. */
+  readonly records: Slab;
   readonly system: Map<string, Buffer>;
   readonly clusterUid: string;
   /** Last published revision. */

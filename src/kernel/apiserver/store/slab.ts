@@ -1,0 +1,32 @@
+const slabBytes = 64 * 1024;
+// Larger pieces would waste the rest of a slab, and cost little more alone.
+const ownBuffer = slabBytes / 8;
+
+/**
+ * Cuts buffers out of larger ones: making a buffer of its own for each object costs as much as encoding it. A slab lives as
+ * long as any of its pieces, so a piece that outlives its neighbours should be copied out (`ownCopy`).
+ */
+export class Slab {
+  #slab = Buffer.alloc(0);
+  #used = 0;
+
+  /** Uninitialised bytes. */
+  take(length: number): Buffer {
+    if (length > ownBuffer) return Buffer.allocUnsafeSlow(length);
+    if (this.#used + length > this.#slab.length) {
+      this.#slab = Buffer.allocUnsafeSlow(slabBytes);
+      this.#used = 0;
+    }
+    const piece = this.#slab.subarray(this.#used, this.#used + length);
+    this.#used += length;
+    return piece;
+  }
+}
+
+/** The same bytes in memory of their own. */
+export function ownCopy(piece: Buffer): Buffer {
+  if (piece.buffer.byteLength === piece.length) return piece;
+  const own = Buffer.allocUnsafeSlow(piece.length);
+  piece.copy(own);
+  return own;
+}
