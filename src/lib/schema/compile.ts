@@ -20,10 +20,13 @@ export interface CompileOptions {
  */
 export interface CompiledSchema {
   /** Drops members the schema does not know, and nulls where null means nothing. `unknown` holds the paths of the former. */
-  prune(value: JsonValue): { readonly value: JsonValue; readonly unknown: readonly string[] };
-  withDefaults(value: JsonValue): JsonValue;
+  readonly prune: (value: JsonValue) => { readonly value: JsonValue; readonly unknown: readonly string[] };
+  readonly withDefaults: (value: JsonValue) => JsonValue;
   /** At most 100 errors. With `old`, errors in parts that did not change are left out. */
-  validate(value: JsonValue, options?: { readonly old?: JsonValue; readonly at?: FieldPath }): readonly FieldError[];
+  readonly validate: (
+    value: JsonValue,
+    options?: { readonly old?: JsonValue; readonly at?: FieldPath },
+  ) => readonly FieldError[];
 }
 
 /** Compiles a structural schema. */

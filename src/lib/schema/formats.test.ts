@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { formatChecks, isBase64 } from "./index.ts";
+
+const good: Readonly<Record<string, readonly string[]>> = {
+  "date-time": ["2026-01-31T12:00:00Z", "2026-01-31T12:00:00.123+02:00"],
+  date: ["2026-01-31", "2024-02-29"],
+  duration: ["1h30m", "0", "1.5s"],
+  byte: ["", "YQ==", "YWI=", "YWJj", "YW\nJj"],
+  uuid: ["123e4567-e89b-12d3-a456-426614174000", "123e4567e89b12d3a456426614174000"],
+  ipv4: ["0.0.0.0", "255.255.255.255"],
+  ipv6: ["::", "::1", "2001:db8::8a2e:370:7334", "1:2:3:4:5:6:7:8", "::ffff:10.0.0.1"],
+  ip: ["10.0.0.1", "::1"],
+  cidr: ["10.0.0.0/8", "::/0", "2001:db8::/128"],
+  uri: ["https://example.org/a?b#c", "urn:x:y", "/path"],
+  email: ["a@b", "first.last@example.org"],
+  hostname: ["localhost", "a.b-c.example.org"],
+  mac: ["00:1b:44:11:3a:b7", "00-1B-44-11-3A-B7"],
+};
+const bad: Readonly<Record<string, readonly string[]>> = {
+  "date-time": ["2026-01-31", "2026-01-31 12:00:00Z", "2026-13-01T00:00:00Z"],
+  date: ["2026-1-31", "2025-02-29", "2026-04-31", "2026-00-10"],
+  duration: ["1 week", "5", ""],
+  byte: ["YQ", "Y===", "YQ==YQ==", "Y!=="],
+  uuid: ["123e4567", "123e4567-e89b-12d3-a456-42661417400g"],
+  ipv4: ["256.0.0.1", "1.2.3", "01.2.3.4", "1.2.3.4 "],
+  ipv6: ["1::2::3", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "12345::", "10.0.0.1", "::1.2.3"],
+  ip: ["localhost", ""],
+  cidr: ["10.0.0.0", "10.0.0.0/33", "::/129", "10.0.0.0/08", "/8"],
+  uri: ["not a uri", "example.org", ""],
+  email: ["a", "a@", "@b", "a b@c"],
+  hostname: ["-a", "a_b", "a..b", `${"a".repeat(64)}.org`, ""],
+  mac: ["00:1b:44:11:3a", "00:1b-44:11:3a:b7"],
+};
+const rows = (texts: typeof good) =>
+  Object.entries(texts).flatMap(([format, values]) => values.map((text) => [format, text] as const));
+
+test.each(rows(good))("a %s may be %j", (format, text) => {
+  expect(formatChecks.get(format)?.(text)).toBeUndefined();
+});
+
+test.each(rows(bad))("a %s may not be %j", (format, text) => {
+  expect(formatChecks.get(format)?.(text)).toMatch(/^must/);
+});
+
+test("every format that is checked is in these tables", () => {
+  expect([...formatChecks.keys()].sort()).toEqual(Object.keys(good).sort());
+  expect(Object.keys(bad)).toEqual(Object.keys(good));
+});
+
+test("base64 of a megabyte is checked without recursion", () => {
+  expect(isBase64("YWJj".repeat(350_000))).toBe(true);
+  expect(isBase64(`${"YWJj".repeat(350_000)}!`)).toBe(false);
+});
