@@ -1,0 +1,58 @@
+import { isJsonObject } from "#lib/base/index.ts";
+import { asJson, type KubeObject } from "#kernel/model/index.ts";
+import type { PodSpec } from "../pod-types.ts";
+
+/** A ConfigMap or Secret that a pod reads. */
+export interface SourceName {
+  readonly kind: "ConfigMap" | "Secret";
+  readonly name: string;
+}
+
+/** The contents of what a pod reads: by `kind/name`, absent when it does not exist. */
+export type Sources = ReadonlyMap<string, ReadonlyMap<string, Buffer>>;
+
+export const sourceKey = ({ kind, name }: SourceName): string => `${kind}/${name}`;
+
+/** Everything a pod's variables and volumes read, each once. */
+export function sourcesOf(spec: PodSpec): readonly SourceName[] {
+  const found = new Map<string, SourceName>();
+  const add = (kind: SourceName["kind"], name: string | undefined) => {
+    if (name !== undefined && name !== "") found.set(`${kind}/${name}`, { kind, name });
+  };
+  for (const container of [...spec.containers, ...(spec.initContainers ?? [])]) {
+    for (const { valueFrom } of container.env ?? []) {
+      add("ConfigMap", valueFrom?.configMapKeyRef?.name);
+      add("Secret", valueFrom?.secretKeyRef?.name);
+    }
+    for (const source of container.envFrom ?? []) {
+      add("ConfigMap", source.configMapRef?.name);
+      add("Secret", source.secretRef?.name);
+    }
+  }
+  for (const volume of spec.volumes ?? []) {
+    add("ConfigMap", volume.configMap?.name);
+    add("Secret", volume.secret?.secretName);
+    for (const source of volume.projected?.sources ?? []) {
+      add("ConfigMap", source.configMap?.name);
+      add("Secret", source.secret?.name);
+    }
+  }
+  return [...found.values()];
+}
+
+/** The keys of a ConfigMap (text and binary) or of a Secret, as bytes. */
+export function contentsOf(object: KubeObject): ReadonlyMap<string, Buffer> {
+  const contents = new Map<string, Buffer>();
+  const { data, binaryData } = asJson(object);
+  const plain = object.kind === "Secret" ? "base64" : "utf8";
+  for (const [map, encoding] of [
+    [data, plain],
+    [binaryData, "base64"],
+  ] as const) {
+    if (!isJsonObject(map)) continue;
+    for (const [key, value] of Object.entries(map)) {
+      if (typeof value === "string") contents.set(key, Buffer.from(value, encoding));
+    }
+  }
+  return contents;
+}

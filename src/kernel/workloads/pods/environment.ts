@@ -1,0 +1,78 @@
+import { err, ok, type Result } from "#lib/base/index.ts";
+import type { Container, EnvSource, EnvVar, KeySelector, PodObject } from "../pod-types.ts";
+import { sourceKey, type Sources } from "./config-sources.ts";
+import { expandReferences } from "./expand.ts";
+import { fieldValue, type Node, resourceValue } from "./pod-fields.ts";
+
+type Variables = Readonly<Record<string, string>>;
+
+export interface EnvironmentInput {
+  readonly pod: PodObject;
+  readonly container: Container;
+  readonly node: Node;
+  readonly sources: Sources;
+  /** What every process gets (PATH, HOME, …); the pod's own variables win. */
+  readonly base: Variables;
+}
+
+/** A container's environment, or every reason why it cannot be made. Later variables see earlier ones. */
+export function containerEnvironment(input: EnvironmentInput): Result<Variables, readonly string[]> {
+  const env: Record<string, string> = { ...input.base };
+  const problems: string[] = [];
+  for (const source of input.container.envFrom ?? []) {
+    const values = valuesOf(source, input.sources);
+    if (values.ok) Object.assign(env, values.value);
+    else problems.push(values.error);
+  }
+  for (const variable of input.container.env ?? []) {
+    const value = valueOf(variable, env, input);
+    if (!value.ok) problems.push(value.error);
+    else if (value.value !== undefined) env[variable.name] = value.value;
+  }
+  return problems.length === 0 ? ok(env) : err(problems);
+}
+
+function valueOf(variable: EnvVar, env: Variables, input: EnvironmentInput): Result<string | undefined, string> {
+  const from = variable.valueFrom;
+  if (from === undefined) return ok(expandReferences(variable.value ?? "", (name) => env[name]));
+  const { pod, node, container, sources } = input;
+  if (from.fieldRef !== undefined) return fieldValue(pod, from.fieldRef.fieldPath, node);
+  if (from.resourceFieldRef !== undefined) return resourceValue(pod, from.resourceFieldRef, container, node);
+  if (from.configMapKeyRef !== undefined) return keyValue("ConfigMap", from.configMapKeyRef, sources);
+  if (from.secretKeyRef !== undefined) return keyValue("Secret", from.secretKeyRef, sources);
+  return err(`variable ${variable.name}: its valueFrom is not supported`);
+}
+
+function keyValue(
+  kind: "ConfigMap" | "Secret",
+  selector: KeySelector,
+  sources: Sources,
+): Result<string | undefined, string> {
+  const name = selector.name ?? "";
+  const contents = sources.get(sourceKey({ kind, name }));
+  const value = contents?.get(selector.key);
+  if (value !== undefined) return ok(value.toString("utf8"));
+  if (selector.optional === true) return ok(undefined);
+  if (contents === undefined) return err(notFound(kind, name));
+  return err(`couldn't find key ${selector.key} in ${kind} ${name}`);
+}
+
+export const notFound = (kind: "ConfigMap" | "Secret", name: string): string =>
+  `${kind === "ConfigMap" ? "configmap" : "secret"} "${name}" not found`;
+
+// What a process can have as the name of a variable; other keys are left out, as Kubernetes does.
+const variableName = /^[A-Za-z_.-][A-Za-z0-9_.-]*$/;
+
+function valuesOf(source: EnvSource, sources: Sources): Result<Variables, string> {
+  const kind = source.configMapRef === undefined ? "Secret" : "ConfigMap";
+  const reference = source.configMapRef ?? source.secretRef;
+  const name = reference?.name ?? "";
+  const contents = sources.get(sourceKey({ kind, name }));
+  if (contents === undefined) return reference?.optional === true ? ok({}) : err(notFound(kind, name));
+  const values: Record<string, string> = {};
+  for (const [key, value] of contents) {
+    const full = `${source.prefix ?? ""}${key}`;
+    if (variableName.test(full)) values[full] = value.toString("utf8");
+  }
+  return ok(values);
+}

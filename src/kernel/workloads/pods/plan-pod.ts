@@ -1,0 +1,178 @@
+import { type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
+import { isFinished, type PodObject, type PodPhase } from "../pod-types.ts";
+import type { ContainerView } from "./container-view.ts";
+
+/** Why a container that should run does not. */
+export interface Waiting {
+  readonly reason: string;
+  readonly message?: string;
+}
+
+/** What stands against running a pod or one of its containers. */
+export interface Obstacles {
+  /** The pod must not run here, for ever. */
+  readonly refused?: string;
+  /** By container name: its task cannot be made now. */
+  readonly blocked: ReadonlyMap<string, Waiting>;
+  /** By container name: restarts before this one count no more, because it ran long enough. */
+  readonly calmSince: ReadonlyMap<string, number>;
+}
+
+export interface Execution {
+  readonly view: ContainerView;
+  readonly restart: number;
+}
+
+/** What a pod needs next. `phase` and `reason` say how it stands after the present facts. */
+export interface PodPlan {
+  readonly phase: PodPhase;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly start: readonly Execution[];
+  /** Running containers that must end, and how long they have for it. */
+  readonly stop: readonly { readonly view: ContainerView; readonly grace: Millis }[];
+  readonly waiting: ReadonlyMap<string, Waiting>;
+  /** Look again then, even if nothing happens. */
+  readonly wakeAt?: Instant;
+}
+
+const firstBackoff: Millis = 10_000;
+const longestBackoff: Millis = 300_000;
+
+/** A container that ran this long starts again without delay, and its earlier restarts are forgotten. */
+export const calmAfter: Millis = 600_000;
+
+/** Wait before the `restart`-th restart in a row: none, 10 s, 20 s, … 5 min. */
+export const backoffDelay = (restart: number): Millis =>
+  restart <= 1 ? 0 : Math.min(longestBackoff, firstBackoff * 2 ** Math.min(restart - 2, 10));
+
+const defaultGraceSeconds = 30;
+
+/** Decides what happens to a pod, from its object and the state of its containers. Pure. */
+export function planPod(pod: PodObject, views: readonly ContainerView[], obstacles: Obstacles, now: Instant): PodPlan {
+  if (isFinished(pod)) return ending(pod, views, { phase: pod.status?.phase ?? "Failed", ...reasonOf(pod) }, 0);
+  if (pod.metadata.deletionTimestamp !== undefined) return terminating(pod, views, now);
+  if (obstacles.refused !== undefined) {
+    return ending(pod, views, { phase: "Failed", reason: "UnsupportedPod", message: obstacles.refused }, 0);
+  }
+  const overdue = deadlineOf(pod);
+  if (overdue !== undefined && overdue <= now) {
+    const message = "Pod was active on the node longer than the specified deadline";
+    return ending(pod, views, { phase: "Failed", reason: "DeadlineExceeded", message }, graceOf(pod));
+  }
+  const plan = advance(pod, views, obstacles, now);
+  return overdue === undefined ? plan : { ...plan, wakeAt: Math.min(overdue, plan.wakeAt ?? overdue) };
+}
+
+const reasonOf = ({ status }: PodObject) => ({
+  ...(status?.reason === undefined ? {} : { reason: status.reason }),
+  ...(status?.message === undefined ? {} : { message: status.message }),
+});
+
+const graceOf = ({ spec }: PodObject): Millis => 1000 * (spec.terminationGracePeriodSeconds ?? defaultGraceSeconds);
+
+function deadlineOf({ spec, status }: PodObject): Instant | undefined {
+  const started = parseInstant(status?.startTime ?? "");
+  if (spec.activeDeadlineSeconds === undefined || started === undefined) return undefined;
+  return started + 1000 * spec.activeDeadlineSeconds;
+}
+
+/** Nothing starts any more; what runs is stopped. The phase holds once nothing runs. */
+function ending(
+  pod: PodObject,
+  views: readonly ContainerView[],
+  end: Pick<PodPlan, "phase" | "reason" | "message">,
+  grace: Millis,
+): PodPlan {
+  const running = views.filter(({ current }) => current.kind === "running");
+  const phase = running.length === 0 ? end.phase : (pod.status?.phase ?? "Running");
+  return { ...end, phase, start: [], stop: running.map((view) => ({ view, grace })), waiting: new Map() };
+}
+
+function terminating(pod: PodObject, views: readonly ContainerView[], now: Instant): PodPlan {
+  const until = parseInstant(pod.metadata.deletionTimestamp ?? "") ?? now;
+  const grace = pod.metadata.deletionGracePeriodSeconds === 0 ? 0 : Math.max(0, until - now);
+  const main = views.filter(({ isInit }) => !isInit);
+  const succeeded = main.every(({ current }) => current.kind === "ended" && current.terminated.exitCode === 0);
+  return ending(pod, views, { phase: succeeded ? "Succeeded" : "Failed" }, grace);
+}
+
+type Policy = "Always" | "OnFailure" | "Never";
+
+/** Init containers must succeed, so a policy of Always means the same as OnFailure for them. */
+const policyFor = (pod: PodObject, isInit: boolean): Policy => {
+  const policy = pod.spec.restartPolicy ?? "Always";
+  return isInit && policy === "Always" ? "OnFailure" : policy;
+};
+
+const mustRestart = (policy: Policy, exitCode: number): boolean =>
+  policy === "Always" || (policy === "OnFailure" && exitCode !== 0);
+
+function advance(pod: PodObject, views: readonly ContainerView[], obstacles: Obstacles, now: Instant): PodPlan {
+  const steps = new Steps(obstacles, now);
+  const inits = views.filter(({ isInit }) => isInit);
+  const main = views.filter(({ isInit }) => !isInit);
+  const pending = inits.find(({ current }) => current.kind !== "ended" || current.terminated.exitCode !== 0);
+  if (pending !== undefined && !main.some(hasRun)) {
+    if (steps.consider(pending, policyFor(pod, true)) === "failed") return steps.plan("Failed");
+    for (const { container } of [...inits.slice(inits.indexOf(pending) + 1), ...main]) {
+      steps.waiting.set(container.name, { reason: "PodInitializing" });
+    }
+    return steps.plan("Pending");
+  }
+  const outcomes = main.map((view) => steps.consider(view, policyFor(pod, false)));
+  if (outcomes.every((outcome) => outcome === "succeeded")) return steps.plan("Succeeded");
+  if (outcomes.every((outcome) => outcome === "succeeded" || outcome === "failed")) return steps.plan("Failed");
+  return steps.plan(main.some(hasRun) ? "Running" : "Pending");
+}
+
+const hasRun = ({ current, restart }: ContainerView): boolean => current.kind !== "none" || restart > 0;
+
+/** Gathers what to do about each container. */
+class Steps {
+  readonly waiting = new Map<string, Waiting>();
+  readonly #start: Execution[] = [];
+  readonly #obstacles: Obstacles;
+  readonly #now: Instant;
+  #wakeAt: Instant | undefined;
+
+  constructor(obstacles: Obstacles, now: Instant) {
+    this.#obstacles = obstacles;
+    this.#now = now;
+  }
+
+  /** `open`: it runs, will run, or waits. */
+  consider(view: ContainerView, policy: Policy): "open" | "succeeded" | "failed" {
+    const { current, container, restart } = view;
+    if (current.kind === "running") return "open";
+    if (current.kind === "none") {
+      this.#run(view, restart);
+      return "open";
+    }
+    const { exitCode } = current.terminated;
+    if (!mustRestart(policy, exitCode)) return exitCode === 0 ? "succeeded" : "failed";
+    const inARow = restart + 1 - (this.#obstacles.calmSince.get(container.name) ?? 0);
+    const at = current.at + (current.ranFor >= calmAfter ? 0 : backoffDelay(inARow));
+    if (at <= this.#now) this.#run(view, restart + 1);
+    else this.#wait(view, at);
+    return "open";
+  }
+
+  plan(phase: PodPhase): PodPlan {
+    const wake = this.#wakeAt === undefined ? {} : { wakeAt: this.#wakeAt };
+    return { phase, start: this.#start, stop: [], waiting: this.waiting, ...wake };
+  }
+
+  #run(view: ContainerView, restart: number): void {
+    const blocked = this.#obstacles.blocked.get(view.container.name);
+    if (blocked === undefined) this.#start.push({ view, restart });
+    this.waiting.set(view.container.name, blocked ?? { reason: "ContainerCreating" });
+  }
+
+  #wait(view: ContainerView, at: Instant): void {
+    const seconds = Math.round(backoffDelay(view.restart + 1) / 1000);
+    const message = `back-off ${seconds}s restarting failed container=${view.container.name}`;
+    this.waiting.set(view.container.name, { reason: "CrashLoopBackOff", message });
+    this.#wakeAt = Math.min(at, this.#wakeAt ?? at);
+  }
+}

@@ -1,0 +1,82 @@
+import { err, ok, type Result } from "#lib/base/index.ts";
+import { parseQuantity, quantityToNumber } from "#lib/text/index.ts";
+import type { Container, PodObject, ResourceSelector } from "../pod-types.ts";
+
+/** What is known of the machine that pods run on. */
+export interface Node {
+  readonly name: string;
+  readonly address: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** What a container without limits may use. */
+  readonly cpus: number;
+  readonly memoryBytes: number;
+}
+
+const member = /^metadata\.(labels|annotations)\['([^']+)'\]$/;
+
+/** Value of a field that variables and files may show, as Kubernetes' downward API. */
+export function fieldValue(pod: PodObject, path: string, node: Node): Result<string, string> {
+  const { metadata, spec } = pod;
+  const inMap = member.exec(path);
+  if (inMap !== null) return ok(metadata[inMap[1] === "labels" ? "labels" : "annotations"]?.[inMap[2] ?? ""] ?? "");
+  switch (path) {
+    case "metadata.name":
+      return ok(metadata.name ?? "");
+    case "metadata.namespace":
+      return ok(metadata.namespace ?? "");
+    case "metadata.uid":
+      return ok(metadata.uid ?? "");
+    case "metadata.labels":
+      return ok(mapLines(metadata.labels));
+    case "metadata.annotations":
+      return ok(mapLines(metadata.annotations));
+    case "spec.nodeName":
+      return ok(node.name);
+    case "spec.serviceAccountName":
+      return ok(spec.serviceAccountName ?? "default");
+    case "status.hostIP":
+    case "status.podIP":
+    case "status.hostIPs":
+    case "status.podIPs":
+      return ok(node.address);
+    default:
+      return err(`field ${path} is not available`);
+  }
+}
+
+const mapLines = (map: Readonly<Record<string, string>> | undefined): string =>
+  Object.entries(map ?? {})
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+    .join("\n");
+
+/** Value of a container's limit or request in units of the divisor, rounded up. Without a limit it is what the machine has. */
+export function resourceValue(
+  pod: PodObject,
+  selector: ResourceSelector,
+  own: Container,
+  node: Node,
+): Result<string, string> {
+  const name = selector.containerName ?? own.name;
+  const container = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find((one) => one.name === name);
+  if (container === undefined) return err(`container ${name} does not exist`);
+  const [kind, resource = ""] = selector.resource.split(".", 2);
+  if (kind !== "limits" && kind !== "requests") return err(`resource ${selector.resource} is not available`);
+  const amount = container.resources?.[kind]?.[resource];
+  const value = amount === undefined ? defaultAmount(kind, resource, node) : numberOf(amount);
+  const divisor = selector.divisor === undefined || selector.divisor === "0" ? 1 : numberOf(selector.divisor);
+  if (value === undefined || divisor === undefined || divisor === 0)
+    return err(`resource ${selector.resource} is not available`);
+  return ok(`${Math.ceil(value / divisor)}`);
+}
+
+function defaultAmount(kind: "limits" | "requests", resource: string, node: Node): number | undefined {
+  if (kind === "requests") return 0;
+  if (resource === "cpu") return node.cpus;
+  return resource === "memory" ? node.memoryBytes : undefined;
+}
+
+function numberOf(text: string): number | undefined {
+  const quantity = parseQuantity(text);
+  return quantity.ok ? quantityToNumber(quantity.value) : undefined;
+}

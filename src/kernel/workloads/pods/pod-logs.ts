@@ -1,0 +1,112 @@
+import { type Clock, parseInstant } from "#lib/base/index.ts";
+import { badRequest, type LogOptions } from "#kernel/kit/index.ts";
+import { type LogStream, readLogs } from "#kernel/logs/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
+import { hasEnded, type Runtime } from "#kernel/runtimes/index.ts";
+import type { ContainerStatus, PodObject } from "../pod-types.ts";
+import { podPaths, taskId } from "./pod-paths.ts";
+
+/** What `pods/log` asks for. */
+export interface PodLogRequest extends LogOptions {
+  readonly sinceTime?: string;
+  readonly stream?: LogStream;
+}
+
+/** The logs of the pods that the local pod runner runs; gives the API server its `pods/log`. */
+export interface PodLogs {
+  /**
+   * The log of one container as bytes. Refusals (`ApiError`) come from the call, before the first chunk. A follower ends when the
+   * container has ended, or its pod is gone, or the signal aborts.
+   */
+  open(pod: KubeObject, request: PodLogRequest): Promise<AsyncIterable<Uint8Array>>;
+}
+
+export interface PodLogsOptions {
+  /** The pod runner's directory. */
+  readonly directory: string;
+  readonly runtime: Runtime;
+  readonly clock: Clock;
+}
+
+export function createPodLogs(options: PodLogsOptions): PodLogs {
+  return {
+    async open(object, request) {
+      const pod = object as PodObject;
+      const container = containerOf(pod, request.container ?? "");
+      const { runtime } = options;
+      await runtime.list();
+      const restart = restartOf(pod, container, request.previous === true, runtime);
+      const since = sinceOf(request, options.clock);
+      const { log } = podPaths(options.directory, pod);
+      return readLogs(log(container, restart), {
+        ...(request.tailLines === undefined ? {} : { tailLines: request.tailLines }),
+        ...(request.limitBytes === undefined ? {} : { limitBytes: request.limitBytes }),
+        ...(request.timestamps === undefined ? {} : { timestamps: request.timestamps }),
+        ...(request.stream === undefined ? {} : { stream: request.stream }),
+        ...(request.signal === undefined ? {} : { signal: request.signal }),
+        ...(since === undefined ? {} : { since }),
+        ...(request.follow === true
+          ? { follow: endOf(runtime, taskId(pod.metadata.uid ?? "", container, restart)) }
+          : {}),
+      });
+    },
+  };
+}
+
+function containerOf({ metadata, spec }: PodObject, asked: string): string {
+  const all = [...(spec.initContainers ?? []), ...spec.containers].map(({ name }) => name);
+  if (asked === "") {
+    const [only, ...others] = spec.containers;
+    if (only !== undefined && others.length === 0) return only.name;
+    const choice = `choose one of: [${all.join(" ")}]`;
+    throw badRequest(`a container name must be specified for pod ${metadata.name ?? ""}, ${choice}`);
+  }
+  if (!all.includes(asked)) throw badRequest(`container ${asked} is not valid for pod ${metadata.name ?? ""}`);
+  return asked;
+}
+
+/** The execution whose log is meant: the newest, or the one before it. Refused while there is none. */
+function restartOf(pod: PodObject, container: string, previous: boolean, runtime: Runtime): number {
+  const { uid = "", name = "" } = pod.metadata;
+  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+  const status = statuses.find((one) => one.name === container);
+  let restart = status?.restartCount ?? 0;
+  while (runtime.find(taskId(uid, container, restart + 1)) !== undefined) restart++;
+  if (previous) {
+    if (restart === 0) throw badRequest(`previous terminated container "${container}" in pod "${name}" not found`);
+    return restart - 1;
+  }
+  if (runtime.find(taskId(uid, container, restart)) === undefined && !hasStarted(status)) {
+    const reason = status?.state.waiting?.reason ?? "ContainerCreating";
+    throw badRequest(`container "${container}" in pod "${name}" is waiting to start: ${reason}`);
+  }
+  return restart;
+}
+
+const hasStarted = (status: ContainerStatus | undefined): boolean =>
+  status !== undefined &&
+  (status.restartCount > 0 || status.state.running !== undefined || status.state.terminated !== undefined);
+
+function sinceOf({ sinceTime, sinceSeconds }: PodLogRequest, clock: Clock): number | undefined {
+  if (sinceSeconds !== undefined) return clock.now() - sinceSeconds * 1000;
+  if (sinceTime === undefined) return undefined;
+  const at = parseInstant(sinceTime);
+  if (at === undefined) throw badRequest(`sinceTime must be a time as of RFC 3339, found ${JSON.stringify(sinceTime)}`);
+  return at;
+}
+
+/** Aborts when the task has ended, or is not known any more. */
+function endOf(runtime: Runtime, id: string): AbortSignal {
+  const end = new AbortController();
+  const task = runtime.find(id);
+  if (task === undefined || hasEnded(task)) {
+    end.abort();
+    return end.signal;
+  }
+  const cancel = runtime.subscribe((status) => {
+    if (status.id !== id || !hasEnded(status)) return;
+    cancel();
+    end.abort();
+  });
+  return end.signal;
+}

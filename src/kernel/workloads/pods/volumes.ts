@@ -1,0 +1,104 @@
+import { posix } from "node:path";
+import { err, ok, type Result } from "#lib/base/index.ts";
+import type { DownwardItem, KeyToPath, PodObject, Volume } from "../pod-types.ts";
+import { sourceKey, type Sources } from "./config-sources.ts";
+import { notFound } from "./environment.ts";
+import { fieldValue, type Node, resourceValue } from "./pod-fields.ts";
+
+export interface VolumeFile {
+  /** Relative, without `..`. */
+  readonly path: string;
+  readonly data: Buffer;
+  readonly mode: number;
+}
+
+/** What a volume is on this machine. */
+export type VolumeContent =
+  | { readonly kind: "empty" }
+  | { readonly kind: "files"; readonly files: readonly VolumeFile[] }
+  | { readonly kind: "host"; readonly path: string; readonly type: string };
+
+export interface VolumeInput {
+  readonly pod: PodObject;
+  readonly node: Node;
+  readonly sources: Sources;
+}
+
+const defaultMode = 0o644;
+
+/** What to put where a volume is mounted, or every reason why it cannot be made. */
+export function volumeContent(volume: Volume, input: VolumeInput): Result<VolumeContent, readonly string[]> {
+  if (volume.hostPath !== undefined) {
+    return ok({ kind: "host", path: volume.hostPath.path, type: volume.hostPath.type ?? "" });
+  }
+  const parts = partsOf(volume, input);
+  if (parts === undefined) return ok({ kind: "empty" });
+  const problems = parts.flatMap((part) => (part.ok ? [] : part.error));
+  if (problems.length > 0) return err(problems.map((problem) => `volume ${volume.name}: ${problem}`));
+  return ok({ kind: "files", files: parts.flatMap((part) => (part.ok ? part.value : [])) });
+}
+
+type Part = Result<readonly VolumeFile[], readonly string[]>;
+
+function partsOf(volume: Volume, input: VolumeInput): readonly Part[] | undefined {
+  const { configMap, secret, downwardAPI, projected } = volume;
+  if (configMap !== undefined) return [keyFiles("ConfigMap", configMap.name, configMap, configMap.defaultMode, input)];
+  if (secret !== undefined) return [keyFiles("Secret", secret.secretName, secret, secret.defaultMode, input)];
+  if (downwardAPI !== undefined) return [downwardFiles(downwardAPI.items, downwardAPI.defaultMode, input)];
+  if (projected === undefined) return undefined;
+  const mode = projected.defaultMode;
+  return (projected.sources ?? []).map((source) => {
+    if (source.configMap !== undefined)
+      return keyFiles("ConfigMap", source.configMap.name, source.configMap, mode, input);
+    if (source.secret !== undefined) return keyFiles("Secret", source.secret.name, source.secret, mode, input);
+    if (source.downwardAPI !== undefined) return downwardFiles(source.downwardAPI.items, mode, input);
+    return err([`projected source ${Object.keys(source).join(", ")} is not supported`]);
+  });
+}
+
+function keyFiles(
+  kind: "ConfigMap" | "Secret",
+  name = "",
+  source: { readonly items?: readonly KeyToPath[]; readonly optional?: boolean },
+  mode: number | undefined,
+  input: VolumeInput,
+): Part {
+  const contents = input.sources.get(sourceKey({ kind, name }));
+  if (contents === undefined) return source.optional === true ? ok([]) : err([notFound(kind, name)]);
+  const items = source.items ?? [...contents.keys()].map((key): KeyToPath => ({ key, path: key }));
+  const files: VolumeFile[] = [];
+  const problems: string[] = [];
+  for (const item of items) {
+    const data = contents.get(item.key);
+    if (data === undefined) {
+      if (source.optional !== true) problems.push(`couldn't find key ${item.key} in ${kind} ${name}`);
+    } else if (!isInside(item.path)) problems.push(`path ${item.path} must be relative and stay inside the volume`);
+    else files.push({ path: item.path, data, mode: item.mode ?? mode ?? defaultMode });
+  }
+  return problems.length === 0 ? ok(files) : err(problems);
+}
+
+function downwardFiles(items: readonly DownwardItem[] | undefined, mode: number | undefined, input: VolumeInput): Part {
+  const files: VolumeFile[] = [];
+  const problems: string[] = [];
+  for (const item of items ?? []) {
+    const value = downwardValue(item, input);
+    if (!value.ok) problems.push(value.error);
+    else if (!isInside(item.path)) problems.push(`path ${item.path} must be relative and stay inside the volume`);
+    else files.push({ path: item.path, data: Buffer.from(value.value), mode: item.mode ?? mode ?? defaultMode });
+  }
+  return problems.length === 0 ? ok(files) : err(problems);
+}
+
+function downwardValue(item: DownwardItem, { pod, node }: VolumeInput): Result<string, string> {
+  const first = pod.spec.containers[0];
+  if (item.fieldRef !== undefined) return fieldValue(pod, item.fieldRef.fieldPath, node);
+  if (item.resourceFieldRef !== undefined && first !== undefined) {
+    return resourceValue(pod, item.resourceFieldRef, first, node);
+  }
+  return err(`item ${item.path} names no field`);
+}
+
+/** A relative path that does not leave its directory. */
+export const isInside = (path: string): boolean =>
+  path !== "" && !posix.isAbsolute(path) && !path.split("/").includes("..") && posix.normalize(path) !== ".";
