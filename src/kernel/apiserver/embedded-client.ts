@@ -57,8 +57,8 @@ export class EmbeddedClient implements ApiClient {
     this.#rawGet = rawGet;
   }
 
-  async get<T extends KubeObject>(ref: Ref): Promise<Stored<T>> {
-    const resource = this.#served(ref.type, "get", ref.namespace);
+  async get<T extends KubeObject>(ref: Ref, options: { readonly signal?: AbortSignal } = {}): Promise<Stored<T>> {
+    const resource = this.#served(ref.type, "get", ref.namespace, options.signal);
     return typed(answerObject(await getObject(this.#context, resource, targetOf(ref))));
   }
 
@@ -98,7 +98,7 @@ export class EmbeddedClient implements ApiClient {
 
   async create<T extends KubeObject>(type: ResourceType, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
     const { namespace = "" } = object.metadata;
-    const resource = this.#served(type, "create", namespace);
+    const resource = this.#served(type, "create", namespace, options.signal);
     if (type.namespaced && namespace === "")
       throw badRequest(`metadata.namespace is missing, ${type.plural} are namespaced`);
     const answer = await createObject(this.#context, resource, namespace, frozenCopy(object), writeRequest(options));
@@ -118,7 +118,7 @@ export class EmbeddedClient implements ApiClient {
     patch: Patch,
     options: WriteOptions & { readonly subresource?: string } = {},
   ): Promise<Stored<T>> {
-    const resource = this.#served(ref.type, "patch", ref.namespace);
+    const resource = this.#served(ref.type, "patch", ref.namespace, options.signal);
     const target = { ...targetOf(ref), endpoint: endpointOf(resource, options.subresource) };
     const body = frozenCopy(patch.type === "json" ? patch.operations : patch.body);
     return typed(
@@ -129,13 +129,13 @@ export class EmbeddedClient implements ApiClient {
   }
 
   async delete(ref: Ref, options: DeleteOptions = {}): Promise<KubeObject | Status> {
-    const resource = this.#served(ref.type, "delete", ref.namespace);
+    const resource = this.#served(ref.type, "delete", ref.namespace, options.signal);
     const { answer, removed } = await deleteObject(this.#context, resource, targetOf(ref), deleteRequest(options));
     return removed ? removalStatus(resource, answerObject(answer)) : typed(answerObject(answer));
   }
 
   async deleteCollection(type: ResourceType, options: ListOptions & DeleteOptions = {}): Promise<void> {
-    const resource = this.#served(type, "deletecollection", options.namespace);
+    const resource = this.#served(type, "deletecollection", options.namespace, options.signal);
     await deleteCollection(this.#context, resource, options, deleteRequest(options));
   }
 
@@ -178,14 +178,15 @@ export class EmbeddedClient implements ApiClient {
     options: WriteOptions,
   ): Promise<Stored<T>> {
     const { namespace = "", name = "" } = object.metadata;
-    const resource = this.#served(type, "update", namespace);
+    const resource = this.#served(type, "update", namespace, options.signal);
     const target = { namespace, name, endpoint: endpointOf(resource, endpoint === "main" ? undefined : endpoint) };
     return typed(
       answerObject(await updateObject(this.#context, resource, target, frozenCopy(object), writeRequest(options))),
     );
   }
 
-  #served(type: ResourceType, verb: string, namespace = ""): ServedResource {
+  #served(type: ResourceType, verb: string, namespace = "", signal?: AbortSignal): ServedResource {
+    signal?.throwIfAborted();
     const resource = this.#context.registry().find(type.group, type.version, type.plural);
     if (resource === undefined) throw unknownResource();
     const access: Access = { verb, group: type.group, resource: type.plural, namespace };
