@@ -41,7 +41,7 @@ const brokenLibrary = (part: string): Error =>
 export function meterProgram(root: ASTNode, meter: Meter): number {
   const nodes = allNodes(root);
   for (const node of nodes) {
-    if (node.op === "call" || node.op === "rcall") meterCall(inner(node), node.args[0], meter);
+    if (node.op === "call" || node.op === "rcall") meterCall(node, node.args[0], meter);
     else if (node.op === "map") keepAllKeys(inner(node));
     else if (meteredOperators.has(node.op)) meterOperator(inner(node), node.op, meter);
   }
@@ -56,9 +56,10 @@ export function spend(meter: Meter, units: number): void {
   if (meter.left < 0) throw new CostExceeded();
 }
 
-function meterCall(node: InnerNode, name: string, meter: Meter): void {
+function meterCall(call: ASTNode, name: string, meter: Meter): void {
+  const node = inner(call);
   const { alternate } = node.meta;
-  if (alternate !== undefined) return meterComprehension(alternate, node, meter);
+  if (alternate !== undefined) return meterComprehension(alternate, allNodes(call).length, meter);
   const { handle } = node;
   // Macros such as has() and cel.bind() have no handle; their parts are metered themselves.
   if (handle === undefined) return;
@@ -87,14 +88,13 @@ function matchCost(values: unknown): number {
 const costOfError = 50;
 
 /** Macros such as `all` and `map` become a loop; its step is what runs once per element. */
-function meterComprehension(loop: InnerNode, call: InnerNode, meter: Meter): void {
+function meterComprehension(loop: InnerNode, nodes: number, meter: Meter): void {
   if (loop.op !== "comprehension") return;
   const step = stepOf(loop.args);
   if (step === undefined) throw brokenLibrary("step in a comprehension");
   const { evaluate } = step.meta;
-  const cost = 1 + allNodes(call as unknown as ASTNode).length;
   step.setMeta("evaluate", (evaluator, node, context) => {
-    spend(meter, cost);
+    spend(meter, 1 + nodes);
     try {
       return evaluate(evaluator, node, context);
     } catch (error) {
