@@ -1,11 +1,12 @@
 import { randomInt } from "node:crypto";
+import { cpus, hostname, totalmem } from "node:os";
 import { type Dialect, loadDialects } from "#dialects/index.ts";
-import { type Clock, type Logger, messageOf, toError } from "#lib/base/index.ts";
+import { type Clock, type Logger, toError } from "#lib/base/index.ts";
 import { toCrd } from "#lib/schema/index.ts";
-import { type ApiServer, createApiServer, type HealthChecks, type Store } from "#kernel/apiserver/index.ts";
+import { type ApiServer, createApiServer, type Store } from "#kernel/apiserver/index.ts";
 import { installCrds, Manager } from "#kernel/kit/index.ts";
 import { createProcessRuntime, type Runtime } from "#kernel/runtimes/index.ts";
-import { addJobController, addPodRunner } from "#kernel/workloads/index.ts";
+import { addJobController, addPodRunner, createPodLogs, type Node } from "#kernel/workloads/index.ts";
 
 /** What every control plane is made of, ephemeral or kept. */
 export interface ControlPlaneOptions {
@@ -45,27 +46,91 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     clock,
     log,
   });
-  const health: { controllers: () => string | undefined } = { controllers: () => "not started" };
-  const server = await startServer(options, dialects, runtime, health);
+  let manager: Manager | undefined;
+  const controllers = () => (manager?.phase === "running" ? undefined : `controllers are ${manager?.phase ?? "new"}`);
+  const server = await startServer(options, dialects, runtime, controllers);
+  const stop = new AbortController();
   try {
-    const manager = await startControllers(options, dialects, runtime, server);
-    health.controllers = () => (manager.phase === "running" ? undefined : manager.phase);
-    const stop = new AbortController();
+    manager = await makeManager(options, dialects, runtime, server);
     const ended = manager.run(stop.signal);
     ended.catch((thrown: unknown) => log.error("controllers have failed", { error: toError(thrown) }));
-    return {
-      server,
-      ended,
-      async close(closing = {}) {
-        stop.abort(new Error("the control plane stops"));
-        await ended.catch(() => undefined); // Told and logged already.
-        await runtime.close(closing);
-        await server.close();
-      },
-    };
+    return { server, ended, close: (closing = {}) => closeAll(stop, ended, runtime, server, closing) };
   } catch (thrown) {
-    await runtime.close();
-    await server.close();
+    await closeAll(stop, Promise.resolve(), runtime, server, {});
     throw thrown;
   }
+}
+
+type Closing = NonNullable<Parameters<ControlPlane["close"]>[0]>;
+
+async function closeAll(
+  stop: AbortController,
+  ended: Promise<void>,
+  runtime: Runtime,
+  server: ApiServer,
+  closing: Closing,
+): Promise<void> {
+  stop.abort(new Error("the control plane stops"));
+  await ended.catch(() => undefined); // Logged already, and told by `ended`.
+  await runtime.close(closing);
+  await server.close();
+}
+
+function startServer(
+  { store, clock, log, version, directory, rootCertificate }: ControlPlaneOptions,
+  dialects: readonly Dialect[],
+  runtime: Runtime,
+  controllers: () => string | undefined,
+): Promise<ApiServer> {
+  return createApiServer({
+    store,
+    clock,
+    log,
+    version,
+    admissions: dialects.flatMap(({ admission }) => admission),
+    podLogs: createPodLogs({ directory: `${directory}/pods`, runtime, clock }),
+    health: { controllers },
+    ...(rootCertificate === undefined ? {} : { rootCertificate }),
+  });
+}
+
+async function makeManager(
+  options: ControlPlaneOptions,
+  dialects: readonly Dialect[],
+  runtime: Runtime,
+  server: ApiServer,
+): Promise<Manager> {
+  const { clock, log, directory, environment, workingDirectory } = options;
+  const client = server.client();
+  const random = () => randomInt(2 ** 47) / 2 ** 47;
+  const definitions = dialects.flatMap(({ kinds }) => kinds.map(toCrd));
+  await installCrds(client, definitions, { clock, log, random, signal: new AbortController().signal });
+  const manager = new Manager({ client, clock, log, random });
+  addJobController(manager);
+  addPodRunner(manager, {
+    runtime,
+    directory: `${directory}/pods`,
+    node: thisNode(),
+    environment,
+    isRoot: process.getuid?.() === 0,
+    ...(workingDirectory === undefined ? {} : { workingDirectory }),
+  });
+  for (const dialect of dialects) await dialect.addControllers(manager);
+  return manager;
+}
+
+/** The one node of an embedded control plane: this machine. */
+function thisNode(): Node {
+  const name = hostname().toLowerCase();
+  return {
+    name,
+    address: "127.0.0.1",
+    labels: {
+      "kubernetes.io/hostname": name,
+      "kubernetes.io/os": process.platform,
+      "kubernetes.io/arch": process.arch,
+    },
+    cpus: cpus().length,
+    memoryBytes: totalmem(),
+  };
 }
