@@ -79,9 +79,9 @@ test("a CronWorkflow and its antischedule are refused by name", () => {
 });
 
 test("another kind or version of the group is refused", () => {
-  expect(run(shipped({}, "Pipeline")).messages).toEqual(["kind: expected Workflow, found Pipeline"]);
+  expect(run(shipped({}, "Pipeline")).messages).toEqual(['kind: expected Workflow, found "Pipeline"']);
   expect(run({ ...shipped({}), apiVersion: "workflow.k8s.io/v2" }).messages).toEqual([
-    "apiVersion: expected workflow.k8s.io/v1, found workflow.k8s.io/v2",
+    'apiVersion: expected workflow.k8s.io/v1, found "workflow.k8s.io/v2"',
   ]);
 });
 

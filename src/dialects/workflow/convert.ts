@@ -24,7 +24,11 @@ export const isShipped = (document: JsonObject): boolean =>
  */
 export function convert(document: JsonObject, report: Report): Converted | undefined {
   if (document["apiVersion"] !== `${shippedGroup}/v1`) {
-    report(["apiVersion"], "unknown-version", `expected ${shippedGroup}/v1, found ${String(document["apiVersion"])}`);
+    report(
+      ["apiVersion"],
+      "unknown-version",
+      `expected ${shippedGroup}/v1, found ${JSON.stringify(document["apiVersion"])}`,
+    );
     return undefined;
   }
   if (document["kind"] === "Workflow") return convertWorkflow(document, report);
@@ -34,7 +38,7 @@ export function convert(document: JsonObject, report: Report): Converted | undef
     scheduled ? "not-carried" : "unknown-kind",
     scheduled
       ? "this version does not carry schedules; CronWorkflow is refused"
-      : `expected Workflow, found ${String(document["kind"])}`,
+      : `expected Workflow, found ${JSON.stringify(document["kind"])}`,
     scheduled ? "run its workflowTemplate as a Workflow" : undefined,
   );
   if (scheduled) refuseAntischedule(document, report);

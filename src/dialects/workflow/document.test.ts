@@ -142,7 +142,7 @@ steps:
   expect(found.find((text) => text.includes("spec.steps.a.when"))).toMatch(/column \d+: /);
   expect(found.find((text) => text.includes("spec.steps.b.container.image"))).toMatch(/column 5: .*nobody/);
   expect(found.find((text) => text.includes("spec.steps.b.when"))).toBe(
-    '8:51: error: spec.steps.b.when: column 7: step "b" does not depend on "a", so its results are not known',
+    '8:52: error: spec.steps.b.when: column 1: step "b" does not depend on "a", so its results are not known',
   );
 });
 

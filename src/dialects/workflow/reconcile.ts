@@ -45,7 +45,7 @@ function forget(parts: Parts, memories: Memories, key: string): undefined {
   parts.kinds.forget(key);
 }
 
-/** A finished workflow needs no memory, and no mirrors of foreign kinds. */
+/** A finished workflow needs no memory, and no mirrors of foreign kinds unless its deletion looks for children in them. */
 function rest(
   parts: Parts,
   memories: Memories,
@@ -53,7 +53,8 @@ function rest(
   workflow: Stored<Workflow>,
   { wake }: Turn,
 ): ReconcileResult | undefined {
-  if (isFinished(workflow)) forget(parts, memories, key);
+  const isLeaving = workflow.metadata.deletionTimestamp !== undefined;
+  if (isFinished(workflow) && !isLeaving) forget(parts, memories, key);
   return wake === undefined ? undefined : { requeueAfter: Math.max(0, wake) };
 }
 

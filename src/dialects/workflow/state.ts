@@ -76,7 +76,7 @@ export type StepAdditions = Pick<StepStatus, "reference" | "templateHash" | "fai
 export function encodeRun(
   run: RunState,
   previous: WorkflowStatus | undefined,
-  before: RunState | undefined = undefined,
+  before?: RunState,
   additions: ReadonlyMap<string, StepAdditions> = new Map(),
 ): WorkflowStatus {
   const entries = Object.entries(run.steps).map(([key, state]): [string, StepStatus] => {

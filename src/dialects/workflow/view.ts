@@ -159,7 +159,7 @@ function parentOf({ metadata }: Workflow): Pick<RunView, "parent"> {
       kind,
       name,
       uid,
-      ...placed({ ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }) }),
+      ...placed(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
     },
   };
 }

@@ -6,15 +6,13 @@ import { Workflow } from "../kinds.ts";
 import type { Pass } from "./pass.ts";
 import type { Attempt, Executors } from "../steps/executor.ts";
 import { attemptOf, type PassState } from "./attempts.ts";
-import type { Memory } from "./memory.ts";
+import { effectName, type Memory } from "./memory.ts";
 import { factOf } from "./observe.ts";
 
 /** Effects carried out at the same time. */
 const width = 16;
 /** What is owed although it was done is done again after this long. */
 const repeatAfter: Millis = 30_000;
-
-export const effectName = (kind: Effect["kind"], step: string, attempt: number): string => `${kind} ${step} ${attempt}`;
 
 /** What is owed and was not done a moment ago. Entries of effects that are no longer owed are forgotten. */
 export function dueEffects(effects: readonly Effect[], memory: Memory, now: number): readonly Effect[] {
@@ -87,7 +85,8 @@ async function perform(
   if (finding.is === "refused") return factOf(attempt, finding, state, nextTry(attempt, state, memory));
   memory.performed.set(name, state.now);
   memory.refusals.delete(effect.step);
-  if (finding.state.is !== "alive") return factOf(attempt, finding, state);
+  // Nobody tells of a referenced object that was there before; of a child that was just created, its event does.
+  if (finding.state.is !== "alive" || step.type === "externalRef") return factOf(attempt, finding, state);
   memory.created.add(name);
   return undefined;
 }

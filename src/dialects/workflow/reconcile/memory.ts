@@ -1,5 +1,5 @@
 import type { Instant, Problem } from "#lib/base/index.ts";
-import { createRunCache, type Fact, type RunCache, type RunState } from "#engine/index.ts";
+import { createRunCache, type Effect, type Fact, type RunCache, type RunState } from "#engine/index.ts";
 import { keyOf, type Stored } from "#kernel/model/index.ts";
 import { compileWorkflow } from "../compile/compile.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
@@ -49,6 +49,9 @@ export interface Memory {
   deletingSince?: Instant;
   reportedCleanup?: boolean;
 }
+
+/** How `performed` and `created` call an effect. */
+export const effectName = (kind: Effect["kind"], step: string, attempt: number): string => `${kind} ${step} ${attempt}`;
 
 /** The memories of all unfinished workflows, by key. */
 export class Memories {

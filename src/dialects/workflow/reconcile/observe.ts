@@ -4,8 +4,7 @@ import type { CompiledStep } from "../compile/compiled.ts";
 import type { Reference } from "../kinds.ts";
 import type { Attempt, Executors, Finding } from "../steps/executor.ts";
 import { attemptOf, type PassState } from "./attempts.ts";
-import { effectName } from "./effects.ts";
-import type { Memory } from "./memory.ts";
+import { effectName, type Memory } from "./memory.ts";
 
 /** What was seen of the children. */
 export interface Observed {

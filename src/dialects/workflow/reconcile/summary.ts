@@ -85,8 +85,15 @@ function failureBetween(old: StepState | undefined, step: StepState) {
   if (old === undefined || isTerminal(old.phase) || old.attempt === 0) return undefined;
   const isFailed = step.phase === "Failed" || (step.phase === "Waiting" && step.reason === "Backoff");
   if (!isFailed || old.phase === "Pending" || old.phase === "Waiting") return undefined;
-  const { attempt, reason, message } = step;
+  const { attempt } = step;
+  const { reason, message } = step.phase === "Waiting" ? toldByPause(step.message) : step;
   return { attempt, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
+}
+
+/** The engine tells of a failed attempt as `attempt 2: Error: exit code 1`. */
+function toldByPause(text = ""): { readonly reason?: string; readonly message?: string } {
+  const [, reason, message] = /^attempt \d+: ([^:]*)(?:: (.*))?$/s.exec(text) ?? [];
+  return { ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
 }
 
 function conditionsAfter(
