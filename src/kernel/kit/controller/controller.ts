@@ -1,7 +1,7 @@
-import { type Clock, type Logger, messageOf, type Millis, toError } from "#lib/base/index.ts";
+import { type Clock, type Instant, type Logger, messageOf, type Millis, toError } from "#lib/base/index.ts";
 import { isConflict, splitKey } from "#kernel/model/index.ts";
 import { controllerStopped, reconcileTimedOut } from "./errors.ts";
-import { type ReconcileResult, type Reconciler, TerminalError } from "./reconciler.ts";
+import { type ReconcileContext, type ReconcileResult, type Reconciler, TerminalError } from "./reconciler.ts";
 import { type QueueObserver, WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
 
 /** Runs something soon, after the present turn of work: `setImmediate` in production. */
@@ -42,10 +42,46 @@ export interface ControllerObserver extends QueueObserver {
   reconciled?(outcome: Outcome, took: Millis): void;
 }
 
-interface Running {
+/** One call of the reconciler. Signal and logger are made when asked for: most passes ask for neither. */
+class Pass implements ReconcileContext {
   readonly key: string;
   readonly deadline: Millis;
-  readonly abort: AbortController;
+  readonly now: Instant;
+  readonly failures: number;
+  readonly #parentLog: Logger;
+  #log: Logger | undefined;
+  #abort: AbortController | undefined;
+
+  constructor(
+    key: string,
+    start: { readonly deadline: Millis; readonly now: Instant; readonly failures: number },
+    log: Logger,
+  ) {
+    this.key = key;
+    this.deadline = start.deadline;
+    this.now = start.now;
+    this.failures = start.failures;
+    this.#parentLog = log;
+  }
+
+  get signal(): AbortSignal {
+    this.#abort ??= new AbortController();
+    return this.#abort.signal;
+  }
+
+  get log(): Logger {
+    this.#log ??= this.#parentLog.with({ object: this.key });
+    return this.#log;
+  }
+
+  get isAborted(): boolean {
+    return this.#abort?.signal.aborted === true;
+  }
+
+  abort(reason: Error): void {
+    this.#abort ??= new AbortController();
+    this.#abort.abort(reason);
+  }
 }
 
 /**
@@ -64,7 +100,7 @@ export class Controller implements Runnable {
   readonly #drainTimeout: Millis;
   readonly #observer: ControllerObserver;
   // In order of start, and so of deadline: one timer for the first is enough.
-  readonly #running = new Set<Running>();
+  readonly #running = new Set<Pass>();
   #cancelTimer: (() => void) | undefined;
   #isStarted = false;
   #isScheduled = false;
@@ -91,7 +127,7 @@ export class Controller implements Runnable {
       await Promise.race([this.queue.shutdownWithDrain(this.#drainTimeout), aborted(signals.abort)]);
     this.#isStarted = false;
     this.queue.shutdown();
-    for (const running of this.#running) running.abort.abort(controllerStopped(this.name));
+    for (const pass of this.#running) pass.abort(controllerStopped(this.name));
     this.#cancelTimer?.();
   }
 
@@ -115,20 +151,14 @@ export class Controller implements Runnable {
 
   async #process(key: string): Promise<void> {
     const started = this.#clock.monotonic();
-    const running = this.#begin(key, started);
+    const pass = this.#begin(key, started);
     let outcome: Outcome;
     try {
-      const context = {
-        signal: running.abort.signal,
-        log: this.#log.with({ object: key }),
-        now: this.#clock.now(),
-        failures: this.queue.failures(key),
-      };
-      outcome = this.#onSuccess(key, await this.#reconciler.reconcile(splitKey(key), context));
+      outcome = this.#onSuccess(key, await this.#reconciler.reconcile(splitKey(key), pass));
     } catch (thrown) {
       outcome = this.#onFailure(key, thrown);
     }
-    this.#running.delete(running);
+    this.#running.delete(pass);
     this.queue.done(key);
     this.#observer.reconciled?.(outcome, this.#clock.monotonic() - started);
     this.#wake();
@@ -155,14 +185,15 @@ export class Controller implements Runnable {
     return "failed";
   }
 
-  #begin(key: string, now: Millis): Running {
-    const running = { key, deadline: now + this.#timeout, abort: new AbortController() };
-    this.#running.add(running);
-    if (this.#cancelTimer === undefined) this.#watchDeadline(running);
-    return running;
+  #begin(key: string, started: Millis): Pass {
+    const start = { deadline: started + this.#timeout, now: this.#clock.now(), failures: this.queue.failures(key) };
+    const pass = new Pass(key, start, this.#log);
+    this.#running.add(pass);
+    if (this.#cancelTimer === undefined) this.#watchDeadline(pass);
+    return pass;
   }
 
-  #watchDeadline(first: Running): void {
+  #watchDeadline(first: Pass): void {
     const delay = Math.max(1, Math.ceil(first.deadline - this.#clock.monotonic()));
     this.#cancelTimer = this.#clock.after(delay, () => this.#checkDeadlines());
   }
@@ -170,11 +201,11 @@ export class Controller implements Runnable {
   #checkDeadlines(): void {
     this.#cancelTimer = undefined;
     const now = this.#clock.monotonic();
-    for (const running of this.#running) {
-      if (running.abort.signal.aborted) continue;
-      if (running.deadline > now) return this.#watchDeadline(running);
-      this.#log.warn("reconcile took too long and was aborted", { object: running.key, limitMs: this.#timeout });
-      running.abort.abort(reconcileTimedOut(this.name, running.key, this.#timeout));
+    for (const pass of this.#running) {
+      if (pass.isAborted) continue;
+      if (pass.deadline > now) return this.#watchDeadline(pass);
+      this.#log.warn("reconcile took too long and was aborted", { object: pass.key, limitMs: this.#timeout });
+      pass.abort(reconcileTimedOut(this.name, pass.key, this.#timeout));
     }
   }
 }
