@@ -138,7 +138,9 @@ export class LiveStore implements Store {
       result = this.#runSection(work, session);
     } catch (thrown) {
       session.rollback();
-      return Promise.reject(thrown);
+      if (session.seen <= this.#state.revision) return Promise.reject(thrown);
+      // A refusal tells of what it saw, too. Waiting also keeps callers that try again from spinning on a head they cannot read.
+      return this.#enqueue([], [], undefined).then(() => Promise.reject(thrown));
     }
     if (session.writes.length > 0) return this.#enqueue(session.writes, [], result);
     if (session.seen <= this.#state.revision) return Promise.resolve(result);

@@ -95,7 +95,7 @@ export interface Store {
   dependants(uid: string): readonly Entry[];
   /**
    * Runs `work` synchronously on the head and resolves with its result when all that it wrote is durable and published. When it
-   * throws, nothing is written and the promise rejects with what it threw. When it writes nothing, resolves as soon as the
+   * throws, nothing is written and the promise rejects with what it threw. When it writes nothing, it ends as soon as the
    * state it saw is durable.
    */
   write<T>(work: (transaction: Transaction) => T): Promise<T>;

@@ -1,2 +1,3 @@
 export { type Answered, type Ask, type Json, startTestServer, type TestServer, type TestWatch } from "./test-server.ts";
 export { waitUntil } from "./wait-until.ts";
+export * from "./documents.ts";

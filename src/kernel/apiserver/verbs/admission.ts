@@ -51,13 +51,27 @@ export function admit(object: JsonObject, resource: ServedResource, request: Wri
   return { object: pruned.object, warnings: mode === "Warn" ? findings : [] };
 }
 
-/** Metadata that clients may send but that this server does not keep: field management is not served yet. */
-export const dropUnkept = (object: JsonObject): JsonObject => {
+const unkept = ["managedFields", "selfLink"] as const;
+const collections = ["annotations", "finalizers", "labels", "ownerReferences"] as const;
+
+/**
+ * Metadata in the form in which it is kept: without what this server does not keep (field management is not served yet) and
+ * without empty collections, which mean the same as none.
+ */
+export function tidyMetadata(object: JsonObject): JsonObject {
   const metadata = metadataOf(object);
-  return "managedFields" in metadata || "selfLink" in metadata
-    ? withMetadata(object, { managedFields: undefined, selfLink: undefined })
-    : object;
-};
+  const dropped = [
+    ...unkept.filter((member) => metadata[member] !== undefined),
+    ...collections.filter((member) => isEmpty(metadata[member])),
+  ];
+  if (dropped.length === 0) return object;
+  return withMetadata(object, Object.fromEntries(dropped.map((member) => [member, undefined])));
+}
+
+function isEmpty(value: JsonValue | undefined): boolean {
+  if (value === null) return true;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
 
 /** Takes the namespace from the path; a body that names another one is a mistake. */
 export function inNamespace(object: JsonObject, resource: ServedResource, namespace: string): JsonObject {

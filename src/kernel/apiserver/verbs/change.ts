@@ -1,7 +1,7 @@
 import { deepFreeze, jsonEquals, type JsonObject } from "#lib/base/index.ts";
 import type { ServedResource, Validation } from "../kinds/served-resource.ts";
 import type { Entry, StoreKey, Transaction } from "../store/store.ts";
-import { checkSize, dropUnkept } from "./admission.ts";
+import { checkSize, tidyMetadata } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
 import {
@@ -73,7 +73,7 @@ function checkPreconditions(change: Change, object: JsonObject, old: JsonObject)
 /** Server-owned members from the stored object, defaults, and the new generation. */
 function prepare(change: Change, object: JsonObject, old: JsonObject): JsonObject {
   const { resource } = change;
-  const candidate = withKeptMetadata(dropUnkept(object), old);
+  const candidate = withKeptMetadata(tidyMetadata(object), old);
   const prepared = prepareEndpoint(change, candidate, old);
   if (!resource.hasGeneration || !resource.changesGeneration(prepared, old)) return prepared;
   return withMetadata(prepared, { generation: (metaNumber(old, "generation") ?? 0) + 1 });

@@ -2,7 +2,7 @@ import { deepFreeze, formatTime, type JsonObject } from "#lib/base/index.ts";
 import type { StatusCause } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Transaction } from "../store/store.ts";
-import { type Admitted, admit, checkSize, dropUnkept, expectKind, inNamespace } from "./admission.ts";
+import { type Admitted, admit, checkSize, tidyMetadata, expectKind, inNamespace } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
 import { metadataOf, metaText, withMetadata } from "./metadata.ts";
@@ -23,7 +23,7 @@ export async function createObject(
   body: unknown,
   request: WriteRequest,
 ): Promise<Answer> {
-  const sent = dropUnkept(inNamespace(expectKind(body, resource), resource, namespace));
+  const sent = tidyMetadata(inNamespace(expectKind(body, resource), resource, namespace));
   if (metaText(sent, "resourceVersion") !== "") {
     throw badRequest("resourceVersion must not be set on an object to be created");
   }

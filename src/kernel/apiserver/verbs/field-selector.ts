@@ -56,7 +56,7 @@ function parseTerm(term: string): Term {
 }
 
 function unescape(value: string, term: string): string {
-  if (/\\(?![\\,=])|(?<!\\)(?:\\\\)*=/.test(value)) {
+  if (!/^(?:\\[\\,=]|[^\\,=])*$/.test(value)) {
     throw badRequest(
       `invalid field selector ${JSON.stringify(term)}: "=" and "," in a value need a backslash before them`,
     );

@@ -1,0 +1,176 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "#lib/base/index.ts";
+import { createRegistry } from "../crds/registry.ts";
+import { applyStrategicMerge } from "./strategic-merge.ts";
+
+const registry = createRegistry({ now: () => 0 });
+const schemaOf = (plural: string) => registry.find("", "v1", plural)?.mergeSchema;
+
+function merged(original: object, patch: object, plural = "pods"): unknown {
+  const result = applyStrategicMerge(original as JsonObject, patch as JsonObject, schemaOf(plural));
+  return result.ok ? result.value : result.error;
+}
+
+const pod = (...containers: object[]) => ({ spec: { containers } });
+
+describe("maps", () => {
+  test("merge, and null removes a member", () => {
+    expect(merged({ metadata: { labels: { a: "1", b: "2" } } }, { metadata: { labels: { b: null, c: "3" } } })).toEqual(
+      {
+        metadata: { labels: { a: "1", c: "3" } },
+      },
+    );
+  });
+
+  test("$patch replace takes only what the patch has", () => {
+    expect(
+      merged({ metadata: { labels: { a: "1" } } }, { metadata: { labels: { $patch: "replace", b: "2" } } }),
+    ).toEqual({
+      metadata: { labels: { b: "2" } },
+    });
+  });
+
+  test("$patch delete removes the map", () => {
+    expect(
+      merged(
+        { spec: { securityContext: { runAsUser: 1 }, x: 1 } },
+        { spec: { securityContext: { $patch: "delete" } } },
+      ),
+    ).toEqual({
+      spec: { x: 1 },
+    });
+  });
+
+  test("a new map is stored without its directives and nulls", () => {
+    expect(merged({}, { spec: { securityContext: { $patch: "merge", runAsUser: null, runAsGroup: 2 } } })).toEqual({
+      spec: { securityContext: { runAsGroup: 2 } },
+    });
+  });
+
+  test("an unknown directive is refused with its place", () => {
+    expect(merged({}, { spec: { $patch: "grow" } })).toMatchObject({ path: "spec.$patch" });
+  });
+});
+
+describe("lists with a merge key", () => {
+  test("items of the same key merge, new ones are added, the rest stays", () => {
+    expect(
+      merged(pod({ name: "a", image: "1" }, { name: "b", image: "1" }), pod({ name: "b", image: "2" }, { name: "c" })),
+    ).toEqual(pod({ name: "a", image: "1" }, { name: "b", image: "2" }, { name: "c" }));
+  });
+
+  test("merge goes on inside the items", () => {
+    const env = (...list: object[]) => pod({ name: "a", env: list });
+    expect(merged(env({ name: "X", value: "1" }, { name: "Y", value: "1" }), env({ name: "X", value: "2" }))).toEqual(
+      env({ name: "X", value: "2" }, { name: "Y", value: "1" }),
+    );
+  });
+
+  test("ports are known by their number, mounts by their path", () => {
+    const container = (port: object, mount: object) => pod({ name: "a", ports: [port], volumeMounts: [mount] });
+    expect(
+      merged(
+        container({ containerPort: 80, name: "http" }, { mountPath: "/a", name: "v" }),
+        container({ containerPort: 80, name: "web" }, { mountPath: "/a", readOnly: true }),
+      ),
+    ).toEqual(container({ containerPort: 80, name: "web" }, { mountPath: "/a", name: "v", readOnly: true }));
+  });
+
+  test("$patch delete removes one item", () => {
+    expect(merged(pod({ name: "a" }, { name: "b" }), pod({ name: "a", $patch: "delete" }))).toEqual(pod({ name: "b" }));
+  });
+
+  test("$patch replace among the items replaces the list", () => {
+    expect(merged(pod({ name: "a" }, { name: "b" }), pod({ $patch: "replace" }, { name: "c" }))).toEqual(
+      pod({ name: "c" }),
+    );
+  });
+
+  test("an item without its key is refused", () => {
+    expect(merged(pod({ name: "a" }), pod({ image: "x" }))).toMatchObject({ path: "spec.containers[0]" });
+  });
+
+  test("$setElementOrder orders what it names and leaves the rest where it is", () => {
+    const patch = {
+      spec: { "$setElementOrder/containers": [{ name: "c" }, { name: "a" }], containers: [{ name: "c" }] },
+    };
+    expect(merged(pod({ name: "a" }, { name: "server" }), patch)).toEqual(
+      pod({ name: "c" }, { name: "server" }, { name: "a" }),
+    );
+  });
+
+  test("conditions of a status are known by their type", () => {
+    const status = (...conditions: object[]) => ({ status: { conditions } });
+    expect(
+      merged(status({ type: "A", status: "False" }), status({ type: "A", status: "True" }, { type: "B" })),
+    ).toEqual(status({ type: "A", status: "True" }, { type: "B" }));
+  });
+
+  test("volumes retain only the keys they are told", () => {
+    const volumes = (...list: object[]) => ({ spec: { volumes: list } });
+    expect(
+      merged(
+        volumes({ name: "v", emptyDir: {} }),
+        volumes({ name: "v", configMap: { name: "c" }, $retainKeys: ["name", "configMap"] }),
+      ),
+    ).toEqual(volumes({ name: "v", configMap: { name: "c" } }));
+  });
+
+  test("$retainKeys must name what the patch sets", () => {
+    const volumes = { spec: { volumes: [{ name: "v", emptyDir: {}, $retainKeys: ["name"] }] } };
+    expect(merged({ spec: { volumes: [{ name: "v" }] } }, volumes)).toMatchObject({
+      message: expect.stringContaining("emptyDir"),
+    });
+  });
+
+  test("owner references are known by uid", () => {
+    const owners = (...list: object[]) => ({ metadata: { ownerReferences: list } });
+    expect(merged(owners({ uid: "1", name: "a" }), owners({ uid: "1", name: "b" }, { uid: "2" }))).toEqual(
+      owners({ uid: "1", name: "b" }, { uid: "2" }),
+    );
+  });
+});
+
+describe("lists of scalars", () => {
+  test("finalizers are a set", () => {
+    expect(merged({ metadata: { finalizers: ["a", "b"] } }, { metadata: { finalizers: ["b", "c", "c"] } })).toEqual({
+      metadata: { finalizers: ["a", "b", "c"] },
+    });
+  });
+
+  test("$deleteFromPrimitiveList takes values out", () => {
+    expect(
+      merged({ metadata: { finalizers: ["a", "b"] } }, { metadata: { "$deleteFromPrimitiveList/finalizers": ["a"] } }),
+    ).toEqual({
+      metadata: { finalizers: ["b"] },
+    });
+  });
+
+  test("others are replaced", () => {
+    expect(merged(pod({ name: "a", args: ["1", "2"] }), pod({ name: "a", args: ["3"] }))).toEqual(
+      pod({ name: "a", args: ["3"] }),
+    );
+  });
+});
+
+describe("what stays the same", () => {
+  test("neither argument is changed", () => {
+    const original = pod({ name: "a" });
+    const patch = pod({ name: "a", image: "x" });
+    const before = JSON.stringify([original, patch]);
+    merged(original, patch);
+    expect(JSON.stringify([original, patch])).toBe(before);
+  });
+
+  test("an empty patch changes nothing", () => {
+    const original = { ...pod({ name: "a", env: [{ name: "X" }] }), metadata: { finalizers: ["a"] } };
+    expect(merged(original, {})).toEqual(original);
+  });
+
+  test("__proto__ is an ordinary key", () => {
+    const patch = JSON.parse('{"data":{"__proto__":"x"}}') as object;
+    expect(JSON.stringify(merged({ data: { a: "1" } }, patch, "configmaps"))).toBe(
+      '{"data":{"a":"1","__proto__":"x"}}',
+    );
+  });
+});
