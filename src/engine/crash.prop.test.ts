@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { hashText, isTerminal, type Plan } from "./index.ts";
 import { plans, policies } from "./testing/arbitraries.ts";
+import { plan } from "./testing/build.ts";
 import { type Fate, timeless } from "./testing/history.ts";
 import { calmDown, createWorld, current, happen, type Incident } from "./testing/world.ts";
 
@@ -71,4 +72,23 @@ test("(32) when the faults stop, the run ends as the same children would have ma
     }),
     { numRuns: 250 },
   );
+});
+
+test("the world notices reconcilers that act without the freshness rule", () => {
+  const single = plan([{ id: "a" }]);
+  const look = (stale: number): Incident[] => [
+    { kind: "read", who: 0, stale, blind: false, order: 0 },
+    { kind: "commit", who: 0, effects: 1 },
+  ];
+  const script: Incident[] = [...look(0), { kind: "end", pick: 0 }, ...look(0), { kind: "clean", pick: 0 }, ...look(1)];
+  const played = (careless: boolean) => {
+    const world = createWorld(single, () => "succeeded", careless);
+    for (const incident of script) happen(world, incident);
+    return world.violations;
+  };
+  expect(played(false)).toEqual([]);
+  expect(played(true)).toEqual([
+    "(31) a#1 is created while the store says Succeeded, attempt 1",
+    "(30) a#1 is created 2 times",
+  ]);
 });

@@ -27,6 +27,8 @@ export interface World {
   readonly creations: Map<string, number>;
   readonly reconcilers: readonly Reconciler[];
   readonly violations: string[];
+  /** Reconcilers act on what they computed whatever became of their write: the rule whose absence must be noticed. */
+  readonly careless: boolean;
   now: number;
 }
 
@@ -70,7 +72,7 @@ export type Incident =
 
 const newReconciler = (): Reconciler => ({ cache: createRunCache(), pass: undefined });
 
-export const createWorld = (plan: Plan, fate: Fate): World => ({
+export const createWorld = (plan: Plan, fate: Fate, careless = false): World => ({
   plan,
   fate,
   versions: [newRun],
@@ -78,6 +80,7 @@ export const createWorld = (plan: Plan, fate: Fate): World => ({
   creations: new Map(),
   reconcilers: [newReconciler(), newReconciler()],
   violations: [],
+  careless,
   now: 1000,
 });
 
@@ -156,8 +159,9 @@ function commit(world: World, reconciler: Reconciler | undefined, effects: numbe
   reconciler.pass = undefined;
   const before = world.versions[pass.version] ?? newRun;
   const result = advance(world.plan, before, pass.facts, pass.now, reconciler.cache);
-  if (pass.version !== world.versions.length - 1) return;
-  if (result.run !== before) world.versions.push(result.run);
+  const isFresh = pass.version === world.versions.length - 1;
+  if (!isFresh && !world.careless) return;
+  if (isFresh && result.run !== before) world.versions.push(result.run);
   for (const effect of result.effects.slice(0, effects)) perform(world, effect);
 }
 
