@@ -28,6 +28,8 @@ export interface OptionSpec {
   /** Collects every use into a list. */
   readonly repeatable?: boolean;
   readonly integer?: boolean;
+  /** A flag whose value is how often it was given. */
+  readonly counted?: boolean;
 }
 
 /** What a positional argument may be completed with: fixed words, or what has to be looked up. */

@@ -39,7 +39,8 @@ function toCommand(spec: CommandSpec, signal: AbortSignal, finish: (code: number
     .exitOverride();
   for (const argument of spec.args) built.argument(argument);
   for (const option of spec.options) built.addOption(toOption(option));
-  for (const option of inherited) built.addOption(new Option(option.flags).hideHelp());
+  for (const option of inherited.filter(({ flags }) => !spec.options.some((own) => own.flags.includes(longOf(flags)))))
+    built.addOption(toOption(option).hideHelp());
   built.action(async () => {
     const values = built.processedArgs as (string | string[] | undefined)[];
     const options = { ...built.parent?.opts<object>(), ...defined(built.opts<object>()) } as GlobalOptions & {
@@ -60,21 +61,26 @@ function toCommand(spec: CommandSpec, signal: AbortSignal, finish: (code: number
 }
 
 // People write `slipway get wf -n demo` as readily as `slipway -n demo get wf`.
-const inherited = [
-  { flags: "-n, --namespace <name>" },
-  { flags: "--kubeconfig <file>" },
-  { flags: "--context <name>" },
+const inherited: readonly OptionSpec[] = [
+  { flags: "-n, --namespace <name>", summary: "the namespace" },
+  { flags: "--kubeconfig <file>", summary: "the control plane to talk to" },
+  { flags: "--context <name>", summary: "the kubeconfig's context to use" },
+  { flags: "-v, --verbose", summary: "say more", counted: true },
+  { flags: "--color <when>", summary: "colours", choices: ["auto", "always", "never"] },
 ];
+
+const longOf = (flags: string): string => /--[\w-]+/.exec(flags)?.[0] ?? flags;
 
 const defined = (options: object): object =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 
-function toOption({ flags, summary, choices, initial, repeatable, integer }: OptionSpec): Option {
+function toOption({ flags, summary, choices, initial, repeatable, integer, counted }: OptionSpec): Option {
   const option = new Option(flags, summary);
   if (choices !== undefined) option.choices(choices);
   if (initial !== undefined) option.default(initial);
   if (repeatable === true)
     option.argParser((value: string, earlier: string[] | undefined) => [...(earlier ?? []), value]);
+  if (counted === true) option.argParser((_: string, level: number | undefined) => (level ?? 0) + 1);
   if (integer === true) option.argParser(wholeNumber);
   return option;
 }

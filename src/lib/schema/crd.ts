@@ -2,8 +2,15 @@ import type { JsonObject, JsonValue } from "#lib/base/index.ts";
 import type { Kind, PrinterColumn } from "./kind.ts";
 import type { Schema } from "./schema.ts";
 
+/** A CustomResourceDefinition, ready to be applied. */
+export type CrdDocument = JsonObject & {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+};
+
 /** The CustomResourceDefinition document (`apiextensions.k8s.io/v1`) that declares this kind to any Kubernetes API server. */
-export function toCrd(kind: Kind): JsonObject {
+export function toCrd(kind: Kind): CrdDocument {
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",

@@ -22,7 +22,7 @@ const hasMoved = (before: StepView | undefined, { phase, attempt }: StepView): b
 
 function stepText(step: StepView, now: Instant): string {
   const remark = remarkOf(step);
-  const took = step.finishedAt === undefined ? "" : ` in ${elapsedOf(step, now)}`;
+  const took = step.finishedAt === undefined || step.startedAt === undefined ? "" : ` in ${elapsedOf(step, now)}`;
   return `${step.name}: ${step.phase}${took}${remark === "" ? "" : ` (${remark})`}`;
 }
 
