@@ -58,14 +58,7 @@ function deadlineText(view: RunView, now: Instant): string {
 }
 
 function rowOf(step: StepView, byId: ReadonlyMap<string, StepView>, now: Instant): readonly string[] {
-  return [
-    step.id,
-    step.phase,
-    tries(step),
-    timeOf(step, now),
-    dependenciesOf(step, byId),
-    step.final === true && step.phase === "Pending" ? "" : whatFor(step, now),
-  ];
+  return [step.id, step.phase, tries(step), timeOf(step, now), dependenciesOf(step, byId), whatFor(step, now)];
 }
 
 function tries({ attempt, attempts = 1 }: StepView): string {

@@ -49,14 +49,18 @@ function checkStep(
   );
 }
 
-/** Attempted, suspended or settled steps have started; a step that waits for its first attempt has not. */
+/** Attempted, suspended or settled steps have started; attempts of earlier runs do not count. */
 function progressOf(status: JsonValue | undefined): Progress {
   if (!isJsonObject(status)) return "unstarted";
-  const { phase, attempt } = status;
+  const { phase } = status;
   if (phase === "Succeeded" || phase === "Failed" || phase === "Skipped" || phase === "Canceled") return "completed";
-  if (typeof attempt === "number" && attempt > 0) return "running";
-  return phase === "Suspended" ? "running" : "unstarted";
+  if (phase === "Suspended") return "running";
+  return numberOf(status["attempt"]) > numberOf(status["earlierAttempts"]) && phase !== "Pending"
+    ? "running"
+    : "unstarted";
 }
+
+const numberOf = (value: JsonValue | undefined): number => (typeof value === "number" ? value : 0);
 
 function isFinished(object: JsonObject): boolean {
   const phase = objectAt(object, "status")["phase"];

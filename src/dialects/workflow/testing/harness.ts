@@ -234,9 +234,9 @@ export class Harness {
   async close(): Promise<void> {
     this.#stop.abort(new Error("the test is over"));
     // The grace of a stop is a wait on the clock, which stands still otherwise.
-    let ended = false;
-    const running = this.#running.finally(() => (ended = true));
-    while (!ended) await this.clock.advance(1_000);
+    const state = { ended: false };
+    const running = this.#running.finally(() => (state.ended = true));
+    while (!state.ended) await this.clock.advance(1_000);
     await running;
   }
 }

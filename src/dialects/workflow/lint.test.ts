@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { formatProblem } from "#lib/base/index.ts";
+import { readYaml } from "#lib/yaml/index.ts";
+import { documents } from "./document.ts";
+
+/** What lint finds in a workflow of these steps, without file and column. */
+function lint(steps: string, spec = "activeDeadlineSeconds: 60"): readonly string[] {
+  const text = `apiVersion: slipway.dev/v1alpha1\nkind: Workflow\nmetadata: {name: wf}\nspec:\n  ${spec}\n  steps:\n${steps.replace(/^/gm, "    ")}`;
+  const read = readYaml(text, { file: "w.yaml" });
+  const document = read.ok ? read.value.documents[0] : undefined;
+  if (document === undefined) throw new Error("the test's document is no YAML");
+  return documents.lint(document).map((problem) => formatProblem(problem).replace(/^w\.yaml:\d+:\d+: /, ""));
+}
+const box = "container: {image: busybox}";
+
+test("a workflow without any limit of time is warned about", () => {
+  const warning = "warning: spec: no deadline and no timeout: a step that hangs runs for ever";
+  expect(lint(`a: {${box}}`, "suspend: false")).toEqual([warning]);
+  expect(lint(`a: {${box}, timeoutSeconds: 5}`, "suspend: false")).toEqual([]);
+  expect(lint(`a: {${box}}`)).toEqual([]);
+});
+
+test("a fixed name and retry cannot go together", () => {
+  const template = "template: {apiVersion: v1, kind: ConfigMap, metadata: {name: fixed}}";
+  expect(lint(`a: {${template}, retry: {limit: 1}}`)).toEqual([
+    "error: spec.steps.a.template.metadata.name: a step with retry creates one object per attempt (leave the name out, then each attempt gets its own)",
+  ]);
+  expect(lint(`a: {${template}}`)).toEqual([]);
+});
+
+test("a kind without a completion rule is warned about, unless the step says when it is done", () => {
+  const template = "template: {apiVersion: example.com/v1, kind: Thing}";
+  expect(lint(`a: {${template}}`)).toEqual([
+    "warning: spec.steps.a.template: nothing is known about when a Thing is done; conditions Complete, Succeeded and Failed are looked for (say it with completion)",
+  ]);
+  expect(lint(`a: {${template}, completion: Ready}`)).toEqual([]);
+});
+
+test("two ways to try again at once are warned about", () => {
+  const pod = "{restartPolicy: OnFailure, containers: [{name: main}]}";
+  expect(lint(`a: {jobTemplate: {spec: {template: {spec: ${pod}}}}, retry: {limit: 1}}`)).toEqual([
+    "warning: spec.steps.a.retry: restartPolicy OnFailure restarts the container, and retry starts the Job again",
+  ]);
+});
+
+test("values written into a script are warned about, values passed to a program are not", () => {
+  const spec = "params: [{name: who}]\n  activeDeadlineSeconds: 60";
+  expect(lint(`a: {container: {image: i, command: [sh, -c, "echo \${{ params.who }}"]}}`, spec)).toEqual([
+    "warning: spec.steps.a.container.command[2]: ${{ params.who }} becomes part of a script (pass it through env)",
+  ]);
+  expect(lint(`a: {container: {image: i, command: [greet], args: ["\${{ params.who }}"]}}`, spec)).toEqual([]);
+  expect(
+    lint(`a: {container: {image: i, command: [sh], env: [{name: W, value: "\${{ params.who }}"}]}}`, spec),
+  ).toEqual([]);
+});
+
+test("the same in the container of a Job", () => {
+  const pod = `{restartPolicy: Never, containers: [{name: main, command: [/bin/bash, -c], args: ["\${{ params.who }}"]}]}`;
+  expect(
+    lint(`a: {jobTemplate: {spec: {template: {spec: ${pod}}}}}`, "params: [{name: who}]\n  activeDeadlineSeconds: 60"),
+  ).toEqual([
+    "warning: spec.steps.a.jobTemplate.spec.template.spec.containers[0].args[0]: ${{ params.who }} becomes part of a script (pass it through env)",
+  ]);
+});
+
+test("a condition that is always false is an error", () => {
+  expect(lint(`a: {${box}, when: 1 > 2}`)).toEqual(['error: spec.steps.a.when: is always false: step "a" never runs']);
+  expect(lint(`a: {${box}, when: 1 < 2}`)).toEqual([]);
+});
+
+test("an edge that others imply is warned about", () => {
+  expect(lint(`a: {${box}}\nb: {${box}, dependencies: [a]}\nc: {${box}, dependencies: [b, a]}`)).toEqual([
+    'warning: spec.steps.c.dependencies[1]: "a" comes before another dependency already',
+  ]);
+});
+
+test("whatever admission refuses is found as well", () => {
+  expect(lint("a: {}")).toEqual([
+    "error: spec.steps.a: exactly one of jobTemplate, externalRef, template, container, wait is required, found none",
+  ]);
+});
