@@ -1,10 +1,9 @@
-import { mkdir } from "node:fs/promises";
 import { type Clock, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
 import {
-  acquireDataLock,
   ensureAdminToken,
   ensureCertificates,
   type Listener,
+  lockDirectory,
   openStore,
   readKubeconfigToken,
   writeKubeconfig,
@@ -49,8 +48,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    const lock = await acquireDataLock(directory);
+    const lock = await lockDirectory(directory);
     undo.push(() => lock.release());
     const failed = deferred<ServerFailure>();
     const store = await openStore(`${directory}/store`, {
@@ -68,7 +66,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     undo.push(() => plane.close());
     plane.ended.catch(() => failed.resolve({ code: 1 }));
     const listener = await listenOnFreePort(plane, options.ports, certificates);
-    await lock.setUrl(listener.url);
+    await lock.announce(listener.url);
     await writeKubeconfig(options.kubeconfig, { url: listener.url, caPem: certificates.ca, token });
     log.info("serving", { url: listener.url, directory });
     return { url: listener.url, kubeconfig: options.kubeconfig, failed: failed.promise, close };

@@ -7,6 +7,7 @@ export type { KindAdmission } from "./crds/admission.ts";
 export { type ApiServer, type ApiServerOptions, createApiServer } from "./api-server.ts";
 export type { HealthChecks } from "./http/health.ts";
 export type { Listener, ListenOptions } from "./http/listener.ts";
+export { type DirectoryLock, lockDirectory } from "./store/lock.ts";
 export { type DurableStore, memoryStore, openStore, type StoreOptions } from "./store/open.ts";
 export type { Store } from "./store/store.ts";
 export { defaultLimits, type Limits } from "./verbs/limits.ts";

@@ -1,0 +1,75 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { exec, slipway } from "#test/support/slipway.ts";
+
+let directory = "";
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "slipway-examples-"));
+});
+
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+test("hello greets by the name it is given", async () => {
+  const run = await slipway(["run", "examples/workflow/hello.yaml", "--param", "name=you", "--logs"]);
+  expect(run.code, run.err).toBe(0);
+  expect(run.out).toBe("greet | hello, you\n");
+});
+
+test("the diamond runs its steps in the order of its edges", async () => {
+  const run = await slipway(["run", "examples/workflow/diamond.yaml", "-o", "json"]);
+  expect(run.code, run.err).toBe(0);
+  const { status } = JSON.parse(run.out) as {
+    status: { statuses: Record<string, { startTime: string; finishTime: string; complete: boolean }> };
+  };
+  const at = (step: string, end: "startTime" | "finishTime") => Date.parse(status.statuses[step]?.[end] ?? "");
+  expect(Object.keys(status.statuses).sort()).toEqual(["apart", "four", "one", "three", "two"]);
+  expect(Object.values(status.statuses).every(({ complete }) => complete)).toBe(true);
+  for (const middle of ["two", "three"]) {
+    expect(at(middle, "startTime")).toBeGreaterThanOrEqual(at("one", "finishTime"));
+    expect(at("four", "startTime")).toBeGreaterThanOrEqual(at(middle, "finishTime"));
+  }
+});
+
+test("retry tries again, runs what a failure asks for, always reports, and fails", async () => {
+  const run = await slipway(["run", "examples/workflow/retry.yaml", "--param", `directory=${directory}`]);
+  expect(run.code).toBe(1);
+  expect(await readFile(join(directory, "attempts"), "utf8")).toBe("1\n2\n");
+  expect(await readFile(join(directory, "rollback"), "utf8")).toBe("rolled back\n");
+  expect(await readFile(join(directory, "report"), "utf8")).toBe("the run is Failed\n");
+  expect(run.err).toContain("  disk is on fire\n");
+  expect(run.err).toMatch(/deploy: Skipped \(DependencyFailed/);
+});
+
+test("the release checks, tests and packs a library, and its checksums hold", async () => {
+  const run = await slipway(["run", "examples/workflow/release/release.yaml", "--param", `out=${directory}`]);
+  expect(run.code, run.err).toBe(0);
+  expect(await readFile(join(directory, "RESULT"), "utf8")).toBe("Succeeded\n");
+  const archive = await readFile(join(directory, "numerals-1.2.0.tar.gz"));
+  const digest = createHash("sha256").update(archive).digest("hex");
+  expect(await readFile(join(directory, "SHA256SUMS"), "utf8")).toBe(`${digest}  numerals-1.2.0.tar.gz\n`);
+  const listed = await exec("tar", ["-tzf", join(directory, "numerals-1.2.0.tar.gz")]);
+  expect(listed.out.split("\n").filter((name) => name.endsWith(".mjs"))).toEqual(["src/roman.mjs", "src/words.mjs"]);
+});
+
+test("a library that fails its tests is not packed", async () => {
+  const source = join(directory, "source");
+  await exec("cp", ["-r", "examples/workflow/release/source", source]);
+  await exec("sed", ["-i", "s/forty/fourty/", join(source, "src/words.mjs")]);
+  const out = join(directory, "out");
+  const run = await slipway([
+    "run",
+    "examples/workflow/release/release.yaml",
+    "--param",
+    `out=${out}`,
+    "--param",
+    `source=${source}`,
+  ]);
+  expect(run.code).toBe(1);
+  expect(run.err).toContain("fourty-two");
+  expect(await readFile(join(out, "RESULT"), "utf8")).toBe("Failed\n");
+  await expect(readFile(join(out, "SHA256SUMS"))).rejects.toThrow("ENOENT");
+});

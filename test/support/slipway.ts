@@ -1,0 +1,125 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root: string = fileURLToPath(new URL("../../", import.meta.url));
+export const slipwayBin: string = join(root, "bin/slipway.mjs");
+
+/** What a program printed and how it ended. */
+export interface Finished {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface ExecOptions {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly input?: string;
+}
+
+/** The environment of programs under test: found programs, and nothing that could lead them to somebody's cluster. */
+export const cleanEnvironment = (more: Readonly<Record<string, string>> = {}): Record<string, string> => ({
+  PATH: process.env["PATH"] ?? "/usr/bin:/bin",
+  HOME: tmpdir(),
+  LANG: "C.UTF-8",
+  ...more,
+});
+
+/** Runs a program to its end; never rejects for what it says or how it ends. */
+export function exec(program: string, args: readonly string[], options: ExecOptions = {}): Promise<Finished> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      program,
+      [...args],
+      { cwd: options.cwd ?? root, env: cleanEnvironment(options.env), maxBuffer: 64 * 1024 * 1024 },
+      (error, out, err) => {
+        const code = error === null ? 0 : typeof error.code === "number" ? error.code : null;
+        resolve({ code, out, err: error !== null && code === null ? `${err}${error.message}` : err });
+      },
+    );
+    child.stdin?.end(options.input ?? "");
+  });
+}
+
+/** Runs the command line of this repository. The bundle must be up to date; the test command sees to that. */
+export const slipway = (args: readonly string[], options: ExecOptions = {}): Promise<Finished> =>
+  exec(process.execPath, [slipwayBin, ...args], options);
+
+export async function temporaryDirectory(): Promise<string> {
+  return await mkdtemp(join(tmpdir(), "slipway-test-"));
+}
+
+export const removeDirectory = (directory: string): Promise<void> => rm(directory, { recursive: true, force: true });
+
+/** A `slipway up` on a free loopback port in a temporary directory. */
+export interface TestServer {
+  readonly directory: string;
+  readonly kubeconfig: string;
+  readonly url: string;
+  readonly process: ChildProcess;
+  /** What it logged so far. */
+  log(): string;
+  /** Kills the whole process group at once, as a power cut would, and waits until it is gone. */
+  kill(): Promise<void>;
+  /** Asks it to stop and waits. */
+  stop(): Promise<number | null>;
+}
+
+export async function startServer(directory: string, args: readonly string[] = []): Promise<TestServer> {
+  const child = spawn(process.execPath, [slipwayBin, "up", "--data-dir", directory, "--port", "0", ...args], {
+    cwd: root,
+    env: cleanEnvironment(),
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  let log = "";
+  child.stderr?.on("data", (chunk: Buffer) => (log += chunk.toString()));
+  const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
+  const url = await firstUrl(child, exited, () => log);
+  const signal = (name: NodeJS.Signals) => {
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) process.kill(-child.pid, name);
+  };
+  return {
+    directory,
+    kubeconfig: join(directory, "kubeconfig"),
+    url,
+    process: child,
+    log: () => log,
+    async kill() {
+      signal("SIGKILL");
+      await exited;
+    },
+    stop() {
+      signal("SIGTERM");
+      return exited;
+    },
+  };
+}
+
+function firstUrl(child: ChildProcess, exited: Promise<number | null>, log: () => string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let out = "";
+    child.stdout?.on("data", (chunk: Buffer) => {
+      out += chunk.toString();
+      const url = /https:\/\/\S+/.exec(out)?.[0];
+      if (url !== undefined) resolve(url);
+    });
+    void exited.then((code) => reject(new Error(`slipway up ended with ${code} before it served:\n${log()}`)));
+  });
+}
+
+/** Ends the host steps of a server that is gone: the runner stays for a while by design. */
+export async function endRunner(directory: string): Promise<void> {
+  const text = await readFile(join(directory, "runner/runner.pid"), "utf8").catch(() => "");
+  const pid = Number.parseInt(text, 10);
+  if (Number.isInteger(pid) && pid > 1) {
+    try {
+      process.kill(pid, "SIGTERM");
+    } catch {
+      // It has ended by itself.
+    }
+  }
+}
