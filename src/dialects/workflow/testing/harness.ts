@@ -56,7 +56,6 @@ export class Harness {
   statusWrites = 0;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
-  #pods = 0;
 
   constructor(options: HarnessOptions = {}) {
     this.clock = options.clock ?? new FakeClock();
@@ -180,7 +179,7 @@ export class Harness {
     const pod = await this.store.create(Pod, {
       apiVersion: "v1",
       kind: "Pod",
-      metadata: { name: `pod-${++this.#pods}`, namespace, labels: owner.metadata.labels ?? {} },
+      metadata: { name: `${owner.metadata.name}-pod`, namespace, labels: owner.metadata.labels ?? {} },
     });
     const status = {
       phase: exitCode === 0 ? "Succeeded" : "Failed",
