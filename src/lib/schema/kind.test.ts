@@ -1,5 +1,5 @@
 import { expect, expectTypeOf, test } from "vitest";
-import { age, column, kind, type ObjectOf, s, toCrd } from "./index.ts";
+import { age, column, kind, type ObjectOf, readStructuralSchema, s, schemaAsJson, toCrd } from "./index.ts";
 
 const Build = kind({
   group: "wharf.slipway.dev",
@@ -99,4 +99,8 @@ test("the CustomResourceDefinition says everything the declaration says", () => 
       ],
     },
   });
+});
+
+test("the schema is structural", () => {
+  expect(readStructuralSchema(schemaAsJson(Build.schema), [])).toEqual({ ok: true, value: Build.schema });
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
 import { age, column, kind, s, toCrd } from "#lib/schema/index.ts";
 import { createRegistry, type KindRegistry } from "./registry.ts";
+import { scalarText } from "../kinds/read.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 
 const now = Date.UTC(2026, 0, 31, 12);
@@ -43,7 +44,7 @@ function registryWith(...crds: readonly JsonObject[]): KindRegistry {
 
 const conditions = (crd: JsonObject) =>
   ((crd["status"] as JsonObject)["conditions"] as readonly JsonObject[]).map(
-    (one) => `${String(one["type"])}=${String(one["status"])}`,
+    (one) => `${scalarText(one["type"])}=${scalarText(one["status"])}`,
   );
 
 describe("a definition made by the builder", () => {

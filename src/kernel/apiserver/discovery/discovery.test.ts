@@ -1,0 +1,198 @@
+import { describe, expect, test } from "vitest";
+import type { JsonObject } from "#lib/base/index.ts";
+import { kind, s, toCrd } from "#lib/schema/index.ts";
+import { createRegistry, type KindRegistry } from "../crds/registry.ts";
+import type { DocumentReply } from "../http/documents.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
+import { writeNew } from "../testing/write-steps.ts";
+import { preferredDiscovery } from "./aggregated.ts";
+import { discoveryDocuments } from "./discovery-documents.ts";
+
+const Widget = kind({
+  group: "demo.example.org",
+  version: "v1",
+  kind: "Widget",
+  plural: "widgets",
+  scope: "Cluster",
+  shortNames: ["wd"],
+  categories: ["all"],
+  spec: s.object({}),
+  status: s.object({}),
+});
+
+function serveWidgets(registry: KindRegistry) {
+  const crds = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions") as ServedResource;
+  registry.setCrd(writeNew(crds, toCrd(Widget)).object);
+}
+
+const v2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const v2beta1 = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList";
+
+function client(registry: KindRegistry) {
+  const documents = discoveryDocuments();
+  return async (path: string, accept = "application/json", ifNoneMatch?: string): Promise<DocumentReply | undefined> =>
+    documents(registry, { path, query: new URLSearchParams(), accept, ifNoneMatch });
+}
+const read = (reply: DocumentReply | undefined): JsonObject => JSON.parse(String(reply?.body)) as JsonObject;
+
+const registry = createRegistry({ now: () => 0 });
+serveWidgets(registry);
+const get = client(registry);
+
+describe("the older documents", () => {
+  test("name the versions of the core group", async () => {
+    expect(read(await get("/api"))).toMatchObject({ kind: "APIVersions", versions: ["v1"] });
+  });
+
+  test("name groups with their preferred version, custom ones last", async () => {
+    const { groups } = read(await get("/apis")) as { groups: readonly JsonObject[] };
+    expect(groups.map((group) => group["name"])).toEqual([
+      "batch",
+      "coordination.k8s.io",
+      "events.k8s.io",
+      "apiextensions.k8s.io",
+      "demo.example.org",
+    ]);
+    expect(groups[0]).toMatchObject({ preferredVersion: { groupVersion: "batch/v1", version: "v1" } });
+    expect(read(await get("/apis/batch"))).toEqual({ kind: "APIGroup", apiVersion: "v1", ...groups[0] });
+  });
+
+  test("list resources with their subresources", async () => {
+    const { resources } = read(await get("/api/v1")) as { resources: readonly JsonObject[] };
+    expect(resources.map((resource) => resource["name"])).toEqual([
+      "configmaps",
+      "events",
+      "namespaces",
+      "namespaces/status",
+      "namespaces/finalize",
+      "pods",
+      "pods/status",
+      "pods/log",
+      "secrets",
+      "serviceaccounts",
+    ]);
+    expect(resources.find((resource) => resource["name"] === "pods")).toEqual({
+      name: "pods",
+      singularName: "pod",
+      namespaced: true,
+      kind: "Pod",
+      verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+      shortNames: ["po"],
+      categories: ["all"],
+    });
+    expect(read(await get("/apis/demo.example.org/v1"))).toEqual({
+      kind: "APIResourceList",
+      apiVersion: "v1",
+      groupVersion: "demo.example.org/v1",
+      resources: [
+        expect.objectContaining({
+          name: "widgets",
+          kind: "Widget",
+          namespaced: false,
+          singularName: "widget",
+          shortNames: ["wd"],
+        }),
+        {
+          name: "widgets/status",
+          singularName: "",
+          namespaced: false,
+          kind: "Widget",
+          verbs: ["get", "patch", "update"],
+        },
+      ],
+    });
+  });
+
+  test.each([
+    "/apis/nothing",
+    "/apis/batch/v2",
+    "/api/v2",
+    "/api/v1/pods",
+    "/apis/batch/v1/jobs",
+    "/apis//v1",
+    "/healthz",
+    "/",
+  ])("do not stand at %s", async (path) => {
+    expect(await get(path)).toBeUndefined();
+  });
+
+  test("are found with a slash at the end too", async () => {
+    expect(read(await get("/apis/"))).toEqual(read(await get("/apis")));
+  });
+});
+
+describe("the aggregated document", () => {
+  test("has all groups but the core at /apis, and the core at /api", async () => {
+    const apis = read(await get("/apis", v2)) as { items: readonly JsonObject[]; apiVersion: string };
+    expect(apis.apiVersion).toBe("apidiscovery.k8s.io/v2");
+    expect(apis.items.map((item) => (item["metadata"] as JsonObject)["name"])).toEqual([
+      "batch",
+      "coordination.k8s.io",
+      "events.k8s.io",
+      "apiextensions.k8s.io",
+      "demo.example.org",
+    ]);
+    expect(apis.items.at(-1)).toEqual({
+      metadata: { name: "demo.example.org", creationTimestamp: null },
+      versions: [
+        {
+          version: "v1",
+          freshness: "Current",
+          resources: [
+            {
+              resource: "widgets",
+              responseKind: { group: "demo.example.org", version: "v1", kind: "Widget" },
+              scope: "Cluster",
+              singularResource: "widget",
+              verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+              shortNames: ["wd"],
+              categories: ["all"],
+              subresources: [
+                {
+                  subresource: "status",
+                  responseKind: { group: "demo.example.org", version: "v1", kind: "Widget" },
+                  verbs: ["get", "patch", "update"],
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    });
+    const core = read(await get("/api", v2beta1)) as { items: readonly JsonObject[]; apiVersion: string };
+    expect(core.apiVersion).toBe("apidiscovery.k8s.io/v2beta1");
+    expect(core.items).toHaveLength(1);
+  });
+
+  test("is named in the Content-Type as it was asked for", async () => {
+    expect((await get("/apis", v2beta1))?.headers).toMatchObject({ "Content-Type": v2beta1, Vary: "Accept" });
+  });
+
+  test.each([
+    [`${v2},${v2beta1},application/json`, "v2"],
+    [`${v2beta1},application/json`, "v2beta1"],
+    ["application/json", undefined],
+    ["application/json;q=0.9,application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", undefined],
+    ["application/json;g=apidiscovery.k8s.io;v=v9;as=APIGroupDiscoveryList", undefined],
+    [`application/vnd.kubernetes.protobuf;as=APIGroupDiscoveryList;g=apidiscovery.k8s.io;v=v2,${v2}`, "v2"],
+    ["*/*", undefined],
+    ["", undefined],
+  ])("is what %j asks for: %s", (accept, version) => {
+    expect(preferredDiscovery(accept)).toBe(version);
+  });
+});
+
+test("a client that has the document already is told so, until a kind comes or goes", async () => {
+  const fresh = createRegistry({ now: () => 0 });
+  const ask = client(fresh);
+  const first = await ask("/apis", v2);
+  const etag = first?.headers["ETag"] ?? "";
+  expect(etag).toMatch(/^"[0-9A-F]{40}"$/);
+  expect(await ask("/apis", v2, etag)).toMatchObject({ code: 304, body: "" });
+  expect(await ask("/apis", v2, `W/"other", W/${etag}`)).toMatchObject({ code: 304 });
+  expect(await ask("/apis", "application/json", etag)).toMatchObject({ code: 200 });
+  serveWidgets(fresh);
+  expect(await ask("/apis", v2, etag)).toMatchObject({ code: 200 });
+  fresh.removeCrd("widgets.demo.example.org");
+  expect(await ask("/apis", v2, etag)).toMatchObject({ code: 304 });
+});
