@@ -81,7 +81,7 @@ function environmentOf(input: TaskInput, output: string) {
   const path = container.terminationMessagePath ?? defaultMessagePath;
   // Who sets the variable to the path of the document means the file that stands for it here.
   const own = (container.env ?? []).filter(({ name, value }) => name !== outputVariable || value !== path);
-  const base = { ...input.base, HOSTNAME: pod.metadata.name ?? "", [outputVariable]: output };
+  const base = { ...input.base, HOSTNAME: pod.spec.hostname ?? pod.metadata.name ?? "", [outputVariable]: output };
   return containerEnvironment({ ...input, container: { ...container, env: own }, base });
 }
 

@@ -6,10 +6,10 @@ export interface PodPaths {
   readonly pod: string;
   readonly work: string;
   readonly logs: string;
-  volume(name: string): string;
+  readonly volume: (name: string) => string;
   /** What a container's process writes as its termination message. */
-  output(container: string, restart: number): string;
-  log(container: string, restart: number): string;
+  readonly output: (container: string, restart: number) => string;
+  readonly log: (container: string, restart: number) => string;
 }
 
 export const podsDirectory = (root: string): string => join(root, "pods");

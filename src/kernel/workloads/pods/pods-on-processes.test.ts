@@ -35,7 +35,11 @@ async function logOf(pod: KubeObject, options = {}): Promise<string> {
 
 async function run(pod: PodObject): Promise<Stored<PodObject>> {
   await place.client.create(Pod, pod);
-  const ended = await place.until(pod.metadata.name ?? "", (one) => one !== undefined && isFinished(one));
+  const ended = await place.until<PodObject>(
+    Pod,
+    pod.metadata.name ?? "",
+    (one) => one !== undefined && isFinished(one),
+  );
   if (ended === undefined) throw new Error("the pod is gone");
   return ended;
 }

@@ -27,7 +27,7 @@ const effectlessSecurity = [
   "supplementalGroups",
   "sysctls",
 ];
-const effectlessPod = ["hostAliases", "hostname", "subdomain", "shareProcessNamespace"];
+const effectlessPod = ["hostAliases", "subdomain", "shareProcessNamespace"];
 const probes = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
 
 /** Everything a pod asks for that the runtime cannot do, by name. What changes the pod's meaning is refused, the rest is told. */

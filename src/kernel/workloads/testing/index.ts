@@ -2,8 +2,9 @@ import { join } from "node:path";
 import { type Clock, type Logger, silentLog, systemClock } from "#lib/base/index.ts";
 import { type ApiClient, Manager } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
-import { Pod, type Stored } from "#kernel/model/index.ts";
+import type { KubeObject, ResourceType, Stored } from "#kernel/model/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
+import type { JobObject, JobSpec } from "../job-types.ts";
 import type { PodObject, PodSpec } from "../pod-types.ts";
 import { addPodRunner, type PodRunnerOptions } from "../pods/add-pod-runner.ts";
 import type { Node } from "../pods/pod-fields.ts";
@@ -15,6 +16,14 @@ export const testNode: Node = {
   cpus: 4,
   memoryBytes: 8 * 2 ** 30,
 };
+
+/** A Job with one container that runs a shell script, with the defaults the API server would fill in. */
+export const shellJob = (name: string, script: string, more: Partial<JobSpec> = {}): JobObject => ({
+  apiVersion: "batch/v1",
+  kind: "Job",
+  metadata: { name, namespace: "default" },
+  spec: { parallelism: 1, completions: 1, backoffLimit: 6, template: { spec: shellPod(name, script).spec }, ...more },
+});
 
 /** A pod with one container that runs a shell script. */
 export const shellPod = (name: string, script: string, more: Partial<PodSpec> = {}): PodObject => ({
@@ -28,13 +37,15 @@ export const shellPod = (name: string, script: string, more: Partial<PodSpec> = 
   },
 });
 
+type Holds<T extends KubeObject> = (object: Stored<T> | undefined) => boolean;
+
 export interface Bench {
   readonly client: MemoryClient;
   readonly manager: Manager;
   /** Starts what was added. */
   start(): void;
-  /** The object when the condition holds; watches, does not poll. */
-  until(name: string, holds: (pod: Stored<PodObject> | undefined) => boolean): Promise<Stored<PodObject> | undefined>;
+  /** The object when the condition holds, undefined when it holds of its absence; watches, does not poll. */
+  until<T extends KubeObject>(type: ResourceType, name: string, holds: Holds<T>): Promise<Stored<T> | undefined>;
   close(): Promise<void>;
 }
 
@@ -58,7 +69,7 @@ export function bench(options: BenchOptions = {}): Bench {
     start() {
       running = manager.run(stop.signal);
     },
-    until: (name, holds) => untilPod(client, name, holds),
+    until: (type, name, holds) => untilObject(client, type, name, holds),
     async close() {
       stop.abort();
       await running;
@@ -66,26 +77,23 @@ export function bench(options: BenchOptions = {}): Bench {
   };
 }
 
-async function untilPod(
+async function untilObject<T extends KubeObject>(
   client: ApiClient,
+  type: ResourceType,
   name: string,
-  holds: (pod: Stored<PodObject> | undefined) => boolean,
-): Promise<Stored<PodObject> | undefined> {
+  holds: Holds<T>,
+): Promise<Stored<T> | undefined> {
   const end = new AbortController();
-  const list = await client.list<PodObject>(Pod, { namespace: "default" });
+  const list = await client.list<T>(type, { namespace: "default" });
   const present = list.items.find(({ metadata }) => metadata.name === name);
   if (holds(present)) return present;
   const { resourceVersion } = list.metadata;
-  for await (const event of client.watch<PodObject>(Pod, {
-    namespace: "default",
-    resourceVersion,
-    signal: end.signal,
-  })) {
+  for await (const event of client.watch<T>(type, { namespace: "default", resourceVersion, signal: end.signal })) {
     if (event.type === "BOOKMARK" || event.object.metadata.name !== name) continue;
-    const pod = event.type === "DELETED" ? undefined : event.object;
-    if (!holds(pod)) continue;
+    const object = event.type === "DELETED" ? undefined : event.object;
+    if (!holds(object)) continue;
     end.abort();
-    return pod;
+    return object;
   }
   throw new Error("the watch ended");
 }

@@ -1,0 +1,82 @@
+import { type Instant, parseInstant } from "#lib/base/index.ts";
+import { isTrue } from "#kernel/kit/index.ts";
+import { controllerReference, type ObjectMeta, type Stored } from "#kernel/model/index.ts";
+import { failureCountAnnotation, indexAnnotation, type JobObject, trackingFinalizer } from "../job-types.ts";
+import type { Container, PodObject, PodSpec } from "../pod-types.ts";
+
+/** A pod as its Job sees it. */
+export type JobPod = Stored<PodObject>;
+
+export const isTracked = ({ metadata }: JobPod): boolean => metadata.finalizers?.includes(trackingFinalizer) === true;
+export const isTerminating = ({ metadata }: JobPod): boolean => metadata.deletionTimestamp !== undefined;
+export const isReady = ({ status }: JobPod): boolean => isTrue(status?.conditions, "Ready");
+
+/** Neither ended nor ending. */
+export const isActive = (pod: JobPod): boolean =>
+  pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed" && !isTerminating(pod);
+
+/** The completion index of a pod of an Indexed Job. */
+export function indexOf({ metadata }: JobPod): number | undefined {
+  const text = metadata.annotations?.[indexAnnotation];
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+/** How often its index had failed before this pod. */
+export const earlierFailures = ({ metadata }: JobPod): number =>
+  Number(metadata.annotations?.[failureCountAnnotation] ?? 0);
+
+/** When a pod ended, as well as can be known. */
+export function endOf({ metadata, status }: JobPod): Instant {
+  const times = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
+    .map(({ state }) => parseInstant(state.terminated?.finishedAt ?? ""))
+    .filter((at) => at !== undefined);
+  if (times.length > 0) return Math.max(...times);
+  return parseInstant(metadata.deletionTimestamp ?? "") ?? parseInstant(metadata.creationTimestamp) ?? 0;
+}
+
+export interface NewPod {
+  readonly index?: number;
+  /** Failures of its index so far; only with a limit per index. */
+  readonly failures?: number;
+}
+
+/** The pod to create for a Job. */
+export function podFor(job: Stored<JobObject>, { index, failures }: NewPod): PodObject {
+  const { name, uid, namespace = "" } = job.metadata;
+  const { template } = job.spec;
+  const numbered = index === undefined ? {} : { [indexAnnotation]: `${index}` };
+  const counted = failures === undefined ? {} : { [failureCountAnnotation]: `${failures}` };
+  const metadata: ObjectMeta = {
+    // Cut as generated names are, so that the number of the index is never lost.
+    generateName: `${index === undefined ? name : `${name.slice(0, 46)}-${index}`}-`,
+    namespace,
+    labels: {
+      ...template.metadata?.labels,
+      "batch.kubernetes.io/controller-uid": uid,
+      "batch.kubernetes.io/job-name": name,
+      "controller-uid": uid,
+      "job-name": name,
+      ...numbered,
+    },
+    annotations: { ...template.metadata?.annotations, ...numbered, ...counted },
+    finalizers: [...(template.metadata?.finalizers ?? []), trackingFinalizer],
+    ownerReferences: [controllerReference(job)],
+  };
+  return { apiVersion: "v1", kind: "Pod", metadata, spec: index === undefined ? template.spec : indexed(job, index) };
+}
+
+function indexed(job: Stored<JobObject>, index: number): PodSpec {
+  const { spec } = job.spec.template;
+  const fieldRef = { fieldPath: `metadata.annotations['${indexAnnotation}']` };
+  const variable = { name: "JOB_COMPLETION_INDEX", valueFrom: { fieldRef } };
+  const withIndex = (container: Container): Container =>
+    container.env?.some(({ name }) => name === variable.name) === true
+      ? container
+      : { ...container, env: [...(container.env ?? []), variable] };
+  return {
+    ...spec,
+    hostname: spec.hostname ?? `${job.metadata.name.slice(0, 52)}-${index}`,
+    containers: spec.containers.map(withIndex),
+    ...(spec.initContainers === undefined ? {} : { initContainers: spec.initContainers.map(withIndex) }),
+  };
+}

@@ -1,0 +1,185 @@
+import { formatTime, type Instant, jsonEquals, parseInstant } from "#lib/base/index.ts";
+import { type Condition, conditionOf, isTrue, withCondition } from "#kernel/kit/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import type { JobObject, JobStatus } from "../job-types.ts";
+import { isActive, isReady, isTracked, type JobPod, type NewPod } from "./job-pod.ts";
+import { type Demand, demandOf } from "./pod-demand.ts";
+import { indexFields, isIndexed, type Tally, tallyOf } from "./tally.ts";
+import { announcement, deadlineOf, startOf, type Verdict, verdictOn } from "./verdict.ts";
+
+/** Everything a Job needs now. Performed in this order, and safe to repeat from the start after a crash at any point. */
+export interface JobPlan {
+  readonly create: readonly NewPod[];
+  readonly remove: readonly JobPod[];
+  /** What the status should say; the stored one when nothing changes. */
+  readonly status: JobStatus;
+  /** The new status decides something: it is worth a write of its own. */
+  readonly isUrgent: boolean;
+  /** Pods whose end is written down in the stored status: their finalizer can go. */
+  readonly release: readonly JobPod[];
+  /** Its time to live is over: the Job itself goes. */
+  readonly expires: boolean;
+  /** Look again then, even if nothing happens. */
+  readonly wakeAt?: Instant;
+}
+
+export const isOver = ({ status }: JobObject): boolean =>
+  isTrue(status?.conditions, "Complete") || isTrue(status?.conditions, "Failed");
+
+const nothing = { create: [], remove: [], release: [], isUrgent: false, expires: false } as const;
+
+/**
+ * Decides what to do for a Job. Pure. `pods` are all pods it controls, counted or not.
+ *
+ * Exactly-once counting: an ended pod is first listed in `uncountedTerminatedPods`, then loses its finalizer, then moves from the
+ * list to the counters. The write that ends a Job takes the short way: counters and condition at once, finalizers afterwards,
+ * because nothing is ever counted for a Job that is over.
+ */
+export function planJob(job: Stored<JobObject>, pods: readonly JobPod[], now: Instant): JobPlan {
+  const status = job.status ?? {};
+  if (job.metadata.deletionTimestamp !== undefined) return { ...nothing, status, release: pods.filter(isTracked) };
+  if (isOver(job)) return afterEnd(job, pods, now);
+  const startedAt = startOf(job) ?? firstStart(job, pods, now);
+  const early = tallyOf(job, pods, false);
+  const verdict = verdictOn(job, early, startedAt, now);
+  if (verdict !== undefined) return towardsEnd(job, pods, verdict, startedAt, now);
+  return job.spec.suspend === true
+    ? suspended(job, pods, early, now)
+    : goingOn(job, pods, early, startedAt ?? now, now);
+}
+
+function afterEnd(job: Stored<JobObject>, pods: readonly JobPod[], now: Instant): JobPlan {
+  const status = job.status ?? {};
+  const plan = { ...nothing, status, remove: pods.filter(isActive), release: pods.filter(isTracked) };
+  const { ttlSecondsAfterFinished } = job.spec;
+  if (ttlSecondsAfterFinished === undefined) return plan;
+  const last = conditionOf(status.conditions, "Complete") ?? conditionOf(status.conditions, "Failed");
+  const endedAt = parseInstant(status.completionTime ?? last?.lastTransitionTime ?? "") ?? now;
+  const expiresAt = endedAt + ttlSecondsAfterFinished * 1000;
+  return expiresAt <= now ? { ...plan, expires: true } : { ...plan, wakeAt: expiresAt };
+}
+
+/** After a restart that lost an unwritten start, the first pod tells it; a Job that was suspended starts anew. */
+function firstStart(job: Stored<JobObject>, pods: readonly JobPod[], now: Instant): Instant | undefined {
+  if (job.spec.suspend === true) return undefined;
+  if (conditionOf(job.status?.conditions, "Suspended") !== undefined) return now;
+  const times = pods.map(({ metadata }) => parseInstant(metadata.creationTimestamp) ?? now);
+  return Math.min(now, ...times);
+}
+
+function towardsEnd(
+  job: Stored<JobObject>,
+  pods: readonly JobPod[],
+  verdict: Verdict,
+  startedAt: Instant | undefined,
+  now: Instant,
+): JobPlan {
+  const tally = tallyOf(job, pods, true);
+  const announcing = announcement(verdict);
+  const { reason, message } = verdict;
+  const conditions = withCondition(
+    job.status?.conditions ?? [],
+    { type: announcing, status: "True", reason, message },
+    now,
+  );
+  const remaining = tally.active.length + tally.terminating.length;
+  if (remaining > 0) {
+    const status = { ...countedStatus(job, tally, startedAt), conditions };
+    return {
+      ...planFor(job, tally, pods, status),
+      remove: tally.active,
+      isUrgent: !jsonEquals(status.conditions, job.status?.conditions),
+    };
+  }
+  return { ...nothing, status: finalStatus(job, tally, verdict, conditions, startedAt, now), isUrgent: true };
+}
+
+/** The status of the write that ends a Job: counters hold everything, no list of uncounted pods is left. */
+function finalStatus(
+  job: JobObject,
+  tally: Tally,
+  verdict: Verdict,
+  announced: readonly Condition[],
+  startedAt: Instant | undefined,
+  now: Instant,
+): JobStatus {
+  const { type, reason, message } = verdict;
+  const { active: _a, ready: _r, terminating: _t, uncountedTerminatedPods: _u, ...kept } = job.status ?? {};
+  return {
+    ...kept,
+    ...(startedAt === undefined ? {} : { startTime: kept.startTime ?? formatTime(startedAt) }),
+    ...(tally.succeeded === 0 ? {} : { succeeded: tally.succeeded }),
+    ...(tally.failed === 0 ? {} : { failed: tally.failed }),
+    ready: 0,
+    terminating: 0,
+    uncountedTerminatedPods: {},
+    ...indexFields(job, tally),
+    conditions: withCondition(announced, { type, status: "True", reason, message }, now),
+    ...(type === "Complete" ? { completionTime: formatTime(now) } : {}),
+  };
+}
+
+function suspended(job: Stored<JobObject>, pods: readonly JobPod[], tally: Tally, now: Instant): JobPlan {
+  const condition = { type: "Suspended", status: "True", reason: "JobSuspended", message: "Job suspended" } as const;
+  const conditions = withCondition(job.status?.conditions ?? [], condition, now);
+  const { startTime: _stopped, ...counted } = countedStatus(job, tally, undefined);
+  const status = { ...counted, conditions };
+  const isUrgent = !jsonEquals(conditions, job.status?.conditions) || job.status?.startTime !== undefined;
+  return { ...planFor(job, tally, pods, status), remove: tally.active, isUrgent };
+}
+
+function goingOn(
+  job: Stored<JobObject>,
+  pods: readonly JobPod[],
+  tally: Tally,
+  startedAt: Instant,
+  now: Instant,
+): JobPlan {
+  const demand: Demand = demandOf(job, pods, tally, now);
+  const before = job.status?.conditions ?? [];
+  const resumed = { type: "Suspended", status: "False", reason: "JobResumed", message: "Job resumed" } as const;
+  const conditions = conditionOf(before, "Suspended") === undefined ? before : withCondition(before, resumed, now);
+  const status = { ...countedStatus(job, tally, startedAt), ...(conditions.length === 0 ? {} : { conditions }) };
+  const deadline = deadlineOf(job, startedAt);
+  const wakes = [deadline, demand.retryAt].filter((at) => at !== undefined);
+  return {
+    ...planFor(job, tally, pods, status),
+    create: demand.create,
+    remove: demand.surplus,
+    // A deadline runs from a start that must not be forgotten.
+    isUrgent: conditions !== before || (deadline !== undefined && job.status?.startTime === undefined),
+    ...(wakes.length === 0 ? {} : { wakeAt: Math.min(...wakes) }),
+  };
+}
+
+/** The counters after what is settled, and the list of what is not. */
+function countedStatus(job: JobObject, tally: Tally, startedAt: Instant | undefined): JobStatus {
+  const status = job.status ?? {};
+  const { succeeded, failed } = tally.uncounted;
+  const counted = {
+    succeeded: isIndexed(job) ? tally.succeeded : (status.succeeded ?? 0) + tally.settled.succeeded,
+    failed: (status.failed ?? 0) + tally.settled.failed,
+  };
+  const { active: _a, uncountedTerminatedPods: _u, ...kept } = status;
+  return {
+    ...kept,
+    ...(startedAt === undefined ? {} : { startTime: kept.startTime ?? formatTime(startedAt) }),
+    ...(tally.active.length === 0 ? {} : { active: tally.active.length }),
+    ready: tally.active.filter(isReady).length,
+    terminating: tally.terminating.length,
+    ...(counted.succeeded === 0 ? {} : { succeeded: counted.succeeded }),
+    ...(counted.failed === 0 ? {} : { failed: counted.failed }),
+    ...indexFields(job, tally),
+    uncountedTerminatedPods: {
+      ...(succeeded.length === 0 ? {} : { succeeded }),
+      ...(failed.length === 0 ? {} : { failed }),
+    },
+  };
+}
+
+function planFor(job: JobObject, tally: Tally, pods: readonly JobPod[], status: JobStatus): JobPlan {
+  const stored = job.status?.uncountedTerminatedPods ?? {};
+  const written = new Set([...(stored.succeeded ?? []), ...(stored.failed ?? [])]);
+  const release = pods.filter((pod) => isTracked(pod) && written.has(pod.metadata.uid));
+  return { ...nothing, status, release: [...release, ...tally.discarded] };
+}

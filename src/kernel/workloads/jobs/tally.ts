@@ -1,0 +1,152 @@
+import { isTrue } from "#kernel/kit/index.ts";
+import type { JobObject, JobStatus } from "../job-types.ts";
+import { refusedCondition } from "../pod-types.ts";
+import { formatIndexes, parseIndexes } from "./index-set.ts";
+import { earlierFailures, indexOf, isActive, isTerminating, isTracked, type JobPod } from "./job-pod.ts";
+import { judgeFailure } from "./policies.ts";
+
+/** All that has happened to a Job's pods, counted exactly once each, whether the counters have it already or not. */
+export interface Tally {
+  readonly active: readonly JobPod[];
+  /** Deleted, and not yet ended. */
+  readonly terminating: readonly JobPod[];
+  /** Everything so far, also what the stored counters lack. */
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly completedIndexes: ReadonlySet<number>;
+  readonly failedIndexes: ReadonlySet<number>;
+  /** Uids that stand in the stored list of uncounted pods and are not held by the finalizer any more. */
+  readonly settled: { readonly succeeded: number; readonly failed: number };
+  /** The list of uncounted pods as it should be: those still held, and the new ones. */
+  readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
+  /** Held pods that may be let go without any counter changing. */
+  readonly discarded: readonly JobPod[];
+  /** Why the Job must fail because of one pod. */
+  readonly fatal: { readonly reason: string; readonly message: string } | undefined;
+}
+
+export const isIndexed = ({ spec }: JobObject): boolean => spec.completionMode === "Indexed";
+
+/** Counts a Job's pods against what its status has counted. Pure; linear in the pods. */
+export function tallyOf(job: JobObject, pods: readonly JobPod[], isOver: boolean): Tally {
+  const status = job.status ?? {};
+  const held = new Map(pods.filter(isTracked).map((pod) => [pod.metadata.uid, pod]));
+  const known = status.uncountedTerminatedPods ?? {};
+  const count = new Count(job);
+  for (const pod of pods) if (isTracked(pod)) count.add(pod, isOver);
+  const stillHeld = (uids: readonly string[] = []) => uids.filter((uid) => held.has(uid));
+  const merged = (before: readonly string[], now: readonly string[]) => [...new Set([...before, ...now])];
+  const settled = {
+    succeeded: (known.succeeded?.length ?? 0) - stillHeld(known.succeeded).length,
+    failed: (known.failed?.length ?? 0) - stillHeld(known.failed).length,
+  };
+  const uncounted = {
+    succeeded: merged(stillHeld(known.succeeded), count.succeeded),
+    failed: merged(stillHeld(known.failed), count.failed),
+  };
+  const completedIndexes = new Set([...parseIndexes(status.completedIndexes), ...count.completed]);
+  return {
+    active: pods.filter(isActive),
+    terminating: pods.filter((pod) => isTerminating(pod) && !hasEnded(pod)),
+    succeeded: isIndexed(job)
+      ? completedIndexes.size
+      : (status.succeeded ?? 0) + settled.succeeded + uncounted.succeeded.length,
+    failed: (status.failed ?? 0) + settled.failed + uncounted.failed.length,
+    completedIndexes,
+    failedIndexes: new Set([...parseIndexes(status.failedIndexes), ...count.lost]),
+    settled,
+    uncounted,
+    discarded: count.discarded,
+    fatal: count.fatal,
+  };
+}
+
+const hasEnded = ({ status }: JobPod): boolean => status?.phase === "Succeeded" || status?.phase === "Failed";
+
+/** Sorts held pods into what they count for. */
+class Count {
+  readonly succeeded: string[] = [];
+  readonly failed: string[] = [];
+  readonly completed = new Set<number>();
+  readonly lost = new Set<number>();
+  readonly discarded: JobPod[] = [];
+  fatal: Tally["fatal"];
+  readonly #job: JobObject;
+  readonly #stored: { readonly succeeded: ReadonlySet<string>; readonly failed: ReadonlySet<string> };
+
+  constructor(job: JobObject) {
+    this.#job = job;
+    const { succeeded, failed } = job.status?.uncountedTerminatedPods ?? {};
+    this.#stored = { succeeded: new Set(succeeded), failed: new Set(failed) };
+  }
+
+  add(pod: JobPod, isOver: boolean): void {
+    const { uid } = pod.metadata;
+    if (this.#stored.succeeded.has(uid) || this.#stored.failed.has(uid)) {
+      // Written down before; only the indexes are not part of that list.
+      if (this.#stored.succeeded.has(uid)) this.#complete(pod);
+      return;
+    }
+    if (isIndexed(this.#job) && !this.#isWanted(pod)) {
+      if (hasEnded(pod) || isTerminating(pod)) this.discarded.push(pod);
+    } else if (pod.status?.phase === "Succeeded") this.#succeed(pod);
+    else if (this.#isFailed(pod, isOver)) this.#fail(pod);
+  }
+
+  #isWanted(pod: JobPod): boolean {
+    const index = indexOf(pod);
+    return index !== undefined && index < (this.#job.spec.completions ?? 0);
+  }
+
+  /** A deleted pod counts as failed at once, unless only failed pods are replaced, or its Job is suspended. */
+  #isFailed(pod: JobPod, isOver: boolean): boolean {
+    if (pod.status?.phase === "Failed") return true;
+    if (!isTerminating(pod)) return false;
+    return isOver || this.#job.spec.podReplacementPolicy !== "Failed";
+  }
+
+  #succeed(pod: JobPod): void {
+    this.succeeded.push(pod.metadata.uid);
+    this.#complete(pod);
+  }
+
+  #complete(pod: JobPod): void {
+    const index = indexOf(pod);
+    if (index !== undefined) this.completed.add(index);
+  }
+
+  #fail(pod: JobPod): void {
+    if (this.#job.spec.suspend === true && isTerminating(pod)) {
+      // Ended because the Job is suspended: nobody's failure.
+      this.discarded.push(pod);
+      return;
+    }
+    const { action, message } = judgeFailure(this.#job.spec, pod);
+    if (action === "Ignore") {
+      this.discarded.push(pod);
+      return;
+    }
+    this.failed.push(pod.metadata.uid);
+    if (action === "FailJob") this.fatal ??= { reason: "PodFailurePolicy", message };
+    if (isTrue(pod.status?.conditions, refusedCondition)) {
+      this.fatal ??= { reason: "PodRefused", message: `Pod ${pod.metadata.name}: ${pod.status?.message ?? "refused"}` };
+    }
+    this.#failIndex(pod, action === "FailIndex");
+  }
+
+  #failIndex(pod: JobPod, atOnce: boolean): void {
+    const limit = this.#job.spec.backoffLimitPerIndex;
+    const index = indexOf(pod);
+    if (limit === undefined || index === undefined) return;
+    if (atOnce || earlierFailures(pod) >= limit) this.lost.add(index);
+  }
+}
+
+/** The indexes as the status shows them; nothing for a Job without indexes. */
+export function indexFields(job: JobObject, tally: Tally): Pick<JobStatus, "completedIndexes" | "failedIndexes"> {
+  if (!isIndexed(job)) return {};
+  return {
+    completedIndexes: formatIndexes(tally.completedIndexes),
+    ...(job.spec.backoffLimitPerIndex === undefined ? {} : { failedIndexes: formatIndexes(tally.failedIndexes) }),
+  };
+}
