@@ -116,7 +116,7 @@ test("(13) facts about another attempt than the current one change nothing", () 
   fc.assert(
     fc.property(plans(), turns(), childMoves, fc.constantFrom(-2, -1, 1, 2), (plan, script, move, off) => {
       const { result, now } = play(plan, script).at(-1) as Call;
-      const fact = factOf({ ...move, ...{ off } }, result.run, now);
+      const fact = factOf({ ...move, off }, result.run, now);
       const facts = fact === undefined ? [] : [fact];
       expect(advance(plan, result.run, facts, now + 3).run).toEqual(advance(plan, result.run, [], now + 3).run);
     }),

@@ -76,7 +76,7 @@ test("a fraction of 0 leaves a delay alone", () => {
 });
 
 test("seeds that differ in one place spread evenly over the unit interval", () => {
-  const buckets = new Array<number>(10).fill(0);
+  const buckets = Array.from({ length: 10 }, () => 0);
   for (let n = 0; n < 10_000; n++) {
     const bucket = Math.floor(unitHash(`3f0c-uid/step/${n}`) * 10);
     buckets[bucket] = (buckets[bucket] ?? 0) + 1;

@@ -75,9 +75,9 @@ test("past its deadline a run cancels what it can, runs the final steps, and fai
     policy: { strategy: "Continue", deadline: 100 },
     final: plan([{ id: "f" }]),
   });
-  let { run, wakeAt } = advance(of, newRun, [], 1_000);
-  expect(wakeAt).toBe(1_100);
-  run = advance(of, run, [alive("a")], 1_050).run;
+  const first = advance(of, newRun, [], 1_000);
+  expect(first.wakeAt).toBe(1_100);
+  let { run } = advance(of, first.run, [alive("a")], 1_050);
   run = advance(of, run, [], 1_100).run;
   expect(run).toMatchObject({ phase: "Cancelling", reason: "DeadlineExceeded", closing: "Deadline" });
   expect(phases(run)).toEqual({

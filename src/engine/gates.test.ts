@@ -134,9 +134,7 @@ test("a gate sees through barriers, sees every step, and sees how the main plan 
   const staged = buildPlan(
     stages([["a", "b"], ["c"]]),
     [planStep({ id: "b", onFailure: "Continue" }), planStep({ id: "c", gate: look })],
-    {
-      ...(final.ok ? { final: final.value } : {}),
-    },
+    final.ok ? { final: final.value } : {},
   );
   if (!staged.ok) throw new Error("stages are a graph");
   let { run } = advance(staged.value, newRun, [], 1);

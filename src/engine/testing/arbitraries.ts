@@ -163,7 +163,7 @@ export interface Turn {
 
 const pick = fc.nat({ max: 20 });
 
-export const childMoves: fc.Arbitrary<Move> = fc.record({
+export const childMoves: fc.Arbitrary<Extract<Move, { kind: "child" }>> = fc.record({
   kind: fc.constant("child" as const),
   pick,
   is: fc.constantFrom("alive", "gone", "succeeded", "succeeded", "failed"),
