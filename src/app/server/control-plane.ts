@@ -33,8 +33,6 @@ export interface ControlPlane {
   close(options?: { readonly stopTasks?: number }): Promise<void>;
 }
 
-const randomUnit = (): number => randomInt(2 ** 47) / 2 ** 47;
-
 /** Builds and starts all parts in order: server, kinds, controllers. Nothing is left running when it rejects. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
   const { clock, log } = options;
