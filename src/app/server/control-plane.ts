@@ -103,12 +103,13 @@ async function makeManager(
   const random = () => randomInt(2 ** 47) / 2 ** 47;
   const definitions = dialects.flatMap(({ kinds }) => kinds.map(toCrd));
   await installCrds(client, definitions, { clock, log, random, signal: new AbortController().signal });
+  const node = thisNode();
   const manager = new Manager({ client, clock, log, random });
-  addJobController(manager);
+  addJobController(manager, { instance: node.name });
   addPodRunner(manager, {
     runtime,
     directory: `${directory}/pods`,
-    node: thisNode(),
+    node,
     environment,
     isRoot: process.getuid?.() === 0,
     ...(workingDirectory === undefined ? {} : { workingDirectory }),
