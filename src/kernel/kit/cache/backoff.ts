@@ -1,5 +1,6 @@
 import type { Millis } from "#lib/base/index.ts";
 
+/** The series of delays: `first`, `first * factor`, … up to `longest`. */
 export interface BackoffOptions {
   readonly first: Millis;
   readonly factor: number;

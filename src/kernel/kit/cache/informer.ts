@@ -26,6 +26,7 @@ export interface Lister<T extends KubeObject = KubeObject> {
   byIndex(index: string, value: string): readonly Stored<T>[];
 }
 
+/** What an informer mirrors; an absent scope is the whole kind. */
 export interface InformerOptions {
   readonly client: ApiClient;
   readonly type: ResourceType;

@@ -28,6 +28,7 @@ export interface ReflectorSink<T extends KubeObject = KubeObject> {
   passed(resourceVersion: string): void;
 }
 
+/** What to mirror, from where and into what. */
 export interface ReflectorOptions<T extends KubeObject = KubeObject> {
   readonly client: ApiClient;
   readonly type: ResourceType;

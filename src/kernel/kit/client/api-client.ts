@@ -8,25 +8,30 @@ export interface Ref {
   readonly name: string;
 }
 
+/** What to list. Selectors are in Kubernetes' text form; those that cannot be read are refused as BadRequest. */
 export interface ListOptions {
   /** Absent: all namespaces. */
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** Absent: the newest state. `0`: any state the server has at hand. Else at least this one, or exactly it. */
   readonly resourceVersion?: string;
   readonly resourceVersionMatch?: "Exact" | "NotOlderThan";
   /** Page size; with `limit` one page is returned, without it the client reads all pages. */
   readonly limit?: number;
+  /** The token of the page before; the other options must be those of the first page. Refused as gone when it is too old. */
   readonly continue?: string;
   readonly signal?: AbortSignal;
 }
 
+/** What to watch and from where. */
 export interface WatchOptions {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   /** Changes after this revision; absent: first the present objects as ADDED, then changes. */
   readonly resourceVersion?: string;
+  /** Now and then an event that only carries a revision, so that a quiet watch can be resumed near the present. */
   readonly allowBookmarks?: boolean;
   /** WatchList: present objects, then a bookmark annotated `k8s.io/initial-events-end`. */
   readonly sendInitialEvents?: boolean;
@@ -36,22 +41,32 @@ export interface WatchOptions {
   readonly signal: AbortSignal;
 }
 
+/**
+ * One change. Events of one watch come in the order of their revisions, each once. An object that begins to match the selector is
+ * ADDED, one that ceases to is DELETED. DELETED carries the last state with the revision of the deletion.
+ */
 export type WatchEvent<T extends KubeObject = KubeObject> =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: Stored<T> }
   | { readonly type: "BOOKMARK"; readonly object: KubeObject };
 
+/** How to write. */
 export interface WriteOptions {
+  /** Who owns the fields written, at most 128 characters; the user agent's name when absent. */
   readonly fieldManager?: string;
+  /** Everything is checked and answered as if done; nothing is stored and nobody hears of it. */
   readonly dryRun?: boolean;
+  /** What becomes of fields the schema does not know: refused, warned about (the default), or dropped silently. */
   readonly fieldValidation?: "Strict" | "Warn" | "Ignore";
   readonly signal?: AbortSignal;
 }
 
+/** A change of one object: RFC 6902, RFC 7386, or strategic merge (built-in kinds only). A resourceVersion in it is a condition. */
 export type Patch =
   | { readonly type: "json"; readonly operations: readonly JsonPatchOperation[] }
   | { readonly type: "merge"; readonly body: JsonValue }
   | { readonly type: "strategic"; readonly body: JsonValue };
 
+/** One operation of RFC 6902; `path` and `from` are JSON pointers. */
 export interface JsonPatchOperation {
   readonly op: "add" | "remove" | "replace" | "move" | "copy" | "test";
   readonly path: string;
@@ -59,9 +74,13 @@ export interface JsonPatchOperation {
   readonly value?: JsonValue;
 }
 
+/** How to delete. */
 export interface DeleteOptions {
+  /** What becomes of the objects it owns: they go first, they go later (the default), or they stay. */
   readonly propagationPolicy?: "Foreground" | "Background" | "Orphan";
+  /** Seconds a Pod gets to end; 0 removes it at once. */
   readonly gracePeriodSeconds?: number;
+  /** Refused as a conflict when the object is another one. */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   readonly dryRun?: boolean;
   readonly signal?: AbortSignal;
@@ -87,13 +106,19 @@ export interface LogOptions {
  * apiVersion and kind through `resourceType`, or given by the caller who has it at hand.
  */
 export interface ApiClient {
+  /** The newest durable state. NotFound when there is none. */
   get<T extends KubeObject = KubeObject>(ref: Ref, options?: { readonly signal?: AbortSignal }): Promise<Stored<T>>;
+  /** A state of the whole collection at one revision, ordered by namespace and name. */
   list<T extends KubeObject = KubeObject>(type: ResourceType, options?: ListOptions): Promise<ObjectList<Stored<T>>>;
   /** Ends when the server ends it; throws ApiError (`isGone` when the revision is compacted); returns when the signal aborts. */
   watch<T extends KubeObject = KubeObject>(type: ResourceType, options: WatchOptions): AsyncIterable<WatchEvent<T>>;
+  /** Stores a new object, under `name` or a new name beginning with `generateName`. AlreadyExists when the name is taken. A given status is dropped. */
   create<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<Stored<T>>;
+  /** Replaces everything but the status. Conflict when the resourceVersion is not the newest. No change, no new version. */
   update<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<Stored<T>>;
+  /** Replaces the status and nothing else; conditions as for `update`. */
   updateStatus<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<Stored<T>>;
+  /** Changes the newest state; conflicts only when the patch names a resourceVersion. `status` is the subresource that is used. */
   patch<T extends KubeObject = KubeObject>(
     ref: Ref,
     patch: Patch,
@@ -101,7 +126,9 @@ export interface ApiClient {
   ): Promise<Stored<T>>;
   /** Answers with the object while it is still terminating, or with the Status of its removal. */
   delete(ref: Ref, options?: DeleteOptions): Promise<KubeObject | Status>;
+  /** Deletes every object the selectors find, one after another: not atomic. */
   deleteCollection(type: ResourceType, options?: ListOptions & DeleteOptions): Promise<void>;
+  /** The log of a Pod's container as it was written. Ends with the log, or with the container when followed. */
   logs(ref: Ref, options?: LogOptions): AsyncIterable<Uint8Array>;
   /** How a kind is addressed, from discovery; undefined when the server does not serve it. Cached until a miss. */
   resourceType(apiVersion: string, kind: string): Promise<ResourceType | undefined>;
@@ -109,5 +136,6 @@ export interface ApiClient {
   resourceTypes(): Promise<readonly ResourceType[]>;
   /** Any other GET (`/version`, `/readyz`, `/openapi/v3`): the body as text. `accept` is the media type asked for. */
   raw(path: string, options?: { readonly signal?: AbortSignal; readonly accept?: string }): Promise<string>;
+  /** Ends watches and connections; the client is of no use afterwards. */
   close(): Promise<void>;
 }

@@ -25,6 +25,7 @@ export interface ChaosFaults {
   readonly duplicateEvent: number;
 }
 
+/** What makes the chaos: time, chance and faults. */
 export interface ChaosOptions {
   readonly clock: Clock;
   /** Uniform in [0, 1); a seeded one makes the chaos repeatable. */
@@ -46,6 +47,7 @@ const repeatable = 4;
 
 type Verb = "read" | "write" | "change";
 
+/** Wraps any client so that it fails as networks and servers do. Everything it does has an honest counterpart in the world. */
 export function chaosClient(inner: ApiClient, options: ChaosOptions): ChaosClient {
   const chaos = new Chaos(options);
   return {

@@ -40,12 +40,14 @@ export interface Connection {
   readonly namespace?: string;
 }
 
+/** Acting as somebody else, if the server lets us. */
 export interface Impersonation {
   readonly user: string;
   readonly uid?: string;
   readonly groups?: readonly string[];
 }
 
+/** All an HTTP client needs; it reads nothing else of the world. */
 export interface HttpClientConfig {
   readonly connection: Connection;
   readonly clock: Clock;

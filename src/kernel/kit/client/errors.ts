@@ -45,11 +45,13 @@ export function connectionError(server: string, cause: unknown): SlipwayError {
 export const requestTimedOut = (server: string, limit: Millis): SlipwayError =>
   new SlipwayError("request-timeout", `${server} did not answer within ${limit / 1000} s`);
 
+/** Something answered, but no Kubernetes API: a proxy, a login page, another service. */
 export const malformedAnswer = (server: string, what: string): SlipwayError =>
   new SlipwayError("malformed-answer", `${server} answered with something else than a Kubernetes API does: ${what}`, {
     hint: "check that the server address is that of a Kubernetes API",
   });
 
+/** A request after `close`, or one that `close` ended. */
 export const clientClosed = (): SlipwayError => new SlipwayError("client-closed", "the client is closed");
 
 export const kubeconfigMissing = (files: readonly string[]): SlipwayError =>
@@ -57,12 +59,15 @@ export const kubeconfigMissing = (files: readonly string[]): SlipwayError =>
     hint: "`slipway up` writes one; or name one with --kubeconfig",
   });
 
+/** A kubeconfig that cannot be used as it is; the message names the part. */
 export const kubeconfigInvalid = (message: string, hint?: string): SlipwayError =>
   new SlipwayError("kubeconfig-invalid", message, hint === undefined ? {} : { hint });
 
+/** A setting that exists but that Slipway does not know how to obey: refused, because ignoring it would connect wrongly. */
 export const unsupportedSetting = (setting: string, why: string): SlipwayError =>
   new SlipwayError("kubeconfig-unsupported", `${setting} is not supported: ${why}`);
 
+/** An exec plugin that gave no credentials. */
 export const credentialsFailed = (
   command: string,
   message: string,

@@ -19,6 +19,7 @@ import { textAt } from "./kubeconfig.ts";
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/** How to reach a cluster, whoever asks. */
 export type ClusterConnection = Omit<Connection, "credentials">;
 
 /** What a command may be told of the cluster; `config` is its part of the kubeconfig. */

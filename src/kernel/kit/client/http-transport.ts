@@ -13,6 +13,7 @@ import { clientClosed, connectionError, malformedAnswer, requestTimedOut } from 
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
+/** One request, without what the connection adds. */
 export interface HttpRequest {
   readonly method: Method;
   /** With its query, already encoded. */
@@ -24,6 +25,7 @@ export interface HttpRequest {
   readonly isStream?: boolean;
 }
 
+/** The head of an answer, and its body as it comes in. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];

@@ -29,6 +29,7 @@ export function parseLabelSelector(text: string): Result<LabelSelector, string> 
   }
 }
 
+/** Do the labels fulfil every requirement? Costs one look per requirement. */
 export const matchesLabels = (selector: LabelSelector, labels: Labels): boolean =>
   selector.every((requirement) => holds(requirement, labels));
 

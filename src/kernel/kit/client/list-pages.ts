@@ -1,5 +1,6 @@
 import { isGone, type KubeObject, type ObjectList, type Stored } from "#kernel/model/index.ts";
 
+/** Objects per request: what kubectl asks for. */
 export const pageSize = 500;
 /** A listing that runs out this often is too long for its server's history; it is then asked for in one piece. */
 const maxRestarts = 3;

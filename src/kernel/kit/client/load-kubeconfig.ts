@@ -7,6 +7,7 @@ import { type ClusterConnection, type Environment, execCredentials } from "./exe
 import { type KubeconfigPart, mergeKubeconfigs, partsOf, readKubeconfig, textAt } from "./kubeconfig.ts";
 import { tokenFileCredentials } from "./token-file.ts";
 
+/** Which files and which context; the kit does not look at `$KUBECONFIG` or the home folder by itself. */
 export interface LoadKubeconfigOptions {
   /** One file, or several that are merged; those that do not exist are passed over as long as one does. */
   readonly files: readonly string[];

@@ -36,6 +36,7 @@ export function refusalOf(code: number, body: string, retryAfter: string | undef
 export const refusalInEvent = (object: unknown): ApiError | undefined =>
   isStatus(object) ? fromStatus(object) : undefined;
 
+/** Is this the body of a refusal, or of a deletion that is done? */
 export const isStatus = (value: unknown): value is Status =>
   isJsonObject(value) && value["kind"] === "Status" && value["apiVersion"] === "v1";
 

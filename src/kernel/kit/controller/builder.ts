@@ -15,6 +15,7 @@ import {
   toController,
 } from "./source.ts";
 
+/** Which objects and which of their changes matter. */
 export interface WatchChoices<T extends KubeObject = KubeObject> {
   /** All must hold. */
   readonly predicates?: readonly Predicate<T>[];
@@ -23,6 +24,7 @@ export interface WatchChoices<T extends KubeObject = KubeObject> {
   readonly resyncEvery?: Millis;
 }
 
+/** What a controller may have otherwise than usual. */
 export type ControllerChoices = Pick<
   ControllerOptions,
   "maxConcurrent" | "reconcileTimeout" | "drainTimeout" | "observer" | "retries"

@@ -29,9 +29,11 @@ export function withCondition(
   return conditions.map((condition, at) => (at === index ? next : condition));
 }
 
+/** The condition of a type, if there is one. */
 export const conditionOf = (conditions: readonly Condition[] | undefined, type: string): Condition | undefined =>
   conditions?.find((condition) => condition.type === type);
 
+/** Is the condition there and True? Absent and Unknown are not. */
 export const isTrue = (conditions: readonly Condition[] | undefined, type: string): boolean =>
   conditionOf(conditions, type)?.status === "True";
 

@@ -19,6 +19,7 @@ export interface Runnable {
   run(signals: { readonly stop: AbortSignal; readonly abort: AbortSignal }): Promise<void>;
 }
 
+/** Everything of one controller; `name` is for logs and metrics. */
 export interface ControllerOptions {
   readonly name: string;
   readonly reconciler: Reconciler;
@@ -35,6 +36,7 @@ export interface ControllerOptions {
   readonly retries?: Pick<WorkQueueOptions, "firstRetry" | "longestRetry" | "retryLimit">;
 }
 
+/** How a reconcile ended: well, well with a wish to look again, to be tried again, or for good. */
 export type Outcome = "success" | "requeued" | "failed" | "terminal";
 
 /** Told of what happens, for metrics. */

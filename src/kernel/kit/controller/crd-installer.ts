@@ -5,6 +5,7 @@ import { foreignDefinition, storageDowngrade } from "./errors.ts";
 import { waitFor } from "./wait-for.ts";
 import { getOrUndefined, retryOnConflict } from "./writes.ts";
 
+/** How to install. */
 export interface CrdInstallOptions {
   readonly clock: Clock;
   readonly log: Logger;
@@ -17,6 +18,7 @@ export interface CrdInstallOptions {
   readonly timeout?: Millis;
 }
 
+/** What was done with one definition; `foreign` ones belong to somebody else and were left alone. */
 export type CrdOutcome = "created" | "updated" | "unchanged" | "foreign";
 
 /** Marks the definitions that Slipway installed and may therefore update. */

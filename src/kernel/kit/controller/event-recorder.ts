@@ -18,6 +18,7 @@ export interface EventNote {
   readonly note: string;
 }
 
+/** Where events go and who tells them. */
 export interface EventRecorderOptions {
   readonly client: ApiClient;
   readonly clock: Clock;

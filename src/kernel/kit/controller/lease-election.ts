@@ -12,6 +12,7 @@ import type { ApiClient } from "../client/api-client.ts";
 import type { Election, Leadership } from "./election.ts";
 import { leadershipLost } from "./errors.ts";
 
+/** Which lease, who asks, and the times of the game; keep retryPeriod < renewDeadline < leaseDuration. */
 export interface LeaseElectionOptions {
   readonly client: ApiClient;
   readonly clock: Clock;

@@ -5,6 +5,7 @@ import type { ApiClient } from "../client/api-client.ts";
 import { aborted, type Runnable, type Schedule } from "./controller.ts";
 import { alwaysLeader, type Election } from "./election.ts";
 
+/** What a manager gives its controllers, and how it leads and stops. */
 export interface ManagerOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -18,6 +19,7 @@ export interface ManagerOptions {
   readonly stopGrace?: Millis;
 }
 
+/** Where a manager is in its life; each comes after the one before. */
 export type ManagerPhase = "new" | "syncing" | "waiting for leadership" | "running" | "stopping" | "stopped";
 
 /**

@@ -23,14 +23,17 @@ export const generationChanged: Predicate = onUpdate(
     old.metadata.generation !== metadata.generation || old.metadata.deletionTimestamp !== metadata.deletionTimestamp,
 );
 
+/** For reconcilers that select by labels. */
 export const labelsChanged: Predicate = onUpdate(
   (old, object) => !jsonEquals(old.metadata.labels, object.metadata.labels),
 );
 
+/** For reconcilers that are steered by annotations. */
 export const annotationsChanged: Predicate = onUpdate(
   (old, object) => !jsonEquals(old.metadata.annotations, object.metadata.annotations),
 );
 
+/** For those who wait for what others report. */
 export const statusChanged: Predicate = onUpdate((old, object) => !jsonEquals(old.status, object.status));
 
 /** Any of them. A list of predicates given to a controller means all of them. */
