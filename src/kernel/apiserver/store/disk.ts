@@ -1,5 +1,10 @@
-import type { DecodedRecord, DecodedValue, EncodedRecord } from "./codec.ts";
-import type { StoreKey } from "./store.ts";
+import type { EncodedRecord } from "./codec.ts";
+
+/** A key and its value as they are stored. */
+export interface Row {
+  readonly key: Buffer;
+  readonly value: Buffer;
+}
 
 /** One change of one object as the disk gets it. */
 export interface DiskWrite {
@@ -36,9 +41,10 @@ export interface DiskMeta {
  */
 export interface Disk {
   readonly meta: DiskMeta;
-  objects(): Iterable<{ readonly key: StoreKey; readonly value: DecodedValue }>;
-  /** In order of revision, those kept only as the previous state of a later one included. */
-  records(): Iterable<{ readonly revision: number; readonly record: DecodedRecord }>;
+  /** Rows of the object table in order of key, as codec.ts lays them out. */
+  objects(): Iterable<Row>;
+  /** Rows of the log in order of revision, those kept only as the previous state of a later one included. */
+  records(): Iterable<Row>;
   system(): Iterable<readonly [string, Buffer]>;
   commit(batch: CommitBatch): Promise<void>;
   /** Makes `compacted` the first retained revision and removes the log records of `drop`. */

@@ -1,4 +1,5 @@
 import { type Cancel, type Clock, type Logger, type Millis, toError } from "#lib/base/index.ts";
+import { maxKeyBytes } from "./codec.ts";
 import { CommitStats } from "./commit-stats.ts";
 import { type CommitLimits, Committer, type Failpoints, type WriteGroup } from "./committer.ts";
 import { recordsToDrop, Retention, type RetentionLimits, stepsThrough } from "./compaction.ts";
@@ -228,6 +229,10 @@ export class LiveStore implements Store {
   }
 
   #writeSystem(change: SystemChange): Promise<void> {
+    const keyBytes = Buffer.byteLength(change.key);
+    if (keyBytes === 0 || keyBytes > maxKeyBytes) {
+      return Promise.reject(new Error(`a system record's key must have 1 to ${maxKeyBytes} bytes, not ${keyBytes}`));
+    }
     const refusal = this.#refusal();
     return refusal === undefined ? this.#enqueue([], [change], undefined) : Promise.reject(refusal);
   }

@@ -1,21 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, open as openFile, rename, rm } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { mkdir, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import type { RootDatabase } from "lmdb";
-import {
-  type DecodedRecord,
-  type DecodedValue,
-  decodeKey,
-  decodeRecord,
-  decodeValue,
-  encodeRevision,
-  readRevision,
-  recordKey,
-  recordValue,
-} from "./codec.ts";
-import type { CommitBatch, Disk, DiskMeta } from "./disk.ts";
+import { encodeRevision, readRevision, recordKey, recordValue } from "./codec.ts";
+import type { CommitBatch, Disk, DiskMeta, Row } from "./disk.ts";
 import { storeCorrupt, storeFormat } from "./errors.ts";
-import type { StoreKey } from "./store.ts";
+import { replaceFile } from "./files.ts";
 
 /** The database's file within a data directory. A backup is such a file. */
 export const storeFile = "store.mdb";
@@ -49,12 +39,12 @@ interface Tables {
 }
 
 /**
- * Opens or creates the database of a data directory. `createdAt` is written once, into a new one. The caller holds the
- * directory's lock.
+ * Opens or creates a database file. `createdAt` is written once, into a new one. The caller holds the lock of the directory
+ * that the file belongs to.
  */
-export async function openLmdb(directory: string, createdAt: string): Promise<Disk> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const tables = await openTables(join(directory, storeFile));
+export async function openLmdb(path: string, createdAt: string): Promise<LmdbDisk> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const tables = await openTables(path);
   try {
     if (tables.meta.get(metaKeys.format) === undefined) await initialise(tables, createdAt);
     return new LmdbDisk(tables, readMeta(tables.meta));
@@ -70,6 +60,7 @@ async function openTables(path: string): Promise<Tables> {
   const env = open<Buffer, Buffer>({
     ...binary,
     path,
+    noSubdir: true,
     // With overlapping flushes a commit is visible to readers before it is durable, and stays so when the flush fails.
     overlappingSync: false,
     // Batches are begun by the store, at the end of a turn; the library need not wait for another.
@@ -110,7 +101,7 @@ function readMeta(meta: Table): DiskMeta {
   };
 }
 
-class LmdbDisk implements Disk {
+export class LmdbDisk implements Disk {
   readonly meta: DiskMeta;
   readonly #tables: Tables;
   #probes = 0;
@@ -120,20 +111,16 @@ class LmdbDisk implements Disk {
     this.meta = meta;
   }
 
-  *objects(): Generator<{ readonly key: StoreKey; readonly value: DecodedValue }> {
-    for (const { key, value } of this.#tables.obj.getRange({})) {
-      yield { key: decodeKey(asBuffer(key)), value: decodeValue(asBuffer(value)) };
-    }
+  objects(): Iterable<Row> {
+    return rows(this.#tables.obj);
   }
 
-  *records(): Generator<{ readonly revision: number; readonly record: DecodedRecord }> {
-    for (const { key, value } of this.#tables.log.getRange({})) {
-      yield { revision: readRevision(asBuffer(key), 0), record: decodeRecord(asBuffer(value)) };
-    }
+  records(): Iterable<Row> {
+    return rows(this.#tables.log);
   }
 
   *system(): Generator<readonly [string, Buffer]> {
-    for (const { key, value } of this.#tables.sys.getRange({})) yield [asBuffer(key).toString("utf8"), asBuffer(value)];
+    for (const { key, value } of rows(this.#tables.sys)) yield [key.toString("utf8"), value];
   }
 
   commit(batch: CommitBatch): Promise<void> {
@@ -165,14 +152,20 @@ class LmdbDisk implements Disk {
     return commitWhole(env, [put(meta, metaKeys.probe, encodeRevision(this.#probes))]);
   }
 
-  /** Written beside its place first, so that `file` is either a whole copy or not there. */
-  async backup(file: string): Promise<void> {
-    const unfinished = `${file}.unfinished`;
-    await rm(unfinished, { force: true });
-    await this.#tables.env.backup(unfinished, true);
-    await flush(unfinished);
-    await rename(unfinished, file);
-    await flush(dirname(file));
+  /**
+   * Moves the revision forward to `revision` and forgets the log, so that everybody who saw a revision up to it has to list
+   * again. For a store that takes the place of a newer one; not to be used while it serves.
+   */
+  raiseRevision(revision: number): Promise<void> {
+    const { env, meta, log } = this.#tables;
+    const changes = Array.from(rows(log), ({ key }) => remove(log, key));
+    changes.push(put(meta, metaKeys.revision, encodeRevision(revision)));
+    changes.push(put(meta, metaKeys.compacted, encodeRevision(revision)));
+    return commitWhole(env, changes);
+  }
+
+  backup(file: string): Promise<void> {
+    return writeBackup(this.#tables.env, file);
   }
 
   async close(): Promise<void> {
@@ -215,9 +208,11 @@ async function commitWhole(env: Tables["env"], changes: readonly Change[]): Prom
 // Each put has a promise of its own besides the batch's; they fail together, and the batch's is the one that is awaited.
 const ignore = (): void => undefined;
 
-/**
- * What LMDB gives as keys and values are byte arrays of their own, not always Buffers.
- */
+function* rows(table: Table): Generator<Row> {
+  for (const { key, value } of table.getRange({})) yield { key: asBuffer(key), value: asBuffer(value) };
+}
+
+/** The library gives byte arrays of their own, but not always Buffers. */
 const asBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
@@ -232,11 +227,21 @@ async function commitCause(thrown: unknown): Promise<unknown> {
   }
 }
 
-async function flush(path: string): Promise<void> {
-  const file = await openFile(path, "r");
+/** Copies a database that another process may be using. Reads only. */
+export async function backupFile(path: string, file: string): Promise<void> {
+  const { open } = await import("lmdb");
+  const env = open<Buffer, Buffer>({ ...binary, path, noSubdir: true, readOnly: true, maxDbs: 8 });
   try {
-    await file.sync();
+    await writeBackup(env, file);
   } finally {
-    await file.close();
+    await env.close();
   }
+}
+
+/** Written beside its place first, so that `file` is either a whole copy or not there. */
+async function writeBackup(env: Tables["env"], file: string): Promise<void> {
+  const unfinished = `${file}.unfinished`;
+  await rm(unfinished, { force: true });
+  await env.backup(unfinished, true);
+  await replaceFile(unfinished, file);
 }

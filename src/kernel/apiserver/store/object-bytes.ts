@@ -9,10 +9,12 @@ import { storeCorrupt } from "./errors.ts";
 const marker = '"metadata":{';
 const member = '"resourceVersion":"';
 
+const isContainer = (value: unknown): boolean => typeof value === "object" && value !== null;
+
 const needsReorder = (object: JsonObject): boolean => {
   for (const name in object) {
     if (name === "metadata") return false;
-    if (typeof object[name] === "object" && object[name] !== null) return true;
+    if (isContainer(object[name])) return true;
   }
   return false;
 };
@@ -25,8 +27,10 @@ export function storedJson(object: JsonObject): string {
     return storedJson({ ...object, metadata: { ...metadata, resourceVersion: undefined } });
   }
   if (!needsReorder(object)) return JSON.stringify(object);
-  const { apiVersion, kind, ...rest } = object;
-  return JSON.stringify({ apiVersion, kind, metadata, ...rest });
+  const members = Object.entries(object);
+  const plain = Object.fromEntries(members.filter(([, value]) => !isContainer(value)));
+  const containers = Object.fromEntries(members.filter(([, value]) => isContainer(value)));
+  return JSON.stringify({ ...plain, metadata, ...containers });
 }
 
 /** Index just behind the brace that opens `metadata`, where the resourceVersion goes. */

@@ -1,10 +1,11 @@
+import { join } from "node:path";
 import { type Clock, formatInstant, type Logger, silentLog, systemClock } from "#lib/base/index.ts";
 import { type CommitLimits, defaultCommitLimits, type Failpoints } from "./committer.ts";
 import { defaultRetention, type RetentionLimits } from "./compaction.ts";
 import type { Disk } from "./disk.ts";
 import type { IndexDefinition } from "./extra-index.ts";
 import { LiveStore } from "./live-store.ts";
-import { openLmdb } from "./lmdb-disk.ts";
+import { openLmdb, storeFile } from "./lmdb-disk.ts";
 import { memoryDisk } from "./memory-disk.ts";
 import { loadState } from "./recovery.ts";
 import type { Store } from "./store.ts";
@@ -36,7 +37,7 @@ const defaultCacheBytes = 64 * 2 ** 20;
  * Rejects with `store-corrupt` or `store-format` when what is there cannot be trusted.
  */
 export async function openStore(directory: string, options: StoreOptions = {}): Promise<DurableStore> {
-  const disk = await openLmdb(directory, formatInstant((options.clock ?? systemClock).now()));
+  const disk = await openLmdb(join(directory, storeFile), formatInstant((options.clock ?? systemClock).now()));
   try {
     const store = liveStore(disk, options);
     return Object.assign(store, { backup: (file: string) => disk.backup(file) });

@@ -1,4 +1,4 @@
-import type { DecodedRecord, DecodedValue } from "./codec.ts";
+import { type DecodedRecord, type DecodedValue, decodeKey, decodeRecord, decodeValue, readRevision } from "./codec.ts";
 import type { Disk } from "./disk.ts";
 import { loadEntry, type StoredEntry } from "./entry.ts";
 import { nameOf, storeCorrupt } from "./errors.ts";
@@ -36,7 +36,8 @@ export function loadState(disk: Disk, indexes: readonly IndexDefinition[], cache
 }
 
 function loadObjects(disk: Disk, state: StoreState): void {
-  for (const { key, value } of disk.objects()) {
+  for (const row of disk.objects()) {
+    const [key, value] = [decodeKey(row.key), decodeValue(row.value)];
     if (value.revision > state.revision || value.createRevision > value.revision) {
       throw storeCorrupt(`${nameOf(key)} has revision ${value.revision}, the store only ${state.revision}`);
     }
@@ -51,7 +52,8 @@ function loadLog(disk: Disk, state: StoreState): void {
   // Records below the compacted revision are there because a retained event has them as its previous state.
   const byRevision = new Map<number, StoredEntry>();
   let expected = state.compacted + 1;
-  for (const { revision, record } of disk.records()) {
+  for (const row of disk.records()) {
+    const [revision, record] = [readRevision(row.key, 0), decodeRecord(row.value)];
     if (record.value.revision !== revision)
       throw storeCorrupt(`record ${revision} holds revision ${record.value.revision}`);
     const entry = entryOf(record.key, record.value, state);

@@ -1,0 +1,84 @@
+import { isJsonObject, type JsonObject, jsonEquals, messageOf } from "#lib/base/index.ts";
+import { decodeKey, decodeValue } from "./codec.ts";
+import type { Disk, Row } from "./disk.ts";
+import { nameOf } from "./errors.ts";
+import { metadataOf, scanMetadata } from "./metadata.ts";
+import { loadState } from "./recovery.ts";
+import type { StoreKey } from "./store.ts";
+
+export interface CheckReport {
+  readonly revision: number;
+  readonly compacted: number;
+  readonly objects: number;
+  readonly records: number;
+  /** What is wrong, one sentence each; empty when all is well. */
+  readonly findings: readonly string[];
+}
+
+// Beyond this many the store is beyond reading about.
+const maxFindings = 1_000;
+
+/**
+ * Reads every row more strictly than start-up does: parses each object, compares it with its key, its revisions and what
+ * the indexes are made from, then lets start-up itself judge the log.
+ */
+export function checkRows(disk: Disk): CheckReport {
+  const findings: string[] = [];
+  const found = (finding: string): void => {
+    if (findings.length < maxFindings) findings.push(finding);
+  };
+  const keyByUid = new Map<string, StoreKey>();
+  let [objects, records] = [0, 0];
+  for (const row of disk.objects()) {
+    objects++;
+    attempt(found, () => checkObject(row, disk.meta.revision, keyByUid, found));
+  }
+  for (const _ of disk.records()) records++;
+  attempt(found, () => void loadState(disk, [], 0));
+  const { revision, compacted } = disk.meta;
+  return { revision, compacted, objects, records, findings };
+}
+
+function attempt(found: (finding: string) => void, step: () => void): void {
+  try {
+    step();
+  } catch (thrown) {
+    found(messageOf(thrown));
+  }
+}
+
+function checkObject(
+  row: Row,
+  revision: number,
+  keyByUid: Map<string, StoreKey>,
+  found: (finding: string) => void,
+): void {
+  const key = decodeKey(row.key);
+  const name = nameOf(key);
+  const value = decodeValue(row.value);
+  if (value.revision > revision) found(`${name} has revision ${value.revision}, the store only ${revision}`);
+  if (value.createRevision > value.revision)
+    found(`${name} was created at ${value.createRevision}, after its last change`);
+  const object: unknown = JSON.parse(value.json.toString("utf8"));
+  if (!isJsonObject(object)) return found(`${name} is not a JSON object`);
+  checkIdentity(key, object, found);
+  const meta = metadataOf(object);
+  if (!jsonEquals(meta, scanMetadata(value.json))) found(`${name} is indexed by other metadata than it has`);
+  const twin = keyByUid.get(meta.uid);
+  if (twin !== undefined) found(`${name} has the uid of ${nameOf(twin)}`);
+  keyByUid.set(meta.uid, key);
+}
+
+function checkIdentity(key: StoreKey, object: JsonObject, found: (finding: string) => void): void {
+  const { name, namespace, uid } = metadataOf(object);
+  if (name !== key.name || namespace !== key.namespace) {
+    found(`${nameOf(key)} holds an object named ${JSON.stringify(`${namespace}/${name}`)}`);
+  }
+  if (uid === "") found(`${nameOf(key)} has no uid`);
+  const { apiVersion, kind } = object;
+  if (typeof kind !== "string" || kind === "") found(`${nameOf(key)} has no kind`);
+  const group = typeof apiVersion === "string" && apiVersion.includes("/") ? apiVersion.split("/")[0] : "";
+  if (typeof apiVersion !== "string" || group !== key.group) {
+    found(`${nameOf(key)} holds an object of apiVersion ${JSON.stringify(apiVersion)}`);
+  }
+}

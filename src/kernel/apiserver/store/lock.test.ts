@@ -1,0 +1,104 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { lockDirectory } from "./lock.ts";
+import { withDirectory } from "./test-objects.ts";
+
+const write = (directory: string, owner: unknown): Promise<void> =>
+  writeFile(join(directory, "lock"), typeof owner === "string" ? owner : JSON.stringify(owner));
+
+/** The pid of a process that has ended. */
+async function deadPid(): Promise<number> {
+  const child = spawn(process.execPath, ["-e", "0"]);
+  await once(child, "exit");
+  return child.pid ?? 0;
+}
+
+describe("the lock of a data directory", () => {
+  test("is held by one and free after release", () =>
+    withDirectory(async (directory) => {
+      const lock = await lockDirectory(directory);
+      await expect(lockDirectory(directory)).rejects.toMatchObject({ code: "store-locked", pid: process.pid });
+      await lock.release();
+      await (await lockDirectory(directory)).release();
+      expect(await readdir(directory)).toEqual([]);
+    }));
+
+  test("names its owner's process and address to whoever comes second", () =>
+    withDirectory(async (directory) => {
+      const lock = await lockDirectory(directory);
+      await lock.announce("https://127.0.0.1:6443");
+      await expect(lockDirectory(directory)).rejects.toMatchObject({
+        pid: process.pid,
+        url: "https://127.0.0.1:6443",
+        message: expect.stringContaining("https://127.0.0.1:6443"),
+      });
+      await lock.release();
+    }));
+
+  test("creates the directory it is for", () =>
+    withDirectory(async (directory) => {
+      const lock = await lockDirectory(join(directory, "new", "data"));
+      await lock.release();
+    }));
+
+  test("of a dead process is taken over", () =>
+    withDirectory(async (directory) => {
+      await write(directory, { pid: await deadPid(), started: "then", url: "https://old" });
+      const lock = await lockDirectory(directory);
+      expect(JSON.parse(await readFile(join(directory, "lock"), "utf8"))).toMatchObject({ pid: process.pid });
+      await lock.release();
+    }));
+
+  test("of a number that another program has now is taken over", () =>
+    withDirectory(async (directory) => {
+      await write(directory, { pid: process.pid, started: "an earlier process with this number" });
+      await (await lockDirectory(directory)).release();
+    }));
+
+  test.each(["", "{", "null", "[]", '{"pid":"1","started":"x"}', '{"pid":1}'])(
+    "that says %j protects nothing",
+    (text) =>
+      withDirectory(async (directory) => {
+        await write(directory, text);
+        await (await lockDirectory(directory)).release();
+      }),
+  );
+
+  test("of a living process is respected", () =>
+    withDirectory(async (directory) => {
+      const child = spawn(process.execPath, ["-e", "process.stdin.resume()"], { stdio: ["pipe", "ignore", "ignore"] });
+      try {
+        // Its start is unknown here, as on a system that does not tell; then its life alone counts.
+        const own = await lockDirectory(directory);
+        const { started } = JSON.parse(await readFile(join(directory, "lock"), "utf8")) as { readonly started: string };
+        await own.release();
+        expect(started).not.toBe("");
+        await write(directory, { pid: process.pid, started });
+        await expect(lockDirectory(directory)).rejects.toMatchObject({ code: "store-locked", pid: process.pid });
+      } finally {
+        child.kill();
+        await once(child, "exit");
+      }
+    }));
+
+  test("goes to exactly one of many that find it stale at the same time", () =>
+    withDirectory(async (directory) => {
+      await write(directory, { pid: await deadPid(), started: "then" });
+      const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => lockDirectory(directory)));
+      const held = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+      expect(held).toHaveLength(1);
+      await held[0]?.release();
+      expect(await readdir(directory)).toEqual([]);
+    }));
+
+  test("that somebody else holds by now is not released", () =>
+    withDirectory(async (directory) => {
+      const lock = await lockDirectory(directory);
+      await write(directory, { pid: 1, started: "init" });
+      await lock.release();
+      expect(await readFile(join(directory, "lock"), "utf8")).toContain("init");
+    }));
+});

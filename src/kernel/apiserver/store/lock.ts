@@ -1,0 +1,158 @@
+import { execFile } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { codeOf } from "#lib/base/index.ts";
+import { StoreLockedError } from "./errors.ts";
+
+/** What the lock file says about its owner. `started` tells a process from a later one with the same number. */
+interface Owner {
+  readonly pid: number;
+  readonly started: string;
+  readonly url?: string;
+}
+
+/** The right to a data directory, held until released or until this process ends. */
+export interface DirectoryLock {
+  /** Tells whoever finds the directory taken where its owner serves. */
+  announce(url: string): Promise<void>;
+  release(): Promise<void>;
+}
+
+// Each round somebody else took or freed the lock in between. More than a few mean a bug, not bad luck.
+const rounds = 10;
+
+/**
+ * Takes `<directory>/lock`, creating the directory if need be. A lock whose owner is dead, or whose number another program
+ * has now, is taken over. Rejects with StoreLockedError when the owner lives; this process itself counts.
+ */
+export async function lockDirectory(directory: string): Promise<DirectoryLock> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const path = join(directory, "lock");
+  const self: Owner = { pid: process.pid, started: (await startOf(process.pid)) ?? "unknown" };
+  for (let round = 0; round < rounds; round++) {
+    if (await create(path, self)) return heldLock(path, self);
+    const found = await readText(path);
+    if (found === undefined) continue;
+    const owner = parseOwner(found);
+    if (owner !== undefined && (await lives(owner))) throw new StoreLockedError(directory, owner);
+    await removeStale(path, found);
+  }
+  throw new Error(`${path} could not be taken in ${rounds} tries`);
+}
+
+function heldLock(path: string, self: Owner): DirectoryLock {
+  let content = formatOwner(self);
+  return {
+    async announce(url) {
+      content = formatOwner({ ...self, url });
+      const own = await writeBeside(path, content);
+      await rename(own, path);
+    },
+    async release() {
+      if ((await readText(path)) === content) await rm(path, { force: true });
+    },
+  };
+}
+
+// A hard link appears whole or not at all, so that nobody ever reads half an owner.
+async function create(path: string, owner: Owner): Promise<boolean> {
+  const own = await writeBeside(path, formatOwner(owner));
+  try {
+    await link(own, path);
+    return true;
+  } catch (thrown) {
+    if (codeOf(thrown) === "EEXIST") return false;
+    throw thrown;
+  } finally {
+    await rm(own, { force: true });
+  }
+}
+
+/**
+ * Removes the lock if it still is the one that was judged. It is moved aside first: of several processes that found it
+ * stale one gets it, and a fresh lock caught by mistake goes back to where it was.
+ */
+async function removeStale(path: string, judged: string): Promise<void> {
+  const aside = `${path}.${randomUUID()}`;
+  try {
+    await rename(path, aside);
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENOENT") return;
+    throw thrown;
+  }
+  if ((await readText(aside)) !== judged) await link(aside, path);
+  await rm(aside, { force: true });
+}
+
+async function writeBeside(path: string, content: string): Promise<string> {
+  const own = `${path}.${randomUUID()}`;
+  await writeFile(own, content, { mode: 0o600 });
+  return own;
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENOENT") return undefined;
+    throw thrown;
+  }
+}
+
+const formatOwner = (owner: Owner): string => `${JSON.stringify(owner)}\n`;
+
+/** Undefined for anything that no slipway wrote: such a file protects nothing. */
+function parseOwner(text: string): Owner | undefined {
+  try {
+    const { pid, started, url } = JSON.parse(text) as Partial<Record<string, unknown>>;
+    if (typeof pid !== "number" || typeof started !== "string") return undefined;
+    return { pid, started, ...(typeof url === "string" ? { url } : {}) };
+  } catch {
+    return undefined;
+  }
+}
+
+async function lives(owner: Owner): Promise<boolean> {
+  if (!exists(owner.pid)) return false;
+  // Where start times cannot be read, a living process of that number is given the benefit of the doubt.
+  return ((await startOf(owner.pid)) ?? owner.started) === owner.started;
+}
+
+function exists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (thrown) {
+    return codeOf(thrown) !== "ESRCH";
+  }
+}
+
+/** When a process started, in words that only compare equal for the same process; undefined when it cannot be told. */
+async function startOf(pid: number): Promise<string | undefined> {
+  try {
+    return process.platform === "linux" ? await startFromProc(pid) : await startFromPs(pid);
+  } catch {
+    return undefined;
+  }
+}
+
+async function startFromProc(pid: number): Promise<string> {
+  const [stat, boot] = await Promise.all([
+    readFile(`/proc/${pid}/stat`, "utf8"),
+    readFile("/proc/sys/kernel/random/boot_id", "utf8"),
+  ]);
+  // The second field is the program's name in brackets and may hold anything; the start is the 20th after it, in ticks
+  // since the machine started.
+  const ticks = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  return `${boot.trim()}:${ticks}`;
+}
+
+const execute = promisify(execFile);
+
+async function startFromPs(pid: number): Promise<string | undefined> {
+  const { stdout } = await execute("ps", ["-o", "lstart=", "-p", String(pid)]);
+  const text = stdout.trim();
+  return text === "" ? undefined : text;
+}

@@ -1,0 +1,91 @@
+import { access, copyFile, mkdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf, messageOf } from "#lib/base/index.ts";
+import { checkRows, type CheckReport } from "./check.ts";
+import { storeCorrupt } from "./errors.ts";
+import { replaceFile } from "./files.ts";
+import { backupFile, openLmdb, storeFile } from "./lmdb-disk.ts";
+
+// What `slipway store …` does with a data directory besides serving it. But for backup the caller holds the directory's lock.
+
+/** Copies the store of a directory to `file`, consistently, also while a server is using it. */
+export const backupStore = (directory: string, file: string): Promise<void> =>
+  backupFile(join(directory, storeFile), file);
+
+/** Looks at every row. What is wrong is in the report; only a store that does not open at all rejects. */
+export async function checkStore(directory: string): Promise<CheckReport> {
+  const path = join(directory, storeFile);
+  await access(path);
+  const disk = await openLmdb(path, "");
+  try {
+    return checkRows(disk);
+  } finally {
+    await disk.close();
+  }
+}
+
+/**
+ * Makes a backup the store of a directory. The backup is checked before anything is touched; the store that was there is
+ * kept beside it, and its path returned. Revisions go on above those of the replaced store, so that a watch from before the
+ * restore is told to list again instead of waiting for revisions that mean something else now.
+ */
+export async function restoreStore(
+  file: string,
+  directory: string,
+): Promise<{ readonly replaced: string | undefined }> {
+  const place = join(directory, storeFile);
+  const copy = `${place}.restoring`;
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await rm(copy, { force: true });
+  await copyFile(file, copy);
+  try {
+    await prepare(copy, file, await revisionOf(place));
+    const replaced = await moveAway(place);
+    await replaceFile(copy, place);
+    return { replaced };
+  } finally {
+    await rm(copy, { force: true });
+    await rm(`${copy}-lock`, { force: true });
+  }
+}
+
+async function prepare(copy: string, file: string, replacedRevision: number): Promise<void> {
+  const disk = await openLmdb(copy, "").catch((cause: unknown) => {
+    throw unsound(file, [messageOf(cause)], cause);
+  });
+  try {
+    const { findings, revision } = checkRows(disk);
+    if (findings.length > 0) throw unsound(file, findings);
+    if (revision < replacedRevision) await disk.raiseRevision(replacedRevision + 1);
+  } finally {
+    await disk.close();
+  }
+}
+
+const unsound = (file: string, findings: readonly string[], cause?: unknown): Error =>
+  storeCorrupt(`${file} is not a sound backup: ${findings.join("; ")}`, cause);
+
+/** 0 when there is no store or none that opens: the one to be replaced may well be broken. */
+async function revisionOf(path: string): Promise<number> {
+  try {
+    await access(path);
+    const disk = await openLmdb(path, "");
+    await disk.close();
+    return disk.meta.revision;
+  } catch {
+    return 0;
+  }
+}
+
+async function moveAway(place: string): Promise<string | undefined> {
+  const replaced = `${place}.replaced`;
+  try {
+    await rename(place, replaced);
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENOENT") return undefined;
+    throw thrown;
+  }
+  // The lock file belongs to the old file's readers, of which there are none while the directory's lock is held.
+  await rm(`${place}-lock`, { force: true });
+  return replaced;
+}
