@@ -6,8 +6,8 @@ import { type Identity, internal } from "./authz/identity.ts";
 import { Authenticator } from "./authz/tokens.ts";
 import { EmbeddedClient } from "./embedded-client.ts";
 import type { KindAdmission } from "./crds/admission.ts";
+import { compileCelRule } from "./crds/cel-rules.ts";
 import { createRegistry } from "./crds/registry.ts";
-import type { CompileRule } from "#lib/schema/index.ts";
 import { startCollectors } from "./gc/collectors.ts";
 import { servedDocuments } from "./discovery/served-documents.ts";
 import type { HealthChecks } from "./http/health.ts";
@@ -31,8 +31,6 @@ export interface ApiServerOptions {
   readonly log: Logger;
   /** Slipway's version, for `/version`. */
   readonly version: string;
-  /** Compiles the validation rules of custom kinds; without it they are accepted with a warning and not evaluated. */
-  readonly compileRule?: CompileRule;
   readonly podLogs?: PodLogs;
   readonly limits?: Partial<Limits>;
   /** PEM of the certificate authority, put into every namespace as ConfigMap `kube-root-ca.crt`; left out without it. */
@@ -64,8 +62,8 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   const { store, clock, log, version } = options;
   const kinds = createRegistry({
     now: () => clock.now(),
+    compileRule: compileCelRule,
     ...(options.admissions === undefined ? {} : { admissions: options.admissions }),
-    ...(options.compileRule === undefined ? {} : { compileRule: options.compileRule }),
   });
   const following = followDefinitions(store, kinds, log);
   const context: ApiContext = {

@@ -7,5 +7,5 @@ export * from "./kind.ts";
 export * from "./object-meta.ts";
 export * from "./schema.ts";
 export { readStructuralSchema, rulesOf } from "./structural.ts";
-export type { CompileRule, RuleProgram } from "./validation-run.ts";
+export type { CompileRule, RuleProblem, RuleProgram } from "./validation-run.ts";
 export type { ResolveRef } from "./walk.ts";

@@ -11,7 +11,7 @@ import { compileRe2 } from "#lib/text/index.ts";
 import { compileSchema } from "./compile.ts";
 import { type FieldError, fieldError } from "./field-error.ts";
 import { forbiddenKeywords, keywordProblem, keywords } from "./keywords.ts";
-import type { Schema } from "./schema.ts";
+import type { Schema, ValidationRule } from "./schema.ts";
 
 const types: readonly string[] = ["object", "array", "string", "integer", "number", "boolean"];
 /** Deeper schemas are refused: no document needs them, and every walk over a schema is recursive. */
@@ -257,14 +257,17 @@ function checkDefault(schema: Schema, preset: JsonValue, at: FieldPath): readonl
   return compiled.validate(compiled.withDefaults(value), { at });
 }
 
-/** All `x-kubernetes-validations` rules of a schema, with the paths where they stand. */
-export function rulesOf(
-  schema: Schema,
-  path: FieldPath,
-): readonly { readonly path: FieldPath; readonly rule: string }[] {
+/** A rule and the path where it stands. */
+export interface PlacedRule {
+  readonly path: FieldPath;
+  readonly rule: ValidationRule;
+}
+
+/** All `x-kubernetes-validations` rules of a schema. */
+export function rulesOf(schema: Schema, path: FieldPath): readonly PlacedRule[] {
   const { properties = {}, additionalProperties: rest, items } = schema;
   return [
-    ...(schema["x-kubernetes-validations"] ?? []).map(({ rule }, index) => ({
+    ...(schema["x-kubernetes-validations"] ?? []).map((rule, index) => ({
       path: [...path, "x-kubernetes-validations", index],
       rule,
     })),

@@ -21,14 +21,20 @@ function makeCheck(schema: Schema, compile: CompileNode<Check>, compileRule: Com
     uniqueCheck(schema),
     embeddedCheck(schema),
     ...junctorChecks(schema, compile),
-    ...ruleChecks(schema, compileRule),
   ].filter((check) => check !== undefined);
+  const rules = ruleChecks(schema, compileRule);
+  const checkInside: Check = (value, run, old) => {
+    const before = run.errors.length;
+    for (const check of inner) check(value, run, old);
+    // Rules count on what the schema says of their value.
+    if (run.errors.length === before) for (const rule of rules) rule(value, run, old);
+  };
   return (value, run, old) => {
     if (old !== undefined && jsonEquals(value, old)) return;
     if (value === null && nullable) return;
     const detail = wrongType?.(value);
     if (detail !== undefined) report(run, fieldError.wrongType(run.path, value, detail));
-    else for (const check of inner) check(value, run, old);
+    else checkInside(value, run, old);
   };
 }
 
@@ -162,8 +168,10 @@ function ruleChecks(schema: Schema, compileRule: CompileRule | undefined): reado
   const rules = schema["x-kubernetes-validations"] ?? [];
   if (compileRule === undefined) return [];
   return rules.flatMap((rule): readonly Check[] => {
-    const program = compileRule(rule, schema);
-    if (program === undefined) return [];
+    const compiled = compileRule(rule);
+    // Whoever accepted the schema has said what becomes of rules without a program.
+    if (!compiled.ok) return [];
+    const program = compiled.value;
     return [
       (value, run, old) => {
         if (program.usesOldSelf && old === undefined) return;

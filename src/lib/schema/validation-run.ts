@@ -1,6 +1,6 @@
 import type { JsonValue, Result } from "#lib/base/index.ts";
 import type { FieldError } from "./field-error.ts";
-import type { Schema, ValidationRule } from "./schema.ts";
+import type { ValidationRule } from "./schema.ts";
 
 /** Errors reported for one object; a client that sends more mistakes than this has enough to begin with. */
 export const mostErrors = 100;
@@ -28,5 +28,11 @@ export interface RuleProgram {
   evaluate(self: JsonValue, oldSelf: JsonValue | undefined): Result<true, string>;
 }
 
-/** Compiles one rule. This folder does not know CEL; without a compiler rules are not checked. */
-export type CompileRule = (rule: ValidationRule, schema: Schema) => RuleProgram | undefined;
+/** Why a rule has no program: nobody could evaluate it, or this evaluator cannot. */
+export interface RuleProblem {
+  readonly kind: "invalid" | "unsupported";
+  readonly message: string;
+}
+
+/** Compiles one rule. This folder does not know CEL; without a compiler, rules are not checked. */
+export type CompileRule = (rule: ValidationRule) => Result<RuleProgram, RuleProblem>;

@@ -27,7 +27,7 @@ export const crdKind = (registry: ResourceRegistry, { now, compileRule }: Regist
     const kept = isLeaving ? crd : withFinalizer(crd);
     return jsonEquals(crd["spec"], old["spec"]) ? kept : withCrdStatus(kept, registry, now());
   },
-  rules: [namesRule, versionsRule(compileRule !== undefined), conversionRule, approvalRule],
+  rules: [namesRule, versionsRule(compileRule), conversionRule, approvalRule],
   updateRules: [immutableRule, storedVersionsRule],
 });
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import type { JsonObject } from "#lib/base/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { writeNew, writeOver } from "../testing/write-steps.ts";
+import { compileCelRule } from "./cel-rules.ts";
 import { createRegistry } from "./registry.ts";
 
 const registry = createRegistry({ now: () => Date.UTC(2026, 0, 31, 12) });
@@ -172,24 +173,17 @@ describe("validation rules in a schema", () => {
   test("are stored with a warning where nobody evaluates them", () => {
     expect(writeNew(crds, ruled)).toMatchObject({
       errors: [],
-      warnings: ["version v1: 1 x-kubernetes-validations rules are stored and not evaluated by this server"],
+      warnings: [
+        "spec.versions[0].schema.openAPIV3Schema.x-kubernetes-validations[0]: the rule is stored and not evaluated: rules are not evaluated by this server",
+      ],
     });
   });
 
   test("are asked of every object where somebody does", () => {
-    const evaluating = createRegistry({
-      now: () => 0,
-      compileRule: ({ rule }) => ({
-        usesOldSelf: false,
-        evaluate: (self: JsonValue) =>
-          JSON.stringify(self).includes('"n":1')
-            ? { ok: true, value: true }
-            : { ok: false, error: `failed rule: ${rule}` },
-      }),
-    });
+    const evaluating = createRegistry({ now: () => 0, compileRule: compileCelRule });
     const kind = evaluating.find("apiextensions.k8s.io", "v1", "customresourcedefinitions") as ServedResource;
     const written = writeNew(kind, ruled);
-    expect(written.warnings).toEqual([]);
+    expect(written).toMatchObject({ errors: [], warnings: [] });
     evaluating.setCrd(written.object);
     const widgets = evaluating.find("demo.example.org", "v1", "widgets") as ServedResource;
     const widget = (n: number) => ({
@@ -199,8 +193,17 @@ describe("validation rules in a schema", () => {
       spec: { n },
     });
     expect(writeNew(widgets, widget(1)).errors).toEqual([]);
-    expect(writeNew(widgets, widget(2)).errors).toEqual([
+    expect(writeNew(widgets, widget(0)).errors).toEqual([
       'Invalid : Invalid value: "object": failed rule: self.spec.n > 0',
+    ]);
+  });
+
+  test("that nobody can read are refused where they are written", () => {
+    const registry = createRegistry({ now: () => 0, compileRule: compileCelRule });
+    const kind = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions") as ServedResource;
+    const broken = JSON.parse(JSON.stringify(ruled).replace("self.spec.n > 0", "self.spec.n >")) as JsonObject;
+    expect(writeNew(kind, broken).errors.map((error) => error.split(": ")[0])).toEqual([
+      "Invalid spec.versions[0].schema.openAPIV3Schema.x-kubernetes-validations[0].rule",
     ]);
   });
 });

@@ -1,5 +1,5 @@
 import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
-import { fieldError } from "#lib/schema/index.ts";
+import { type CompileRule, fieldError } from "#lib/schema/index.ts";
 import type { Rule } from "../kinds/built-in.ts";
 import { isTrueAt, listAt, objectAt, objectsAt, textAt, valueAt } from "../kinds/read.ts";
 import { labelRule, subdomainRule } from "../verbs/names.ts";
@@ -51,9 +51,9 @@ export const namesRule: Rule = (crd, { errors }) => {
     errors.push(fieldError.notSupported("spec.scope", scope ?? "", ["Cluster", "Namespaced"]));
 };
 
-/** `evaluatesRules` tells whether `x-kubernetes-validations` have an effect on this server. */
+/** `compileRule` is what evaluates `x-kubernetes-validations`; without it they have no effect and are warned about. */
 export const versionsRule =
-  (evaluatesRules: boolean): Rule =>
+  (compileRule: CompileRule | undefined): Rule =>
   (crd, found) => {
     const versions = objectsAt(crd, "spec", "versions");
     if (versions.length === 0)
@@ -65,7 +65,7 @@ export const versionsRule =
       if (!dnsLabel1035.test(name)) found.errors.push(fieldError.invalid([...at, "name"], name, labelDetail));
       if (names.has(name)) found.errors.push(fieldError.duplicate([...at, "name"], name));
       names.add(name);
-      checkVersion(version, at, found, evaluatesRules);
+      checkVersion(version, at, found, compileRule);
     }
     const storing = versions.filter((version) => isTrueAt(version, "storage")).length;
     if (versions.length > 0 && storing !== 1) {

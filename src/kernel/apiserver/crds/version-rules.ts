@@ -1,6 +1,6 @@
-import type { FieldPath, JsonObject } from "#lib/base/index.ts";
+import { type FieldPath, formatFieldPath, type JsonObject } from "#lib/base/index.ts";
 import { compileJsonPath } from "#lib/json/index.ts";
-import { fieldError, readStructuralSchema, rulesOf, type Schema } from "#lib/schema/index.ts";
+import { type CompileRule, fieldError, readStructuralSchema, rulesOf, type Schema } from "#lib/schema/index.ts";
 import type { Findings } from "../kinds/built-in.ts";
 import { isTrueAt, objectAt, objectsAt, textAt } from "../kinds/read.ts";
 import { columnTypes } from "./definition.ts";
@@ -11,8 +11,13 @@ const columnFormats = ["int32", "int64", "float", "double", "byte", "date", "dat
 const plainPath = /^(?:\.[A-Za-z0-9_-]+)+$/;
 
 /** Rules of one version of a definition. */
-export function checkVersion(version: JsonObject, at: FieldPath, found: Findings, evaluatesRules: boolean): void {
-  const schema = checkSchema(version, at, found, evaluatesRules);
+export function checkVersion(
+  version: JsonObject,
+  at: FieldPath,
+  found: Findings,
+  compileRule: CompileRule | undefined,
+): void {
+  const schema = checkSchema(version, at, found, compileRule);
   checkScale(version, at, found);
   checkColumns(version, at, found);
   checkSelectableFields(version, schema, at, found);
@@ -27,7 +32,12 @@ export function checkVersion(version: JsonObject, at: FieldPath, found: Findings
   }
 }
 
-function checkSchema(version: JsonObject, at: FieldPath, found: Findings, evaluatesRules: boolean): Schema | undefined {
+function checkSchema(
+  version: JsonObject,
+  at: FieldPath,
+  found: Findings,
+  compileRule: CompileRule | undefined,
+): Schema | undefined {
   const here = [...at, "schema", "openAPIV3Schema"];
   const json = objectAt(version, "schema", "openAPIV3Schema");
   if (json === undefined) {
@@ -39,13 +49,27 @@ function checkSchema(version: JsonObject, at: FieldPath, found: Findings, evalua
     found.errors.push(...read.error);
     return undefined;
   }
-  const rules = evaluatesRules ? [] : rulesOf(read.value, []);
-  if (rules.length > 0) {
-    found.warnings.push(
-      `version ${textAt(version, "name") ?? ""}: ${rules.length} x-kubernetes-validations rules are stored and not evaluated by this server`,
-    );
-  }
+  checkRules(read.value, here, found, compileRule);
   return read.value;
+}
+
+/** Rules that cannot be evaluated here are kept, and whoever relies on them is told; rules that nobody can read are refused. */
+function checkRules(
+  schema: Schema,
+  at: FieldPath,
+  { errors, warnings }: Findings,
+  compileRule: CompileRule | undefined,
+) {
+  for (const { path, rule } of rulesOf(schema, at)) {
+    const compiled = compileRule?.(rule);
+    if (compiled?.ok === true) continue;
+    const { kind, message } = compiled?.error ?? {
+      kind: "unsupported",
+      message: "rules are not evaluated by this server",
+    };
+    if (kind === "invalid") errors.push(fieldError.invalid([...path, "rule"], rule.rule, message));
+    else warnings.push(`${formatFieldPath(path)}: the rule is stored and not evaluated: ${message}`);
+  }
 }
 
 function checkScale(version: JsonObject, at: FieldPath, { errors }: Findings) {

@@ -1,0 +1,73 @@
+import { describe, expect, test } from "vitest";
+import type { JsonValue } from "#lib/base/index.ts";
+import type { ValidationRule } from "#lib/schema/index.ts";
+import { compileCelRule } from "./cel-rules.ts";
+
+function evaluate(rule: ValidationRule, self: JsonValue, oldSelf?: JsonValue): true | string {
+  const compiled = compileCelRule(rule);
+  if (!compiled.ok) throw new Error(compiled.error.message);
+  const outcome = compiled.value.evaluate(self, oldSelf);
+  return outcome.ok ? true : outcome.error;
+}
+
+describe("a rule", () => {
+  test.each<[string, JsonValue, boolean]>([
+    ["self.replicas <= self.maxReplicas", { replicas: 3, maxReplicas: 3 }, true],
+    ["self.replicas <= self.maxReplicas", { replicas: 4, maxReplicas: 3 }, false],
+    ["has(self.a) != has(self.b)", { a: 1 }, true],
+    ["has(self.a) != has(self.b)", { a: 1, b: 2 }, false],
+    ["self.all(x, x > 0)", [1, 2], true],
+    ["self.exists_one(x, x == 'a')", ["a", "a"], false],
+    ["self.startsWith('kube')", "kube-system", true],
+    ["self.matches('^[a-z]+$')", "abc1", false],
+    ["!has(self.items) || self.items.size() < 2", {}, true],
+    ["quantity(self).isGreaterThan(quantity('1Gi'))", "2Gi", true],
+    ["isURL(self) && url(self).getHost() == 'example.org'", "https://example.org/x", true],
+  ])("%s of %j is %s", (rule, self, expected) => {
+    expect(evaluate({ rule }, self) === true).toBe(expected);
+  });
+
+  test("that looks at the old value says so", () => {
+    const transition = compileCelRule({ rule: "self >= oldSelf" });
+    expect(transition).toMatchObject({ ok: true, value: { usesOldSelf: true } });
+    expect(compileCelRule({ rule: "self >= 0" })).toMatchObject({ ok: true, value: { usesOldSelf: false } });
+    expect(evaluate({ rule: "self >= oldSelf" }, 1, 2)).toBe("failed rule: self >= oldSelf");
+    expect(evaluate({ rule: "self >= oldSelf" }, 2, 2)).toBe(true);
+  });
+
+  test("that fails to evaluate refuses the object and says why", () => {
+    expect(evaluate({ rule: "self.missing > 0" }, {})).toMatch(/^the rule "self.missing > 0" cannot be evaluated: /);
+  });
+
+  test("that would cost too much is stopped", () => {
+    const list = Array.from({ length: 2_000 }, (_, index) => index);
+    expect(evaluate({ rule: "self.all(x, self.all(y, x + y >= 0))" }, list)).toMatch(/cannot be evaluated/);
+  });
+});
+
+describe("the message", () => {
+  test.each<[Omit<ValidationRule, "rule">, string]>([
+    [{}, "failed rule: self.n > 1"],
+    [{ message: "too small" }, "too small"],
+    [{ message: "too small", messageExpression: "'n is ' + string(self.n)" }, "n is 1"],
+    [{ message: "too small", messageExpression: "self.missing" }, "too small"],
+    [{ message: "too small", messageExpression: "'  '" }, "too small"],
+    [{ message: "too small", messageExpression: "'" }, "too small"],
+  ])("of %j is %s", (rule, expected) => {
+    expect(evaluate({ rule: "self.n > 1", ...rule }, { n: 1 })).toBe(expected);
+  });
+});
+
+describe("without a program", () => {
+  test.each<[ValidationRule, "invalid" | "unsupported"]>([
+    [{ rule: "self.n >" }, "invalid"],
+    [{ rule: "other.n > 1" }, "invalid"],
+    [{ rule: "'text'" }, "invalid"],
+    [{ rule: "self.n.frobnicate() > 1" }, "unsupported"],
+    [{ rule: "frobnicate(self)" }, "unsupported"],
+    [{ rule: "self.my__dash__field > 1" }, "unsupported"],
+    [{ rule: "true", optionalOldSelf: true }, "unsupported"],
+  ])("the rule %j is %s", (rule, kind) => {
+    expect(compileCelRule(rule)).toMatchObject({ ok: false, error: { kind } });
+  });
+});

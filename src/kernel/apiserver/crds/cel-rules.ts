@@ -1,0 +1,60 @@
+import { err, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import { type CelEnvironment, type CelProblem, type CelProgram, compileExpression } from "#lib/cel/index.ts";
+import type { CompileRule, RuleProblem } from "#lib/schema/index.ts";
+
+/** What one evaluation of a rule may cost, in units of lib/cel. */
+const costLimit = 1_000_000;
+
+// One object for all rules: preparing an environment is the expensive part.
+const environment: CelEnvironment = { variables: { self: "dyn", oldSelf: "dyn" } };
+
+/** How Kubernetes writes member names that are no identifiers: `__dash__`, `__dot__`, `__namespace__`. */
+const escapedName = /__[a-z]+__/;
+
+/** Compiles an `x-kubernetes-validations` rule. Values are JSON: times and durations are texts, whatever their format says. */
+export const compileCelRule: CompileRule = (rule) => {
+  if (rule.optionalOldSelf === true) return unsupported("optionalOldSelf is not supported");
+  if (escapedName.test(rule.rule)) return unsupported("escaped member names are not supported");
+  const program = compileBoolean(rule.rule);
+  if (!program.ok) return program;
+  const message =
+    rule.messageExpression === undefined ? undefined : compileExpression(rule.messageExpression, environment);
+  return ok({
+    usesOldSelf: program.value.references.variables.some(({ root }) => root === "oldSelf"),
+    evaluate(self, oldSelf) {
+      const bindings = { self, ...(oldSelf === undefined ? {} : { oldSelf }) };
+      const outcome = program.value.evaluate(bindings, { costLimit });
+      if (!outcome.ok) return err(`the rule ${JSON.stringify(rule.rule)} cannot be evaluated: ${outcome.error}`);
+      if (outcome.value === true) return ok(true);
+      return err(messageText(message, bindings) ?? rule.message ?? `failed rule: ${rule.rule.trim()}`);
+    },
+  });
+};
+
+function compileBoolean(source: string): Result<CelProgram, RuleProblem> {
+  const program = compileExpression(source, environment);
+  if (!program.ok) return err(problemOf(program.error));
+  const { resultType } = program.value;
+  return resultType === "bool" || resultType === "dyn"
+    ? program
+    : err({ kind: "invalid", message: `must be true or false, and is a ${resultType}` });
+}
+
+/** What this evaluator does not know, a real API server may: only what cannot be CEL is refused. */
+const problemOf = ({ kind, message }: CelProblem): RuleProblem => ({
+  kind: kind === "syntax" || kind === "unknown-variable" ? "invalid" : "unsupported",
+  message,
+});
+
+const unsupported = (message: string): Result<never, RuleProblem> => err({ kind: "unsupported", message });
+
+/** A message made from the object. One that fails or is blank gives way to the rule's fixed message, as in Kubernetes. */
+function messageText(
+  message: Result<CelProgram, CelProblem> | undefined,
+  bindings: { readonly self: JsonValue; readonly oldSelf?: JsonValue },
+): string | undefined {
+  const text = message?.ok === true ? message.value.evaluate(bindings, { costLimit }) : undefined;
+  return text?.ok === true && typeof text.value === "string" && text.value.trim() !== ""
+    ? text.value.trim()
+    : undefined;
+}
