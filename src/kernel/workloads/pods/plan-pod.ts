@@ -114,11 +114,10 @@ function advance(pod: PodObject, views: readonly ContainerView[], obstacles: Obs
   const main = views.filter(({ isInit }) => !isInit);
   const pending = inits.find(({ current }) => current.kind !== "ended" || current.terminated.exitCode !== 0);
   if (pending !== undefined && !main.some(hasRun)) {
-    if (steps.consider(pending, policyFor(pod, true)) === "failed") return steps.plan("Failed");
     for (const { container } of [...inits.slice(inits.indexOf(pending) + 1), ...main]) {
       steps.waiting.set(container.name, { reason: "PodInitializing" });
     }
-    return steps.plan("Pending");
+    return steps.plan(steps.consider(pending, policyFor(pod, true)) === "failed" ? "Failed" : "Pending");
   }
   const outcomes = main.map((view) => steps.consider(view, policyFor(pod, false)));
   if (outcomes.every((outcome) => outcome === "succeeded")) return steps.plan("Succeeded");

@@ -1,6 +1,8 @@
+import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "#lib/base/index.ts";
+import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { ConfigMap, Event, type KubeObject, Pod, Secret, type Stored } from "#kernel/model/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
 import { temporaryDirectory, testRuntime } from "#kernel/runtimes/testing/index.ts";
@@ -12,12 +14,17 @@ let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
 let runtime: Runtime;
 let place: Bench;
 
+function openPlace(client = memoryClient()): Bench {
+  const opened = bench({ client });
+  addTestPodRunner(opened.manager, runtime, directory.path);
+  opened.start();
+  return opened;
+}
+
 beforeEach(async () => {
   directory = await temporaryDirectory();
   runtime = await testRuntime(directory.path);
-  place = bench();
-  addTestPodRunner(place.manager, runtime, directory.path);
-  place.start();
+  place = openPlace();
 });
 afterEach(async () => {
   await place.close();
@@ -33,21 +40,29 @@ async function logOf(pod: KubeObject, options = {}): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
+const until = (name: string, holds: (pod: Stored<PodObject> | undefined) => boolean) =>
+  place.until<PodObject>(Pod, name, holds);
+
 async function run(pod: PodObject): Promise<Stored<PodObject>> {
   await place.client.create(Pod, pod);
-  const ended = await place.until<PodObject>(
-    Pod,
-    pod.metadata.name ?? "",
-    (one) => one !== undefined && isFinished(one),
-  );
+  const ended = await until(pod.metadata.name ?? "", (one) => one !== undefined && isFinished(one));
   if (ended === undefined) throw new Error("the pod is gone");
   return ended;
 }
 
+const isRunning = (pod: Stored<PodObject> | undefined) => pod?.status?.phase === "Running";
 const reasons = async (): Promise<readonly string[]> => {
   const { items } = await place.client.list(Event);
   return items.map((event) => String(Reflect.get(event, "reason")));
 };
+
+const configMap = (name: string, data: Record<string, string>) =>
+  place.client.create(ConfigMap, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name, namespace: "default" },
+    data,
+  } as KubeObject);
 
 test("a pod echoes, succeeds, and its log is read back", async () => {
   const pod = await run(shellPod("hello", "echo hello; echo world >&2"));
@@ -57,4 +72,248 @@ test("a pod echoes, succeeds, and its log is read back", async () => {
   });
   expect(pod.spec.nodeName).toBe("test-node");
   expect((await logOf(pod)).split("\n").sort()).toEqual(["", "hello", "world"]);
+});
+
+test("a short pod costs two writes: its binding and its end", async () => {
+  const pod = await run(shellPod("short", "true"));
+  const created = (await place.client.list(Pod)).items[0];
+  expect(created?.metadata.uid).toBe(pod.metadata.uid);
+  const versions: string[] = [];
+  const stop = new AbortController();
+  for await (const event of place.client.watch<PodObject>(Pod, { resourceVersion: "1", signal: stop.signal })) {
+    versions.push(event.type);
+    if (event.type !== "BOOKMARK" && isFinished(event.object)) stop.abort();
+  }
+  expect(versions).toEqual(["ADDED", "MODIFIED", "MODIFIED"]);
+});
+
+test("what the process writes to $SLIPWAY_OUTPUT is the termination message", async () => {
+  const pod = await run(shellPod("output", 'printf \'{"a":1}\' > "$SLIPWAY_OUTPUT"; echo noise'));
+  expect(pod.status?.containerStatuses?.[0]?.state.terminated?.message).toBe('{"a":1}');
+});
+
+test("a variable that names the path of the document leads to the same file", async () => {
+  const base = shellPod("output", 'echo here > "$SLIPWAY_OUTPUT"');
+  const [main] = base.spec.containers;
+  if (main === undefined) throw new Error("no container");
+  const env = [{ name: "SLIPWAY_OUTPUT", value: "/dev/termination-log" }];
+  const pod = await run({ ...base, spec: { ...base.spec, containers: [{ ...main, env }] } });
+  expect(pod.status?.containerStatuses?.[0]?.state.terminated?.message).toBe("here\n");
+});
+
+test("init containers run one after the other before the others, and a failed one fails the pod", async () => {
+  const file = join(directory.path, "order");
+  const step = (name: string, code = 0) => ({
+    name,
+    image: "x",
+    command: ["/bin/sh", "-c", `echo ${name} >> ${file}; exit ${code}`],
+  });
+  const initContainers = [step("first"), step("second")];
+  await run(shellPod("good", `echo main >> ${file}`, { initContainers }));
+  expect(await readFile(file, "utf8")).toBe("first\nsecond\nmain\n");
+  const bad = await run(shellPod("bad", "true", { initContainers: [step("broken", 3), step("never")] }));
+  expect(bad.status).toMatchObject({
+    phase: "Failed",
+    initContainerStatuses: [
+      { state: { terminated: { exitCode: 3 } } },
+      { state: { waiting: { reason: "PodInitializing" } } },
+    ],
+  });
+  expect(await readFile(file, "utf8")).not.toContain("never");
+});
+
+test("variables come from fields, ConfigMaps and Secrets, and refer to each other", async () => {
+  await configMap("settings", { color: "blue", size: "9" });
+  await place.client.create(Secret, {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: { name: "keys", namespace: "default" },
+    data: { token: Buffer.from("s3cret").toString("base64") },
+  } as KubeObject);
+  const base = shellPod("env", 'echo "$COLOR $P_size $TOKEN $POD $BOTH $HOME_SET"');
+  const [main] = base.spec.containers;
+  if (main === undefined) throw new Error("no container");
+  const container = {
+    ...main,
+    envFrom: [{ prefix: "P_", configMapRef: { name: "settings" } }],
+    env: [
+      { name: "COLOR", valueFrom: { configMapKeyRef: { name: "settings", key: "color" } } },
+      { name: "TOKEN", valueFrom: { secretKeyRef: { name: "keys", key: "token" } } },
+      { name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+      { name: "BOTH", value: "$(COLOR)-$(POD)-$(NONE)-$$(COLOR)" },
+    ],
+  };
+  const pod = await run({ ...base, spec: { ...base.spec, containers: [container] } });
+  expect(await logOf(pod)).toBe("blue 9 s3cret env blue-env-$(NONE)-$(COLOR) \n");
+});
+
+test("a pod waits for a missing ConfigMap, says so, and starts when it comes", async () => {
+  const base = shellPod("patient", "echo $COLOR");
+  const [main] = base.spec.containers;
+  if (main === undefined) throw new Error("no container");
+  const env = [{ name: "COLOR", valueFrom: { configMapKeyRef: { name: "late", key: "color" } } }];
+  await place.client.create(Pod, { ...base, spec: { ...base.spec, containers: [{ ...main, env }] } });
+  const waiting = await until("patient", (pod) => pod?.status?.containerStatuses !== undefined);
+  expect(waiting?.status).toMatchObject({
+    phase: "Pending",
+    containerStatuses: [
+      { state: { waiting: { reason: "CreateContainerConfigError", message: 'configmap "late" not found' } } },
+    ],
+  });
+  await expect(logs().open(waiting as KubeObject, {})).rejects.toThrow(
+    'container "main" in pod "patient" is waiting to start: CreateContainerConfigError',
+  );
+  await configMap("late", { color: "red" });
+  const ended = await until("patient", (pod) => pod !== undefined && isFinished(pod));
+  expect(await logOf(ended as KubeObject)).toBe("red\n");
+});
+
+test("a deleted pod gets its grace, then its object and its files go", async () => {
+  await place.client.create(
+    Pod,
+    shellPod("stays", `trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done`),
+  );
+  const pod = await until("stays", isRunning);
+  const followed = logOf(pod as KubeObject, { follow: true });
+  await place.client.delete({ type: Pod, namespace: "default", name: "stays" }, { gracePeriodSeconds: 20 });
+  await until("stays", (one) => one === undefined);
+  expect(await followed).toMatch(/^up\n(.*\n)?bye\n$/);
+  await expect(access(join(directory.path, "pods-root", "pods", pod?.metadata.uid ?? ""))).rejects.toMatchObject({
+    code: "ENOENT",
+  });
+});
+
+test("a preStop command runs before TERM", async () => {
+  const file = join(directory.path, "hook");
+  const base = shellPod("hooked", `trap 'echo term >> ${file}; exit 0' TERM; while :; do sleep 0.05; done`);
+  const [main] = base.spec.containers;
+  if (main === undefined) throw new Error("no container");
+  const lifecycle = { preStop: { exec: { command: ["/bin/sh", "-c", `echo hook >> ${file}`] } } };
+  await place.client.create(Pod, { ...base, spec: { ...base.spec, containers: [{ ...main, lifecycle }] } });
+  await until("hooked", isRunning);
+  await place.client.delete({ type: Pod, namespace: "default", name: "hooked" }, { gracePeriodSeconds: 20 });
+  await until("hooked", (one) => one === undefined);
+  expect(await readFile(file, "utf8")).toBe("hook\nterm\n");
+});
+
+test("a pod removed by force is killed", async () => {
+  const file = join(directory.path, "pid");
+  await place.client.create(Pod, shellPod("forced", `echo $$ > ${file}; trap '' TERM; while :; do sleep 0.05; done`));
+  const pod = await until("forced", isRunning);
+  const ended = new Promise<void>((resolve) => {
+    runtime.subscribe((status) => {
+      if (status.id.startsWith(pod?.metadata.uid ?? "?") && status.state.phase === "ended") resolve();
+    });
+  });
+  await place.client.delete({ type: Pod, namespace: "default", name: "forced" }, { gracePeriodSeconds: 0 });
+  await ended;
+});
+
+test("what the runtime cannot do is refused or told by name", async () => {
+  const base = shellPod("demanding", "true");
+  const [main] = base.spec.containers;
+  if (main === undefined) throw new Error("no container");
+  const limits = { cpu: "1" };
+  const warned = await run({
+    ...base,
+    spec: { ...base.spec, containers: [{ ...main, resources: { limits }, readinessProbe: { exec: {} } }] },
+  });
+  expect(warned.status?.phase).toBe("Succeeded");
+  const { items } = await place.client.list(Event);
+  const notes = items.map((event) => String(Reflect.get(event, "note")));
+  expect(notes).toContain(
+    'the process runtime does not apply: container "main": readinessProbe, container "main": resources.limits',
+  );
+  const refused = await run(shellPod("claims", "true", { volumes: [{ name: "v", persistentVolumeClaim: {} }] }));
+  expect(refused.status).toMatchObject({
+    phase: "Failed",
+    reason: "UnsupportedPod",
+    message: 'the process runtime cannot do what the pod asks for: volume "v" of type persistentVolumeClaim',
+  });
+  expect(
+    refused.status?.conditions?.some(({ type, status }) => type === "slipway.dev/Refused" && status === "True"),
+  ).toBe(true);
+});
+
+test("users can follow what happens by events", async () => {
+  await run(shellPod("told", "true"));
+  await until("told", () => true);
+  expect((await reasons()).slice(0, 3).sort()).toEqual(["Created", "Scheduled", "Started"]);
+});
+
+test("a pod for another kind of node stays and says why", async () => {
+  await place.client.create(Pod, shellPod("elsewhere", "true", { nodeSelector: { disk: "ssd" } }));
+  const pod = await until("elsewhere", (one) => one?.status?.conditions !== undefined);
+  expect(pod?.status?.conditions).toMatchObject([{ type: "PodScheduled", status: "False", reason: "Unschedulable" }]);
+  expect(pod?.spec.nodeName).toBeUndefined();
+});
+
+test("a server that comes back adopts what runs, learns what ended, and kills what nobody knows", async () => {
+  const file = join(directory.path, "runs");
+  const gate = join(directory.path, "gate");
+  const script = (code: number) => `echo run >> ${file}; while [ ! -e ${gate} ]; do sleep 0.02; done; exit ${code}`;
+  await place.client.create(Pod, shellPod("adopted", script(0)));
+  await place.client.create(Pod, shellPod("ended", script(4)));
+  await place.client.create(Pod, shellPod("stranger", "sleep 3600"));
+  await Promise.all([until("adopted", isRunning), until("ended", isRunning), until("stranger", isRunning)]);
+  const { client } = place;
+  await place.close();
+  await client.delete({ type: Pod, namespace: "default", name: "stranger" }, { gracePeriodSeconds: 0 });
+  await writeFile(gate, "");
+  place = openPlace(client);
+  const adopted = await until("adopted", (pod) => pod !== undefined && isFinished(pod));
+  const ended = await until("ended", (pod) => pod !== undefined && isFinished(pod));
+  expect(adopted?.status?.phase).toBe("Succeeded");
+  expect(ended?.status?.containerStatuses?.[0]?.state.terminated?.exitCode).toBe(4);
+  expect(await readFile(file, "utf8")).toBe("run\nrun\n");
+  await vanished();
+});
+
+/** Resolves when the runtime runs nothing any more. */
+function vanished(): Promise<void> {
+  return new Promise((resolve) => {
+    const look = async () => {
+      const tasks = await runtime.list();
+      if (tasks.some(({ state }) => state.phase !== "ended")) return;
+      cancel();
+      resolve();
+    };
+    const cancel = runtime.subscribe(() => void look());
+    void look();
+  });
+}
+
+describe.skipIf(process.getuid?.() !== 0)("volumes on a machine where mounting is possible", () => {
+  test("ConfigMaps, Secrets, empty directories and host directories appear where they are mounted", async () => {
+    await configMap("files", { "a.txt": "from the map", "b.txt": "not wanted" });
+    const at = (name: string) => join(directory.path, "mnt", name);
+    const base = shellPod(
+      "mounted",
+      `cat ${at("config")}/renamed; cat ${at("info")}/name; echo x > ${at("empty")}/new && ls ${at("empty")}; ls ${at("single")}; echo no > ${at("config")}/x`,
+      {
+        volumes: [
+          { name: "config", configMap: { name: "files", items: [{ key: "a.txt", path: "renamed", mode: 0o600 }] } },
+          { name: "empty", emptyDir: {} },
+          { name: "info", downwardAPI: { items: [{ path: "name", fieldRef: { fieldPath: "metadata.name" } }] } },
+        ],
+      },
+    );
+    const [main] = base.spec.containers;
+    if (main === undefined) throw new Error("no container");
+    const volumeMounts = [
+      { name: "config", mountPath: at("config") },
+      { name: "empty", mountPath: at("empty") },
+      { name: "info", mountPath: at("info") },
+      { name: "config", mountPath: at("single"), subPath: "renamed" },
+    ];
+    const pod = await run({ ...base, spec: { ...base.spec, containers: [{ ...main, volumeMounts }] } });
+    const log = await logOf(pod);
+    expect(log).toContain("from the mapmountednew\n");
+    expect(log).toContain("Read-only file system");
+  });
+
+  test("a script that writes to the path of the document is heard", async () => {
+    const pod = await run(shellPod("literal", "echo spoken > /dev/termination-log"));
+    expect(pod.status?.containerStatuses?.[0]?.state.terminated?.message).toBe("spoken\n");
+  });
 });
