@@ -87,7 +87,9 @@ async function perform(
   memory.refusals.delete(effect.step);
   // Nobody tells of a referenced object that was there before; of a child that was just created, its event does.
   if (finding.state.is !== "alive" || step.type === "externalRef") return factOf(attempt, finding, state);
-  memory.created.add(name);
+  // Only a child that the mirror shows can later be missed in it. One that was found by asking may not have got there yet.
+  const shown = await executor.observe(attempt, signal);
+  if (shown?.is === "child" && shown.state.is === "alive") memory.created.add(name);
   return undefined;
 }
 

@@ -35,7 +35,7 @@ export interface Memory {
   facts: Fact[];
   /** When an effect was carried out, by its name: what is still owed is not done again at once. */
   readonly performed: Map<string, Instant>;
-  /** Starts that have created a child in this process. */
+  /** Starts whose child this process has created and then seen in its mirror. */
   readonly created: Set<string>;
   /** Refusals in a row by step, for the pauses between tries. */
   readonly refusals: Map<string, number>;
