@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import type { JsonValue } from "#lib/base/index.ts";
 import { kind, s, toCrd } from "#lib/schema/index.ts";
 import { createRegistry, type KindRegistry } from "../crds/registry.ts";
 import type { DocumentReply } from "../http/documents.ts";
