@@ -1,0 +1,186 @@
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Kubectl, kubectlPaths, openKubectl } from "#test/support/kubectl.ts";
+import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
+
+test("there is a kubectl of the machine or Debian's to test with", () => {
+  expect(kubectlPaths.length).toBeGreaterThanOrEqual(1);
+});
+
+describe.each(kubectlPaths)("%s", (path) => {
+  let directory: string;
+  let server: TestServer;
+  let kubectl: Kubectl;
+  let isOld = false;
+
+  beforeAll(async () => {
+    directory = await temporaryDirectory();
+    server = await startServer(directory);
+    kubectl = await openKubectl(path, server.kubeconfig);
+    isOld = Number(kubectl.minor.split(".")[1]) < 23;
+    await kubectl.must(["apply", "-f", "examples/workflow/diamond.yaml"]);
+    await kubectl.must(["wait", "--for=condition=Complete", "workflow/diamond", "--timeout=60s"]);
+  });
+
+  afterAll(async () => {
+    expect(await server.stop()).toBe(143);
+    await endRunner(directory);
+    await removeDirectory(directory);
+  });
+
+  test("version names the server", async () => {
+    const { serverVersion } = JSON.parse(await kubectl.must(["version", "-o", "json"])) as {
+      serverVersion: { gitVersion: string };
+    };
+    expect(serverVersion.gitVersion).toMatch(/^v1\.33\.0\+slipway\./);
+  });
+
+  test("api-resources lists what is served, with short names and groups", async () => {
+    const out = await kubectl.must(["api-resources"]);
+    expect(out).toMatch(/^workflows +wf +slipway\.dev\/v1alpha1 +true +Workflow$/m);
+    expect(out).toMatch(/^pods +po +v1 +true +Pod$/m);
+    expect(out).toMatch(/^jobs +batch\/v1 +true +Job$/m);
+  });
+
+  test("apply tells created, unchanged and configured apart", async () => {
+    const apply = (value: string) => {
+      const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "applied" }, data: { key: value } };
+      return kubectl.must(["apply", "-f", "-"], { input: JSON.stringify(body) });
+    };
+    expect(await apply("a")).toContain("configmap/applied created");
+    expect(await apply("a")).toContain("configmap/applied unchanged");
+    expect(await apply("b")).toContain("configmap/applied configured");
+    expect(await kubectl.must(["get", "cm", "applied", "-o", "jsonpath={.data.key}"])).toBe("b");
+  });
+
+  test("get prints tables, wide ones, yaml, json and names", async () => {
+    expect(await kubectl.must(["get", "wf"])).toMatch(/^NAME +PHASE +STEPS +STARTED +AGE\ndiamond +Succeeded +5\/5 /);
+    expect(await kubectl.must(["get", "workflows", "-o", "wide"])).toMatch(
+      /^NAME +PHASE +STEPS +MESSAGE +STARTED +AGE\n/,
+    );
+    expect(await kubectl.must(["get", "wf", "diamond", "-o", "yaml"])).toContain("kind: Workflow\n");
+    const object = JSON.parse(await kubectl.must(["get", "wf", "diamond", "-o", "json"])) as {
+      status: { phase: string };
+    };
+    expect(object.status.phase).toBe("Succeeded");
+    expect(await kubectl.must(["get", "wf", "-o", "name"])).toBe("workflow.slipway.dev/diamond\n");
+    const jobs = await kubectl.must(["get", "jobs", "-l", "slipway.dev/workflow=diamond", "-o", "name"]);
+    expect(jobs.trim().split("\n")).toHaveLength(5);
+    expect(await kubectl.must(["get", "pods", "-o", "wide"])).toMatch(/ 0\/1 +Completed +0 /);
+  });
+
+  test("get -w shows changes as they come", async () => {
+    const watch = kubectl.start(["get", "configmaps", "-w", "-o", "name"]);
+    await watch.until((out) => out.includes("configmap/kube-root-ca.crt"));
+    await kubectl.must(["create", "-f", "-"], {
+      input: JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "watched" } }),
+    });
+    await watch.until((out) => out.includes("configmap/watched"));
+    await watch.stop();
+  });
+
+  test("describe shows spec, status and events", async () => {
+    const out = await kubectl.must(["describe", "wf", "diamond"]);
+    expect(out).toMatch(/^Name: +diamond$/m);
+    for (const reason of ["WorkflowCreated", "WorkflowStarted", "WorkflowEnded"]) expect(out).toContain(reason);
+  });
+
+  test("logs -f follows a Job to its end", async () => {
+    await kubectl.must(["apply", "-f", "-"], { input: JSON.stringify(slowJob("follow")) });
+    const out = await kubectl.must(["logs", "-f", "job/follow", "--pod-running-timeout=30s"]);
+    expect(out).toBe("one\ntwo\nthree\n");
+    await kubectl.must(["wait", "--for=condition=complete", "job/follow", "--timeout=30s"]);
+  });
+
+  test("events are listed, the workflow's own among them", async () => {
+    const out = await kubectl.must(isOld ? ["get", "events"] : ["events", "--for", "workflow.slipway.dev/diamond"]);
+    expect(out).toContain("WorkflowEnded");
+  });
+
+  test("explain prints help on the steps of a workflow", async () => {
+    const out = await kubectl.must(["explain", "workflow.spec.steps"]);
+    expect(out).toMatch(/jobTemplate/);
+    expect(out).toMatch(/dependencies/);
+  });
+
+  test("edit, patch, label and annotate change objects", async () => {
+    const editor = join(directory, "editor.sh");
+    await writeFile(editor, '#!/bin/sh\nsed -i "s/before/after/" "$1"\n');
+    await chmod(editor, 0o755);
+    await kubectl.must(["create", "-f", "-"], {
+      input: JSON.stringify({
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: "edited" },
+        data: { key: "before" },
+      }),
+    });
+    await kubectl.must(["edit", "cm", "edited"], { env: { KUBE_EDITOR: editor, EDITOR: editor } });
+    expect(await kubectl.must(["get", "cm", "edited", "-o", "jsonpath={.data.key}"])).toBe("after");
+    await kubectl.must(["patch", "cm", "edited", "--type", "merge", "-p", '{"data":{"merged":"yes"}}']);
+    await kubectl.must(["patch", "cm", "edited", "-p", '{"data":{"strategic":"yes"}}']);
+    await kubectl.must([
+      "patch",
+      "cm",
+      "edited",
+      "--type",
+      "json",
+      "-p",
+      '[{"op":"add","path":"/data/json","value":"yes"}]',
+    ]);
+    expect(JSON.parse(await kubectl.must(["get", "cm", "edited", "-o", "json"]))).toMatchObject({
+      data: { key: "after", merged: "yes", strategic: "yes", json: "yes" },
+    });
+    await kubectl.must(["label", "wf", "diamond", "team=blue"]);
+    expect(await kubectl.must(["get", "wf", "-l", "team=blue", "-o", "name"])).toBe("workflow.slipway.dev/diamond\n");
+    await kubectl.must(["annotate", "wf", "diamond", "note=kept"]);
+  });
+
+  test("delete takes an object and what it owns", async () => {
+    await kubectl.must(["apply", "-f", "-"], { input: JSON.stringify(slowJob("doomed")) });
+    await kubectl.must(["wait", "--for=condition=complete", "job/doomed", "--timeout=30s"]);
+    expect(await kubectl.must(["delete", "job", "doomed"])).toContain("deleted");
+    await kubectl.must(["wait", "--for=delete", "pod", "-l", "job-name=doomed", "--timeout=30s"]);
+    expect((await kubectl.run(["get", "job", "doomed"])).err).toContain('jobs.batch "doomed" not found');
+  });
+
+  test("a document that is wrong is refused with every problem and its place", async () => {
+    const wrong = {
+      apiVersion: "slipway.dev/v1alpha1",
+      kind: "Workflow",
+      metadata: { name: "wrong" },
+      spec: { steps: { a: { dependencies: ["b"] }, c: { dependencies: ["c"], container: { image: "x" } } } },
+    };
+    const { code, err } = await kubectl.run(["apply", "-f", "-"], { input: JSON.stringify(wrong) });
+    expect(code).toBe(1);
+    expect(err).toContain("spec.steps.a: ");
+    expect(err).toContain("cycle: c -> c");
+    expect(err).toContain('no step "b"');
+  });
+
+  test("get --raw reads health", async () => {
+    expect(await kubectl.must(["get", "--raw", "/readyz"])).toBe("ok");
+    expect(await kubectl.must(["get", "--raw", "/readyz?verbose"])).toContain("[+]controllers ok");
+  });
+});
+
+const slowJob = (name: string) => ({
+  apiVersion: "batch/v1",
+  kind: "Job",
+  metadata: { name },
+  spec: {
+    template: {
+      spec: {
+        restartPolicy: "Never",
+        containers: [
+          {
+            name: "main",
+            image: "busybox",
+            command: ["sh", "-c", "for n in one two three; do echo $n; sleep 0.1; done"],
+          },
+        ],
+      },
+    },
+  },
+});
