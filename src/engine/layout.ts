@@ -46,7 +46,7 @@ const known = new WeakMap<Plan, Layout>();
 export function layoutOf(plan: Plan): Layout {
   const remembered = known.get(plan);
   if (remembered !== undefined) return remembered;
-  const layout = build(plan);
+  const layout = isFlat(plan) ? layFlat(plan) : build(plan);
   known.set(plan, layout);
   return layout;
 }
@@ -56,6 +56,28 @@ export const finalScope = (layout: Layout): Scope | undefined => {
   const second = layout.scopes[1];
   return second?.isFinal === true && second.plan.steps.length > 0 ? second : undefined;
 };
+
+const isFlat = ({ steps, final }: Plan): boolean =>
+  final === undefined && steps.every(({ kind, group }) => kind !== "group" || group === undefined);
+
+/** One scope that is the plan itself: nearly everything is there already. */
+function layFlat(plan: Plan): Layout {
+  const { ids, nodeById, order, position } = plan.graph;
+  const startOrder = startOrderOf(plan.steps, order);
+  return {
+    plan,
+    ids,
+    steps: plan.steps,
+    scopes: [{ index: mainScope, plan, base: 0, group: -1, parent: -1, isFinal: false }],
+    scopeOf: new Int32Array(ids.length),
+    nested: new Int32Array(ids.length).fill(-1),
+    nodeById,
+    order,
+    position,
+    startOrder,
+    startRank: startOrder === order ? position : inverse(startOrder),
+  };
+}
 
 interface Draft {
   readonly ids: string[];

@@ -116,5 +116,9 @@ export function isActive(phase: StepPhase): boolean {
 }
 
 /** The state of a step by full id; a step that has no entry is pending, even if it is called `constructor`. O(1). */
-export const stepState = (run: RunState, id: string): StepState =>
-  (Object.hasOwn(run.steps, id) ? run.steps[id] : undefined) ?? pendingStep;
+export function stepState(run: RunState, id: string): StepState {
+  const found = run.steps[id];
+  if (found === undefined) return pendingStep;
+  // What every object inherits is functions and its prototype; looking twice at all others would double the cost.
+  return (typeof found === "function" || id === "__proto__") && !Object.hasOwn(run.steps, id) ? pendingStep : found;
+}
