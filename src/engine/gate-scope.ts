@@ -1,6 +1,6 @@
 import { item } from "./arrays.ts";
 import { defaultGate } from "./gates.ts";
-import { finalScope, mainScope } from "./layout.ts";
+import { mainScope } from "./layout.ts";
 import { idOf, type Ledger, predecessorsOf, scopeOf, stateOf, stepOf } from "./ledger.ts";
 import type { Dependency, GateResult, GateScope, MainOutcome } from "./plan.ts";
 import { isTerminal, pendingStep } from "./run.ts";
@@ -89,9 +89,3 @@ export function nodesOf(ledger: Ledger, scope: number): number[] {
   }
   return nodes;
 }
-
-/** Nodes of the main and of the final scope are two rows that never meet. */
-export const topScopes = (ledger: Ledger): number[] => {
-  const final = finalScope(ledger.layout);
-  return final === undefined ? [mainScope] : [mainScope, final.index];
-};

@@ -3,13 +3,11 @@ import {
   type ChildState,
   type Fact,
   type GraphProblem,
-  newRun,
   type Plan,
   type PlanOptions,
   type PlanStep,
   planStep,
   type RunState,
-  type StepPhase,
 } from "../index.ts";
 
 /** Steps as tests write them: id, what it depends on, and what is special about it. */
@@ -42,7 +40,3 @@ export const phases = (run: RunState): Record<string, string> =>
       reason === undefined ? phase : `${phase}(${reason})`,
     ]),
   );
-
-export const phaseOf = (run: RunState, id: string): StepPhase => run.steps[id]?.phase ?? "Pending";
-
-export const fresh: RunState = newRun;
