@@ -10,6 +10,8 @@ export interface Waiting {
 
 /** What stands against running a pod or one of its containers. */
 export interface Obstacles {
+  /** When the pod runner took the pod; its deadline counts from here until the status says more. */
+  readonly acceptedAt: Instant;
   /** The pod must not run here, for ever. */
   readonly refused?: string;
   /** By container name: its task cannot be made now. */
@@ -55,7 +57,7 @@ export function planPod(pod: PodObject, views: readonly ContainerView[], obstacl
   if (obstacles.refused !== undefined) {
     return ending(pod, views, { phase: "Failed", reason: "UnsupportedPod", message: obstacles.refused }, 0);
   }
-  const overdue = deadlineOf(pod);
+  const overdue = deadlineOf(pod, obstacles.acceptedAt);
   if (overdue !== undefined && overdue <= now) {
     const message = "Pod was active on the node longer than the specified deadline";
     return ending(pod, views, { phase: "Failed", reason: "DeadlineExceeded", message }, graceOf(pod));
@@ -71,10 +73,9 @@ const reasonOf = ({ status }: PodObject) => ({
 
 const graceOf = ({ spec }: PodObject): Millis => 1000 * (spec.terminationGracePeriodSeconds ?? defaultGraceSeconds);
 
-function deadlineOf({ spec, status }: PodObject): Instant | undefined {
-  const started = parseInstant(status?.startTime ?? "");
-  if (spec.activeDeadlineSeconds === undefined || started === undefined) return undefined;
-  return started + 1000 * spec.activeDeadlineSeconds;
+function deadlineOf({ spec, status }: PodObject, acceptedAt: Instant): Instant | undefined {
+  if (spec.activeDeadlineSeconds === undefined) return undefined;
+  return (parseInstant(status?.startTime ?? "") ?? acceptedAt) + 1000 * spec.activeDeadlineSeconds;
 }
 
 /** Nothing starts any more; what runs is stopped. The phase holds once nothing runs. */

@@ -117,7 +117,8 @@ export class PodRunner implements Reconciler {
     const bound = this.#bind(given);
     const support = (memory.support ??= supportFor(given, await this.#runtimeTraits()));
     const refusal = refusalText(support, this.#parts.runtime.name);
-    const facts = { blocked: new Map<string, Waiting>(), calmSince: memory.calmSince };
+    const { acceptedAt, calmSince } = memory;
+    const facts = { acceptedAt, calmSince, blocked: new Map<string, Waiting>() };
     const obstacles = refusal === undefined ? facts : { ...facts, refused: refusal };
     let views = await this.#look(given, memory, now);
     let plan = planPod(given, views, obstacles, now);
