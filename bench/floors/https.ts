@@ -1,0 +1,62 @@
+import { fdatasync, open, write as writeFile } from "node:fs";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { ensureCertificates } from "#kernel/apiserver/index.ts";
+import { groupCommit, objectName, objects } from "./load.ts";
+
+// Floor of a durable API write: node:http(s), JSON.parse, JSON.stringify, append, one flush per group. No schema, no watch, no
+// policy; the resourceVersion is compared because the client sends it.
+
+const [openAsync, writeAsync, syncAsync] = [promisify(open), promisify(writeFile), promisify(fdatasync)];
+const segmentBytes = 64 * 2 ** 20;
+
+interface StoredObject {
+  readonly metadata: { readonly name: string; readonly resourceVersion: string };
+}
+
+export async function start({ dir, tls }: { readonly dir: string; readonly tls: boolean }) {
+  const file = await openAsync(join(dir, "floor.log"), "w+");
+  await writeAsync(file, Buffer.alloc(segmentBytes), 0, segmentBytes, 0);
+  await syncAsync(file);
+  let position = 0;
+  const commit = groupCommit<Buffer>(async (batch) => {
+    const bytes = Buffer.concat(batch);
+    if (position + bytes.length > segmentBytes) position = 0;
+    await writeAsync(file, bytes, 0, bytes.length, position);
+    await syncAsync(file);
+    position += bytes.length;
+  });
+  let revision = objects;
+  const revisions = Array.from({ length: objects }, (_, index) => String(index + 1));
+  const headers = new Map(revisions.map((at, index) => [objectName(index), { revision: at, bytes: Buffer.alloc(0) }]));
+  const serve: RequestListener = (request, response) => {
+    const parts: Buffer[] = [];
+    request.on("data", (part: Buffer) => parts.push(part));
+    request.on("end", () => {
+      const name = request.url?.slice(request.url.lastIndexOf("/") + 1) ?? "";
+      const answer = (status: number, body: Buffer): void => {
+        response.writeHead(status, { "Content-Type": "application/json", "Content-Length": body.length });
+        response.end(body);
+      };
+      const stored = headers.get(name);
+      if (request.method === "GET") return answer(200, stored?.bytes ?? Buffer.alloc(0));
+      const object = JSON.parse(Buffer.concat(parts).toString("utf8")) as StoredObject;
+      if (object.metadata.resourceVersion !== stored?.revision) return answer(409, Buffer.alloc(0));
+      const next = String(++revision);
+      const bytes = Buffer.from(JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: next } }));
+      headers.set(name, { revision: next, bytes });
+      commit(bytes).then(
+        () => answer(200, bytes),
+        () => answer(500, Buffer.alloc(0)),
+      );
+    });
+  };
+  const certificates = tls ? await ensureCertificates(join(dir, "pki"), Date.now()) : undefined;
+  const server = certificates === undefined ? createServer(serve) : createTlsServer(certificates, serve);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  return { port, token: "", revisions, ...(certificates === undefined ? {} : { ca: certificates.ca }) };
+}

@@ -1,0 +1,40 @@
+import { parseArgs } from "node:util";
+
+export interface Options {
+  /** Ids of benchmarks; all when empty. */
+  readonly only: readonly string[];
+  readonly isQuick: boolean;
+  /** Exit 1 below a hold line; with `--quick`, when CPU per operation against the floors has grown. */
+  readonly isCheck: boolean;
+  /** Write a V8 CPU profile of our programs. */
+  readonly isProfiling: boolean;
+  /** Print the records instead of the table. */
+  readonly isJson: boolean;
+  readonly rounds: number;
+  readonly ms: number;
+}
+
+export function parseOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: "string" },
+      quick: { type: "boolean", default: false },
+      check: { type: "boolean", default: false },
+      profile: { type: "boolean", default: false },
+      json: { type: "boolean", default: false },
+      rounds: { type: "string" },
+      ms: { type: "string" },
+    },
+  });
+  const { only, quick, check, profile, json } = values;
+  return {
+    only: only === undefined ? [] : only.split(",").map((id) => id.trim()),
+    isQuick: quick,
+    isCheck: check,
+    isProfiling: profile,
+    isJson: json,
+    rounds: Number(values.rounds ?? (quick ? 2 : 5)),
+    ms: Number(values.ms ?? (quick ? 1000 : 2000)),
+  };
+}

@@ -1,0 +1,95 @@
+import { isDisturbed, type Probes } from "./probes.ts";
+import { isWithin } from "./statistics.ts";
+import type { Benchmark, Candidate, CandidateSource, Measured, Series } from "./types.ts";
+
+export interface Length {
+  readonly rounds: number;
+  /** Of one window. */
+  readonly ms: number;
+}
+
+const mostRepeats = 3;
+const mostWarmUps = 5;
+
+interface Started {
+  readonly source: CandidateSource;
+  readonly candidate: Candidate;
+  readonly windows: Measured[];
+  isNoisy: boolean;
+}
+
+/**
+ * Measures all candidates of a benchmark alternately, round by round. Peers and floors that do not start are left out and
+ * told of through `tell`; ours must start.
+ */
+export async function measureAll(
+  benchmark: Benchmark,
+  length: Length,
+  probes: Probes,
+  tell: (line: string) => void,
+): Promise<readonly Series[]> {
+  const ms = Math.max(length.ms, benchmark.windowMs ?? 0);
+  const started: Started[] = [];
+  try {
+    for (const source of benchmark.candidates) {
+      const candidate = await startOf(source, benchmark.id, tell);
+      if (candidate !== undefined) started.push({ source, candidate, windows: [], isNoisy: false });
+    }
+    for (const one of started) await warmUp(one, ms / 2);
+    for (let round = 0; round < length.rounds; round++) {
+      for (const one of started) await measureQuietly(one, ms, `${round}`, probes);
+      tell(`${benchmark.id}: round ${round + 1} of ${length.rounds}`);
+    }
+    return started;
+  } finally {
+    for (const { candidate } of started) await candidate.close();
+  }
+}
+
+async function startOf(
+  source: CandidateSource,
+  id: string,
+  tell: (line: string) => void,
+): Promise<Candidate | undefined> {
+  try {
+    return await source.start();
+  } catch (thrown) {
+    if (source.role === "ours") throw thrown;
+    tell(`${id}: WITHOUT ${source.name}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+    return undefined;
+  }
+}
+
+/** Until two windows in a row are alike: code is compiled and files have their size then. */
+async function warmUp({ candidate, source }: Started, ms: number): Promise<void> {
+  let last = NaN;
+  for (let turn = 0; turn < mostWarmUps; turn++) {
+    const { ops, ms: took } = await measured(candidate, source, ms, `warm-${turn}`);
+    const rate = ops / took;
+    if (isWithin(rate, last, 0.1)) return;
+    last = rate;
+  }
+}
+
+async function measureQuietly(one: Started, ms: number, round: string, probes: Probes): Promise<void> {
+  for (let turn = 0; ; turn++) {
+    const before = probes.take();
+    const window = await measured(one.candidate, one.source, ms, `${round}-${turn}`);
+    const after = probes.take();
+    const isNoisy = [before, after].some((probe) => isDisturbed(probe, probes.median));
+    if (isNoisy && turn < mostRepeats) continue;
+    one.windows.push(window);
+    one.isNoisy ||= isNoisy;
+    return;
+  }
+}
+
+async function measured(candidate: Candidate, source: CandidateSource, ms: number, round: string): Promise<Measured> {
+  try {
+    return await candidate.measure(ms, round);
+  } catch (thrown) {
+    throw new Error(`${source.name} failed: ${thrown instanceof Error ? thrown.message : String(thrown)}`, {
+      cause: thrown,
+    });
+  }
+}

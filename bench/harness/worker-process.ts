@@ -1,0 +1,76 @@
+import { type ChildProcess, fork } from "node:child_process";
+
+/** What a worker answers. */
+export interface Answer {
+  readonly value?: unknown;
+  readonly error?: string;
+}
+
+export interface WorkerOptions {
+  readonly execArgv?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly nodePath?: string;
+}
+
+/** A child process that answers one question at a time. It says something first, when it is ready. */
+export class WorkerProcess {
+  readonly #child: ChildProcess;
+  readonly #ready: Promise<unknown>;
+
+  constructor(program: string, args: readonly string[], options: WorkerOptions = {}) {
+    this.#child = fork(program, args, {
+      execArgv: [...(options.execArgv ?? [])],
+      env: { ...process.env, ...options.env },
+      // Peers print much that is of no use here.
+      stdio: ["ignore", process.env["VERBOSE"] === undefined ? "ignore" : "inherit", "inherit", "ipc"],
+      serialization: "advanced",
+      ...(options.nodePath === undefined ? {} : { execPath: options.nodePath }),
+    });
+    this.#ready = this.#next();
+    this.#ready.catch(() => undefined); // Told to whoever asks first.
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  ready(): Promise<unknown> {
+    return this.#ready;
+  }
+
+  /** Calls a function of the worker's module. */
+  async call<T>(method: string, argument?: unknown): Promise<T> {
+    await this.#ready;
+    const answered = this.#next();
+    this.#child.send({ method, argument });
+    const { value, error } = (await answered) as Answer;
+    if (error !== undefined) throw new Error(error);
+    return value as T;
+  }
+
+  /** Asks it to end, and ends it when it does not. */
+  async close(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = new Promise((resolve) => this.#child.once("exit", resolve));
+    this.#child.send({ method: "exit" }, () => undefined);
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), 5000);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  #next(): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const onExit = (code: number | null, signal: string | null) => {
+        this.#child.off("message", onMessage);
+        reject(new Error(`the process ended with ${code ?? signal}`));
+      };
+      const onMessage = (message: unknown) => {
+        this.#child.off("exit", onExit);
+        resolve(message);
+      };
+      this.#child.once("message", onMessage);
+      this.#child.once("exit", onExit);
+      this.#child.once("error", reject);
+    });
+  }
+}

@@ -1,0 +1,35 @@
+import { longestHold } from "../harness/loop-delay.ts";
+import { type Endpoint, fillItems, Item, type ItemsServer, listenItems, namespace, openItems } from "./items.ts";
+
+// An API server with items, for load from another process; and lists in this process.
+
+let server: ItemsServer | undefined;
+
+export interface StartOptions {
+  readonly dir: string;
+  readonly count: number;
+  readonly bytes: number;
+}
+
+export async function start({ dir, count, bytes }: StartOptions): Promise<Endpoint & { readonly revisions: string[] }> {
+  server = await openItems(dir);
+  const revisions = await fillItems(server.client, count, bytes);
+  return { ...(await listenItems(server, dir)), revisions };
+}
+
+export const held = (): number => longestHold();
+
+/** Lists everything through the client of this process for `ms`. */
+export async function list({ ms, expected }: { readonly ms: number; readonly expected: number }) {
+  if (server === undefined) throw new Error("not started");
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  let ops = 0;
+  do {
+    const { items } = await server.client.list<Item>(Item, { namespace });
+    if (items.length !== expected) throw new Error(`${items.length} of ${expected} items`);
+    ops++;
+  } while (performance.now() - start < ms);
+  const { user, system } = process.cpuUsage(cpu);
+  return { ops, ms: performance.now() - start, cpuUs: user + system };
+}

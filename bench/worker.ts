@@ -1,0 +1,44 @@
+import { messageOf } from "#lib/base/index.ts";
+
+// One of the programs under measurement, in a process of its own. Its module's functions are called through messages, one at
+// a time, each with one argument.
+
+type Module = Readonly<Record<string, unknown>>;
+
+const modules: Readonly<Record<string, () => Promise<Module>>> = {
+  "ours/engine": () => import("./engine.ts"),
+  "ours/client-writes": () => import("./ours/client-writes.ts"),
+  "ours/store-writes": () => import("./store.ts"),
+  "ours/items-server": () => import("./ours/items-server.ts"),
+  "floors/log": () => import("./floors/log.ts"),
+  "floors/lmdb": () => import("./floors/lmdb.ts"),
+  "floors/https": () => import("./floors/https.ts"),
+  "floors/list": () => import("./floors/list.ts"),
+  "load/http-writes": () => import("./load/http-writes.ts"),
+  "load/http-list": () => import("./load/http-list.ts"),
+};
+
+interface Question {
+  readonly method: string;
+  readonly argument?: unknown;
+}
+
+async function answer(module: Module, { method, argument }: Question): Promise<void> {
+  if (method === "exit") process.exit(0);
+  const called = module[method];
+  try {
+    if (typeof called !== "function") throw new Error(`no function ${method}`);
+    process.send?.({ value: await called(argument) });
+  } catch (thrown) {
+    process.send?.({ error: thrown instanceof Error ? `${thrown.stack}` : messageOf(thrown) });
+  }
+}
+
+const name = process.argv[2] ?? "";
+const load = modules[name];
+if (load === undefined) throw new Error(`no program named ${name}`);
+const module = await load();
+process.on("message", (question: Question) => void answer(module, question));
+// Nobody is left to ask.
+process.on("disconnect", () => process.exit(0));
+process.send?.({ ready: true });
