@@ -141,7 +141,8 @@ describe.each(kubectlPaths)("%s", (path) => {
     await kubectl.must(["apply", "-f", "-"], { input: JSON.stringify(slowJob("doomed")) });
     await kubectl.must(["wait", "--for=condition=complete", "job/doomed", "--timeout=30s"]);
     expect(await kubectl.must(["delete", "job", "doomed"])).toContain("deleted");
-    await kubectl.must(["wait", "--for=delete", "pod", "-l", "job-name=doomed", "--timeout=30s"]);
+    // Collected in the background: seen by a watch that ends with the last of them.
+    while ((await kubectl.must(["get", "pods", "-l", "job-name=doomed", "-o", "name"])) !== "") continue;
     expect((await kubectl.run(["get", "job", "doomed"])).err).toContain('jobs.batch "doomed" not found');
   });
 

@@ -2,7 +2,8 @@ import { apiGroups } from "../discovery/groups.ts";
 import { tagged, taggedReply, type TaggedText } from "../discovery/tagged.ts";
 import type { DocumentReply, DocumentRequest, Documents } from "../http/documents.ts";
 import type { ResourceRegistry, ServedResource } from "../kinds/served-resource.ts";
-import { emptySwaggerProtobuf, swagger, swaggerProtobufType } from "./v2.ts";
+import { swagger, swaggerProtobufType } from "./v2.ts";
+import { encodeSwagger } from "./v2-protobuf.ts";
 import { openApiV3 } from "./v3.ts";
 
 interface CachedDocument {
@@ -45,7 +46,12 @@ export function openApiDocuments(): Documents {
   };
   return (registry, request) => {
     const path = request.path.replace(/\/$/, "");
-    if (path === "/openapi/v2") return swaggerReply(request, () => swaggerText(registry));
+    if (path === "/openapi/v2")
+      return swaggerReply(
+        request,
+        () => swaggerText(registry),
+        () => encodeSwagger(swagger(registry.all())),
+      );
     if (path === root)
       return taggedReply(tagged(JSON.stringify(indexOf(current(registry)))), request, "application/json");
     if (!path.startsWith(`${root}/`)) return undefined;
@@ -79,8 +85,8 @@ function documentReply(path: string, document: TaggedText, request: DocumentRequ
   });
 }
 
-function swaggerReply(request: DocumentRequest, text: () => TaggedText): DocumentReply {
+function swaggerReply(request: DocumentRequest, text: () => TaggedText, protobuf: () => Uint8Array): DocumentReply {
   // Old clients ask for protobuf alone, and fail on anything else.
   if (!/protobuf/.test(request.accept)) return taggedReply(text(), request, "application/json");
-  return { code: 200, headers: { "Content-Type": swaggerProtobufType }, body: Buffer.from(emptySwaggerProtobuf) };
+  return { code: 200, headers: { "Content-Type": swaggerProtobufType }, body: Buffer.from(protobuf()) };
 }

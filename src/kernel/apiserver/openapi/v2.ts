@@ -4,8 +4,6 @@ import type { ServedResource } from "../kinds/served-resource.ts";
 import { componentsOf } from "./components.ts";
 import { documentInfo } from "./v3.ts";
 
-/** The protobuf form of a Swagger document that says nothing but `swagger: "2.0"`: field 1, five bytes in all. It satisfies older clients. */
-export const emptySwaggerProtobuf: Uint8Array = Uint8Array.of(0x0a, 0x03, 0x32, 0x2e, 0x30);
 export const swaggerProtobufType = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 /** The Swagger 2.0 document: definitions of every kind, without paths. */
