@@ -3,8 +3,10 @@ import { controllerFor, eventRecorder, type Manager, requestChannel, requestFor 
 import { Pod } from "#kernel/model/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
 import type { PodObject } from "../pod-types.ts";
+import { ContainerStopper } from "./container-stopper.ts";
 import { PodCleaner } from "./pod-cleaner.ts";
 import type { Node } from "./pod-fields.ts";
+import { PodNotes } from "./pod-notes.ts";
 import { uidOfTask } from "./pod-paths.ts";
 import { PodRunner } from "./pod-runner.ts";
 import { SourceWaits } from "./source-waits.ts";
@@ -48,18 +50,20 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
   const channel = requestChannel();
   const waits = new SourceWaits(informers, (request) => channel.send(request));
   const workspace = new Workspace({ client, ...options });
+  const stopper = new ContainerStopper({ runtime, workspace, clock, log });
+  const notes = new PodNotes(events);
   const parts = {
     client,
     pods: share.informer,
     runtime,
-    events,
+    notes,
+    stopper,
     workspace,
     cleaner,
     waits,
     node,
     directory,
     clock,
-    log,
   };
   const runner = new PodRunner({ ...parts, isRoot: options.isRoot });
   const unsubscribe = runtime.subscribe(({ id }) => {

@@ -1,7 +1,6 @@
-import { type Clock, type Instant, jsonEquals, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
+import { type Clock, type Instant, jsonEquals, type Millis } from "#lib/base/index.ts";
 import {
   type ApiClient,
-  type EventRecorder,
   type Informer,
   patchStatus,
   type ReconcileContext,
@@ -9,18 +8,21 @@ import {
   type ReconcileResult,
   type Reconciler,
   refTo,
-  regardingOf,
   requestFor,
   requestKey,
+  withCondition,
 } from "#kernel/kit/index.ts";
 import { isConflict, isNotFound, Pod, type Stored } from "#kernel/model/index.ts";
-import { hasEnded, type Runtime, type Task, type TaskStatus } from "#kernel/runtimes/index.ts";
+import type { Runtime, TaskStatus } from "#kernel/runtimes/index.ts";
 import { type Container, isFinished, type PodObject, type PodStatus } from "../pod-types.ts";
 import { type Sources, sourcesOf } from "./config-sources.ts";
+import type { ContainerStopper } from "./container-stopper.ts";
 import { type ContainerView, viewContainers } from "./container-view.ts";
 import { calmAfter, type Execution, planPod, type PodPlan, type Waiting } from "./plan-pod.ts";
 import type { PodCleaner } from "./pod-cleaner.ts";
 import type { Node } from "./pod-fields.ts";
+import { PodMemories, type PodMemory } from "./pod-memory.ts";
+import type { PodNotes } from "./pod-notes.ts";
 import { podPaths, taskId } from "./pod-paths.ts";
 import { podStatus } from "./pod-status.ts";
 import type { SourceWaits } from "./source-waits.ts";
@@ -32,7 +34,8 @@ export interface PodRunnerParts {
   readonly client: ApiClient;
   readonly pods: Informer<PodObject>;
   readonly runtime: Runtime;
-  readonly events: EventRecorder;
+  readonly notes: PodNotes;
+  readonly stopper: ContainerStopper;
   readonly workspace: Workspace;
   readonly cleaner: PodCleaner;
   readonly waits: SourceWaits;
@@ -40,21 +43,6 @@ export interface PodRunnerParts {
   readonly directory: string;
   readonly isRoot: boolean;
   readonly clock: Clock;
-  readonly log: Logger;
-}
-
-/** What is remembered of a pod while it runs. Everything can be found again after a restart. */
-interface Memory {
-  readonly acceptedAt: Instant;
-  readonly logs: string;
-  readonly messages: Map<string, string>;
-  readonly calmSince: Map<string, number>;
-  readonly stopUntil: Map<string, Instant>;
-  readonly told: Set<string>;
-  support: Support | undefined;
-  volumesMade: boolean;
-  /** Since when the stored status has been behind. */
-  behindSince: Instant | undefined;
 }
 
 /** A status that is not yet decisive waits this long for a better one: a short pod costs one status write. */
@@ -66,11 +54,12 @@ const hostRetry: Millis = 30_000;
 /** Runs the pods of one node on a runtime, as a kubelet does: binds them, starts and restarts containers, reports. */
 export class PodRunner implements Reconciler {
   readonly #parts: PodRunnerParts;
-  readonly #memories = new Map<string, Map<string, Memory>>();
+  readonly #memories: PodMemories;
   #traits: RuntimeTraits | undefined;
 
   constructor(parts: PodRunnerParts) {
     this.#parts = parts;
+    this.#memories = new PodMemories(parts.directory);
   }
 
   async reconcile(request: ReconcileRequest, context: ReconcileContext): Promise<ReconcileResult | undefined> {
@@ -82,7 +71,7 @@ export class PodRunner implements Reconciler {
     if (pod === undefined) return undefined;
     const { name } = this.#parts.node;
     if (pod.spec.nodeName !== undefined && pod.spec.nodeName !== name) return undefined;
-    const memory = this.#memoryOf(key, pod, context.now);
+    const memory = this.#memories.of(key, pod, context.now);
     if (isFinished(pod)) {
       await this.#parts.cleaner.settle(pod);
       return this.#removeIfDeleted(pod);
@@ -102,20 +91,23 @@ export class PodRunner implements Reconciler {
     const message = `0/1 nodes are available: node ${this.#parts.node.name} does not match the pod's node selector`;
     const present = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
     if (present?.message === message) return;
-    this.#tell(pod, "Warning", "FailedScheduling", "Schedule", message);
-    const lastTransitionTime = new Date(now).toISOString().replace(/\.\d+/, "");
-    const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable", message, lastTransitionTime };
-    await patchStatus(this.#parts.client, Pod, pod, { ...pod.status, conditions: [condition] });
+    this.#parts.notes.unschedulable(pod, message);
+    const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable", message } as const;
+    const conditions = withCondition(pod.status?.conditions ?? [], condition, now);
+    await patchStatus(this.#parts.client, Pod, pod, { ...pod.status, conditions });
   }
 
   async #sync(
     key: string,
     given: Stored<PodObject>,
-    memory: Memory,
+    memory: PodMemory,
     { now, signal }: ReconcileContext,
   ): Promise<ReconcileResult | undefined> {
     const bound = this.#bind(given);
-    const support = (memory.support ??= supportFor(given, await this.#runtimeTraits()));
+    // It is awaited below; what fails before must not make its refusal look unseen.
+    bound.catch(() => undefined);
+    const traits = await this.#runtimeTraits();
+    const support = (memory.support ??= supportFor(given, traits));
     const refusal = refusalText(support, this.#parts.runtime.name);
     const { acceptedAt, calmSince } = memory;
     const facts = { acceptedAt, calmSince, blocked: new Map<string, Waiting>() };
@@ -131,7 +123,7 @@ export class PodRunner implements Reconciler {
       views = await this.#look(pod, memory, this.#parts.clock.now());
       plan = planPod(pod, views, obstacles, this.#parts.clock.now());
     }
-    this.#tellFindings(pod, plan, support, memory);
+    this.#parts.notes.findings(pod, plan, support, traits, memory.told);
     await this.#stopAll(pod, plan, memory);
     const result = await this.#report(pod, views, plan, memory);
     if (failure !== undefined) throw failure;
@@ -145,8 +137,7 @@ export class PodRunner implements Reconciler {
     const { client, node } = this.#parts;
     const body = { metadata: { uid: pod.metadata.uid }, spec: { nodeName: node.name } };
     const bound = await client.patch<PodObject>(refTo(Pod, pod), { type: "merge", body });
-    const { namespace = "", name } = pod.metadata;
-    this.#tell(pod, "Normal", "Scheduled", "Bind", `assigned ${namespace}/${name} to ${node.name}`);
+    this.#parts.notes.scheduled(pod, node.name);
     return bound;
   }
 
@@ -156,7 +147,7 @@ export class PodRunner implements Reconciler {
     return this.#traits;
   }
 
-  async #look(pod: PodObject, memory: Memory, now: Instant): Promise<readonly ContainerView[]> {
+  async #look(pod: PodObject, memory: PodMemory, now: Instant): Promise<readonly ContainerView[]> {
     const { runtime } = this.#parts;
     await this.#readMessages(pod, memory);
     const find = (id: string) => runtime.find(id);
@@ -169,7 +160,7 @@ export class PodRunner implements Reconciler {
   }
 
   /** Reads the termination messages of executions that have ended since the last look. */
-  async #readMessages(pod: PodObject, memory: Memory): Promise<void> {
+  async #readMessages(pod: PodObject, memory: PodMemory): Promise<void> {
     const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
       const stored = statuses.find(({ name }) => name === container.name)?.restartCount ?? 0;
@@ -186,7 +177,7 @@ export class PodRunner implements Reconciler {
     { name, terminationMessagePolicy }: Container,
     restart: number,
     { id, state }: TaskStatus,
-    memory: Memory,
+    memory: PodMemory,
   ): Promise<void> {
     if (state.phase !== "ended" || memory.messages.has(id)) return;
     const paths = podPaths(this.#parts.directory, pod);
@@ -204,7 +195,7 @@ export class PodRunner implements Reconciler {
     pod: Stored<PodObject>,
     start: readonly Execution[],
     blocked: Map<string, Waiting>,
-    memory: Memory,
+    memory: PodMemory,
   ): Promise<void> {
     if (start.length === 0) return;
     const { workspace, waits } = this.#parts;
@@ -221,16 +212,16 @@ export class PodRunner implements Reconciler {
 
   async #startOne(pod: Stored<PodObject>, execution: Execution, sources: Sources): Promise<Waiting | undefined> {
     const { workspace, runtime } = this.#parts;
-    const { mounts } = await this.#runtimeTraits();
-    const task = await workspace.prepare(pod, execution, sources, mounts.supported);
+    const traits = await this.#runtimeTraits();
+    const task = await workspace.prepare(pod, execution, sources, traits.mounts.supported);
     if (!task.ok) return task.error;
     const isNew = runtime.find(task.value.id) === undefined;
     await runtime.start(task.value);
-    if (isNew) this.#tellStarted(pod, execution, task.value);
+    if (isNew) this.#parts.notes.started(pod, execution.view.container, task.value, traits);
     return undefined;
   }
 
-  async #stopAll(pod: Stored<PodObject>, plan: PodPlan, memory: Memory): Promise<void> {
+  async #stopAll(pod: Stored<PodObject>, plan: PodPlan, memory: PodMemory): Promise<void> {
     for (const { view, grace } of plan.stop) {
       if (view.current.kind !== "running") continue;
       const { taskId: id } = view.current;
@@ -239,47 +230,10 @@ export class PodRunner implements Reconciler {
       // The time left shrinks by itself; only a shorter one is news.
       if (asked !== undefined && until >= asked - 100) continue;
       memory.stopUntil.set(id, until);
-      if (asked === undefined)
-        this.#tell(pod, "Normal", "Killing", "Kill", `stopping container ${view.container.name}`);
-      await this.#stop(pod, view, id, grace);
+      if (asked === undefined) this.#parts.notes.stopping(pod, view.container.name);
+      const { mounts } = await this.#runtimeTraits();
+      await this.#parts.stopper.stop(pod, view, id, grace, mounts.supported);
     }
-  }
-
-  async #stop(pod: Stored<PodObject>, view: ContainerView, id: string, grace: Millis): Promise<void> {
-    const { runtime, workspace } = this.#parts;
-    const command = view.container.lifecycle?.preStop?.exec?.command;
-    if (command === undefined || grace <= 0) return runtime.stop(id, grace);
-    // A name no container can have gives the hook files of its own.
-    const container = { ...view.container, name: `${view.container.name}.prestop`, command, args: [] };
-    const sources = await workspace.readSources(pod);
-    const { mounts } = await this.#runtimeTraits();
-    const hook = await workspace.prepare(
-      pod,
-      { view: { ...view, container }, restart: view.restart },
-      sources,
-      mounts.supported,
-    );
-    if (!hook.ok) return runtime.stop(id, grace);
-    this.#detach(this.#runHook(hook.value, id, grace));
-  }
-
-  /** Runs the hook within the grace, then gives the container what is left of it, at least two seconds. */
-  async #runHook(hook: Task, id: string, grace: Millis): Promise<void> {
-    const { runtime, clock } = this.#parts;
-    const begun = clock.now();
-    const over = new Promise<void>((resolve) => {
-      const cancelTimer = clock.after(grace, resolve);
-      const cancel = runtime.subscribe((status) => {
-        if (status.id !== hook.id || !hasEnded(status)) return;
-        cancel();
-        cancelTimer();
-        resolve();
-      });
-    });
-    const started = await runtime.start(hook);
-    if (!hasEnded(started)) await over;
-    await runtime.stop(hook.id, 0);
-    await runtime.stop(id, Math.max(2_000, grace - (clock.now() - begun)));
   }
 
   /** Writes the status, at once when it is decisive, else when it has been behind for a while. */
@@ -287,7 +241,7 @@ export class PodRunner implements Reconciler {
     pod: Stored<PodObject>,
     views: readonly ContainerView[],
     plan: PodPlan,
-    memory: Memory,
+    memory: PodMemory,
   ): Promise<ReconcileResult | undefined> {
     const { runtime, node, client, clock, cleaner } = this.#parts;
     const now = clock.now();
@@ -302,7 +256,7 @@ export class PodRunner implements Reconciler {
       if (wait > 0 && !isDecisive(status)) return { requeueAfter: wait };
       const written = await patchStatus<PodObject>(client, Pod, pod, status);
       memory.behindSince = undefined;
-      await this.#trim(written, views);
+      await this.#trim(written, views, memory);
       if (isOver) {
         await cleaner.settle(written);
         return this.#removeIfDeleted(written);
@@ -312,11 +266,14 @@ export class PodRunner implements Reconciler {
   }
 
   /** Executions before the last one are in nobody's status any more. */
-  async #trim(pod: Stored<PodObject>, views: readonly ContainerView[]): Promise<void> {
-    const old = views.flatMap(({ container, restart }) =>
-      restart < 2 ? [] : [taskId(pod.metadata.uid, container.name, restart - 2)],
-    );
-    if (old.some((id) => this.#parts.runtime.find(id) !== undefined)) await this.#parts.runtime.remove(old);
+  async #trim(pod: Stored<PodObject>, views: readonly ContainerView[], memory: PodMemory): Promise<void> {
+    const old = views
+      .filter(({ restart }) => restart >= 2)
+      .map(({ container, restart }) => taskId(pod.metadata.uid, container.name, restart - 2))
+      .filter((id) => this.#parts.runtime.find(id) !== undefined);
+    if (old.length === 0) return;
+    await this.#parts.runtime.remove(old);
+    for (const id of old) memory.messages.delete(id);
   }
 
   /** A terminating pod whose containers have ended can go. */
@@ -331,73 +288,13 @@ export class PodRunner implements Reconciler {
     }
   }
 
-  #memoryOf(key: string, pod: Stored<PodObject>, now: Instant): Memory {
-    const { uid } = pod.metadata;
-    const byUid = this.#memories.get(key) ?? new Map<string, Memory>();
-    this.#memories.set(key, byUid);
-    const memory: Memory = byUid.get(uid) ?? {
-      acceptedAt: now,
-      logs: podPaths(this.#parts.directory, pod).logs,
-      messages: new Map(),
-      calmSince: new Map(),
-      stopUntil: new Map(),
-      told: new Set(),
-      support: undefined,
-      volumesMade: false,
-      behindSince: undefined,
-    };
-    byUid.set(uid, memory);
-    return memory;
-  }
-
   /** Pods of this name that are gone. */
   async #forgetOthers(key: string, present: string | undefined): Promise<void> {
-    const byUid = this.#memories.get(key);
-    if (byUid === undefined) return;
-    for (const [uid, memory] of byUid) {
-      if (uid === present) continue;
-      await this.#parts.cleaner.forget(uid, memory.logs);
-      byUid.delete(uid);
-    }
-    if (byUid.size === 0) {
-      this.#memories.delete(key);
+    for (const [uid, { logs }] of this.#memories.others(key, present)) {
+      await this.#parts.cleaner.forget(uid, logs);
+      this.#memories.forget(key, uid);
       this.#parts.waits.done(key);
     }
-  }
-
-  #tellStarted(pod: Stored<PodObject>, { view }: Execution, task: Task): void {
-    const { name, image } = view.container;
-    const { runtime } = this.#parts;
-    const aside = this.#traits?.images === false ? `; image ${image ?? "(none)"} is not used` : "";
-    this.#tell(pod, "Normal", "Created", "Create", `created container ${name} on the ${runtime.name} runtime${aside}`);
-    this.#tell(pod, "Normal", "Started", "Start", `started container ${name}: ${task.command[0]}`);
-  }
-
-  /** Each finding is told once per pod. */
-  #tellFindings(pod: Stored<PodObject>, plan: PodPlan, support: Support, memory: Memory): void {
-    const once = (reason: string, action: string, note: string) => {
-      if (memory.told.has(note)) return;
-      memory.told.add(note);
-      this.#tell(pod, "Warning", reason, action, note);
-    };
-    const name = this.#parts.runtime.name;
-    if (support.warnings.length > 0) {
-      once("NotSupported", "Start", `the ${name} runtime does not apply: ${support.warnings.join(", ")}`);
-    }
-    if (plan.reason !== undefined) once(plan.reason, "Start", plan.message ?? plan.reason);
-    for (const [container, waiting] of plan.waiting) {
-      if (waiting.reason === "ContainerCreating" || waiting.reason === "PodInitializing") continue;
-      const reason = waiting.reason === "CrashLoopBackOff" ? "BackOff" : "Failed";
-      once(reason, "Start", waiting.message ?? `container ${container}: ${waiting.reason}`);
-    }
-  }
-
-  #tell(pod: Stored<PodObject>, type: "Normal" | "Warning", reason: string, action: string, note: string): void {
-    this.#parts.events.record({ regarding: regardingOf(pod), type, reason, action, note });
-  }
-
-  #detach(work: Promise<void>): void {
-    void work.catch((failure: unknown) => this.#parts.log.warn("a preStop hook failed", { error: messageOf(failure) }));
   }
 }
 

@@ -1,0 +1,59 @@
+import { type Clock, deferred, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import { hasEnded, type Runtime, type Task } from "#kernel/runtimes/index.ts";
+import type { PodObject } from "../pod-types.ts";
+import type { ContainerView } from "./container-view.ts";
+import type { Workspace } from "./workspace.ts";
+
+export interface ContainerStopperOptions {
+  readonly runtime: Runtime;
+  readonly workspace: Workspace;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What a container gets after its preStop command has used up the grace. */
+const leastGrace: Millis = 2_000;
+
+/** Ends containers: their preStop command first, then TERM, then KILL when the grace is over. */
+export class ContainerStopper {
+  readonly #options: ContainerStopperOptions;
+
+  constructor(options: ContainerStopperOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the end is under way. `canMount`: the hook sees the container's volumes. */
+  async stop(pod: Stored<PodObject>, view: ContainerView, id: string, grace: Millis, canMount: boolean): Promise<void> {
+    const { runtime, workspace, log } = this.#options;
+    const command = view.container.lifecycle?.preStop?.exec?.command ?? [];
+    if (command.length === 0 || grace <= 0) return runtime.stop(id, grace);
+    // A name no container can have gives the hook files of its own.
+    const container = { ...view.container, name: `${view.container.name}.prestop`, command, args: [] };
+    const execution = { view: { ...view, container }, restart: view.restart };
+    const hook = await workspace.prepare(pod, execution, await workspace.readSources(pod), canMount);
+    if (!hook.ok) return runtime.stop(id, grace);
+    void this.#runHook(hook.value, id, grace).catch((failure: unknown) =>
+      log.warn("a preStop command failed", { container: view.container.name, error: messageOf(failure) }),
+    );
+  }
+
+  /** Runs the hook within the grace, then gives the container what is left of it. */
+  async #runHook(hook: Task, id: string, grace: Millis): Promise<void> {
+    const { runtime, clock } = this.#options;
+    const begun = clock.now();
+    const over = deferred<void>();
+    const cancelTimer = clock.after(grace, () => over.resolve());
+    const cancel = runtime.subscribe((status) => {
+      if (status.id === hook.id && hasEnded(status)) over.resolve();
+    });
+    try {
+      if (!hasEnded(await runtime.start(hook))) await over.promise;
+      await runtime.stop(hook.id, 0);
+    } finally {
+      cancel();
+      cancelTimer();
+      await runtime.stop(id, Math.max(leastGrace, grace - (clock.now() - begun)));
+    }
+  }
+}

@@ -1,0 +1,64 @@
+import type { Instant } from "#lib/base/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import type { PodObject } from "../pod-types.ts";
+import { podPaths } from "./pod-paths.ts";
+import type { Support } from "./support.ts";
+
+/** What is remembered of a pod while it runs. Everything can be found again after a restart. */
+export interface PodMemory {
+  readonly acceptedAt: Instant;
+  readonly logs: string;
+  /** Termination messages by task. */
+  readonly messages: Map<string, string>;
+  readonly calmSince: Map<string, number>;
+  /** By task: when the grace of the shortest stop so far is over. */
+  readonly stopUntil: Map<string, Instant>;
+  readonly told: Set<string>;
+  support: Support | undefined;
+  volumesMade: boolean;
+  /** Since when the stored status has been behind. */
+  behindSince: Instant | undefined;
+}
+
+/** Memories of all pods, by key and uid: a name can have had several pods, of which one exists. */
+export class PodMemories {
+  readonly #directory: string;
+  readonly #byKey = new Map<string, Map<string, PodMemory>>();
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** The memory of a pod, begun at `now` when there is none. */
+  of(key: string, pod: Stored<PodObject>, now: Instant): PodMemory {
+    const { uid } = pod.metadata;
+    const byUid = this.#byKey.get(key) ?? new Map<string, PodMemory>();
+    this.#byKey.set(key, byUid);
+    const memory = byUid.get(uid) ?? fresh(podPaths(this.#directory, pod).logs, now);
+    byUid.set(uid, memory);
+    return memory;
+  }
+
+  /** Remembered pods of this name besides the present one. */
+  others(key: string, present: string | undefined): readonly (readonly [uid: string, memory: PodMemory])[] {
+    return [...(this.#byKey.get(key) ?? [])].filter(([uid]) => uid !== present);
+  }
+
+  forget(key: string, uid: string): void {
+    const byUid = this.#byKey.get(key);
+    byUid?.delete(uid);
+    if (byUid?.size === 0) this.#byKey.delete(key);
+  }
+}
+
+const fresh = (logs: string, now: Instant): PodMemory => ({
+  acceptedAt: now,
+  logs,
+  messages: new Map(),
+  calmSince: new Map(),
+  stopUntil: new Map(),
+  told: new Set(),
+  support: undefined,
+  volumesMade: false,
+  behindSince: undefined,
+});
