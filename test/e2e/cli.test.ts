@@ -1,0 +1,265 @@
+import { spawn } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  cleanEnvironment,
+  endRunner,
+  type Finished,
+  removeDirectory,
+  root,
+  slipway,
+  slipwayBin,
+  startServer,
+  temporaryDirectory,
+  type TestServer,
+} from "#test/support/slipway.ts";
+
+let directory: string;
+let server: TestServer;
+
+beforeAll(async () => {
+  directory = await temporaryDirectory();
+  server = await startServer(directory);
+});
+
+afterAll(async () => {
+  await server.stop();
+  await endRunner(directory);
+  await removeDirectory(directory);
+});
+
+/** The command line against the server of this file. */
+const cli = (...args: string[]): Promise<Finished> => slipway(args, { env: { SLIPWAY_KUBECONFIG: server.kubeconfig } });
+
+async function must(...args: string[]): Promise<string> {
+  const { code, out, err } = await cli(...args);
+  if (code !== 0) throw new Error(`slipway ${args.join(" ")} ended with ${code}\n${err}${out}`);
+  return out;
+}
+
+/** Writes a workflow of shell steps and returns its path. */
+async function workflowFile(name: string, steps: Record<string, object>, spec: object = {}): Promise<string> {
+  const path = join(directory, `${name}.json`);
+  await writeFile(
+    path,
+    JSON.stringify({
+      apiVersion: "slipway.dev/v1alpha1",
+      kind: "Workflow",
+      metadata: { name },
+      spec: { ...spec, steps },
+    }),
+  );
+  return path;
+}
+
+const shell = (script: string, more: object = {}) => ({
+  container: { image: "busybox", command: ["sh", "-c", script] },
+  ...more,
+});
+
+const phaseOf = async (name: string): Promise<string> =>
+  (await must("get", "wf", name, "-o", "jsonpath={.status.phase}")).trim();
+
+async function untilPhase(name: string, ...phases: string[]): Promise<string> {
+  for (;;) {
+    const phase = await phaseOf(name);
+    if (phases.includes(phase)) return phase;
+  }
+}
+
+describe("run on a running control plane", () => {
+  test("it says so, and a second run of the same document is another run", async () => {
+    const file = await workflowFile("twice", { a: shell("echo once") });
+    const first = await cli("run", file);
+    expect(first.code, first.err).toBe(0);
+    expect(first.err).toContain("on the control plane of");
+    const second = await cli("run", file);
+    expect(second.code, second.err).toBe(0);
+    expect(second.err).toMatch(/twice exists already; this run is twice-\w{5}/);
+  });
+
+  test("--detach leaves it running", async () => {
+    const file = await workflowFile("detached", { a: shell("sleep 0.2") });
+    expect(await must("run", file, "--detach")).toBe("workflow/detached created\n");
+    expect(await untilPhase("detached", "Succeeded", "Failed")).toBe("Succeeded");
+  });
+});
+
+describe("exit codes of run", () => {
+  test("2: a document that is wrong, with every problem and its place", async () => {
+    const file = join(directory, "wrong.yaml");
+    await writeFile(
+      file,
+      "apiVersion: slipway.dev/v1alpha1\nkind: Workflow\nmetadata: {name: wrong}\nspec:\n  steps:\n    a:\n      dependencies: [b]\n    c: {}\n",
+    );
+    const { code, err } = await slipway(["run", file]);
+    expect(code).toBe(2);
+    expect(err).toContain(`${file}:6:5: error: spec.steps.a: exactly one of `);
+    expect(err).toContain(`${file}:7:22: error: spec.steps.a.dependencies[0]: no step "b"`);
+    expect(err).toContain(`${file}:8:5: error: spec.steps.c: exactly one of `);
+  });
+
+  test("2: a file that is not there", async () => {
+    const { code, err } = await slipway(["run", "nowhere.yaml"]);
+    expect(code).toBe(2);
+    expect(err).toContain("cannot read nowhere.yaml");
+  });
+
+  test("3: canceled", async () => {
+    const file = await workflowFile("to-cancel", { a: shell("sleep 60") });
+    const running = cli("run", file);
+    await untilPhase("to-cancel", "Running");
+    expect(await must("cancel", "to-cancel", "--reason", "no need")).toBe("workflow/to-cancel canceled\n");
+    const { code, err } = await running;
+    expect(code, err).toBe(3);
+  });
+
+  test("4: past its deadline", async () => {
+    const file = await workflowFile("late", { a: shell("sleep 60") }, { activeDeadlineSeconds: 1 });
+    const { code, err } = await slipway(["run", file]);
+    expect(code, err).toBe(4);
+  });
+
+  test("130: interrupted, after the final steps have run", async () => {
+    const mark = join(directory, "final-mark");
+    const file = await workflowFile(
+      "interrupted",
+      { a: shell("sleep 60") },
+      { finally: { last: shell(`echo done >${mark}`) } },
+    );
+    const child = spawn(process.execPath, [slipwayBin, "run", file], {
+      cwd: root,
+      env: cleanEnvironment(),
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let err = "";
+    child.stderr.on("data", (chunk: Buffer) => {
+      err += chunk.toString();
+      if (err.includes("a: Running")) child.kill("SIGINT");
+    });
+    const code = await new Promise((resolve) => child.once("exit", resolve));
+    expect(code, err).toBe(130);
+    expect(err).toContain("last: Succeeded");
+  });
+});
+
+test("suspend holds back what has not started, resume lets it go on", async () => {
+  const file = await workflowFile("paused", { a: shell("sleep 0.3"), b: shell("true", { dependencies: ["a"] }) });
+  await must("run", file, "--detach");
+  expect(await must("suspend", "paused")).toBe("workflow/paused suspended\n");
+  await untilPhase("paused", "Suspended");
+  expect(await must("resume", "workflow/paused")).toBe("workflow/paused resumed\n");
+  expect(await untilPhase("paused", "Succeeded", "Failed")).toBe("Succeeded");
+});
+
+test("retry runs again what failed, and refuses a run that goes on", async () => {
+  const mark = join(directory, "retry-mark");
+  const file = await workflowFile("again", { a: shell("true"), b: shell(`test -e ${mark}`, { dependencies: ["a"] }) });
+  expect((await cli("run", file)).code).toBe(1);
+  await writeFile(mark, "");
+  expect(await must("retry", "again")).toBe("workflow/again retried\n");
+  expect(await untilPhase("again", "Succeeded")).toBe("Succeeded");
+  const refused = await cli("suspend", "again");
+  expect(refused.code).toBe(1);
+  expect(refused.err).toContain("workflow/again");
+});
+
+test("describe tells steps in order and the events", async () => {
+  const file = await workflowFile("told", { b: shell("true", { dependencies: ["a"] }), a: shell("true") });
+  await cli("run", file);
+  const out = await must("describe", "told");
+  expect(out).toMatch(/^Name: +told +Namespace: +default +Phase: +Succeeded \(2\/2\)/);
+  expect(out.indexOf("\na ")).toBeLessThan(out.indexOf("\nb "));
+  expect(out).toContain("[x] a");
+  for (const reason of ["WorkflowCreated", "WorkflowStarted", "StepStarted", "WorkflowEnded"])
+    expect(out).toContain(reason);
+});
+
+test("logs print every step's output under its name, or one step's alone", async () => {
+  const file = await workflowFile("spoken", {
+    a: shell("echo from a"),
+    b: shell("echo from b", { dependencies: ["a"] }),
+  });
+  await cli("run", file);
+  expect(await must("logs", "spoken")).toBe("a | from a\nb | from b\n");
+  expect(await must("logs", "spoken", "b")).toBe("from b\n");
+  expect((await cli("logs", "spoken", "x")).err).toContain('no step "x"');
+});
+
+test("logs -f follow a run to its end", async () => {
+  const file = await workflowFile("followed", { a: shell("echo one; sleep 0.3; echo two") });
+  await must("run", file, "--detach");
+  expect(await must("logs", "-f", "followed")).toBe("a | one\na | two\n");
+});
+
+test("get lists runs and any other kind in every format", async () => {
+  const file = await workflowFile("listed", { a: shell("true") });
+  await cli("run", file);
+  expect(await must("get", "wf", "listed")).toMatch(/^NAME +PHASE +STEPS +STARTED +AGE\nlisted +Succeeded +1\/1 /);
+  expect(await must("get", "workflow/listed", "-o", "name")).toBe("workflow.slipway.dev/listed\n");
+  expect(await must("get", "wf", "listed", "-o", "yaml")).toContain("kind: Workflow\n");
+  expect(JSON.parse(await must("get", "ns", "-o", "json"))).toMatchObject({ kind: "List" });
+  expect(await must("get", "jobs", "-A")).toMatch(/^NAMESPACE +NAME /);
+  const unknown = await cli("get", "workflws");
+  expect(unknown.code).toBe(2);
+  expect(unknown.err).toContain('did you mean "workflows"');
+});
+
+test("lint reports what would be refused and what is unwise, and nothing of a good document", async () => {
+  const good = await slipway(["lint", "examples/workflow"]);
+  expect(good, good.out + good.err).toMatchObject({ code: 0 });
+  const file = await workflowFile("bad", { a: shell("true", { dependencies: ["a"] }) });
+  const bad = await slipway(["lint", file, "-o", "json"]);
+  expect(bad.code).toBe(2);
+  expect(JSON.parse(bad.out)).toEqual(
+    expect.arrayContaining([expect.objectContaining({ severity: "error", path: expect.any(String) })]),
+  );
+});
+
+test("graph draws a document and a run", async () => {
+  expect((await slipway(["graph", "examples/workflow/diamond.yaml"])).out).toContain("four  <- two, three");
+  expect((await slipway(["graph", "examples/workflow/diamond.yaml", "-o", "dot"])).out).toContain('"one" -> "two"');
+  await cli("run", await workflowFile("drawn", { a: shell("true"), b: shell("true", { dependencies: ["a"] }) }));
+  expect(await must("graph", "drawn", "-o", "mermaid")).toBe('graph LR\n  s0["a"]\n  s1["b"]\n  s0 --> s1\n');
+});
+
+test("completion scripts exist for each shell, and words are completed", async () => {
+  for (const shellName of ["bash", "zsh", "fish", "powershell"]) {
+    const { code, out } = await slipway(["completion", shellName]);
+    expect(code).toBe(0);
+    expect(out).toContain("slipway");
+  }
+  expect((await slipway(["complete", "--", "desc"])).out).toContain("describe");
+  await cli("run", await workflowFile("completed", { a: shell("true") }));
+  expect(await must("complete", "--", "describe", "comp")).toContain("completed");
+});
+
+test("version, help and unknown words", async () => {
+  expect((await slipway(["version"])).out).toMatch(/^slipway \d+\.\d+\.\d+\n$/);
+  const help = await slipway(["run", "--help"]);
+  expect(help.out.startsWith("Examples:\n")).toBe(true);
+  expect(Math.max(...help.out.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+  const typo = await slipway(["descrbe"]);
+  expect(typo.code).toBe(2);
+  expect(typo.err).toContain("describe");
+});
+
+test("a second server on the same directory is refused with the owner's process and address", async () => {
+  const { code, err } = await slipway(["up", "--data-dir", directory, "--port", "0"]);
+  expect(code).toBe(1);
+  expect(err).toContain(String(server.process.pid));
+  expect(err).toContain(server.url);
+});
+
+test("without a control plane the error says how to start one", async () => {
+  const { code, err } = await slipway(["get", "wf"], { env: { SLIPWAY_DATA_DIR: join(directory, "nobody") } });
+  expect(code).toBe(1);
+  expect(err).toContain("slipway up");
+});
+
+test("the docker runtime is refused by name", async () => {
+  const { code, err } = await slipway(["up", "--runtime", "docker", "--data-dir", join(directory, "docker")]);
+  expect(code).toBe(2);
+  expect(err).toContain("docker");
+});
