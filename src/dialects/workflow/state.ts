@@ -151,13 +151,14 @@ const seconds = (length: Millis | undefined, previous: number | undefined, absen
   return previous === undefined && length === absent ? undefined : length / 1000;
 };
 
-/** `base` with these members; a member that is undefined is removed. */
+/** `base` with these members; a member that is undefined is removed. On the path of every write, hence the plain loops. */
 function put<T extends object>(base: T, members: { readonly [K in keyof T]?: T[K] | undefined }): T {
-  const merged = new Map<string, unknown>(Object.entries(base));
-  for (const [name, value] of Object.entries(members)) {
-    if (value === undefined) merged.delete(name);
-    else merged.set(name, value);
+  const merged: Partial<T> = {};
+  for (const name in base) if (!(name in members)) merged[name] = base[name];
+  for (const name in members) {
+    const value = members[name];
+    if (value !== undefined) merged[name] = value;
   }
   // Members come with T's own types, and only optional ones are ever undefined.
-  return Object.fromEntries(merged) as T;
+  return merged as T;
 }

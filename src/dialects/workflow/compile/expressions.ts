@@ -1,6 +1,7 @@
 import { type FieldPath, formatFieldPath, isJsonObject, type JsonValue, jsonEquals } from "#lib/base/index.ts";
 import { hashName } from "#lib/base/index.node.ts";
 import {
+  type CelEnvironment,
   type CelFunction,
   type CelProgram,
   type CelReference,
@@ -76,12 +77,21 @@ const variables: Readonly<Record<Site, readonly string[]>> = {
   result: [],
 };
 
-const environmentOf = ({ site, final }: ExpressionScope) => ({
+const environment = (site: Site, final: boolean): CelEnvironment => ({
   variables: Object.fromEntries(
     ["params", "steps", "workflow", ...(final ? ["run"] : []), ...variables[site]].map((name) => [name, "dyn"]),
   ),
   functions: site === "gate" ? [...commonFunctions, ...statusFunctions] : commonFunctions,
 });
+
+const sites: readonly Site[] = ["gate", "body", "output", "completion", "retry", "result"];
+const environments = {
+  main: new Map(sites.map((site) => [site, environment(site, false)])),
+  final: new Map(sites.map((site) => [site, environment(site, true)])),
+};
+
+const environmentOf = ({ site, final }: ExpressionScope): CelEnvironment =>
+  (final ? environments.final : environments.main).get(site) ?? environment(site, final);
 
 /** Compiles a bare expression. Undefined when it is wrong; everything wrong with it has then been reported. */
 export function compileBare(

@@ -1,5 +1,5 @@
 import type { FieldPath } from "#lib/base/index.ts";
-import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
+import type { Param, WorkflowSpec, WorkflowStep } from "../kinds.ts";
 import type { Report } from "../problems.ts";
 import { membersOf, type StepSource, stepTypes } from "./step-source.ts";
 
@@ -70,26 +70,34 @@ const reservedInSpec = {
   podDefaults: "podDefaults; write them into the jobTemplate",
 } as const satisfies Partial<Record<keyof WorkflowSpec, string>>;
 
+const reservedInParam = { secret: "secret parameters" } as const satisfies Partial<Record<keyof Param, string>>;
+
 /** Refuses, by name, every field of the language that this version does not carry. */
 export function checkReserved(spec: WorkflowSpec, sources: readonly StepSource[], report: Report): void {
-  refuse(spec, reservedInSpec, ["spec"], report);
+  refuse(spec, namesOf(reservedInSpec), reservedInSpec, ["spec"], report);
   for (const [index, param] of (spec.params ?? []).entries())
-    refuse(param, { secret: "secret parameters" }, ["spec", "params", index], report);
+    refuse(param, namesOf(reservedInParam), reservedInParam, ["spec", "params", index], report);
+  const names = namesOf(reservedInStep);
   for (const { step, path } of sources) {
-    refuse(step, reservedInStep, path, report);
+    refuse(step, names, reservedInStep, path, report);
     if (step.operation === "Apply")
       report([...path, "operation"], "not-carried", "this version does not carry server-side apply; use Create");
   }
 }
 
-function refuse(object: object, reserved: Readonly<Record<string, string>>, path: FieldPath, report: Report): void {
-  const present = new Set(Object.entries(object).flatMap(([name, value]) => (value === undefined ? [] : [name])));
-  for (const [name, what] of Object.entries(reserved)) {
+/** The keys of a literal, with their types. */
+const namesOf = <K extends string>(literal: Readonly<Record<K, string>>): readonly K[] => Object.keys(literal) as K[];
+
+function refuse<K extends string>(
+  object: { readonly [P in K]?: unknown },
+  names: readonly K[],
+  what: Readonly<Record<K, string>>,
+  path: FieldPath,
+  report: Report,
+): void {
+  for (const name of names) {
     // `secret: false` and its like ask for nothing.
-    if (present.has(name) && !isFalse(object, name))
-      report([...path, name], "not-carried", `this version does not carry ${what}`);
+    if (object[name] === undefined || object[name] === false) continue;
+    report([...path, name], "not-carried", `this version does not carry ${what[name]}`);
   }
 }
-
-const isFalse = (object: object, name: string): boolean =>
-  Object.entries(object).some(([key, value]) => key === name && value === false);

@@ -32,12 +32,19 @@ export function statusAfter(
     ...status,
     phase: run.phase,
     runNumber: run.number,
-    conditions: conditionsAfter(previous?.conditions ?? [], run, facts.conflicts, generation, now),
+    conditions:
+      isSameSummary(before, run) && previous?.observedGeneration === generation && previous?.conditions !== undefined
+        ? previous.conditions
+        : conditionsAfter(previous?.conditions ?? [], run, facts.conflicts, generation, now),
     progress: `${done}/${total}`,
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     ...(run.number > before.number ? { history: historyAfter(previous) } : {}),
   };
 }
+
+/** Nothing that conditions speak of has changed. */
+const isSameSummary = (before: RunState, run: RunState): boolean =>
+  before.phase === run.phase && before.number === run.number && before.suspendedSince === run.suspendedSince;
 
 function additionsOf(state: PassState, before: RunState, facts: StatusFacts): ReadonlyMap<string, StepAdditions> {
   const additions = new Map<string, StepAdditions>();
