@@ -27,6 +27,18 @@ describe("a rule", () => {
     expect(evaluate({ rule }, self) === true).toBe(expected);
   });
 
+  test.each<[string, JsonValue, boolean]>([
+    ["self.my__dash__field > 1", { "my-field": 2 }, true],
+    ["self.a__dot__b.__namespace__ == 'x'", { "a.b": { namespace: "x" } }, true],
+    ["self.all(p, has(p.__namespace__))", [{ namespace: "x" }, {}], false],
+    ["self.a__underscores__b == 1 && self.c__slash__d == 2", { a__b: 1, "c/d": 2 }, true],
+    ["self.plain == 1 && !has(self.__if__)", { plain: 1 }, true],
+    ["self.labels['a-b'] == 'c' && self.d__dash__e == 1", { labels: { "a-b": "c" }, "d-e": 1 }, true],
+    ["self.my__custom__name == 1", { my__custom__name: 1 }, true],
+  ])("%s of %j, whose names are no identifiers, is %s", (rule, self, expected) => {
+    expect(evaluate({ rule }, self) === true).toBe(expected);
+  });
+
   test("that looks at the old value says so", () => {
     const transition = compileCelRule({ rule: "self >= oldSelf" });
     expect(transition).toMatchObject({ ok: true, value: { usesOldSelf: true } });
@@ -65,7 +77,7 @@ describe("without a program", () => {
     [{ rule: "'text'" }, "invalid"],
     [{ rule: "self.n.frobnicate() > 1" }, "unsupported"],
     [{ rule: "frobnicate(self)" }, "unsupported"],
-    [{ rule: "self.my__dash__field > 1" }, "unsupported"],
+    [{ rule: "format.dns1123Label().validate(self) == null" }, "unsupported"],
     [{ rule: "true", optionalOldSelf: true }, "unsupported"],
   ])("the rule %j is %s", (rule, kind) => {
     expect(compileCelRule(rule)).toMatchObject({ ok: false, error: { kind } });

@@ -1,6 +1,7 @@
 import { err, type JsonValue, ok, type Result } from "#lib/base/index.ts";
 import { type CelEnvironment, type CelProblem, type CelProgram, compileExpression } from "#lib/cel/index.ts";
 import type { CompileRule, RuleProblem } from "#lib/schema/index.ts";
+import { escapedNames, renameMembers } from "./cel-names.ts";
 
 /** What one evaluation of a rule may cost, in units of lib/cel. */
 const costLimit = 1_000_000;
@@ -8,21 +9,24 @@ const costLimit = 1_000_000;
 // One object for all rules: preparing an environment is the expensive part.
 const environment: CelEnvironment = { variables: { self: "dyn", oldSelf: "dyn" } };
 
-/** How Kubernetes writes member names that are no identifiers: `__dash__`, `__dot__`, `__namespace__`. */
-const escapedName = /__[a-z]+__/;
+/** Libraries of newer API servers that are used like variables. */
+const foreignLibrary = /\b(?:authorizer|base64|format|math|request|semver|sets)\s*\./;
 
 /** Compiles an `x-kubernetes-validations` rule. Values are JSON: times and durations are texts, whatever their format says. */
 export const compileCelRule: CompileRule = (rule) => {
   if (rule.optionalOldSelf === true) return unsupported("optionalOldSelf is not supported");
-  if (escapedName.test(rule.rule)) return unsupported("escaped member names are not supported");
   const program = compileBoolean(rule.rule);
   if (!program.ok) return program;
   const message =
     rule.messageExpression === undefined ? undefined : compileExpression(rule.messageExpression, environment);
+  const names = escapedNames(`${rule.rule} ${rule.messageExpression ?? ""}`);
   return ok({
     usesOldSelf: program.value.references.variables.some(({ root }) => root === "oldSelf"),
     evaluate(self, oldSelf) {
-      const bindings = { self, ...(oldSelf === undefined ? {} : { oldSelf }) };
+      const bindings = {
+        self: renameMembers(self, names),
+        ...(oldSelf === undefined ? {} : { oldSelf: renameMembers(oldSelf, names) }),
+      };
       const outcome = program.value.evaluate(bindings, { costLimit });
       if (!outcome.ok) return err(`the rule ${JSON.stringify(rule.rule)} cannot be evaluated: ${outcome.error}`);
       if (outcome.value === true) return ok(true);
@@ -33,18 +37,19 @@ export const compileCelRule: CompileRule = (rule) => {
 
 function compileBoolean(source: string): Result<CelProgram, RuleProblem> {
   const program = compileExpression(source, environment);
-  if (!program.ok) return err(problemOf(program.error));
+  if (!program.ok) return err(problemOf(program.error, source));
   const { resultType } = program.value;
   return resultType === "bool" || resultType === "dyn"
     ? program
     : err({ kind: "invalid", message: `must be true or false, and is a ${resultType}` });
 }
 
-/** What this evaluator does not know, a real API server may: only what cannot be CEL is refused. */
-const problemOf = ({ kind, message }: CelProblem): RuleProblem => ({
-  kind: kind === "syntax" || kind === "unknown-variable" ? "invalid" : "unsupported",
-  message,
-});
+/** What this evaluator does not know, a real API server may: only what cannot be a rule is refused. */
+function problemOf({ kind, message }: CelProblem, source: string): RuleProblem {
+  const isForeign = kind === "unknown-variable" && foreignLibrary.test(source);
+  const isInvalid = kind === "syntax" || (kind === "unknown-variable" && !isForeign);
+  return { kind: isInvalid ? "invalid" : "unsupported", message };
+}
 
 const unsupported = (message: string): Result<never, RuleProblem> => err({ kind: "unsupported", message });
 

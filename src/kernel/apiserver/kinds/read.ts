@@ -38,14 +38,18 @@ export function numberAt(value: JsonValue | undefined, ...path: readonly string[
 export const isTrueAt = (value: JsonValue | undefined, ...path: readonly string[]): boolean =>
   valueAt(value, ...path) === true;
 
-/** A copy with some members set; undefined removes one. */
+/** A copy with some members set; undefined removes one. The same object when nothing changes. `changes` has names from code only. */
 export function withMembers(object: JsonObject, changes: JsonObject): JsonObject {
-  const merged = new Map(Object.entries(object));
+  let changed = object;
   for (const [name, value] of Object.entries(changes)) {
-    if (value === undefined) merged.delete(name);
-    else merged.set(name, value);
+    if (value !== undefined) {
+      if (changed[name] !== value) changed = { ...changed, [name]: value };
+    } else if (Object.hasOwn(changed, name)) {
+      const { [name]: _removed, ...rest } = changed;
+      changed = rest;
+    }
   }
-  return Object.fromEntries(merged);
+  return changed;
 }
 
 /** A copy in which members that are absent have these values; the same object when none was absent. */
