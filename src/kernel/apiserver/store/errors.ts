@@ -87,6 +87,14 @@ export function isDiskFull(thrown: unknown): boolean {
   return /no space left|disk quota exceeded|file too large|MDB_MAP_FULL/i.test(messageOf(thrown));
 }
 
+/** An error of the database library while reading, in the store's words: pages that make no sense are corruption. */
+export function readFailure(thrown: unknown): unknown {
+  const isLibrary =
+    typeof thrown === "object" && thrown !== null && "code" in thrown && typeof thrown.code === "number";
+  // LMDB's own errors are a block of negative numbers; positive ones are the system's and mean what they say.
+  return isLibrary && Number(thrown.code) <= -30_700 ? storeCorrupt(messageOf(thrown), thrown) : thrown;
+}
+
 /** `pods "default/web"`, `namespaces "default"`: how messages name an object. */
 export function nameOf(key: StoreKey): string {
   const kind = key.group === "" ? key.resource : `${key.resource}.${key.group}`;

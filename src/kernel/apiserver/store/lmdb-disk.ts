@@ -4,7 +4,8 @@ import { dirname } from "node:path";
 import type { RootDatabase } from "lmdb";
 import { encodeRevision, readRevision, recordKey, recordValue } from "./codec.ts";
 import type { CommitBatch, Disk, DiskMeta, Row } from "./disk.ts";
-import { storeCorrupt, storeFormat } from "./errors.ts";
+import { pageBytes, prepareDatabaseFile } from "./database-file.ts";
+import { readFailure, storeCorrupt, storeFormat } from "./errors.ts";
 import { replaceFile } from "./files.ts";
 
 /** The database's file within a data directory. A backup is such a file. */
@@ -39,18 +40,22 @@ interface Tables {
 }
 
 /**
- * Opens or creates a database file. `createdAt` is written once, into a new one. The caller holds the lock of the directory
- * that the file belongs to.
+ * Opens a database file. With `createdAt` a missing one is made and marked with that time; without, it is an error. The
+ * caller holds the lock of the directory that the file belongs to.
  */
-export async function openLmdb(path: string, createdAt: string): Promise<LmdbDisk> {
+export async function openLmdb(path: string, createdAt?: string): Promise<LmdbDisk> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const tables = await openTables(path);
+  const found = await prepareDatabaseFile(path);
+  if (found === "absent" && createdAt === undefined) throw storeCorrupt(`there is no store at ${path}`);
+  const tables = await openTables(path).catch((thrown: unknown) => {
+    throw readFailure(thrown);
+  });
   try {
-    if (tables.meta.get(metaKeys.format) === undefined) await initialise(tables, createdAt);
+    if (createdAt !== undefined && tables.meta.get(metaKeys.format) === undefined) await initialise(tables, createdAt);
     return new LmdbDisk(tables, readMeta(tables.meta));
   } catch (thrown) {
     await tables.env.close();
-    throw thrown;
+    throw readFailure(thrown);
   }
 }
 
@@ -67,7 +72,7 @@ async function openTables(path: string): Promise<Tables> {
     eventTurnBatching: false,
     compression: false,
     maxDbs: 8,
-    pageSize: 4096,
+    pageSize: pageBytes,
   });
   const table = (name: string): Table => env.openDB<Buffer, Buffer>(name, binary);
   return { env, meta: table("meta"), obj: table("obj"), log: table("log"), sys: table("sys") };

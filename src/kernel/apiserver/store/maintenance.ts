@@ -1,4 +1,4 @@
-import { access, copyFile, mkdir, rename, rm } from "node:fs/promises";
+import { copyFile, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, messageOf } from "#lib/base/index.ts";
 import { checkRows, type CheckReport } from "./check.ts";
@@ -14,9 +14,7 @@ export const backupStore = (directory: string, file: string): Promise<void> =>
 
 /** Looks at every row. What is wrong is in the report; only a store that does not open at all rejects. */
 export async function checkStore(directory: string): Promise<CheckReport> {
-  const path = join(directory, storeFile);
-  await access(path);
-  const disk = await openLmdb(path, "");
+  const disk = await openLmdb(join(directory, storeFile));
   try {
     return checkRows(disk);
   } finally {
@@ -50,7 +48,7 @@ export async function restoreStore(
 }
 
 async function prepare(copy: string, file: string, replacedRevision: number): Promise<void> {
-  const disk = await openLmdb(copy, "").catch((cause: unknown) => {
+  const disk = await openLmdb(copy).catch((cause: unknown) => {
     throw unsound(file, [messageOf(cause)], cause);
   });
   try {
@@ -68,8 +66,7 @@ const unsound = (file: string, findings: readonly string[], cause?: unknown): Er
 /** 0 when there is no store or none that opens: the one to be replaced may well be broken. */
 async function revisionOf(path: string): Promise<number> {
   try {
-    await access(path);
-    const disk = await openLmdb(path, "");
+    const disk = await openLmdb(path);
     await disk.close();
     return disk.meta.revision;
   } catch {

@@ -3,6 +3,7 @@ import { type Clock, formatInstant, type Logger, silentLog, systemClock } from "
 import { type CommitLimits, defaultCommitLimits, type Failpoints } from "./committer.ts";
 import { defaultRetention, type RetentionLimits } from "./compaction.ts";
 import type { Disk } from "./disk.ts";
+import { readFailure } from "./errors.ts";
 import type { IndexDefinition } from "./extra-index.ts";
 import { LiveStore } from "./live-store.ts";
 import { openLmdb, storeFile } from "./lmdb-disk.ts";
@@ -43,7 +44,7 @@ export async function openStore(directory: string, options: StoreOptions = {}): 
     return Object.assign(store, { backup: (file: string) => disk.backup(file) });
   } catch (thrown) {
     await disk.close();
-    throw thrown;
+    throw readFailure(thrown);
   }
 }
 

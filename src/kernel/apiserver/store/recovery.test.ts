@@ -254,7 +254,7 @@ describe("checking", () => {
 
   test("does not make a store where there is none", () =>
     withDirectory(async (directory) => {
-      await expect(checkStore(directory)).rejects.toMatchObject({ code: "ENOENT" });
+      await expect(checkStore(directory)).rejects.toMatchObject({ code: "store-corrupt" });
     }));
 });
 

@@ -1,0 +1,47 @@
+import { writeFileSync, writeSync } from "node:fs";
+import { FakeClock } from "../../src/lib/base/index.ts";
+import { openStore } from "../../src/kernel/apiserver/store/open.ts";
+
+// Writes to a store whose disk breaks at a known moment. Usage: DIRECTORY flush|write. Says on stdout, as JSON, what a caller
+// and a reader saw. It runs under Node's default treatment of unhandled rejections: one of the library's would end it.
+
+const [, , directory = "", fault = ""] = process.argv;
+const faultFile = process.env["FAULT"] ?? "";
+const clock = new FakeClock();
+let isFatal = false;
+
+const store = await openStore(directory, { clock, onFatal: () => (isFatal = true) });
+const key = { group: "crash.slipway.dev", resource: "items", namespace: "default", name: "a" };
+const put = (value: number): Promise<string> => {
+  const metadata = { name: "a", namespace: "default", uid: "uid-a", creationTimestamp: "2026-01-01T00:00:00Z" };
+  const object = {
+    apiVersion: "crash.slipway.dev/v1",
+    kind: "Item",
+    metadata,
+    spec: { value, fill: "x".repeat(3_000) },
+  };
+  return store.write((transaction) => transaction.put(key, object).revision).then(String, codeOf);
+};
+const codeOf = (thrown: unknown): string => (thrown instanceof Error && "code" in thrown ? String(thrown.code) : "?");
+const look = (): unknown => ({
+  revision: store.revision,
+  stored: store.get(key)?.revision,
+  failure: store.failure === undefined ? undefined : codeOf(store.failure),
+  isFatal,
+});
+
+const healthy = await put(1);
+writeFileSync(faultFile, fault);
+const broken = await Promise.all([put(2), put(3)]);
+const during = { broken, next: await put(4), ...(look() as object) };
+await clock.advance(5_000);
+const probed = look();
+writeFileSync(faultFile, "");
+// The probe's commit is real, so wait for it as long as it may take.
+await clock.advance(5_000);
+for (let turn = 0; turn < 1_000 && store.failure !== undefined; turn++) {
+  await new Promise((resolve) => setTimeout(resolve, 5));
+}
+const after = { next: await put(5), ...(look() as object) };
+await store.close();
+writeSync(1, JSON.stringify({ healthy, during, probed, after }));

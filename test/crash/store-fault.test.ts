@@ -1,0 +1,79 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { checkStore } from "../../src/kernel/apiserver/store/maintenance.ts";
+import { openStore } from "../../src/kernel/apiserver/store/open.ts";
+import { bundleProgram } from "./bundle.ts";
+
+// The store trusts the database library to reject a commit whose write or flush failed, and to show none of it afterwards.
+// Here the system calls themselves fail, so that an upgrade of the library cannot break that trust unnoticed.
+
+const execute = promisify(execFile);
+let directory: string;
+let program: string;
+let library: string;
+
+const hasCompiler = await execute("cc", ["--version"]).then(
+  () => process.platform === "linux",
+  () => false,
+);
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "slipway-fault-"));
+  if (!hasCompiler) return;
+  library = join(directory, "fault.so");
+  await execute("cc", ["-shared", "-fPIC", "-o", library, join(import.meta.dirname, "store-fault.c"), "-ldl"]);
+  program = await bundleProgram("store-fault-program.ts");
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+async function runWith(fault: "flush" | "write", data: string): Promise<unknown> {
+  const file = join(directory, `fault-${fault}`);
+  await writeFile(file, "");
+  const env = { ...process.env, LD_PRELOAD: library, FAULT: file };
+  const { stdout } = await execute(process.execPath, [program, data, fault], { env, timeout: 60_000 });
+  return JSON.parse(stdout);
+}
+
+async function storedRevisions(data: string): Promise<readonly [number, number | undefined]> {
+  const store = await openStore(data);
+  const key = { group: "crash.slipway.dev", resource: "items", namespace: "default", name: "a" };
+  const found = [store.revision, store.get(key)?.revision] as const;
+  await store.close();
+  return found;
+}
+
+// Needs Linux and a C compiler.
+describe.skipIf(!hasCompiler && process.env["CI"] === undefined)("when the system calls themselves fail", () => {
+  test("a failed flush rejects the commit, shows nothing of it, and is final", async () => {
+    const data = join(directory, "flush");
+    expect(await runWith("flush", data)).toMatchObject({
+      healthy: "1",
+      during: {
+        broken: ["store-commit-failed", "store-commit-failed"],
+        next: "store-failed",
+        revision: 1,
+        stored: 1,
+        isFatal: true,
+      },
+      after: { next: "store-failed", revision: 1, stored: 1 },
+    });
+    expect((await checkStore(data)).findings).toEqual([]);
+    expect(await storedRevisions(data)).toEqual([1, 1]);
+  });
+
+  test("a full disk rejects the commit, makes the store read-only, and passes", async () => {
+    const data = join(directory, "write");
+    expect(await runWith("write", data)).toMatchObject({
+      healthy: "1",
+      during: { broken: ["store-commit-failed", "store-commit-failed"], next: "store-full", stored: 1, isFatal: false },
+      probed: { failure: "store-full" },
+      after: { next: "2", revision: 2, stored: 2 },
+    });
+    expect((await checkStore(data)).findings).toEqual([]);
+    expect(await storedRevisions(data)).toEqual([2, 2]);
+  });
+});
