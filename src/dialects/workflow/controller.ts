@@ -7,7 +7,7 @@ import {
   regardingOf,
   requestChannel,
 } from "#kernel/kit/index.ts";
-import { Job, splitKey } from "#kernel/model/index.ts";
+import { Job, keyOf, splitKey } from "#kernel/model/index.ts";
 import { RunAction, Workflow } from "./kinds.ts";
 import { workflowReconciler } from "./reconcile.ts";
 import { targetIndex, targetOf } from "./reconcile/actions.ts";
@@ -18,7 +18,6 @@ import { referenceExecutor } from "./steps/external-ref.ts";
 import { jobExecutor } from "./steps/job.ts";
 import { type FindMirror, templateExecutor } from "./steps/template.ts";
 import { WatchedKinds } from "./watched-kinds.ts";
-import { keyOf } from "#kernel/model/index.ts";
 
 export interface WorkflowControllerOptions {
   /** Executors that take the place of the usual ones, for benchmarks and tests. */
@@ -28,6 +27,9 @@ export interface WorkflowControllerOptions {
   /** Every workflow is looked at again about that often, as a safety net; 10 minutes unless told. */
   readonly resyncEvery?: Millis;
 }
+
+/** A run tells of every step, and its end must not be what is left out: a thousand steps at once, then some each second. */
+const eventBudget = { perSecond: 10, burst: 3_000 };
 
 /** Jobs are always mirrored, so the share of this user never ends. */
 const always = "";
@@ -53,6 +55,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
       controller: "slipway.dev/workflow-controller",
       instance: "slipway",
       schedule: manager.schedule,
+      perObject: eventBudget,
     });
   const reconciler = workflowReconciler(
     {

@@ -1,13 +1,22 @@
+import type { Manager } from "#kernel/kit/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { Dialect } from "../dialect.ts";
 import { graphOfView } from "../graph.ts";
 import { runActionAdmission, workflowAdmission } from "./admission.ts";
+import type { WorkflowControllerOptions } from "./controller.ts";
 import { describeWorkflow } from "./describe.ts";
 import { documents } from "./document.ts";
 import { RunAction, Workflow } from "./kinds.ts";
 import { isWorkflow, viewWorkflow } from "./view.ts";
 
 export { RunAction, Workflow } from "./kinds.ts";
+export type { WorkflowControllerOptions } from "./controller.ts";
+export type { Attempt, Executors, Finding, StepExecutor } from "./steps/executor.ts";
+
+/** As `dialect.addControllers`, with executors of one's own: for benchmarks and for tests of what surrounds them. */
+export async function addWorkflowControllers(manager: Manager, options: WorkflowControllerOptions): Promise<void> {
+  (await import("./controller.ts")).addWorkflowControllers(manager, options);
+}
 
 function workflow(object: KubeObject): Workflow {
   if (isWorkflow(object)) return object;

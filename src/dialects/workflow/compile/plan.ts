@@ -1,8 +1,7 @@
-import { ok, parseInstant, type Result } from "#lib/base/index.ts";
+import { ok, type Result } from "#lib/base/index.ts";
 import {
   conditionGate,
   defaultGate,
-  type Due,
   exponentialRetry,
   type Failure,
   type Gate,
@@ -21,9 +20,9 @@ import type { WorkflowSpec } from "../kinds.ts";
 import type { CompiledStep } from "./compiled.ts";
 import { gateBinding } from "./expressions.ts";
 import { limits } from "./shape.ts";
-import { isInstant } from "./step-rules.ts";
 import type { StepType } from "./step-source.ts";
-import { evaluate, evaluateCondition, type RunValues, render, type StaticValues } from "./values.ts";
+import { evaluate, evaluateCondition, render, runValues, type StaticValues } from "./values.ts";
+import { dueOf } from "./wait.ts";
 
 const kindOf: Readonly<Record<StepType, StepKind>> = {
   jobTemplate: "work",
@@ -120,12 +119,6 @@ function inputsAvailable({ body, until }: CompiledStep, values: StaticValues, sc
   return { run: true };
 }
 
-const runValues = (scope: GateScope): RunValues => ({
-  run: scope.run,
-  state: (key) => scope.state(key),
-  main: scope.main(),
-});
-
 function retryOf({ step, key, retryWhen }: CompiledStep, values: StaticValues): RetryPolicy {
   const { retry } = step;
   if (retry?.limit === undefined || retry.limit === 0) return noRetry;
@@ -151,26 +144,4 @@ function retryOf({ step, key, retryWhen }: CompiledStep, values: StaticValues): 
     cap: seconds(retry.maxSeconds ?? 300),
   };
   return exponentialRetry({ ...curve, limit: retry.limit, seed: `${values.identity.uid}/${key}` }, retryable);
-}
-
-function dueOf({ step, until }: CompiledStep, values: StaticValues): Due {
-  const { wait } = step;
-  if (wait?.seconds !== undefined) {
-    const after = seconds(wait.seconds);
-    return () => ({ after });
-  }
-  const text = wait?.until ?? "";
-  if (isInstant(text)) return () => instant(text);
-  return (scope) => {
-    if (until === undefined) return { error: "the timer has no time" };
-    const answer = evaluate(until, values, runValues(scope));
-    return answer.ok ? instant(answer.value) : { error: answer.error };
-  };
-}
-
-function instant(value: unknown): { readonly at: number } | { readonly error: string } {
-  const at = typeof value === "string" ? parseInstant(value) : undefined;
-  return at === undefined
-    ? { error: `expected a time such as 2026-01-31T12:00:00Z, found ${JSON.stringify(value)}` }
-    : { at };
 }

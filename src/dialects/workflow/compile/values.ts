@@ -1,6 +1,6 @@
 import { err, formatInstant, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
 import type { CelBindings } from "#lib/cel/index.ts";
-import type { MainOutcome, RunState, StepState } from "#engine/index.ts";
+import type { GateScope, MainOutcome, RunState, StepState } from "#engine/index.ts";
 import type { CompiledStep, Identity } from "./compiled.ts";
 import type { CompiledExpression, CompiledTemplate, StepUse } from "./expressions.ts";
 
@@ -18,6 +18,13 @@ export interface RunValues {
   /** How the main plan ended; known to final steps. */
   readonly main: MainOutcome | undefined;
 }
+
+/** The run as a gate of the engine shows it. */
+export const runValues = (scope: GateScope): RunValues => ({
+  run: scope.run,
+  state: (key) => scope.state(key),
+  main: scope.main(),
+});
 
 /** The variables of an expression that uses these steps. `more` are those of its site. O(steps used). */
 export function bindingsOf(

@@ -27,6 +27,8 @@ export interface EventRecorderOptions {
   readonly controller: string;
   readonly instance: string;
   readonly schedule?: Schedule;
+  /** How much one object may tell; 25 events at once and one more every five minutes unless told. */
+  readonly perObject?: { readonly perSecond: number; readonly burst: number };
 }
 
 /** Tells users what happens, without ever holding up or failing who tells. */
@@ -119,7 +121,7 @@ class Recorder implements EventRecorder {
 
   #mayTell({ regarding }: EventNote, now: Instant): boolean {
     const key = regarding.uid ?? `${regarding.kind}/${regarding.namespace}/${regarding.name}`;
-    const budget = this.#budgets.get(key) ?? new TokenBucket(spamLimit);
+    const budget = this.#budgets.get(key) ?? new TokenBucket(this.#options.perObject ?? spamLimit);
     this.#budgets.set(key, budget);
     return budget.tryTake(now);
   }
