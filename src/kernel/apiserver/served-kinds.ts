@@ -1,8 +1,7 @@
 import type { Logger } from "#lib/base/index.ts";
 import type { KindRegistry } from "./crds/registry.ts";
-import type { Collection, Store, Subscription } from "./store/store.ts";
-
-const definitions: Collection = { group: "apiextensions.k8s.io", resource: "customresourcedefinitions" };
+import type { Store, Subscription } from "./store/store.ts";
+import { definitions } from "./verbs/definition-rules.ts";
 
 /**
  * Keeps the registry in step with the stored CustomResourceDefinitions: all of them now, and every change in the turn in which it

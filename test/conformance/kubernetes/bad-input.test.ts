@@ -284,7 +284,8 @@ describe("names and metadata", () => {
       body: configMap({ name: "A", labels: { "a b": "c" }, finalizers: ["x y"] }),
     });
     expect(answer.status).toBe(422);
-    const fields = (answer.json["details"]?.["causes"] as unknown as { field: string }[]).map(({ field }) => field);
+    const { causes } = answer.json["details"] as unknown as { readonly causes: readonly { readonly field: string }[] };
+    const fields = causes.map(({ field }) => field);
     expect(fields).toEqual(["metadata.name", "metadata.labels", "metadata.finalizers[0]"]);
   });
 });

@@ -232,6 +232,8 @@ describe("custom kinds", () => {
     );
     await client.delete({ type, name: "widgets.demo.example.org" });
     await waitUntil(async () => (await client.list(widgets)).items.length === 1);
+    const late = client.create(widgets, widget("late", { spec: {} }, { namespace: "default" }));
+    await expect(late).rejects.toMatchObject({ code: 405 });
     await client.patch(
       { type: widgets, namespace: "default", name: "held" },
       { type: "merge", body: { metadata: { finalizers: null } } },

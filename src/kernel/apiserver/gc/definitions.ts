@@ -1,16 +1,13 @@
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { isNotFound } from "#kernel/model/index.ts";
-import type { Collection, StoreEvent, StoreKey } from "../store/store.ts";
+import type { Collection, StoreEvent } from "../store/store.ts";
 import { changeObject } from "../verbs/change.ts";
 import type { ApiContext } from "../verbs/context.ts";
-import { crdCleanupFinalizer } from "../verbs/delete.ts";
+import { crdCleanupFinalizer, definitionKey, definitions } from "../verbs/definition-rules.ts";
 import { finalizersOf, isTerminating, withMetadata } from "../verbs/metadata.ts";
 import { servedFor } from "../verbs/storage-view.ts";
 import { deleteContent } from "./content.ts";
 import { KeyQueue } from "./key-queue.ts";
-
-const definitions: Collection = { group: "apiextensions.k8s.io", resource: "customresourcedefinitions" };
-const definitionKey = (name: string): StoreKey => ({ ...definitions, namespace: "", name });
 
 /** Empties deleted CustomResourceDefinitions: first their objects go, then they. */
 export class DefinitionCleaner {

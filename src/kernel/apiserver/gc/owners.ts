@@ -1,4 +1,4 @@
-import { formatTime, isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { formatTime, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { isConflict, isNotFound } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Entry, StoreEvent, StoreKey } from "../store/store.ts";
@@ -97,10 +97,11 @@ export class OwnerCollector {
 
   async #dropReferences(resource: ServedResource, entry: Entry, gone: ReadonlySet<string>): Promise<void> {
     const { namespace, name } = entry.key;
+    const isGone = (uid: JsonValue | undefined) => typeof uid === "string" && gone.has(uid);
     const compute = (old: JsonObject) => {
       const references = metadataOf(old)["ownerReferences"];
       const kept = (Array.isArray(references) ? references : []).filter(
-        (reference: unknown) => !(isJsonObject(reference) && gone.has(String(reference["uid"]))),
+        (reference: JsonValue) => !(isJsonObject(reference) && isGone(reference["uid"])),
       );
       return { object: withMetadata(old, { ownerReferences: kept }), warnings: [] };
     };

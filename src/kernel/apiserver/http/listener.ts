@@ -1,6 +1,8 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
-import { codeOf, messageOf, SlipwayError } from "#lib/base/index.ts";
+import { codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
 import { loopbackNames } from "../authz/browser-guard.ts";
 import { type FrontDoor, handleRequest } from "./request-handler.ts";
 
@@ -33,19 +35,33 @@ export async function openListener(
   const host = options.host ?? "127.0.0.1";
   const hostNames = [...loopbackNames, bracketed(host), ...(options.names ?? [])].map((name) => name.toLowerCase());
   const closing = new AbortController();
+  const active = new Set<ServerResponse>();
   const door = makeDoor(hostNames, closing.signal);
   const server = createServer(
     { ...options.tls, minVersion: "TLSv1.2", maxHeaderSize: 16 * 1024, noDelay: true },
-    (request, response) => void handleRequest(door, request, response),
+    (request, response) => {
+      active.add(response);
+      response.once("close", () => {
+        active.delete(response);
+        // Kept alive it would hold up the end of the server; what has been written still goes out.
+        if (closing.signal.aborted) request.socket.destroySoon();
+      });
+      void handleRequest(door, request, response);
+    },
   );
   setTimeouts(server);
   // A client that breaks the handshake or the protocol is its own problem; Node has closed the socket already.
   server.on("tlsClientError", () => undefined);
   await listening(server, host, options.port);
   const address = server.address() as AddressInfo;
-  const close = () => {
+  const close = async () => {
     closing.abort();
-    return closeServer(server, (run) => door.resources.context.clock.after(closeGraceMs, run));
+    const graceOver = deferred<void>();
+    const cancel = door.resources.context.clock.after(closeGraceMs, () => graceOver.resolve());
+    // Node takes a connection for idle, and cuts it, as soon as its answer has been written but before it is sent.
+    await Promise.race([Promise.all([...active].map((response) => once(response, "close"))), graceOver.promise]);
+    cancel();
+    await closeServer(server);
   };
   return { url: `https://${bracketed(host)}:${address.port}`, port: address.port, close };
 }
@@ -75,13 +91,9 @@ function listening(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-function closeServer(server: Server, after: (run: () => void) => () => void): Promise<void> {
+function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    const cancel = after(() => server.closeAllConnections());
-    server.close(() => {
-      cancel();
-      resolve();
-    });
-    server.closeIdleConnections();
+    server.close(() => resolve());
+    server.closeAllConnections();
   });
 }

@@ -1,11 +1,12 @@
-import { once } from "node:events";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { answerObject } from "../verbs/answer.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { getObject } from "../verbs/get.ts";
+import { metaText } from "../verbs/metadata.ts";
 import type { PodLogRequest } from "../verbs/pod-log.ts";
 import { badRequest } from "../verbs/refusals.ts";
+import { drained } from "./drained.ts";
 import type { Exchange } from "./exchange.ts";
 import { logRequest } from "./query.ts";
 import type { ResourceCall } from "./resource-handler.ts";
@@ -27,14 +28,14 @@ export async function sendLog(
   response.flushHeaders();
   for await (const chunk of chunks) {
     if (signal.aborted) break;
-    if (!response.write(chunk)) await once(response, "drain", { signal });
+    if (!response.write(chunk)) await drained(response);
   }
   response.end();
 }
 
 /** The container to read: the one named, or the Pod's only one. */
 export function containerOf(pod: JsonObject, asked = ""): string {
-  const name = isJsonObject(pod["metadata"]) ? String(pod["metadata"]["name"]) : "";
+  const name = metaText(pod, "name");
   const containers = namesIn(pod, "containers");
   const all = [...namesIn(pod, "initContainers"), ...containers];
   if (asked !== "") {

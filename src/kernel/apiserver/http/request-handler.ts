@@ -83,6 +83,7 @@ async function route(
   signal: AbortSignal,
   told: { labels: Labels },
 ): Promise<void> {
+  if (door.closing.aborted) throw new ApiError("ServiceUnavailable", "the server is shutting down");
   const refused = guardBrowser(request.headers, door.hostNames);
   if (refused !== undefined) {
     drainBody(request, response);

@@ -1,10 +1,10 @@
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import { ApiError, type Status } from "#kernel/model/index.ts";
 import { toError } from "#lib/base/index.ts";
+import { drained } from "./drained.ts";
 import type { Exchange } from "./exchange.ts";
 
 const gzipThresholdBytes = 128 * 1024;
@@ -38,12 +38,12 @@ export async function send(exchange: Exchange, reply: Reply): Promise<void> {
   }
 }
 
-async function sendParts({ response, signal }: Exchange, parts: readonly Buffer[]): Promise<void> {
+async function sendParts({ response }: Exchange, parts: readonly Buffer[]): Promise<void> {
   const last = parts.length - 1;
   for (const [index, part] of parts.entries()) {
     if (index === last) response.end(part);
     // Large answers go out at the pace of their reader, and let others have their turn.
-    else if (!response.write(part)) await once(response, "drain", { signal });
+    else if (!response.write(part)) await drained(response);
   }
   if (last < 0) response.end();
 }

@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { ApiError, KubeObject } from "#kernel/model/index.ts";
 import type { StoreEvent } from "../store/store.ts";
@@ -8,6 +7,7 @@ import { viewOf } from "../verbs/storage-view.ts";
 import type { WatchChange } from "../watch/transitions.ts";
 import type { WatchSink } from "../watch/watch.ts";
 import { bookmarkObject } from "../watch/watch-queue.ts";
+import { drained } from "./drained.ts";
 import { encodeItem, tableOf, type View } from "./representation.ts";
 import type { TurnCache } from "./turn-cache.ts";
 
@@ -75,10 +75,8 @@ export class WatchReply implements WatchSink {
     this.#response.end();
   }
 
-  async drained(): Promise<void> {
-    if (this.#response.writableNeedDrain && !this.#response.destroyed) {
-      await Promise.race([once(this.#response, "drain"), once(this.#response, "close")]);
-    }
+  drained(): Promise<void> {
+    return drained(this.#response);
   }
 }
 

@@ -106,7 +106,7 @@ function applyRetainKeys(members: Members, patch: JsonObject, path: string): voi
     if (!isDirective(name) && !names.has(name))
       throw new Refusal(place, `it must list every member of the patch, "${name}" is missing`);
   }
-  for (const name of [...members.keys()]) if (!names.has(name)) members.delete(name);
+  for (const name of members.keys()) if (!names.has(name)) members.delete(name);
 }
 
 function mergeMember(

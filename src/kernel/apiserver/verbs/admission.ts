@@ -52,7 +52,8 @@ export function admit(object: JsonObject, resource: ServedResource, request: Wri
 }
 
 const unkept = ["managedFields", "selfLink"] as const;
-const collections = ["annotations", "finalizers", "labels", "ownerReferences"] as const;
+const maps = ["annotations", "labels"] as const;
+const lists = ["finalizers", "ownerReferences"] as const;
 
 /**
  * Metadata in the form in which it is kept: without what this server does not keep (field management is not served yet) and
@@ -62,16 +63,15 @@ export function tidyMetadata(object: JsonObject): JsonObject {
   const metadata = metadataOf(object);
   const dropped = [
     ...unkept.filter((member) => metadata[member] !== undefined),
-    ...collections.filter((member) => isEmpty(metadata[member])),
+    ...maps.filter((member) => metadata[member] === null || isEmptyMap(metadata[member])),
+    ...lists.filter((member) => metadata[member] === null || isEmptyList(metadata[member])),
   ];
   if (dropped.length === 0) return object;
   return withMetadata(object, Object.fromEntries(dropped.map((member) => [member, undefined])));
 }
 
-function isEmpty(value: JsonValue | undefined): boolean {
-  if (value === null) return true;
-  return typeof value === "object" && Object.keys(value).length === 0;
-}
+const isEmptyMap = (value: JsonValue | undefined): boolean => isJsonObject(value) && Object.keys(value).length === 0;
+const isEmptyList = (value: JsonValue | undefined): boolean => Array.isArray(value) && value.length === 0;
 
 /** Takes the namespace from the path; a body that names another one is a mistake. */
 export function inNamespace(object: JsonObject, resource: ServedResource, namespace: string): JsonObject {

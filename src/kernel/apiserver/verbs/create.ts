@@ -5,6 +5,7 @@ import type { Transaction } from "../store/store.ts";
 import { type Admitted, admit, checkSize, tidyMetadata, expectKind, inNamespace } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
+import { checkDefinition } from "./definition-rules.ts";
 import { metadataOf, metaText, withMetadata } from "./metadata.ts";
 import { checkMetadata } from "./metadata-rules.ts";
 import { generatedName } from "./names.ts";
@@ -38,14 +39,15 @@ export async function createObject(
   const first = build(nextName());
 
   return context.store.write((transaction) => {
+    checkDefinition(transaction, resource);
     checkNamespace(transaction, resource, namespace, metaText(first.object, "name"));
+    if (first.causes.length > 0) throw invalid(resource.type, metaText(first.object, "name"), first.causes);
     let built = first;
     for (let tries = 1; isTaken(transaction, resource, built.object); tries++) {
       if (generateName === "" || tries === maxNameTries)
         throw alreadyExists(resource.type, metaText(built.object, "name"));
       built = build(nextName());
     }
-    if (built.causes.length > 0) throw invalid(resource.type, metaText(built.object, "name"), built.causes);
     return store(context, transaction, resource, built, request);
   });
 }

@@ -5,6 +5,7 @@ import type { Entry, Transaction } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
 import { isHeld, writeNext } from "./change.ts";
 import type { ApiContext } from "./context.ts";
+import { crdCleanupFinalizer, isDefinition } from "./definition-rules.ts";
 import { finalizersOf, isTerminating, metaNumber, metaText, withMetadata, withoutRevision } from "./metadata.ts";
 import { checkNamespaceDeletion, isNamespace } from "./namespace-rules.ts";
 import type { DeleteRequest } from "./options.ts";
@@ -16,9 +17,6 @@ export interface Deletion {
   readonly answer: Answer;
   readonly removed: boolean;
 }
-
-/** Keeps a deleted CustomResourceDefinition until its objects are gone. */
-export const crdCleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
 /** DELETE of one object, with background propagation: dependants are collected afterwards. */
 export async function deleteObject(
@@ -87,12 +85,11 @@ function checkPreconditions(resource: ServedResource, name: string, request: Del
 
 /** What deletion adds to an object of some kinds before anything else. */
 function beforeDeletion(resource: ServedResource, old: JsonObject): JsonObject {
-  const { group, plural } = resource.type;
   if (isTerminating(old)) return old;
   if (isNamespace(resource)) {
     return { ...old, status: { ...(isJsonObject(old["status"]) ? old["status"] : {}), phase: "Terminating" } };
   }
-  if (group !== "apiextensions.k8s.io" || plural !== "customresourcedefinitions") return old;
+  if (!isDefinition(resource)) return old;
   const finalizers = finalizersOf(old);
   if (finalizers.includes(crdCleanupFinalizer)) return old;
   return withMetadata(old, { finalizers: [...finalizers, crdCleanupFinalizer] });

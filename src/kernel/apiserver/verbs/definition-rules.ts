@@ -1,0 +1,23 @@
+import { ApiError } from "#kernel/model/index.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
+import type { StoreKey, Transaction } from "../store/store.ts";
+import { isTerminating } from "./metadata.ts";
+
+/** Keeps a deleted CustomResourceDefinition until its objects are gone. */
+export const crdCleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
+
+/** Where CustomResourceDefinitions are stored. */
+export const definitions = { group: "apiextensions.k8s.io", resource: "customresourcedefinitions" } as const;
+
+export const definitionKey = (name: string): StoreKey => ({ ...definitions, namespace: "", name });
+
+export const isDefinition = ({ type }: ServedResource): boolean =>
+  type.group === definitions.group && type.plural === definitions.resource;
+
+/** Refuses a new object of a custom kind that is going away: it would be left behind. */
+export function checkDefinition(transaction: Transaction, { type, custom }: ServedResource): void {
+  if (!custom) return;
+  const entry = transaction.head(definitionKey(`${type.plural}.${type.group}`));
+  if (entry !== undefined && !isTerminating(entry.object())) return;
+  throw new ApiError("MethodNotAllowed", "create is not allowed while the custom resource definition is being removed");
+}
