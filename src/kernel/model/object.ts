@@ -1,31 +1,11 @@
 import type { JsonObject } from "#lib/base/index.ts";
+import type { KindObjectMeta, KindOwnerReference } from "#lib/schema/index.ts";
 
 /** Points to the object that owns this one; by `uid`, so a new object of the same name owns nothing. */
-export interface OwnerReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly controller?: boolean;
-  readonly blockOwnerDeletion?: boolean;
-}
+export type OwnerReference = KindOwnerReference;
 
 /** Kubernetes ObjectMeta, as far as Slipway reads it. Other fields are kept as they are. Times are RFC 3339 texts. */
-export interface ObjectMeta {
-  readonly name?: string;
-  readonly generateName?: string;
-  readonly namespace?: string;
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-  readonly generation?: number;
-  readonly creationTimestamp?: string;
-  readonly deletionTimestamp?: string;
-  readonly deletionGracePeriodSeconds?: number;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly finalizers?: readonly string[];
-  readonly ownerReferences?: readonly OwnerReference[];
-}
+export type ObjectMeta = KindObjectMeta;
 
 /** Any Kubernetes-style object. Typed kinds narrow `spec` and `status`. */
 export interface KubeObject {

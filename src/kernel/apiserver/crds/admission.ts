@@ -8,19 +8,27 @@ import type { ServedResource, Validation } from "../kinds/served-resource.ts";
 export interface KindAdmission {
   readonly group: string;
   readonly kind: string;
+  /**
+   * The owner's validation covers the schema, in its own words: it is shown objects that their schema refuses too, and its
+   * causes stand in the place of the schema's.
+   */
+  readonly coversSchema?: boolean;
   /** What is added to a new object or taken from it. */
   prepareForCreate(object: JsonObject): JsonObject;
   /** Everything against the object; with `old`, everything against this change of it. */
   validate(object: JsonObject, old?: JsonObject): Validation;
 }
 
-/** The kind with its owner's rules; objects that their schema refuses are not shown to the owner. */
+/** The kind with its owner's rules; objects that their schema refuses are shown only to an owner who covers the schema. */
 export function withAdmission(served: ServedResource, admissions: readonly KindAdmission[]): ServedResource {
   const admission = admissions.find(({ group, kind }) => group === served.type.group && kind === served.type.kind);
   if (admission === undefined) return served;
   const judged = (bySchema: Validation, object: JsonObject, old?: JsonObject): Validation => {
-    if (bySchema.causes.length > 0) return bySchema;
+    const isRefused = bySchema.causes.length > 0;
+    if (isRefused && admission.coversSchema !== true) return bySchema;
     const { causes, warnings } = admission.validate(object, old);
+    // Nothing that the schema refuses gets in, whatever the owner has overlooked.
+    if (isRefused && causes.length === 0) return bySchema;
     return { causes, warnings: [...bySchema.warnings, ...warnings] };
   };
   return {

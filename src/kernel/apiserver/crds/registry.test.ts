@@ -1,6 +1,7 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, expectTypeOf, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
-import { age, column, kind, s, toCrd } from "#lib/schema/index.ts";
+import { age, column, kind, type ObjectOf, s, toCrd } from "#lib/schema/index.ts";
+import type { KubeObject, ResourceType } from "#kernel/model/index.ts";
 import { createRegistry, type KindRegistry } from "./registry.ts";
 import { scalarText } from "../kinds/read.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
@@ -48,6 +49,12 @@ const conditions = (crd: JsonObject) =>
   );
 
 describe("a definition made by the builder", () => {
+  test("is a resource type, and its objects are objects of the API", () => {
+    expectTypeOf<typeof Widget>().toExtend<ResourceType>();
+    expectTypeOf<ObjectOf<typeof Widget>>().toExtend<KubeObject>();
+    expect(Widget satisfies ResourceType).toMatchObject({ group: "demo.example.org", version: "v1", namespaced: true });
+  });
+
   test("passes every check, without a warning or an unknown field", () => {
     const { causes, warnings, unknown } = create(createRegistry({ now: () => now }), toCrd(Widget));
     expect({ causes, warnings, unknown }).toEqual({ causes: [], warnings: [], unknown: [] });
