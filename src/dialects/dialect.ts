@@ -36,9 +36,11 @@ export interface DocumentReader {
 
 /** What a server asks a dialect before it stores an object of one of its kinds. Everything is pure. */
 export interface Admission extends GroupKind {
+  /** `validate` covers the schema in the dialect's own words, and is asked about objects that the schema refuses too. */
+  readonly coversSchema: boolean;
   /** What the server adds to a new object or takes from it. */
   prepareForCreate(object: JsonObject): JsonObject;
-  /** Everything against the object; with `old`, everything against this change of it. The schema has been checked. */
+  /** Everything against the object; with `old`, everything against this change of it. */
   validate(object: JsonObject, old?: JsonObject): Admitted;
 }
 

@@ -15,6 +15,7 @@ const maxSpecBytes = 1024 * 1024;
 export const workflowAdmission: Admission = {
   group: Workflow.group,
   kind: Workflow.kind,
+  coversSchema: true,
   /** A status sent along is dropped. The finalizer is there from the start, which saves the controller a write per run. */
   prepareForCreate({ status: _dropped, ...object }) {
     const metadata = isJsonObject(object["metadata"]) ? object["metadata"] : {};
@@ -37,6 +38,7 @@ export const workflowAdmission: Admission = {
 export const runActionAdmission: Admission = {
   group: RunAction.group,
   kind: RunAction.kind,
+  coversSchema: true,
   prepareForCreate: ({ status: _dropped, ...object }) => object,
   validate(object, old) {
     const found = collectProblems();

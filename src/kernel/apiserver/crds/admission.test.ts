@@ -13,9 +13,14 @@ const Widget = kind({
   spec: s.object({ size: s.integer({ minimum: 1 }) }),
 });
 
-const registry = createRegistry({ now: () => 0 });
-registry.setCrd({ ...toCrd(Widget), metadata: { name: "widgets.demo.example.org", uid: "u" } });
-const plain = registry.find("demo.example.org", "v1", "widgets");
+function served() {
+  const registry = createRegistry({ now: () => 0 });
+  const crds = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+  const definition = toCrd(Widget);
+  registry.setCrd(crds?.prepareForCreate(crds.withDefaults(definition)) ?? definition);
+  return registry.find("demo.example.org", "v1", "widgets");
+}
+const plain = served();
 
 /** The causes of a creation under an owner who finds these texts. */
 function causes(size: number, found: readonly string[], more: Partial<KindAdmission> = {}): readonly string[] {
