@@ -13,7 +13,7 @@ const keyOf = (index: number): StoreKey => ({
   name: objectName(index),
 });
 
-const padding = "x".repeat(560);
+const padding = "x".repeat(340);
 
 function objectOf(index: number, count: number): JsonObject {
   const name = objectName(index);

@@ -56,6 +56,8 @@ export async function start({ dir, tls }: { readonly dir: string; readonly tls: 
   };
   const certificates = tls ? await ensureCertificates(join(dir, "pki"), Date.now()) : undefined;
   const server = certificates === undefined ? createServer(serve) : createTlsServer(certificates, serve);
+  // Idle while others are measured.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   return { port, token: "", revisions, ...(certificates === undefined ? {} : { ca: certificates.ca }) };

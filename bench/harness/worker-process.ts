@@ -60,17 +60,20 @@ export class WorkerProcess {
 
   #next(): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const onExit = (code: number | null, signal: string | null) => {
-        this.#child.off("message", onMessage);
-        reject(new Error(`the process ended with ${code ?? signal}`));
-      };
+      const settle = (): void => void this.#child.off("message", onMessage).off("exit", onExit).off("error", onError);
       const onMessage = (message: unknown) => {
-        this.#child.off("exit", onExit);
+        settle();
         resolve(message);
       };
-      this.#child.once("message", onMessage);
-      this.#child.once("exit", onExit);
-      this.#child.once("error", reject);
+      const onExit = (code: number | null, signal: string | null) => {
+        settle();
+        reject(new Error(`the process ended with ${code ?? signal}`));
+      };
+      const onError = (error: Error) => {
+        settle();
+        reject(error);
+      };
+      this.#child.on("message", onMessage).on("exit", onExit).on("error", onError);
     });
   }
 }
