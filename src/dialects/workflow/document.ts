@@ -37,9 +37,15 @@ export const documents: DocumentReader = {
   lint(document) {
     const { object, compiled, found } = readDocument(document, {});
     if (compiled !== undefined && object !== undefined) lintWorkflow(compiled, object, found);
-    return found.problems;
+    return found.problems.map(asGivenLater);
   },
 };
+
+/** A document without its arguments is no mistake: who runs it gives them. */
+const asGivenLater = (problem: Problem): Problem =>
+  problem.code === "missing-argument"
+    ? { ...problem, severity: "warning", hint: "whoever runs it gives the argument" }
+    : problem;
 
 interface Read {
   readonly object: KubeObject | undefined;

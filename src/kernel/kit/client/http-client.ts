@@ -129,8 +129,8 @@ class HttpClient implements ApiClient {
     return this.#discovery.read();
   }
 
-  raw(path: string, options: Signalled = {}): Promise<string> {
-    return this.#channel.text({ method: "GET", path, accept: "*/*", ...signalOf(options) });
+  raw(path: string, options: Signalled & { readonly accept?: string } = {}): Promise<string> {
+    return this.#channel.text({ method: "GET", path, accept: options.accept ?? "*/*", ...signalOf(options) });
   }
 
   async close(): Promise<void> {
