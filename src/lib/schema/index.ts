@@ -7,5 +7,4 @@ export * from "./kind.ts";
 export * from "./object-meta.ts";
 export * from "./schema.ts";
 export { readStructuralSchema, rulesOf } from "./structural.ts";
-export type { CompileRule, RuleProblem, RuleProgram } from "./validation-run.ts";
-export type { ResolveRef } from "./walk.ts";
+export type { CompileRule, RuleProblem } from "./validation-run.ts";
