@@ -58,8 +58,9 @@ const shell = (script: string, more: object = {}) => ({
   ...more,
 });
 
+/** Empty for a run that is not there yet. */
 const phaseOf = async (name: string): Promise<string> =>
-  (await must("get", "wf", name, "-o", "jsonpath={.status.phase}")).trim();
+  (await cli("get", "wf", name, "-o", "jsonpath={.status.phase}")).out.trim();
 
 async function untilPhase(name: string, ...phases: string[]): Promise<string> {
   for (;;) {

@@ -6,6 +6,7 @@ import {
   type JsonObject,
   type JsonValue,
   ok,
+  type Problem,
   type Result,
 } from "#lib/base/index.ts";
 import { type CompiledSchema, compileSchema } from "#lib/schema/index.ts";
