@@ -16,6 +16,8 @@ export interface PodMemory {
   readonly told: Set<string>;
   support: Support | undefined;
   volumesMade: boolean;
+  /** Its end is written down and its files are gone. */
+  settled: boolean;
   /** Since when the stored status has been behind. */
   behindSince: Instant | undefined;
 }
@@ -60,5 +62,6 @@ const fresh = (logs: string, now: Instant): PodMemory => ({
   told: new Set(),
   support: undefined,
   volumesMade: false,
+  settled: false,
   behindSince: undefined,
 });

@@ -73,8 +73,7 @@ export class PodRunner implements Reconciler {
     if (pod.spec.nodeName !== undefined && pod.spec.nodeName !== name) return undefined;
     const memory = this.#memories.of(key, pod, context.now);
     if (isFinished(pod)) {
-      await this.#parts.cleaner.settle(pod);
-      return this.#removeIfDeleted(pod);
+      return this.#settle(pod, memory);
     }
     if (!this.#fits(pod)) return this.#leaveUnscheduled(pod, context.now);
     return this.#sync(key, pod, memory, context);
@@ -243,7 +242,7 @@ export class PodRunner implements Reconciler {
     plan: PodPlan,
     memory: PodMemory,
   ): Promise<ReconcileResult | undefined> {
-    const { runtime, node, client, clock, cleaner } = this.#parts;
+    const { runtime, node, client, clock } = this.#parts;
     const now = clock.now();
     const { acceptedAt } = memory;
     const status = podStatus({ pod, views, plan, runtimeName: runtime.name, address: node.address, acceptedAt, now });
@@ -257,10 +256,7 @@ export class PodRunner implements Reconciler {
       const written = await patchStatus<PodObject>(client, Pod, pod, status);
       memory.behindSince = undefined;
       await this.#trim(written, views, memory);
-      if (isOver) {
-        await cleaner.settle(written);
-        return this.#removeIfDeleted(written);
-      }
+      if (isOver) return this.#settle(written, memory);
     }
     return plan.wakeAt === undefined ? undefined : { requeueAfter: Math.max(1, plan.wakeAt - now) };
   }
@@ -274,6 +270,12 @@ export class PodRunner implements Reconciler {
     if (old.length === 0) return;
     await this.#parts.runtime.remove(old);
     for (const id of old) memory.messages.delete(id);
+  }
+
+  async #settle(pod: Stored<PodObject>, memory: PodMemory): Promise<undefined> {
+    if (!memory.settled) await this.#parts.cleaner.settle(pod);
+    memory.settled = true;
+    return this.#removeIfDeleted(pod);
   }
 
   /** A terminating pod whose containers have ended can go. */

@@ -1,7 +1,6 @@
-import { type FileHandle, open, readFile, rename } from "node:fs/promises";
-import { dirname } from "node:path";
-import { codeOf, deferred, type Deferred, type Instant } from "#lib/base/index.ts";
+import { deferred, type Deferred, type Instant } from "#lib/base/index.ts";
 import type { TaskOutcome } from "../../contract.ts";
+import { JournalFile } from "./journal-file.ts";
 
 /** What the runner must not forget. Commands and environments are never written: they may hold secrets. */
 export type JournalEntry =
@@ -28,33 +27,32 @@ const leastStale = 2_000;
  */
 export class Journal {
   readonly #path: string;
-  readonly #live = new Map<string, JournalEntry>();
-  #handle: FileHandle;
-  #lines = 0;
+  readonly #live: Map<string, JournalEntry>;
+  #file: JournalFile;
+  #lines: number;
   #waiting: { readonly text: string; readonly done: Deferred<void> }[] = [];
   #flushing: Promise<void> | undefined;
 
-  private constructor(path: string, handle: FileHandle) {
+  private constructor(path: string, live: Map<string, JournalEntry>, file: JournalFile) {
     this.#path = path;
-    this.#handle = handle;
+    this.#live = live;
+    this.#file = file;
+    this.#lines = live.size;
   }
 
   /** Opens the journal at `path`; `last` is the last entry about each task that was not removed. */
   static async open(path: string): Promise<{ readonly journal: Journal; readonly last: readonly JournalEntry[] }> {
-    const text = await readFile(path, "utf8").catch((thrown: unknown) => {
-      if (codeOf(thrown) === "ENOENT") return "";
-      throw thrown;
-    });
-    const journal = new Journal(path, await open(path, "a", 0o600));
-    for (const entry of parseEntries(text)) journal.#note(entry);
-    // Also separates a torn last line from what is appended now.
-    if (text !== "") await journal.#rewrite();
-    return { journal, last: [...journal.#live.values()] };
+    const live = new Map<string, JournalEntry>();
+    for (const entry of parseEntries(JournalFile.read(path))) note(live, entry);
+    const last = [...live.values()];
+    const file = await JournalFile.replace(path, last.map(lineOf).join(""));
+    return { journal: new Journal(path, live, file), last };
   }
 
   /** Resolves when the entry is on the disk. */
   append(entry: JournalEntry): Promise<void> {
-    this.#note(entry);
+    this.#lines++;
+    note(this.#live, entry);
     const done = deferred<void>();
     this.#waiting.push({ text: lineOf(entry), done });
     this.#flushing ??= this.#flush();
@@ -63,53 +61,43 @@ export class Journal {
 
   async close(): Promise<void> {
     await this.#flushing;
-    await this.#handle.close();
-  }
-
-  #note(entry: JournalEntry): void {
-    this.#lines++;
-    if (entry.entry === "removed") for (const id of entry.ids) this.#live.delete(id);
-    else this.#live.set(entry.id, entry);
+    this.#file.close();
   }
 
   async #flush(): Promise<void> {
-    try {
-      while (this.#waiting.length > 0) {
-        const batch = this.#waiting;
-        this.#waiting = [];
-        await this.#writeBatch(batch);
-        if (this.#lines - this.#live.size > leastStale + this.#live.size) await this.#rewrite().catch(() => undefined);
+    // What is appended in the same turn shares the first flush, too.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      try {
+        this.#file.append(batch.map((one) => one.text).join(""));
+        await this.#file.flush();
+        for (const one of batch) one.done.resolve();
+      } catch (failure) {
+        for (const one of batch) one.done.reject(failure);
       }
-    } finally {
-      this.#flushing = undefined;
+      if (this.#lines - this.#live.size > leastStale + this.#live.size) await this.#compact();
     }
+    this.#flushing = undefined;
   }
 
-  async #writeBatch(batch: readonly { readonly text: string; readonly done: Deferred<void> }[]): Promise<void> {
+  /** Entries still waiting are then written twice, which changes nothing. */
+  async #compact(): Promise<void> {
     try {
-      await this.#handle.appendFile(batch.map((one) => one.text).join(""));
-      await this.#handle.datasync();
-      for (const one of batch) one.done.resolve();
-    } catch (failure) {
-      for (const one of batch) one.done.reject(failure);
+      const file = await JournalFile.replace(this.#path, [...this.#live.values()].map(lineOf).join(""));
+      this.#file.close();
+      this.#file = file;
+      this.#lines = this.#live.size;
+    } catch {
+      // The present file is still good; the next batch tries again.
     }
   }
+}
 
-  /** Replaces the file by the live entries, in one step that a crash cannot halve. Those still waiting are then written twice. */
-  async #rewrite(): Promise<void> {
-    const entries = [...this.#live.values()];
-    const fresh = `${this.#path}.new`;
-    const handle = await open(fresh, "w", 0o600);
-    await handle.writeFile(entries.map(lineOf).join(""));
-    await handle.datasync();
-    await rename(fresh, this.#path);
-    const directory = await open(dirname(this.#path), "r");
-    await directory.sync();
-    await directory.close();
-    await this.#handle.close();
-    this.#handle = handle;
-    this.#lines = entries.length;
-  }
+function note(live: Map<string, JournalEntry>, entry: JournalEntry): void {
+  if (entry.entry === "removed") for (const id of entry.ids) live.delete(id);
+  else live.set(entry.id, entry);
 }
 
 const lineOf = (entry: JournalEntry): string => `${JSON.stringify(entry)}\n`;

@@ -119,13 +119,11 @@ export class TaskTable {
     const { pid, startedAt } = result;
     if (entry.stopGrace !== undefined) this.stop(task.id, entry.stopGrace);
     const started: JournalEntry = { entry: "started", id: task.id, at: startedAt, process: identityOf(pid) };
+    // Without this entry a successor would call the task lost while starting, which is true as well.
     const noted = this.#journal.append(started).catch(this.#options.onTrouble);
-    void result.ended.then(async (outcome) => {
-      await noted;
-      await this.#end(entry, outcome);
-    });
-    await noted;
-    if (entry.state.phase === "starting") this.#change(entry, { phase: "running", startedAt, pid });
+    const reported = noted.then(() => this.#change(entry, { phase: "running", startedAt, pid }));
+    void result.ended.then((outcome) => this.#end(entry, outcome, reported));
+    await reported;
   }
 
   async #spawn(task: Task): Promise<TaskProcess | TaskOutcome> {
@@ -141,7 +139,8 @@ export class TaskTable {
     return { kind: "not-started", code: 128, message, finishedAt: this.#clock.now() };
   }
 
-  async #end(entry: Entry, outcome: TaskOutcome): Promise<void> {
+  /** `after`: the report of its start, which comes first. Both may be on their way to the disk together. */
+  async #end(entry: Entry, outcome: TaskOutcome, after?: Promise<void>): Promise<void> {
     entry.cancelKill?.();
     for (;;) {
       try {
@@ -153,6 +152,7 @@ export class TaskTable {
         await new Promise<void>((resolve) => this.#clock.after(retryMs, resolve));
       }
     }
+    await after;
     this.#active--;
     this.#change(entry, { phase: "ended", outcome });
   }
