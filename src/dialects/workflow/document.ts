@@ -6,7 +6,6 @@ import {
   type JsonObject,
   type JsonValue,
   ok,
-  type Problem,
   type Result,
 } from "#lib/base/index.ts";
 import { type CompiledSchema, compileSchema } from "#lib/schema/index.ts";
@@ -36,17 +35,20 @@ export const documents: DocumentReader = {
     } satisfies DocumentReading;
   },
   lint(document) {
-    const { object, compiled, found } = readDocument(document, {});
+    const { object, compiled, found } = readDocument(document, {}, asGivenLater);
     if (compiled !== undefined && object !== undefined) lintWorkflow(compiled, object, found);
-    return found.problems.map(asGivenLater);
+    return found.problems;
   },
 };
 
 /** A document without its arguments is no mistake: who runs it gives them. */
-const asGivenLater = (problem: Problem): Problem =>
-  problem.code === "missing-argument"
-    ? { ...problem, severity: "warning", hint: "whoever runs it gives the argument" }
-    : problem;
+const asGivenLater = (found: ProblemCollector): ProblemCollector => ({
+  ...found,
+  error(path, code, message, hint) {
+    if (code === "missing-argument") found.warn(path, code, message, "whoever runs it gives the argument");
+    else found.error(path, code, message, hint);
+  },
+});
 
 interface Read {
   readonly object: KubeObject | undefined;
@@ -56,9 +58,13 @@ interface Read {
 
 const schemas = { workflow: compileSchema(Workflow.schema), action: compileSchema(RunAction.schema) };
 
-function readDocument({ value, positionOf }: SourceDocument, options: ReadOptions): Read {
+function readDocument(
+  { value, positionOf }: SourceDocument,
+  options: ReadOptions,
+  judge = (all: ProblemCollector): ProblemCollector => all,
+): Read {
   let toSource = (path: FieldPath): FieldPath => path;
-  const found = collectProblems((path) => positionOf(toSource(path)));
+  const found = judge(collectProblems((path) => positionOf(toSource(path))));
   if (!isJsonObject(value)) {
     found.error([], "wrong-type", "expected an object");
     return { object: undefined, found };

@@ -74,6 +74,14 @@ test("an edge that others imply is warned about", () => {
   ]);
 });
 
+test("a required argument is only missed, and hides nothing else", () => {
+  const spec = "params: [{name: who, required: true}]";
+  expect(lint(`a: {${box}}`, spec)).toEqual([
+    'warning: spec.arguments.who: the parameter "who" is required (whoever runs it gives the argument)',
+    "warning: spec: no deadline and no timeout: a step that hangs runs for ever",
+  ]);
+});
+
 test("whatever admission refuses is found as well", () => {
   expect(lint("a: {}")).toEqual([
     "error: spec.steps.a: exactly one of jobTemplate, externalRef, template, container, wait is required, found none",

@@ -129,7 +129,6 @@ test("a step that stays alive is written as Running after half a second, with th
   expect((await run.status()).statuses?.["a"]?.reference).toEqual({
     apiVersion: "batch/v1",
     kind: "Job",
-    namespace,
     name,
     uid,
   });
@@ -483,4 +482,46 @@ test("a template the server refuses fails its step with the server's words and i
   });
   expect(await run.phases()).toEqual({ a: "Failed/InvalidTemplate" });
   expect((await run.status()).statuses?.["a"]?.message).toContain("Not A Name");
+});
+
+test("a child whose owner reference is removed by hand counts as gone", async () => {
+  const run = start();
+  await run.create({ steps: { a: job() } });
+  await run.pass(600);
+  const { name } = (await run.jobOf("a")).metadata;
+  await run.store.patch(
+    { type: Job, namespace, name },
+    { type: "merge", body: { metadata: { ownerReferences: null } } },
+  );
+  await run.settle();
+  expect(await run.phases()).toEqual({ a: "Failed/ChildDeleted" });
+  expect(await run.jobs()).toHaveLength(1);
+});
+
+test("two controllers at once make each child once and come to the same end", async () => {
+  const first = start();
+  const second = new Harness({ store: first.store, clock: first.clock });
+  await first.create(diamond);
+  expect([...(await first.endAll())].sort()).toEqual(["apart", "four", "one", "three", "two"]);
+  expect((await first.status()).phase).toBe("Succeeded");
+  expect(await first.jobs()).toHaveLength(5);
+  await second.close();
+});
+
+test("the entry of a finished step stays below 300 bytes, a workflow of 1,000 steps below one mebibyte", async () => {
+  const run = start();
+  const steps = Object.fromEntries(
+    Array.from({ length: 1_000 }, (_, n) => [
+      `step-${n}`,
+      { wait: { seconds: 1 }, ...(n === 0 ? {} : { dependencies: ["step-0"] }) },
+    ]),
+  );
+  await run.create({ steps: { ...steps, "step-0": job() } });
+  await run.end("step-0");
+  await run.pass(1_200);
+  const status = await run.status();
+  expect(status).toMatchObject({ phase: "Succeeded", progress: "1000/1000" });
+  expect(JSON.stringify(status.statuses?.["step-0"]).length).toBeLessThan(300);
+  expect(JSON.stringify(await run.workflow()).length).toBeLessThan(1024 * 1024);
+  expect(run.statusWrites).toBe(3);
 });

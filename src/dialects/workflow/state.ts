@@ -43,7 +43,7 @@ function decodeStep(entry: StepStatus): StepState {
     ...present("startedAt", instant(entry.startTime)),
     ...present("finishedAt", instant(entry.finishTime)),
     ...present("notBefore", instant(entry.notBefore)),
-    ...present("readyAt", instant(entry.readyTime)),
+    ...present("readyAt", instant(entry.readyTime ?? entry.startTime)),
     ...present("attemptAt", instant(entry.attemptTime)),
     ...present("cancelledAt", instant(entry.cancelTime)),
     ...present("suspendedFor", millis(entry.suspendedSeconds)),
@@ -125,7 +125,7 @@ function encodeStep(state: StepState, previous: StepStatus | undefined): StepSta
     startTime: time(state.startedAt, previous?.startTime),
     finishTime: time(state.finishedAt, previous?.finishTime),
     notBefore: time(state.notBefore, previous?.notBefore),
-    readyTime: time(state.readyAt, previous?.readyTime),
+    readyTime: isImplied(state, previous) ? undefined : time(state.readyAt, previous?.readyTime),
     attemptTime: time(state.attemptAt, previous?.attemptTime),
     cancelTime: time(state.cancelledAt, previous?.cancelTime),
     suspendedSeconds: seconds(state.suspendedFor, previous?.suspendedSeconds),
@@ -134,6 +134,10 @@ function encodeStep(state: StepState, previous: StepStatus | undefined): StepSta
     refused: flag(state.refused, previous?.refused),
   });
 }
+
+/** Most steps start when they are ready; saying that twice would be a seventh of their entry. */
+const isImplied = ({ readyAt, startedAt }: StepState, previous: StepStatus | undefined): boolean =>
+  readyAt === startedAt && previous?.readyTime === undefined;
 
 /** `false` is what absence means; whoever wrote it finds it again. */
 const flag = (value: true | undefined, previous: boolean | undefined): boolean | undefined =>

@@ -99,7 +99,7 @@ function completeStep(
   const source = sources.find(({ key }) => key === view.id);
   const statuses = object.status?.statuses ?? {};
   const reference = Object.hasOwn(statuses, view.id) ? statuses[view.id]?.reference : undefined;
-  const child = reference === undefined ? undefined : refOf(reference);
+  const child = reference === undefined ? undefined : refOf(reference, object.metadata.namespace);
   const owned = source?.step.externalRef === undefined;
   return {
     ...view,
@@ -122,12 +122,17 @@ function logsOf(view: StepView, child: ObjectRef | undefined, children: readonly
   return [...found].sort(([a], [b]) => a - b).map(([attempt, object]) => ({ name: view.id, object, attempt }));
 }
 
-const refOf = ({ apiVersion = "", kind = "", name = "", ...rest }: Reference): ObjectRef => ({
-  apiVersion,
-  kind,
-  ...named(name),
-  ...placed(rest),
-});
+/** A reference without a namespace is to the workflow's own. */
+const refOf = (reference: Reference, own: string | undefined): ObjectRef => {
+  const { apiVersion = "", kind = "", name = "", uid } = reference;
+  const namespace = reference.namespace ?? own;
+  return {
+    apiVersion,
+    kind,
+    ...named(name),
+    ...placed({ ...(namespace === undefined ? {} : { namespace }), ...(uid === undefined ? {} : { uid }) }),
+  };
+};
 
 const named = (name: string) => ({ name });
 const placed = ({ namespace, uid }: { readonly namespace?: string; readonly uid?: string }) =>

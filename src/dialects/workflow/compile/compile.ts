@@ -27,11 +27,8 @@ export function compileWorkflow(
   workflow: Workflow,
   found: ProblemCollector = collectProblems(),
 ): CompiledWorkflow | undefined {
-  let errors = 0;
-  const report: Report = (...finding) => {
-    errors += 1;
-    found.error(...finding);
-  };
+  const report = found.error;
+  const errorsBefore = countErrors(found);
   const { spec } = workflow;
   const sources = stepSources(spec);
   const selector = spec.selector?.matchLabels ?? {};
@@ -44,7 +41,7 @@ export function compileWorkflow(
   const steps = new Map(sources.flatMap((source) => compileStep(source, spec, sources, graphs, report)));
   const outputs = compileOutputs(spec, sources, report);
   const { main, final } = graphs;
-  if (errors > 0 || main === undefined || final === undefined) return undefined;
+  if (countErrors(found) > errorsBefore || main === undefined || final === undefined) return undefined;
   const { uid = "", labels = {} } = workflow.metadata;
   const values = {
     steps,
@@ -53,6 +50,9 @@ export function compileWorkflow(
   };
   return { ...values, outputs, selector, plan: planOf(spec, { main, final }, values) };
 }
+
+const countErrors = ({ problems }: ProblemCollector): number =>
+  problems.reduce((count, problem) => (problem.severity === "error" ? count + 1 : count), 0);
 
 function compileStep(
   source: StepSource,
@@ -73,7 +73,7 @@ function compileStep(
     final,
     type,
     step,
-    hash: lazily(() => hashName([canonicalJson(written)], 26)),
+    hash: lazily(() => hashName([canonicalJson(written)], 16)),
     when: bare(step.when, "gate", "when"),
     body: compileStepBody(source, { ...scope, site: "body" }, report),
     until: until === undefined || isInstant(until) ? undefined : bare(until, "body", "wait", "until"),

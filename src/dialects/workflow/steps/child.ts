@@ -169,16 +169,20 @@ export async function deleteChild(
   }
 }
 
-/** The reference to an object as a status keeps it: no resourceVersion, which would change all the time. */
-export function referenceOf({ apiVersion, kind, metadata }: Stored): Reference {
-  const { namespace, name, uid } = metadata;
-  return { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name, uid };
-}
+/**
+ * The reference to an object as a status keeps it: without its resourceVersion, which would change all the time, and without
+ * the namespace, which is the workflow's own.
+ */
+export const referenceOf = ({ apiVersion, kind, metadata: { name, uid } }: Stored): Reference => ({
+  apiVersion,
+  kind,
+  name,
+  uid,
+});
 
 /** The reference to an object that does not exist yet. */
-export const plannedReference = (type: ResourceType, name: string, namespace: string | undefined): Reference => ({
+export const plannedReference = (type: ResourceType, name: string): Reference => ({
   apiVersion: apiVersionOf(type),
   kind: type.kind,
-  ...(namespace === undefined ? {} : { namespace }),
   name,
 });

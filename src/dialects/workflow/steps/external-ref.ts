@@ -17,7 +17,8 @@ export function referenceExecutor(find: FindMirror, refer: Refer): StepExecutor 
     const mirror = await find(wanted.apiVersion ?? "", wanted.kind ?? "", attempt);
     if (mirror === "unknown") return kindNotFound(attempt);
     if (mirror === "syncing") return undefined;
-    const key = keyOf({ name: wanted.name ?? "", ...placed(wanted.namespace) });
+    const { namespace } = attempt.workflow.metadata;
+    const key = keyOf({ name: wanted.name ?? "", ...(namespace === undefined ? {} : { namespace }) });
     refer(attempt, mirror, key);
     const object = mirror.children.get(key);
     const pinned = attempt.reference?.uid;
@@ -44,15 +45,13 @@ export function referenceExecutor(find: FindMirror, refer: Refer): StepExecutor 
   };
 }
 
-const placed = (namespace: string | undefined) => (namespace === undefined ? {} : { namespace });
-
 const lost = (reason: string, message: string): Finding => ({
   is: "child",
   state: { is: "failed", reason, message, retryable: false },
 });
 
-/** The reference with its expressions filled in, in the workflow's namespace; or what is wrong with it. */
-function referenceWanted({ step, compiled, values, workflow }: Attempt): Reference | string {
+/** The reference with its expressions filled in, to be found in the workflow's namespace; or what is wrong with it. */
+function referenceWanted({ step, compiled, values }: Attempt): Reference | string {
   if (step.body === undefined) return "the step has no reference";
   const rendered = render(step.body, compiled, values);
   if (!rendered.ok) return rendered.error;
@@ -61,7 +60,6 @@ function referenceWanted({ step, compiled, values, workflow }: Attempt): Referen
     apiVersion: textOf(fields["apiVersion"]),
     kind: textOf(fields["kind"]),
     name: textOf(fields["name"]),
-    ...placed(workflow.metadata.namespace),
     ...(typeof fields["uid"] === "string" ? { uid: fields["uid"] } : {}),
   };
 }

@@ -18,8 +18,8 @@ export function jobExecutor(client: ApiClient, jobs: Lister): StepExecutor {
   const kind = { type: Job, children: jobs };
   return {
     reference({ workflow, step, number }) {
-      const { name, uid, namespace } = workflow.metadata;
-      return plannedReference(Job, childName({ workflow: name, uid, step: step.key, attempt: number }), namespace);
+      const { name, uid } = workflow.metadata;
+      return plannedReference(Job, childName({ workflow: name, uid, step: step.key, attempt: number }));
     },
     start: (attempt, signal) => createChild(client, Job, manifestOf(attempt), attempt, signal),
     observe: (attempt, signal) => observeChild(kind, attempt, (job) => stateOf(client, attempt, job, signal)),

@@ -26,8 +26,7 @@ export function templateExecutor(client: ApiClient, find: FindMirror): StepExecu
       const manifest = manifestOf(attempt);
       if (!manifest.ok) return undefined;
       const { apiVersion, kind, metadata } = manifest.value;
-      const { namespace, name = "" } = metadata;
-      return { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name };
+      return { apiVersion, kind, name: metadata.name ?? "" };
     },
     async start(attempt, signal) {
       const mirror = await mirrorOf(attempt);
