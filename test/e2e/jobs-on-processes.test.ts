@@ -5,9 +5,9 @@ import { isTrue } from "#kernel/kit/index.ts";
 import { Job, Pod, type Stored } from "#kernel/model/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
 import { temporaryDirectory, testRuntime } from "#kernel/runtimes/testing/index.ts";
-import type { JobObject } from "../job-types.ts";
-import { addTestPodRunner, bench, type Bench, shellJob } from "../testing/index.ts";
-import { addJobController } from "./job-controller.ts";
+import type { JobObject } from "#kernel/workloads/job-types.ts";
+import { addTestPodRunner, bench, type Bench, shellJob } from "#kernel/workloads/testing/index.ts";
+import { addJobController } from "#kernel/workloads/index.ts";
 
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
 let runtime: Runtime;

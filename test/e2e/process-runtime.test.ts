@@ -2,10 +2,10 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readLogs } from "#kernel/logs/index.ts";
-import type { Runtime, Task, TaskOutcome } from "../contract.ts";
-import { outcomeOf, runtimeContract } from "../runtime.contract.ts";
-import { runnerPaths } from "./paths.ts";
-import { shellTask, temporaryDirectory, testRuntime } from "../testing/index.ts";
+import type { Runtime, Task, TaskOutcome } from "#kernel/runtimes/index.ts";
+import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
+import { outcomeOf, runtimeContract } from "#kernel/runtimes/runtime.contract.ts";
+import { shellTask, temporaryDirectory, testRuntime } from "#kernel/runtimes/testing/index.ts";
 
 runtimeContract("process", async () => {
   const directory = await temporaryDirectory();

@@ -6,9 +6,9 @@ import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { ConfigMap, Event, type KubeObject, Pod, Secret, type Stored } from "#kernel/model/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
 import { temporaryDirectory, testRuntime } from "#kernel/runtimes/testing/index.ts";
-import { isFinished, type PodObject } from "../pod-types.ts";
-import { addTestPodRunner, bench, type Bench, shellPod } from "../testing/index.ts";
-import { createPodLogs } from "./pod-logs.ts";
+import { isFinished, type PodObject } from "#kernel/workloads/pod-types.ts";
+import { addTestPodRunner, bench, type Bench, shellPod } from "#kernel/workloads/testing/index.ts";
+import { createPodLogs } from "#kernel/workloads/index.ts";
 
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
 let runtime: Runtime;
@@ -51,10 +51,13 @@ async function run(pod: PodObject): Promise<Stored<PodObject>> {
 }
 
 const isRunning = (pod: Stored<PodObject> | undefined) => pod?.status?.phase === "Running";
-const reasons = async (): Promise<readonly string[]> => {
-  const { items } = await place.client.list(Event);
-  return items.map((event) => String(Reflect.get(event, "reason")));
-};
+/** Resolves when an event has this text in the field; events are written beside the pod's own way. */
+async function eventWith(field: "reason" | "note", text: string): Promise<void> {
+  const stop = new AbortController();
+  for await (const { object } of place.client.watch(Event, { namespace: "default", signal: stop.signal })) {
+    if (Reflect.get(object, field) === text) stop.abort();
+  }
+}
 
 const configMap = (name: string, data: Record<string, string>) =>
   place.client.create(ConfigMap, {
@@ -219,9 +222,8 @@ test("what the runtime cannot do is refused or told by name", async () => {
     spec: { ...base.spec, containers: [{ ...main, resources: { limits }, readinessProbe: { exec: {} } }] },
   });
   expect(warned.status?.phase).toBe("Succeeded");
-  const { items } = await place.client.list(Event);
-  const notes = items.map((event) => String(Reflect.get(event, "note")));
-  expect(notes).toContain(
+  await eventWith(
+    "note",
     'the process runtime does not apply: container "main": readinessProbe, container "main": resources.limits',
   );
   const refused = await run(shellPod("claims", "true", { volumes: [{ name: "v", persistentVolumeClaim: {} }] }));
@@ -237,8 +239,8 @@ test("what the runtime cannot do is refused or told by name", async () => {
 
 test("users can follow what happens by events", async () => {
   await run(shellPod("told", "true"));
-  await until("told", () => true);
-  expect((await reasons()).slice(0, 3).sort()).toEqual(["Created", "Scheduled", "Started"]);
+  await Promise.all(["Scheduled", "Created", "Started"].map((reason) => eventWith("reason", reason)));
+  await eventWith("note", "created container main on the process runtime; image busybox is not used");
 });
 
 test("a pod for another kind of node stays and says why", async () => {
