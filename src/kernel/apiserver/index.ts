@@ -1,8 +1,8 @@
 export type { KubeconfigContent } from "./authz/kubeconfig.ts";
 export { readKubeconfigToken, writeKubeconfig } from "./authz/kubeconfig.ts";
 export { ensureCertificates, type ServingCertificates } from "./authz/certificates.ts";
-export { admin, type Identity, internal } from "./authz/identity.ts";
-export { ensureAdminToken, isAdminToken } from "./authz/tokens.ts";
+export type { Identity } from "./authz/identity.ts";
+export { ensureAdminToken } from "./authz/tokens.ts";
 export type { KindAdmission } from "./crds/admission.ts";
 export { type ApiServer, type ApiServerOptions, createApiServer } from "./api-server.ts";
 export type { HealthChecks } from "./http/health.ts";
@@ -10,5 +10,5 @@ export type { Listener, ListenOptions } from "./http/listener.ts";
 export { type DirectoryLock, lockDirectory } from "./store/lock.ts";
 export { type DurableStore, memoryStore, openStore, type StoreOptions } from "./store/open.ts";
 export type { Store } from "./store/store.ts";
-export { defaultLimits, type Limits } from "./verbs/limits.ts";
-export { noPodLogs, type PodLogRequest, type PodLogs } from "./verbs/pod-log.ts";
+export type { Limits } from "./verbs/limits.ts";
+export type { PodLogRequest, PodLogs } from "./verbs/pod-log.ts";

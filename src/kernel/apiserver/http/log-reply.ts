@@ -17,7 +17,8 @@ export async function sendLog(
   { resource, route }: ResourceCall,
   exchange: Exchange,
 ): Promise<void> {
-  const { response, signal } = exchange;
+  const { response } = exchange;
+  const signal = exchange.signal();
   const pod = answerObject(await getObject(context, resource, route));
   const asked = logRequest(exchange.query);
   const request: PodLogRequest = { ...asked, container: containerOf(pod, asked.container), signal };

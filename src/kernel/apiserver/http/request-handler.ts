@@ -6,7 +6,7 @@ import { authorize } from "../authz/identity.ts";
 import type { Authenticator } from "../authz/tokens.ts";
 import { badRequest, unknownResource } from "../verbs/refusals.ts";
 import type { Documents } from "./documents.ts";
-import type { Exchange } from "./exchange.ts";
+import { type Exchange, lazySignal } from "./exchange.ts";
 import { type HealthChecks, healthReply } from "./health.ts";
 import type { InFlight, Slot } from "./in-flight.ts";
 import type { RequestLabels, RequestMetrics } from "./metrics.ts";
@@ -42,14 +42,12 @@ export async function handleRequest(
 ): Promise<void> {
   const { clock, log } = door.resources.context;
   const startedAt = clock.now();
-  const gone = new AbortController();
-  response.once("close", () => gone.abort());
   stampHeaders(request, response);
   const told: { labels: Labels } = { labels: otherLabels };
   try {
-    await route(door, request, response, AbortSignal.any([gone.signal, door.closing]), told);
+    await route(door, request, response, told);
   } catch (thrown) {
-    if (gone.signal.aborted) {
+    if (request.socket.destroyed) {
       // Nobody is there to hear of it.
       response.destroy();
     } else {
@@ -80,7 +78,6 @@ async function route(
   door: FrontDoor,
   request: IncomingMessage,
   response: ServerResponse,
-  signal: AbortSignal,
   told: { labels: Labels },
 ): Promise<void> {
   if (door.closing.aborted) throw new ApiError("ServiceUnavailable", "the server is shutting down");
@@ -98,7 +95,7 @@ async function route(
     path,
     query,
     identity: { user: "system:anonymous", groups: [] },
-    signal,
+    signal: lazySignal(response, door.closing),
   };
   if (open !== undefined) return send(anonymous, open);
   const address = request.socket.remoteAddress ?? "";

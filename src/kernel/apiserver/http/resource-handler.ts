@@ -164,7 +164,7 @@ async function get(context: ApiContext, { resource, route }: ResourceCall, excha
 
 async function list(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
   const negotiated = negotiate(exchange.request.headers.accept);
-  const listing = await listObjects(context, resource, listRequest(exchange.query, route.namespace), exchange.signal);
+  const listing = await listObjects(context, resource, listRequest(exchange.query, route.namespace), exchange.signal());
   return listReply(viewFor(context, resource, exchange, negotiated), listing, negotiated);
 }
 
@@ -246,7 +246,7 @@ async function removeAll(context: ApiContext, { resource, route }: ResourceCall,
 
 async function watch(server: ResourceServer, { resource, route }: ResourceCall, exchange: Exchange): Promise<void> {
   const { context } = server;
-  const { response, query, request, signal } = exchange;
+  const { response, query, request } = exchange;
   const negotiated = negotiate(request.headers.accept);
   const view = viewFor(context, resource, exchange, negotiated);
   await startWatch(
@@ -268,6 +268,6 @@ async function watch(server: ResourceServer, { resource, route }: ResourceCall, 
         meter: server.watchMeter,
       });
     },
-    signal,
+    exchange.signal(),
   );
 }

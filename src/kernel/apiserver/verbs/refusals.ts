@@ -102,12 +102,6 @@ export const forbiddenField = (field: string, detail: string): StatusCause => ({
   message: `Forbidden: ${detail}`,
 });
 
-export const notSupported = (field: string, value: unknown, supported: readonly string[]): StatusCause => ({
-  reason: "FieldValueNotSupported",
-  field,
-  message: `Unsupported value: ${shorten(value)}: supported values: ${supported.map((text) => `"${text}"`).join(", ")}`,
-});
-
 export const tooLongField = (field: string, detail: string): StatusCause => ({
   reason: "FieldValueTooLong",
   field,
