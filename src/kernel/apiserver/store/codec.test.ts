@@ -15,7 +15,7 @@ import {
   recordValue,
 } from "./codec.ts";
 
-const take = (length: number): Buffer => Buffer.alloc(length, 0xff);
+const space = { take: (length: number): Buffer => Buffer.alloc(length, 0xff) };
 const key = { group: "test.slipway.dev", resource: "items", namespace: "ns", name: "a" };
 const fields = (json: string): RecordFields => ({
   type: "modify",
@@ -52,14 +52,14 @@ describe("keys", () => {
 
   test("that LMDB cannot hold are refused", () => {
     const name = "n".repeat(maxKeyBytes);
-    expect(() => encodeRecord({ ...fields("{}"), key: name }, take)).not.toThrow();
-    expect(() => encodeRecord({ ...fields("{}"), key: `${name}n` }, take)).toThrow("exceeds");
+    expect(() => encodeRecord({ ...fields("{}"), key: name }, space)).not.toThrow();
+    expect(() => encodeRecord({ ...fields("{}"), key: `${name}n` }, space)).toThrow("exceeds");
   });
 });
 
 describe("records", () => {
   test.each(['{"a":1}', '{"a":"größer ☃ 😀"}'])("carry key and value of %s as one piece", (json) => {
-    const record = encodeRecord(fields(json), take);
+    const record = encodeRecord(fields(json), space);
     expect(decodeKey(recordKey(record))).toEqual(key);
     const value = decodeValue(recordValue(record));
     expect([value.createRevision, value.revision, value.json.toString()]).toEqual([7, 2 ** 40 + 3, json]);
@@ -73,7 +73,7 @@ describe("records", () => {
   });
 
   test("may carry the value of the revision before", () => {
-    const record = encodeRecord(fields('{"a":2}'), take);
+    const record = encodeRecord(fields('{"a":2}'), space);
     const decoded = decodeRecord(inlinePrevious(record, encodeValue(7, 41, Buffer.from('{"a":1}'))));
     expect(decoded.value.json.toString()).toBe('{"a":2}');
     expect(decoded.inlined).toMatchObject({ createRevision: 7, revision: 41 });
@@ -81,7 +81,7 @@ describe("records", () => {
   });
 
   test("cut short or with an unknown type are corrupt, not misread", () => {
-    const { bytes } = encodeRecord(fields('{"a":1}'), take);
+    const { bytes } = encodeRecord(fields('{"a":1}'), space);
     for (let length = 0; length < bytes.length; length++) {
       expect(() => decodeRecord(bytes.subarray(0, length))).toThrow("contradicts itself");
     }

@@ -1,4 +1,5 @@
 import { storeCorrupt } from "./errors.ts";
+import type { Space } from "./slab.ts";
 import type { StoreKey } from "./store.ts";
 
 // The bytes on disk. All integers are big-endian so that LMDB's byte order is the numbers' order.
@@ -69,14 +70,14 @@ export interface RecordFields {
   readonly jsonBytes: number;
 }
 
-/** Writes into bytes that `take` gives. Throws a plain Error when the key is longer than LMDB can hold: names are validated long before. */
-export function encodeRecord(fields: RecordFields, take: (length: number) => Buffer): EncodedRecord {
+/** Writes into bytes taken from `space`. Throws a plain Error when the key is longer than LMDB can hold: names are validated long before. */
+export function encodeRecord(fields: RecordFields, space: Space): EncodedRecord {
   const { key, json, jsonBytes } = fields;
   const keyBytes = Buffer.byteLength(key);
   if (keyBytes > maxKeyBytes) throw new Error(`a key of ${keyBytes} bytes exceeds the store's ${maxKeyBytes}`);
   const keyEnd = recordHead + keyBytes;
   const jsonStart = keyEnd + 4 + valueHead;
-  const bytes = take(jsonStart + jsonBytes);
+  const bytes = space.take(jsonStart + jsonBytes);
   bytes[0] = types.indexOf(fields.type) + 1;
   writeRevision(bytes, fields.prevRevision, 1);
   bytes[9] = 0;

@@ -178,16 +178,15 @@ function batchOf(
   const writes: DiskWrite[] = [];
   const system: SystemChange[] = [];
   for (const group of groups) {
-    for (const write of group.writes) writes.push(diskWrite(write, published.compacted));
+    for (const write of group.writes) {
+      const { previous, record } = write;
+      // Decided here and not when the write was queued, because a compaction may have come in between.
+      if (previous !== undefined && previous.revision <= published.compacted) {
+        write.inlined = inlinePrevious(record, valueOf(previous));
+      }
+      writes.push(write);
+    }
     system.push(...group.system);
   }
   return { writes, system, revision: writes.at(-1)?.revision ?? published.revision };
-}
-
-function diskWrite(write: Write, compacted: number): DiskWrite {
-  const { type, revision, record, previous } = write;
-  // Decided here and not when the write was queued, because a compaction may have come in between.
-  const inlined =
-    previous !== undefined && previous.revision <= compacted ? inlinePrevious(record, valueOf(previous)) : undefined;
-  return { revision, deletes: type === "delete", record, inlined };
 }

@@ -11,8 +11,8 @@ export interface DiskWrite {
   readonly revision: number;
   readonly deletes: boolean;
   readonly record: EncodedRecord;
-  /** The log record instead of `record` when that one has to carry the previous value. */
-  readonly inlined: Buffer | undefined;
+  /** The log record instead of `record` when that one has to carry the previous value. Set when the batch is made. */
+  inlined: Buffer | undefined;
 }
 
 /** One change of the system table; absent value: removal. */

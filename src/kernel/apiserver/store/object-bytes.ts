@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { storeCorrupt } from "./errors.ts";
+import { ownBuffers, type Space } from "./slab.ts";
 
 // The stored JSON leaves metadata.resourceVersion out; the served JSON has it as metadata's first member, spliced in as
 // bytes. To find the place without parsing, stored text is arranged so that no object or array comes before `metadata` at
@@ -40,17 +41,12 @@ export function metadataStart(json: Buffer): number {
   return at + marker.length;
 }
 
-/** Served bytes: `source[from..]`, stored JSON, with the resourceVersion spliced in, written into bytes that `take` gives. */
-export function withRevision(
-  source: Buffer,
-  from: number,
-  revision: number,
-  take: (length: number) => Buffer = (length) => Buffer.allocUnsafeSlow(length),
-): Buffer {
+/** Served bytes: `source[from..]`, stored JSON, with the resourceVersion spliced in, written into bytes taken from `space`. */
+export function withRevision(source: Buffer, from: number, revision: number, space: Space = ownBuffers): Buffer {
   const insert = `${member}${revision}",`;
   const at = source.indexOf(marker, from, "latin1") + marker.length;
   if (at < marker.length) throw storeCorrupt("an object has no metadata");
-  const bytes = take(source.length - from + insert.length);
+  const bytes = space.take(source.length - from + insert.length);
   const head = at - from;
   source.copy(bytes, 0, from, at);
   bytes.write(insert, head, "latin1");

@@ -5,6 +5,7 @@ import { FakeClock } from "#lib/base/index.ts";
 import { encodeRecord, encodeRevision, encodeValue, inlinePrevious, keyText } from "./codec.ts";
 import { checkStore } from "./maintenance.ts";
 import { openStore } from "./open.ts";
+import { ownBuffers } from "./slab.ts";
 import type { StoreKey } from "./store.ts";
 import { items, keyOf, names, objectOf, putItem, removeItem, states, withDirectory } from "./test-objects.ts";
 
@@ -197,7 +198,7 @@ describe("a store that contradicts itself is not opened", () => {
       createRevision: 1,
       revision: 3,
     } as const;
-    const record = encodeRecord({ ...fields, json: text, jsonBytes: text.length }, (length) => Buffer.alloc(length));
+    const record = encodeRecord({ ...fields, json: text, jsonBytes: text.length }, ownBuffers);
     return inlinePrevious(record, encodeValue(1, 2, json("a")));
   };
 

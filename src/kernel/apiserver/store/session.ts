@@ -1,5 +1,6 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { type ChangeType, encodeRecord, type EncodedRecord, keyText, recordJsonStart } from "./codec.ts";
+import { type ChangeType, encodeRecord, keyText, recordJsonStart } from "./codec.ts";
+import type { DiskWrite } from "./disk.ts";
 import { StoredEntry } from "./entry.ts";
 import { nameOf } from "./errors.ts";
 import type { Slot } from "./slot.ts";
@@ -9,30 +10,25 @@ import type { StoreState } from "./state.ts";
 import type { Entry, StoreKey, Transaction } from "./store.ts";
 
 /** A change that has its revision and waits for the disk. */
-export interface Write {
+export interface Write extends DiskWrite {
   readonly type: ChangeType;
   readonly slot: Slot;
-  readonly revision: number;
   /** The new state; for a delete the last one, under the revision of the deletion. */
   readonly entry: StoredEntry;
   readonly previous: StoredEntry | undefined;
-  readonly record: EncodedRecord;
-}
-
-interface Undo {
-  readonly slot: Slot;
-  readonly head: StoredEntry | undefined;
-  readonly headRevision: number;
+  /** The slot's head revision before, for taking the change back. */
+  readonly formerRevision: number;
 }
 
 /** One run of the critical section. Synchronous; after `end` every call throws. */
 export class Session implements Transaction {
   readonly writes: Write[] = [];
   readonly #state: StoreState;
-  readonly #undo: Undo[] = [];
   readonly #firstRevision: number;
   #seen = 0;
   #ended = false;
+  #lastKey: StoreKey | undefined;
+  #lastSlot: Slot | undefined;
 
   constructor(state: StoreState) {
     this.#state = state;
@@ -46,7 +42,7 @@ export class Session implements Transaction {
 
   head(key: StoreKey): Entry | undefined {
     this.#assertOpen();
-    const slot = this.#state.image.find(key.group, key.resource)?.get(key.namespace, key.name);
+    const slot = this.#find(key);
     if (slot !== undefined && slot.headRevision > this.#seen) this.#seen = slot.headRevision;
     return slot?.head;
   }
@@ -55,35 +51,29 @@ export class Session implements Transaction {
     this.#assertOpen();
     const meta = metadataOf(object);
     assertNamed(key, meta);
-    const slot = this.#state.image.ensure(key.group, key.resource).ensure(key);
-    const before = slot.head;
+    const before = this.#find(key)?.head;
     if (before !== undefined) assertSame(key, before.meta, meta);
-    const entry = this.#write(before === undefined ? "add" : "modify", slot, object, meta);
-    slot.head = entry;
-    return entry;
+    return this.#write(before === undefined ? "add" : "modify", key, before, object, meta);
   }
 
   remove(key: StoreKey, last?: JsonObject): Entry {
     this.#assertOpen();
-    const slot = this.#state.image.find(key.group, key.resource)?.get(key.namespace, key.name);
-    const before = slot?.head;
-    if (slot === undefined || before === undefined) throw new Error(`${nameOf(key)} is not there to be removed`);
+    const before = this.#find(key)?.head;
+    if (before === undefined) throw new Error(`${nameOf(key)} is not there to be removed`);
     const object = last ?? before.object();
     const meta = last === undefined ? before.meta : metadataOf(last);
     assertNamed(key, meta);
     assertSame(key, before.meta, meta);
     if (meta.hasFinalizers) throw new Error(`${nameOf(key)} has finalizers and must not be removed`);
-    const entry = this.#write("delete", slot, object, meta);
-    slot.head = undefined;
-    return entry;
+    return this.#write("delete", key, before, object, meta);
   }
 
   /** Takes everything back. */
   rollback(): void {
-    for (const { slot, head, headRevision } of this.#undo.reverse()) {
-      slot.head = head;
-      slot.headRevision = headRevision;
-      if (headRevision === 0 && head === undefined) slot.collection.slots.delete(slot.id);
+    for (const { slot, previous, formerRevision } of this.writes.reverse()) {
+      slot.head = previous;
+      slot.headRevision = formerRevision;
+      if (formerRevision === 0 && previous === undefined) slot.collection.slots.delete(slot.id);
     }
     this.#state.head = this.#firstRevision;
     this.writes.length = 0;
@@ -93,40 +83,40 @@ export class Session implements Transaction {
     this.#ended = true;
   }
 
-  #write(type: ChangeType, slot: Slot, object: JsonObject, meta: Metadata): StoredEntry {
-    const previous = slot.head;
-    const revision = this.#state.head + 1;
+  #write(
+    type: ChangeType,
+    key: StoreKey,
+    previous: StoredEntry | undefined,
+    object: JsonObject,
+    meta: Metadata,
+  ): StoredEntry {
+    const { image, head, slab, records, cache } = this.#state;
+    const revision = head + 1;
+    const prevRevision = previous?.revision ?? 0;
     const createRevision = previous?.createRevision ?? revision;
     const json = storedJson(object);
-    const prevRevision = previous?.revision ?? 0;
-    const { slab, records, cache } = this.#state;
-    const record = encodeRecord(
-      {
-        type,
-        prevRevision,
-        key: keyText(slot.key),
-        createRevision,
-        revision,
-        json,
-        jsonBytes: Buffer.byteLength(json),
-      },
-      (length) => records.take(length),
-    );
-    const bytes = withRevision(record.bytes, recordJsonStart(record), revision, (length) => slab.take(length));
-    const entry = new StoredEntry(
-      slot.key,
-      createRevision,
-      revision,
-      bytes,
-      shared(meta, previous?.meta),
-      cache,
-      object,
-    );
-    this.#undo.push({ slot, head: previous, headRevision: slot.headRevision });
+    const sizes = { json, jsonBytes: Buffer.byteLength(json) };
+    const record = encodeRecord({ type, prevRevision, key: keyText(key), createRevision, revision, ...sizes }, records);
+    const bytes = withRevision(record.bytes, recordJsonStart(record), revision, slab);
+    // From here on nothing can fail: a slot that is made is filled.
+    const slot = this.#find(key) ?? image.ensure(key.group, key.resource).ensure(key);
+    const ownMeta = shared(meta, previous?.meta);
+    const entry = new StoredEntry(slot.key, createRevision, revision, bytes, ownMeta, cache, object);
+    const { headRevision: formerRevision } = slot;
+    const deletes = type === "delete";
+    this.writes.push({ type, deletes, slot, revision, entry, previous, formerRevision, record, inlined: undefined });
+    slot.head = deletes ? undefined : entry;
     slot.headRevision = revision;
     this.#state.head = revision;
-    this.writes.push({ type, slot, revision, entry, previous, record });
     return entry;
+  }
+
+  // Work usually reads the head of what it then writes, with the same key in hand.
+  #find(key: StoreKey): Slot | undefined {
+    if (key === this.#lastKey && this.#lastSlot !== undefined) return this.#lastSlot;
+    this.#lastKey = key;
+    this.#lastSlot = this.#state.image.find(key.group, key.resource)?.get(key.namespace, key.name);
+    return this.#lastSlot;
   }
 
   #assertOpen(): void {

@@ -106,6 +106,31 @@ export function storeContract(withStore: WithStore): void {
       expect((await putItem(store, "next")).revision).toBe(2);
     }));
 
+  test("an object that cannot be stored leaves nothing behind", () =>
+    withStore(async (store) => {
+      const endless = keyOf("n".repeat(2_000));
+      await expect(putItem(store, endless.name)).rejects.toThrow("exceeds");
+      await expect(store.write((transaction) => transaction.put(keyOf("a"), { kind: "Item" }))).rejects.toThrow(
+        "metadata",
+      );
+      expect([store.count(items), store.collections(), store.revision]).toEqual([0, [], 0]);
+      expect((await putItem(store, "a")).revision).toBe(1);
+    }));
+
+  test("a queue longer than a transaction may be is committed in several, one caller's writes together", () =>
+    withStore(
+      async (store) => {
+        const batches: number[] = [];
+        store.subscribe(items, 0, (events) => batches.push(events.length));
+        const several = store.write((transaction) => {
+          for (const name of ["a", "b", "c"]) transaction.put(keyOf(name), objectOf(keyOf(name)));
+        });
+        await Promise.all([several, ...["d", "e", "f"].map((name) => putItem(store, name))]);
+        expect(batches).toEqual([3, 2, 1]);
+      },
+      { limits: { batchWrites: 2 } },
+    ));
+
   test("work must be synchronous, must not write within other work, and must not outlive its call", () =>
     withStore(async (store) => {
       await expect(store.write(() => Promise.resolve())).rejects.toThrow("must be synchronous");
