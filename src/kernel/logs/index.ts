@@ -1,4 +1,4 @@
-export { defaultRotation, type Rotation } from "./log-files.ts";
-export { LogWriter, type LogWriterOptions } from "./log-writer.ts";
-export { readLogs, type ReadLogsOptions } from "./read-logs.ts";
+export type { Rotation } from "./log-files.ts";
+export { LogWriter } from "./log-writer.ts";
+export { readLogs } from "./read-logs.ts";
 export type { LogStream } from "./record.ts";

@@ -1,3 +1,3 @@
 export * from "./contract.ts";
 export { createFakeRuntime, type FakeRuntime } from "./fake/fake-runtime.ts";
-export { createProcessRuntime, type ProcessRuntimeOptions } from "./process/process-runtime.ts";
+export { createProcessRuntime } from "./process/process-runtime.ts";

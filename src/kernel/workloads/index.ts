@@ -1,4 +1,4 @@
 export { addJobController } from "./jobs/job-controller.ts";
-export { addPodRunner, type PodRunnerOptions } from "./pods/add-pod-runner.ts";
+export { addPodRunner } from "./pods/add-pod-runner.ts";
 export type { Node } from "./pods/pod-fields.ts";
-export { createPodLogs, type PodLogRequest, type PodLogs, type PodLogsOptions } from "./pods/pod-logs.ts";
+export { createPodLogs } from "./pods/pod-logs.ts";
