@@ -3,9 +3,10 @@ import { advance, isTerminal } from "#engine/index.ts";
 import { addFinalizer, type Reconciler, type ReconcileResult } from "#kernel/kit/index.ts";
 import { keyOf, type Stored } from "#kernel/model/index.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
+import { expiringSteps } from "./compile/expiring.ts";
 import { Workflow } from "./kinds.ts";
 import { finalizer, type Notice } from "./messages.ts";
-import { type ActionStep, actionStage, answerStage } from "./reconcile/actions.ts";
+import { type ActionStep, actionStage, answerStage, hasOpenActions } from "./reconcile/actions.ts";
 import { effectStage } from "./reconcile/effects.ts";
 import { finalizeWorkflow } from "./reconcile/finalize.ts";
 import { expireChildren, expireWorkflow, isFinished } from "./reconcile/finished.ts";
@@ -61,12 +62,12 @@ function rest(
 /** One turn: the stages in their order. A stage that answers ends the turn. */
 async function passOver(pass: Pass): Promise<Turn> {
   if (pass.workflow.metadata.deletionTimestamp !== undefined) return await finalizeStage(pass);
+  if (isFinished(pass.workflow) && !hasOpenActions(pass)) return await finishedStage(pass);
   const workflow = await withFinalizer(pass);
   const { compiled, problems } = compilationOf(pass.memory, workflow);
   if (compiled === undefined) return await invalidStage({ ...pass, workflow }, problems);
   const action = await actionStage({ ...pass, workflow }, compiled, runOf(pass.memory, workflow).run);
   if (action.is === "answered") return { again: workflow };
-  if (isFinished(workflow) && action.is === "none") return await finishedStage({ ...pass, workflow });
   return await runStage({ ...pass, workflow }, compiled, action);
 }
 
@@ -85,11 +86,10 @@ async function finalizeStage(pass: Pass): Promise<Turn> {
   return { wake: await finalizeWorkflow({ client, workflow, children, memory, now, signal, record }) };
 }
 
-async function finishedStage({ client, workflow, jobs, now, signal }: Pass): Promise<Turn> {
-  const { namespace } = workflow.metadata;
-  const find = (name: string) => jobs.get(keyOf({ name, ...(namespace === undefined ? {} : { namespace }) }));
+async function finishedStage(pass: Pass): Promise<Turn> {
+  const { client, workflow, now, signal } = pass;
   const own = await expireWorkflow(client, workflow, now, signal);
-  return { wake: earliest(own, await expireChildren(client, workflow, find, now, signal)) };
+  return { wake: earliest(own, await expireChildren(pass, expiringSteps(workflow.spec))) };
 }
 
 /** The heart of a pass: look, advance, store, tell, act. */
@@ -102,45 +102,26 @@ async function runStage(pass: Pass, compiled: CompiledWorkflow, action: ActionSt
   const facts = [...observed.facts, ...memory.facts, ...(action.is === "apply" ? [action.fact] : [])];
   const next = advance(compiled.plan, known.run, facts, now, memory.cache);
   const state = { ...before, run: next.run };
-  const quiet = quietStage(pass, known, state);
-  if (quiet === undefined) {
-    const stored = await storeStage(pass, state, known.stored, { references: observed.references, conflicts });
-    if (stored !== undefined) {
-      memory.facts = [];
-      await answerStage(pass, action, stored);
-      if (isTerminal(next.run.phase)) return { again: stored };
-      return await actAndWait(
-        { ...pass, workflow: stored },
-        { ...state, workflow: stored },
-        next,
-        observed.pollAfter,
-        true,
-      );
-    }
-    await answerStage(pass, action, workflow);
-  }
+  // What a person asked for is stored at once, and answered only after that.
+  const quiet = action.is === "apply" ? undefined : quietStage(pass, known, state);
+  const statusFacts = { references: observed.references, conflicts };
+  const stored = quiet === undefined ? await storeStage(pass, state, known.stored, statusFacts) : undefined;
+  memory.facts = [];
+  await answerStage(pass, action, stored ?? workflow);
+  if (stored !== undefined && isTerminal(next.run.phase)) return { again: stored };
   strayStage(pass);
-  return await actAndWait(pass, state, next, earliest(observed.pollAfter, quiet), false);
-}
-
-async function actAndWait(
-  pass: Pass,
-  state: Parameters<typeof effectStage>[1],
-  next: ReturnType<typeof advance>,
-  soon: Millis | undefined,
-  isFresh: boolean,
-): Promise<Turn> {
-  const acted = await effectStage(pass, state, next.effects, isFresh);
-  if (acted.again) return { again: pass.workflow };
+  const current = { ...pass, workflow: stored ?? workflow };
+  const acted = await effectStage(
+    current,
+    { ...state, workflow: current.workflow },
+    next.effects,
+    stored !== undefined,
+  );
+  if (acted.again) return { again: current.workflow };
   const due = next.wakeAt === undefined ? undefined : next.wakeAt - pass.clock.now();
-  const ttl = await expireOf(pass);
-  return { wake: earliest(due, acted.wake, soon, ttl) };
-}
-
-async function expireOf(pass: Pass): Promise<Millis | undefined> {
-  const { namespace } = pass.workflow.metadata;
-  const find = (name: string) => pass.jobs.get(keyOf({ name, ...(namespace === undefined ? {} : { namespace }) }));
-  return await expireChildren(pass.client, pass.workflow, find, pass.now, pass.signal);
+  return {
+    wake: earliest(due, acted.wake, quiet, observed.pollAfter, await expireChildren(current, compiled.expiring)),
+  };
 }
 
 /** The smallest of the times that are known. */

@@ -4,6 +4,7 @@ import { canonicalJson } from "#lib/json/index.ts";
 import type { Workflow, WorkflowSpec } from "../kinds.ts";
 import { collectProblems, type ProblemCollector, type Report } from "../problems.ts";
 import type { CompiledCompletion, CompiledOutput, CompiledStep, CompiledWorkflow, WorkflowOutput } from "./compiled.ts";
+import { expiringSteps } from "./expiring.ts";
 import {
   type CompiledExpression,
   type CompiledTemplate,
@@ -48,7 +49,7 @@ export function compileWorkflow(
     params: paramValues(spec),
     identity: { name: name ?? "", namespace: namespace ?? "", uid, labels },
   };
-  return { ...values, outputs, selector, plan: planOf(spec, { main, final }, values) };
+  return { ...values, outputs, selector, expiring: expiringSteps(spec), plan: planOf(spec, { main, final }, values) };
 }
 
 const countErrors = ({ problems }: ProblemCollector): number =>

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from "#lib/base/index.ts";
 import type { Plan } from "#engine/index.ts";
 import type { WorkflowStep } from "../kinds.ts";
 import type { CompiledExpression, CompiledTemplate } from "./expressions.ts";
+import type { ExpiringStep } from "./expiring.ts";
 import type { StepType } from "./step-source.ts";
 
 /** A declared output of a step. Without expression: the key of this name of what the step wrote. */
@@ -58,6 +59,7 @@ export interface CompiledWorkflow {
   readonly outputs: readonly WorkflowOutput[];
   readonly params: JsonObject;
   readonly identity: Identity;
+  readonly expiring: readonly ExpiringStep[];
   /** Labels of `spec.selector`, which every child gets. */
   readonly selector: Readonly<Record<string, string>>;
 }

@@ -126,6 +126,10 @@ export type ActionStep =
   | { readonly is: "answered" }
   | { readonly is: "apply"; readonly action: Stored<RunAction>; readonly fact: ActionFact };
 
+/** Whether somebody waits for an answer. */
+export const hasOpenActions = ({ actions, key }: Pass): boolean =>
+  openActions(actions.byIndex(targetIndex, key)).length > 0;
+
 /** Takes the oldest open action for the workflow. */
 export async function actionStage(pass: Pass, { plan }: CompiledWorkflow, run: RunState): Promise<ActionStep> {
   const { actions, key, workflow, client, now, signal } = pass;

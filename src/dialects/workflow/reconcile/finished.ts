@@ -1,10 +1,11 @@
-import { type Instant, isJsonObject, type Millis, parseInstant } from "#lib/base/index.ts";
+import { type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
 import { isTerminal } from "#engine/index.ts";
 import { type ApiClient, refTo } from "#kernel/kit/index.ts";
-import { isConflict, isNotFound, Job, type Stored } from "#kernel/model/index.ts";
-import { stepSources } from "../compile/step-source.ts";
+import { isConflict, isNotFound, Job, keyOf, type Stored } from "#kernel/model/index.ts";
+import type { ExpiringStep } from "../compile/expiring.ts";
 import { Workflow } from "../kinds.ts";
 import { statusOf } from "./attempts.ts";
+import type { Pass } from "./pass.ts";
 
 /** True when the run has ended and only a retry can move it. */
 export const isFinished = ({ status }: Workflow): boolean => status?.phase !== undefined && isTerminal(status.phase);
@@ -35,26 +36,21 @@ export async function expireWorkflow(
 
 /**
  * Deletes finished Jobs whose template has a time to live. It counts from the moment their outcome was stored, which is why it
- * is not left to the Job itself. Answers when the next one is due. Steps without it cost nothing but the look.
+ * is not left to the Job itself. Answers when the next one is due.
  */
 export async function expireChildren(
-  client: ApiClient,
-  workflow: Stored<Workflow>,
-  find: (name: string) => Stored | undefined,
-  now: Instant,
-  signal: AbortSignal,
+  { client, workflow, jobs, now, signal }: Pass,
+  steps: readonly ExpiringStep[],
 ): Promise<Millis | undefined> {
+  const { namespace } = workflow.metadata;
   let next: Millis | undefined;
-  for (const { key, step } of stepSources(workflow.spec)) {
-    const ttl = isJsonObject(step.jobTemplate?.["spec"])
-      ? step.jobTemplate["spec"]["ttlSecondsAfterFinished"]
-      : undefined;
-    const entry = statusOf(workflow, key);
-    if (typeof ttl !== "number" || entry?.phase === undefined || !isTerminal(entry.phase)) continue;
-    const job = find(entry.reference?.name ?? "");
-    if (job === undefined || job.metadata.deletionTimestamp !== undefined || job.metadata.uid !== entry.reference?.uid)
+  for (const { key, seconds } of steps) {
+    const { phase, finishTime, reference } = statusOf(workflow, key) ?? {};
+    if (phase === undefined || !isTerminal(phase)) continue;
+    const job = jobs.get(keyOf({ name: reference?.name ?? "", ...(namespace === undefined ? {} : { namespace }) }));
+    if (job === undefined || job.metadata.deletionTimestamp !== undefined || job.metadata.uid !== reference?.uid)
       continue;
-    const left = remaining(entry.finishTime, ttl, now);
+    const left = remaining(finishTime, seconds, now);
     if (left <= 0) await remove(client, Job, job, signal);
     else next = Math.min(next ?? left, left);
   }

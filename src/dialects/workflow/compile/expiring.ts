@@ -1,0 +1,19 @@
+import { isJsonObject } from "#lib/base/index.ts";
+import type { WorkflowSpec } from "../kinds.ts";
+import { stepSources } from "./step-source.ts";
+
+/** A step whose finished Jobs are to be deleted. */
+export interface ExpiringStep {
+  readonly key: string;
+  /** From the moment the step's outcome was stored. */
+  readonly seconds: number;
+}
+
+/** The steps whose `jobTemplate` has a `ttlSecondsAfterFinished`. O(steps). */
+export function expiringSteps(spec: WorkflowSpec): readonly ExpiringStep[] {
+  return stepSources(spec).flatMap(({ key, step }) => {
+    const job = step.jobTemplate?.["spec"];
+    const seconds = isJsonObject(job) ? job["ttlSecondsAfterFinished"] : undefined;
+    return typeof seconds === "number" ? [{ key, seconds }] : [];
+  });
+}
