@@ -1,5 +1,14 @@
 import { expect, test } from "vitest";
-import { buildPlan, defaultGate, formatGraphProblem, noRetry, planStep, stages } from "./index.ts";
+import {
+  alwaysGate,
+  buildPlan,
+  defaultGate,
+  failureGate,
+  formatGraphProblem,
+  noRetry,
+  planStep,
+  stages,
+} from "./index.ts";
 
 test("a step is plain work unless something else is said", () => {
   expect(planStep({ id: "a", priority: 3 })).toEqual({
@@ -11,6 +20,12 @@ test("a step is plain work unless something else is said", () => {
     priority: 3,
   });
   expect(noRetry.delay(1)).toBe(0);
+});
+
+test("a gate that always runs is known as one that runs after failures", () => {
+  expect(planStep({ id: "a", gate: alwaysGate }).afterFailure).toBe(true);
+  expect(planStep({ id: "a", gate: failureGate }).afterFailure).toBe(true);
+  expect(planStep({ id: "a", gate: alwaysGate, afterFailure: false }).afterFailure).toBe(false);
 });
 
 test("steps are put where their nodes are, whatever order they come in", () => {

@@ -1,17 +1,21 @@
 import { item } from "./arrays.ts";
 import { noRetry } from "./backoff.ts";
-import { defaultGate } from "./gates.ts";
+import { alwaysGate, defaultGate, failureGate } from "./gates.ts";
 import { buildGraph, type GraphLimits, type GraphProblem, type NodeSpec } from "./graph.ts";
 import type { Plan, PlanStep, RunPolicy } from "./plan.ts";
 import { ok, type Result } from "./values.ts";
 
-/** A plan step with the usual answers filled in: work, default gate, no retry, a failure fails, priority 0. */
+/**
+ * A plan step with the usual answers filled in: work, default gate, no retry, a failure fails, priority 0. The gates
+ * `failureGate` and `alwaysGate` bring `afterFailure` along; a condition that names them has to say so itself.
+ */
 export const planStep = (fields: Partial<PlanStep> & Pick<PlanStep, "id">): PlanStep => ({
   kind: "work",
   gate: defaultGate,
   retry: noRetry,
   onFailure: "Fail",
   priority: 0,
+  ...(fields.gate === failureGate || fields.gate === alwaysGate ? { afterFailure: true } : {}),
   ...fields,
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { advance, type Fact, newRun, type RunState } from "./index.ts";
+import { advance, createRunCache, type Fact, newRun, type RunState } from "./index.ts";
 import { alive, child, failed, phases, plan, succeeded } from "./testing/build.ts";
 
 const locked = plan([{ id: "a", admission: "Lock" }]);
@@ -81,8 +81,11 @@ test("granted and refused at once means granted", () => {
 
 test("a refused step of a failing run that drains is skipped like any other that waits", () => {
   const draining = plan([{ id: "a" }, { id: "b" }], { policy: { strategy: "Drain" } });
-  let { run } = go(draining, newRun, [], 1);
-  run = go(draining, run, [failed("b")], 2).run;
-  expect(phases(run)).toEqual({ a: "Starting", b: "Failed(Error)" });
-  expect(phases(go(draining, run, [refuse], 3).run)).toEqual({ a: "Skipped(RunFailing)", b: "Failed(Error)" });
+  for (const cache of [undefined, createRunCache()]) {
+    let { run } = advance(draining, newRun, [], 1, cache);
+    run = advance(draining, run, [failed("b")], 2, cache).run;
+    expect(phases(run)).toEqual({ a: "Starting", b: "Failed(Error)" });
+    run = advance(draining, run, [refuse], 3, cache).run;
+    expect(phases(run)).toEqual({ a: "Skipped(RunFailing)", b: "Failed(Error)" });
+  }
 });

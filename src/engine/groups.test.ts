@@ -210,3 +210,26 @@ test("a group that is asked for, or stands behind a repeated step, is repeated w
     z: "Pending",
   });
 });
+
+test("when a group and a step in it run out of time at once, it is the group that ends", () => {
+  const retry = { limit: 1, delay: () => 0 };
+  const of = plan([{ id: "g", kind: "group", timeout: 5, group: plan([{ id: "x", timeout: 5, retry }]) }]);
+  expect(phases(calls(of, [], []))).toEqual({ g: "Cancelling(Timeout)", "g/x": "Cancelling(GroupCanceled)" });
+});
+
+test("a group that failed and also stands behind a repeated step is repeated with all its steps", () => {
+  const of = plan([
+    { id: "a", onFailure: "Continue" },
+    { id: "p", after: ["a"] },
+    { id: "g", after: ["p"], kind: "group", group: plan([{ id: "x" }, { id: "y" }]) },
+  ]);
+  const done = calls(of, [], [failed("a")], [succeeded("p")], [failed("g/x"), succeeded("g/y")]);
+  const again = reset(of, done);
+  expect(again.ok && phases(again.value)).toEqual({
+    a: "Pending",
+    p: "Pending",
+    g: "Pending",
+    "g/x": "Pending",
+    "g/y": "Pending",
+  });
+});

@@ -55,7 +55,7 @@ test("approvals, timers, references and groups hold no slot", () => {
 test("a group's own limit holds its steps back without holding back others", () => {
   const inner = plan(row("x", "y", "z"), { policy: { strategy: "Continue", parallelism: 1 } });
   const of = plan([{ id: "g", kind: "group", group: inner }, ...row("a", "b")], {
-    policy: { strategy: "Continue", parallelism: 3 },
+    policy: { strategy: "Continue", parallelism: 4 },
   });
   const { run } = advance(of, newRun, [], 1);
   expect(phases(run)).toMatchObject({ "g/x": "Starting", "g/y": "Waiting(Ready)", a: "Starting", b: "Starting" });

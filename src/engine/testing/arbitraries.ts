@@ -34,17 +34,10 @@ const gates: Record<GateName, Pick<PlanStep, "gate" | "afterFailure"> | object> 
 };
 
 const allKinds = ["work", "work", "work", "work", "observe", "approval", "timer", "group"] as const;
+const nestedKinds = ["work", "work", "work", "work", "work", "approval"] as const;
 const allGates = [
-  "default",
-  "default",
-  "default",
-  "default",
-  "default",
-  "failure",
-  "always",
-  "true",
-  "false",
-  "error",
+  ...(["default", "default", "default", "default", "default", "default", "default", "default"] as const),
+  ...(["failure", "always", "true", "false", "error"] as const),
 ] as const;
 
 /** Any policy that lets a run end. */
@@ -57,44 +50,47 @@ export const policies: fc.Arbitrary<RunPolicy> = fc.record(
   { requiredKeys: ["strategy"] },
 );
 
-const sometimes = (max: number) => fc.option(fc.integer({ min: 1, max }), { nil: undefined, freq: 4 });
+/** Absent three times out of four, so that most steps have at most one limit. */
+const sometimes = (max: number) =>
+  fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.integer({ min: 1, max }) });
+
+const unlocked = [undefined, undefined, undefined, undefined, undefined, undefined] as const;
 
 function line(id: string, earlier: readonly string[], shape: PlanShape): fc.Arbitrary<StepLine> {
-  const kinds = (shape.kinds ?? allKinds).filter((kind) => kind !== "group" || !id.includes("sub"));
   const duration = (max: number) => (shape.durations === false ? fc.constant(undefined) : sometimes(max));
-  return fc
-    .record({
-      after: fc.subarray([...earlier], { maxLength: Math.min(3, earlier.length) }),
-      kind: fc.constantFrom(...kinds),
-      gate: fc.constantFrom(...(shape.gates ?? allGates)),
-      onFailure: fc.constantFrom("Fail" as const, "Fail" as const, "Continue" as const),
-      priority: fc.constantFrom(0, 0, 1),
-      limit: fc.constantFrom(0, 0, 1, 2),
-      delay: fc.constantFrom(0, 10),
-      admission: fc.constantFrom(undefined, undefined, undefined, "Lock" as const),
-      timeout: duration(60),
-      pendingTimeout: duration(30),
-      deadline: duration(150),
-      cancelTimeout: duration(40),
-      onTimeout: fc.constantFrom("Reject" as const, "Approve" as const),
-      due: fc.integer({ min: 0, max: 40 }),
-      group: kinds.includes("group") ? fc.option(nestedPlan(shape), { freq: 1 }) : fc.constant(null),
-    })
-    .map(({ gate, limit, delay, due, group, kind, ...fields }) => ({
-      id,
-      ...gates[gate],
-      ...defined(fields),
-      kind: kind === "group" && group === null ? "work" : kind,
-      retry: { limit, delay: () => delay },
-      due: () => ({ after: due }),
-      ...(kind === "group" && group !== null ? { group } : {}),
-    }));
+  return fc.constantFrom(...(shape.kinds ?? allKinds)).chain((kind) =>
+    fc
+      .record({
+        after: fc.subarray([...earlier], { maxLength: Math.min(3, earlier.length) }),
+        gate: fc.constantFrom(...(shape.gates ?? allGates)),
+        onFailure: fc.constantFrom("Fail" as const, "Fail" as const, "Continue" as const),
+        priority: fc.constantFrom(0, 0, 1),
+        limit: fc.constantFrom(0, 0, 1, 2),
+        delay: fc.constantFrom(0, 10),
+        admission: fc.constantFrom(...unlocked, "Lock" as const),
+        timeout: duration(60),
+        pendingTimeout: duration(30),
+        deadline: duration(150),
+        cancelTimeout: duration(40),
+        onTimeout: fc.constantFrom("Reject" as const, "Approve" as const),
+        due: fc.integer({ min: 0, max: 40 }),
+        group: kind === "group" ? nestedPlan(shape) : fc.constant(undefined),
+      })
+      .map(({ gate, limit, delay, due, ...fields }) => ({
+        id,
+        kind,
+        ...gates[gate],
+        ...defined(fields),
+        retry: { limit, delay: () => delay },
+        due: () => ({ after: due }),
+      })),
+  );
 }
 
 const nestedPlan = (shape: PlanShape): fc.Arbitrary<Plan> =>
   fc
     .tuple(
-      lines("sub", 3, { ...shape, kinds: (shape.kinds ?? allKinds).filter((kind) => kind !== "group") }),
+      lines("sub", 4, { ...shape, kinds: (shape.kinds ?? nestedKinds).filter((kind) => kind !== "group") }),
       fc.constantFrom("Continue" as const, "Drain" as const, "Cancel" as const),
       fc.constantFrom(undefined, 1),
     )
