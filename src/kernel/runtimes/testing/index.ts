@@ -1,3 +1,4 @@
+import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +15,8 @@ export const runnerBundle = (): Promise<string> => (bundled ??= bundleRunner());
 
 async function bundleRunner(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "slipway-runner-bundle-"));
-  process.once("exit", () => void rm(directory, { recursive: true, force: true }));
+  // Nothing asynchronous is finished at this point any more.
+  process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
   const outfile = join(directory, "runner.mjs");
   const entry = fileURLToPath(new URL("../process/runner/main.ts", import.meta.url));
   await build({ entryPoints: [entry], outfile, bundle: true, format: "esm", platform: "node", target: "node20.19" });
