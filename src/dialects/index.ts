@@ -11,7 +11,7 @@ export type {
   Runs,
   SourceDocument,
 } from "./dialect.ts";
-export { type GraphNode, graphOfView, type RunGraph } from "./graph.ts";
+export type { GraphNode, RunGraph } from "./graph.ts";
 
 /** The dialects of this version. Each is loaded when it is asked for. */
 const loaders = {

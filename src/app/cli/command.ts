@@ -24,7 +24,7 @@ export interface OptionSpec {
   readonly flags: string;
   readonly summary: string;
   readonly choices?: readonly string[];
-  readonly initial?: string | boolean;
+  readonly initial?: string | number | boolean;
   /** Collects every use into a list. */
   readonly repeatable?: boolean;
   readonly integer?: boolean;

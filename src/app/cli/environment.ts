@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { isatty } from "node:tty";
 
 /** What the command line knows of where it runs. Read once; everything below gets it as an argument. */
 export interface Environment {
@@ -38,7 +39,7 @@ export function readEnvironment(color: ColorChoice = "auto"): Environment {
 }
 
 function outputOf(stream: NodeJS.WriteStream, variable: Environment["variable"], color: ColorChoice): Output {
-  const isTerminal = stream.isTTY === true && variable("TERM") !== "dumb";
+  const isTerminal = isatty(stream.fd) && variable("TERM") !== "dumb";
   return {
     isTerminal,
     get columns() {

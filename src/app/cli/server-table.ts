@@ -46,7 +46,7 @@ function toTable(body: JsonValue, wide: boolean, showsNamespace: boolean): Serve
   const shown = columns.flatMap((column, index) =>
     wide || column["priority"] === 0 || column["priority"] === undefined ? [index] : [],
   );
-  const header = shown.map((index) => String(columns[index]?.["name"] ?? "").toUpperCase());
+  const header = shown.map((index) => textOf(columns[index]?.["name"]).toUpperCase());
   const rows = listOf(body["rows"]).map((row) => {
     const cells = Array.isArray(row["cells"]) ? (row["cells"] as readonly JsonValue[]) : [];
     const texts = shown.map((index) => cellText(cells[index]));
@@ -57,6 +57,8 @@ function toTable(body: JsonValue, wide: boolean, showsNamespace: boolean): Serve
     isJsonObject(metadata) && typeof metadata["resourceVersion"] === "string" ? metadata["resourceVersion"] : "";
   return { header: showsNamespace ? ["NAMESPACE", ...header] : header, rows, revision };
 }
+
+const textOf = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "");
 
 const listOf = (value: JsonValue | undefined) =>
   Array.isArray(value) ? (value as readonly JsonValue[]).filter(isJsonObject) : [];

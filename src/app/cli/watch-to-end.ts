@@ -59,7 +59,7 @@ export async function watchToEnd(
     await stream?.close();
     display.close();
     const view = viewOf(dialect, last.object, await childrenOf(client, last.object, dialect));
-    printTails(await failedTails(client, view, Number(options.tail)), invocation);
+    printTails(await failedTails(client, view, options.tail), invocation);
     if (options.output === "json") environment.out.write(`${JSON.stringify(last.object, null, 2)}\n`);
     return signal.aborted ? Number(process.exitCode ?? exitCode.canceled) : codeOfRun(view);
   } finally {

@@ -59,19 +59,6 @@ export function controllerReference(owner: Stored, blockOwnerDeletion = true): O
   return { apiVersion, kind, name: metadata.name, uid: metadata.uid, controller: true, blockOwnerDeletion };
 }
 
-/** A reference that names exactly this object. */
-export function referenceTo(object: Stored): ObjectReference {
-  const { apiVersion, kind, metadata } = object;
-  return {
-    apiVersion,
-    kind,
-    ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
-    name: metadata.name,
-    uid: metadata.uid,
-    resourceVersion: metadata.resourceVersion,
-  };
-}
-
 /** `namespace/name`, or just the name of a cluster-scoped object: the key of caches and work queues. */
 export const keyOf = (metadata: ObjectMeta): string =>
   metadata.namespace === undefined || metadata.namespace === ""

@@ -25,7 +25,7 @@ export const runCommand = command<RunOptions>({
     { flags: "--ephemeral", summary: "on a control plane of its own, even when one is running" },
     { flags: "--detach", summary: "do not wait for the end (needs a running control plane)" },
     { flags: "--logs", summary: "print what the steps write as it comes" },
-    { flags: "--tail <lines>", summary: "lines shown of every failed step", integer: true, initial: "20" },
+    { flags: "--tail <lines>", summary: "lines shown of every failed step", integer: true, initial: 20 },
     { flags: "--runtime <name>", summary: "where steps run", choices: ["process"], initial: "process" },
     { flags: "-o, --output <format>", summary: "print the run at its end: json", choices: ["json"] },
   ],

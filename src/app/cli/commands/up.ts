@@ -46,15 +46,15 @@ export const upCommand = command<UpOptions>({
     const { serve } = await import("#app/server/index.ts");
     const { hostEnvironment } = await import("../host-environment.ts");
     const { version } = await import("../version.ts");
-    const { resolve } = await import("node:path");
-    const directory = resolve(environment.directory, options.dataDir ?? defaultDataDirectory(environment));
+    const path = await import("node:path");
+    const directory = path.resolve(environment.directory, options.dataDir ?? defaultDataDirectory(environment));
     const server = await serve({
       directory,
       ports: port === undefined ? { first: firstPort, tries: 100 } : { first: port, tries: 1 },
       kubeconfig:
         options.kubeconfig === undefined
           ? `${directory}/kubeconfig`
-          : resolve(environment.directory, options.kubeconfig),
+          : path.resolve(environment.directory, options.kubeconfig),
       clock,
       version,
       level: options.logLevel,

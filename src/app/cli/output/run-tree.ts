@@ -47,16 +47,9 @@ export function remarkOf(step: StepView): string {
   const tries =
     step.attempt > 1 ? [`attempt ${step.attempt}${step.attempts === undefined ? "" : `/${step.attempts}`}`] : [];
   const explained = [step.reason, step.message].filter((text) => text !== undefined && text !== "").join(": ");
-  switch (step.phase) {
-    case "Pending":
-      return step.waitingFor.length === 0 ? "" : `waits for ${step.waitingFor.join(", ")}`;
-    case "Succeeded":
-    case "Running":
-    case "Starting":
-      return tries.join("");
-    default:
-      return [...tries, explained].filter((text) => text !== "").join(", ");
-  }
+  if (step.phase === "Pending") return step.waitingFor.length === 0 ? "" : `waits for ${step.waitingFor.join(", ")}`;
+  const isWell = step.phase === "Succeeded" || step.phase === "Running" || step.phase === "Starting";
+  return (isWell ? tries : [...tries, explained]).filter((text) => text !== "").join(", ");
 }
 
 /** The run as lines: a head line, then one per step, final steps under their own heading. Lines never wrap. */
