@@ -1,7 +1,8 @@
 import { defineConfig } from "vitest/config";
 
-// Unit-like projects share one process without isolation: ten times faster on two cores, and it shows hidden global state.
-const shared = { pool: "threads", isolate: false, sequence: { shuffle: { files: true } } } as const;
+// Unit-like projects share processes without isolation: ten times faster on two cores, and it shows hidden global state. Processes,
+// not threads: the storage engine's native code does not survive the end of a thread that has it open.
+const shared = { pool: "forks", isolate: false, sequence: { shuffle: { files: true } } } as const;
 const alone = {
   pool: "forks",
   isolate: true,

@@ -33,13 +33,18 @@ export function readEnvironment(color: ColorChoice = "auto"): Environment {
     all: process.env,
     home: homedir(),
     directory: process.cwd(),
-    out: outputOf(process.stdout, variable, color),
-    err: outputOf(process.stderr, variable, color),
+    out: outputOf(process.stdout, 1, variable, color),
+    err: outputOf(process.stderr, 2, variable, color),
   };
 }
 
-function outputOf(stream: NodeJS.WriteStream, variable: Environment["variable"], color: ColorChoice): Output {
-  const isTerminal = isatty(stream.fd) && variable("TERM") !== "dumb";
+function outputOf(
+  stream: NodeJS.WriteStream,
+  fd: number,
+  variable: Environment["variable"],
+  color: ColorChoice,
+): Output {
+  const isTerminal = isatty(fd) && variable("TERM") !== "dumb";
   return {
     isTerminal,
     get columns() {

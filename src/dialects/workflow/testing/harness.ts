@@ -242,4 +242,3 @@ export class Harness {
 
 const attemptOf = ({ metadata }: Stored): number => Number(metadata.labels?.["slipway.dev/attempt"] ?? 0);
 
-export { controllerOf };
