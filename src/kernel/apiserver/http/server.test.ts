@@ -104,7 +104,7 @@ describe("forms of an answer", () => {
     const packed = await api.ask("GET", path, { headers: { "Accept-Encoding": "gzip" } });
     expect(packed.headers["content-encoding"]).toBe("gzip");
     expect(packed.bytes.length).toBeLessThan(plain.bytes.length / 10);
-    expect(gunzipSync(packed.bytes)).toEqual(plain.bytes);
+    expect(gunzipSync(packed.bytes).equals(plain.bytes)).toBe(true);
     for (const refused of ["gzip;q=0", "br", "identity"]) {
       expect(
         (await api.ask("GET", path, { headers: { "Accept-Encoding": refused } })).headers["content-encoding"],

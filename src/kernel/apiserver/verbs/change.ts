@@ -1,4 +1,4 @@
-import { deepFreeze, jsonEquals, type JsonObject } from "#lib/base/index.ts";
+import { deepFreeze, isJsonObject, jsonEquals, type JsonObject } from "#lib/base/index.ts";
 import type { ServedResource, Validation } from "../kinds/served-resource.ts";
 import type { Entry, StoreKey, Transaction } from "../store/store.ts";
 import { checkSize, tidyMetadata } from "./admission.ts";
@@ -85,14 +85,14 @@ function prepareEndpoint(change: Change, candidate: JsonObject, old: JsonObject)
     case "status":
       return resource.prepareForStatusUpdate(resource.withDefaults(candidate), old);
     case "finalize":
-      return { ...old, spec: { ...asObject(old["spec"]), finalizers: [...specFinalizers(candidate)] as string[] } };
+      return {
+        ...old,
+        spec: { ...(isJsonObject(old["spec"]) ? old["spec"] : {}), finalizers: specFinalizers(candidate) },
+      };
     case "main":
       return resource.prepareForUpdate(resource.withDefaults(candidate), old);
   }
 }
-
-const asObject = (value: unknown): JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 
 // Clients may leave these out; what they send must be what is stored, which checkMetadataUpdate sees to.
 const keptWhenAbsent = [

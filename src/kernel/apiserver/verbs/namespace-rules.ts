@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { Namespace } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Transaction } from "../store/store.ts";
@@ -40,8 +40,8 @@ export function checkNamespaceDeletion(resource: ServedResource, name: string): 
 }
 
 /** `spec.finalizers`, which only namespaces have: they hold a namespace until its content is gone. */
-export function specFinalizers(object: JsonObject): readonly unknown[] {
+export function specFinalizers(object: JsonObject): readonly string[] {
   const { spec } = object;
   const finalizers = isJsonObject(spec) ? spec["finalizers"] : undefined;
-  return Array.isArray(finalizers) ? finalizers : [];
+  return Array.isArray(finalizers) ? finalizers.filter((name: JsonValue) => typeof name === "string") : [];
 }

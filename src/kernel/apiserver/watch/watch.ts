@@ -1,4 +1,4 @@
-import { codeOf } from "#lib/base/index.ts";
+import { type Cancel, codeOf } from "#lib/base/index.ts";
 import { ApiError } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreEvent, Subscription } from "../store/store.ts";
@@ -170,7 +170,7 @@ class RunningWatch {
 
   #scheduleBookmark(): void {
     const { clock, limits, store } = this.#context;
-    let cancel = () => undefined as void;
+    let cancel: Cancel = () => undefined;
     const again = () => {
       cancel = clock.after(limits.bookmarkIntervalMs, () => {
         if (this.#live) this.#sink.bookmark(store.revision, false);

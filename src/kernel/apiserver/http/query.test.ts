@@ -1,0 +1,111 @@
+import { describe, expect, test } from "vitest";
+import type { JsonValue } from "#lib/base/index.ts";
+import { deleteRequest, isWatch, listRequest, logRequest, watchRequest, writeRequest } from "./query.ts";
+
+const query = (text: string) => new URLSearchParams(text);
+
+describe("query parameters", () => {
+  test("that are absent or empty are left out", () => {
+    expect(listRequest(query(""), "default")).toEqual({ namespace: "default" });
+    expect(listRequest(query("limit=&sendInitialEvents="), "default")).toEqual({ namespace: "default" });
+    expect(writeRequest(query(""), [])).toEqual({ dryRun: false, duplicateFields: [] });
+    expect(logRequest(query(""))).toEqual({});
+  });
+
+  test("of a list", () => {
+    expect(
+      listRequest(query("limit=5&continue=x&labelSelector=a%3Db&resourceVersion=7&resourceVersionMatch=Exact"), "n"),
+    ).toEqual({
+      namespace: "n",
+      limit: 5,
+      continue: "x",
+      labelSelector: "a=b",
+      resourceVersion: "7",
+      resourceVersionMatch: "Exact",
+    });
+  });
+
+  test("of a watch, which has no pages", () => {
+    expect(
+      watchRequest(query("limit=5&continue=x&allowWatchBookmarks=true&timeoutSeconds=9&sendInitialEvents=false"), ""),
+    ).toEqual({
+      namespace: "",
+      allowBookmarks: true,
+      timeoutSeconds: 9,
+      sendInitialEvents: false,
+    });
+  });
+
+  test.each([
+    ["watch=true", true],
+    ["watch=1", true],
+    ["watch=false", false],
+    ["watch=0", false],
+    ["watch", false],
+    ["", false],
+  ])("%j watches: %j", (text, expected) => {
+    expect(isWatch(query(text))).toBe(expected);
+  });
+
+  test("of a write", () => {
+    expect(writeRequest(query("dryRun=All&fieldValidation=Strict&fieldManager=me"), ["spec.x"])).toEqual({
+      dryRun: true,
+      fieldValidation: "Strict",
+      fieldManager: "me",
+      duplicateFields: ["spec.x"],
+    });
+    expect(() => writeRequest(query("fieldManager=a%07"), [])).toThrow(/printable/);
+    expect(() => writeRequest(query("dryRun=All&dryRun=None"), [])).toThrow(/dryRun/);
+  });
+});
+
+describe("DeleteOptions", () => {
+  test("come from the body, and from the query where the body says nothing", () => {
+    const body = {
+      kind: "DeleteOptions",
+      apiVersion: "v1",
+      gracePeriodSeconds: 0,
+      preconditions: { uid: "u" },
+      dryRun: ["All"],
+    };
+    expect(deleteRequest(query("gracePeriodSeconds=9&propagationPolicy=Background"), body)).toEqual({
+      gracePeriodSeconds: 0,
+      propagationPolicy: "Background",
+      preconditions: { uid: "u" },
+      dryRun: true,
+    });
+    expect(deleteRequest(query("orphanDependents=false&dryRun=All"), undefined)).toEqual({
+      orphanDependents: false,
+      preconditions: {},
+      dryRun: true,
+    });
+    expect(
+      deleteRequest(query(""), {
+        propagationPolicy: null,
+        gracePeriodSeconds: null,
+        orphanDependents: null,
+        preconditions: null,
+      }),
+    ).toEqual({
+      preconditions: {},
+      dryRun: false,
+    });
+  });
+
+  test.each<[string, JsonValue]>([
+    ["a list", []],
+    ["a text", "x"],
+    ["another kind", { kind: "Pod" }],
+    ["a policy that is no text", { propagationPolicy: 7 }],
+    ["a flag that is no flag", { orphanDependents: "no" }],
+    ["a period of half a second", { gracePeriodSeconds: 0.5 }],
+    ["a dry run that is no list", { dryRun: "All" }],
+    ["a uid that is a number", { preconditions: { uid: 7 } }],
+  ])("%s is 400", (_what, body) => {
+    expect(() => deleteRequest(query(""), body)).toThrow(expect.objectContaining({ code: 400 }));
+  });
+
+  test("an unknown dry run is 422 in the body, too", () => {
+    expect(() => deleteRequest(query(""), { dryRun: ["Some"] })).toThrow(expect.objectContaining({ code: 422 }));
+  });
+});
