@@ -2,7 +2,6 @@ import { FakeClock, type JsonObject, silentLog } from "#lib/base/index.ts";
 import { type ApiClient, type EventNote, Manager, seededRandom } from "#kernel/kit/index.ts";
 import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import {
-  controllerOf,
   isNotFound,
   Job,
   type KubeObject,
