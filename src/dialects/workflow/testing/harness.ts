@@ -1,14 +1,7 @@
 import { FakeClock, type JsonObject, silentLog } from "#lib/base/index.ts";
 import { type ApiClient, type EventNote, Manager, seededRandom } from "#kernel/kit/index.ts";
 import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
-import {
-  isNotFound,
-  Job,
-  type KubeObject,
-  Pod,
-  type ResourceType,
-  type Stored,
-} from "#kernel/model/index.ts";
+import { isNotFound, Job, type KubeObject, Pod, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { addWorkflowControllers, type WorkflowControllerOptions } from "../controller.ts";
 import { RunAction, Workflow, type WorkflowSpec, type WorkflowStatus } from "../kinds.ts";
 
@@ -240,4 +233,3 @@ export class Harness {
 }
 
 const attemptOf = ({ metadata }: Stored): number => Number(metadata.labels?.["slipway.dev/attempt"] ?? 0);
-
