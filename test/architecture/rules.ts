@@ -112,10 +112,12 @@ export const homes: Readonly<Record<string, string>> = {
   re2js: "src/lib/text",
   "@marcbachmann/cel-js": "src/lib/cel",
   "@peculiar/x509": "src/kernel/apiserver/authz",
+  "reflect-metadata": "src/kernel/apiserver/authz",
   "prom-client": "src/kernel/apiserver/http",
   pino: "src/app/server",
   picocolors: "src/app/cli",
-  rfc6902: "src/lib/json",
+  "string-width": "src/app/cli",
+  "@bomb.sh/tab": "src/app/cli",
 };
 
 /** Globals that decide or wait behind the reader's back, and the places that are their home. */
