@@ -10,6 +10,7 @@ export interface DecodedBody {
   readonly duplicates: readonly string[];
 }
 
+const objectMediaTypes = ["application/json", "application/yaml"];
 const empty: DecodedBody = { value: undefined, duplicates: [] };
 
 /** The whole body, or 413 as soon as it is known to be too large. */
@@ -42,8 +43,10 @@ export function decodeObject(bytes: Buffer, request: IncomingMessage, maxDepth: 
       return bytes.length === 0 ? empty : decodeJson(bytes, maxDepth);
     case "application/yaml":
       return decodeYaml(bytes);
+    case "application/vnd.kubernetes.protobuf":
+      throw unsupportedMediaType(`${type}: protobuf bodies are not accepted by this server yet`, objectMediaTypes);
     default:
-      throw unsupportedMediaType(type, ["application/json", "application/yaml"]);
+      throw unsupportedMediaType(type, objectMediaTypes);
   }
 }
 

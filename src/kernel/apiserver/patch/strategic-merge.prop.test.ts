@@ -17,7 +17,7 @@ const containers = fc.uniqueArray(container, { selector: ({ name }) => name, max
 const pods: fc.Arbitrary<JsonObject> = fc.record({
   metadata: fc.record({ labels: fc.dictionary(word, word), finalizers: fc.uniqueArray(word) }),
   spec: fc.record({ containers, nodeName: word }),
-}) as unknown as fc.Arbitrary<JsonObject>;
+});
 
 const apply = (original: JsonObject, patch: JsonObject, schema = podSchema): JsonObject => {
   const result = applyStrategicMerge(original, patch, schema);
