@@ -7,6 +7,10 @@ type Module = Readonly<Record<string, unknown>>;
 
 const modules: Readonly<Record<string, () => Promise<Module>>> = {
   "ours/engine": () => import("./engine.ts"),
+  "ours/workflow-library": () => import("./ours/workflow-library.ts"),
+  "floors/runs-log": () => import("./floors/runs-log.ts"),
+  "floors/runs-object": () => import("./floors/runs-object.ts"),
+  "floors/runs-delta": () => import("./floors/runs-delta.ts"),
   "ours/client-writes": () => import("./ours/client-writes.ts"),
   "ours/store-writes": () => import("./store.ts"),
   "ours/items-server": () => import("./ours/items-server.ts"),
