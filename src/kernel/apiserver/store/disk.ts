@@ -1,6 +1,6 @@
 import type { EncodedRecord } from "./codec.ts";
 
-/** A key and its value as they are stored. */
+/** A key and its value as they are stored. The value is valid until the next row is read. */
 export interface Row {
   readonly key: Buffer;
   readonly value: Buffer;
@@ -45,6 +45,7 @@ export interface Disk {
   objects(): Iterable<Row>;
   /** Rows of the log in order of revision, those kept only as the previous state of a later one included. */
   records(): Iterable<Row>;
+  /** Key and value of each system record. */
   system(): Iterable<readonly [string, Buffer]>;
   commit(batch: CommitBatch): Promise<void>;
   /** Makes `compacted` the first retained revision and removes the log records of `drop`. */

@@ -2,7 +2,7 @@ import { deepFreeze, isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { type DecodedValue, encodeValue } from "./codec.ts";
 import { type Metadata, scanMetadata } from "./metadata.ts";
 import { type CacheSlot, type ObjectCache, parsedPerByte } from "./object-cache.ts";
-import { ownCopy } from "./slab.ts";
+import { ownCopy, type Space } from "./slab.ts";
 import { withoutRevision, withRevision } from "./object-bytes.ts";
 import type { Entry, StoreKey } from "./store.ts";
 
@@ -113,13 +113,16 @@ function withMember(source: JsonObject, revision: number): JsonObject {
   return isJsonObject(metadata) ? { ...source, metadata: { ...metadata, resourceVersion: String(revision) } } : source;
 }
 
-/** An entry read from disk: bytes only, its metadata scanned, its object parsed when first asked for. */
-export const loadEntry = (key: StoreKey, value: DecodedValue, cache: ObjectCache): StoredEntry =>
+/**
+ * An entry read from disk: bytes only, its metadata scanned, its object parsed when first asked for. The bytes are copied to
+ * `space`.
+ */
+export const loadEntry = (key: StoreKey, value: DecodedValue, cache: ObjectCache, space: Space): StoredEntry =>
   new StoredEntry(
     key,
     value.createRevision,
     value.revision,
-    withRevision(value.json, 0, value.revision),
+    withRevision(value.json, 0, value.revision, space),
     scanMetadata(value.json),
     cache,
   );

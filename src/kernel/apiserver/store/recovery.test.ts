@@ -78,6 +78,21 @@ describe("opening again", () => {
       await again.close();
     }));
 
+  test("finds objects of every size", () =>
+    withDirectory(async (directory) => {
+      const sizes = [0, 1_000, 1_900, 4_000, 20_000, 70_000, 1_400_000];
+      const store = await openStore(directory);
+      await Promise.all(sizes.map((size) => putItem(store, `s${size}`, String(size).padEnd(size, "é"))));
+      const written = store.page(items, {}).entries.map((entry) => entry.bytes);
+      await store.close();
+      const again = await openStore(directory);
+      expect(
+        again.page(items, {}).entries.map((entry) => entry.bytes.equals(written.shift() ?? Buffer.alloc(0))),
+      ).toEqual(sizes.map(() => true));
+      await again.close();
+      expect((await checkStore(directory)).findings).toEqual([]);
+    }));
+
   test("after compaction finds the previous state of every retained event", () =>
     withDirectory(async (directory) => {
       const clock = new FakeClock();

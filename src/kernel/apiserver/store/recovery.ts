@@ -42,7 +42,7 @@ function loadObjects(disk: Disk, state: StoreState): void {
       throw storeCorrupt(`${nameOf(key)} has revision ${value.revision}, the store only ${state.revision}`);
     }
     const slot = state.image.ensure(key.group, key.resource).ensure(key);
-    const entry = loadEntry(key, value, state.cache);
+    const entry = loadEntry(key, value, state.cache, state.slab);
     slot.head = entry;
     state.image.publish(slot, entry, value.revision);
   }
@@ -73,7 +73,9 @@ function loadLog(disk: Disk, state: StoreState): void {
 /** The object's own entry when the record holds its current state, so that its bytes are in memory once. */
 function entryOf(key: StoreKey, value: DecodedValue, state: StoreState): StoredEntry {
   const current = state.image.find(key.group, key.resource)?.get(key.namespace, key.name)?.published;
-  return current?.revision === value.revision ? current : loadEntry(current?.key ?? key, value, state.cache);
+  return current?.revision === value.revision
+    ? current
+    : loadEntry(current?.key ?? key, value, state.cache, state.slab);
 }
 
 function eventOf(
@@ -83,7 +85,8 @@ function eventOf(
   state: StoreState,
 ): StoredEvent {
   const { type, prevRevision, key, inlined } = record;
-  const previous = inlined === undefined ? byRevision.get(prevRevision) : loadEntry(key, inlined, state.cache);
+  const previous =
+    inlined === undefined ? byRevision.get(prevRevision) : loadEntry(key, inlined, state.cache, state.slab);
   const complete = prevRevision === 0 ? type === "add" : type !== "add" && previous?.revision === prevRevision;
   if (!complete) throw storeCorrupt(`${nameOf(key)} has no record of its state before revision ${entry.revision}`);
   return { type, revision: entry.revision, entry, previous };
