@@ -34,6 +34,13 @@ test("every cycle is reported, beginning with its smallest key", () => {
   );
 });
 
+test("ten cycles are shown, and the number of the others under a code of its own", () => {
+  const found = collectProblems();
+  const pairs = Array.from({ length: 12 }, (_, index): [string, readonly string[]] => [`s${index}`, [`s${index}`]]);
+  buildStepGraphs(stepSources({ steps: stepsOf(Object.fromEntries(pairs)) }), found.error, found.warn);
+  expect(found.problems.map(({ code }) => code)).toEqual([...Array<string>(10).fill("cycle"), "more-cycles"]);
+});
+
 test("a final step cannot depend on a step, because it comes after all of them", () => {
   expect(graphs({ one: [] }, { last: ["one"] }).problems).toEqual(['spec.finally.last.dependencies[0]: no step "one"']);
 });

@@ -1,4 +1,11 @@
-import { ancestors, buildGraph, formatGraphProblem, type Graph, type NodeSpec } from "#engine/index.ts";
+import {
+  ancestors,
+  buildGraph,
+  formatGraphProblem,
+  type Graph,
+  type GraphProblem,
+  type NodeSpec,
+} from "#engine/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import type { Report } from "../problems.ts";
 import type { StepSource } from "./step-source.ts";
@@ -32,9 +39,18 @@ function build(sources: readonly StepSource[], part: string, report: Report, war
   const nodes = sources.map((source) => nodeOf(source, keys, report, warn));
   const graph = buildGraph(nodes);
   if (graph.ok) return graph.value;
-  for (const problem of graph.error) report(["spec", part], problem.kind, formatGraphProblem(problem));
+  for (const problem of graph.error) report(["spec", part], codes[problem.kind], formatGraphProblem(problem));
   return undefined;
 }
+
+/** The engine's findings under the codes people see. Unknown and repeated keys have been reported before, with their places. */
+const codes: Readonly<Record<GraphProblem["kind"], string>> = {
+  duplicate: "duplicate-key",
+  unknown: "unknown-dependency",
+  cycle: "cycle",
+  moreCycles: "more-cycles",
+  tooLarge: "too-many-dependencies",
+};
 
 function nodeOf({ key, path, step }: StepSource, keys: ReadonlySet<string>, report: Report, warn: Report): NodeSpec {
   const known: string[] = [];
