@@ -177,10 +177,12 @@ export function putBarrier(ledger: Ledger, node: number): void {
   leaveFrontier(ledger, node);
 }
 
-function tally(ledger: Ledger, node: number, { phase }: StepState, by: 1 | -1): void {
+function tally(ledger: Ledger, node: number, state: StepState, by: 1 | -1): void {
+  const { phase, attempt, earlierAttempts = 0 } = state;
   const { kind, onFailure } = stepOf(ledger, node);
   if (phase === "Pending" || kind === "barrier") return;
-  if (phase !== "Waiting") ledger.moved += by;
+  // A step that waits for its next attempt has moved before: the run does not look untouched again.
+  if (phase !== "Waiting" || attempt > earlierAttempts) ledger.moved += by;
   if (isTerminal(phase)) {
     const scope = int(ledger.layout.scopeOf, node);
     if (phase === "Failed" && onFailure === "Fail") ledger.failed[scope] = int(ledger.failed, scope) + by;

@@ -284,3 +284,11 @@ test("seeing a child again is nothing to count", () => {
   run = advance(single, run, [alive("a"), succeeded("b")], now).run;
   expect(advance(single, run, [alive("a"), succeeded("b")], now)).toMatchObject({ run, ignored: 0 });
 });
+
+test("a run whose only step waits for its next attempt goes on running", () => {
+  const single = plan([planStep({ ...twice, id: "a" })]);
+  const before: RunState = { ...newRun, phase: "Running", startedAt: 0, steps: { a: running } };
+  const { run } = advance(single, before, [failed("a")], now);
+  expect(run.steps["a"]).toMatchObject({ phase: "Waiting", reason: "Backoff" });
+  expect(run.phase).toBe("Running");
+});
