@@ -90,6 +90,22 @@ export function storeContract(withStore: WithStore): void {
       expect(states(store.page(items, {}).entries)).toEqual(["a=4@7"]);
     }));
 
+  test("each of an object's lives is published in its turn, even when the next ones wait already", () =>
+    withStore(
+      async (store) => {
+        const seen: unknown[] = [];
+        store.subscribe(items, 0, ([event]) => seen.push([event?.type, store.get(keyOf("a"))?.revision]));
+        await Promise.all([putItem(store, "a"), removeItem(store, "a"), putItem(store, "a"), removeItem(store, "a")]);
+        expect(seen).toEqual([
+          ["add", 1],
+          ["delete", undefined],
+          ["add", 3],
+          ["delete", undefined],
+        ]);
+      },
+      { limits: { batchWrites: 1 } },
+    ));
+
   test("work that throws has written nothing, and its promise rejects with what it threw", () =>
     withStore(async (store) => {
       await putItem(store, "kept", 1);
