@@ -17,6 +17,8 @@ export interface PlanShape {
   readonly kinds?: readonly PlanStep["kind"][];
   readonly gates?: readonly GateName[];
   readonly durations?: boolean;
+  /** No limits of time, strategy `Continue` and no limits on parallel steps, in nested plans as well. */
+  readonly calm?: boolean;
   readonly policy?: fc.Arbitrary<RunPolicy>;
   readonly final?: boolean;
   readonly steps?: number;
@@ -40,10 +42,14 @@ const allGates = [
   ...(["failure", "always", "true", "false", "error"] as const),
 ] as const;
 
+const strategies = fc.constantFrom("Continue" as const, "Drain" as const, "Cancel" as const);
+
+const isTimeless = ({ durations, calm }: PlanShape): boolean => durations === false || calm === true;
+
 /** Any policy that lets a run end. */
 export const policies: fc.Arbitrary<RunPolicy> = fc.record(
   {
-    strategy: fc.constantFrom("Continue", "Drain", "Cancel"),
+    strategy: strategies,
     parallelism: fc.integer({ min: 1, max: 3 }),
     deadline: fc.integer({ min: 50, max: 500 }),
   },
@@ -57,7 +63,7 @@ const sometimes = (max: number) =>
 const unlocked = [undefined, undefined, undefined, undefined, undefined, undefined] as const;
 
 function line(id: string, earlier: readonly string[], shape: PlanShape): fc.Arbitrary<StepLine> {
-  const duration = (max: number) => (shape.durations === false ? fc.constant(undefined) : sometimes(max));
+  const duration = (max: number) => (isTimeless(shape) ? fc.constant(undefined) : sometimes(max));
   return fc.constantFrom(...(shape.kinds ?? allKinds)).chain((kind) =>
     fc
       .record({
@@ -91,8 +97,8 @@ const nestedPlan = (shape: PlanShape): fc.Arbitrary<Plan> =>
   fc
     .tuple(
       lines("sub", 4, { ...shape, kinds: (shape.kinds ?? nestedKinds).filter((kind) => kind !== "group") }),
-      fc.constantFrom("Continue" as const, "Drain" as const, "Cancel" as const),
-      fc.constantFrom(undefined, 1),
+      shape.calm === true ? fc.constant("Continue" as const) : strategies,
+      shape.calm === true ? fc.constant(undefined) : fc.constantFrom(undefined, 1),
     )
     .map(([steps, strategy, parallelism]) => plan(steps, { policy: { strategy, ...defined({ parallelism }) } }));
 
@@ -110,14 +116,14 @@ export const plans = (shape: PlanShape = {}): fc.Arbitrary<Plan> =>
   fc
     .tuple(
       lines("s", shape.steps ?? 6, shape),
-      shape.policy ?? policies,
+      shape.calm === true ? fc.constant<RunPolicy>({ strategy: "Continue" }) : (shape.policy ?? policies),
       shape.final === false ? fc.constant(null) : fc.option(lines("f", 2, shape), { freq: 3 }),
       fc.constantFrom(undefined, 30, 100),
     )
     .map(([steps, policy, final, limit]) => {
       const finalPolicy: RunPolicy = {
         strategy: "Continue",
-        ...(shape.durations === false ? {} : defined({ deadline: limit })),
+        ...(isTimeless(shape) ? {} : defined({ deadline: limit })),
       };
       return plan(steps, { policy, ...(final === null ? {} : { final: plan(final, { policy: finalPolicy }) }) });
     });
