@@ -78,6 +78,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
     })
     .watches<RunAction>(RunAction, (action) => targetOf(action).map(splitKey))
     .watchesChannel(news)
+    .with({ maxConcurrent: 256 })
     .complete(reconciler);
   controllerFor(manager, "run-action")
     .for<RunAction>(RunAction)

@@ -116,8 +116,10 @@ export function compilationOf(memory: Memory, workflow: Stored<Workflow>): Compi
 export function conflictsOf(memory: Memory, workflow: Stored<Workflow>, compiled: CompiledWorkflow): readonly string[] {
   const { generation = 0 } = workflow.metadata;
   if (memory.conflicts?.generation === generation) return memory.conflicts.keys;
-  const keys = Object.entries(workflow.status?.statuses ?? {}).flatMap(([key, { templateHash, phase }]) => {
-    const started = templateHash !== undefined && phase !== undefined && phase !== "Pending";
+  const keys = Object.entries(workflow.status?.statuses ?? {}).flatMap(([key, entry]) => {
+    const { templateHash, phase, attempt = 0, earlierAttempts = 0 } = entry;
+    // After a retry a step keeps the hash of the attempt before until it starts anew.
+    const started = templateHash !== undefined && phase !== "Pending" && attempt > earlierAttempts;
     return started && compiled.steps.get(key)?.hash() !== templateHash ? [key] : [];
   });
   memory.conflicts = { generation, keys };
