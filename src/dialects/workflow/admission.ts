@@ -49,9 +49,14 @@ export const runActionAdmission: Admission = {
   },
 };
 
+/**
+ * Most updates touch metadata only: those are admitted even where the specification is an old one that is refused
+ * today.
+ */
 const isSameSpec = (object: JsonObject, old: JsonObject): boolean =>
   object["spec"] === old["spec"] || JSON.stringify(object["spec"]) === JSON.stringify(old["spec"]);
 
+/** Errors refuse, warnings travel beside the answer. */
 function admitted(problems: readonly Problem[]): Admitted {
   const causes = problems.filter((problem) => problem.severity === "error").map(causeOf);
   const warnings = problems.filter((problem) => problem.severity === "warning");

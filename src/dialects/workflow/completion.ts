@@ -15,12 +15,16 @@ export type ObjectState =
   | { readonly is: "succeeded" }
   | { readonly is: "failed"; readonly reason: string; readonly message: string };
 
+/** A condition of this type and status. */
 const is = (condition: string, status: "True" | "False" = "True"): CompletionTest => ({ condition, status });
+/** A field that has one of these values. */
 const oneOf = (path: string, ...values: readonly (string | boolean)[]): CompletionTest => ({
   path: path.split("."),
   oneOf: values,
 });
+/** Two fields that have the same value, which must be there. */
 const equal = (path: string, other: string): CompletionTest => ({ path: path.split("."), equals: other.split(".") });
+/** The status speaks of the present specification, not of the one before. */
 const current: CompletionTest = { path: ["status", "observedGeneration"], equals: "generation" };
 const exists: CompletionTest = { exists: true };
 const all = (...tests: readonly CompletionTest[]): CompletionTest => ({ all: tests });
@@ -127,6 +131,7 @@ const workloadRules: readonly CompletionRule[] = [
 ];
 const readyRules: readonly CompletionRule[] = [{ succeeded: [is("Ready"), is("Available")], failed: [] }];
 
+/** By group and kind: versions of a kind end alike. */
 const isFor = (rule: CompletionRule, apiVersion: string, kind: string): boolean => {
   const { group } = splitApiVersion(apiVersion);
   return rule.kinds?.some((wanted) => wanted.kind === kind && wanted.group === group) ?? false;
@@ -146,6 +151,7 @@ export function readinessOf(object: KubeObject): ObjectState {
   return stateFrom(object, completionOf(object, own.length > 0 ? own : readyRules));
 }
 
+/** What cannot be told is still running: it is bounded by the timeouts of the step. */
 function stateFrom(object: KubeObject, completion: Completion): ObjectState {
   if (completion === "succeeded") return { is: "succeeded" };
   return completion === "failed" ? explain(object) : { is: "running" };

@@ -19,6 +19,7 @@ import { jobExecutor } from "./steps/job.ts";
 import { type FindMirror, templateExecutor } from "./steps/template.ts";
 import { WatchedKinds } from "./watched-kinds.ts";
 
+/** What may differ from the usual. */
 export interface WorkflowControllerOptions {
   /** Executors that take the place of the usual ones, for benchmarks and tests. */
   readonly executors?: Partial<Executors>;
@@ -91,6 +92,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
   });
 }
 
+/** The executors of this version. Jobs are always mirrored, other kinds when a step needs them. */
 function executorsOf(manager: Manager, kinds: WatchedKinds, jobs: ReturnType<WatchedKinds["acquire"]>): Executors {
   const { client } = manager;
   const find: FindMirror = async (apiVersion, kind, { workflow }) => {

@@ -45,6 +45,7 @@ export function convert(document: JsonObject, report: Report): Converted | undef
   return undefined;
 }
 
+/** Said in addition, so that nobody converts the schedule and meets the next refusal then. */
 function refuseAntischedule(document: JsonObject, report: Report): void {
   const spec = document["spec"];
   if (!isJsonObject(spec) || spec["antischedule"] === undefined) return;
@@ -55,6 +56,7 @@ function refuseAntischedule(document: JsonObject, report: Report): void {
   );
 }
 
+/** Only the two lists differ; everything else is the same document under another name. */
 function convertWorkflow(document: JsonObject, report: Report): Converted {
   const indexes = { steps: new Map<string, number>(), statuses: new Map<string, number>() };
   const inside = (parent: "spec" | "status", list: "steps" | "statuses"): JsonObject => {
@@ -73,6 +75,7 @@ function convertWorkflow(document: JsonObject, report: Report): Converted {
   };
 }
 
+/** Remembers where each item stood, so that later problems can name that place. */
 function toMap(list: readonly JsonValue[], at: FieldPath, indexes: Map<string, number>, report: Report): JsonObject {
   const entries: [string, JsonValue][] = [];
   for (const [index, item] of list.entries()) {

@@ -27,6 +27,7 @@ export function describeWorkflow(object: Workflow, now: Instant, children: reado
   ].join("\n");
 }
 
+/** The head: two aligned lines of pairs, then what stands for itself. */
 function summary(object: Workflow, view: RunView, now: Instant): readonly string[] {
   const { done, total } = view.progress;
   const cells = [
@@ -46,6 +47,7 @@ function summary(object: Workflow, view: RunView, now: Instant): readonly string
 const conditionText = ({ type, status, reason }: Condition): string =>
   `${type}=${status}${reason === undefined ? "" : ` (${reason})`}`;
 
+/** Since when, and for how long it took if it is over. */
 function startedText(view: RunView, now: Instant): string {
   if (view.startedAt === undefined) return "not yet";
   const ago = `${formatAge(now - view.startedAt)} ago`;
@@ -57,10 +59,12 @@ function deadlineText(view: RunView, now: Instant): string {
   return view.deadlineAt <= now ? "passed" : `in ${formatAge(view.deadlineAt - now)}`;
 }
 
+/** One line of the table. */
 function rowOf(step: StepView, byId: ReadonlyMap<string, StepView>, now: Instant): readonly string[] {
   return [step.id, step.phase, tries(step), timeOf(step, now), dependenciesOf(step, byId), whatFor(step, now)];
 }
 
+/** The current attempt, and of how many if there is a choice. */
 function tries({ attempt, attempts = 1 }: StepView): string {
   if (attempt === 0) return "-";
   return attempts > 1 && attempts >= attempt ? `${attempt}/${attempts}` : String(attempt);
@@ -70,6 +74,7 @@ function timeOf({ startedAt, finishedAt }: StepView, now: Instant): string {
   return startedAt === undefined ? "-" : formatAge((finishedAt ?? now) - startedAt);
 }
 
+/** Final steps without dependencies still wait for everything, which deserves to be said. */
 function dependenciesOf(step: StepView, byId: ReadonlyMap<string, StepView>): string {
   if (step.dependencies.length === 0) return step.final === true ? "(after all steps)" : "-";
   return step.dependencies.map((id) => `${markOf(byId.get(id))} ${id}`).join(" ");
@@ -108,6 +113,7 @@ const widthsOf = (rows: readonly (readonly string[])[]): readonly number[] => {
   return Array.from({ length: columns }, (_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
 };
 
+/** Columns two blanks apart; the last one is not padded, so that lines end where their text does. */
 const layOut = (cells: readonly string[], widths: readonly number[]): string =>
   cells
     .map((cell, column) => cell.padEnd(widths[column] ?? 0))

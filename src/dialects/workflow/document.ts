@@ -76,6 +76,7 @@ function readDocument(
   return readWorkflow(converted.object, options, found);
 }
 
+/** Arguments come first: they decide whether required ones are missing. */
 function readWorkflow(document: JsonObject, options: ReadOptions, found: ProblemCollector): Read {
   if (!checkEnvelope(document, [Workflow, RunAction], found.error)) return { object: undefined, found };
   checkUnknown(schemas.workflow, document, found.error);
@@ -84,6 +85,7 @@ function readWorkflow(document: JsonObject, options: ReadOptions, found: Problem
   return { object: asObject(given), compiled, found };
 }
 
+/** Actions are written by programs mostly, but may stand in files too. */
 function readAction(document: JsonObject, found: ProblemCollector): Read {
   if (!checkEnvelope(document, [RunAction], found.error)) return { object: undefined, found };
   checkUnknown(schemas.action, document, found.error);
@@ -120,6 +122,7 @@ function checkEnvelope(
 
 const subdomain = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 
+/** The server would refuse the name as well, but without a place in the file. */
 function checkName({ name, generateName }: JsonObject, report: Report): void {
   if (name === undefined && typeof generateName === "string" && generateName !== "") return;
   if (typeof name === "string" && name.length <= 253 && subdomain.test(name)) return;
@@ -153,6 +156,7 @@ function withArguments(document: JsonObject, given: Readonly<Record<string, stri
   return { ...document, spec: { ...spec, arguments: { ...before, ...Object.fromEntries(values) } } };
 }
 
+/** Texts become what their parameter is; nothing is guessed from how they look. */
 function readArgument(name: string, text: string, params: readonly Param[]): Result<JsonValue, string> {
   const param = params.find((candidate) => candidate.name === name);
   // An unknown name is reported with all others when the document is checked; here it only has to get there.

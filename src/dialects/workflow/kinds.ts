@@ -17,8 +17,8 @@ const reference = (description: string) =>
       namespace: s.optional(s.string({ description: "The workflow's own namespace when absent." })),
       name: s.optional(s.string({ description: "Name of the referenced object." })),
       uid: s.optional(s.string({ description: "Exactly this object, not another of its name." })),
-      resourceVersion: s.optional(s.string()),
-      fieldPath: s.optional(s.string()),
+      resourceVersion: s.optional(s.string({ description: "Accepted and ignored." })),
+      fieldPath: s.optional(s.string({ description: "Accepted and ignored." })),
     },
     { description, atomic: true },
   );
@@ -46,7 +46,7 @@ const timing = {
   deadlineSeconds: positive("Time for the whole step: retries and every kind of waiting included."),
   onFailure: s.optional(
     s.oneOf(["Fail", "Continue"], {
-      description: "Continue forgives a failure: dependants run and the workflow may succeed.",
+      description: "Fail when absent. Continue forgives a failure: dependants run and the workflow may succeed.",
     }),
   ),
 };
@@ -94,8 +94,14 @@ const Step = s.object(
     approval: reserved("A person's decision."),
     patch: reserved("A change of an existing object."),
     http: reserved("One HTTP request."),
-    operation: s.optional(s.oneOf(["Create", "Apply"], { description: "How a template becomes an object." })),
-    ownership: s.optional(s.oneOf(["Owned", "Independent"], { description: "Does the child go with the workflow?" })),
+    operation: s.optional(
+      s.oneOf(["Create", "Apply"], { description: "Create when absent. Apply is refused by this version." }),
+    ),
+    ownership: s.optional(
+      s.oneOf(["Owned", "Independent"], {
+        description: "Owned when absent: the child of a template goes with the workflow; an Independent one stays.",
+      }),
+    ),
     dependencies: s.optional(s.list(s.string(), { description: "Keys of the steps that must be settled first." })),
     when: expression("CEL gate, evaluated once when the dependencies are settled."),
     ...timing,
@@ -151,7 +157,10 @@ const Spec = s.object({
   suspend: s.optional(s.boolean({ description: "Nothing new starts; running children go on." })),
   parallelism: positive("Steps active at once."),
   failureStrategy: s.optional(
-    s.oneOf(["Continue", "Drain", "Cancel"], { description: "What a failed step means for the others." }),
+    s.oneOf(["Continue", "Drain", "Cancel"], {
+      description:
+        "After a failure: Continue (when absent) skips its dependants, Drain starts nothing new, Cancel also ends what runs.",
+    }),
   ),
   stepDefaults: s.optional(StepDefaults),
   ttlSecondsAfterFinished: s.optional(

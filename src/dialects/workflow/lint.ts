@@ -27,6 +27,7 @@ export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, fou
   lintEdges(compiled, sources, found);
 }
 
+/** A place, as in problems. */
 type Path = readonly (string | number)[];
 
 /** Attempts are different objects, so they cannot share one name. */
@@ -43,6 +44,7 @@ function lintName({ step, type }: CompiledStep, path: Path, found: ProblemCollec
   );
 }
 
+/** A kind nobody knows may never say that it is done. */
 function lintCompletion({ step, type }: CompiledStep, path: Path, found: ProblemCollector): void {
   if (step.completion !== undefined) return;
   const object = type === "template" ? step.template : type === "externalRef" ? step.externalRef : undefined;
@@ -56,6 +58,7 @@ function lintCompletion({ step, type }: CompiledStep, path: Path, found: Problem
   );
 }
 
+/** Restarts within a Job and attempts of the step multiply. */
 function lintRetry({ step }: CompiledStep, path: Path, found: ProblemCollector): void {
   const pod = at(step.jobTemplate, "spec", "template", "spec");
   if (pod?.["restartPolicy"] !== "OnFailure" || (step.retry?.limit ?? 0) === 0) return;
@@ -103,12 +106,14 @@ function memberAt(object: unknown, path: Path): unknown {
   return value;
 }
 
+/** A program that reads its arguments as a script. */
 function runsShell(container: unknown): boolean {
   if (!isJsonObject(container)) return false;
   const [program] = Array.isArray(container["command"]) ? container["command"] : [];
   return typeof program === "string" && shells.test(program);
 }
 
+/** Conditions without variables have one answer, known today. */
 function lintConstantGate({ when, key }: CompiledStep, path: Path, found: ProblemCollector): void {
   if (when === undefined || when.program.references.variables.length > 0) return;
   if (when.program.references.functions.some((name) => ["success", "failure", "always"].includes(name))) return;
@@ -133,6 +138,7 @@ function lintEdges(compiled: CompiledWorkflow, sources: ReturnType<typeof stepSo
   }
 }
 
+/** Everything that comes before a direct dependency of the step. */
 function impliedBy(graph: Graph, key: string): ReadonlySet<string> {
   const node = graph.nodeById.get(key);
   if (node === undefined) return new Set();

@@ -77,6 +77,7 @@ export function noticesBetween(before: RunState, after: RunState): readonly Noti
   return told;
 }
 
+/** One step, from one stored phase to the next. */
 function stepNotices(note: StepNote): readonly Notice[] {
   const why = [note.reason, note.message].filter((text) => text !== undefined && text !== "").join(": ");
   const step = `step "${note.step}"`;
@@ -106,11 +107,13 @@ function stepNotices(note: StepNote): readonly Notice[] {
   }
 }
 
+/** Waiting for a slot is ordinary; waiting for the world is told. */
 function waitNotices({ reason, message = "" }: StepNote, step: string): readonly Notice[] {
   if (reason === "Backoff") return [warning("StepRetrying", `${step} is tried again after ${message}`, "Retry")];
   return reason === "Quota" ? [notice("QuotaWaiting", `${step} waits for quota: ${message}`)] : [];
 }
 
+/** The end of a run; everything else about it is told from its fields. */
 function runNotices({ to }: RunNote, after: RunState): readonly Notice[] {
   if (!isTerminal(to)) return [];
   const took = formatAge((after.finishedAt ?? 0) - (after.startedAt ?? after.finishedAt ?? 0));

@@ -41,6 +41,7 @@ export function workflowReconciler(parts: Parts, memories: Memories): Reconciler
   };
 }
 
+/** The workflow is gone, or needs no further passes of its own accord. */
 function forget(parts: Parts, memories: Memories, key: string): undefined {
   memories.forget(key);
   parts.kinds.forget(key);
@@ -77,6 +78,7 @@ async function withFinalizer({ client, workflow }: Pass): Promise<Stored<Workflo
   return await addFinalizer<Workflow>(client, Workflow, workflow, finalizer);
 }
 
+/** The end of a deleted workflow. */
 async function finalizeStage(pass: Pass): Promise<Turn> {
   const { workflow, kinds, memory, client, now, signal } = pass;
   // The mirrors that are missing ask for a pass when they are filled.
@@ -86,6 +88,7 @@ async function finalizeStage(pass: Pass): Promise<Turn> {
   return { wake: await finalizeWorkflow({ client, workflow, children, memory, now, signal, record }) };
 }
 
+/** After its end a workflow only grows old. */
 async function finishedStage(pass: Pass): Promise<Turn> {
   const { client, workflow, now, signal } = pass;
   const own = await expireWorkflow(client, workflow, now, signal);

@@ -9,6 +9,7 @@ const keptFor: Millis = 60 * 60_000;
 /** A workflow that was created a moment ago may not be in the mirror yet. */
 const patience: Millis = 2_000;
 
+/** What upkeep works with. */
 export interface UpkeepParts {
   readonly client: ApiClient;
   readonly clock: Clock;

@@ -24,6 +24,7 @@ export function decodeRun(status: WorkflowStatus | undefined): RunState {
   };
 }
 
+/** The final part exists from its start instant on. */
 function decodeFinal(status: WorkflowStatus["finally"]): FinalState | undefined {
   const startedAt = instant(status?.startTime);
   if (status === undefined || startedAt === undefined) return undefined;
@@ -34,6 +35,7 @@ function decodeFinal(status: WorkflowStatus["finally"]): FinalState | undefined 
   };
 }
 
+/** Absent fields have the engine's own meaning of absence, which is why they stay absent. */
 function decodeStep(entry: StepStatus): StepState {
   return {
     phase: entry.phase ?? "Pending",
@@ -103,9 +105,11 @@ export function encodeRun(
   });
 }
 
+/** Keys may be the names of inherited members. */
 const entryOf = (status: WorkflowStatus | undefined, key: string): StepStatus | undefined =>
   status?.statuses !== undefined && Object.hasOwn(status.statuses, key) ? status.statuses[key] : undefined;
 
+/** As `encodeStep`, for the final part. */
 function encodeFinal(final: FinalState, previous: WorkflowStatus["finally"]): WorkflowStatus["finally"] {
   const startTime = time(final.startedAt, previous?.startTime) ?? "";
   return put(previous ?? { startTime }, {
@@ -115,6 +119,7 @@ function encodeFinal(final: FinalState, previous: WorkflowStatus["finally"]): Wo
   });
 }
 
+/** Every field the engine knows is set or removed; all others stay. */
 function encodeStep(state: StepState, previous: StepStatus | undefined): StepStatus {
   return put(previous ?? {}, {
     phase:

@@ -27,12 +27,14 @@ export function checkUpdate(object: JsonObject, old: JsonObject, report: Report)
     if (!jsonEquals(next[field], before[field])) report(["spec", field], "immutable", "cannot be changed");
 }
 
+/** A run that is over is a record: what it says it ran must stay what it ran. */
 function checkFinished(next: JsonObject, before: JsonObject, report: Report): void {
   const fields = new Set([...Object.keys(next), ...Object.keys(before)]);
   const changed = [...fields].filter((field) => !alwaysEditable.has(field) && !jsonEquals(next[field], before[field]));
   for (const field of changed) report(["spec", field], "forbidden", "cannot update completed workflow");
 }
 
+/** One complaint per step, at the step: which of its fields changed is for the person to see. */
 function checkStep(
   key: string,
   before: JsonValue,
@@ -60,6 +62,7 @@ function progressOf(status: JsonValue | undefined): Progress {
     : "unstarted";
 }
 
+/** Missing counts are zero. */
 const numberOf = (value: JsonValue | undefined): number => (typeof value === "number" ? value : 0);
 
 function isFinished(object: JsonObject): boolean {

@@ -69,6 +69,7 @@ function checkRaw(document: JsonObject, report: Report): string[] {
 
 type Refuse = (path: FieldPath, code: string, message: string, field?: FieldPath) => void;
 
+/** JSON has one kind of number; the messages of a schema would speak of types and minimums separately. */
 function checkPositive(object: JsonObject, fields: readonly string[], path: FieldPath, refuse: Refuse): void {
   for (const field of fields) {
     const value = object[field];
@@ -77,6 +78,7 @@ function checkPositive(object: JsonObject, fields: readonly string[], path: Fiel
   }
 }
 
+/** The proposal had two earlier shapes that are still found in the wild. */
 function checkDrafts(step: JsonObject, path: FieldPath, refuse: Refuse): void {
   const { dependencies, jobTemplate } = step;
   if (isJsonObject(dependencies)) {
@@ -90,6 +92,7 @@ function checkDrafts(step: JsonObject, path: FieldPath, refuse: Refuse): void {
   refuse([...path, "jobTemplate", "template"], "draft-shape", message, [...path, "jobTemplate"]);
 }
 
+/** What is no object is reported by the schema; here it holds nothing. */
 function objectAt(object: JsonObject, name: string): JsonObject {
   const value = object[name];
   return isJsonObject(value) ? value : {};
@@ -102,9 +105,11 @@ const codes: Partial<Record<FieldError["reason"], string>> = {
 };
 const codeOf = (error: FieldError): string => codes[error.reason] ?? "invalid-value";
 
+/** Whether a field is the parent or stands in it; both in Kubernetes notation. */
 const isWithin = (field: string, parent: string): boolean =>
   field === parent || field.startsWith(`${parent}.`) || field.startsWith(`${parent}[`);
 
+/** The field without its last member or index. */
 const parentOf = (field: string): string => field.replace(/(?:\.[^.[\]]+|\[[^\]]*\])$/, "");
 
 /** The document without the broken fields. A list with a broken item goes whole: the places of the others must not move. */
@@ -118,6 +123,7 @@ function repaired(document: JsonObject, broken: readonly string[]): JsonObject {
   return { ...clean, spec: { ...rest, params: namedOnly(objectAt(document, "spec")["params"]) } };
 }
 
+/** Copies only the branches that lead to something broken. */
 function without(object: JsonObject, path: FieldPath, broken: readonly string[]): JsonObject {
   const kept = Object.entries(object).flatMap(([name, value]): [string, JsonValue][] => {
     const field = formatFieldPath([...path, name]);
@@ -164,6 +170,7 @@ function fieldTokens(document: JsonValue, field: string): FieldPath {
   return rest === "" ? path : [...path, rest];
 }
 
+/** The member of a value on the way to a field. */
 function memberToward(value: JsonValue | undefined, path: FieldPath, field: string) {
   if (typeof value !== "object" || value === null) return undefined;
   const members: readonly (readonly [string | number, JsonValue | undefined])[] = isJsonObject(value)

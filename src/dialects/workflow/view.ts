@@ -89,6 +89,7 @@ const emptyPlan: Plan = (() => {
   return plan.value;
 })();
 
+/** Adds what the engine does not know: names for people, children, logs. */
 function completeStep(
   view: StepView,
   object: Workflow,
@@ -154,6 +155,7 @@ function deadlineOf(spec: WorkflowSpec, run: RunState): Pick<RunView, "deadlineA
   return { deadlineAt: run.startedAt + spec.activeDeadlineSeconds * 1000 + run.suspendedFor };
 }
 
+/** The object that created this workflow, if one did. */
 function parentOf({ metadata }: Workflow): Pick<RunView, "parent"> {
   const owner = metadata.ownerReferences?.find((reference) => reference.controller === true);
   if (owner === undefined) return {};

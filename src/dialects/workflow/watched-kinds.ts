@@ -14,11 +14,13 @@ import { Workflow } from "./kinds.ts";
 /** Index of objects that carry a workflow's uid and have no controller. */
 const strayIndex = "slipway.dev/stray";
 
+/** Pure, as indexes demand: the same object always has the same values. */
 const strayOf = ({ metadata }: Stored): readonly string[] => {
   const uid = metadata.labels?.[labels.uid];
   return uid === undefined || metadata.ownerReferences?.some((owner) => owner.controller === true) ? [] : [uid];
 };
 
+/** One mirror and the workflows that need it. */
 interface Watched {
   readonly share: InformerShare;
   readonly users: Set<string>;
@@ -137,6 +139,7 @@ export class WatchedKinds {
 
 const ownerIndex = "slipway.dev/owner";
 
+/** By uid: an owner of the same name made later owns nothing. */
 const ownerOf = ({ metadata }: Stored): readonly string[] =>
   (metadata.ownerReferences ?? []).flatMap((owner) => (owner.controller === true ? [owner.uid] : []));
 
@@ -155,6 +158,7 @@ export function workflowsOf(object: KubeObject): readonly string[] {
   return name === undefined ? [] : [keyOf({ name, ...(namespace === undefined ? {} : { namespace }) })];
 }
 
+/** Sets that come and go with their first and last value. */
 function addTo(map: Map<string, Set<string>>, key: string, value: string): void {
   const values = map.get(key);
   if (values === undefined) map.set(key, new Set([value]));

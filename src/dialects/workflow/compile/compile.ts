@@ -55,6 +55,7 @@ export function compileWorkflow(
 const countErrors = ({ problems }: ProblemCollector): number =>
   problems.reduce((count, problem) => (problem.severity === "error" ? count + 1 : count), 0);
 
+/** A step without exactly one type is reported elsewhere and left out here. */
 function compileStep(
   source: StepSource,
   spec: WorkflowSpec,
@@ -95,11 +96,13 @@ function compileStep(
   return [[key, compiled]];
 }
 
+/** Most steps of most passes never need the value. */
 function lazily(compute: () => string): () => string {
   let value: string | undefined;
   return () => (value ??= compute());
 }
 
+/** Timers have no body: their only expression stands in `until`. */
 function compileStepBody(
   { step, path }: StepSource,
   scope: ExpressionScope,
@@ -111,6 +114,7 @@ function compileStepBody(
   return body === undefined ? undefined : compileBody(body, scope, [...path, type], report);
 }
 
+/** Free-form in the schema because it is a word or an object. */
 function compileCompletion(
   completion: JsonValue | undefined,
   bare: (text: string, field: string) => CompiledExpression | undefined,
@@ -129,6 +133,7 @@ function compileCompletion(
   return { is: "expressions", success: compiled(success, "success"), failure: compiled(failure, "failure") };
 }
 
+/** Outputs of the workflow may use every main step, and nothing of the final ones: they are made before those end. */
 function compileOutputs(spec: WorkflowSpec, sources: readonly StepSource[], report: Report): readonly WorkflowOutput[] {
   const main = new Set(sources.filter((source) => !source.final).map((source) => source.key));
   const scope = { spec, sources, final: false, visible: () => main, user: "the workflow", site: "result" } as const;

@@ -58,6 +58,7 @@ const statusFunction = (name: string, answer: string): CelFunction => ({
   call: (_args, bindings) => answer === "always" || readAnswer(bindings[gateBinding], answer),
 });
 
+/** The binding says `ok` or `bad`; which of them is asked for is the function's business. */
 const readAnswer = (gate: JsonValue | undefined, answer: string): boolean => jsonEquals(gate, answer);
 
 const statusFunctions = [
@@ -174,6 +175,7 @@ function reportOthers(
     if (member !== undefined) reportOthers(member, known, [...path, name], scope, at, report);
 }
 
+/** One use per name, however often it is written. */
 const distinct = (uses: readonly StepUse[]): readonly StepUse[] => [
   ...new Map(uses.map((use) => [use.alias, use])).values(),
 ];
@@ -214,12 +216,14 @@ const membersCalled: Readonly<Record<string, string>> = {
   run: "run field",
 };
 
+/** What may follow a variable; undefined when anything may. */
 function knownMembers(root: string, spec: WorkflowSpec): readonly string[] | undefined {
   if (root === "params") return (spec.params ?? []).map((param) => param.name);
   if (root === "workflow") return ["name", "namespace", "uid", "labels", "runNumber", "startTime"];
   return root === "run" ? ["phase", "failed"] : undefined;
 }
 
+/** What is not there, and what was probably meant. */
 function unknown(what: string, name: string, known: Iterable<string>): string {
   const close = nearest(name, known);
   return close === undefined ? `no ${what} "${name}"` : `no ${what} "${name}", did you mean "${close}"`;
@@ -227,6 +231,7 @@ function unknown(what: string, name: string, known: Iterable<string>): string {
 
 const stepFields = ["outputs", "phase", "reason", "attempt", "startTime", "finishTime"];
 
+/** The graph is what the document shows: using a result without depending on its step is an error, not an edge. */
 function checkStepUse([alias, field, output]: readonly string[], scope: ExpressionScope): StepUse | string {
   if (alias === undefined) return "steps must be followed by the key of a step";
   const { sources, user } = scope;

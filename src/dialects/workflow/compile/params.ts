@@ -45,6 +45,7 @@ export function checkParams(spec: WorkflowSpec, report: Report): void {
   }
 }
 
+/** A wrong declaration is reported once, not with every value. */
 function checkDeclaration(param: Param, at: FieldPath, report: Report): void {
   if (param.pattern !== undefined) {
     const pattern = compileRe2(param.pattern);
@@ -54,6 +55,7 @@ function checkDeclaration(param: Param, at: FieldPath, report: Report): void {
   for (const problem of objections(param.default, param)) report([...at, "default"], "invalid-default", problem);
 }
 
+/** Defaults were checked where they stand. */
 function checkArgument(spec: WorkflowSpec, param: Param, report: Report): void {
   const value = argument(spec, param.name);
   const at = ["spec", "arguments", param.name];
@@ -64,6 +66,7 @@ function checkArgument(spec: WorkflowSpec, param: Param, report: Report): void {
   }
 }
 
+/** Names of parameters may be those of inherited members. */
 const argument = (spec: WorkflowSpec, name: string): JsonValue | undefined =>
   spec.arguments !== undefined && Object.hasOwn(spec.arguments, name) ? spec.arguments[name] : undefined;
 
@@ -95,6 +98,7 @@ function rangeObjections(value: number, { minimum, maximum }: Demands): readonly
   return [];
 }
 
+/** Each item by itself, so that all of them are named. */
 function itemObjections(values: readonly JsonValue[], items: JsonObject): readonly string[] {
   const demands = readDemands(items);
   return values.flatMap((value, index) => objections(value, demands).map((problem) => `item ${index}: ${problem}`));

@@ -55,8 +55,10 @@ export function planOf(
   };
 }
 
+/** Documents speak of seconds, the engine of milliseconds. */
 const seconds = (count: number): number => Math.round(count * 1000);
 
+/** What the engine must know of the whole run. */
 const policyOf = (spec: WorkflowSpec): RunPolicy => ({
   strategy: spec.failureStrategy ?? "Continue",
   ...(spec.parallelism === undefined ? {} : { parallelism: spec.parallelism }),
@@ -80,6 +82,7 @@ function stepOf(compiled: CompiledStep, values: StaticValues): PlanStep {
   });
 }
 
+/** A condition that asks for failure itself still runs while the run is failing. */
 const isAfterFailure = ({ when }: CompiledStep): boolean =>
   when?.program.references.functions.some((name) => name === "failure" || name === "always") ?? false;
 
@@ -107,8 +110,10 @@ function conditionOf({ when, ...compiled }: CompiledStep, values: StaticValues):
   });
 }
 
+/** Bad for dependants: what they would need of this step does not exist either. */
 const unavailable = (message: string): GateResult => ({ skip: "InputUnavailable", message });
 
+/** Tries what the start would do. It costs a second rendering, but only for steps behind one that did not succeed. */
 function inputsAvailable({ body, until }: CompiledStep, values: StaticValues, scope: GateScope): GateResult {
   const run = runValues(scope);
   const inputs: readonly Result<unknown, string>[] = [
@@ -119,6 +124,7 @@ function inputsAvailable({ body, until }: CompiledStep, values: StaticValues, sc
   return { run: true };
 }
 
+/** The pauses of one run are always the same; different runs spread. */
 function retryOf({ step, key, retryWhen }: CompiledStep, values: StaticValues): RetryPolicy {
   const { retry } = step;
   if (retry?.limit === undefined || retry.limit === 0) return noRetry;

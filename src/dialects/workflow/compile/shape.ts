@@ -20,6 +20,7 @@ export function checkSteps(sources: readonly StepSource[], report: Report): void
   for (const source of sources) checkUnion(source, report);
 }
 
+/** Keys are label values, members of expressions, and unique over both parts. */
 function checkKeys(sources: readonly StepSource[], report: Report): void {
   const byName = new Map<string, StepSource>();
   for (const source of sources) {
@@ -39,6 +40,7 @@ function checkKeys(sources: readonly StepSource[], report: Report): void {
 /** How a step is called in expressions, where "-" means minus. */
 export const expressionName = (key: string): string => key.replaceAll("-", "_");
 
+/** Counts members of later versions too: a step with `approval` has one, and is refused for that alone. */
 function checkUnion({ path, step }: StepSource, report: Report): void {
   const members = membersOf(step);
   if (members.length === 1) return;

@@ -34,6 +34,7 @@ export function buildStepGraphs(sources: readonly StepSource[], report: Report, 
   };
 }
 
+/** Both parts alike; the one that is missing is an empty graph. */
 function build(sources: readonly StepSource[], part: string, report: Report, warn: Report): Graph | undefined {
   const keys = new Set(sources.map((source) => source.key));
   const nodes = sources.map((source) => nodeOf(source, keys, report, warn));
@@ -52,6 +53,7 @@ const codes: Readonly<Record<GraphProblem["kind"], string>> = {
   tooLarge: "too-many-dependencies",
 };
 
+/** Only known dependencies become edges, so that one wrong name does not hide a cycle. */
 function nodeOf({ key, path, step }: StepSource, keys: ReadonlySet<string>, report: Report, warn: Report): NodeSpec {
   const known: string[] = [];
   for (const [index, dependency] of (step.dependencies ?? []).entries()) {

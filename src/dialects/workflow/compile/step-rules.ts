@@ -25,6 +25,7 @@ export function checkStepBodies(
   }
 }
 
+/** Labels are put on children, so only labels can be demanded of them. */
 function checkSelector({ selector }: WorkflowSpec, report: Report): void {
   if (selector === undefined) return;
   const at = ["spec", "selector"];
@@ -34,6 +35,7 @@ function checkSelector({ selector }: WorkflowSpec, report: Report): void {
     report([...at, "matchLabels"], "required", "at least one label is required");
 }
 
+/** Each member is checked by itself: a step with two of them hears about both. */
 function checkBody(source: StepSource, context: RuleContext, report: Report): void {
   const { step, path } = source;
   if (step.jobTemplate !== undefined) checkJob(step.jobTemplate, [...path, "jobTemplate"], context, report);
@@ -44,6 +46,7 @@ function checkBody(source: StepSource, context: RuleContext, report: Report): vo
   if (step.wait !== undefined) checkWait(step.wait, [...path, "wait"], report);
 }
 
+/** What the Job controller owns must be left to it. Everything else is judged by the server when the Job is created. */
 function checkJob(template: JsonObject, path: FieldPath, context: RuleContext, report: Report): void {
   checkLabels(template["metadata"], [...path, "metadata"], context, report);
   const spec = template["spec"];
@@ -58,6 +61,7 @@ function checkJob(template: JsonObject, path: FieldPath, context: RuleContext, r
   checkPod(pod["spec"], [...path, "spec", "template", "spec"], report);
 }
 
+/** An absent restart policy means Always, which a Job cannot have. */
 function checkPod(pod: JsonValue | undefined, path: FieldPath, report: Report): void {
   if (!isJsonObject(pod)) return report(path, "required", "the spec of the Pod is required");
   const policy = pod["restartPolicy"];
@@ -92,6 +96,7 @@ function checkLabels(
   }
 }
 
+/** Children live beside their workflow, under names that follow from it. */
 function checkTemplate(template: JsonObject, path: FieldPath, context: RuleContext, report: Report): void {
   for (const field of ["apiVersion", "kind"])
     if (typeof template[field] !== "string" || template[field] === "")
@@ -117,6 +122,7 @@ function checkNamespace(namespace: JsonValue | undefined, path: FieldPath, conte
   );
 }
 
+/** Across namespaces one could watch what one may not read. */
 function checkReference({ step, path }: StepSource, context: RuleContext, report: Report): void {
   const reference = step.externalRef ?? {};
   const at = [...path, "externalRef"];

@@ -44,6 +44,7 @@ export function bindingsOf(
   };
 }
 
+/** Texts, because they are compared and printed, and CEL reads them with `timestamp`. */
 const timeText = (at: number | undefined): string => (at === undefined ? "" : formatInstant(at));
 
 /** What is not known yet is an empty text, so that conditions on it are false instead of errors. */
@@ -58,6 +59,7 @@ function stepValue(state: StepState, step: CompiledStep | undefined): JsonObject
   };
 }
 
+/** What a step that did not write an output counts as having written. */
 function defaultOutputs(step: CompiledStep | undefined): JsonObject {
   const known = step?.outputs.filter((output) => output.default !== undefined) ?? [];
   return Object.fromEntries(known.map((output) => [output.name, output.default]));

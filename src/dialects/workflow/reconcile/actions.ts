@@ -22,6 +22,7 @@ export function openActions(actions: readonly Stored<RunAction>[]): readonly Sto
     .sort((a, b) => compareAges(a, b));
 }
 
+/** Creation times have seconds only; names decide within one. */
 function compareAges(a: Stored, b: Stored): number {
   const [left, right] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
   if (left !== right) return left < right ? -1 : 1;
@@ -51,11 +52,13 @@ const done = (message: string): Decision => ({ is: "done", message });
 const hasStep = ({ graph, final }: Plan, key: string): boolean =>
   graph.nodeById.has(key) || final?.graph.nodeById.has(key) === true;
 
+/** Steps of both parts can be meant. */
 function noStep({ graph, final }: Plan, key: string): string {
   const close = nearest(key, [...graph.ids, ...(final?.graph.ids ?? [])]);
   return `there is no step "${key}"${close === undefined ? "" : `, did you mean "${close}"`}`;
 }
 
+/** Asks the engine first, so that a refusal comes with its reason. */
 function decideRetry({ spec, status }: RunAction, plan: Plan, run: RunState): Decision {
   const accepted = status?.runNumber;
   if (accepted !== undefined && run.number > accepted) return done(`run ${accepted + 1} was started`);
@@ -68,6 +71,7 @@ function decideRetry({ spec, status }: RunAction, plan: Plan, run: RunState): De
   return { is: "apply", fact: { kind: "action", action: "retry", number: accepted, ...selection } };
 }
 
+/** Everything but retry is for runs that are not over. */
 function decideLive({ spec }: RunAction, action: Exclude<CarriedAction, "retry">, run: RunState): Decision {
   const { step, reason, force } = spec;
   if (isTerminal(run.phase)) {

@@ -63,6 +63,7 @@ export async function performEffects(
   return { facts, failures };
 }
 
+/** One effect. Only what its executor learned at once becomes a fact; all else is observed. */
 async function perform(
   effect: Effect,
   state: PassState,
@@ -125,6 +126,7 @@ export async function effectStage(
 /** The news that make the mirror newer ask for a pass themselves; this is for the case that they were lost. */
 const staleRetry: Millis = 1_000;
 
+/** Read from the server, not from a mirror. */
 async function isNewest(client: ApiClient, workflow: Stored<Workflow>, signal: AbortSignal): Promise<boolean> {
   const live = await getOrUndefined(client, refTo(Workflow, workflow), signal);
   return live?.metadata.resourceVersion === workflow.metadata.resourceVersion;

@@ -61,6 +61,7 @@ function isActiveChild(workflow: Workflow, child: Stored): boolean {
   return stateOfObject(child).is === "running" || child.metadata.deletionTimestamp !== undefined;
 }
 
+/** Asks for each child once: a child on its way out has a deletion time. */
 async function endAll({ client, signal }: Finalization, active: readonly Stored[]): Promise<void> {
   for (const child of active) {
     const { uid, deletionTimestamp } = child.metadata;

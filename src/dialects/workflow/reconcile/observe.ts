@@ -88,5 +88,6 @@ export function factOf(
   };
 }
 
+/** A step that some deadline ends anyway may wait as long as that allows. */
 const isBounded = ({ step }: Attempt, { compiled }: PassState): boolean =>
   step.step.deadlineSeconds !== undefined || (!step.final && compiled.plan.policy.deadline !== undefined);

@@ -47,6 +47,7 @@ function onlyCameAlive(before: RunState, after: RunState, isWaited: (key: string
   });
 }
 
+/** The engine keeps what it does not change, so that identity is equality. */
 function isShallowEqual(a: object, b: object): boolean {
   const [left, right] = [Object.entries(a), new Map<string, unknown>(Object.entries(b))];
   return left.length === right.size && left.every(([name, value]) => right.get(name) === value);

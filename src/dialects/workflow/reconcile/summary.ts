@@ -46,6 +46,7 @@ export function statusAfter(
 const isSameSummary = (before: RunState, run: RunState): boolean =>
   before.phase === run.phase && before.number === run.number && before.suspendedSince === run.suspendedSince;
 
+/** Only for steps that changed: entries of all others are shared with the status before. */
 function additionsOf(state: PassState, before: RunState, facts: StatusFacts): ReadonlyMap<string, StepAdditions> {
   const additions = new Map<string, StepAdditions>();
   for (const [key, step] of Object.entries(state.run.steps)) {
@@ -80,6 +81,7 @@ function additionOf(
   };
 }
 
+/** Keys are unique over both parts. */
 function planStepOf({ plan }: CompiledWorkflow, key: string) {
   const main = plan.graph.nodeById.get(key);
   if (main !== undefined) return plan.steps[main];
@@ -103,6 +105,7 @@ function toldByPause(text = ""): { readonly reason?: string; readonly message?: 
   return { ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
 }
 
+/** Complete and Failed are always there, so that both can be waited for; the others when they have something to say. */
 function conditionsAfter(
   present: readonly WorkflowCondition[],
   run: RunState,
@@ -129,6 +132,7 @@ function conditionsAfter(
   return wanted.reduce((list, condition) => setOne(list, condition, observedGeneration, now), present);
 }
 
+/** A condition needs a reason even when the run has none to give. */
 const explained = ({ reason, message }: RunState, phase: string) => ({
   reason: reason ?? phase,
   ...(message === undefined ? {} : { message }),
@@ -164,6 +168,7 @@ export function setOne(
   return setCondition(list, next, now);
 }
 
+/** The run that a retry has ended for good, as the status had it. */
 function historyAfter(previous: WorkflowStatus | undefined) {
   const { runNumber = 1, phase = "Failed", reason, message, startTime, completionTime } = previous ?? {};
   const past = {

@@ -33,8 +33,10 @@ export const labelsOf = ({ workflow, step, number, compiled }: Attempt): Readonl
   ...childLabels({ workflow: workflow.metadata.name, uid: workflow.metadata.uid, step: step.key, attempt: number }),
 });
 
+/** Independent children are recognised by their labels alone. */
 const isIndependent = ({ step }: Attempt): boolean => step.step.ownership === "Independent";
 
+/** All of them: uid, step and attempt name exactly one child. */
 const carriesLabels = (attempt: Attempt, object: KubeObject): boolean =>
   Object.entries(labelsOf(attempt)).every(([name, value]) => object.metadata.labels?.[name] === value);
 

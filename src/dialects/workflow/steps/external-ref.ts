@@ -45,6 +45,7 @@ export function referenceExecutor(find: FindMirror, refer: Refer): StepExecutor 
   };
 }
 
+/** Trying again would find the same. */
 const lost = (reason: string, message: string): Finding => ({
   is: "child",
   state: { is: "failed", reason, message, retryable: false },

@@ -44,6 +44,7 @@ export function jobOfContainer(container: JsonObject): JsonObject {
   return { spec: { backoffLimit: 0, template: { spec: pod } } };
 }
 
+/** Ours win: they are how children are found. */
 function labelled(metadata: JsonValue | undefined, labels: Readonly<Record<string, string>>) {
   const given = isJsonObject(metadata) ? metadata : {};
   const annotations = objectAt(given, "annotations");
@@ -58,6 +59,7 @@ const texts = (object: JsonObject): Record<string, string> =>
     Object.entries(object).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
   );
 
+/** Containers of a kind we do not know of are left as they are. */
 function podSpec(pod: JsonObject, attempt: Attempt): JsonObject {
   const withEnvironment = (list: JsonValue | undefined): readonly JsonValue[] =>
     isList(list)

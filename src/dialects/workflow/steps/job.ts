@@ -36,6 +36,7 @@ function manifestOf(attempt: Attempt): Result<KubeObject, string> {
   return ok(jobManifest(attempt, type === "container" ? jobOfContainer(rendered.value) : rendered.value));
 }
 
+/** Where the Job stands; only its end costs a look at its pods. */
 async function stateOf(client: ApiClient, attempt: Attempt, job: Stored, signal: AbortSignal): Promise<ChildState> {
   const state = objectState(attempt, job);
   switch (state.is) {
@@ -63,6 +64,7 @@ async function success(client: ApiClient, attempt: Attempt, job: Stored, signal:
   };
 }
 
+/** Pods bear the labels of their Job. */
 const endOf = (client: ApiClient, attempt: Attempt, outcome: "succeeded" | "failed", signal: AbortSignal) =>
   containerEnd(client, attempt.workflow.metadata.namespace, labelsOf(attempt), outcome, signal);
 

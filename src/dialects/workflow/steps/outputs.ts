@@ -37,6 +37,7 @@ interface Failure {
   readonly message: string;
 }
 
+/** A default stands in for a missing value and for an expression that cannot be evaluated. */
 function outputValue(output: CompiledOutput, attempt: Attempt, sources: OutputSources): Result<JsonValue, Failure> {
   const { name, expression } = output;
   if (expression === undefined) {

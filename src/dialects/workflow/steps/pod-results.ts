@@ -31,6 +31,7 @@ export async function containerEnd(
 }
 
 const completionIndex = "batch.kubernetes.io/job-completion-index";
+/** Pods of Jobs without indexes all count as the first. */
 const orderOf = ({ metadata }: Stored): number =>
   Number(metadata.annotations?.[completionIndex] ?? metadata.labels?.[completionIndex] ?? 0);
 const compareAges = (a: Stored, b: Stored): number =>

@@ -48,6 +48,7 @@ export function templateExecutor(client: ApiClient, find: FindMirror): StepExecu
   };
 }
 
+/** The schema of a template is its own kind's; here it is any JSON. */
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** That the server does not serve a kind may change: its definition can still be installed. */
@@ -81,6 +82,7 @@ function manifestOf(attempt: Attempt): Result<KubeObject, string> {
   });
 }
 
+/** An expression may have made a label a number. */
 const textLabels = (labels: JsonObject): Record<string, string> =>
   Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, textOf(value) || JSON.stringify(value)]));
 
