@@ -142,3 +142,19 @@ test("a timer is due after its time, at its time, or at once when that has passe
   expect(phases(second.run)).toMatchObject({ after: "Waiting(Timer)", at: "Succeeded" });
   expect(advance(of, second.run, [], 1_020).run).toMatchObject({ phase: "Failed", finishedAt: 1_020 });
 });
+
+test("of several deadlines that strike at once, the outermost is the reason", () => {
+  const of = plan([{ id: "a", timeout: 5, deadline: 5, pendingTimeout: 5 }]);
+  const { run } = advance(of, newRun, [], 0);
+  expect(phases(advance(of, run, [], 5).run)).toEqual({ a: "Cancelling(StepDeadlineExceeded)" });
+});
+
+test("a group that is being cancelled has no deadline of its own: it is through when its steps are", () => {
+  const of = plan([{ id: "g", kind: "group", cancelTimeout: 5, group: plan([{ id: "x", cancelTimeout: 7 }]) }]);
+  const { run } = advance(of, advance(of, newRun, [], 0).run, [{ kind: "action", action: "cancel", step: "g" }], 10);
+  expect(text(deadlinesOf(of, run))).toEqual(["cancel g/x 17"]);
+  expect(phases(advance(of, run, [], 17).run)).toEqual({
+    g: "Canceled(StepCanceled)",
+    "g/x": "Canceled(GroupCanceled)",
+  });
+});

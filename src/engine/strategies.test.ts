@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { advance, alwaysGate, createRunCache, newRun, type RunPolicy } from "./index.ts";
+import { advance, alwaysGate, createRunCache, type Fact, newRun, type RunPolicy } from "./index.ts";
 import { alive, failed, gone, phases, plan, type StepLine, succeeded } from "./testing/build.ts";
 
 const always = { gate: alwaysGate, afterFailure: true };
@@ -105,4 +105,16 @@ test("a run with a step that a person cancelled, or that lacked its input, is no
     reason: "StepFailed",
     message: 'step "a" was canceled: StepCanceled',
   });
+});
+
+test("a failure is blamed before a cancel, and a cancel before a skip, whatever their order", () => {
+  const of = plan([
+    { id: "a", gate: () => ({ skip: "InputUnavailable" }) },
+    { id: "b", kind: "observe" },
+    { id: "c", kind: "observe" },
+  ]);
+  const cancel = (step: string): Fact => ({ kind: "action", action: "cancel", step });
+  const end = (...facts: Fact[]) => advance(of, advance(of, newRun, [], 1).run, facts, 2).run.message;
+  expect(end(cancel("b"), failed("c"))).toBe('step "c" failed: exit code 1');
+  expect(end(cancel("b"), succeeded("c"))).toBe('step "b" was canceled: StepCanceled');
 });

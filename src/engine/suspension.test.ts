@@ -92,6 +92,13 @@ test("cancelling lifts a suspension, so that the run can end", () => {
   expect(advance(of, run, [act("suspend")], 30)).toMatchObject({ run, ignored: 1 });
 });
 
+test("a run that its policy suspends can be cancelled, and ends", () => {
+  const of = plan([{ id: "a" }], { final: plan([{ id: "f" }]), policy: { strategy: "Continue", suspended: true } });
+  const run = calls(of, [0], [10], [20, act("cancel")]);
+  expect(run).toMatchObject({ phase: "Cancelling" });
+  expect(phases(run)).toEqual({ a: "Canceled(RunCanceled)", f: "Starting" });
+});
+
 test("a clock that jumps back takes no time from anybody", () => {
   const run = calls(pair, [1_000], [1_500, act("suspend")], [1_200, act("resume")]);
   expect(run.suspendedFor).toBe(0);
