@@ -1,25 +1,58 @@
-// Bundles the sources into dist/: one entry per program, shared code in chunks. Rebuilds only what is older than its sources.
-//   node scripts/build.mjs [--force]
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+// Bundles the sources into dist/: each program as one CommonJS file that V8 can keep compiled, and the library's entries as
+// modules. Rebuilds only what is older than its sources.
+//   node scripts/build.mjs [--force]     also keeps the compiled code of the commands people wait for
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = `${root}dist`;
 const stampFile = `${dist}/.built`;
 
-/** Programs that may be started as processes, and the library's public entries. */
-const entries = {
+const programs = {
   cli: "src/app/cli/main.ts",
   runner: "src/kernel/runtimes/process/runner/main.ts",
+};
+
+/** The library's public entries. */
+const library = {
   engine: "src/engine/index.ts",
   kit: "src/kernel/kit/index.ts",
 };
 
+/** What every bundle has in common. Names are not minified, so errors and profiles show them. */
+export const common = {
+  absWorkingDir: root,
+  bundle: true,
+  platform: "node",
+  target: "node20.19",
+  external: ["lmdb"],
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: "none",
+  metafile: true,
+  write: false,
+  logLevel: "warning",
+};
+
+/** esbuild's options for a program: what is imported on use stays asleep inside the file until then. */
+export const programOptions = (version) => ({
+  ...common,
+  format: "cjs",
+  define: { SLIPWAY_VERSION: JSON.stringify(version), "import.meta.dirname": "__dirname" },
+});
+
 async function newestSource() {
   const listed = await readdir(`${root}src`, { recursive: true, withFileTypes: true });
-  const paths = listed.filter((entry) => entry.isFile() && !/\.test\.ts$/.test(entry.name)).map((entry) => `${entry.parentPath}/${entry.name}`);
-  const times = await Promise.all([...paths, `${root}package.json`, `${root}scripts/build.mjs`].map(async (path) => (await stat(path)).mtimeMs));
+  const paths = listed
+    .filter((entry) => entry.isFile() && !entry.name.endsWith(".test.ts"))
+    .map((entry) => `${entry.parentPath}/${entry.name}`);
+  const times = await Promise.all(
+    [...paths, `${root}package.json`, `${root}scripts/build.mjs`].map(async (path) => (await stat(path)).mtimeMs),
+  );
   return `${Math.max(...times)} ${paths.length}`;
 }
 
@@ -29,38 +62,74 @@ export async function bundle({ force = false } = {}) {
   if (!force && (await readFile(stampFile, "utf8").catch(() => "")) === stamp) return false;
   const { version } = JSON.parse(await readFile(`${root}package.json`, "utf8"));
   await mkdir(dist, { recursive: true });
-  const { metafile } = await build({
-    absWorkingDir: root,
-    entryPoints: Object.entries(entries).map(([out, path]) => ({ in: path, out })),
-    outdir: "dist",
-    outExtension: { ".js": ".mjs" },
-    chunkNames: "chunks/[name]-[hash]",
-    bundle: true,
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node20.19",
-    external: ["lmdb"],
-    minifySyntax: true,
-    minifyWhitespace: true,
-    keepNames: true,
-    legalComments: "none",
-    define: { SLIPWAY_VERSION: JSON.stringify(version) },
-    // Bundled CommonJS packages ask for Node's own modules through require.
-    banner: { js: 'import{createRequire as __slipwayRequire}from"node:module";const require=__slipwayRequire(import.meta.url);' },
-    metafile: true,
-    logLevel: "warning",
-  });
-  await removeStale(Object.keys(metafile.outputs));
-  await writeFile(`${dist}/meta.json`, JSON.stringify(metafile));
+  const results = await Promise.all([
+    build({
+      ...programOptions(version),
+      entryPoints: { cli: programs.cli },
+      outdir: dist,
+      outExtension: { ".js": ".cjs" },
+    }),
+    build({
+      ...programOptions(version),
+      entryPoints: { runner: programs.runner },
+      outdir: dist,
+      outExtension: { ".js": ".cjs" },
+    }),
+    build({
+      ...common,
+      format: "esm",
+      entryPoints: library,
+      outdir: dist,
+      outExtension: { ".js": ".mjs" },
+      splitting: true,
+      chunkNames: "chunks/[name]-[hash]",
+    }),
+  ]);
+  const files = results.flatMap(({ outputFiles }) => outputFiles);
+  await Promise.all(files.map(({ path, text }) => replace(path, path.endsWith("cli.cjs") ? asFunction(text) : text)));
+  await removeStale(files.map(({ path }) => path));
+  await writeFile(`${dist}/meta.json`, JSON.stringify(results[0].metafile));
   await writeFile(stampFile, stamp);
   return true;
 }
 
-async function removeStale(outputs) {
-  const wanted = new Set(outputs.map((path) => path.slice("dist/chunks/".length)));
-  const chunks = await readdir(`${dist}/chunks`).catch(() => []);
-  await Promise.all(chunks.filter((name) => !wanted.has(name)).map((name) => rm(`${dist}/chunks/${name}`)));
+/** What bin/slipway.cjs runs: a function of `require` and `__dirname`, headed by its hash. Plain ASCII, so that it is read without decoding. */
+function asFunction(text) {
+  // esbuild escapes what is not ASCII everywhere but in regular expressions.
+  const ascii = text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  const hash = createHash("sha256").update(ascii).digest("hex").slice(0, 16);
+  return `/*${hash}*/(function(require,__dirname){"use strict";${ascii}\n})`;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await bundle({ force: process.argv.includes("--force") });
+/** A program that starts meanwhile sees the old file or the new one. */
+async function replace(path, text) {
+  await mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+  await writeFile(`${path}.${process.pid}`, text);
+  await rename(`${path}.${process.pid}`, path);
+}
+
+async function removeStale(wanted) {
+  const kept = new Set(["meta.json", ".built", ...wanted.map((path) => path.slice(dist.length + 1))]);
+  const present = await readdir(dist, { recursive: true, withFileTypes: true });
+  const files = present.filter((entry) => entry.isFile()).map((entry) => `${entry.parentPath}/${entry.name}`);
+  await Promise.all(
+    files.filter((file) => !kept.has(file.slice(dist.length + 1))).map((file) => rm(file, { force: true })),
+  );
+}
+
+/** Lets commands run once and keeps what they compiled beside the bundle, for this Node.js. */
+async function keepCompiled() {
+  const code = `${dist}/slipway-code`;
+  await rm(code, { recursive: true, force: true });
+  const env = { PATH: process.env.PATH, XDG_CACHE_HOME: dist };
+  const commands = [["help"], ["version"], ["run", "--ephemeral", "examples/workflow/hello.yaml"]];
+  const run = promisify(execFile);
+  for (const args of commands) await run(process.execPath, ["bin/slipway.cjs", ...args], { cwd: root, env });
+  await chmod(code, 0o755);
+  for (const name of await readdir(code)) await chmod(`${code}/${name}`, 0o644);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const built = await bundle({ force: process.argv.includes("--force") });
+  if (built) await keepCompiled();
+}

@@ -7,7 +7,9 @@ const out = "examples/workflow/release/out";
 
 await bundle();
 rmSync(out, { recursive: true, force: true });
-const { status } = spawnSync(process.execPath, ["bin/slipway.mjs", "run", "examples/workflow/release/release.yaml"], { stdio: "inherit" });
+const { status } = spawnSync(process.execPath, ["bin/slipway.cjs", "run", "examples/workflow/release/release.yaml"], {
+  stdio: "inherit",
+});
 if (status === 0) {
   console.log(`\n${out} holds ${readdirSync(out).sort().join(", ")}; SHA256SUMS says`);
   console.log(readFileSync(`${out}/SHA256SUMS`, "utf8").trimEnd());

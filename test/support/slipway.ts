@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root: string = fileURLToPath(new URL("../../", import.meta.url));
-export const slipwayBin: string = join(root, "bin/slipway.mjs");
+export const slipwayBin: string = join(root, "bin/slipway.cjs");
 
 /** What a program printed and how it ended. */
 export interface Finished {

@@ -58,4 +58,4 @@ async function main(): Promise<void> {
   process.stdout.write("", () => process.exit());
 }
 
-await main();
+void main();

@@ -1,6 +1,4 @@
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 
-/** The runner's bundle: it lies beside ours, or beside the folder of chunks that ours is in. */
-export const runnerPath: string = fileURLToPath(
-  new URL(import.meta.url.includes("/chunks/") ? "../runner.mjs" : "./runner.mjs", import.meta.url),
-);
+/** The runner's bundle lies beside ours. */
+export const runnerPath: string = join(import.meta.dirname, "runner.cjs");

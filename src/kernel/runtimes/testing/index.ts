@@ -17,9 +17,9 @@ async function bundleRunner(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "slipway-runner-bundle-"));
   // Nothing asynchronous is finished at this point any more.
   process.once("exit", () => rmSync(directory, { recursive: true, force: true }));
-  const outfile = join(directory, "runner.mjs");
+  const outfile = join(directory, "runner.cjs");
   const entry = fileURLToPath(new URL("../process/runner/main.ts", import.meta.url));
-  await build({ entryPoints: [entry], outfile, bundle: true, format: "esm", platform: "node", target: "node20.19" });
+  await build({ entryPoints: [entry], outfile, bundle: true, format: "cjs", platform: "node", target: "node20.19" });
   return outfile;
 }
 

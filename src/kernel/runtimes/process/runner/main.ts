@@ -1,5 +1,5 @@
 // The runner process: starts host processes for a server that may die, and remembers how they ended.
-//   node runner.mjs DIRECTORY IDLE_MS
+//   node runner.cjs DIRECTORY IDLE_MS
 import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf, systemClock } from "#lib/base/index.ts";
@@ -69,4 +69,4 @@ function complain(text: string): void {
   writeSync(2, `${new Date(systemClock.now()).toISOString()} ${text}\n`);
 }
 
-await main(runnerPaths(directory), Number(idle));
+void main(runnerPaths(directory), Number(idle));

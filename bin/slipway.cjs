@@ -1,0 +1,86 @@
+#!/usr/bin/env node
+"use strict";
+// Starts the bundle with its compiled code at hand (docs/decisions/0004-start-up.md). CommonJS, few modules and synchronous:
+// whatever is done here is done before every command.
+const [major, minor] = process.versions.node.split(".").map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  process.stderr.write(`slipway: Node.js 20.19 or newer is needed, this is ${process.versions.node}\n`);
+  process.exit(1);
+}
+
+const fs = require("node:fs");
+const path = require("node:path");
+const v8 = require("node:v8");
+const vm = require("node:vm");
+
+const mostFiles = 32;
+const verb = /^[a-z]{2,12}$/.test(process.argv[2] ?? "") ? process.argv[2] : "help";
+
+// A command allocates some megabytes and ends: a young generation that grows at once spares it most collections. A server lives
+// long and is better off with what V8 chooses.
+if (verb !== "up") v8.setFlagsFromString("--semi-space-growth-factor=16");
+
+const dist = path.join(__dirname, "..", "dist");
+const bundle = path.join(dist, "cli.cjs");
+const source = fs.readFileSync(bundle, "latin1");
+// The bundle starts with the hash of the rest. The tag stands for V8's version, its flags and the processor.
+const name = `${source.slice(2, 18)}-${v8.cachedDataVersionTag().toString(16)}-${verb}`;
+const own = ownDirectory();
+const cachedData =
+  read(path.join(dist, "slipway-code", name)) ??
+  (own !== undefined && isPrivate(own) ? read(path.join(own, name)) : undefined);
+const script = new vm.Script(source, {
+  filename: bundle,
+  cachedData,
+  importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+});
+if (own !== undefined && (cachedData === undefined || script.cachedDataRejected)) process.once("exit", keepCode);
+script.runInThisContext()(require, dist);
+
+/** Where this user's compiled code is kept: never in a directory that anybody else could write to. */
+function ownDirectory() {
+  const { XDG_CACHE_HOME: cache, HOME: home } = process.env;
+  const root = cache || (home && path.join(home, ".cache"));
+  return root && path.isAbsolute(root) && process.getuid ? path.join(root, "slipway-code") : undefined;
+}
+
+function read(file) {
+  try {
+    return fs.readFileSync(file);
+  } catch {
+    return undefined; // Not made yet.
+  }
+}
+
+function isPrivate(directory) {
+  const found = fs.lstatSync(directory, { throwIfNoEntry: false });
+  return found !== undefined && found.isDirectory() && found.uid === process.getuid() && (found.mode & 0o077) === 0;
+}
+
+/** After a command that went well: what it compiled is there for the next one. Failing to keep it costs time, nothing else. */
+function keepCode(code) {
+  if (code !== 0) return;
+  try {
+    const root = path.dirname(own);
+    fs.mkdirSync(root, { recursive: true, mode: 0o700 });
+    // Another user's home, as under sudo, is left as it is.
+    if (fs.statSync(root).uid !== process.getuid()) return;
+    fs.mkdirSync(own, { recursive: true, mode: 0o700 });
+    if (isPrivate(own)) write(path.join(own, name), script.createCachedData());
+    removeOldest(own);
+  } catch {}
+}
+
+/** Whole or not at all, even after a power cut: V8 trusts what it is given. */
+function write(file, data) {
+  const fresh = `${file}.${process.pid}`;
+  fs.writeFileSync(fresh, data, { mode: 0o600, flag: "wx", flush: true });
+  fs.renameSync(fresh, file);
+}
+
+function removeOldest(directory) {
+  const files = fs.readdirSync(directory).map((each) => path.join(directory, each));
+  if (files.length <= mostFiles) return;
+  const aged = files.map((each) => ({ each, time: fs.statSync(each).mtimeMs })).sort((a, b) => b.time - a.time);
+  for (const { each } of aged.slice(mostFiles)) fs.rmSync(each, { force: true });
+}
