@@ -4,6 +4,7 @@ import type { EngineLoad } from "../harness/peers.ts";
 import type { Benchmark, CandidateSource, Measured } from "../harness/types.ts";
 import { chainLength, fanWidth } from "../ours/workflows.ts";
 import { enginesOf } from "./engines.ts";
+import { serverCandidate } from "./workflow-server.ts";
 
 const rate = ({ ops, ms }: Measured): number => (ops / ms) * 1000;
 const stepRate = (window: Measured): number => rate(window) * chainLength;
@@ -12,7 +13,10 @@ const stepRate = (window: Measured): number => rate(window) * chainLength;
 export const b1 = (environment: Environment): Benchmark => ({
   id: "B1",
   title: "runs of 10 sequential no-op steps, 200 in flight",
-  candidates: candidatesOf(environment, { kind: "seq", inFlight: 200, effects: chainLength }),
+  candidates: [
+    ...candidatesOf(environment, { kind: "seq", inFlight: 200, effects: chainLength }),
+    serverCandidate(environment, "server", "ours/workflow-server", { kind: "seq", inFlight: 200 }),
+  ],
   lines: [
     {
       metric: "steps, library",
@@ -27,6 +31,15 @@ export const b1 = (environment: Environment): Benchmark => ({
         { to: "best peer", ratio: 10 },
         { to: "delta log", ratio: 0.35 },
       ],
+    },
+    {
+      metric: "steps, server over HTTPS",
+      unit: "/s",
+      better: "more",
+      value: stepRate,
+      perOp: chainLength,
+      ours: "server",
+      floor: "delta log",
     },
   ],
 });

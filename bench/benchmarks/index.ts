@@ -2,14 +2,18 @@ import type { Environment } from "../harness/environment.ts";
 import type { Benchmark } from "../harness/types.ts";
 import { b1, b1b } from "./b1.ts";
 import { b10 } from "./b10.ts";
+import { b2 } from "./b2.ts";
 import { b3 } from "./b3.ts";
 import { b3b } from "./b3b.ts";
+import { b7 } from "./b7.ts";
 
 /** All benchmarks, in the order of their numbers. */
 export const benchmarksOf = (environment: Environment): readonly Benchmark[] => [
   b1(environment),
   ...b1b(environment),
+  b2(environment),
   b3(environment),
   b3b(environment),
+  b7(environment),
   b10(environment),
 ];
