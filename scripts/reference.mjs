@@ -1,0 +1,49 @@
+// Writes docs/reference/cli.md from the commands and docs/reference/workflow.md from the kinds.
+//   node scripts/reference.mjs [--check]      with --check nothing is written; ends with 1 when a page is not what would be written
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import { cliPage } from "./reference/cli.mjs";
+import { workflowPage } from "./reference/kinds.mjs";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** What the pages are made from. Nothing a command imports when it runs is looked at. */
+async function loadSources() {
+  const names = {
+    "./src/app/cli/commands/index.ts": "commands",
+    "./src/app/cli/program.ts": "buildProgram",
+    "./src/app/cli/exit-codes.ts": "exitCode",
+    "./src/dialects/workflow/kinds.ts": "Workflow, RunAction",
+  };
+  const contents = Object.entries(names).map(([path, exported]) => `export { ${exported} } from "${path}";`);
+  const leaveOut = {
+    name: "leave-out-what-actions-import",
+    setup: ({ onResolve }) =>
+      onResolve({ filter: /^/ }, ({ kind, path }) =>
+        kind === "dynamic-import" ? { path, external: true } : undefined,
+      ),
+  };
+  const { outputFiles } = await build({
+    stdin: { contents: contents.join("\n"), resolveDir: root },
+    bundle: true,
+    write: false,
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    plugins: [leaveOut],
+    banner: { js: 'import{createRequire}from"node:module";const require=createRequire("file:///");' },
+  });
+  return await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
+}
+
+const sources = await loadSources();
+const pages = { "docs/reference/cli.md": cliPage(sources), "docs/reference/workflow.md": workflowPage(sources) };
+for (const [path, text] of Object.entries(pages)) {
+  const present = await readFile(`${root}${path}`, "utf8").catch(() => undefined);
+  if (present === text) continue;
+  if (process.argv.includes("--check")) {
+    console.error(`${path} is not what the sources say; run: node scripts/reference.mjs`);
+    process.exitCode = 1;
+  } else await writeFile(`${root}${path}`, text);
+}

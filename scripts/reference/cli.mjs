@@ -1,0 +1,106 @@
+// The page of the command line, from the commands' own data.
+import { code, generatedFrom, table } from "./markdown.mjs";
+
+const exits = {
+  succeeded: "done; the run succeeded",
+  failed: "the command or the run failed",
+  usage: "wrong usage, or a document with errors",
+  canceled: "the run was canceled",
+  deadline: "the run's deadline has passed",
+};
+
+/** Variables the command line reads. The architecture tests compare this list with the code. */
+const variables = [
+  [
+    "SLIPWAY_DATA_DIR",
+    "where `slipway up` keeps everything, and where other commands look for a running control plane; `~/.slipway` when unset",
+  ],
+  [
+    "SLIPWAY_KUBECONFIG",
+    "the control plane to talk to, like `--kubeconfig`. `KUBECONFIG` is not followed: it may name somebody's cluster",
+  ],
+  ["NO_COLOR", "no colours, whatever it says; `--color` wins"],
+  ["FORCE_COLOR", "colours although the output is no terminal; `0` means none"],
+  ["TERM", "`dumb`: no live view and no colours"],
+  ["LC_ALL, LC_CTYPE, LANG", "the first that is set decides: UTF-8, or only ASCII is drawn"],
+];
+
+const optionRow = ({ flags, summary, choices, initial }) => {
+  const isSaid = choices === undefined || choices.every((choice) => summary.includes(choice));
+  const meaning = isSaid ? summary : `${summary}: ${choices.map(code).join(", ")}`;
+  return [code(flags), meaning, initial === undefined ? "" : code(String(initial))];
+};
+
+/** The options of the program itself, in the form of those that commands declare. */
+const ownOptions = (program) => [
+  ...program.options.map(({ flags, description, argChoices, defaultValue }) => ({
+    flags,
+    summary: description,
+    ...(argChoices === undefined ? {} : { choices: argChoices }),
+    ...(defaultValue === undefined || defaultValue === 0 ? {} : { initial: defaultValue }),
+  })),
+  { flags: "-h, --help", summary: "examples, arguments and options of a command" },
+];
+
+function commandSection({ name, args, summary, examples, options }) {
+  return [
+    "",
+    `### slipway ${name}`,
+    "",
+    `${summary}.`,
+    "",
+    "```",
+    `slipway ${[name, ...(options.length > 0 ? ["[options]"] : []), ...args].join(" ")}`,
+    "```",
+    ...(options.length > 0 ? table(["Option", "Meaning", "Default"], options.map(optionRow)) : [""]),
+    "Examples:",
+    "",
+    "```",
+    ...examples,
+    "```",
+  ];
+}
+
+/** `exitCode` names the codes, `buildProgram` knows the options that all commands have. */
+export function cliPage({ commands, buildProgram, exitCode }) {
+  const shown = commands.filter(({ hidden }) => hidden !== true);
+  const program = buildProgram(commands, "0.0.0", new AbortController().signal, () => undefined);
+  const groups = [...new Set(shown.map(({ group }) => group))];
+  return [
+    generatedFrom("src/app/cli/commands"),
+    "# Command line",
+    "",
+    "Data go to stdout, everything else to stderr. Tables never wrap; live progress and colours appear on a terminal only.",
+    "",
+    "A run is named `NAME`, `workflow/NAME` or `workflow NAME`. A file may be a folder, of which all `.yaml`, `.yml` and `.json`",
+    "files are read, or `-` for standard input.",
+    "",
+    "## Options of every command",
+    ...table(["Option", "Meaning", "Default"], ownOptions(program).map(optionRow)),
+    "## Exit codes",
+    ...table(
+      ["Code", "Meaning"],
+      [
+        ...Object.entries(exitCode).map(([name, value]) => [String(value), exits[name]]),
+        ["5", "`slipway up`: the disk is broken; a restart reads what is true"],
+        [
+          "130, 143",
+          "ended by SIGINT, SIGTERM; the first signal lets things end in order, the second ends the command at once",
+        ],
+      ],
+    ),
+    "## Environment variables",
+    ...table(
+      ["Variable", "Meaning"],
+      variables.map(([names, meaning]) => [names.split(", ").map(code).join(", "), meaning]),
+    ),
+    "Set to nothing is as good as not set. Steps get `PATH`, `HOME`, `USER`, `LOGNAME`, `SHELL`, `LANG`, `LC_ALL`, `LC_CTYPE`, `TZ` and",
+    "`TMPDIR` of the control plane, what their document says, and `SLIPWAY_OUTPUT`: the file whose content becomes their outputs.",
+    ...groups.flatMap((group) => [
+      "",
+      `## ${group}`,
+      ...shown.filter((spec) => spec.group === group).flatMap(commandSection),
+    ]),
+    "",
+  ].join("\n");
+}

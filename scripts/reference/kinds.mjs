@@ -1,0 +1,96 @@
+// The page of the kinds, from their schemas.
+import { code, generatedFrom, table } from "./markdown.mjs";
+
+const innerOf = ({ items, additionalProperties }) =>
+  items ?? (typeof additionalProperties === "object" ? additionalProperties : undefined);
+
+function typeOf(schema) {
+  if (schema.enum !== undefined) return schema.enum.map(code).join(", ");
+  const inner = innerOf(schema);
+  if (inner !== undefined) return `${schema.items ? "list" : "map"} of ${typeOf(inner)}${inner.enum ? "" : "s"}`;
+  if (schema.type === undefined) return "any value";
+  return schema.format === "date-time" ? "time" : schema.type;
+}
+
+const limitsOf = ({ minimum, maximum, minLength, pattern }) => [
+  ...(minimum === undefined ? [] : [`at least ${minimum}`]),
+  ...(maximum === undefined ? [] : [`at most ${maximum}`]),
+  ...(minLength === undefined ? [] : [minLength === 1 ? "not empty" : `at least ${minLength} long`]),
+  ...(pattern === undefined ? [] : [`matches ${pattern}`]),
+];
+
+/** How GitHub names the anchor of a heading. */
+const anchorOf = (heading) => heading.toLowerCase().replace(/[^\w-]/g, "");
+
+const isRefused = ([, { description = "" }]) => description.endsWith("Refused by this version.");
+
+/** The object a field holds, itself or in a list or map, and the path its fields have. */
+function objectIn(path, name, member) {
+  const object = member.properties === undefined ? innerOf(member) : member;
+  if (object?.properties === undefined) return undefined;
+  const suffix = member.items !== undefined ? "[]" : object === member ? "" : ".KEY";
+  return { object, path: `${path}.${name}${suffix}` };
+}
+
+function rowOf(schema, [name, member], see) {
+  const type = [typeOf(member), ...limitsOf(member), ...(schema.required?.includes(name) ? ["required"] : [])];
+  const link = see === undefined ? "" : `See [${see}](#${anchorOf(see)}).`;
+  const initial = member.default === undefined ? "" : code(JSON.stringify(member.default));
+  return [code(name), type.join(", "), initial, [member.description, link].filter(Boolean).join(" ")];
+}
+
+/** One table per object; an object that stands in several places has its table at the first of them. */
+function sections(schema, path, homes) {
+  const members = Object.entries(schema.properties);
+  const own = [];
+  const rows = members
+    .filter((member) => !isRefused(member))
+    .map(([name, member]) => {
+      const found = objectIn(path, name, member);
+      if (found !== undefined && !homes.has(found.object)) {
+        homes.set(found.object, found.path);
+        own.push(found);
+      }
+      return rowOf(schema, [name, member], homes.get(found?.object));
+    });
+  const refused = members.filter(isRefused).map(([name]) => code(name));
+  return [
+    `### ${path}`,
+    ...(schema.description === undefined ? [] : ["", schema.description]),
+    ...table(["Field", "Type", "Default", "Meaning"], rows),
+    ...(refused.length === 0 ? [] : [`Known and refused by this version: ${refused.join(", ")}.`, ""]),
+    ...own.flatMap((found) => sections(found.object, found.path, homes)),
+  ];
+}
+
+function kindSection({ kind, group, version, plural, shortNames, namespaced, columns, schema }) {
+  const homes = new Map();
+  const shown = columns.map(({ name, jsonPath, priority }) => [
+    name,
+    `${code(jsonPath)}${priority ? ", with `-o wide`" : ""}`,
+  ]);
+  return [
+    `## ${kind}`,
+    "",
+    `${schema.description} ${code(`${group}/${version}`)}, ${namespaced ? "namespaced" : "cluster-wide"};`,
+    `${code(plural)}, for short ${shortNames.map(code).join(", ")}.`,
+    ...table(["Column", "Shows"], shown),
+    ...sections(schema.properties.spec, "spec", homes),
+    ...sections(schema.properties.status, "status", homes),
+  ];
+}
+
+/** Everything that can be said about a kind stands in its declaration. */
+export function workflowPage({ Workflow, RunAction }) {
+  const lines = [
+    generatedFrom("src/dialects/workflow/kinds.ts"),
+    "# Workflow and RunAction",
+    "",
+    "`kubectl explain workflow.spec.steps` tells the same from a running control plane. `KEY` stands for any key, `[]`",
+    "for any item. A field that is not required may be left out.",
+    "",
+    ...kindSection(Workflow),
+    ...kindSection(RunAction),
+  ];
+  return `${lines.join("\n").trimEnd()}\n`;
+}

@@ -1,0 +1,114 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { posix } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { homes } from "./rules.ts";
+import { root, sourceFiles } from "./sources.ts";
+
+const read = (path: string): string => readFileSync(`${root}${path}`, "utf8");
+
+/** The pages people read, the map of every folder among them. */
+const pages = [
+  ...["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"],
+  ...["docs", "src", "test"].flatMap((folder) =>
+    readdirSync(`${root}${folder}`, { recursive: true, encoding: "utf8" })
+      .filter((path) => path.endsWith(".md") && !path.includes("node_modules"))
+      .map((path) => `${folder}/${path}`),
+  ),
+];
+
+test("the pages made from code say what the code says", async () => {
+  const made = promisify(execFile)(process.execPath, ["scripts/reference.mjs", "--check"], { cwd: root });
+  await expect(made).resolves.toMatchObject({ stderr: "" });
+});
+
+/** Paths in a page: targets of links, and words in code that begin like a folder of this repository or a floor of `src`. */
+function* pathsIn(page: string, text: string): Generator<string> {
+  for (const [, target = ""] of text.matchAll(/\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)/g))
+    yield posix.join(posix.dirname(page), target);
+  for (const [, word = ""] of text.matchAll(/`([\w.*/{},-]+)`/g)) {
+    if (/^(?:src|test|docs|scripts|bench|examples|bin)\//.test(word)) yield* expand(word);
+    if (/^(?:lib|engine|kernel|dialects|app)\//.test(word)) yield* expand(`src/${word}`);
+  }
+}
+
+/** `a/{b,c}.ts` as `a/b.ts` and `a/c.ts`; a pattern as the folder it is in. */
+function expand(word: string): readonly string[] {
+  const [, before = "", inside = "", after = ""] = /^(.*)\{(.*)\}(.*)$/.exec(word) ?? [];
+  const words = inside === "" ? [word] : inside.split(",").map((choice) => `${before}${choice}${after}`);
+  return words.map((path) => (path.includes("*") ? path.slice(0, path.indexOf("*")).replace(/[^/]*$/, "") : path));
+}
+
+test("every path a page names exists", () => {
+  const missing = pages.flatMap((page) =>
+    [...pathsIn(page, read(page))]
+      .filter((path) => !existsSync(`${root}${path}`))
+      .map((path) => `${page} names ${path}`),
+  );
+  expect(missing).toEqual([]);
+});
+
+test("the check for paths sees links, words in code and lists in braces", () => {
+  const text =
+    "[a](../b.md#c) `src/x/{y,z}.ts` `test/crash/store-*` `npm test` [web](https://example.org/a) `x.ts` `lib/yaml`";
+  const paths = ["docs/b.md", "src/x/y.ts", "src/x/z.ts", "test/crash/", "src/lib/yaml"];
+  expect([...pathsIn("docs/decisions/1.md", text)]).toEqual(paths);
+});
+
+/** Files a map names first in a row or item, relative to its folder; later ones may lie beside the first. */
+function* filesIn(map: string, text: string): Generator<readonly string[]> {
+  const folder = posix.dirname(map);
+  for (const [, cell = ""] of text.matchAll(/^(?:\||-)\s+((?:`[^`\s]+`(?:,\s*)?)+)/gm)) {
+    const words = [...cell.matchAll(/`([^`]+)`/g)].flatMap(([, word = ""]) => expand(word));
+    const beside = posix.dirname(words[0] ?? "");
+    for (const word of words)
+      if (/\.ts$|\/$/.test(word)) yield [posix.join(folder, word), posix.join(folder, beside, word)];
+  }
+}
+
+test("a map of a folder names only files that are there", () => {
+  const missing = pages
+    .filter((page) => /^src\/.*README\.md$/.test(page))
+    .flatMap((map) => [...filesIn(map, read(map))].map((places) => ({ map, places })))
+    .filter(({ places }) => !places.some((path) => existsSync(`${root}${path}`)))
+    .map(({ map, places }) => `${map} names ${places[0]}`);
+  expect(missing).toEqual([]);
+});
+
+test("the check of maps sees rows and items", () => {
+  const text = "| `a/b.ts`, `c.ts` | x |\n- `d/`: y\n| `word` | z |";
+  expect([...filesIn("src/x/README.md", text)].flat()).toEqual([
+    "src/x/a/b.ts",
+    "src/x/a/a/b.ts",
+    "src/x/c.ts",
+    "src/x/a/c.ts",
+    "src/x/d/",
+    "src/x/d/",
+  ]);
+});
+
+test("a map of a folder fits one screen", () => {
+  const long = pages.filter((page) => /^src\/.*README\.md$/.test(page) && read(page).trimEnd().split("\n").length > 40);
+  expect(long).toEqual([]);
+});
+
+test("every environment variable the command line reads is told", () => {
+  const told = read("docs/reference/cli.md");
+  const variables = sourceFiles("src/app").flatMap((path) =>
+    [...read(path).matchAll(/\bvariable\("(\w+)"\)/g)].map(([, name]) => name),
+  );
+  const passedOn = /passedOn = \[([^\]]*)\]/.exec(read("src/app/cli/host-environment.ts"))?.[1]?.match(/\w+/g) ?? [];
+  expect(variables.length).toBeGreaterThan(3);
+  expect(passedOn.length).toBeGreaterThan(3);
+  expect([...variables, ...passedOn].filter((name) => !told.includes(`\`${name}\``))).toEqual([]);
+});
+
+test("every package the program needs has its row and its home", () => {
+  const { dependencies } = JSON.parse(read("package.json")) as { dependencies: Readonly<Record<string, string>> };
+  const rows = [...read("docs/decisions/0003-dependencies.md").matchAll(/^\| (`.+?`) \|/gm)].flatMap(([, cell = ""]) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name),
+  );
+  expect([...rows].sort()).toEqual(Object.keys(dependencies).sort());
+  expect(Object.keys(homes).sort()).toEqual(Object.keys(dependencies).sort());
+});
