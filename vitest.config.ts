@@ -18,7 +18,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: "unit",
-          include: ["src/**/*.test.ts", "test/conformance/**/*.test.ts"],
+          include: ["src/**/*.test.ts", "test/conformance/**/*.test.ts", "bench/{harness,load}/*.test.ts"],
           exclude: ["**/*.prop.test.ts"],
         },
       },

@@ -18,7 +18,7 @@ export function serverCandidate(
   module: "ours/workflow-server" | "ours/host-server",
   load: ServerLoad,
 ): CandidateSource {
-  const runnerPath = join(environment.home, "..", "dist", "runner.mjs");
+  const runnerPath = join(environment.home, "..", "dist", "runner.cjs");
   return {
     name,
     role: "ours",
