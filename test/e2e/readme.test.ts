@@ -1,0 +1,107 @@
+import { existsSync, readFileSync } from "node:fs";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { kubectlPaths } from "#test/support/kubectl.ts";
+import { type Block, blocksOf, commandsOf } from "#test/support/markdown.ts";
+import { type Shell, startShell } from "#test/support/shell.ts";
+import { endRunner, removeDirectory, root, slipway, temporaryDirectory } from "#test/support/slipway.ts";
+
+const guides = await readdir(join(root, "docs/guides"));
+const pages = ["README.md", ...guides.map((guide) => `docs/guides/${guide}`)];
+const blocks = pages.flatMap(blocksOf);
+const shellBlocks = blocks.filter(({ language }) => language === "sh");
+
+let home: string;
+let shell: Shell;
+
+beforeEach(async () => {
+  home = await temporaryDirectory();
+  const kubectl = kubectlPaths.find((path) => existsSync(path));
+  if (kubectl === undefined) throw new Error("kubectl is missing; run: node scripts/test-tools.mjs");
+  shell = startShell({ env: { HOME: home, PATH: `${process.env["PATH"]}:${dirname(kubectl)}` } });
+});
+
+afterEach(async () => {
+  await shell.close();
+  await stopServer(join(home, ".slipway"));
+  await removeDirectory(home);
+});
+
+/** Ends the server that owns a data directory, if there is one, and its runner. */
+async function stopServer(directory: string): Promise<void> {
+  const lock = await readFile(join(directory, "lock"), "utf8").catch(() => undefined);
+  if (lock !== undefined) {
+    const { pid } = JSON.parse(lock) as { pid: number };
+    process.kill(pid, "SIGTERM");
+    while (isAlive(pid)) await new Promise((resolve) => setImmediate(resolve));
+  }
+  await endRunner(directory);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+const twoCommands = (block: Block) => block.text.includes("npm ci");
+const titleOf = ({ page, line }: Block) => `${page}:${line}`;
+
+test("the pages have blocks to try", () => {
+  expect(shellBlocks.filter(twoCommands).map(titleOf)).toHaveLength(1);
+  expect(shellBlocks.length).toBeGreaterThan(2);
+});
+
+// `npm ci` would replace the node_modules this test runs from, and `npm test` would run this test. What they need to work is
+// looked at instead; the demo runs for real.
+test("the two commands: their scripts exist, the lock file fits, and the demo makes a release", async () => {
+  const lines = shellBlocks.filter(twoCommands).flatMap(commandsOf);
+  expect(lines).toEqual(["npm ci && npm run demo", "npm ci && npm test"]);
+  const read = (path: string) => JSON.parse(readFileSync(join(root, path), "utf8")) as Record<string, object>;
+  const { scripts, dependencies, devDependencies } = read("package.json");
+  expect(scripts).toMatchObject({ demo: "node scripts/demo.mjs", test: "node scripts/test.mjs" });
+  const { packages } = read("package-lock.json");
+  expect(packages).toMatchObject({ "": { dependencies, devDependencies } });
+  const out = await shell.type("npm run demo");
+  expect(out).toMatch(/[0-9a-f]{64} {2}numerals-1\.2\.0\.tar\.gz/);
+});
+
+/** Types the commands of a block as a person would: reads that the server serves, looks at a watch until the run is over. */
+async function tryBlock(block: Block): Promise<string> {
+  let out = "";
+  for (const line of commandsOf(block)) {
+    if (line.endsWith("&")) out += await shell.typeAndWatch(line, /Slipway serves https:.*\n(?:.*\n){2}/);
+    else if (/ (?:-w|--watch)\b/.test(line)) {
+      out += await shell.typeAndWatch(line, /\bSucceeded\b.*\n/);
+      await shell.interrupt();
+    } else out += await shell.type(line);
+  }
+  return out;
+}
+
+test.each(shellBlocks.filter((block) => !twoCommands(block)).map((block) => [titleOf(block), block] as const))(
+  "%s does what it says",
+  async (_title, block) => {
+    const out = await tryBlock(block);
+    expect(out).not.toMatch(/\berror:/i);
+    if (block.text.includes("describe workflow diamond")) {
+      expect(out).toContain("workflow.slipway.dev/diamond created");
+      expect(out).toContain("workflow.slipway.dev/diamond condition met");
+      expect(out).toMatch(/Phase: +Succeeded \(5\/5\)/);
+    }
+  },
+);
+
+test.each(blocks.filter(({ language }) => language === "yaml").map((block) => [titleOf(block), block] as const))(
+  "the workflow in %s passes lint without an error",
+  async (_title, { text }) => {
+    const file = join(home, "workflow.yaml");
+    await writeFile(file, text);
+    const { code, out, err } = await slipway(["lint", file]);
+    expect(code, out).toBe(0);
+    expect(err).toContain("1 document, 0 errors");
+  },
+);
