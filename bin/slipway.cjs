@@ -29,11 +29,7 @@ const own = ownDirectory();
 const cachedData =
   read(path.join(dist, "slipway-code", name)) ??
   (own !== undefined && isPrivate(own) ? read(path.join(own, name)) : undefined);
-const script = new vm.Script(source, {
-  filename: bundle,
-  cachedData,
-  importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
-});
+const script = new vm.Script(source, { filename: bundle, cachedData });
 if (own !== undefined && (cachedData === undefined || script.cachedDataRejected)) process.once("exit", keepCode);
 script.runInThisContext()(require, dist);
 

@@ -42,6 +42,8 @@ export const common = {
 export const programOptions = (version) => ({
   ...common,
   format: "cjs",
+  // What V8 kept compiled has no hook for import(); require loads whatever is left outside the bundle.
+  supported: { "dynamic-import": false },
   define: { SLIPWAY_VERSION: JSON.stringify(version), "import.meta.dirname": "__dirname" },
 });
 

@@ -10,7 +10,9 @@ const read = (path: string): string => readFileSync(`${root}${path}`, "utf8");
 
 /** The pages people read, the map of every folder among them. */
 const pages = [
-  ...["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md"],
+  "ARCHITECTURE.md",
+  "CONTRIBUTING.md",
+  "README.md",
   ...["docs", "src", "test"].flatMap((folder) =>
     readdirSync(`${root}${folder}`, { recursive: true, encoding: "utf8" })
       .filter((path) => path.endsWith(".md") && !path.includes("node_modules"))

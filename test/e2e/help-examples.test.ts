@@ -1,0 +1,163 @@
+import { spawn } from "node:child_process";
+import { chmod, copyFile, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { commands } from "#app/cli/commands/index.ts";
+import {
+  cleanEnvironment,
+  endRunner,
+  exec,
+  type Finished,
+  removeDirectory,
+  root,
+  slipwayBin,
+  startServer,
+  temporaryDirectory,
+  type TestServer,
+} from "#test/support/slipway.ts";
+
+let home: string;
+let server: TestServer;
+
+// The examples are about these runs: a diamond whose second step waits for a file, and the example that fails.
+beforeAll(async () => {
+  home = await temporaryDirectory();
+  await mkdir(join(home, "bin"));
+  await writeFile(join(home, "bin/slipway"), `#!/bin/sh\nexec "${process.execPath}" "${slipwayBin}" "$@"\n`);
+  await chmod(join(home, "bin/slipway"), 0o755);
+  await mkdir(join(home, ".config/fish/completions"), { recursive: true });
+  await copyFile(join(root, "examples/workflow/hello.yaml"), join(home, "w.yaml"));
+  await writeFile(join(home, "diamond.json"), JSON.stringify(diamond(join(home, "gate"))));
+  server = await startServer(join(home, "server"));
+  expect((await onServer("slipway run diamond.json --detach")).out).toBe("workflow/diamond created\n");
+  await onServer(`slipway run ${root}examples/workflow/retry.yaml --param directory=${home}`);
+});
+
+afterAll(async () => {
+  await server.stop();
+  await endRunner(server.directory);
+  await removeDirectory(home);
+});
+
+const diamond = (gate: string) => {
+  const step = (script: string, ...dependencies: string[]) => ({
+    dependencies,
+    container: { image: "busybox", command: ["sh", "-c", script] },
+  });
+  const steps = {
+    one: step("true"),
+    two: step(`while ! test -e ${gate}; do sleep 0.05; done; echo through`, "one"),
+    three: step("true", "one"),
+    four: step("true", "two", "three"),
+  };
+  return { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", metadata: { name: "diamond" }, spec: { steps } };
+};
+
+/** Where an example is typed: paths of the repository from a clone, everything else in the home directory. */
+const placeOf = (example: string) => (example.includes("examples/") ? root : home);
+
+const environment = (more: Readonly<Record<string, string>> = {}) => ({
+  HOME: home,
+  PATH: `${join(home, "bin")}:${process.env["PATH"]}`,
+  ...more,
+});
+
+const inShell = (line: string, env: Readonly<Record<string, string>>): Promise<Finished> =>
+  exec("bash", ["-c", line], { cwd: placeOf(line), env: environment(env) });
+
+const onServer = (line: string) => inShell(line, { SLIPWAY_KUBECONFIG: server.kubeconfig });
+
+const phaseIs = async (...phases: readonly string[]): Promise<void> => {
+  const phase = async () => (await onServer("slipway get wf diamond -o jsonpath={.status.phase}")).out.trim();
+  while (!phases.includes(await phase()));
+};
+
+/** Starts an example that goes on by itself, and stops it once it has printed what is waited for. Resolves with how it ended. */
+async function untilPrinted(line: string, wanted: RegExp, env: Readonly<Record<string, string>>): Promise<Finished> {
+  const child = spawn("bash", ["-c", line], {
+    cwd: placeOf(line),
+    env: cleanEnvironment(environment(env)),
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  let out = "";
+  let err = "";
+  let isAsked = false;
+  child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
+  child.stdout.on("data", (chunk: Buffer) => {
+    out += chunk.toString();
+    if (isAsked || !wanted.test(out) || child.pid === undefined) return;
+    isAsked = true;
+    process.kill(-child.pid, "SIGTERM");
+  });
+  return new Promise((resolve) => child.once("close", (code) => resolve({ code, out, err })));
+}
+
+const examplesOf = (...names: readonly string[]) =>
+  commands.filter(({ name }) => names.includes(name)).flatMap(({ examples }) => examples);
+const steering = ["suspend", "resume", "cancel", "retry"];
+
+test("every command has an example, and each begins somewhere with the command", () => {
+  for (const { name, hidden, examples } of commands.filter((spec) => spec.hidden !== true)) {
+    expect(hidden).not.toBe(true);
+    expect(examples.length, name).toBeGreaterThan(0);
+    for (const example of examples) expect(example).toContain(`slipway ${name}`);
+  }
+});
+
+describe("examples that steer a run", () => {
+  test.each([0, 1])("number %d of suspend, resume, cancel and retry", async (index) => {
+    for (const verb of steering) {
+      await phaseIs(...(verb === "resume" ? ["Suspended"] : verb === "retry" ? ["Canceled"] : ["Running"]));
+      const [example = ""] = examplesOf(verb).slice(index);
+      const { code, err } = await onServer(example);
+      expect(code, `${example}\n${err}`).toBe(0);
+    }
+  });
+
+  test("there are two of each", async () => {
+    expect(steering.map((verb) => examplesOf(verb).length)).toEqual([2, 2, 2, 2]);
+    await writeFile(join(home, "gate"), "");
+    await phaseIs("Succeeded");
+  });
+});
+
+const endless = (example: string) => / -w\b/.test(example);
+
+describe("examples that look at runs and documents", () => {
+  const looking = examplesOf("get", "describe", "logs", "lint", "graph", "version", "completion");
+
+  test.each(looking.filter((example) => !endless(example)))("%s", async (example) => {
+    const { code, out, err } = await onServer(example);
+    expect(code, err + out).toBe(0);
+  });
+
+  test.each(looking.filter(endless))("%s", async (example) => {
+    const { out } = await untilPrinted(example, /diamond-two-/, { SLIPWAY_KUBECONFIG: server.kubeconfig });
+    expect(out).toContain("diamond-two-");
+  });
+
+  test("they printed something where something was to be seen", async () => {
+    expect((await onServer("slipway logs diamond two -f")).out).toContain("through\n");
+    expect((await onServer("slipway logs retry flaky --attempt 1")).out).toBe("attempt 1\n");
+  });
+});
+
+test.each(examplesOf("run"))("%s", async (example) => {
+  const { code, err } = await inShell(example, {});
+  expect(code, err).toBe(0);
+});
+
+test.each(examplesOf("up"))("%s", async (example) => {
+  // The port of the example may be taken on the machine of the test.
+  const line = example.replace(/--port \d+/, "--port 0");
+  const { code, out, err } = await untilPrinted(line, /Slipway serves https:\S+\n.*\n.*\n/, {});
+  expect(out, err).toContain("Slipway serves https://127.0.0.1:");
+  expect(code, err).toBe(143);
+  for (const directory of [".slipway", "state"]) await endRunner(join(home, directory));
+});
+
+test("no command was left out", () => {
+  const tried = [...steering, "get", "describe", "logs", "lint", "graph", "version", "completion", "run", "up"];
+  expect(commands.flatMap(({ name, hidden }) => (hidden === true ? [] : [name])).sort()).toEqual(tried.sort());
+});
