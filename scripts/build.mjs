@@ -7,6 +7,7 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "no
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
+import { lazyModules } from "./lazy-modules.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = `${root}dist`;
@@ -38,6 +39,8 @@ export const common = {
   logLevel: "warning",
 };
 
+const lazy = ["node:child_process", "node:crypto", "node:http", "node:https", "node:tls", "node:zlib", "string-width"];
+
 /** esbuild's options for a program: what is imported on use stays asleep inside the file until then. */
 export const programOptions = (version) => ({
   ...common,
@@ -45,6 +48,7 @@ export const programOptions = (version) => ({
   // What V8 kept compiled has no hook for import(); require loads whatever is left outside the bundle.
   supported: { "dynamic-import": false },
   define: { SLIPWAY_VERSION: JSON.stringify(version), "import.meta.dirname": "__dirname" },
+  plugins: [lazyModules(lazy)],
 });
 
 async function newestSource() {

@@ -2,9 +2,9 @@ import { randomInt } from "node:crypto";
 import { cpus, hostname, totalmem } from "node:os";
 import { type Dialect, loadDialects } from "#dialects/index.ts";
 import { type Clock, type Logger, toError } from "#lib/base/index.ts";
-import { toCrd } from "#lib/schema/index.ts";
+import { type CrdDocument, toCrd } from "#lib/schema/index.ts";
 import { type ApiServer, createApiServer, type Store } from "#kernel/apiserver/index.ts";
-import { installCrds, Manager } from "#kernel/kit/index.ts";
+import { asOurs, installCrds, Manager } from "#kernel/kit/index.ts";
 import { createProcessRuntime, type Runtime } from "#kernel/runtimes/index.ts";
 import { addJobController, addPodRunner, createPodLogs, type Node } from "#kernel/workloads/index.ts";
 
@@ -22,6 +22,8 @@ export interface ControlPlaneOptions {
   /** Environment of host steps before the Pod's own: PATH, HOME and the like. Never the whole of ours. */
   readonly environment: Readonly<Record<string, string>>;
   readonly rootCertificate?: string;
+  /** The store is new: the definitions of our kinds that it starts with are those of this version. */
+  readonly isFresh?: boolean;
 }
 
 /** An API server and all controllers, at work in this process. */
@@ -88,9 +90,14 @@ function startServer(
     admissions: dialects.flatMap(({ admission }) => admission),
     podLogs: createPodLogs({ directory: `${directory}/pods`, runtime, clock }),
     health: { controllers },
+    definitions: definitionsOf(dialects),
     ...(rootCertificate === undefined ? {} : { rootCertificate }),
   });
 }
+
+/** The definitions of all kinds of the dialects. A test proves that they may be stored unchecked. */
+export const definitionsOf = (dialects: readonly Dialect[]): readonly CrdDocument[] =>
+  dialects.flatMap(({ kinds }) => kinds.map((kind) => asOurs(toCrd(kind))));
 
 async function makeManager(
   options: ControlPlaneOptions,
@@ -101,8 +108,9 @@ async function makeManager(
   const { clock, log, directory, environment, workingDirectory } = options;
   const client = server.client();
   const random = () => randomInt(2 ** 47) / 2 ** 47;
-  const definitions = dialects.flatMap(({ kinds }) => kinds.map(toCrd));
-  await installCrds(client, definitions, { clock, log, random, signal: new AbortController().signal });
+  const { signal } = new AbortController();
+  // What an earlier version has stored is brought up to date.
+  if (options.isFresh !== true) await installCrds(client, definitionsOf(dialects), { clock, log, random, signal });
   const node = thisNode();
   const manager = new Manager({ client, clock, log, random });
   addJobController(manager, { instance: node.name });

@@ -30,7 +30,7 @@ export async function startEphemeral({ level, ...options }: EphemeralOptions): P
   const directory = await mkdtemp(`${tmpdir()}/slipway-run-`);
   const store = memoryStore({ clock: options.clock, log });
   try {
-    const plane = await startControlPlane({ ...options, store, log, directory, runnerPath });
+    const plane = await startControlPlane({ ...options, store, log, directory, runnerPath, isFresh: true });
     return {
       client: plane.server.client(),
       async close() {

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { ApiClient } from "#kernel/kit/index.ts";
-import type { Clock, Logger } from "#lib/base/index.ts";
+import type { Clock, JsonObject, Logger } from "#lib/base/index.ts";
 import { newUid } from "#lib/base/index.node.ts";
 import { type Identity, internal } from "./authz/identity.ts";
 import { Authenticator } from "./authz/tokens.ts";
@@ -19,6 +19,7 @@ import { TurnCache } from "./http/turn-cache.ts";
 import { rawGet, type RawSources } from "./raw-get.ts";
 import type { ResourceRegistry } from "./kinds/served-resource.ts";
 import { followDefinitions } from "./served-kinds.ts";
+import { storeShippedDefinitions } from "./shipped-definitions.ts";
 import type { Store } from "./store/store.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { defaultLimits, type Limits } from "./verbs/limits.ts";
@@ -37,6 +38,8 @@ export interface ApiServerOptions {
   readonly rootCertificate?: string;
   /** Rules of custom kinds beyond their schemas. */
   readonly admissions?: readonly KindAdmission[];
+  /** CustomResourceDefinitions known to be right, stored before anything is served, except those that are stored already. */
+  readonly definitions?: readonly JsonObject[];
   /** More conditions of `/readyz` besides the store's. */
   readonly health?: HealthChecks;
   /** A number in [0, 1); the system's source of randomness when absent. */
@@ -79,6 +82,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   };
   const health: HealthChecks = { store: () => store.failure?.message, ...options.health };
   const sources = { context, documents: servedDocuments(), health, version };
+  if (options.definitions !== undefined) await storeShippedDefinitions(context, options.definitions);
   const collectors = await startCollectors(context, () => options.rootCertificate);
   const listeners = new Set<Listener>();
   return {

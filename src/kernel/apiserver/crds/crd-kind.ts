@@ -31,7 +31,8 @@ export const crdKind = (registry: ResourceRegistry, { now, compileRule }: Regist
   updateRules: [immutableRule, storedVersionsRule],
 });
 
-function withSpecDefaults(spec: JsonObject): JsonObject {
+/** What this server adds to the `spec` of a definition. */
+export function withSpecDefaults(spec: JsonObject): JsonObject {
   const named = mapMember(spec, "names", (names) => {
     const kind = textAt(names, "kind");
     return kind === undefined ? names : withAbsent(names, { singular: kind.toLowerCase(), listKind: `${kind}List` });

@@ -53,7 +53,7 @@ async function install(
 ): Promise<CrdOutcome> {
   const present = await getOrUndefined(client, { type: CustomResourceDefinition, name }, signal);
   if (present === undefined) {
-    await client.create(CustomResourceDefinition, withLabel(definition), { signal });
+    await client.create(CustomResourceDefinition, asOurs(definition), { signal });
     return "created";
   }
   if (present.metadata.labels?.[managedByLabel] !== us && !adopt) {
@@ -63,13 +63,14 @@ async function install(
   }
   const lost = storedVersions(present).filter((version) => !declaredVersions(definition).includes(version));
   if (lost.length > 0) throw storageDowngrade(name, lost);
-  const wanted = merged(present, withLabel(definition));
+  const wanted = merged(present, asOurs(definition));
   if (jsonEquals(wanted, present)) return "unchanged";
   await client.update(CustomResourceDefinition, wanted, { signal });
   return "updated";
 }
 
-const withLabel = (definition: KubeObject): KubeObject => ({
+/** The definition with the label that says who may update it. */
+export const asOurs = <T extends KubeObject>(definition: T): T => ({
   ...definition,
   metadata: { ...definition.metadata, labels: { ...definition.metadata.labels, [managedByLabel]: us } },
 });
