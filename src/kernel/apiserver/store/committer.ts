@@ -141,10 +141,11 @@ export class Committer {
   }
 
   async #answerAll(): Promise<void> {
-    for (;;) {
-      for (const group of this.#durable.splice(0, answersPerTurn)) group.answer();
-      if (this.#durable.length === 0) return;
+    while (this.#durable.length > 0) {
+      const groups = this.#durable.splice(0, answersPerTurn);
+      for (const group of groups) group.answer();
       await endOfTurn();
+      for (const { writes } of groups) for (const { entry } of writes) entry.settle();
     }
   }
 

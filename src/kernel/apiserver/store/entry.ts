@@ -17,7 +17,7 @@ export class StoredEntry implements Entry, CacheSlot {
   younger: CacheSlot | undefined;
   readonly meta: Metadata;
   readonly #cache: ObjectCache;
-  /** The object this entry was written from, still without resourceVersion. Kept until the next commit is published. */
+  /** The object this entry was written from, still without resourceVersion. Kept until its writer has been answered. */
   #source: JsonObject | undefined;
   #object: JsonObject | undefined;
 
@@ -69,8 +69,8 @@ export class StoredEntry implements Entry, CacheSlot {
   }
 
   /**
-   * Lets go of the object it was written from, unless somebody asked for it: whoever does so usually does at once, and
-   * garbage that dies young costs next to nothing.
+   * Lets go of the object it was written from: whoever asks for the parsed form usually does so when told of the event or
+   * answered, and what is kept longer than that is moved about by the garbage collector.
    */
   settle(): void {
     this.#source = undefined;

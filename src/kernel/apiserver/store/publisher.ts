@@ -18,8 +18,6 @@ export class Publisher {
   readonly #log: Logger;
   readonly #everything = new Set<Subscriber>();
   readonly #waiters = new Set<Waiter>();
-  /** Groups of the last commit, whose entries still hold the objects they were written from. */
-  #last: readonly WriteGroup[] = [];
 
   constructor(state: StoreState, log: Logger) {
     this.#state = state;
@@ -28,8 +26,6 @@ export class Publisher {
 
   publish(groups: readonly WriteGroup[]): void {
     const state = this.#state;
-    for (const group of this.#last) for (const { entry } of group.writes) entry.settle();
-    this.#last = groups;
     const touched = new Set<CollectionImage>();
     const fresh: StoreEvent[] = [];
     for (const group of groups) {
