@@ -8,9 +8,9 @@ import { openStore } from "../../src/kernel/apiserver/store/open.ts";
 const [, , directory = "", fault = ""] = process.argv;
 const faultFile = process.env["FAULT"] ?? "";
 const clock = new FakeClock();
-let isFatal = false;
+const fatal: Error[] = [];
 
-const store = await openStore(directory, { clock, onFatal: () => (isFatal = true) });
+const store = await openStore(directory, { clock, onFatal: (error) => void fatal.push(error) });
 const key = { group: "crash.slipway.dev", resource: "items", namespace: "default", name: "a" };
 const put = (value: number): Promise<string> => {
   const metadata = { name: "a", namespace: "default", uid: "uid-a", creationTimestamp: "2026-01-01T00:00:00Z" };
@@ -27,7 +27,7 @@ const look = (): unknown => ({
   revision: store.revision,
   stored: store.get(key)?.revision,
   failure: store.failure === undefined ? undefined : codeOf(store.failure),
-  isFatal,
+  isFatal: fatal.length > 0,
 });
 
 const healthy = await put(1);
@@ -39,7 +39,7 @@ const probed = look();
 writeFileSync(faultFile, "");
 // The probe's commit is real, so wait for it as long as it may take.
 await clock.advance(5_000);
-for (let turn = 0; turn < 1_000 && store.failure !== undefined; turn++) {
+for (let turn = 0; turn < 1_000 && store.failure !== undefined && fatal.length === 0; turn++) {
   await new Promise((resolve) => setTimeout(resolve, 5));
 }
 const after = { next: await put(5), ...(look() as object) };
