@@ -76,6 +76,15 @@ describe("pruning", () => {
     expect(compileSchema(schema).prune(value).value).toBe(value);
   });
 
+  test("a part that the known value has in the same place is not looked at, any other is", () => {
+    const schema = object({ a: object({ b: text }), l: { type: "array", items: object({ b: text }) } });
+    const kept = { b: "x", stranger: 1 };
+    const { value, unknown } = compileSchema(schema).prune({ a: kept, l: [kept, { ...kept }] }, { a: kept, l: [kept] });
+    expect(value).toEqual({ a: kept, l: [kept, { b: "x" }] });
+    expect(unknown).toEqual(["l[1].stranger"]);
+    expect(compileSchema(schema).prune({ a: kept }, { l: kept, a: { ...kept } }).unknown).toEqual(["a.stranger"]);
+  });
+
   test("members named like parts of JavaScript are data", () => {
     const value = JSON.parse('{"m":{"__proto__":{"a":"x"},"constructor":{"a":"y"}},"x":1}') as JsonValue;
     const schema = object({ m: { type: "object", additionalProperties: object({ a: text }) } });

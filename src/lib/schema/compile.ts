@@ -19,8 +19,14 @@ export interface CompileOptions {
  * to change. Parts of the schema are compiled when a value first needs them.
  */
 export interface CompiledSchema {
-  /** Drops members the schema does not know, and nulls where null means nothing. `unknown` holds the paths of the former. */
-  readonly prune: (value: JsonValue) => { readonly value: JsonValue; readonly unknown: readonly string[] };
+  /**
+   * Drops members the schema does not know, and nulls where null means nothing. `unknown` holds the paths of the former. Parts
+   * that are the very objects `known` has in their place count as pruned.
+   */
+  readonly prune: (
+    value: JsonValue,
+    known?: JsonValue,
+  ) => { readonly value: JsonValue; readonly unknown: readonly string[] };
   readonly withDefaults: (value: JsonValue) => JsonValue;
   /** At most 100 errors. With `old`, errors in parts that did not change are left out. */
   readonly validate: (
@@ -35,9 +41,9 @@ export function compileSchema(schema: Schema, options: CompileOptions = {}): Com
   const withDefaults = compileDefaults(schema, options.resolve);
   const check = compileValidation(schema, options.resolve, options.compileRule);
   return {
-    prune(value) {
+    prune(value, known) {
       const unknown: FieldPath[] = [];
-      const pruned = prune(value, { path: [], unknown });
+      const pruned = prune(value, { path: [], unknown }, known);
       return { value: pruned, unknown: unknown.map(formatFieldPath) };
     },
     withDefaults,

@@ -8,8 +8,11 @@ export interface PruneRun {
   readonly unknown: (readonly (string | number)[])[];
 }
 
-/** Returns the value without members the schema does not know; the same value when there is nothing to drop. */
-export type Prune = (value: JsonValue, run: PruneRun) => JsonValue;
+/**
+ * Returns the value without members the schema does not know; the same value when there is nothing to drop. A part that is the
+ * very object `known` has in its place is not looked at: that one was pruned before.
+ */
+export type Prune = (value: JsonValue, run: PruneRun, known?: JsonValue) => JsonValue;
 
 /** Compiles the pruning of a structural schema. Cost of a run is linear in the value. */
 export const compilePrune = (schema: Schema, resolve?: ResolveRef): Prune =>
@@ -21,17 +24,19 @@ function makePrune(schema: Schema, compile: CompileNode<Prune>, resolve: Resolve
   const members = memberPruner(schema, compile, resolve);
   const items = schema.items === undefined ? undefined : lazily(compile, schema.items);
   if (members === undefined && items === undefined) return keep;
-  return (value, run) => {
-    if (Array.isArray(value)) return items === undefined ? value : pruneItems(value, items(), run);
-    return isJsonObject(value) && members !== undefined ? pruneMembers(value, members, run) : value;
+  return (value, run, known) => {
+    if (value === known) return value;
+    if (Array.isArray(value)) return items === undefined ? value : pruneItems(value, items(), run, known);
+    return isJsonObject(value) && members !== undefined ? pruneMembers(value, members, run, known) : value;
   };
 }
 
-function pruneItems(list: readonly JsonValue[], prune: Prune, run: PruneRun): JsonValue {
+function pruneItems(list: readonly JsonValue[], prune: Prune, run: PruneRun, known: JsonValue | undefined): JsonValue {
+  const before: readonly JsonValue[] = Array.isArray(known) ? known : [];
   let changed = false;
   const items = list.map((item, index) => {
     run.path.push(index);
-    const pruned = prune(item, run);
+    const pruned = prune(item, run, before[index]);
     run.path.pop();
     changed ||= pruned !== item;
     return pruned;
@@ -42,16 +47,25 @@ function pruneItems(list: readonly JsonValue[], prune: Prune, run: PruneRun): Js
 /** What becomes of a member: pruned itself, kept as it is, or unknown. Null in a place that does not take it counts as absent. */
 type MemberRule = { readonly nullable: boolean; readonly prune: () => Prune } | "keep" | "unknown";
 
-function pruneMembers(object: JsonObject, ruleOf: (name: string) => MemberRule, run: PruneRun): JsonObject {
+function pruneMembers(
+  object: JsonObject,
+  ruleOf: (name: string) => MemberRule,
+  run: PruneRun,
+  known: JsonValue | undefined,
+): JsonObject {
+  const before = isJsonObject(known) ? known : none;
   let kept: [string, JsonValue][] | undefined;
+  let index = 0;
   const names = Object.keys(object);
-  for (const [index, name] of names.entries()) {
+  for (const name of names) {
     const value = object[name];
     run.path.push(name);
-    const result = value === undefined ? undefined : pruneMember(value, ruleOf(name), run);
+    // An inherited member of `before` is never the value: those are functions.
+    const result = value === undefined ? undefined : pruneMember(value, ruleOf(name), run, before[name]);
     run.path.pop();
-    if (result !== value) kept ??= names.slice(0, index).flatMap((known) => entryOf(object, known));
+    if (result !== value) kept ??= names.slice(0, index).flatMap((earlier) => entryOf(object, earlier));
     if (result !== undefined) kept?.push([name, result]);
+    index++;
   }
   // fromEntries defines own members, so that "__proto__" is an ordinary key.
   return kept === undefined ? object : Object.fromEntries(kept);
@@ -62,14 +76,21 @@ function entryOf(object: JsonObject, name: string): [string, JsonValue][] {
   return value === undefined ? [] : [[name, value]];
 }
 
-function pruneMember(value: JsonValue, rule: MemberRule, run: PruneRun): JsonValue | undefined {
+const none: JsonObject = Object.freeze({});
+
+function pruneMember(
+  value: JsonValue,
+  rule: MemberRule,
+  run: PruneRun,
+  known: JsonValue | undefined,
+): JsonValue | undefined {
   if (rule === "keep") return value;
   if (rule === "unknown") {
     run.unknown.push([...run.path]);
     return undefined;
   }
   if (value === null) return rule.nullable ? null : undefined;
-  return rule.prune()(value, run);
+  return value === known && typeof value === "object" ? value : rule.prune()(value, run, known);
 }
 
 function memberPruner(

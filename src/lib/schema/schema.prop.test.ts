@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type JsonValue, jsonEquals } from "#lib/base/index.ts";
+import { isJsonObject, type JsonValue, jsonEquals } from "#lib/base/index.ts";
 import { compileSchema, readStructuralSchema, type Schema, schemaAsJson } from "./index.ts";
 
 const names = fc.constantFrom("a", "b", "c", "__proto__", "constructor");
@@ -45,6 +45,17 @@ const values: fc.Arbitrary<JsonValue> = fc.letrec<{ value: JsonValue }>((tie) =>
 
 test("generated schemas are structural", () => {
   fc.assert(fc.property(schemas, (schema) => readStructuralSchema(schemaAsJson(schema), []).ok));
+});
+
+test("what was pruned before makes no difference to what becomes of a value", () => {
+  fc.assert(
+    fc.property(schemas, values, values, (schema, value, other) => {
+      const compiled = compileSchema(schema);
+      const known = compiled.prune(value).value;
+      const mixed = isJsonObject(known) && isJsonObject(other) ? { ...known, ...other } : other;
+      expect(compiled.prune(mixed, known)).toEqual(compiled.prune(mixed));
+    }),
+  );
 });
 
 test("what is pruned has nothing more to prune", () => {

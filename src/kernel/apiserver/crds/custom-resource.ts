@@ -26,6 +26,7 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
   const fields = new Map(version.selectableFields.map((path) => [path.replace(/^\./, ""), selectable(path)]));
   const scale = scaleOf(version);
   const storage = storageOf(crd, version);
+  const pruned = prunedParts();
   const withoutStatus = (object: JsonObject) =>
     version.hasStatus ? withMembers(object, { status: undefined }) : object;
   return {
@@ -39,9 +40,11 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
     allowsUnconditionalUpdate: false,
     hasGeneration: true,
     gracePeriodSeconds: () => 0,
-    prune(object) {
-      const { value, unknown } = schema().prune(object);
-      return { object: isJsonObject(value) ? value : object, unknown };
+    prune(object, old) {
+      const { value, unknown } = schema().prune(object, pruned.partsOf(old));
+      const clean = isJsonObject(value) ? value : object;
+      pruned.remember(clean);
+      return { object: clean, unknown };
     },
     withDefaults(object) {
       const filled = schema().withDefaults(object);
@@ -61,6 +64,28 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
     schema: { name: definitionNameOf(type), root, resolve: definition },
     ...(scale === undefined ? {} : { scale }),
     ...(storage === undefined ? {} : { storage }),
+  };
+}
+
+/**
+ * Knows which members of objects have been pruned by this very schema. What is stored may be older than the schema, so that
+ * being stored proves nothing.
+ */
+function prunedParts() {
+  const seen = new WeakSet<object>();
+  const isKnown = (name: string, value: JsonValue | undefined): boolean =>
+    name === "metadata" || typeof value !== "object" || value === null || seen.has(value);
+  return {
+    /** The object, when all of it was pruned before. Metadata has the same fields in all versions. */
+    partsOf: (object: JsonObject | undefined): JsonObject | undefined =>
+      object !== undefined && Object.entries(object).every(([name, value]) => isKnown(name, value))
+        ? object
+        : undefined,
+    remember(object: JsonObject): void {
+      for (const value of Object.values(object)) {
+        if (typeof value === "object" && value !== null && Object.isFrozen(value)) seen.add(value);
+      }
+    },
   };
 }
 

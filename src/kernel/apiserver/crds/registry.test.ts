@@ -48,6 +48,19 @@ const conditions = (crd: JsonObject) =>
     (one) => `${scalarText(one["type"])}=${scalarText(one["status"])}`,
   );
 
+test("a stored object is pruned by the schema of today once, whatever it shares with what is sent", () => {
+  const widgets = resource(registryWith(toCrd(Widget)), "demo.example.org", "v1", "widgets");
+  const spec = Object.freeze({ color: "red", stranger: 1 });
+  const stored = { apiVersion: "demo.example.org/v1", kind: "Widget", metadata: { name: "a" }, spec };
+  expect(widgets.prune({ ...stored }, stored).unknown).toEqual(["spec.stranger"]);
+  const clean = { ...stored, spec: Object.freeze({ color: "red" }) };
+  const status = { phase: "Ready", stranger: 1 };
+  expect(widgets.prune(clean).unknown).toEqual([]);
+  const again = widgets.prune({ ...clean, status }, clean);
+  expect(again.unknown).toEqual(["status.stranger"]);
+  expect(again.object["spec"]).toBe(clean.spec);
+});
+
 describe("a definition made by the builder", () => {
   test("is a resource type, and its objects are objects of the API", () => {
     expectTypeOf<typeof Widget>().toExtend<ResourceType>();

@@ -38,8 +38,11 @@ export interface ServedResource {
   readonly hasGeneration: boolean;
   /** Pod: a DELETE with a period leaves a terminating object. Period in seconds of this object, 0 when it goes at once. */
   gracePeriodSeconds(object: JsonObject): number;
-  /** Drops fields the schema does not know. */
-  prune(object: JsonObject): Pruned;
+  /**
+   * Drops fields the schema does not know. Frozen parts that `old`, the stored object, shares with this one and that this kind
+   * has pruned before are not looked at again.
+   */
+  prune(object: JsonObject, old?: JsonObject): Pruned;
   withDefaults(object: JsonObject): JsonObject;
   /** Server-owned changes at creation (Secret `stringData` folded in, Job selector and labels, status dropped). */
   prepareForCreate(object: JsonObject): JsonObject;

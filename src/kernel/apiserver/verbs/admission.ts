@@ -37,9 +37,12 @@ function nameOfType(value: unknown): string {
   return Array.isArray(value) ? "a list" : `a ${typeof value}`;
 }
 
-/** Field validation: unknown and repeated fields are refused, warned about or dropped in silence, as the caller asked. */
-export function admit(object: JsonObject, resource: ServedResource, request: WriteRequest): Admitted {
-  const pruned = resource.prune(object);
+/**
+ * Field validation: unknown and repeated fields are refused, warned about or dropped in silence, as the caller asked. What `old`, the
+ * stored object, shares with this one is known already.
+ */
+export function admit(object: JsonObject, resource: ServedResource, request: WriteRequest, old?: JsonObject): Admitted {
+  const pruned = resource.prune(object, old);
   const findings = [
     ...pruned.unknown.map((path) => `unknown field "${path}"`),
     ...(request.duplicateFields ?? []).map((path) => `duplicate field "${path}"`),

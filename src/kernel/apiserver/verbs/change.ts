@@ -55,6 +55,7 @@ export function changeObject(context: ApiContext, change: Change): Promise<Answe
 }
 
 function checkPreconditions(change: Change, object: JsonObject, old: JsonObject): void {
+  if (object["metadata"] === old["metadata"]) return;
   const { type, allowsUnconditionalUpdate } = change.resource;
   const uid = metaText(object, "uid");
   if (uid !== "" && uid !== metaText(old, "uid")) throw uidMismatch(type, change.name, uid, metaText(old, "uid"));
@@ -73,7 +74,9 @@ function checkPreconditions(change: Change, object: JsonObject, old: JsonObject)
 /** Server-owned members from the stored object, defaults, and the new generation. */
 function prepare(change: Change, object: JsonObject, old: JsonObject): JsonObject {
   const { resource } = change;
-  const candidate = withKeptMetadata(tidyMetadata(object), old);
+  // Metadata that is the stored object's own is tidy and complete.
+  const isSame = object["metadata"] === old["metadata"];
+  const candidate = isSame ? object : withKeptMetadata(tidyMetadata(object), old);
   const prepared = prepareEndpoint(change, candidate, old);
   if (!resource.hasGeneration || !resource.changesGeneration(prepared, old)) return prepared;
   return withMetadata(prepared, { generation: (metaNumber(old, "generation") ?? 0) + 1 });
@@ -118,8 +121,10 @@ function withKeptMetadata(object: JsonObject, old: JsonObject): JsonObject {
 
 function validate(change: Change, next: JsonObject, old: JsonObject): Validation {
   const { resource } = change;
-  const causes = [...checkMetadata(next, resource.type), ...checkMetadataUpdate(next, old)];
-  if (causes.length > 0) return { causes, warnings: [] };
+  if (next["metadata"] !== old["metadata"]) {
+    const causes = [...checkMetadata(next, resource.type), ...checkMetadataUpdate(next, old)];
+    if (causes.length > 0) return { causes, warnings: [] };
+  }
   switch (change.endpoint) {
     case "status":
       return resource.validateStatusUpdate(next, old);

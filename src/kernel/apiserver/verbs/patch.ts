@@ -28,7 +28,7 @@ export async function patchObject(
       const object = withMetadataObject(patched(old));
       const changed = identityChanges(object, old);
       if (changed.length > 0) throw invalid(resource.type, target.name, changed);
-      return admit(object, resource, request);
+      return admit(object, resource, request, old);
     },
   });
 }

@@ -4,6 +4,7 @@ import type { Answer } from "./answer.ts";
 import { changeObject, type Endpoint } from "./change.ts";
 import type { ApiContext } from "./context.ts";
 import type { WriteRequest } from "./options.ts";
+import { keyFor, viewOf } from "./storage-view.ts";
 
 /** PUT. The object must exist; nothing is created. */
 export async function updateObject(
@@ -14,6 +15,8 @@ export async function updateObject(
   request: WriteRequest,
 ): Promise<Answer> {
   const sent = expectName(inNamespace(expectKind(body, resource), resource, target.namespace), target.name);
-  const admitted = admit(sent, resource, request);
+  const entry = context.store.get(keyFor(resource, target.namespace, target.name));
+  const old = entry === undefined ? undefined : viewOf(resource, entry);
+  const admitted = admit(sent, resource, request, old);
   return changeObject(context, { ...target, resource, request, replaces: true, compute: () => admitted });
 }
