@@ -9,7 +9,7 @@ const exits = {
   deadline: "the run's deadline has passed",
 };
 
-/** Variables the command line reads. The architecture tests compare this list with the code. */
+/** Variables the program reads. The architecture tests look for all of them in the page. */
 const variables = [
   [
     "SLIPWAY_DATA_DIR",
@@ -23,6 +23,7 @@ const variables = [
   ["FORCE_COLOR", "colours although the output is no terminal; `0` means none"],
   ["TERM", "`dumb`: no live view and no colours"],
   ["LC_ALL, LC_CTYPE, LANG", "the first that is set decides: UTF-8, or only ASCII is drawn"],
+  ["XDG_CACHE_HOME", "`slipway-code` in it keeps compiled commands for the next start; `~/.cache` when unset"],
 ];
 
 const optionRow = ({ flags, summary, choices, initial }) => {

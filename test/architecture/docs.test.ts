@@ -95,15 +95,28 @@ test("a map of a folder fits one screen", () => {
   expect(long).toEqual([]);
 });
 
-test("every environment variable the command line reads is told", () => {
+test("every environment variable the program reads is told", () => {
   const told = read("docs/reference/cli.md");
-  const variables = sourceFiles("src/app").flatMap((path) =>
-    [...read(path).matchAll(/\bvariable\("(\w+)"\)/g)].map(([, name]) => name),
+  const asked = sourceFiles("src/app").flatMap((path) =>
+    [...read(path).matchAll(/\bvariable\("(\w+)"\)/g)].map(([, name = ""]) => name),
   );
-  const passedOn = /passedOn = \[([^\]]*)\]/.exec(read("src/app/cli/host-environment.ts"))?.[1]?.match(/\w+/g) ?? [];
-  expect(variables.length).toBeGreaterThan(3);
-  expect(passedOn.length).toBeGreaterThan(3);
-  expect([...variables, ...passedOn].filter((name) => !told.includes(`\`${name}\``))).toEqual([]);
+  const passedOn = wordsOf(/passedOn = \[([^\]]*)\]/.exec(read("src/app/cli/host-environment.ts"))?.[1]);
+  const atStart = wordsOf(/const \{([^}]*)\} = process\.env/.exec(read("bin/slipway.cjs"))?.[1]);
+  for (const names of [asked, passedOn, atStart]) expect(names.length).toBeGreaterThan(1);
+  expect([...asked, ...passedOn, ...atStart].filter((name) => !told.includes(`\`${name}\``))).toEqual([]);
+});
+
+/** Names in capitals, as those of variables are. */
+const wordsOf = (text = ""): readonly string[] => text.match(/\b[A-Z][A-Z_]+\b/g) ?? [];
+
+test("every script a page tells to run exists", () => {
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: Readonly<Record<string, string>> };
+  const missing = pages.flatMap((page) =>
+    [...read(page).matchAll(/\bnpm run (?:-s )?([\w:]+)/g)]
+      .filter(([, name = ""]) => scripts[name] === undefined)
+      .map(([words]) => `${page} says ${words}`),
+  );
+  expect(missing).toEqual([]);
 });
 
 test("every package the program needs has its row and its home", () => {

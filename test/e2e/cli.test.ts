@@ -146,6 +146,14 @@ describe("exit codes of run", () => {
   });
 });
 
+test("cancel takes one step at most, and says so", async () => {
+  const file = await workflowFile("one-step", { a: shell("true") });
+  await cli("run", file);
+  const { code, err } = await cli("cancel", "one-step", "--step", "a", "--step", "b");
+  expect(code).toBe(2);
+  expect(err).toContain("cancel takes one --step");
+});
+
 test("suspend holds back what has not started, resume lets it go on", async () => {
   const gate = join(directory, "gate");
   const file = await workflowFile("paused", {

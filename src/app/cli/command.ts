@@ -12,6 +12,7 @@ export interface Invocation<O> {
   readonly signal: AbortSignal;
 }
 
+/** Options every command takes, before or after its name. Absent: the command line did not say. */
 export interface GlobalOptions {
   readonly verbose: number;
   readonly kubeconfig?: string;
@@ -19,6 +20,7 @@ export interface GlobalOptions {
   readonly namespace?: string;
 }
 
+/** One option of a command. `--help`, completion and `docs/reference/cli.md` are made from it. */
 export interface OptionSpec {
   /** In commander's notation: `-f, --follow`, `--param <name=value...>`. */
   readonly flags: string;

@@ -14,11 +14,13 @@ export interface Document {
   readonly object: KubeObject | undefined;
 }
 
+/** All documents of a command line, in order; those with errors too, so that they can be counted. */
 export interface ReadDocuments {
   readonly documents: readonly Document[];
   readonly problems: readonly Problem[];
 }
 
+/** How documents are read. `directory` is what relative paths are relative to. */
 export interface ReadRequest {
   readonly directory: string;
   /** `--param name=text` of the command line. */

@@ -26,6 +26,7 @@ export interface Output {
 /** `--color` as given on the command line. */
 export type ColorChoice = "auto" | "always" | "never";
 
+/** Looks at the process. A variable that is set to nothing counts as not set. */
 export function readEnvironment(color: ColorChoice = "auto"): Environment {
   const variable = (name: string) => (process.env[name] === "" ? undefined : process.env[name]);
   return {

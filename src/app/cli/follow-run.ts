@@ -4,6 +4,7 @@ import { type Clock, messageOf, SlipwayError, sleep } from "#lib/base/index.ts";
 import type { ApiClient, Ref } from "#kernel/kit/index.ts";
 import { isGone, isNotFound, type Stored } from "#kernel/model/index.ts";
 
+/** One state of a run. The view knows nothing of its children: what they tell takes further requests. */
 export interface FollowedRun {
   readonly object: Stored;
   readonly view: RunView;

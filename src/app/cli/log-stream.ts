@@ -12,11 +12,13 @@ export interface LogStream {
   close(): Promise<void>;
 }
 
+/** What is printed of each container; `tailLines` counts for each. */
 export interface LogStreamOptions extends Pick<LogOptions, "tailLines" | "timestamps"> {
   /** Put `step | ` before every line. */
   readonly prefix: boolean;
 }
 
+/** Starts with nothing to follow; `signal` ends all that is followed by then. */
 export function startLogStream(
   client: ApiClient,
   output: Output,
@@ -42,7 +44,10 @@ export function startLogStream(
         const key = `${log.pod.metadata.uid}/${log.container}`;
         if (followed.has(key) || !hasStarted(log)) continue;
         followed.add(key);
-        const stream = print(log).finally(() => streams.delete(stream));
+        // A log that breaks off must not end the others; all of it is there for `slipway logs`.
+        const stream: Promise<void> = print(log)
+          .catch(() => undefined)
+          .finally(() => streams.delete(stream));
         streams.add(stream);
       }
     }
@@ -57,7 +62,7 @@ export function startLogStream(
     async close() {
       await looking;
       await follow(last);
-      await Promise.allSettled(streams);
+      await Promise.all(streams);
     },
   };
 }

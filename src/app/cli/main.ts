@@ -32,11 +32,17 @@ function report(thrown: unknown, verbose: number): number {
   err.write(`slipway: ${error.message}\n`);
   const hint = error instanceof UsageError || error instanceof SlipwayError ? error.hint : undefined;
   if (hint !== undefined) err.write(`${hint}\n`);
-  for (let cause = error.cause; verbose > 0 && cause !== undefined; cause = toError(cause).cause) {
-    err.write(`  because: ${toError(cause).message}\n`);
-  }
+  if (verbose > 0) for (const cause of causesOf(error)) err.write(`  because: ${cause.message}\n`);
   if (verbose > 1) err.write(`${error.stack ?? ""}\n`);
   return error instanceof UsageError ? exitCode.usage : exitCode.failed;
+}
+
+/** What caused it, what caused that, and so on; the chain of a broken library may be a circle. */
+function causesOf(error: Error): readonly Error[] {
+  const causes: Error[] = [];
+  for (let { cause } = error; cause !== undefined && causes.length < 10; { cause } = toError(cause))
+    causes.push(toError(cause));
+  return causes;
 }
 
 async function main(): Promise<void> {

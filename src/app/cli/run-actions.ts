@@ -12,6 +12,7 @@ const runActions: ResourceType = {
   namespaced: true,
 };
 
+/** What is asked of a run; the fields of a RunAction's spec beside its target. */
 export interface ActionRequest {
   readonly action: ActionName;
   readonly step?: string;
@@ -20,6 +21,7 @@ export interface ActionRequest {
   readonly reason?: string;
 }
 
+/** How the controller has judged an action. `message` is for people, and empty when there is nothing to add. */
 export interface ActionAnswer {
   readonly phase: "Done" | "Refused";
   readonly message: string;

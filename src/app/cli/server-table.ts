@@ -2,6 +2,7 @@ import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { collectionPath, isNotFound, type ResourceType } from "#kernel/model/index.ts";
 
+/** What a table is asked about. With names the selector does not count. */
 export interface TableRequest {
   readonly client: ApiClient;
   readonly type: ResourceType;
@@ -11,6 +12,7 @@ export interface TableRequest {
   readonly selector: string | undefined;
 }
 
+/** Cells as text, in the server's words. `revision` is where a watch goes on. */
 export interface ServerTable {
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];

@@ -62,6 +62,7 @@ export async function* readStepLog(
   }
 }
 
+/** The end of what one container of a failed step has written. */
 export interface StepTail {
   readonly step: StepView;
   readonly attempt: number;

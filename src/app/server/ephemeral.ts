@@ -7,6 +7,7 @@ import { startControlPlane } from "./control-plane.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
 import { runnerPath } from "./runner-path.ts";
 
+/** What a control plane of one command is told by it. */
 export interface EphemeralOptions {
   readonly clock: Clock;
   readonly version: string;

@@ -12,6 +12,7 @@ import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
 import { runnerPath } from "./runner-path.ts";
 
+/** What `slipway up` has decided; paths are absolute. */
 export interface ServeOptions {
   /** The data directory; made when absent, owned by this process until it ends. */
   readonly directory: string;
@@ -31,6 +32,7 @@ export interface ServerFailure {
   readonly code: number;
 }
 
+/** A server that answers. `close` ends it in order and leaves running steps to their runner. */
 export interface RunningServer {
   readonly url: string;
   readonly kubeconfig: string;

@@ -35,6 +35,8 @@ const actionCommand = (
       return await withSession(invocation, async ({ client, namespace }) => {
         const run = await findRun(client, rest);
         if (run.rest.length > 0) throw new UsageError(`${verb} takes one run, found also ${run.rest.join(", ")}`);
+        if (verb === "cancel" && (options.step ?? []).length > 1)
+          throw new UsageError("cancel takes one --step; cancel the run, or one step after the other");
         const answer = await act(client, namespace, run, requestOf(verb, options), clock, signal);
         if (answer.phase === "Refused") {
           environment.err.write(`slipway: ${run.type.kind.toLowerCase()}/${run.name}: ${answer.message}\n`);
@@ -51,17 +53,22 @@ function requestOf(action: Verb, { step = [], force, reason: why }: ActionOption
   return { action, ...chosen, ...(force === true ? { force } : {}), ...(why === undefined ? {} : { reason: why }) };
 }
 
+/** Ends with 0 once the controller has begun to cancel; the run may still be ending its steps. */
 export const cancelCommand = actionCommand("cancel", "Cancel a run; its final steps still run", "canceled", {
   options: [
+    // Repeatable so that a second one is refused instead of taking the place of the first.
     { flags: "--step <name>", summary: "cancel only this step", repeatable: true },
     { flags: "--force", summary: "do not run the final steps either" },
   ],
 });
 
+/** What runs goes on; the clock of the run's deadline stops. */
 export const suspendCommand = actionCommand("suspend", "Start nothing new in a run", "suspended", { options: [] });
 
+/** Also takes back a `suspend: true` that the document began with. */
 export const resumeCommand = actionCommand("resume", "Let a suspended run go on", "resumed", { options: [] });
 
+/** The same object begins its next run: what succeeded is kept, attempts count on. */
 export const retryCommand = actionCommand(
   "retry",
   "Run again what failed in a finished run, and what depends on it",

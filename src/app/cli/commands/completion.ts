@@ -3,6 +3,7 @@ import { exitCode, UsageError } from "../exit-codes.ts";
 
 const shells = ["bash", "zsh", "fish", "powershell"] as const;
 
+/** The scripts call back `slipway complete`, so that names come from the server at the moment of typing. */
 export const completionCommand = command({
   name: "completion",
   args: ["<shell>"],

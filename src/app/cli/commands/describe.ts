@@ -1,6 +1,7 @@
 import { command } from "../command.ts";
 import { exitCode } from "../exit-codes.ts";
 
+/** The dialect tells of the run in its own words; the events are the server's. */
 export const describeCommand = command<object>({
   name: "describe",
   args: ["<run...>"],

@@ -20,6 +20,7 @@ interface Target {
   readonly selector: string | undefined;
 }
 
+/** Tables are the server's, so that a kind looks here as it does in kubectl. `--watch` goes on from the revision that was listed. */
 export const getCommand = command<GetOptions>({
   name: "get",
   args: ["<kind>", "[names...]"],

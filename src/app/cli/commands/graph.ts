@@ -2,6 +2,7 @@ import { command } from "../command.ts";
 import { exitCode, UsageError } from "../exit-codes.ts";
 import type { GraphFormat } from "../output/graph-text.ts";
 
+/** A name that is a file is a document, anything else a run on the running control plane. */
 export const graphCommand = command<{ readonly output: GraphFormat }>({
   name: "graph",
   args: ["<file-or-run>"],

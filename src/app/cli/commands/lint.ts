@@ -7,6 +7,7 @@ interface LintOptions {
   readonly strict?: boolean;
 }
 
+/** Needs no server. The problems are the data, so they go to stdout; their number goes to stderr. */
 export const lintCommand = command<LintOptions>({
   name: "lint",
   args: ["<files...>"],

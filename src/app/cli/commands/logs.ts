@@ -10,6 +10,7 @@ interface LogsOptions {
   readonly timestamps?: boolean;
 }
 
+/** Steps in the order of the run, the containers of one step oldest first. Without steps on the command line every line has its step's name. */
 export const logsCommand = command<LogsOptions>({
   name: "logs",
   args: ["<run>", "[steps...]"],

@@ -1,6 +1,7 @@
 import { command, type Invocation } from "../command.ts";
 import { exitCode } from "../exit-codes.ts";
 
+/** Options of `slipway run`, as commander gives them. */
 export interface RunOptions {
   readonly param?: string[];
   readonly ephemeral?: boolean;
@@ -11,6 +12,7 @@ export interface RunOptions {
   readonly runtime: string;
 }
 
+/** Nothing is started unless all documents of the command line are right. Ends with the worst exit code of its runs. */
 export const runCommand = command<RunOptions>({
   name: "run",
   args: ["<files...>"],

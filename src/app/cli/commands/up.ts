@@ -12,6 +12,7 @@ interface UpOptions {
 
 const firstPort = 6443;
 
+/** Serves until a signal; steps that run then go on, and the next `up` on the directory finds them again. */
 export const upCommand = command<UpOptions>({
   name: "up",
   args: [],

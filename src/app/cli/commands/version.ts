@@ -2,6 +2,7 @@ import { command } from "../command.ts";
 import { exitCode } from "../exit-codes.ts";
 import { version } from "../version.ts";
 
+/** Loads nothing but itself: how long it takes is how long the program takes to start. */
 export const versionCommand = command<{ readonly output?: "json" }>({
   name: "version",
   args: [],

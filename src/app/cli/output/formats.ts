@@ -7,6 +7,7 @@ export type Format =
   | { readonly kind: "json" | "yaml" | "name" }
   | { readonly kind: "jsonpath"; readonly template: string };
 
+/** What `-o` takes, for help and refusals. */
 export const formatHelp = "table, wide, json, yaml, name or jsonpath=TEMPLATE";
 
 /** Reads the value of `-o`. */

@@ -1,5 +1,6 @@
 import type { RunGraph } from "#dialects/index.ts";
 
+/** `text` is for people, `mermaid` and `dot` for other programs' pictures, `json` for their own. */
 export type GraphFormat = "text" | "mermaid" | "dot" | "json";
 
 /** A graph of steps in one of the formats people paste elsewhere. Text is the topological order with what each step waits for. */

@@ -10,6 +10,7 @@ export interface Paint {
   bold(text: string): string;
 }
 
+/** Whether there is colour is decided in `environment.ts`; the library's own guess is not asked. */
 export function paintFor(color: boolean): Paint {
   const colors = picocolors.createColors(color);
   return {

@@ -56,6 +56,8 @@ test("without unicode only ASCII is drawn and long lines are cut", () => {
   const view = run([
     step("x", { phase: "Failed", startedAt: 0, finishedAt: 1, attempt: 1, reason: "Error", message: "y".repeat(100) }),
   ]);
+  const long = { ...view, message: "z".repeat(100) };
+  expect(renderTree(long, 10, { ...style, unicode: false, columns: 40 })[0]).toMatch(/^[\x20-\x7e]{40}$/);
   const line = renderTree(view, 10, { ...style, unicode: false, columns: 40 })[1] ?? "";
   expect(line).toMatch(/^[\x20-\x7e]{40}$/);
   expect(line.startsWith("x x   0.0s  Error: yyy")).toBe(true);

@@ -65,11 +65,14 @@ export function renderTree(view: RunView, now: Instant, style: TreeStyle): strin
   ];
 }
 
-function headLine(view: RunView, now: Instant, { paint, columns }: TreeStyle): string {
+/** What stands for a cut end. */
+const ellipsisOf = ({ unicode }: TreeStyle): string => (unicode ? "…" : "~");
+
+function headLine(view: RunView, now: Instant, style: TreeStyle): string {
   const { done, total } = view.progress;
   const why = view.message === undefined ? "" : `  ${view.message}`;
   const text = `${view.name}  ${view.nativePhase}  ${done}/${total}  ${elapsedOf(view, now)}${why}`;
-  return paint.bold(fit(text, columns));
+  return style.paint.bold(fit(text, style.columns, ellipsisOf(style)));
 }
 
 function stepLine(step: StepView, now: Instant, width: number, style: TreeStyle): string {
@@ -81,7 +84,7 @@ function stepLine(step: StepView, now: Instant, width: number, style: TreeStyle)
   const rest = fit(
     `${step.name.padEnd(width)} ${elapsed}  ${remarkOf(step)}`.trimEnd(),
     style.columns - 2,
-    style.unicode ? "…" : "~",
+    ellipsisOf(style),
   );
   const quiet = step.phase === "Pending" || step.phase === "Skipped";
   return `${style.paint[sign.paint](glyph)} ${quiet ? style.paint.dim(rest) : rest}`;
