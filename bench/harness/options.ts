@@ -8,6 +8,8 @@ export interface Options {
   readonly isCheck: boolean;
   /** Write a V8 CPU profile of our programs. */
   readonly isProfiling: boolean;
+  /** Keep the CPU ratios to the floors as the new budgets. */
+  readonly isRecording: boolean;
   /** Print the records instead of the table. */
   readonly isJson: boolean;
   readonly rounds: number;
@@ -22,17 +24,19 @@ export function parseOptions(args: readonly string[]): Options {
       quick: { type: "boolean", default: false },
       check: { type: "boolean", default: false },
       profile: { type: "boolean", default: false },
+      record: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       rounds: { type: "string" },
       ms: { type: "string" },
     },
   });
-  const { only, quick, check, profile, json } = values;
+  const { only, quick, check, profile, record, json } = values;
   return {
     only: only === undefined ? [] : only.split(",").map((id) => id.trim()),
     isQuick: quick,
     isCheck: check,
     isProfiling: profile,
+    isRecording: record,
     isJson: json,
     rounds: Number(values.rounds ?? (quick ? 2 : 5)),
     ms: Number(values.ms ?? (quick ? 1000 : 2000)),
