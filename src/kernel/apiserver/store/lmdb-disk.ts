@@ -203,9 +203,9 @@ const appended = { append: true } as const;
 
 /**
  * Commits all changes in one transaction and resolves after the flush. The transaction runs in the library's writer thread,
- * so that this thread goes on serving: its `transaction(callback)` would run every put here and needs two thread switches
- * more, 1.8 ms instead of 0.7 for a single write. Both were tested with failing writes and failing flushes: rejected, and
- * nothing visible.
+ * so that this thread goes on serving; its `transaction(callback)` would run every put here. Medians of alternating runs, in
+ * writes per second: 1,620 against 1,310 with one writer, 11,700 against 10,200 with 256. Both were tested with failing writes
+ * and failing flushes: rejected, and nothing visible (test/crash/store-fault.test.ts).
  */
 async function commitWhole(env: Tables["env"], changes: readonly Change[]): Promise<void> {
   try {
