@@ -68,25 +68,33 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
 }
 
 /**
- * Knows which members of objects have been pruned by this very schema. What is stored may be older than the schema, so that
- * being stored proves nothing.
+ * Knows which contents of objects have been pruned by this very schema: the spec with the status it was last seen with, because
+ * the one stays while the other changes. What is stored may be older than the schema, so that being stored proves nothing.
  */
 function prunedParts() {
-  const seen = new WeakSet<object>();
-  const isKnown = (name: string, value: JsonValue | undefined): boolean =>
-    name === "metadata" || typeof value !== "object" || value === null || seen.has(value);
+  const statusBySpec = new WeakMap<object, JsonValue | undefined>();
   return {
     /** The object, when all of it was pruned before. Metadata has the same fields in all versions. */
-    partsOf: (object: JsonObject | undefined): JsonObject | undefined =>
-      object !== undefined && Object.entries(object).every(([name, value]) => isKnown(name, value))
-        ? object
-        : undefined,
-    remember(object: JsonObject): void {
-      for (const value of Object.values(object)) {
-        if (typeof value === "object" && value !== null && Object.isFrozen(value)) seen.add(value);
-      }
+    partsOf(object: JsonObject | undefined): JsonObject | undefined {
+      const spec = object?.["spec"];
+      if (object === undefined || !isContainer(spec) || !statusBySpec.has(spec)) return undefined;
+      return statusBySpec.get(spec) === object["status"] && !hasOtherContent(object) ? object : undefined;
+    },
+    remember({ spec, status }: JsonObject): void {
+      const isLasting = Object.isFrozen(spec) && Object.isFrozen(status);
+      if (isLasting && isContainer(spec)) statusBySpec.set(spec, status);
     },
   };
+}
+
+const isContainer = (value: JsonValue | undefined): value is JsonObject | readonly JsonValue[] =>
+  typeof value === "object" && value !== null;
+
+function hasOtherContent(object: JsonObject): boolean {
+  for (const name in object) {
+    if (name !== "metadata" && name !== "spec" && name !== "status" && isContainer(object[name])) return true;
+  }
+  return false;
 }
 
 function typeOf(crd: Definition, version: DefinitionVersion): ResourceType {
