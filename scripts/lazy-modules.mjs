@@ -19,11 +19,20 @@ export function lazyModules(names) {
   };
 }
 
-const stub = (path, members) => `
+const stub = (path, members) => (path.startsWith("node:") ? moduleStub(path, members) : functionStub(path, members));
+
+/** A module of Node's: its members, and itself as what `import name from "node:…"` names. */
+const moduleStub = (path, members) => `
 let loaded;
 const load = () => (loaded ??= require(${JSON.stringify(path)}));
-module.exports = { __esModule: true, ${members.map((name) => `get ${name}() { return ${member(path, name)}; }`).join(", ")} };
+module.exports = { __esModule: true, ${members.map((name) => `get ${name}() { return load()${name === "default" ? "" : `.${name}`}; }`).join(", ")} };
 `;
 
-/** What \`import name from "node:…"\` names is the module itself. */
-const member = (path, name) => (name === "default" && path.startsWith("node:") ? "load()" : `load().${name}`);
+/** A package that is one function. A stub with a getter would not do: importers that are modules take all of a CommonJS file as its default. */
+function functionStub(path, members) {
+  if (members.join() !== "default") throw new Error(`${path} is not one function: it cannot be loaded lazily`);
+  return `
+let loaded;
+export default (...given) => (loaded ??= require(${JSON.stringify(path)}).default)(...given);
+`;
+}
