@@ -64,13 +64,18 @@ function rest(
 async function passOver(pass: Pass): Promise<Turn> {
   if (pass.workflow.metadata.deletionTimestamp !== undefined) return await finalizeStage(pass);
   if (isFinished(pass.workflow) && !hasOpenActions(pass)) return await finishedStage(pass);
-  const workflow = await withFinalizer(pass);
-  const { compiled, problems } = compilationOf(pass.memory, workflow);
-  if (compiled === undefined) return await invalidStage({ ...pass, workflow }, problems);
-  const action = await actionStage({ ...pass, workflow }, compiled, runOf(pass.memory, workflow).run);
+  const held = at(pass, await withFinalizer(pass));
+  const { memory, workflow } = held;
+  const { compiled, problems } = compilationOf(memory, workflow);
+  if (compiled === undefined) return await invalidStage(held, problems);
+  const action = await actionStage(held, compiled, runOf(memory, workflow).run);
   if (action.is === "answered") return { again: workflow };
-  return await runStage({ ...pass, workflow }, compiled, action);
+  return await runStage(held, compiled, action);
 }
+
+/** The pass over this version of the workflow; usually it is the one it has. */
+const at = (pass: Pass, workflow: Stored<Workflow>): Pass =>
+  pass.workflow === workflow ? pass : { ...pass, workflow };
 
 /** Servers with our admission have put it there already; elsewhere it takes one more write. */
 async function withFinalizer({ client, workflow }: Pass): Promise<Stored<Workflow>> {
@@ -113,7 +118,7 @@ async function runStage(pass: Pass, compiled: CompiledWorkflow, action: ActionSt
   await answerStage(pass, action, stored ?? workflow);
   if (stored !== undefined && isTerminal(next.run.phase)) return { again: stored };
   strayStage(pass);
-  const current = { ...pass, workflow: stored ?? workflow };
+  const current = at(pass, stored ?? workflow);
   const acted = await effectStage(
     current,
     { ...state, workflow: current.workflow },

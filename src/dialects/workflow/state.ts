@@ -85,7 +85,7 @@ export function encodeRun(
     const entry = entryOf(previous, key);
     const added = additions.get(key);
     if (entry !== undefined && added === undefined && before?.steps[key] === state) return [key, entry];
-    return [key, { ...encodeStep(state, entry), ...added }];
+    return [key, { ...encodeStep(state, entry, before?.steps[key]), ...added }];
   });
   const wasWritten = previous?.statuses !== undefined || entries.length > 0;
   return put(previous ?? {}, {
@@ -96,8 +96,8 @@ export function encodeRun(
     closing: run.closing,
     reason: run.reason,
     message: run.message,
-    startTime: time(run.startedAt, previous?.startTime),
-    completionTime: time(run.finishedAt, previous?.completionTime),
+    startTime: time(run.startedAt, previous?.startTime, before?.startedAt),
+    completionTime: time(run.finishedAt, previous?.completionTime, before?.finishedAt),
     suspendedSince: time(run.suspendedSince, previous?.suspendedSince),
     forced: flag(run.forced, previous?.forced),
     suspendRequested: flag(run.suspendRequested, previous?.suspendRequested),
@@ -119,20 +119,20 @@ function encodeFinal(final: FinalState, previous: WorkflowStatus["finally"]): Wo
   });
 }
 
-/** Every field the engine knows is set or removed; all others stay. */
-function encodeStep(state: StepState, previous: StepStatus | undefined): StepStatus {
+/** Every field the engine knows is set or removed; all others stay. `was` is what `previous` says. */
+function encodeStep(state: StepState, previous: StepStatus | undefined, was: StepState | undefined): StepStatus {
   return put(previous ?? {}, {
     phase:
       previous?.phase === undefined && previous !== undefined && state.phase === "Pending" ? undefined : state.phase,
     attempt: previous?.attempt === undefined && state.attempt === 0 ? undefined : state.attempt,
     reason: state.reason,
     message: state.message,
-    startTime: time(state.startedAt, previous?.startTime),
-    finishTime: time(state.finishedAt, previous?.finishTime),
-    notBefore: time(state.notBefore, previous?.notBefore),
-    readyTime: isImplied(state, previous) ? undefined : time(state.readyAt, previous?.readyTime),
-    attemptTime: time(state.attemptAt, previous?.attemptTime),
-    cancelTime: time(state.cancelledAt, previous?.cancelTime),
+    startTime: time(state.startedAt, previous?.startTime, was?.startedAt),
+    finishTime: time(state.finishedAt, previous?.finishTime, was?.finishedAt),
+    notBefore: time(state.notBefore, previous?.notBefore, was?.notBefore),
+    readyTime: isImplied(state, previous) ? undefined : time(state.readyAt, previous?.readyTime, was?.readyAt),
+    attemptTime: time(state.attemptAt, previous?.attemptTime, was?.attemptAt),
+    cancelTime: time(state.cancelledAt, previous?.cancelTime, was?.cancelledAt),
     suspendedSeconds: seconds(state.suspendedFor, previous?.suspendedSeconds),
     earlierAttempts: state.earlierAttempts,
     outputs: state.outputs,
@@ -148,10 +148,13 @@ const isImplied = ({ readyAt, startedAt }: StepState, previous: StepStatus | und
 const flag = (value: true | undefined, previous: boolean | undefined): boolean | undefined =>
   value ?? (previous === false ? false : undefined);
 
-/** The text that was there before if it names the same instant, so that reading and writing changes nothing. */
-const time = (at: Instant | undefined, previous: string | undefined): string | undefined => {
+/**
+ * The text that was there before if it names the same instant, so that reading and writing changes nothing. `was` is the
+ * instant it names, where that is known.
+ */
+const time = (at: Instant | undefined, previous: string | undefined, was?: Instant): string | undefined => {
   if (at === undefined) return undefined;
-  return previous !== undefined && parseInstant(previous) === at ? previous : formatInstant(at);
+  return previous !== undefined && (was === at || parseInstant(previous) === at) ? previous : formatInstant(at);
 };
 
 const seconds = (length: Millis | undefined, previous: number | undefined, absent?: Millis): number | undefined => {

@@ -1,9 +1,16 @@
-import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import { isJsonObject, jsonEquals, type JsonValue } from "#lib/base/index.ts";
 import { hashName } from "#lib/base/index.node.ts";
 import { canonicalJson } from "#lib/json/index.ts";
 import type { Workflow, WorkflowSpec } from "../kinds.ts";
 import { collectProblems, type ProblemCollector, type Report } from "../problems.ts";
-import type { CompiledCompletion, CompiledOutput, CompiledStep, CompiledWorkflow, WorkflowOutput } from "./compiled.ts";
+import type {
+  CompiledCompletion,
+  CompiledOutput,
+  CompiledStep,
+  CompiledWorkflow,
+  Identity,
+  WorkflowOutput,
+} from "./compiled.ts";
 import { expiringSteps } from "./expiring.ts";
 import {
   type CompiledExpression,
@@ -20,6 +27,9 @@ import { buildStepGraphs, type StepGraphs, visibleSteps } from "./step-graph.ts"
 import { checkStepBodies, isInstant } from "./step-rules.ts";
 import { type StepSource, stepSources, stepType } from "./step-source.ts";
 
+/** Faultless workflows by their spec: what admission has compiled, the controller finds here. They leave with the spec. */
+const faultless = new WeakMap<WorkflowSpec, CompiledWorkflow>();
+
 /**
  * Checks a whole workflow and prepares it to be run. Everything wrong is reported, not only the first thing; the result is
  * undefined when there was an error. Pure: the same workflow always compiles to the same plan.
@@ -28,6 +38,25 @@ export function compileWorkflow(
   workflow: Workflow,
   found: ProblemCollector = collectProblems(),
 ): CompiledWorkflow | undefined {
+  const { spec } = workflow;
+  const known = faultless.get(spec);
+  // Only what is frozen cannot have been edited in between.
+  if (known !== undefined && Object.isFrozen(spec) && jsonEquals(known.identity, identityOf(workflow))) return known;
+  const compiled = compileAnew(workflow, found);
+  // Documents that are only checked may hold anything here, and what refuses them may have been reported before.
+  if (compiled !== undefined && found.problems.length === 0 && isObject(spec)) faultless.set(spec, compiled);
+  return compiled;
+}
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+
+/** What expressions can say of the workflow itself. */
+const identityOf = ({ metadata }: Workflow): Identity => {
+  const { name = "", namespace = "", uid = "", labels = {} } = metadata;
+  return { name, namespace, uid, labels };
+};
+
+function compileAnew(workflow: Workflow, found: ProblemCollector): CompiledWorkflow | undefined {
   const report = found.error;
   const errorsBefore = countErrors(found);
   const { spec } = workflow;
@@ -43,12 +72,7 @@ export function compileWorkflow(
   const outputs = compileOutputs(spec, sources, report);
   const { main, final } = graphs;
   if (countErrors(found) > errorsBefore || main === undefined || final === undefined) return undefined;
-  const { uid = "", labels = {} } = workflow.metadata;
-  const values = {
-    steps,
-    params: paramValues(spec),
-    identity: { name: name ?? "", namespace: namespace ?? "", uid, labels },
-  };
+  const values = { steps, params: paramValues(spec), identity: identityOf(workflow) };
   return { ...values, outputs, selector, expiring: expiringSteps(spec), plan: planOf(spec, { main, final }, values) };
 }
 
