@@ -7,9 +7,9 @@ const out = "examples/workflow/release/out";
 
 await bundle();
 rmSync(out, { recursive: true, force: true });
-const { status } = spawnSync(process.execPath, ["bin/slipway.cjs", "run", "examples/workflow/release/release.yaml"], {
-  stdio: "inherit",
-});
+// On a control plane of its own, whatever else runs here: the example's paths begin in this directory.
+const command = ["bin/slipway.cjs", "run", "--ephemeral", "examples/workflow/release/release.yaml"];
+const { status } = spawnSync(process.execPath, command, { stdio: "inherit" });
 if (status === 0) {
   console.log(`\n${out} holds ${readdirSync(out).sort().join(", ")}; SHA256SUMS says`);
   console.log(readFileSync(`${out}/SHA256SUMS`, "utf8").trimEnd());

@@ -20,7 +20,7 @@ export const runCommand = command<RunOptions>({
   group: "Runs",
   examples: [
     "slipway run examples/workflow/hello.yaml --param name=you",
-    "slipway run examples/workflow/release/release.yaml",
+    "slipway run --ephemeral examples/workflow/release/release.yaml",
   ],
   options: [
     { flags: "-p, --param <name=value>", summary: "an argument of the run; may be repeated", repeatable: true },
