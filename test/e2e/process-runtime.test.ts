@@ -16,8 +16,9 @@ runtimeContract("process", async () => {
     runtime,
     exits: (id, code, text = "") => script(id, `printf '%s' '${text}'; exit ${code}`),
     waits: (id) => script(id, "exec sleep 3600"),
-    ignoresTerm: (id) => script(id, "trap '' TERM; while true; do sleep 3600; done"),
-    runsOf: async (id) => (await readFile(counter(id), "utf8")).split("\n").length - 1,
+    ignoresTerm: (id) =>
+      shellTask(directory.path, id, `trap '' TERM; echo run >> ${counter(id)}; while true; do sleep 3600; done`),
+    runsOf: async (id) => (await readFile(counter(id), "utf8").catch(() => "")).split("\n").length - 1,
     close: async () => {
       await runtime.close({ stopTasks: 0 });
       await directory.remove();

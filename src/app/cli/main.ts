@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { codeOf, SlipwayError, toError } from "#lib/base/index.ts";
+import { codeOf, holdProcess, SlipwayError, toError } from "#lib/base/index.ts";
 import { commands } from "./commands/index.ts";
 import { readEnvironment } from "./environment.ts";
 import { Exit, exitCode, UsageError } from "./exit-codes.ts";
@@ -53,6 +53,8 @@ async function main(): Promise<void> {
   const finish = (code: number) => {
     process.exitCode ??= code;
   };
+  // A command is over when its promise is, not when nothing but timers that hold nobody back is left.
+  const release = holdProcess();
   const program = buildProgram(commands, version, stopped.signal, finish);
   try {
     await program.parseAsync();
@@ -60,6 +62,7 @@ async function main(): Promise<void> {
     const { verbose } = program.opts<{ verbose: number }>();
     finish(report(thrown, verbose));
   }
+  release();
   // Idle sockets and timers of libraries must not hold a command that has said all it had to say.
   process.stdout.write("", () => process.exit());
 }

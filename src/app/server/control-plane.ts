@@ -17,6 +17,8 @@ export interface ControlPlaneOptions {
   /** Where Pods keep their volumes, logs and the runner's journal. */
   readonly directory: string;
   readonly runnerPath: string;
+  /** Where steps run, ours to close from now on; host processes with a runner of their own when absent. */
+  readonly runtime?: Runtime;
   /** Where steps work that name no directory; their own Pod directory when absent. */
   readonly workingDirectory?: string;
   /** Environment of host steps before the Pod's own: PATH, HOME and the like. Never the whole of ours. */
@@ -37,15 +39,9 @@ export interface ControlPlane {
 
 /** Builds and starts all parts in order: server, kinds, controllers. Nothing is left running when it rejects. */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { clock, log } = options;
+  const { log } = options;
+  const runtime = options.runtime ?? hostRuntime(options);
   const dialects = await loadDialects();
-  const runtime = createProcessRuntime({
-    directory: `${options.directory}/runner`,
-    runnerPath: options.runnerPath,
-    nodePath: process.execPath,
-    clock,
-    log,
-  });
   let manager: Manager | undefined;
   const controllers = () => (manager?.phase === "running" ? undefined : `controllers are ${manager?.phase ?? "new"}`);
   const server = await startServer(options, dialects, runtime, controllers);
@@ -60,6 +56,9 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
     throw thrown;
   }
 }
+
+const hostRuntime = ({ directory, runnerPath, clock, log }: ControlPlaneOptions): Runtime =>
+  createProcessRuntime({ directory: `${directory}/runner`, runnerPath, nodePath: process.execPath, clock, log });
 
 type Closing = NonNullable<Parameters<ControlPlane["close"]>[0]>;
 

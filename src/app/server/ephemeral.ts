@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import type { Clock, Millis } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { memoryStore } from "#kernel/apiserver/index.ts";
+import { createLocalRuntime } from "#kernel/runtimes/index.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
 import { runnerPath } from "./runner-path.ts";
@@ -25,24 +26,34 @@ export interface EphemeralControlPlane {
 
 const stopGrace: Millis = 2000;
 
-/** Starts a control plane in this process, in memory, with a temporary directory for the files of Pods. It does not listen. */
+/**
+ * Starts a control plane in this process, in memory, with a temporary directory for the files of Pods. It does not listen. Its
+ * steps are children of this process and are killed when it ends before it is closed.
+ */
 export async function startEphemeral({ level, ...options }: EphemeralOptions): Promise<EphemeralControlPlane> {
-  const log = plainLog(level, options.clock);
+  const { clock } = options;
+  const log = plainLog(level, clock);
   const directory = await mkdtemp(`${tmpdir()}/slipway-run-`);
-  const store = memoryStore({ clock: options.clock, log });
+  const runtime = createLocalRuntime({ directory, clock, log });
+  const onExit = () => runtime.kill();
+  process.once("exit", onExit);
+  const store = memoryStore({ clock, log });
+  const clean = async () => {
+    process.off("exit", onExit);
+    await store.close();
+    await rm(directory, { recursive: true, force: true });
+  };
   try {
-    const plane = await startControlPlane({ ...options, store, log, directory, runnerPath, isFresh: true });
+    const plane = await startControlPlane({ ...options, store, log, directory, runnerPath, runtime, isFresh: true });
     return {
       client: plane.server.client(),
       async close() {
         await plane.close({ stopTasks: stopGrace });
-        await store.close();
-        await rm(directory, { recursive: true, force: true });
+        await clean();
       },
     };
   } catch (thrown) {
-    await store.close();
-    await rm(directory, { recursive: true, force: true });
+    await clean();
     throw thrown;
   }
 }

@@ -84,6 +84,8 @@ export function runtimeContract(name: string, open: () => Promise<RuntimeUnderTe
 
     test("a task that ignores TERM is killed when a later stop shortens the grace", async () => {
       await tested.runtime.start(tested.ignoresTerm("a/main/0"));
+      // It ignores TERM from its first line on, not before.
+      await expect.poll(() => tested.runsOf("a/main/0")).toBe(1);
       await tested.runtime.stop("a/main/0", 3_600_000);
       await tested.runtime.stop("a/main/0", 0);
       expect(await outcomeOf(tested.runtime, "a/main/0")).toMatchObject({

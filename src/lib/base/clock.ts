@@ -25,6 +25,12 @@ export const systemClock: Clock = {
   },
 };
 
+/** Keeps the process alive until it is canceled, also when only waits are left that keep no process alive. */
+export function holdProcess(): Cancel {
+  const timer = setInterval(() => undefined, longestTimer);
+  return () => clearInterval(timer);
+}
+
 /** Resolves after `delay`; rejects with the signal's reason when that aborts first. Keeps no process alive. */
 export function sleep(clock: Clock, delay: Millis, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

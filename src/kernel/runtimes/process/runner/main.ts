@@ -3,9 +3,8 @@
 import { writeSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf, systemClock } from "#lib/base/index.ts";
-import type { RuntimeCapabilities } from "../../contract.ts";
 import { ensureRunnerDirectories, type RunnerPaths, runnerPaths } from "../paths.ts";
-import { findNamespaceTools, type NamespaceTools } from "./host-command.ts";
+import { capabilitiesWith, onceFoundTools } from "./capabilities.ts";
 import { acquireLock, releaseLock } from "./lock.ts";
 import { PipePool } from "./pipe-pool.ts";
 import { RunnerServer } from "./runner-server.ts";
@@ -18,7 +17,7 @@ for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => und
 async function main(paths: RunnerPaths, idleMs: number): Promise<void> {
   await ensureRunnerDirectories(paths);
   if (!(await acquireLock(paths.lock))) return;
-  const tools = onceFound();
+  const tools = onceFoundTools();
   const server = new RunnerServer({
     clock: systemClock,
     socketPath: paths.socket,
@@ -42,18 +41,6 @@ async function main(paths: RunnerPaths, idleMs: number): Promise<void> {
   await table.close();
   await releaseLock(paths.lock);
 }
-
-function onceFound(): () => Promise<NamespaceTools | string> {
-  let found: Promise<NamespaceTools | string> | undefined;
-  return () => (found ??= findNamespaceTools());
-}
-
-const capabilitiesWith = (tools: NamespaceTools | string): RuntimeCapabilities => ({
-  images: false,
-  mounts: typeof tools === "string" ? { supported: false, reason: tools } : { supported: true },
-  users: process.getuid?.() === 0,
-  limits: false,
-});
 
 /** Whoever started this process waits for this line; it may be gone already. */
 function sayReady(): void {

@@ -16,12 +16,17 @@ interface Entry {
 }
 
 export interface TaskTableOptions extends SpawnContext {
-  readonly journalPath: string;
   /** Called after a change is durable. */
   readonly onChange: (status: TaskStatus) => void;
   /** The journal does not take an entry; it is tried again. */
   readonly onTrouble: (failure: unknown) => void;
 }
+
+/** Where a table writes down what a successor must know. */
+type TaskJournal = Pick<Journal, "append" | "close">;
+
+/** For tables that have no successor. */
+const noJournal: TaskJournal = { append: () => Promise.resolve(), close: () => Promise.resolve() };
 
 const retryMs: Millis = 1_000;
 
@@ -29,22 +34,27 @@ const retryMs: Millis = 1_000;
 export class TaskTable {
   readonly #options: TaskTableOptions;
   readonly #clock: Clock;
-  readonly #journal: Journal;
+  readonly #journal: TaskJournal;
   readonly #entries = new Map<string, Entry>();
   #active = 0;
 
-  private constructor(options: TaskTableOptions, journal: Journal) {
+  private constructor(options: TaskTableOptions, journal: TaskJournal) {
     this.#options = options;
     this.#clock = options.clock;
     this.#journal = journal;
   }
 
   /** Reads what an earlier runner left. Its tasks without an end are ended if they still run, and lost. */
-  static async open(options: TaskTableOptions): Promise<TaskTable> {
+  static async open(options: TaskTableOptions & { readonly journalPath: string }): Promise<TaskTable> {
     const { journal, last } = await Journal.open(options.journalPath);
     const table = new TaskTable(options, journal);
     await Promise.all(last.map((entry) => table.#recover(entry)));
     return table;
+  }
+
+  /** A table that nobody takes over: what it knows ends with this process. */
+  static inMemory(options: TaskTableOptions): TaskTable {
+    return new TaskTable(options, noJournal);
   }
 
   /** Tasks that have not ended. */
@@ -89,6 +99,7 @@ export class TaskTable {
     entry.cancelKill = this.#clock.after(grace, () => signalGroup(pid, "SIGKILL"));
   }
 
+  /** Asks all tasks to end as `stop` does, at once. */
   stopAll(grace: Millis): void {
     for (const id of this.#entries.keys()) this.stop(id, grace);
   }

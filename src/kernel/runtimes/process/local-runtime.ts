@@ -1,0 +1,115 @@
+import { type Cancel, type Clock, deferred, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
+import type { Runtime, RuntimeCapabilities, Task, TaskStatus } from "../contract.ts";
+import { runtimeClosed } from "../errors.ts";
+import { TaskMirror } from "../task-mirror.ts";
+import { capabilitiesWith, onceFoundTools } from "./runner/capabilities.ts";
+import { PipePool } from "./runner/pipe-pool.ts";
+import { TaskTable } from "./runner/task-table.ts";
+
+export interface LocalRuntimeOptions {
+  /** A directory of this runtime's own, which exists. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A runtime whose tasks are children of this very process. */
+export interface LocalRuntime extends Runtime {
+  /** Kills all tasks, without waiting for anything: for a process that is about to end. */
+  kill(): void;
+}
+
+/**
+ * Runs tasks as host processes without a runner process, which takes a whole Node.js start to be there. For control planes that
+ * end with this process: nothing is written down, so what was reported is not reported again after a crash, and tasks whose
+ * output nobody reads any more end at their next line.
+ */
+export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
+  return new ChildrenRuntime(options);
+}
+
+class ChildrenRuntime implements LocalRuntime {
+  readonly name = "process";
+  readonly #clock: Clock;
+  readonly #mirror = new TaskMirror();
+  readonly #tools = onceFoundTools();
+  readonly #table: Promise<TaskTable>;
+  #started: TaskTable | undefined;
+  #isClosed = false;
+  #onIdle: (() => void) | undefined;
+
+  constructor({ directory, clock, log }: LocalRuntimeOptions) {
+    this.#clock = clock;
+    this.#table = this.#open(directory, log);
+    // Whoever starts a task is told why there is no table.
+    this.#table.catch(() => undefined);
+  }
+
+  async capabilities(): Promise<RuntimeCapabilities> {
+    return capabilitiesWith(await this.#tools());
+  }
+
+  async start(task: Task): Promise<TaskStatus> {
+    const table = await this.#table;
+    if (this.#isClosed) throw runtimeClosed(this.name);
+    const status = await table.start(task);
+    this.#mirror.put(status);
+    return this.#mirror.find(task.id) ?? status;
+  }
+
+  async stop(id: string, grace: Millis): Promise<void> {
+    (await this.#table).stop(id, grace);
+  }
+
+  list(): Promise<readonly TaskStatus[]> {
+    return Promise.resolve(this.#mirror.list());
+  }
+
+  find(id: string): TaskStatus | undefined {
+    return this.#mirror.find(id);
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    const ended = ids.filter((id) => this.#mirror.find(id)?.state.phase === "ended");
+    await (await this.#table).remove(ended);
+    this.#mirror.remove(ended);
+  }
+
+  subscribe(listener: (status: TaskStatus) => void): Cancel {
+    return this.#mirror.subscribe(listener);
+  }
+
+  kill(): void {
+    this.#started?.stopAll(0);
+  }
+
+  /** With a grace it resolves when all tasks have ended. */
+  async close({ stopTasks }: { readonly stopTasks?: Millis } = {}): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const table = await this.#table.catch(() => undefined);
+    if (table === undefined || stopTasks === undefined) return;
+    table.stopAll(stopTasks);
+    if (table.active === 0) return;
+    const idle = deferred<void>();
+    this.#onIdle = () => idle.resolve();
+    await idle.promise;
+  }
+
+  async #open(directory: string, log: Logger): Promise<TaskTable> {
+    const table = TaskTable.inMemory({
+      clock: this.#clock,
+      pipes: await PipePool.create(`${directory}/pipes`),
+      namespaceTools: this.#tools,
+      onChange: (status) => this.#tell(table, status),
+      onTrouble: (failure) => log.error("a task cannot be noted", { error: messageOf(failure) }),
+    });
+    this.#started = table;
+    return table;
+  }
+
+  #tell(table: TaskTable, status: TaskStatus): void {
+    this.#mirror.put(status);
+    if (table.active === 0) this.#onIdle?.();
+  }
+}

@@ -1,0 +1,16 @@
+import type { RuntimeCapabilities } from "../../contract.ts";
+import { findNamespaceTools, type NamespaceTools } from "./host-command.ts";
+
+/** Looks for the tools of mounts when they are first asked for, and once. */
+export function onceFoundTools(): () => Promise<NamespaceTools | string> {
+  let found: Promise<NamespaceTools | string> | undefined;
+  return () => (found ??= findNamespaceTools());
+}
+
+/** What host processes can be given here; `tools` as `findNamespaceTools` found them. */
+export const capabilitiesWith = (tools: NamespaceTools | string): RuntimeCapabilities => ({
+  images: false,
+  mounts: typeof tools === "string" ? { supported: false, reason: tools } : { supported: true },
+  users: process.getuid?.() === 0,
+  limits: false,
+});
