@@ -81,18 +81,21 @@ export function encodeRun(
   before?: RunState,
   additions: ReadonlyMap<string, StepAdditions> = new Map(),
 ): WorkflowStatus {
-  const entries = Object.entries(run.steps).map(([key, state]): [string, StepStatus] => {
+  const statuses: Record<string, StepStatus> = {};
+  let wasWritten = previous?.statuses !== undefined;
+  for (const [key, state] of Object.entries(run.steps)) {
+    wasWritten = true;
     const entry = entryOf(previous, key);
     const added = additions.get(key);
-    if (entry !== undefined && added === undefined && before?.steps[key] === state) return [key, entry];
-    return [key, { ...encodeStep(state, entry, before?.steps[key]), ...added }];
-  });
-  const wasWritten = previous?.statuses !== undefined || entries.length > 0;
+    const was = before?.steps[key];
+    const isShared = entry !== undefined && added === undefined && was === state;
+    setOwn(statuses, key, isShared ? entry : { ...encodeStep(state, entry, was), ...added });
+  }
   return put(previous ?? {}, {
     phase: previous?.phase === undefined && run.phase === "Pending" ? undefined : run.phase,
     runNumber: previous?.runNumber === undefined && run.number === 1 ? undefined : run.number,
     suspendedSeconds: seconds(run.suspendedFor, previous?.suspendedSeconds, 0),
-    statuses: wasWritten ? Object.fromEntries(entries) : undefined,
+    statuses: wasWritten ? statuses : undefined,
     closing: run.closing,
     reason: run.reason,
     message: run.message,
@@ -103,6 +106,12 @@ export function encodeRun(
     suspendRequested: flag(run.suspendRequested, previous?.suspendRequested),
     finally: run.final === undefined ? undefined : encodeFinal(run.final, previous?.finally),
   });
+}
+
+/** Assignment to this one name would set the prototype. */
+function setOwn(statuses: Record<string, StepStatus>, key: string, value: StepStatus): void {
+  if (key !== "__proto__") statuses[key] = value;
+  else Object.defineProperty(statuses, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
 /** Keys may be the names of inherited members. */

@@ -71,9 +71,14 @@ function propertiesCheck(schema: Schema, compile: CompileNode<Check>): Check | u
   if (known.size === 0 && rest === undefined) return undefined;
   return (value, run, old) => {
     if (!isJsonObject(value)) return;
-    for (const [name, member] of Object.entries(value)) {
+    for (const name of Object.keys(value)) {
+      const member = value[name];
+      if (member === undefined) continue;
+      const before = memberOf(old, name);
+      // On the path of every write, most members are the very ones that were there before.
+      if (member === before) continue;
       const check = (known.get(name) ?? rest)?.();
-      if (check !== undefined && member !== undefined) descend(run, name, check, member, memberOf(old, name));
+      if (check !== undefined) descend(run, name, check, member, before);
     }
   };
 }

@@ -99,7 +99,7 @@ function compileStep(
     final,
     type,
     step,
-    hash: lazily(() => hashName([canonicalJson(written)], 16)),
+    hash: lazily(() => definitionHash(written)),
     when: bare(step.when, "gate", "when"),
     body: compileStepBody(source, { ...scope, site: "body" }, report),
     until: until === undefined || isInstant(until) ? undefined : bare(until, "body", "wait", "until"),
@@ -118,6 +118,25 @@ function compileStep(
     ),
   };
   return [[key, compiled]];
+}
+
+const mostHashes = 512;
+const longestText = 4096;
+const hashes = new Map<string, string>();
+
+/**
+ * The same for definitions that differ only in the order of their members. Runs of one workflow have the same steps, so the
+ * hashes of short texts are kept: at most 512, all forgotten when there are more.
+ */
+function definitionHash(written: JsonValue): string {
+  const text = JSON.stringify(written);
+  const known = hashes.get(text);
+  if (known !== undefined) return known;
+  const hash = hashName([canonicalJson(written)], 16);
+  if (text.length > longestText) return hash;
+  if (hashes.size >= mostHashes) hashes.clear();
+  hashes.set(text, hash);
+  return hash;
 }
 
 /** Most steps of most passes never need the value. */

@@ -16,19 +16,20 @@ export function expectKind(body: unknown, resource: ServedResource): JsonObject 
   if (!isJsonObject(body)) {
     throw badRequest(`the body must be an object with apiVersion and kind, found ${nameOfType(body)}`);
   }
-  const expected = { apiVersion: apiVersionOf(resource.type), kind: resource.type.kind };
-  for (const [member, wanted] of Object.entries(expected)) {
-    const found = body[member];
-    if (found === undefined || found === "") throw badRequest(`${member} is missing, expected "${wanted}"`);
-    if (found !== wanted) {
-      throw badRequest(`${member} in the body (${JSON.stringify(found)}) is not the one of the path ("${wanted}")`);
-    }
-  }
+  expectText(body, "apiVersion", apiVersionOf(resource.type));
+  expectText(body, "kind", resource.type.kind);
   const { metadata } = body;
   if (metadata !== undefined && metadata !== null && !isJsonObject(metadata)) {
     throw badRequest(`metadata must be an object, found ${nameOfType(metadata)}`);
   }
   return body;
+}
+
+function expectText(body: JsonObject, member: string, wanted: string): void {
+  const found = body[member];
+  if (found === wanted) return;
+  if (found === undefined || found === "") throw badRequest(`${member} is missing, expected "${wanted}"`);
+  throw badRequest(`${member} in the body (${JSON.stringify(found)}) is not the one of the path ("${wanted}")`);
 }
 
 function nameOfType(value: unknown): string {

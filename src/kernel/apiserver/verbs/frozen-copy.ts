@@ -1,4 +1,4 @@
-import type { JsonValue } from "#lib/base/index.ts";
+import type { JsonObject, JsonValue } from "#lib/base/index.ts";
 
 /**
  * A value of the caller's as frozen JSON of our own, so that what is stored cannot be changed from outside. Branches that are
@@ -17,14 +17,18 @@ export function frozenCopy(value: unknown): JsonValue {
 }
 
 function frozenObject(value: object): JsonValue {
-  const copy: Record<string, JsonValue> = {};
-  for (const [name, member] of Object.entries(value)) {
-    if (member === undefined) continue;
-    const frozen = frozenCopy(member);
-    // Assignment to this one name would set the prototype.
-    if (name === "__proto__")
-      Object.defineProperty(copy, name, { value: frozen, enumerable: true, configurable: true });
-    else copy[name] = frozen;
+  // A spread keeps the layout of its model, which is several times cheaper than adding member by member.
+  const copy: Record<string, JsonValue | undefined> = { ...value };
+  let isWhole = true;
+  for (const name of Object.keys(copy)) {
+    const member = copy[name];
+    if (member === undefined) isWhole = false;
+    // The member is the copy's own, so that even this assignment to "__proto__" sets no prototype.
+    else if (typeof member === "object" || typeof member === "number") copy[name] = frozenCopy(member);
+    else if (typeof member !== "string" && typeof member !== "boolean") frozenCopy(member);
   }
-  return Object.freeze(copy);
+  return Object.freeze(isWhole ? copy : withoutUndefined(copy));
 }
+
+const withoutUndefined = (object: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(object).filter(([, member]) => member !== undefined));
