@@ -27,11 +27,15 @@ export function workflowReconciler(parts: Parts, memories: Memories): Reconciler
     async reconcile(request, context) {
       const key = keyOf(request);
       let workflow = parts.workflows.get(key);
+      let pass: Pass | undefined;
       for (let turns = 0; turns < mostTurns; turns++) {
         if (workflow === undefined) return forget(parts, memories, key);
         const memory = memories.of(key, workflow);
         const { signal, log } = context;
-        const turn = await passOver({ ...parts, key, workflow, memory, now: parts.clock.now(), signal, log });
+        const changes = { workflow, memory, now: parts.clock.now() };
+        // A copy that gains no members costs a fraction of one that does.
+        pass = pass === undefined ? { ...parts, ...changes, key, signal, log } : { ...pass, ...changes };
+        const turn = await passOver(pass);
         if (turn.again === undefined) return rest(parts, memories, key, workflow, turn);
         workflow = turn.again;
         signal.throwIfAborted();

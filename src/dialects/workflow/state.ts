@@ -1,5 +1,5 @@
 import { formatInstant, parseInstant } from "#lib/base/index.ts";
-import type { FinalState, Instant, Millis, RunState, StepState } from "#engine/index.ts";
+import { type FinalState, type Instant, type Millis, type RunState, type StepState, stepState } from "#engine/index.ts";
 import type { StepStatus, WorkflowStatus } from "./kinds.ts";
 
 // The status is the run: there is no second record. Whatever the engine does not know stays in the status untouched.
@@ -83,7 +83,8 @@ export function encodeRun(
 ): WorkflowStatus {
   const statuses: Record<string, StepStatus> = {};
   let wasWritten = previous?.statuses !== undefined;
-  for (const [key, state] of Object.entries(run.steps)) {
+  for (const key of Object.keys(run.steps)) {
+    const state = stepState(run, key);
     wasWritten = true;
     const entry = entryOf(previous, key);
     const added = additions.get(key);

@@ -9,8 +9,17 @@ export const formatTime = (at: Instant): string => `${new Date(at).toISOString()
 /** RFC 3339 UTC with six fractional digits, as Kubernetes' `MicroTime` demands. */
 export const formatMicroTime = (at: Instant): string => `${new Date(at).toISOString().slice(0, 23)}000Z`;
 
+// What happens in one pass happens at one instant, which is written many times.
+let lastFormatted: Instant = 0;
+let lastText = "1970-01-01T00:00:00.000Z";
+
 /** RFC 3339 UTC with milliseconds. */
-export const formatInstant = (at: Instant): string => new Date(at).toISOString();
+export function formatInstant(at: Instant): string {
+  if (at === lastFormatted) return lastText;
+  lastText = new Date(at).toISOString();
+  lastFormatted = at;
+  return lastText;
+}
 
 const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 

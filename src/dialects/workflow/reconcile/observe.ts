@@ -1,5 +1,5 @@
 import type { Millis } from "#lib/base/index.ts";
-import { type ChildFact, type Fact, type GrantFact, isActive, type StepState } from "#engine/index.ts";
+import { type ChildFact, type Fact, type GrantFact, isActive, type StepState, stepState } from "#engine/index.ts";
 import type { CompiledStep } from "../compile/compiled.ts";
 import type { Reference } from "../kinds.ts";
 import type { Attempt, Executors, Finding } from "../steps/executor.ts";
@@ -26,7 +26,8 @@ export async function observeSteps(
   const facts: Fact[] = [];
   const references = new Map<string, Reference>();
   let isPolling = false;
-  for (const [key, step] of Object.entries(state.run.steps)) {
+  for (const key of Object.keys(state.run.steps)) {
+    const step = stepState(state.run, key);
     const compiled = state.compiled.steps.get(key);
     if (compiled === undefined || compiled.type === "wait" || !isLooking(compiled, step)) continue;
     const attempt = attemptOf(state, compiled);

@@ -1,4 +1,4 @@
-import type { RunState } from "#engine/index.ts";
+import { type RunState, stepState } from "#engine/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { Reference } from "../kinds.ts";
 import { Workflow } from "../kinds.ts";
@@ -40,9 +40,11 @@ function withIntents(
   { executors }: Pass,
 ): ReadonlyMap<string, Reference> {
   const references = new Map(seen);
-  for (const [key, step] of Object.entries(state.run.steps)) {
+  for (const key of Object.keys(state.run.steps)) {
     const old = before.steps[key];
-    if (step.phase !== "Starting" || (old?.phase === "Starting" && old.attempt === step.attempt)) continue;
+    const step = stepState(state.run, key);
+    if (step === old || step.phase !== "Starting" || (old?.phase === "Starting" && old.attempt === step.attempt))
+      continue;
     const compiled = state.compiled.steps.get(key);
     if (compiled === undefined || compiled.type === "wait") continue;
     const reference = executors[compiled.type].reference(attemptOf(state, compiled));

@@ -1,5 +1,5 @@
 import { formatTime, type Instant, type JsonObject } from "#lib/base/index.ts";
-import { isOk, isTerminal, progressOf, type RunState, setCondition, type StepState } from "#engine/index.ts";
+import { isOk, isTerminal, progressOf, type RunState, setCondition, type StepState, stepState } from "#engine/index.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
 import { evaluate } from "../compile/values.ts";
 import type { Reference, StepStatus, WorkflowCondition, WorkflowStatus } from "../kinds.ts";
@@ -49,7 +49,8 @@ const isSameSummary = (before: RunState, run: RunState): boolean =>
 /** Only for steps that changed: entries of all others are shared with the status before. */
 function additionsOf(state: PassState, before: RunState, facts: StatusFacts): ReadonlyMap<string, StepAdditions> {
   const additions = new Map<string, StepAdditions>();
-  for (const [key, step] of Object.entries(state.run.steps)) {
+  for (const key of Object.keys(state.run.steps)) {
+    const step = stepState(state.run, key);
     const old = before.steps[key];
     const reference = facts.references.get(key);
     const entry = statusOf(state.workflow, key);
