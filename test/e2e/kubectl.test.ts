@@ -146,6 +146,15 @@ describe.each(kubectlPaths)("%s", (path) => {
     expect((await kubectl.run(["get", "job", "doomed"])).err).toContain('jobs.batch "doomed" not found');
   });
 
+  test("delete ends a running Pod within its grace, and the Pod is gone", async () => {
+    const spec = { containers: [{ name: "main", image: "busybox", command: ["sleep", "100"] }] };
+    const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "sleeper" }, spec };
+    await kubectl.must(["create", "-f", "-"], { input: JSON.stringify(pod) });
+    await kubectl.must(["wait", "--for=condition=Ready", "pod/sleeper", "--timeout=30s"]);
+    await kubectl.must(["delete", "pod", "sleeper", "--grace-period=1", "--timeout=30s"]);
+    expect((await kubectl.run(["get", "pod", "sleeper"])).err).toContain('pods "sleeper" not found');
+  });
+
   test("a document that is wrong is refused with every problem and its place", async () => {
     const wrong = {
       apiVersion: "slipway.dev/v1alpha1",

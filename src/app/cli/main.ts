@@ -17,10 +17,11 @@ function onSignal(signal: "SIGINT" | "SIGTERM"): void {
   stopped.abort(new Exit(process.exitCode));
 }
 
-/** A reader such as `head` that went away ends us quietly. */
+/** A reader such as `head` that went away ends us quietly and as SIGPIPE would; a run that we carry is canceled first. */
 function onBrokenPipe(error: Error): void {
-  if (codeOf(error) === "EPIPE") process.exit(0);
-  throw error;
+  if (codeOf(error) !== "EPIPE") throw error;
+  process.exitCode = 141;
+  stopped.abort(new Exit(process.exitCode));
 }
 
 /** Prints what went wrong for people; the cause chain with `-v`, the stack with `-vv`. Returns the exit code. */

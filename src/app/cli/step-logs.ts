@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from "node:util";
 import type { LogRef, RunView, StepView } from "#engine/index.ts";
 import type { ApiClient, LogOptions } from "#kernel/kit/index.ts";
 import { isInvalid, isNotFound, Pod, type Stored } from "#kernel/model/index.ts";
@@ -82,9 +83,18 @@ export async function failedTails(client: ApiClient, view: RunView, lines: numbe
   return tails.flat().filter((tail) => tail.lines.length > 0);
 }
 
+/** A line without what could move a terminal's cursor or colour what follows. */
+export const harmless = (line: string): string =>
+  stripVTControlCharacters(line).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
+
 async function tailOf(client: ApiClient, step: StepView, log: StepLog, lines: number): Promise<StepTail> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of readStepLog(client, log, { tailLines: lines, limitBytes: 64 * 1024 })) chunks.push(chunk);
   const text = Buffer.concat(chunks).toString("utf8").replace(/\n$/, "");
-  return { step, attempt: log.attempt, container: log.container, lines: text === "" ? [] : text.split("\n") };
+  return {
+    step,
+    attempt: log.attempt,
+    container: log.container,
+    lines: text === "" ? [] : text.split("\n").map(harmless),
+  };
 }

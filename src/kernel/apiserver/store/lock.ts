@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { codeOf } from "#lib/base/index.ts";
+import { codeOf, sleep, systemClock } from "#lib/base/index.ts";
 import { StoreLockedError } from "./errors.ts";
 
 /** What the lock file says about its owner. `started` tells a process from a later one with the same number. */
@@ -36,7 +36,7 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
     const found = await readText(path);
     if (found === undefined) continue;
     const owner = parseOwner(found);
-    if (owner !== undefined && (await lives(owner))) throw new StoreLockedError(directory, owner);
+    if (owner !== undefined && (await outlives(owner))) throw new StoreLockedError(directory, owner);
     await removeStale(path, found);
   }
   throw new Error(`${path} could not be taken in ${rounds} tries`);
@@ -114,6 +114,20 @@ function parseOwner(text: string): Owner | undefined {
   }
 }
 
+// A process that was killed takes a moment to let go of what it had: a restart at once must not be refused for that.
+const partingMs = 100;
+const partingLooks = 15;
+
+/** True when the owner lives and goes on living for a moment in which a dying process would have ended. */
+async function outlives(owner: Owner): Promise<boolean> {
+  for (let look = 0; look < partingLooks; look++) {
+    if (!(await lives(owner))) return false;
+    if (owner.pid === process.pid) return true;
+    await sleep(systemClock, partingMs);
+  }
+  return true;
+}
+
 async function lives(owner: Owner): Promise<boolean> {
   if (!exists(owner.pid)) return false;
   // Where start times cannot be read, a living process of that number is given the benefit of the doubt.
@@ -143,10 +157,12 @@ async function startFromProc(pid: number): Promise<string> {
     readFile(`/proc/${pid}/stat`, "utf8"),
     readFile("/proc/sys/kernel/random/boot_id", "utf8"),
   ]);
-  // The second field is the program's name in brackets and may hold anything; the start is the 20th after it, in ticks
-  // since the machine started.
-  const ticks = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
-  return `${boot.trim()}:${ticks}`;
+  // The second field is the program's name in brackets and may hold anything; the state follows it, and the start is the 20th
+  // field after it, in ticks since the machine started.
+  const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  // A process that has ended and is only kept for its parent owns nothing any more.
+  if (state === "Z" || state === "X") return "ended";
+  return `${boot.trim()}:${fields[18]}`;
 }
 
 const execute = promisify(execFile);

@@ -99,8 +99,9 @@ function beforeDeletion(resource: ServedResource, old: JsonObject): JsonObject {
 function graceOf(resource: ServedResource, old: JsonObject, request: DeleteRequest): number {
   const own = resource.gracePeriodSeconds(old);
   const { gracePeriodSeconds: wanted } = request;
-  if (own === 0 || wanted === undefined)
-    return isTerminating(old) ? (metaNumber(old, "deletionGracePeriodSeconds") ?? own) : own;
+  // Also of an object that is terminating: a Pod whose containers have ended meanwhile has nothing left to wait for.
+  if (own === 0 || wanted === 0) return 0;
+  if (wanted === undefined) return isTerminating(old) ? (metaNumber(old, "deletionGracePeriodSeconds") ?? own) : own;
   // Kubernetes reads a negative period as the shortest one that is still graceful.
   return wanted < 0 ? 1 : wanted;
 }
