@@ -24,7 +24,8 @@ export async function storeStage(
   const { run, outputs } = withOutputs(state);
   const references = withIntents({ ...state, run }, before, facts.references, pass);
   const status = statusAfter({ ...state, run }, before, { ...facts, references });
-  const next = { ...workflow, status: outputs === undefined ? status : { ...status, outputs } };
+  const { apiVersion, kind, metadata, spec } = workflow;
+  const next = { apiVersion, kind, metadata, spec, status: outputs === undefined ? status : { ...status, outputs } };
   const stored = await client.updateStatus<Workflow>(Workflow, next, { signal });
   memory.known = { resourceVersion: stored.metadata.resourceVersion, stored: run, run };
   if (workflow.status?.observedGeneration === undefined) pass.record(stored, notices.created(workflow.metadata.name));

@@ -56,7 +56,7 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
     validateCreate: (object) => ({ causes: schema().validate(object), warnings: [] }),
     validateUpdate: (object, old) => ({ causes: schema().validate(object, { old }), warnings: [] }),
     validateStatusUpdate: (object, old) => ({ causes: schema().validate(object, { old }), warnings: [] }),
-    changesGeneration: (object, old) => !jsonEquals(contentOf(object, version), contentOf(old, version)),
+    changesGeneration: (object, old) => !isSameContent(object, old, version),
     row: table.row,
     fieldValue: (object, label) => fields.get(label)?.(object),
     fieldLabels: [...fields.keys()],
@@ -165,8 +165,11 @@ const deprecationWarnings = (type: ResourceType, version: DefinitionVersion): re
   version.deprecated ? [version.deprecationWarning ?? `${type.group}/${type.version} ${type.kind} is deprecated`] : [];
 
 /** Everything whose change makes a new generation. */
-const contentOf = (object: JsonObject, version: DefinitionVersion): JsonObject =>
-  withMembers(object, { metadata: undefined, ...(version.hasStatus ? { status: undefined } : {}) });
+function isSameContent(object: JsonObject, old: JsonObject, { hasStatus }: DefinitionVersion): boolean {
+  const isContent = (name: string): boolean => name !== "metadata" && !(hasStatus && name === "status");
+  const differs = (name: string): boolean => isContent(name) && !jsonEquals(object[name], old[name]);
+  return !Object.keys(object).some(differs) && !Object.keys(old).some(differs);
+}
 
 function selectable(path: string): (object: JsonObject) => string {
   const compiled = compileJsonPath(path);

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
 import {
+  copyOf,
   listAt,
   mapItems,
   mapMember,
@@ -62,4 +63,14 @@ test("only scalars have a text", () => {
     scalarText({}),
     scalarText(undefined),
   ]).toEqual(["1", "false", "x", "", "", ""]);
+});
+
+test("a copy has the members of its model, whatever they are called, and may be changed", () => {
+  const model = Object.freeze(JSON.parse('{"b":1,"a":{"c":2},"__proto__":{"d":3}}') as JsonObject);
+  const copy = copyOf(model);
+  expect(JSON.stringify(copy)).toBe(JSON.stringify(model));
+  expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
+  copy["b"] = 2;
+  expect(model["b"]).toBe(1);
+  expect(copyOf(Object.freeze({ b: model })).b).toBe(model);
 });

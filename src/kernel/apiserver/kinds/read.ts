@@ -38,12 +38,26 @@ export function numberAt(value: JsonValue | undefined, ...path: readonly string[
 export const isTrueAt = (value: JsonValue | undefined, ...path: readonly string[]): boolean =>
   valueAt(value, ...path) === true;
 
+/** A shallow copy that may be changed. A spread does the same, but takes three times as long where its model is frozen. */
+export function copyOf(object: JsonObject): Record<string, JsonValue | undefined> {
+  const copy: Record<string, JsonValue | undefined> = {};
+  for (const name of Object.keys(object)) {
+    // Assignment to this one name would set the prototype.
+    if (name === "__proto__") return { ...object };
+    copy[name] = object[name];
+  }
+  return copy;
+}
+
 /** A copy with some members set; undefined removes one. The same object when nothing changes. `changes` has names from code only. */
 export function withMembers(object: JsonObject, changes: JsonObject): JsonObject {
   let changed = object;
   for (const [name, value] of Object.entries(changes)) {
     if (value !== undefined) {
-      if (changed[name] !== value) changed = { ...changed, [name]: value };
+      if (changed[name] === value) continue;
+      const copy = copyOf(changed);
+      copy[name] = value;
+      changed = copy;
     } else if (Object.hasOwn(changed, name)) {
       const { [name]: _removed, ...rest } = changed;
       changed = rest;

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { copyOf } from "../kinds/read.ts";
 
 // Typed access to `metadata` of untyped objects, and copies with one member changed. Nothing is edited in place.
 
@@ -29,13 +30,24 @@ export const isTerminating = (object: JsonObject): boolean => metaText(object, "
 
 /** The object with members of its metadata replaced; `undefined` removes one. */
 export function withMetadata(object: JsonObject, changes: JsonObject): JsonObject {
-  const metadata: Record<string, JsonValue | undefined> = { ...metadataOf(object), ...changes };
-  for (const [name, value] of Object.entries(changes)) if (value === undefined) delete metadata[name];
-  return { ...object, metadata };
+  const metadata = copyOf(metadataOf(object));
+  for (const name of Object.keys(changes)) {
+    const value = changes[name];
+    if (value !== undefined) metadata[name] = value;
+    else if (name in metadata) delete metadata[name];
+  }
+  const copy = copyOf(object);
+  copy["metadata"] = metadata;
+  return copy;
 }
 
 /** The object without `metadata.resourceVersion`, the form in which it is stored. */
 export function withoutRevision(object: JsonObject): JsonObject {
-  const { resourceVersion: _revision, ...metadata } = metadataOf(object);
-  return { ...object, metadata };
+  const members = metadataOf(object);
+  // Its members are those ObjectMeta has: pruning has left no other name.
+  const metadata: Record<string, JsonValue | undefined> = {};
+  for (const name of Object.keys(members)) if (name !== "resourceVersion") metadata[name] = members[name];
+  const copy = copyOf(object);
+  copy["metadata"] = metadata;
+  return copy;
 }
