@@ -17,12 +17,20 @@ const run = ([name, program, ...args]) =>
     child.stdout.on("data", (chunk) => output.push(chunk));
     child.stderr.on("data", (chunk) => output.push(chunk));
     child.on("error", (error) => resolve({ name, code: 1, text: `${error.message}; run npm ci first\n`, seconds: 0 }));
-    child.on("close", (code) => resolve({ name, code, text: Buffer.concat(output).toString(), seconds: (performance.now() - started) / 1000 }));
+    child.on("close", (code) =>
+      resolve({ name, code, text: Buffer.concat(output).toString(), seconds: (performance.now() - started) / 1000 }),
+    );
   });
 
 function report({ name, code, text, seconds }) {
   process.stdout.write(`${code === 0 ? "ok  " : "FAIL"} ${name} (${seconds.toFixed(1)} s)\n`);
-  if (code !== 0 || name === "tests") process.stdout.write(text.split("\n").slice(code === 0 ? -8 : 0).join("\n"));
+  if (code !== 0 || name === "tests")
+    process.stdout.write(
+      text
+        .split("\n")
+        .slice(code === 0 ? -8 : 0)
+        .join("\n"),
+    );
   return code === 0;
 }
 

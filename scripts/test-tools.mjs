@@ -15,15 +15,20 @@ const packages = [
   { program: "openssl", name: "openssl" },
 ];
 
-const isInstalled = (program) => (process.env.PATH ?? "").split(":").some((folder) => existsSync(`${folder}/${program}`));
-const sh = (script) => spawnSync("sh", ["-ec", script], { stdio: "inherit", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } }).status === 0;
+const isInstalled = (program) =>
+  (process.env.PATH ?? "").split(":").some((folder) => existsSync(`${folder}/${program}`));
+const sh = (script) =>
+  spawnSync("sh", ["-ec", script], { stdio: "inherit", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } })
+    .status === 0;
 
 /** Installs what is missing when this is root on Debian; otherwise says what to run. Returns whether all is there. */
 export function ensureTestTools() {
   const missing = packages.filter(({ program }) => !isInstalled(program)).map((tool) => tool.name);
   const steps = [
     missing.length > 0 ? `apt-get install -y --no-install-recommends ${missing.join(" ")}` : "",
-    existsSync(debianKubectl) ? "" : `cd ${cache} && apt-get download kubernetes-client && dpkg-deb -x kubernetes-client_*.deb . && rm kubernetes-client_*.deb`,
+    existsSync(debianKubectl)
+      ? ""
+      : `cd ${cache} && apt-get download kubernetes-client && dpkg-deb -x kubernetes-client_*.deb . && rm kubernetes-client_*.deb`,
   ].filter(Boolean);
   if (steps.length === 0) return true;
   mkdirSync(cache, { recursive: true });

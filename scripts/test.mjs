@@ -8,5 +8,6 @@ const run = (program, ...args) => spawnSync(program, args, { stdio: "inherit" })
 
 if (!ensureTestTools()) process.exit(1);
 await bundle();
-const passed = run("node", "scripts/check.mjs") && run("node_modules/.bin/vitest", "run", "--project", "e2e", "--project", "crash");
+const passed =
+  run("node", "scripts/check.mjs") && run("node_modules/.bin/vitest", "run", "--project", "e2e", "--project", "crash");
 process.exit(passed ? 0 : 1);
