@@ -41,6 +41,7 @@ export async function readDocuments(paths: readonly string[], request: ReadReque
     const read = readYaml(text, { file });
     problems.push(...(read.ok ? read.value.warnings : read.error));
     if (!read.ok) continue;
+    if (read.value.documents.every(({ value }) => value === null)) problems.push(emptyFile(file));
     for (const source of read.value.documents.filter(({ value }) => value !== null)) {
       const { document, found } = readOne(file, source, dialects, request);
       documents.push(document);
@@ -49,6 +50,14 @@ export async function readDocuments(paths: readonly string[], request: ReadReque
   }
   return { documents, problems };
 }
+
+const emptyFile = (file: string): Problem => ({
+  severity: "error",
+  code: "unknown-document",
+  path: "",
+  message: "the file holds no document",
+  position: { file, line: 1, column: 1 },
+});
 
 function readOne(file: string, source: YamlDocument, dialects: readonly Dialect[], request: ReadRequest) {
   const dialect = dialects.find((candidate) => candidate.documents.detect(source));

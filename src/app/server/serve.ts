@@ -1,5 +1,6 @@
-import { type Clock, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
+import { type Clock, codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
 import {
+  type DirectoryLock,
   ensureAdminToken,
   ensureCertificates,
   type Listener,
@@ -50,7 +51,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     for (const step of undo.splice(0).reverse()) await step();
   };
   try {
-    const lock = await lockDirectory(directory);
+    const lock = await ownDirectory(directory);
     undo.push(() => lock.release());
     const failed = deferred<ServerFailure>();
     const store = await openStore(`${directory}/store`, {
@@ -75,6 +76,21 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   } catch (thrown) {
     await close();
     throw thrown;
+  }
+}
+
+/** Takes the data directory; what the system says against it becomes a sentence with a way out. */
+async function ownDirectory(directory: string): Promise<DirectoryLock> {
+  try {
+    return await lockDirectory(directory);
+  } catch (thrown) {
+    const isSystem = /^(?:EACCES|EEXIST|ENOTDIR|EPERM|EROFS|ENOSPC)$/.test(codeOf(thrown) ?? "");
+    if (!isSystem) throw thrown;
+    const hint = "name a directory that this user may write to with --data-dir";
+    throw new SlipwayError("data-directory", `cannot keep data in ${directory}: ${messageOf(thrown)}`, {
+      hint,
+      cause: thrown,
+    });
   }
 }
 

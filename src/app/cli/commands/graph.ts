@@ -19,7 +19,7 @@ export const graphCommand = command<{ readonly output: GraphFormat }>({
     const { formatGraph } = await import("../output/graph-text.ts");
     const named = args[0] ?? "";
     const graphs =
-      named === "-" || existsSync(named)
+      isFile(named) || existsSync(named)
         ? await graphsOfFile(named, invocation)
         : [await graphOfRun(named, invocation)];
     if (graphs === undefined) return exitCode.usage;
@@ -27,6 +27,9 @@ export const graphCommand = command<{ readonly output: GraphFormat }>({
     return exitCode.succeeded;
   },
 });
+
+/** Names of runs hold no slash and no such ending. */
+const isFile = (name: string): boolean => name === "-" || name.includes("/") || /\.(?:ya?ml|json)$/.test(name);
 
 type Invoked = Parameters<typeof graphCommand.action>[0];
 
