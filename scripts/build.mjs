@@ -7,11 +7,14 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "no
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
+import { apartModules, buildApart } from "./apart-modules.mjs";
 import { lazyModules } from "./lazy-modules.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = `${root}dist`;
 const stampFile = `${dist}/.built`;
+
+const builders = ["build", "apart-modules", "lazy-modules"].map((name) => `${root}scripts/${name}.mjs`);
 
 const programs = {
   cli: "src/app/cli/main.ts",
@@ -39,7 +42,22 @@ export const common = {
   logLevel: "warning",
 };
 
-const lazy = ["node:child_process", "node:crypto", "node:http", "node:https", "node:tls", "node:zlib", "string-width"];
+/** Used by few commands, and large. */
+const apart = ["@bomb.sh/tab", "@peculiar/x509", "pino", "prom-client"];
+
+/** Used late or never, and slow to load. */
+const lazy = [
+  "node:child_process",
+  "node:crypto",
+  "node:http",
+  "node:https",
+  "node:tls",
+  "node:zlib",
+  "@marcbachmann/cel-js",
+  "@marcbachmann/cel-js/evaluator",
+  "re2js",
+  "string-width",
+];
 
 /** esbuild's options for a program: what is imported on use stays asleep inside the file until then. */
 export const programOptions = (version) => ({
@@ -47,8 +65,15 @@ export const programOptions = (version) => ({
   format: "cjs",
   // What V8 kept compiled has no hook for import(); require loads whatever is left outside the bundle.
   supported: { "dynamic-import": false },
-  define: { SLIPWAY_VERSION: JSON.stringify(version), "import.meta.dirname": "__dirname" },
-  plugins: [lazyModules(lazy)],
+  define: {
+    SLIPWAY_VERSION: JSON.stringify(version),
+    "import.meta.dirname": "__dirname",
+    // Node loads eight modules at the first touch of `performance`.
+    "performance.now": "__monotonic",
+  },
+  banner: { js: "const __monotonic=()=>{const[s,n]=process.hrtime();return s*1e3+n/1e6};" },
+  // `require` is the one of bin/slipway.cjs.
+  plugins: [lazyModules(lazy), apartModules(apart, "../dist")],
 });
 
 async function newestSource() {
@@ -57,7 +82,7 @@ async function newestSource() {
     .filter((entry) => entry.isFile() && !entry.name.endsWith(".test.ts"))
     .map((entry) => `${entry.parentPath}/${entry.name}`);
   const times = await Promise.all(
-    [...paths, `${root}package.json`, `${root}scripts/build.mjs`].map(async (path) => (await stat(path)).mtimeMs),
+    [...paths, `${root}package.json`, ...builders].map(async (path) => (await stat(path)).mtimeMs),
   );
   return `${Math.max(...times)} ${paths.length}`;
 }
@@ -90,6 +115,7 @@ export async function bundle({ force = false } = {}) {
       splitting: true,
       chunkNames: "chunks/[name]-[hash]",
     }),
+    ...buildApart(apart, common, dist),
   ]);
   const files = results.flatMap(({ outputFiles }) => outputFiles);
   await Promise.all(files.map(({ path, text }) => replace(path, path.endsWith("cli.cjs") ? asFunction(text) : text)));

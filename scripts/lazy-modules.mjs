@@ -19,20 +19,19 @@ export function lazyModules(names) {
   };
 }
 
-const stub = (path, members) => (path.startsWith("node:") ? moduleStub(path, members) : functionStub(path, members));
+const stub = (path, members) => (members.join() === "default" ? functionStub(path) : moduleStub(path, members));
 
-/** A module of Node's: its members, and itself as what `import name from "node:…"` names. */
+/** The members of a module, and of one of Node's the module itself, which is what `import name from "node:…"` names. */
 const moduleStub = (path, members) => `
 let loaded;
 const load = () => (loaded ??= require(${JSON.stringify(path)}));
-module.exports = { __esModule: true, ${members.map((name) => `get ${name}() { return load()${name === "default" ? "" : `.${name}`}; }`).join(", ")} };
+module.exports = { __esModule: true, ${members.map((name) => `get ${name}() { return ${memberOf(path, name)}; }`).join(", ")} };
 `;
 
+const memberOf = (path, name) => (name === "default" && path.startsWith("node:") ? "load()" : `load().${name}`);
+
 /** A package that is one function. A stub with a getter would not do: importers that are modules take all of a CommonJS file as its default. */
-function functionStub(path, members) {
-  if (members.join() !== "default") throw new Error(`${path} is not one function: it cannot be loaded lazily`);
-  return `
+const functionStub = (path) => `
 let loaded;
 export default (...given) => (loaded ??= require(${JSON.stringify(path)}).default)(...given);
 `;
-}

@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import type { Clock, Millis } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
@@ -41,7 +42,8 @@ export async function startEphemeral({ level, ...options }: EphemeralOptions): P
   const clean = async () => {
     process.off("exit", onExit);
     await store.close();
-    await rm(directory, { recursive: true, force: true });
+    // Some twenty entries: at once is faster than one by one beside a loop that has nothing else to do.
+    rmSync(directory, { recursive: true, force: true });
   };
   try {
     const plane = await startControlPlane({ ...options, store, log, directory, runnerPath, runtime, isFresh: true });

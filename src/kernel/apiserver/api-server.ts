@@ -9,6 +9,7 @@ import type { KindAdmission } from "./crds/admission.ts";
 import { compileCelRule } from "./crds/cel-rules.ts";
 import { createRegistry } from "./crds/registry.ts";
 import { startCollectors } from "./gc/collectors.ts";
+import { storeFirstObjects } from "./first-objects.ts";
 import { servedDocuments } from "./discovery/served-documents.ts";
 import type { HealthChecks } from "./http/health.ts";
 import { InFlight } from "./http/in-flight.ts";
@@ -19,7 +20,6 @@ import { TurnCache } from "./http/turn-cache.ts";
 import { rawGet, type RawSources } from "./raw-get.ts";
 import type { ResourceRegistry } from "./kinds/served-resource.ts";
 import { followDefinitions } from "./served-kinds.ts";
-import { storeShippedDefinitions } from "./shipped-definitions.ts";
 import type { Store } from "./store/store.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { defaultLimits, type Limits } from "./verbs/limits.ts";
@@ -82,7 +82,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   };
   const health: HealthChecks = { store: () => store.failure?.message, ...options.health };
   const sources = { context, documents: servedDocuments(), health, version };
-  if (options.definitions !== undefined) await storeShippedDefinitions(context, options.definitions);
+  await storeFirstObjects(context, options.definitions ?? []);
   const collectors = await startCollectors(context, () => options.rootCertificate);
   const listeners = new Set<Listener>();
   return {

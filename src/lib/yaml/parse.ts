@@ -24,14 +24,24 @@ export interface TooDeep extends Place {
  * in the trees. Nesting is checked before the trees are built, because building them recurses.
  */
 export function parseTrees(source: string, maxDepth: number): Result<ParsedYaml, TooDeep> {
-  const repaired = repairQuotedScalars(source, (text) => readTokens(text, maxDepth).tokens);
-  const { tokens, lines, tooDeepAt } = readTokens(repaired.text, maxDepth);
+  const read = rememberingLast((text) => readTokens(text, maxDepth));
+  const repaired = repairQuotedScalars(source, (text) => read(text).tokens);
+  const { tokens, lines, tooDeepAt } = read(repaired.text);
   const placeOf = (offset: number): Place => placeIn(lines, repaired.insertions, offset);
   if (tooDeepAt !== undefined) {
     return err({ message: `nested deeper than ${maxDepth} levels`, ...placeOf(tooDeepAt) });
   }
   const composer = new Composer({ schema: "failsafe", uniqueKeys: false, resolveKnownTags: false });
   return ok({ documents: [...composer.compose(tokens, true, repaired.text.length)].filter(hasContents), placeOf });
+}
+
+/** The function, which does not read the text that it has read last again. */
+function rememberingLast(read: (text: string) => Tokens): (text: string) => Tokens {
+  let last: { readonly text: string; readonly tokens: Tokens } | undefined;
+  return (text) => {
+    if (last?.text !== text) last = { text, tokens: read(text) };
+    return last.tokens;
+  };
 }
 
 /** A text without any document composes to one empty tree; `---` alone is a document, a comment is none. */

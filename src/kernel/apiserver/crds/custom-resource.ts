@@ -1,12 +1,6 @@
 import { isJsonObject, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { compileJsonPath, type JsonPath } from "#lib/json/index.ts";
-import {
-  type CompiledSchema,
-  type CompileRule,
-  compileSchema,
-  readStructuralSchema,
-  type Schema,
-} from "#lib/schema/index.ts";
+import { type CompileRule, compileSchema, readStructuralSchema, type Schema } from "#lib/schema/index.ts";
 import type { ResourceType } from "#kernel/model/index.ts";
 import { everyVerb, statusOnly } from "../kinds/built-in.ts";
 import { definition, definitionNames } from "../kinds/definitions.ts";
@@ -19,9 +13,10 @@ import type { Definition, DefinitionVersion } from "./definition.ts";
 export function customResource(crd: Definition, version: DefinitionVersion, compileRule?: CompileRule): ServedResource {
   const type = typeOf(crd, version);
   const table = customTable(version.columns);
-  const root = rootSchema(version);
+  // Read and compiled when the first object arrives or somebody asks for it: most processes use few of the kinds they serve.
+  const root = lazily(() => rootSchema(version));
   const schema = lazily(() =>
-    compileSchema(withMetadata(root), { resolve: definition, ...(compileRule === undefined ? {} : { compileRule }) }),
+    compileSchema(withMetadata(root()), { resolve: definition, ...(compileRule === undefined ? {} : { compileRule }) }),
   );
   const fields = new Map(version.selectableFields.map((path) => [path.replace(/^\./, ""), selectable(path)]));
   const scale = scaleOf(version);
@@ -61,7 +56,13 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
     fieldValue: (object, label) => fields.get(label)?.(object),
     fieldLabels: [...fields.keys()],
     mergeSchema: undefined,
-    schema: { name: definitionNameOf(type), root, resolve: definition },
+    schema: {
+      name: definitionNameOf(type),
+      get root() {
+        return root();
+      },
+      resolve: definition,
+    },
     ...(scale === undefined ? {} : { scale }),
     ...(storage === undefined ? {} : { storage }),
   };
@@ -138,8 +139,8 @@ function withMetadata(root: Schema): Schema {
   };
 }
 
-function lazily(make: () => CompiledSchema): () => CompiledSchema {
-  let made: CompiledSchema | undefined;
+function lazily<T extends object>(make: () => T): () => T {
+  let made: T | undefined;
   return () => {
     made ??= make();
     return made;
