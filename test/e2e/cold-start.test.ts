@@ -1,0 +1,50 @@
+import { writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { exec, removeDirectory, slipwayBin, temporaryDirectory } from "#test/support/slipway.ts";
+
+let directory: string;
+
+beforeAll(async () => {
+  directory = await temporaryDirectory();
+  // Tells, when the command ends, which of Node's modules and which files it has loaded.
+  const tell =
+    'process.on("exit", () => require("node:fs").writeFileSync(process.env.LOADED, JSON.stringify({ node: process.moduleLoadList, files: Object.keys(require.cache) })));';
+  await writeFile(join(directory, "tell.cjs"), tell);
+});
+
+afterAll(() => removeDirectory(directory));
+
+/** What a command loads besides what an empty program does. */
+async function loadedBy(
+  args: readonly string[],
+): Promise<{ readonly node: readonly string[]; readonly files: readonly string[] }> {
+  const tell = join(directory, "tell.cjs");
+  const out = join(directory, "loaded.json");
+  const env = { LOADED: out, HOME: directory };
+  const run = await exec(process.execPath, ["--require", tell, slipwayBin, ...args], { env });
+  expect(run.code, run.err).toBe(0);
+  const { readFile } = await import("node:fs/promises");
+  const { node, files } = JSON.parse(await readFile(out, "utf8")) as { node: string[]; files: string[] };
+  return {
+    node: node.map((name) => name.replace(/^NativeModule /, "")),
+    files: files.filter((file) => file !== tell).map((file) => basename(file)),
+  };
+}
+
+const network = ["http", "https", "http2", "tls", "_tls_wrap"];
+
+test.each([[["version"]], [["--help"]], [["lint", "examples/workflow/hello.yaml"]]])(
+  "%j loads one bundle and nothing of the network",
+  async (args) => {
+    const { node, files } = await loadedBy(args);
+    expect(files).toEqual(["slipway.cjs"]);
+    expect(node.filter((name) => network.includes(name))).toEqual([]);
+  },
+);
+
+test("a run on a control plane of its own loads neither the store's engine, nor certificates, nor TLS", async () => {
+  const { node, files } = await loadedBy(["run", "--ephemeral", "examples/workflow/hello.yaml"]);
+  expect(files).toEqual(["slipway.cjs"]);
+  expect(node.filter((name) => network.includes(name))).toEqual([]);
+});
