@@ -1,8 +1,17 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 // Unit-like projects share processes without isolation: ten times faster on two cores, and it shows hidden global state. Processes,
 // not threads: the storage engine's native code does not survive the end of a thread that has it open.
-const shared = { pool: "forks", isolate: false, sequence: { shuffle: { files: true } } } as const;
+// One process a core: by itself vitest leaves a core free, which on two cores doubles the time.
+const shared = {
+  pool: "forks",
+  isolate: false,
+  maxWorkers: availableParallelism(),
+  // Long enough that only what hangs runs into it, on the busiest machine.
+  testTimeout: 60_000,
+  sequence: { shuffle: { files: true } },
+} as const;
 const alone = {
   pool: "forks",
   isolate: true,
@@ -10,6 +19,9 @@ const alone = {
   testTimeout: 120_000,
   hookTimeout: 120_000,
 } as const;
+
+/** Tests that stop, overload or break the server: never somebody's cluster. */
+const ownServers = "test/conformance/kubernetes/cluster/{soak,exhaustion,restarts}.test.ts";
 
 export default defineConfig({
   test: {
@@ -19,12 +31,22 @@ export default defineConfig({
           ...shared,
           name: "unit",
           include: ["src/**/*.test.ts", "test/conformance/**/*.test.ts", "bench/{harness,load}/*.test.ts"],
-          exclude: ["**/*.prop.test.ts"],
+          exclude: ["**/*.prop.test.ts", "test/conformance/kubernetes/cluster/**"],
         },
       },
-      { test: { ...shared, name: "prop", include: ["src/**/*.prop.test.ts"], testTimeout: 60_000 } },
-      { test: { ...shared, name: "architecture", include: ["test/architecture/**/*.test.ts"], testTimeout: 60_000 } },
+      { test: { ...shared, name: "prop", include: ["src/**/*.prop.test.ts"] } },
+      { test: { ...shared, name: "architecture", include: ["test/architecture/**/*.test.ts"] } },
       { test: { ...alone, name: "e2e", include: ["test/e2e/**/*.test.ts"] } },
+      {
+        test: {
+          ...alone,
+          name: "cluster",
+          include: ["test/conformance/kubernetes/cluster/**/*.test.ts"],
+          exclude: process.env["KUBECONFIG_UNDER_TEST"] === undefined ? [] : [ownServers],
+          globalSetup: ["test/conformance/kubernetes/cluster/suite/global-setup.ts"],
+          testTimeout: 300_000,
+        },
+      },
       { test: { ...alone, name: "crash", include: ["test/crash/**/*.test.ts"], testTimeout: 600_000 } },
     ],
   },

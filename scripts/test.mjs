@@ -2,12 +2,13 @@
 // runs the projects that start real programs.
 import { spawnSync } from "node:child_process";
 import { bundle } from "./build.mjs";
-import { ensureTestTools } from "./test-tools.mjs";
+import { ensureAllTestTools } from "./test-tools.mjs";
 
 const run = (program, ...args) => spawnSync(program, args, { stdio: "inherit" }).status === 0;
 
-if (!ensureTestTools()) process.exit(1);
+if (!ensureAllTestTools()) process.exit(1);
 await bundle();
 const passed =
-  run("node", "scripts/check.mjs") && run("node_modules/.bin/vitest", "run", "--project", "e2e", "--project", "crash");
+  run("node", "scripts/check.mjs") &&
+  run("node_modules/.bin/vitest", "run", "--project", "e2e", "--project", "cluster", "--project", "crash");
 process.exit(passed ? 0 : 1);

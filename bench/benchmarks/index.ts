@@ -2,10 +2,13 @@ import type { Environment } from "../harness/environment.ts";
 import type { Benchmark } from "../harness/types.ts";
 import { b1, b1b } from "./b1.ts";
 import { b10 } from "./b10.ts";
+import { b12 } from "./b12.ts";
 import { b2 } from "./b2.ts";
 import { b3 } from "./b3.ts";
 import { b3b } from "./b3b.ts";
+import { b4 } from "./b4.ts";
 import { b7 } from "./b7.ts";
+import { stored } from "./stored.ts";
 
 /** All benchmarks, in the order of their numbers. */
 export const benchmarksOf = (environment: Environment): readonly Benchmark[] => [
@@ -14,6 +17,9 @@ export const benchmarksOf = (environment: Environment): readonly Benchmark[] => 
   b2(environment),
   b3(environment),
   b3b(environment),
+  b4(environment),
   b7(environment),
   b10(environment),
+  b12(environment),
+  ...stored(environment),
 ];

@@ -9,6 +9,8 @@ export interface Measured {
   readonly p99?: number;
   /** Longest time the event loop was held, in milliseconds. */
   readonly heldMs?: number;
+  /** Resident memory that the window was about. */
+  readonly rssBytes?: number;
   /** Anything worth telling beside the figures. */
   readonly note?: string;
 }

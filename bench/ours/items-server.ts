@@ -1,5 +1,15 @@
 import { longestHold } from "../harness/loop-delay.ts";
-import { type Endpoint, fillItems, Item, type ItemsServer, listenItems, namespace, openItems } from "./items.ts";
+import { objectName } from "../floors/load.ts";
+import {
+  type Endpoint,
+  fillItems,
+  Item,
+  itemOf,
+  type ItemsServer,
+  listenItems,
+  namespace,
+  openItems,
+} from "./items.ts";
 
 // An API server with items, for load from another process; and lists in this process.
 
@@ -18,6 +28,27 @@ export async function start({ dir, count, bytes }: StartOptions): Promise<Endpoi
 }
 
 export const held = (): number => longestHold();
+
+const inFlight = 10;
+
+/** Updates the first objects for `ms`, ten at once; answers how many updates there were. */
+export async function churn({ ms, bytes }: { readonly ms: number; readonly bytes: number }): Promise<number> {
+  if (server === undefined) throw new Error("not started");
+  const { client } = server;
+  const end = performance.now() + ms;
+  let updates = 0;
+  const write = async (index: number): Promise<void> => {
+    const { metadata } = await client.get<Item>({ type: Item, namespace, name: objectName(index) });
+    let { resourceVersion } = metadata;
+    do {
+      const item = itemOf(index, ++updates, bytes);
+      const next = { ...item, metadata: { ...item.metadata, resourceVersion } };
+      ({ resourceVersion } = (await client.update<Item>(Item, next)).metadata);
+    } while (performance.now() < end);
+  };
+  await Promise.all(Array.from({ length: inFlight }, (_, index) => write(index)));
+  return updates;
+}
 
 /** Lists everything through the client of this process for `ms`. */
 export async function list({ ms, expected }: { readonly ms: number; readonly expected: number }) {

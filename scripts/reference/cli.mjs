@@ -7,6 +7,7 @@ const exits = {
   usage: "wrong usage, or a document with errors",
   canceled: "the run was canceled",
   deadline: "the run's deadline has passed",
+  corrupt: "`slipway up` and `slipway store`: the store contradicts itself, or another version wrote it",
 };
 
 /** Variables the program reads. The architecture tests look for all of them in the page. */
@@ -65,7 +66,7 @@ function commandSection({ name, args, summary, examples, options }) {
 /** `exitCode` names the codes, `buildProgram` knows the options that all commands have. */
 export function cliPage({ commands, buildProgram, exitCode }) {
   const shown = commands.filter(({ hidden }) => hidden !== true);
-  const program = buildProgram(commands, "0.0.0", new AbortController().signal, () => undefined);
+  const program = buildProgram(commands, "0.0.0", {}, {});
   const groups = [...new Set(shown.map(({ group }) => group))];
   return [
     generatedFrom("src/app/cli/commands"),

@@ -40,8 +40,14 @@ export interface Admission extends GroupKind {
   readonly coversSchema: boolean;
   /** What the server adds to a new object or takes from it. */
   prepareForCreate(object: JsonObject): JsonObject;
-  /** Everything against the object; with `old`, everything against this change of it. */
-  validate(object: JsonObject, old?: JsonObject): Admitted;
+  /** Everything against the object; with `old`, everything against this change of it. `server`: what may be asked of who stores it. */
+  validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Admitted;
+}
+
+/** What an admission may know of the server it works for. Absent in tools that only check documents. */
+export interface AdmissionServer {
+  /** Whether objects of this kind can be created now; definitions that are stored later change the answer. */
+  readonly serves: (apiVersion: string, kind: string) => boolean;
 }
 
 /** No causes: admitted. */

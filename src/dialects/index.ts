@@ -2,6 +2,7 @@ import type { Dialect } from "./dialect.ts";
 
 export type {
   Admission,
+  AdmissionServer,
   Admitted,
   DescribeOptions,
   Dialect,
@@ -12,6 +13,7 @@ export type {
   SourceDocument,
 } from "./dialect.ts";
 export type { GraphNode, RunGraph } from "./graph.ts";
+export { unknownKind } from "./kubernetes-kinds.ts";
 
 /** The dialects of this version. Each is loaded when it is asked for. */
 const loaders = {

@@ -21,6 +21,7 @@ export function act(ledger: Ledger, fact: ActionFact): boolean {
   return fact.step === undefined ? actOnRun(ledger, fact) : actOnStep(ledger, fact, fact.step);
 }
 
+/** Actions without a step. True also for what is so already: asking for a suspension twice is no mistake. */
 function actOnRun(ledger: Ledger, fact: ActionFact): boolean {
   switch (fact.action) {
     case "cancel":
@@ -52,6 +53,7 @@ function cancelRun(ledger: Ledger, fact: ActionFact): boolean {
   return true;
 }
 
+/** Ends final steps that have begun; those that have not are settled by `openFinal` when the main steps are. */
 function cancelFinal(ledger: Ledger, why: Why): void {
   const final = finalScope(ledger.layout);
   if (final === undefined || ledger.run.final === undefined) return;
@@ -65,6 +67,7 @@ function resumeRun(ledger: Ledger): boolean {
   return true;
 }
 
+/** Actions on a step, groups included. False where the transition table has no arrow for it. */
 function actOnStep(ledger: Ledger, fact: ActionFact, id: string): boolean {
   const node = ledger.layout.nodeById.get(id);
   if (node === undefined) return false;
@@ -89,6 +92,7 @@ function actOnStep(ledger: Ledger, fact: ActionFact, id: string): boolean {
   }
 }
 
+/** The end of a wait for a person; values given with an approval are the outputs of the step. */
 function decide(ledger: Ledger, node: number, fact: ActionFact): true {
   const state = stateOf(ledger, node);
   const more =
@@ -99,6 +103,7 @@ function decide(ledger: Ledger, node: number, fact: ActionFact): true {
   return true;
 }
 
+// For what people read beside a step: who did it, in the past tense.
 const past: Readonly<Record<ActionName, string>> = {
   approve: "approved",
   cancel: "canceled",
@@ -126,6 +131,7 @@ export function syncSuspension(ledger: Ledger): void {
   retime(ledger);
 }
 
+/** Adds the length of the suspension to what the deadlines of the run, and of its final steps, leave out. */
 function endSuspension(run: RunState, now: Instant): RunState {
   const since = run.suspendedSince ?? now;
   // Before the run has started no clock runs that the time would have to be taken from.
@@ -138,6 +144,7 @@ function endSuspension(run: RunState, now: Instant): RunState {
   });
 }
 
+/** Notes the length of the suspension in every step that has begun, for the deadlines that leave it out. */
 function creditSteps(ledger: Ledger, since: Instant): void {
   for (const [node, state] of ledger.states.entries()) {
     if (state.phase === "Pending" || isTerminal(state.phase) || stepOf(ledger, node).kind === "barrier") continue;

@@ -2,6 +2,7 @@ import { int } from "./arrays.ts";
 
 /** Neighbours of node `n`: `targets[offsets[n]]` up to `targets[offsets[n + 1] - 1]`, ascending, without repetitions. */
 export interface Adjacency {
+  /** One more than there are nodes; the last one is the number of edges. */
   readonly offsets: Int32Array;
   readonly targets: Int32Array;
 }

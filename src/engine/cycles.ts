@@ -1,10 +1,12 @@
 import { type Adjacency, neighbours } from "./adjacency.ts";
 import { int, item } from "./arrays.ts";
 
+/** A person mends one cycle after the other; more would hide the other problems of the document. */
 const mostReported = 10;
 
 /** Closed paths of ids, smallest id first, each id before the next; and how many components were left out. */
 export interface CycleReport {
+  /** `["a", "b", "a"]`: the first id again at the end. */
   readonly cycles: readonly (readonly string[])[];
   readonly more: number;
 }
@@ -44,13 +46,17 @@ function shortestCycle(start: number, knot: ReadonlySet<number>, successors: Adj
   throw new Error("a strongly connected component has a cycle through each of its nodes");
 }
 
+/** From the start of the search to a node, both included. */
 function pathTo(node: number, cameFrom: ReadonlyMap<number, number>): number[] {
   const path = [node];
   for (let at = cameFrom.get(node); at !== undefined; at = cameFrom.get(at)) path.push(at);
   return path.reverse();
 }
 
-/** Tarjan's algorithm with its call stack kept in an array. */
+/**
+ * Tarjan's algorithm with its call stack kept in an array. `nextEdge` is where each suspended call goes on; `low` is the
+ * earliest node that a call has seen a way back to, and a component is complete when that is the node it began with.
+ */
 function stronglyConnected(successors: Adjacency): number[][] {
   const count = successors.offsets.length - 1;
   const index = new Int32Array(count).fill(-1);
@@ -88,6 +94,7 @@ function stronglyConnected(successors: Adjacency): number[][] {
   return components;
 }
 
+/** Takes the nodes above and with `root` off the stack: its component. */
 function popComponent(stack: number[], onStack: Uint8Array, root: number): number[] {
   const component: number[] = [];
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {

@@ -1,5 +1,5 @@
 import { int, item } from "./arrays.ts";
-import { firstBadOf, nodesOf } from "./gate-scope.ts";
+import { firstBadOf, gateScope, nodesOf } from "./gate-scope.ts";
 import { mainScope } from "./layout.ts";
 import { idOf, type Ledger, put, putBarrier, scopeOf, stateOf, stepOf } from "./ledger.ts";
 import type { Failure, PlanStep } from "./plan.ts";
@@ -66,6 +66,7 @@ export function failAttempt(ledger: Ledger, node: number, failure: Omit<Failure,
   put(ledger, node, toBackoff(state, ledger.now, notBefore, told));
 }
 
+/** Tries left, nothing closing, and the step's own condition: in this order, because the condition is the expensive part. */
 function mayRetry(
   ledger: Ledger,
   node: number,
@@ -74,7 +75,7 @@ function mayRetry(
   failure: Omit<Failure, "attempt">,
 ): boolean {
   if (triesOf(state) > retry.limit || isClosing(ledger, node)) return false;
-  return retry.retryable?.({ ...failure, attempt: state.attempt }) ?? true;
+  return retry.retryable?.({ ...failure, attempt: state.attempt }, gateScope(ledger, node)) ?? true;
 }
 
 /** Whether nothing new may start where this node is: its part of the run is being closed, or a failure drains it. */
@@ -120,6 +121,7 @@ export function endGroups(ledger: Ledger): boolean {
   return ended;
 }
 
+/** A group is as good as its steps. One that was being cancelled is Canceled, or Failed when time ran out, unless all went well. */
 function endGroup(ledger: Ledger, group: number, scope: number): void {
   const state = stateOf(ledger, group);
   const bad = firstBadOf(ledger, scope);

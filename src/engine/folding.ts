@@ -28,6 +28,7 @@ const isChild = (fact: Fact): fact is ChildFact => fact.kind === "child";
 
 type Rank<F> = (fact: F) => number;
 
+// Lower ranks are folded first; of the facts about one attempt only the first counts.
 const actionRank: Rank<ActionFact> = (fact) => actionOrder.indexOf(fact.action);
 const grantRank: Rank<GrantFact> = (fact) => (fact.granted ? 0 : 1);
 const childOrder = ["succeeded", "failed", "gone", "alive"];
@@ -76,6 +77,10 @@ function foldEach<F extends GrantFact | ChildFact>(
 const isCurrent = (ledger: Ledger, node: number, fact: GrantFact | ChildFact): boolean =>
   fact.attempt === undefined ? fact.kind === "grant" : fact.attempt === stateOf(ledger, node).attempt;
 
+/**
+ * Permission to start, or its refusal. A refusal of a start that was intended already (`Starting`, with the attempt) takes
+ * the intent back: no child was made, and the attempt is started again under its name.
+ */
 function foldGrant(ledger: Ledger, node: number, fact: GrantFact): boolean {
   const state = stateOf(ledger, node);
   if (fact.granted) return grant(ledger, node, state);
@@ -95,6 +100,7 @@ function grant(ledger: Ledger, node: number, state: StepState): boolean {
   return true;
 }
 
+/** Notes why a step must wait. Saying the same again changes nothing, so that polling a lock writes nothing. */
 function block(ledger: Ledger, node: number, state: StepState, fact: GrantFact): boolean {
   if (state.reason === "Backoff" || state.reason === "Timer") return false;
   const { reason = "Quota", notBefore, message } = fact;
@@ -103,6 +109,7 @@ function block(ledger: Ledger, node: number, state: StepState, fact: GrantFact):
   return true;
 }
 
+/** What was seen of a child. Only work and references have one. */
 function foldChild(ledger: Ledger, node: number, { state: child }: ChildFact): boolean {
   const state = stateOf(ledger, node);
   const { kind } = stepOf(ledger, node);
@@ -138,6 +145,7 @@ function foldLive(ledger: Ledger, node: number, state: StepState, child: ChildFa
 const failureOf = ({ reason, message }: Extract<ChildFact["state"], { is: "failed" }>) =>
   message === undefined ? { cause: "Error" as const, reason } : { cause: "Error" as const, reason, message };
 
+/** Work that was done before the cancel reached it is done; every other end is that of the cancel. */
 function foldCancelled(ledger: Ledger, node: number, state: StepState, child: ChildFact["state"]): boolean {
   if (child.is === "succeeded") {
     put(ledger, node, toOutcome(state, "Succeeded", ledger.now, { outputs: child.outputs }));

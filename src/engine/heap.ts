@@ -1,7 +1,7 @@
 /** A binary min-heap of integers in an array: the least is the first. Change it through these functions only. */
 export type IntHeap = number[];
 
-/** O(log n). */
+/** Equal values may be pushed; they come out one after the other. O(log n). */
 export function pushLeast(heap: IntHeap, value: number): void {
   let at = heap.length;
   heap.push(value);

@@ -23,6 +23,7 @@ export function moveAll(ledger: Ledger): void {
   }
 }
 
+/** Scopes that are not open yet are asked when they open: their frontiers keep what is ready. */
 function askGates(ledger: Ledger): void {
   for (let scope = ledger.stirred.pop(); scope !== undefined; scope = ledger.stirred.pop()) {
     if (ledger.open[scope] === 1) askGatesOf(ledger, item(ledger.layout.scopes, scope));
@@ -38,6 +39,7 @@ function askGatesOf(ledger: Ledger, { index, plan, base }: Scope): void {
   }
 }
 
+/** Settles or admits a node whose dependencies are settled. Each gate is asked once: the frontier gives a node once only. */
 function passGate(ledger: Ledger, node: number): void {
   const answer = askGate(ledger, node);
   if ("error" in answer) {
@@ -52,6 +54,7 @@ function passGate(ledger: Ledger, node: number): void {
   put(ledger, node, toWaiting(stateOf(ledger, node), step.admission ?? "Ready", ledger.now));
 }
 
+/** A timer has started when it begins to wait, and one without a time is over at once. */
 function setTimer(ledger: Ledger, node: number): void {
   const due = stepOf(ledger, node).due?.(gateScope(ledger, node)) ?? { after: 0 };
   if ("error" in due) {
@@ -75,6 +78,10 @@ function carryOutStrategies(ledger: Ledger): boolean {
   return found;
 }
 
+/**
+ * Skips what has not begun, except for steps whose gate wants to know of failures. With `cancelActive` what runs is cancelled
+ * too; without, groups go on with what they have begun, so that their inside is drained as well.
+ */
 function drain(ledger: Ledger, scope: number, cancelActive: boolean): void {
   const why = { reason: reasons.runFailing };
   for (const node of nodesOf(ledger, scope)) {
@@ -112,6 +119,7 @@ function startAll(ledger: Ledger): boolean {
   return ledger.stirred.length > 0 || ledger.settled.length > 0;
 }
 
+/** What the queues hold may have moved since; nothing is taken out of them before its turn. */
 const isStartable = (ledger: Ledger, node: number): boolean => {
   const { phase, reason } = stateOf(ledger, node);
   return phase === "Waiting" && reason === "Ready";
@@ -126,6 +134,7 @@ function startFree(ledger: Ledger, node: number): void {
   else put(ledger, node, toStarting(state, ledger.now));
 }
 
+/** A group has no child to start: it runs at once, opens its scope, and an empty one is over. */
 function startGroup(ledger: Ledger, node: number): void {
   put(ledger, node, toRunning(toStarting(stateOf(ledger, node), ledger.now)));
   const scope = int(ledger.layout.nested, node);
@@ -135,6 +144,10 @@ function startGroup(ledger: Ledger, node: number): void {
   if (ledger.remaining[scope] === 0) ledger.settled.push(scope);
 }
 
+/**
+ * Starts work by start rank. A nested scope without a slot holds back its own steps only: they are set aside and put back,
+ * so that they stand where they stood when a slot comes free.
+ */
 function startWork(ledger: Ledger): void {
   const held: number[] = [];
   const { startable, layout } = ledger;
@@ -151,6 +164,7 @@ function startWork(ledger: Ledger): void {
   for (const rank of held) pushLeast(startable, rank);
 }
 
+/** The outermost scope around a node, whose slots all steps of that part of the run share. */
 const topOf = (ledger: Ledger, node: number): number =>
   scopeOf(ledger, node).isFinal ? (finalScope(ledger.layout)?.index ?? mainScope) : mainScope;
 

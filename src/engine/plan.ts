@@ -65,8 +65,8 @@ export interface RetryPolicy {
   readonly limit: number;
   /** Pause after the n-th failure of this run number, n from 1. Pure; for jitter see `jittered`. */
   readonly delay: (failures: number) => Millis;
-  /** Absent: every failure may be repeated. Pure; must not throw. */
-  readonly retryable?: (failure: Failure) => boolean;
+  /** Absent: every failure may be repeated. `scope` shows the run as a gate of the step would see it. Pure; must not throw. */
+  readonly retryable?: (failure: Failure, scope: GateScope) => boolean;
 }
 
 /**

@@ -22,12 +22,14 @@ export function summarize(ledger: Ledger): Summary {
   return { phase: phaseOf(ledger) };
 }
 
+/** Suspended by request, or because every unsettled step that has begun waits for a person. */
 function phaseOf(ledger: Ledger): RunPhase {
   if (ledger.run.suspendedSince !== undefined) return "Suspended";
   if (ledger.live > 0 && ledger.live === ledger.suspended) return "Suspended";
   return ledger.moved === 0 ? "Pending" : "Running";
 }
 
+/** How a settled run ended. A cancel outranks a deadline, both outrank failures, the main steps outrank the final ones. */
 function outcomeOf(ledger: Ledger): Summary {
   if (ledger.run.closing === "Cancel") return { phase: "Canceled", reason: reasons.canceled };
   if (ledger.run.closing === "Deadline") return { phase: "Failed", reason: reasons.deadline };
@@ -39,6 +41,7 @@ function outcomeOf(ledger: Ledger): Summary {
   return failed(ledger, final.index, worse, reasons.finalStepFailed);
 }
 
+/** `step "build" failed (and 2 others): exit code 1`: the first in topological order, and how many more failed. */
 function failed(ledger: Ledger, scope: number, node: number, reason: string): Summary {
   const others = Math.max(0, failedNodes(ledger, scope).length - 1);
   return { phase: "Failed", reason, message: blame(ledger, node, others) };

@@ -18,6 +18,10 @@ export function applyTime(ledger: Ledger): void {
   for (const node of due.sort((a, b) => int(position, a) - int(position, b))) applyTimeTo(ledger, node);
 }
 
+/**
+ * The deadlines of the main and of the final steps are separate: final steps run after a struck deadline too, for as long as
+ * theirs allows. `finalDeadline` is undefined until the final steps have begun.
+ */
 function strikeRun(ledger: Ledger): void {
   const why = { reason: reasons.deadline };
   const { plan } = ledger.layout;
@@ -52,6 +56,7 @@ function struckScope(ledger: Ledger, node: number): DeadlineScope | undefined {
   return struck;
 }
 
+/** A backoff that is over makes the step ready again, with what was said of the failed attempt; a timer is through. */
 function endWait(ledger: Ledger, node: number): void {
   const state = stateOf(ledger, node);
   if (state.phase !== "Waiting" || state.notBefore === undefined || ledger.now < state.notBefore) return;
@@ -82,6 +87,7 @@ function strikeStep(ledger: Ledger, node: number, scope: DeadlineScope): void {
   }
 }
 
+/** What has a child is cancelled and fails when the child is gone; a reference that is only watched has none. */
 function strikeWholeStep(ledger: Ledger, node: number): void {
   const step = stepOf(ledger, node);
   const { phase } = stateOf(ledger, node);
@@ -91,6 +97,10 @@ function strikeWholeStep(ledger: Ledger, node: number): void {
   else settleTree(ledger, node, "Failed", why);
 }
 
+/**
+ * A limit for one attempt. Its child is cancelled first, and whether there is another attempt is decided when it is gone:
+ * two attempts never run side by side.
+ */
 function endAttempt(ledger: Ledger, node: number, reason: string, message: string): void {
   const step = stepOf(ledger, node);
   if (step.kind === "observe") return failAttempt(ledger, node, { cause: "Timeout", reason, message }, true);
@@ -98,6 +108,7 @@ function endAttempt(ledger: Ledger, node: number, reason: string, message: strin
   put(ledger, node, toCancelling(stateOf(ledger, node), ledger.now, { reason, message }));
 }
 
+/** Nobody decided in time: the policy of the step decides. */
 function endApproval(ledger: Ledger, node: number): void {
   const step = stepOf(ledger, node);
   const state = stateOf(ledger, node);
@@ -106,7 +117,10 @@ function endApproval(ledger: Ledger, node: number): void {
   put(ledger, node, toOutcome(state, "Failed", ledger.now, { reason: reasons.rejected, message }));
 }
 
-/** The earliest future instant at which time alone can change the run. */
+/**
+ * The earliest future instant at which time alone can change the run; undefined when only facts can. Calling `advance` then,
+ * and whenever there are facts, gives the same run as calling it all the time.
+ */
 export function wakeAt(ledger: Ledger): Instant | undefined {
   const { plan } = ledger.layout;
   let earliest = Number.POSITIVE_INFINITY;

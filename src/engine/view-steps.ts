@@ -19,6 +19,7 @@ export function viewSteps(plan: Plan, run: RunState): readonly StepView[] {
   return views;
 }
 
+/** One step in the words of the engine. Steps wait for what they can see: a barrier's predecessors stand for the barrier. */
 function viewStep(layout: Layout, run: RunState, node: number): StepView {
   const id = item(layout.ids, node);
   const step = item(layout.steps, node);
@@ -59,6 +60,7 @@ function present<T extends object>(fields: T): Present<T> {
   return kept;
 }
 
+/** Predecessors with barriers replaced by theirs. Barriers follow each other, so that this recurses as deep as they do. */
 function visiblePredecessors(layout: Layout, node: number): number[] {
   const { plan, base } = item(layout.scopes, int(layout.scopeOf, node));
   const found: number[] = [];

@@ -77,3 +77,12 @@ test("no source exports a default", () => {
     .map((s) => s.path);
   expect(defaults).toEqual([]);
 });
+
+test("no doc comment stands before another one: the first would belong to nothing", () => {
+  const found = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(/\*\/\n[ \t]*\/\*\*/g)].map(
+      ({ index }) => `${path}:${text.slice(0, index).split("\n").length} has a doc comment of nothing`,
+    ),
+  );
+  expect(found).toEqual([]);
+});

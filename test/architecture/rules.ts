@@ -11,6 +11,7 @@ export interface Rule {
 
 const lib = ["src/lib/"];
 const machineParts = [
+  "src/kernel/specs",
   "src/kernel/kit",
   "src/kernel/logs",
   "src/kernel/runtimes",
@@ -43,6 +44,11 @@ export const rules: readonly Rule[] = [
   },
   { folder: "src/lib/cel", mayImport: lib, because: "lib knows nothing of workflows" },
   { folder: "src/kernel/model", mayImport: lib, because: "the model stands on lib alone" },
+  {
+    folder: "src/kernel/specs",
+    mayImport: [...lib, "src/kernel/model"],
+    because: "specs of Pods and Jobs are judged without a server",
+  },
   {
     folder: "src/kernel/kit",
     mayImport: [...lib, "src/kernel/model"],

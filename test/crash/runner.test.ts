@@ -9,6 +9,8 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Runtime, Task, TaskStatus } from "#kernel/runtimes/index.ts";
+import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
+import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
 import { runnerBundle, shellTask, testRuntime } from "#kernel/runtimes/testing/index.ts";
 import { outcomeOf } from "#kernel/runtimes/runtime.contract.ts";
 
@@ -122,9 +124,9 @@ const firstNewsOf = (runtime: Runtime, ids: readonly string[]): Promise<void> =>
 const openGate = () => mkdir(join(directory, "gate"));
 
 async function runnerPid(): Promise<number> {
-  const lock: unknown = JSON.parse(await readFile(join(runnerDirectory, "runner.lock"), "utf8"));
-  if (typeof lock === "object" && lock !== null && "pid" in lock && typeof lock.pid === "number") return lock.pid;
-  throw new Error("the lock names no pid");
+  const holder = await holderOf(runnerPaths(runnerDirectory).lock);
+  if (holder === undefined) throw new Error("nobody has the lock");
+  return holder.pid;
 }
 
 async function codesOf(runtime: Runtime, ids: readonly string[]): Promise<readonly unknown[]> {

@@ -1,13 +1,19 @@
 // Loaded before the C library: while the file named by FAULT says "flush" or "write", flushing or writing a database file
-// fails the way a broken or a full disk does.
+// fails the way a broken or a full disk does. While it says "cut", the power goes: of what is written from then on some reaches the
+// disk and some does not, as it pleases the kernel and the drive, and the next flush finds nobody to answer. The file named by
+// CLOCK holds seconds, as eight bytes, by which somebody has set the clock wrong.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 static int is_database(int fd) {
@@ -19,40 +25,78 @@ static int is_database(int fd) {
   return strstr(target, ".mdb") != NULL;
 }
 
-static int fails(int fd, const char *operation, int error) {
+static int says(int fd, const char *operation) {
   char said[16] = {0};
   const char *path = getenv("FAULT");
   FILE *file = path == NULL ? NULL : fopen(path, "r");
   if (file == NULL) return 0;
   size_t length = fread(said, 1, sizeof said - 1, file);
   fclose(file);
-  if (length == 0 || strncmp(said, operation, strlen(operation)) != 0 || !is_database(fd)) return 0;
+  return length > 0 && strncmp(said, operation, strlen(operation)) == 0 && is_database(fd);
+}
+
+static int fails(int fd, const char *operation, int error) {
+  if (!says(fd, operation)) return 0;
   errno = error;
   return 1;
 }
 
+static int is_lost(int fd) { return says(fd, "cut") && rand() % 2 == 0; }
+
+static ssize_t size_of(const struct iovec *parts, int count) {
+  ssize_t size = 0;
+  for (int part = 0; part < count; part++) size += parts[part].iov_len;
+  return size;
+}
+
 #define REAL(name, type) ((type)dlsym(RTLD_NEXT, name))
 
-int fdatasync(int fd) { return fails(fd, "flush", EIO) ? -1 : REAL("fdatasync", int (*)(int))(fd); }
-int fsync(int fd) { return fails(fd, "flush", EIO) ? -1 : REAL("fsync", int (*)(int))(fd); }
+static int flush(int fd, const char *name) {
+  if (says(fd, "cut")) _exit(9);
+  return fails(fd, "flush", EIO) ? -1 : REAL(name, int (*)(int))(fd);
+}
+int fdatasync(int fd) { return flush(fd, "fdatasync"); }
+int fsync(int fd) { return flush(fd, "fsync"); }
+
 ssize_t write(int fd, const void *bytes, size_t size) {
-  return fails(fd, "write", ENOSPC) ? -1 : REAL("write", ssize_t (*)(int, const void *, size_t))(fd, bytes, size);
+  if (fails(fd, "write", ENOSPC)) return -1;
+  return is_lost(fd) ? (ssize_t)size : REAL("write", ssize_t (*)(int, const void *, size_t))(fd, bytes, size);
 }
 ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at) {
   if (fails(fd, "write", ENOSPC)) return -1;
-  return REAL("pwrite64", ssize_t (*)(int, const void *, size_t, off64_t))(fd, bytes, size, at);
+  return is_lost(fd) ? (ssize_t)size : REAL("pwrite64", ssize_t (*)(int, const void *, size_t, off64_t))(fd, bytes, size, at);
 }
-ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) {
-  return fails(fd, "write", ENOSPC) ? -1 : REAL("pwrite", ssize_t (*)(int, const void *, size_t, off_t))(fd, bytes, size, at);
-}
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) { return pwrite64(fd, bytes, size, at); }
 ssize_t writev(int fd, const struct iovec *parts, int count) {
-  return fails(fd, "write", ENOSPC) ? -1 : REAL("writev", ssize_t (*)(int, const struct iovec *, int))(fd, parts, count);
+  if (fails(fd, "write", ENOSPC)) return -1;
+  return is_lost(fd) ? size_of(parts, count) : REAL("writev", ssize_t (*)(int, const struct iovec *, int))(fd, parts, count);
 }
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t at) {
   if (fails(fd, "write", ENOSPC)) return -1;
+  if (is_lost(fd)) return size_of(parts, count);
   return REAL("pwritev64", ssize_t (*)(int, const struct iovec *, int, off64_t))(fd, parts, count, at);
 }
-ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at) {
-  if (fails(fd, "write", ENOSPC)) return -1;
-  return REAL("pwritev", ssize_t (*)(int, const struct iovec *, int, off_t))(fd, parts, count, at);
+ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at) { return pwritev64(fd, parts, count, at); }
+
+static long long clock_error(void) {
+  static volatile long long *seconds = NULL;
+  static int is_looked_for = 0;
+  if (!is_looked_for) {
+    is_looked_for = 1;
+    const char *path = getenv("CLOCK");
+    int fd = path == NULL ? -1 : open(path, O_RDONLY);
+    void *page = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *seconds, PROT_READ, MAP_SHARED, fd, 0);
+    if (page != MAP_FAILED) seconds = page;
+  }
+  return seconds == NULL ? 0 : *seconds;
+}
+int clock_gettime(clockid_t id, struct timespec *time) {
+  int result = REAL("clock_gettime", int (*)(clockid_t, struct timespec *))(id, time);
+  if (id == CLOCK_REALTIME) time->tv_sec += clock_error();
+  return result;
+}
+int gettimeofday(struct timeval *restrict time, void *restrict zone) {
+  int result = REAL("gettimeofday", int (*)(struct timeval *, void *))(time, zone);
+  time->tv_sec += clock_error();
+  return result;
 }

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkStore } from "../../src/kernel/apiserver/store/maintenance.ts";
 import { openStore } from "../../src/kernel/apiserver/store/open.ts";
 import { bundleProgram } from "./bundle.ts";
+import { buildFaults, canFault } from "./faults.ts";
 
 // The store trusts the database library to reject a commit whose write or flush failed, and to show none of it afterwards.
 // Here the system calls themselves fail, so that an upgrade of the library cannot break that trust unnoticed.
@@ -14,18 +15,11 @@ import { bundleProgram } from "./bundle.ts";
 const execute = promisify(execFile);
 let directory: string;
 let program: string;
-let library: string;
-
-const hasCompiler = await execute("cc", ["--version"]).then(
-  () => process.platform === "linux",
-  () => false,
-);
+let library: string | undefined;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "slipway-fault-"));
-  if (!hasCompiler) return;
-  library = join(directory, "fault.so");
-  await execute("cc", ["-shared", "-fPIC", "-o", library, join(import.meta.dirname, "store-fault.c"), "-ldl"]);
+  library = await buildFaults(directory);
   program = await bundleProgram("store-fault-program.ts");
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
@@ -46,8 +40,7 @@ async function storedRevisions(data: string): Promise<readonly [number, number |
   return found;
 }
 
-// Needs Linux and a C compiler.
-describe.skipIf(!hasCompiler && process.env["CI"] === undefined)("when the system calls themselves fail", () => {
+describe.skipIf(!canFault)("when the system calls themselves fail", () => {
   test("a failed flush rejects the commit, shows nothing of it, and is final", async () => {
     const data = join(directory, "flush");
     expect(await runWith("flush", data)).toMatchObject({

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -267,14 +267,73 @@ test("a second server on the same directory is refused with the owner's process 
   expect(err).toContain(server.url);
 });
 
+test("a store that contradicts itself ends up and store with 4, and the way out is told", async () => {
+  const corrupt = join(directory, "corrupt");
+  await mkdir(join(corrupt, "store"), { recursive: true });
+  await writeFile(join(corrupt, "store/store.mdb"), Buffer.alloc(65_536, 7));
+  for (const words of [
+    ["up", "--port", "0"],
+    ["store", "check"],
+  ]) {
+    const { code, out, err } = await slipway([...words, "--data-dir", corrupt]);
+    expect(code, err).toBe(4);
+    expect(out).toBe("");
+    expect(err).toContain("slipway store restore FILE");
+  }
+});
+
+test("what a running server has stored is backed up and checked under its hands, and restored elsewhere", async () => {
+  const file = join(directory, "backup.mdb");
+  const store = (...words: readonly string[]) => slipway(["store", ...words, "--data-dir", directory]);
+  expect(await store("backup", file)).toMatchObject({ code: 0, err: "" });
+  expect((await store("check")).err).toMatch(/: sound: \d+ objects, .* \(a copy, because a server uses the store\)\n$/);
+  const refused = await store("restore", file);
+  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(server.url) });
+  const elsewhere = join(directory, "elsewhere");
+  expect((await slipway(["store", "restore", file, "--data-dir", elsewhere])).code).toBe(0);
+  const { out } = await slipway(["store", "export", "-o", "json", "--data-dir", elsewhere]);
+  expect(JSON.parse(out)).toMatchObject({
+    kind: "List",
+    items: expect.arrayContaining([expect.objectContaining({ kind: "Namespace" })]),
+  });
+});
+
+test("a bad Job inside of a step is refused by the server and by lint, in the same words and at the same field", async () => {
+  const pod = { restartPolicy: "Never", containers: [{ name: "main", image: "busybox" }] };
+  const jobTemplate = { spec: { parallelism: -1, backoffLimit: "two", completion: 1, template: { spec: pod } } };
+  const file = await workflowFile("bad-job", { a: { jobTemplate } });
+  const linted = await slipway(["lint", file]);
+  const kubeconfig = { env: { SLIPWAY_KUBECONFIG: server.kubeconfig } };
+  const run = await slipway(["run", file], kubeconfig);
+  for (const { code, text } of [
+    { code: linted.code, text: linted.out },
+    { code: run.code, text: run.err },
+  ]) {
+    expect(code).toBe(2);
+    expect(text).toContain("spec.steps.a.jobTemplate.spec.parallelism: Invalid value: -1");
+    expect(text).toContain('spec.steps.a.jobTemplate.spec.backoffLimit: Invalid value: "two"');
+    expect(text).toContain("spec.steps.a.jobTemplate.spec.completion: is not a field of a Job");
+  }
+});
+
+test("what is no text takes one line to refuse", async () => {
+  const { code, out } = await slipway(["lint", process.execPath, "/bin/sh", "-"], { input: "a: \0" });
+  expect(code).toBe(2);
+  expect(out.split("\n")).toHaveLength(4);
+  expect(out).toContain("/bin/sh:1:1: error: not text: expected YAML or JSON in UTF-8\n");
+});
+
 test("without a control plane the error says how to start one", async () => {
   const { code, err } = await slipway(["get", "wf"], { env: { SLIPWAY_DATA_DIR: join(directory, "nobody") } });
   expect(code).toBe(1);
   expect(err).toContain("slipway up");
 });
 
-test("the docker runtime is refused by name", async () => {
-  const { code, err } = await slipway(["up", "--runtime", "docker", "--data-dir", join(directory, "docker")]);
-  expect(code).toBe(2);
-  expect(err).toContain("docker");
+test("without an engine the docker runtime says where it looked and how to get one", async () => {
+  const socket = join(directory, "no-engine.sock");
+  const args = ["up", "--runtime", "docker", "--port", "0", "--data-dir", join(directory, "docker")];
+  const { code, err } = await slipway(args, { env: { DOCKER_HOST: `unix://${socket}` } });
+  expect(code).toBe(1);
+  expect(err).toContain(`no Docker Engine answers at unix://${socket}`);
+  expect(err).toContain("sudo apt-get install docker.io");
 });

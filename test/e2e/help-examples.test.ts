@@ -157,7 +157,24 @@ test.each(examplesOf("up"))("%s", async (example) => {
   for (const directory of [".slipway", "state"]) await endRunner(join(home, directory));
 });
 
+test.each(examplesOf("store"))("%s", async (example) => {
+  const { code, out, err } = await inShell(example, { SLIPWAY_DATA_DIR: server.directory });
+  expect(code, err + out).toBe(0);
+});
+
 test("no command was left out", () => {
-  const tried = [...steering, "get", "describe", "logs", "lint", "graph", "version", "completion", "run", "up"];
+  const tried = [
+    ...steering,
+    "get",
+    "describe",
+    "logs",
+    "lint",
+    "graph",
+    "version",
+    "completion",
+    "run",
+    "up",
+    "store",
+  ];
   expect(commands.flatMap(({ name, hidden }) => (hidden === true ? [] : [name])).sort()).toEqual(tried.sort());
 });

@@ -173,6 +173,22 @@ describe.each(kubectlPaths)("%s", (path) => {
     expect(await kubectl.must(["get", "--raw", "/readyz"])).toBe("ok");
     expect(await kubectl.must(["get", "--raw", "/readyz?verbose"])).toContain("[+]controllers ok");
   });
+
+  test("get --raw reads what server, store, controllers, Pods and workflows have counted", async () => {
+    const text = await kubectl.must(["get", "--raw", "/metrics"]);
+    for (const line of [
+      /^slipway_apiserver_requests_total\{verb="create",resource="workflows",subresource="",code="201"\} 1$/m,
+      /^slipway_store_db_file_bytes [1-9]\d+$/m,
+      /^slipway_controller_reconciles_total\{controller="workflow",outcome="success"\} [1-9]\d*$/m,
+      /^slipway_controller_queue_depth\{controller="pod-runner"\} \d+$/m,
+      /^slipway_controller_reconcile_duration_seconds_bucket\{controller="job",le="\+Inf"\} [1-9]\d*$/m,
+      /^slipway_pod_runner_pods\{phase="Succeeded"\} [1-9]\d*$/m,
+      /^slipway_pod_runner_start_duration_seconds_count [1-9]\d*$/m,
+      /^slipway_workflow_runs_total\{outcome="Succeeded"\} 1$/m,
+      /^slipway_workflow_steps_total\{kind="\w+",outcome="Succeeded",reason=""\} 5$/m,
+    ])
+      expect(text).toMatch(line);
+  });
 });
 
 const slowJob = (name: string) => ({

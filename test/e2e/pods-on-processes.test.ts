@@ -104,6 +104,16 @@ test("a variable that names the path of the document leads to the same file", as
   expect(pod.status?.containerStatuses?.[0]?.state.terminated?.message).toBe("here\n");
 });
 
+test("a container that made a pipe of its message file ends all the same", async () => {
+  // Somebody who has left the container's group holds it open, so that reading it would neither end nor give anything.
+  const holder = 'setsid sh -c "exec 3<>$SLIPWAY_OUTPUT; echo held; exec sleep 20" &';
+  const pipe = 'rm "$SLIPWAY_OUTPUT"; mkfifo "$SLIPWAY_OUTPUT"';
+  const pod = await run(shellPod("piped", `${pipe}; ${holder} sleep 0.3; exit 3`));
+  const { terminated } = pod.status?.containerStatuses?.[0]?.state ?? {};
+  expect(terminated).toMatchObject({ exitCode: 3 });
+  expect(terminated?.message).toBeUndefined();
+});
+
 test("init containers run one after the other before the others, and a failed one fails the pod", async () => {
   const file = join(directory.path, "order");
   const step = (name: string, code = 0) => ({
@@ -232,6 +242,10 @@ test("what the runtime cannot do is refused or told by name", async () => {
     reason: "UnsupportedPod",
     message: 'the process runtime cannot do what the pod asks for: volume "v" of type persistentVolumeClaim',
   });
+  expect(refused.status?.containerStatuses).toEqual([]);
+  await expect(logs().open(refused, {})).rejects.toThrow(
+    'container "main" in pod "claims" was never started: UnsupportedPod: the process runtime cannot do',
+  );
   expect(
     refused.status?.conditions?.some(({ type, status }) => type === "slipway.dev/Refused" && status === "True"),
   ).toBe(true);

@@ -1,9 +1,10 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readLogs } from "#kernel/logs/index.ts";
 import type { Runtime, Task, TaskOutcome } from "#kernel/runtimes/index.ts";
 import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
+import { identityOf, isAlive } from "#kernel/runtimes/process/runner/process-identity.ts";
 import { outcomeOf, runtimeContract } from "#kernel/runtimes/runtime.contract.ts";
 import { shellTask, temporaryDirectory, testRuntime } from "#kernel/runtimes/testing/index.ts";
 
@@ -19,6 +20,7 @@ runtimeContract("process", async () => {
     ignoresTerm: (id) =>
       shellTask(directory.path, id, `trap '' TERM; echo run >> ${counter(id)}; while true; do sleep 3600; done`),
     runsOf: async (id) => (await readFile(counter(id), "utf8").catch(() => "")).split("\n").length - 1,
+    passes: async () => undefined,
     close: async () => {
       await runtime.close({ stopTasks: 0 });
       await directory.remove();
@@ -119,6 +121,196 @@ test("fifty tasks at once are all told", async () => {
   expect(ended.map(({ outcome }) => (outcome.kind === "exited" ? outcome.code : -1))).toEqual(
     Array.from({ length: 50 }, (_, index) => index),
   );
+});
+
+test.each([
+  ["exit 0", 0, undefined],
+  ["exit 255", 255, undefined],
+  ["exit 130", 130, undefined],
+  ["kill -TERM $$", 143, "SIGTERM"],
+  ["kill -KILL $$", 137, "SIGKILL"],
+  ["kill -ABRT $$", 134, "SIGABRT"],
+  ["kill -USR1 $$", 138, "SIGUSR1"],
+  ["kill -PIPE $$", 141, "SIGPIPE"],
+])("%j ends with %d", async (script, code, signal) => {
+  const { outcome } = await run(script);
+  expect(outcome).toMatchObject({ kind: "exited", code });
+  expect(outcome.kind === "exited" ? outcome.signal : "none").toBe(signal);
+});
+
+test("a script whose interpreter is missing is a program that was not found", async () => {
+  const script = join(directory.path, "orphan");
+  await writeFile(script, "#!/no/such/interpreter\n", { mode: 0o755 });
+  expect((await run("", { command: [script] })).outcome).toMatchObject({
+    kind: "not-started",
+    code: 127,
+    message: `program ${script} was not found`,
+  });
+});
+
+test("a working directory that is a file is named", async () => {
+  await writeFile(join(directory.path, "plain"), "text");
+  expect((await run("true", { workingDirectory: join(directory.path, "plain") })).outcome).toMatchObject({
+    kind: "not-started",
+    code: 126,
+    message: `working directory ${join(directory.path, "plain")} is not a directory`,
+  });
+});
+
+test.each([
+  [{ command: ["/bin/echo", "first", "s3cret\0rest"] as [string, ...string[]] }, "argument 2 holds a zero byte"],
+  [{ command: ["/bin/s3cret\0"] as [string, ...string[]] }, "the program's name holds a zero byte"],
+  [{ env: { TOKEN: "s3cret\0rest" } }, "variable TOKEN holds a zero byte"],
+  [{ workingDirectory: "/s3cret\0" }, "the working directory holds a zero byte"],
+])("what no program can be given is told without quoting it: %#", async (more, message) => {
+  const { outcome } = await run("true", more);
+  expect(outcome).toMatchObject({ kind: "not-started", code: 128, message });
+  const journal = await readFile(runnerPaths(join(directory.path, "runner")).journal, "utf8");
+  expect(JSON.stringify(outcome) + journal).not.toContain("s3cret");
+});
+
+test("more environment than the kernel takes is an outcome, and a long name is not repeated whole", async () => {
+  const { outcome } = await run("true", { env: { LONG: "x".repeat(4 * 1024 * 1024) } });
+  expect(outcome).toMatchObject({ kind: "not-started", message: expect.stringContaining("E2BIG") });
+  const long = await run("", { command: [`/${"x".repeat(100_000)}`] });
+  expect(JSON.stringify(long.outcome).length).toBeLessThan(2_000);
+});
+
+test("a task reads nothing from us, and no descriptor of ours is open in it", async () => {
+  const { output } = await run("cat; ls -l /proc/self/fd");
+  expect(output).toMatch(/ 0 -> \/dev\/null$/m);
+  // What whoever started us has left open is in every one of its descendants; the journal, the socket and the pipes are ours.
+  expect(output).not.toContain(join(directory.path, "runner", "journal"));
+  expect(output).not.toContain("socket:");
+  expect(output.match(/runner\/pipes\//g)).toHaveLength(2);
+});
+
+test("a task is the leader of a session of its own, so that nothing typed at a terminal reaches it", async () => {
+  const { output } = await run("ps -o pid=,pgid=,sid= -p $$");
+  const [pid, group, session] = output.trim().split(/\s+/);
+  expect(pid).toBe(group);
+  expect(pid).toBe(session);
+});
+
+test("the creation mask is the server's, and signals are not ignored", async () => {
+  const { output } = await run("umask; grep SigIgn /proc/self/status");
+  const [mask, ignored] = output.trim().split("\n");
+  expect(Number.parseInt(mask ?? "", 8)).toBe(process.umask());
+  // SIGINT (2), SIGTERM (15) and SIGHUP (1): whoever is asked to end must be able to.
+  const bits = BigInt(`0x${ignored?.split(/\s+/)[1] ?? "0"}`);
+  for (const signal of [1n, 2n, 15n]) expect((bits >> (signal - 1n)) & 1n).toBe(0n);
+});
+
+test("both outputs of a busy task keep their own order, and are whole", async () => {
+  const { output } = await run(
+    "i=0; while [ $i -lt 2000 ]; do echo out $i; echo err $i >&2; i=$((i+1)); done; echo last",
+  );
+  const lines = output.trimEnd().split("\n");
+  for (const stream of ["out", "err"]) {
+    const own = lines.filter((line) => line.startsWith(stream));
+    expect(own).toEqual(Array.from({ length: 2_000 }, (_, index) => `${stream} ${index}`));
+  }
+  expect(lines).toHaveLength(4_001);
+});
+
+test("output that is not text comes back byte for byte", async () => {
+  const task = shellTask(directory.path, "binary/main/0", "printf '\\000\\377\\r\\n\\033[1m\\n\\n'");
+  await runtime.start(task);
+  await outcomeOf(runtime, task.id);
+  const pieces: Uint8Array[] = [];
+  for await (const piece of readLogs(task.logPath)) pieces.push(piece);
+  expect(Buffer.concat(pieces)).toEqual(Buffer.from([0, 255, 13, 10, 27, 91, 49, 109, 10, 10]));
+});
+
+test("a task that was halted is let go on when it is asked to end", async () => {
+  const task = shellTask(directory.path, "halted/main/0", "kill -STOP $$; while :; do sleep 0.05; done");
+  const { state } = await runtime.start(task);
+  const pid = state.phase === "running" ? state.pid : undefined;
+  await expect.poll(() => readFile(`/proc/${pid}/stat`, "utf8")).toContain(") T ");
+  await runtime.stop(task.id, 60_000);
+  expect(await outcomeOf(runtime, task.id)).toMatchObject({ code: 143, signal: "SIGTERM" });
+});
+
+test("TERM reaches every process of the task", async () => {
+  const file = join(directory.path, "heard");
+  const child = `(trap 'echo child >> ${file}; exit' TERM; while :; do sleep 0.05; done)`;
+  const script = `${child} & trap 'wait; echo parent >> ${file}; exit 7' TERM; echo up; while :; do sleep 0.05; done`;
+  const task = shellTask(directory.path, "family/main/0", script);
+  await runtime.start(task);
+  await expect.poll(() => readFile(task.logPath, "utf8").catch(() => "")).toContain("up");
+  await runtime.stop(task.id, 60_000);
+  expect(await outcomeOf(runtime, task.id)).toMatchObject({ kind: "exited", code: 7 });
+  expect(await readFile(file, "utf8")).toBe("child\nparent\n");
+});
+
+test("a log is rotated as its task says", async () => {
+  const { output } = await run("seq 1 400000", { logRotation: { maxBytes: 100_000, maxFiles: 2 } });
+  expect(output.endsWith("\n400000\n")).toBe(true);
+  expect(output.startsWith("1\n")).toBe(false);
+});
+
+test("a log whose directory cannot be made is a note on the outcome, and the task runs to its end", async () => {
+  await writeFile(join(directory.path, "no-directory"), "");
+  const logPath = join(directory.path, "no-directory", "0.log");
+  const task = shellTask(directory.path, "mute/main/0", "seq 1 100000; exit 3", { logPath });
+  await runtime.start(task);
+  expect(await outcomeOf(runtime, task.id)).toMatchObject({
+    kind: "exited",
+    code: 3,
+    note: expect.stringContaining("output is incomplete: "),
+  });
+});
+
+test("more tasks at once than there were pipes get pipes of their own", async () => {
+  const gate = join(directory.path, "gate");
+  const ids = Array.from({ length: 40 }, (_, index) => `crowd-${index}/main/0`);
+  const tasks = ids.map((id) =>
+    shellTask(directory.path, id, `echo ${id}; while [ ! -e ${gate} ]; do sleep 0.05; done; echo ${id}`),
+  );
+  await Promise.all(tasks.map((task) => runtime.start(task)));
+  await writeFile(gate, "");
+  await Promise.all(ids.map((id) => outcomeOf(runtime, id)));
+  for (const { id, logPath } of tasks) {
+    const pieces: Uint8Array[] = [];
+    for await (const piece of readLogs(logPath)) pieces.push(piece);
+    expect(Buffer.concat(pieces).toString()).toBe(`${id}\n${id}\n`);
+  }
+});
+
+test("a program whose name looks like the kernel's own columns is told from others", async () => {
+  const name = join(directory.path, "x) Z 1 2 (y");
+  await copyFile("/bin/sleep", name);
+  const task = { ...shellTask(directory.path, "named/main/0", ""), command: [name, "3600"] as [string, ...string[]] };
+  const { state } = await runtime.start(task);
+  const pid = state.phase === "running" ? (state.pid ?? 0) : 0;
+  const identity = identityOf(pid);
+  expect(isAlive(identity)).toBe(true);
+  expect(Number(identity.startTicks)).toBeGreaterThan(Number(identityOf(1).startTicks));
+  await runtime.stop(task.id, 0);
+  await outcomeOf(runtime, task.id);
+  expect(isAlive(identity)).toBe(false);
+});
+
+describe.skipIf(process.getuid?.() !== 0)("as root", () => {
+  test("a task runs as its user, with that one group and no other", async () => {
+    const { output } = await run("id -u; id -g; id -G", { user: { uid: 4_321, gid: 1_234 }, workingDirectory: "/" });
+    expect(output).toBe("4321\n1234\n1234\n");
+  });
+
+  test("another user's task may print, but not read the runner's files", async () => {
+    const journal = runnerPaths(join(directory.path, "runner")).journal;
+    const { output } = await run(`echo heard > /dev/stdout; cat ${journal} || echo closed`, {
+      user: { uid: 4_321, gid: 1_234 },
+      workingDirectory: "/",
+    });
+    expect(output).toContain("heard\n");
+    expect(output).toContain("closed\n");
+  });
+
+  test("the working directory is entered before the task becomes its user", async () => {
+    const { outcome } = await run("true", { user: { uid: 4_321, gid: 1_234 } });
+    expect(outcome).toMatchObject({ kind: "exited", code: 0 });
+  });
 });
 
 test("a data directory of any length has a usable socket", async () => {

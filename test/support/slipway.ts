@@ -1,8 +1,11 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
+import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
+import { isAlive } from "#kernel/runtimes/process/runner/process-identity.ts";
 
 export const root: string = fileURLToPath(new URL("../../", import.meta.url));
 export const slipwayBin: string = join(root, "bin/slipway.cjs");
@@ -40,6 +43,8 @@ export function exec(program: string, args: readonly string[], options: ExecOpti
         resolve({ code, out, err: error !== null && code === null ? `${err}${error.message}` : err });
       },
     );
+    // A program may end before it has read what it is given; how it ended is all that counts.
+    child.stdin?.on("error", () => undefined);
     child.stdin?.end(options.input ?? "");
   });
 }
@@ -68,10 +73,14 @@ export interface TestServer {
   stop(): Promise<number | null>;
 }
 
-export async function startServer(directory: string, args: readonly string[] = []): Promise<TestServer> {
+export async function startServer(
+  directory: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<TestServer> {
   const child = spawn(process.execPath, [slipwayBin, "up", "--data-dir", directory, "--port", "0", ...args], {
     cwd: root,
-    env: cleanEnvironment(),
+    env: cleanEnvironment(env),
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
@@ -113,13 +122,7 @@ function firstUrl(child: ChildProcess, exited: Promise<number | null>, log: () =
 
 /** Ends the host steps of a server that is gone: the runner stays for a while by design. */
 export async function endRunner(directory: string): Promise<void> {
-  const text = await readFile(join(directory, "runner/runner.pid"), "utf8").catch(() => "");
-  const pid = Number.parseInt(text, 10);
-  if (Number.isInteger(pid) && pid > 1) {
-    try {
-      process.kill(pid, "SIGTERM");
-    } catch {
-      // It has ended by itself.
-    }
-  }
+  const holder = await holderOf(runnerPaths(join(directory, "runner")).lock).catch(() => undefined);
+  // A number alone may be another process's by now.
+  if (holder !== undefined && isAlive(holder)) process.kill(holder.pid, "SIGTERM");
 }

@@ -1,34 +1,65 @@
 import type { Clock } from "#lib/base/index.ts";
-import type { Environment } from "./environment.ts";
+import type { ColorChoice, Environment } from "./environment.ts";
+import type { Session } from "./session.ts";
 
-/** What an action gets. `options` holds commander's camel-cased values, defaults included. */
+/**
+ * What an action gets: the words and options of the command line, and its surroundings. `options` holds commander's
+ * camel-cased values (`--data-dir` is `dataDir`), defaults included; options that were not given are absent.
+ */
 export interface Invocation<O> {
+  /**
+   * One per positional argument, in the order of `CommandSpec.args`; undefined for an optional one that was not
+   * given, and for one that takes several words.
+   */
   readonly args: readonly (string | undefined)[];
+  /** The words of the argument that takes several. */
   readonly rest: readonly string[];
   readonly options: O & GlobalOptions;
   readonly environment: Environment;
   readonly clock: Clock;
-  /** Aborts on SIGINT and SIGTERM. */
+  /**
+   * Aborts on SIGINT, SIGTERM and when the reader of our output went away; its reason is an `Exit` with the code to
+   * end with.
+   */
   readonly signal: AbortSignal;
+  /** The running control plane, or the one that was named; the caller closes it. Rejects when there is none. */
+  readonly connect: () => Promise<Session>;
+}
+
+/** Everything outside of a command line that a command may touch: the process, the clock, a control plane. */
+export interface Surroundings {
+  /** Looks at the process with this choice of colours; cheap enough to be asked again. */
+  readonly environment: (color: ColorChoice) => Environment;
+  readonly clock: Clock;
+  /** Aborts when the process is asked to end; its reason is an `Exit`. */
+  readonly signal: AbortSignal;
+  readonly connect: (options: GlobalOptions, environment: Environment) => Promise<Session>;
 }
 
 /** Options every command takes, before or after its name. Absent: the command line did not say. */
 export interface GlobalOptions {
+  /** How often `-v` was given: 1 shows causes of errors, 2 also stacks and debug messages. */
   readonly verbose: number;
   readonly kubeconfig?: string;
   readonly context?: string;
   readonly namespace?: string;
 }
 
-/** One option of a command. `--help`, completion and `docs/reference/cli.md` are made from it. */
+/**
+ * One option of a command. `--help`, completion and `docs/reference/cli.md` are made from it; a test fails when the
+ * page is not.
+ */
 export interface OptionSpec {
   /** In commander's notation: `-f, --follow`, `--param <name=value...>`. */
   readonly flags: string;
   readonly summary: string;
+  /** Every other value is refused by commander, with the choices. */
   readonly choices?: readonly string[];
+  /** The value when the option is not given; shown in the help. */
   readonly initial?: string | number | boolean;
   /** Collects every use into a list. */
   readonly repeatable?: boolean;
+  /** The value is a whole number from 0 on, handed to the action as such. */
   readonly integer?: boolean;
   /** A flag whose value is how often it was given. */
   readonly counted?: boolean;
@@ -48,6 +79,7 @@ export interface CommandSpec<O = never> {
   /** Shown first by `--help`; each is executed by a test. */
   readonly examples: readonly string[];
   readonly options: readonly OptionSpec[];
+  /** Left out of help and reference: not for people. */
   readonly hidden?: boolean;
   /** How each positional argument is completed, in the order of `args`. */
   readonly completes?: readonly Completion[];

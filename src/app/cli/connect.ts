@@ -12,7 +12,10 @@ type Choice = Pick<GlobalOptions, "kubeconfig" | "context" | "namespace">;
 const namedKubeconfig = ({ kubeconfig }: Choice, { variable }: Environment): string | undefined =>
   kubeconfig ?? variable("SLIPWAY_KUBECONFIG");
 
-/** What runs now, in words: a named kubeconfig, or the data directory of a `slipway up` that is alive. Undefined: nothing. */
+/**
+ * What runs now, in words: a named kubeconfig, which is believed, or the data directory of a `slipway up` that is
+ * alive. Undefined: nothing. Opens no connection.
+ */
 export async function findRunning(choice: Choice, environment: Environment): Promise<string | undefined> {
   const named = namedKubeconfig(choice, environment);
   if (named !== undefined) return named;
@@ -20,7 +23,7 @@ export async function findRunning(choice: Choice, environment: Environment): Pro
   return (await isOwned(directory)) ? directory : undefined;
 }
 
-/** True when the process that holds the directory's lock is alive. */
+/** True when the process that holds the directory's lock is alive. EPERM means that it lives and is somebody else's. */
 async function isOwned(directory: string): Promise<boolean> {
   const pid = await ownerOf(directory);
   if (pid === undefined) return false;
@@ -41,7 +44,11 @@ async function ownerOf(directory: string): Promise<number | undefined> {
   }
 }
 
-/** A client for the running control plane, or an error that says how to start one. */
+/**
+ * A client for the running control plane, or an error that says how to start one. The connection is made by the first
+ * request. With a named kubeconfig its server and namespace are used, any Kubernetes API; else the one that `slipway
+ * up` wrote.
+ */
 export async function connectRunning(choice: Choice, environment: Environment, clock: Clock): Promise<Session> {
   const named = namedKubeconfig(choice, environment);
   if (named === undefined && (await findRunning(choice, environment)) === undefined) {

@@ -1,26 +1,33 @@
 import type { Invocation } from "./command.ts";
 import type { RunOptions } from "./commands/run.ts";
-import { connectRunning, findRunning } from "./connect.ts";
+import { findRunning } from "./connect.ts";
 import { hostEnvironment } from "./host-environment.ts";
 import type { Session } from "./session.ts";
 import { version } from "./version.ts";
 
 /** A control plane that carries a run: the running one, or one of our own that ends with us. */
 export interface ControlPlaneSession extends Session {
+  /** Of our own: it ends with this command, and runs that have not ended with it. */
   readonly isEphemeral: boolean;
   /** Where steps run and why, for people. */
   readonly note: string;
+  /** Steps run in containers made of the images their documents name; undefined when the control plane decides. */
+  readonly usesImages?: boolean;
 }
 
-/** Uses the running control plane if there is one or one was named, else starts an ephemeral one in this process. */
+/**
+ * Uses the running control plane if there is one or one was named, else starts an ephemeral one in this process.
+ * `--ephemeral` does so in any case. The caller closes it.
+ */
 export async function openControlPlane({
   options,
   environment,
   clock,
+  connect,
 }: Invocation<RunOptions>): Promise<ControlPlaneSession> {
   const running = options.ephemeral === true ? undefined : await findRunning(options, environment);
   if (running !== undefined) {
-    const session = await connectRunning(options, environment, clock);
+    const session = await connect();
     return {
       ...session,
       isEphemeral: false,
@@ -34,12 +41,17 @@ export async function openControlPlane({
     level: options.verbose > 1 ? "debug" : options.verbose > 0 ? "info" : "error",
     workingDirectory: environment.directory,
     environment: hostEnvironment(environment),
+    ...(options.runtime === "docker" ? { docker: environment } : {}),
   });
+  const usesImages = options.runtime === "docker";
   return {
     client: plane.client,
     namespace: options.namespace ?? "default",
     isEphemeral: true,
-    note: "runtime process: steps run on this machine as you, the only runtime of this version",
+    note: usesImages
+      ? `runtime docker: steps run ${plane.runtime}`
+      : "runtime process: steps run on this machine as you; --runtime docker runs them in containers",
+    usesImages,
     close: () => plane.close(),
   };
 }

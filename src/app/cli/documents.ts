@@ -1,9 +1,8 @@
-import { readFile, readdir, stat } from "node:fs/promises";
-import type { Dialect } from "#dialects/index.ts";
-import { hasErrors, messageOf, type Problem } from "#lib/base/index.ts";
+import { type Dialect, unknownKind } from "#dialects/index.ts";
+import { hasErrors, type Problem } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { YamlDocument } from "#lib/yaml/index.ts";
-import { UsageError } from "./exit-codes.ts";
+import type { SourcePlace } from "./source-texts.ts";
 
 /** One document of the files on the command line. `dialect` is absent for plain Kubernetes objects. */
 export interface Document {
@@ -20,30 +19,37 @@ export interface ReadDocuments {
   readonly problems: readonly Problem[];
 }
 
-/** How documents are read. `directory` is what relative paths are relative to. */
-export interface ReadRequest {
-  readonly directory: string;
+/** How documents are read. */
+export interface ReadRequest extends SourcePlace {
   /** `--param name=text` of the command line. */
   readonly arguments?: Readonly<Record<string, string>>;
   /** Also what is allowed but unwise. */
   readonly lint?: boolean;
-  readonly stdin?: () => Promise<string>;
 }
 
-/** Reads files, folders (their .yaml, .yml and .json files) and `-`; every problem of every file at once. */
+/**
+ * Reads files, folders and `-` to documents; every problem of every file at once, in the order of the command line. Nothing
+ * is thrown for what a document holds; for the words of the command line see `readSources`.
+ */
 export async function readDocuments(paths: readonly string[], request: ReadRequest): Promise<ReadDocuments> {
   const { loadDialects } = await import("#dialects/index.ts");
   const { readYaml } = await import("#lib/yaml/index.ts");
+  const { readSources } = await import("./source-texts.ts");
   const dialects = await loadDialects();
   const documents: Document[] = [];
   const problems: Problem[] = [];
-  for (const { file, text } of await readTexts(paths, request)) {
+  for (const source of await readSources(paths, request)) {
+    if ("problem" in source) {
+      problems.push(source.problem);
+      continue;
+    }
+    const { file, text } = source;
     const read = readYaml(text, { file });
     problems.push(...(read.ok ? read.value.warnings : read.error));
     if (!read.ok) continue;
     if (read.value.documents.every(({ value }) => value === null)) problems.push(emptyFile(file));
-    for (const source of read.value.documents.filter(({ value }) => value !== null)) {
-      const { document, found } = readOne(file, source, dialects, request);
+    for (const one of read.value.documents.filter(({ value }) => value !== null)) {
+      const { document, found } = readOne(file, one, dialects, request);
       documents.push(document);
       problems.push(...found);
     }
@@ -59,74 +65,78 @@ const emptyFile = (file: string): Problem => ({
   position: { file, line: 1, column: 1 },
 });
 
-function readOne(file: string, source: YamlDocument, dialects: readonly Dialect[], request: ReadRequest) {
+interface ReadOne {
+  readonly document: Document;
+  readonly found: readonly Problem[];
+}
+
+function readOne(file: string, source: YamlDocument, dialects: readonly Dialect[], request: ReadRequest): ReadOne {
   const dialect = dialects.find((candidate) => candidate.documents.detect(source));
   if (dialect === undefined) return readPlain(file, source);
   const given = request.arguments === undefined ? {} : { arguments: request.arguments };
   const { object, problems } = dialect.documents.read(source, given);
   const found = request.lint === true ? dialect.documents.lint(source) : problems;
-  return { document: { file, source, dialect, object } satisfies Document, found };
+  return { document: { file, source, dialect, object }, found };
 }
 
-/** A Kubernetes object of a kind that no dialect claims: the server will judge it. */
-function readPlain(file: string, source: YamlDocument): { document: Document; found: readonly Problem[] } {
-  const value = source.value;
-  const isObject =
-    typeof value === "object" &&
-    value !== null &&
-    "apiVersion" in value &&
-    "kind" in value &&
-    typeof value["kind"] === "string";
-  const problem: Problem = {
-    severity: "error",
-    code: "unknown-document",
-    path: "",
-    message: "this is no document of a known dialect and no Kubernetes object: expected apiVersion and kind",
-    position: source.positionOf([]),
-  };
-  // apiVersion and kind were looked at; the rest is the server's to check.
-  const object = isObject ? (value as unknown as KubeObject) : undefined;
-  return { document: { file, source, dialect: undefined, object }, found: isObject ? [] : [problem] };
-}
-
-async function readTexts(paths: readonly string[], { directory, stdin }: ReadRequest) {
-  const texts: { readonly file: string; readonly text: string }[] = [];
-  for (const path of paths) {
-    if (path === "-") texts.push({ file: "-", text: (await stdin?.()) ?? "" });
-    else for (const file of await filesOf(path, directory)) texts.push({ file, text: await readText(file, directory) });
+/** A Kubernetes object of a kind that no dialect claims: the server will judge it, but a kind that nobody has is told now. */
+function readPlain(file: string, source: YamlDocument): ReadOne {
+  const { value } = source;
+  if (!isKubeObject(value)) {
+    const message = "this is no document of a known dialect and no Kubernetes object: expected apiVersion and kind";
+    const problem = { severity: "error", code: "unknown-document", path: "", message } as const;
+    const found = [{ ...problem, position: source.positionOf([]) }];
+    return { document: { file, source, dialect: undefined, object: undefined }, found };
   }
-  return texts;
+  const { apiVersion, kind } = value;
+  const document = { file, source, dialect: undefined, object: value };
+  const unknown = unknownKind(apiVersion, kind);
+  if (unknown === undefined) return { document, found: [] };
+  const message = `there is no ${kind} in ${apiVersion}`;
+  const problem: Problem = {
+    severity: "warning",
+    code: "unknown-kind",
+    path: "kind",
+    message,
+    position: source.positionOf(["kind"]),
+  };
+  return { document, found: [unknown.hint === undefined ? problem : { ...problem, hint: unknown.hint }] };
 }
 
-const absolute = (path: string, directory: string) => (path.startsWith("/") ? path : `${directory}/${path}`);
+/** apiVersion and kind were looked at; the rest is the server's to check. */
+const isKubeObject = (value: unknown): value is KubeObject =>
+  typeof value === "object" &&
+  value !== null &&
+  "apiVersion" in value &&
+  typeof value.apiVersion === "string" &&
+  "kind" in value &&
+  typeof value.kind === "string";
 
-async function filesOf(path: string, directory: string): Promise<readonly string[]> {
-  const found = await stat(absolute(path, directory)).catch((error: unknown) => {
-    throw new UsageError(`cannot read ${path}: ${messageOf(error)}`);
-  });
-  if (!found.isDirectory()) return [path];
-  const names = (await readdir(absolute(path, directory))).filter((name) => /\.(?:ya?ml|json)$/.test(name)).sort();
-  if (names.length === 0) throw new UsageError(`${path} holds no .yaml, .yml or .json file`);
-  return names.map((name) => `${path.replace(/\/$/, "")}/${name}`);
+/** Arguments of a run from the command line; `problems` are about pairs that are none. */
+export interface ReadParams {
+  readonly values: Readonly<Record<string, string>>;
+  readonly problems: readonly Problem[];
 }
 
-async function readText(file: string, directory: string): Promise<string> {
-  return await readFile(absolute(file, directory), "utf8").catch((error: unknown) => {
-    throw new UsageError(`cannot read ${file}: ${messageOf(error)}`);
-  });
-}
-
-/** `name=text` pairs of repeated `--param`. */
-export function parseParams(pairs: readonly string[]): Readonly<Record<string, string>> {
-  const entries = pairs.map((pair): [string, string] => {
+/**
+ * `name=text` pairs of repeated `--param`, the last of a name wins; the text may be empty and may hold `=`. What is no pair is
+ * a problem beside those of the documents, so that a person hears of all of them at once.
+ */
+export function readParams(pairs: readonly string[]): ReadParams {
+  const values: [string, string][] = [];
+  const problems: Problem[] = [];
+  for (const pair of pairs) {
     const equals = pair.indexOf("=");
-    if (equals < 1) throw new UsageError(`expected --param name=value, found ${JSON.stringify(pair)}`);
-    return [pair.slice(0, equals), pair.slice(equals + 1)];
-  });
-  return Object.fromEntries(entries);
+    if (equals > 0) values.push([pair.slice(0, equals), pair.slice(equals + 1)]);
+    else {
+      const message = `expected --param name=value, found ${JSON.stringify(pair)}`;
+      problems.push({ severity: "error", code: "invalid-argument", path: "", message });
+    }
+  }
+  return { values: Object.fromEntries(values), problems };
 }
 
-/** The documents' objects, or the usage error that the problems were printed for. */
+/** The documents' objects; none when one of the problems is an error, because then nothing may be done with any of them. */
 export const objectsOf = ({
   documents,
   problems,

@@ -1,7 +1,23 @@
-/** How a command ended, for scripts. Signals end with 130 and 143. */
-export const exitCode = { succeeded: 0, failed: 1, usage: 2, canceled: 3, deadline: 4 } as const;
+import { codeOf } from "#lib/base/index.ts";
 
-/** A command's refusal of its arguments or documents: printed as it is, ends with `exitCode.usage`. */
+/**
+ * How a command ended, for scripts. Signals end with 130 and 143, a reader that went away with 141, and `up` with 5 when its
+ * disk broke. `corrupt` is of `up` and `store`, which have no deadline to confuse it with.
+ */
+export const exitCode = { succeeded: 0, failed: 1, usage: 2, canceled: 3, deadline: 4, corrupt: 4 } as const;
+
+/** The exit code for what a command threw, after it was told. */
+export function exitCodeOf(thrown: unknown): number {
+  if (thrown instanceof Exit) return thrown.code;
+  if (thrown instanceof UsageError) return exitCode.usage;
+  const code = codeOf(thrown);
+  return code === "store-corrupt" || code === "store-format" ? exitCode.corrupt : exitCode.failed;
+}
+
+/**
+ * A command's refusal of its arguments or documents: printed as it is, then the hint on a line of its own; ends with
+ * `exitCode.usage`.
+ */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly hint: string | undefined;

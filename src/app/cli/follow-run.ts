@@ -4,12 +4,19 @@ import { type Clock, messageOf, SlipwayError, sleep } from "#lib/base/index.ts";
 import type { ApiClient, Ref } from "#kernel/kit/index.ts";
 import { isGone, isNotFound, type Stored } from "#kernel/model/index.ts";
 
-/** One state of a run. The view knows nothing of its children: what they tell takes further requests. */
+/**
+ * One state of a run. The view knows nothing of its children: what they tell takes further requests, too many for
+ * every change.
+ */
 export interface FollowedRun {
   readonly object: Stored;
   readonly view: RunView;
 }
 
+/**
+ * Between two looks after a watch that ended; with `mostFailures` a server may stay away for about ten seconds, as
+ * long as a restart takes.
+ */
 const reconnectMs = 500;
 const mostFailures = 20;
 
@@ -42,13 +49,14 @@ export async function followRun(
   }
 }
 
+/** Not a reason to look again: the same name would be another run. */
 class RunDeleted extends SlipwayError {
   constructor(name: string) {
     super("run-deleted", `${name} was deleted while it was followed`);
   }
 }
 
-/** Undefined when the watch ended before the run did. */
+/** One get and one watch. Undefined when the watch ended before the run did. */
 async function followOnce(
   client: ApiClient,
   ref: Ref & { readonly namespace: string },

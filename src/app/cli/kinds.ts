@@ -9,7 +9,11 @@ export const namesOf = (type: ResourceType): readonly string[] => {
   return type.group === "" ? plain : [...plain, ...plain.map((name) => `${name}.${type.group}`)];
 };
 
-/** The kind a word names, as kubectl takes it; the first served one when several bear the name. */
+/**
+ * The kind a word names, as kubectl takes it: `wf`, `workflow`, `Workflows`, `workflows.slipway.dev`; the first
+ * served one when several bear the name. Rejects with a UsageError that names what is near and everything that is
+ * served.
+ */
 export async function findKind(client: ApiClient, word: string): Promise<ResourceType> {
   const types = await client.resourceTypes();
   const wanted = word.toLowerCase();
@@ -25,7 +29,10 @@ export async function findKind(client: ApiClient, word: string): Promise<Resourc
   );
 }
 
-/** `workflow/hello` or `workflow hello`, as kubectl takes both. */
+/**
+ * `workflow/hello workflow/other` or `workflow hello other`, as kubectl takes both, but not mixed and only of one
+ * kind.
+ */
 export function splitNames(words: readonly string[]): { readonly kind: string; readonly names: readonly string[] } {
   const [first = "", ...rest] = words;
   const slash = first.indexOf("/");

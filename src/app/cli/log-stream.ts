@@ -6,19 +6,35 @@ import { readStepLog, type StepLog, stepLogs } from "./step-logs.ts";
 
 /** Prints the output of steps as it comes, each container once, however often the run is seen. */
 export interface LogStream {
-  /** Tells of the steps as they are now; new containers are followed from their beginning. */
+  /**
+   * Tells of the steps as they are now; new containers are followed from their beginning. May be called as often as
+   * the run changes: looks are made one after the other, and only the newest state matters.
+   */
   see(steps: readonly StepView[]): void;
-  /** Resolves when everything that was written has been printed. */
+  /**
+   * Looks once more at the steps that were seen last, and resolves when everything they wrote has been printed. Must
+   * be called after the run has ended; before that it waits for containers that still write.
+   */
   close(): Promise<void>;
 }
 
-/** What is printed of each container; `tailLines` counts for each. */
+/**
+ * What is printed of each container; `tailLines` counts for each of them, `timestamps` puts the time in front of
+ * every line.
+ */
 export interface LogStreamOptions extends Pick<LogOptions, "tailLines" | "timestamps"> {
-  /** Put `step | ` before every line. */
+  /**
+   * Put `step | ` before every line, or `step#2 | ` from the second attempt on. Needed as soon as lines of several
+   * steps may mix.
+   */
   readonly prefix: boolean;
 }
 
-/** Starts with nothing to follow; `signal` ends all that is followed by then. */
+/**
+ * Starts with nothing to follow; `signal` ends all that is followed by then. A container that waits to start is not
+ * followed yet: its log would be refused. Lines of several containers come in the order in which they arrive, each
+ * whole.
+ */
 export function startLogStream(
   client: ApiClient,
   output: Output,
@@ -26,6 +42,8 @@ export function startLogStream(
   signal: AbortSignal,
 ): LogStream {
   const { prefix, ...read } = options;
+  // By uid: a Pod made again under its old name has a log of its own. Grows with the containers of one run, which is
+  // bounded.
   const followed = new Set<string>();
   const streams = new Set<Promise<void>>();
   let last: readonly StepView[] = [];
@@ -72,6 +90,7 @@ interface ContainerStatus {
   readonly state?: { readonly waiting?: unknown };
 }
 
+/** Whether the kubelet's words allow to ask for the log: a status that is there, in any state but waiting. */
 function hasStarted({ pod, container }: StepLog): boolean {
   // A stored Pod has passed its schema.
   const status = pod.status as

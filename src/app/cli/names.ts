@@ -1,20 +1,25 @@
 import type { Invocation } from "./command.ts";
-import { connectRunning } from "./connect.ts";
 import { findKind } from "./kinds.ts";
 import { findRun } from "./runs.ts";
+import type { Session } from "./session.ts";
 
+/** Longer than a local server ever takes, and as long as a person who pressed Tab is willing to look at nothing. */
 const patienceMs = 1000;
 
-/** Names the running control plane knows, for completion. Nothing when none answers soon: completion must never be in the way. */
+/**
+ * Names the running control plane knows, for completion. `words` are those typed so far, the command first: the names
+ * of steps are those of the run in `words[1]`. Nothing when none answers soon: completion must never be in the way,
+ * so that no error leaves this function. At most 500 names.
+ */
 export async function namesFor(
   kind: "run" | "step" | "kind" | "name",
-  { options, environment, clock }: Invocation<object>,
+  { clock, connect }: Pick<Invocation<object>, "clock" | "connect">,
   words: readonly string[],
 ): Promise<readonly string[]> {
   const patience = new AbortController();
   const cancel = clock.after(patienceMs, () => patience.abort());
   try {
-    const session = await connectRunning(options, environment, clock);
+    const session = await connect();
     try {
       return await lookUp(kind, session, words, patience.signal);
     } finally {
@@ -26,8 +31,6 @@ export async function namesFor(
     cancel();
   }
 }
-
-type Session = Awaited<ReturnType<typeof connectRunning>>;
 
 async function lookUp(
   kind: "run" | "step" | "kind" | "name",

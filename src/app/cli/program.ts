@@ -1,17 +1,32 @@
 import { Command, InvalidArgumentError, Option } from "commander";
-import { systemClock } from "#lib/base/index.ts";
-import type { CommandSpec, GlobalOptions, OptionSpec } from "./command.ts";
-import { type ColorChoice, readEnvironment } from "./environment.ts";
-import { exitCode } from "./exit-codes.ts";
+import type { CommandSpec, GlobalOptions, OptionSpec, Surroundings } from "./command.ts";
+import type { ColorChoice } from "./environment.ts";
 
 const description = "Workflows from bare metal to delivered application, as Kubernetes-style resources.";
 
-/** The whole command line as a commander program. `finish` receives the exit code of the action that ran. */
+/** The options that decide how everything is said, of the command that was given. */
+export type Manner = Pick<GlobalOptions, "verbose"> & { readonly color: ColorChoice };
+
+/** What becomes of a command line. */
+export interface ProgramEvents {
+  /** An action begins; the last word on how much is said, since `-v` may stand behind the command. */
+  readonly onStart: (manner: Manner) => void;
+  /** It has ended by itself, with this exit code. */
+  readonly onEnd: (code: number) => void;
+}
+
+/**
+ * The whole command line as a commander program. What an action throws comes out of `parseAsync`, as does every end that
+ * commander decides (`exitOverride`), after it has printed its message.
+ *
+ * Nothing of the surroundings is asked before something is printed or an action runs, so that `scripts/reference.mjs` can
+ * build the program only to look at its options.
+ */
 export function buildProgram(
   specs: readonly CommandSpec[],
   version: string,
-  signal: AbortSignal,
-  finish: (code: number) => void,
+  surroundings: Surroundings,
+  events: ProgramEvents,
 ): Command {
   const program = new Command("slipway")
     .description(description)
@@ -24,18 +39,24 @@ export function buildProgram(
     .enablePositionalOptions()
     .showSuggestionAfterError()
     .configureHelp({ helpWidth: 80, showGlobalOptions: false })
+    .configureOutput(outputOf(surroundings))
     .exitOverride();
-  for (const spec of specs) program.addCommand(toCommand(spec, signal, finish), { hidden: spec.hidden === true });
+  for (const spec of specs) program.addCommand(toCommand(spec, surroundings, events), { hidden: spec.hidden === true });
   return program;
 }
 
-function toCommand(spec: CommandSpec, signal: AbortSignal, finish: (code: number) => void): Command {
+/**
+ * A command of commander from our data: examples first in its help, own options, then the inherited ones that it does
+ * not have itself.
+ */
+function toCommand(spec: CommandSpec, surroundings: Surroundings, { onStart, onEnd }: ProgramEvents): Command {
   const built = new Command(spec.name)
     .description(spec.summary)
     .aliases([...(spec.aliases ?? [])])
     .helpGroup(`${spec.group}:`)
     .addHelpText("before", `Examples:\n${spec.examples.map((example) => `  ${example}\n`).join("")}`)
     .configureHelp({ helpWidth: 80 })
+    .configureOutput(outputOf(surroundings))
     .exitOverride();
   for (const argument of spec.args) built.argument(argument);
   for (const option of spec.options) built.addOption(toOption(option));
@@ -43,24 +64,33 @@ function toCommand(spec: CommandSpec, signal: AbortSignal, finish: (code: number
     built.addOption(toOption(option).hideHelp());
   built.action(async () => {
     const values = built.processedArgs as (string | string[] | undefined)[];
-    const options = { ...built.parent?.opts<object>(), ...defined(built.opts<object>()) } as GlobalOptions & {
-      color: ColorChoice;
-    };
-    finish(
+    const options = { ...built.parent?.opts<object>(), ...defined(built.opts<object>()) } as GlobalOptions & Manner;
+    onStart(options);
+    const environment = surroundings.environment(options.color);
+    onEnd(
       await spec.action({
         args: values.map((value) => (Array.isArray(value) ? undefined : value)),
         rest: values.flatMap((value) => (Array.isArray(value) ? value : [])),
+        // Commander gives what the options of the command declare, which its type parameter repeats.
         options: options as never,
-        environment: readEnvironment(options.color),
-        clock: systemClock,
-        signal,
+        environment,
+        clock: surroundings.clock,
+        signal: surroundings.signal,
+        connect: () => surroundings.connect(options, environment),
       }),
     );
   });
   return built;
 }
 
-// People write `slipway get wf -n demo` as readily as `slipway -n demo get wf`.
+/** Commander writes where everything else is written: help to stdout, refusals to stderr. */
+const outputOf = ({ environment }: Surroundings) => ({
+  writeOut: (text: string) => environment("auto").out.write(text),
+  writeErr: (text: string) => environment("auto").err.write(text),
+});
+
+// The options of the program again on every command, hidden from its help: people write `slipway get wf -n demo` as readily as
+// `slipway -n demo get wf`.
 const inherited: readonly OptionSpec[] = [
   { flags: "-n, --namespace <name>", summary: "the namespace" },
   { flags: "--kubeconfig <file>", summary: "the control plane to talk to" },
@@ -69,8 +99,10 @@ const inherited: readonly OptionSpec[] = [
   { flags: "--color <when>", summary: "colours", choices: ["auto", "always", "never"] },
 ];
 
+/** `-n, --namespace <name>` → `--namespace`. */
 const longOf = (flags: string): string => /--[\w-]+/.exec(flags)?.[0] ?? flags;
 
+/** An inherited option that was not given must not hide the one given before the command's name. */
 const defined = (options: object): object =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 
@@ -85,10 +117,11 @@ function toOption({ flags, summary, choices, initial, repeatable, integer, count
   return option;
 }
 
+/**
+ * Nine digits at most, so that no count, port or number of lines is beyond what a number holds exactly. Minus signs
+ * are refused: nothing here counts below zero.
+ */
 function wholeNumber(text: string): number {
   if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError("expected a whole number.");
   return Number(text);
 }
-
-/** The exit code for what commander threw; it has printed its message already. */
-export const usageExit = (code: number): number => (code === 0 ? exitCode.succeeded : exitCode.usage);

@@ -27,9 +27,14 @@ export interface ActionAnswer {
   readonly message: string;
 }
 
+/** Far longer than a controller that runs needs, so that its absence can be told from its being busy. */
 const patienceMs = 15_000;
 
-/** Asks for an action on a run the one way there is, by a RunAction, and waits until it was judged. */
+/**
+ * Asks for an action on a run the one way there is, by a RunAction, and waits until it was judged: a refusal is an
+ * answer, not an error. Rejects with `action-pending` when nobody has judged it within 15 seconds; the RunAction
+ * stays and takes effect later. `signal` ends the waiting, not the action.
+ */
 export async function act(
   client: ApiClient,
   namespace: string,
@@ -61,6 +66,7 @@ export async function act(
   }
 }
 
+/** Watches from the revision of the creation on, so that an answer cannot fall between the two. */
 async function judged(client: ApiClient, created: Stored, signal: AbortSignal): Promise<ActionAnswer> {
   const { namespace = "default", name, resourceVersion } = created.metadata;
   const watching = { namespace, fieldSelector: `metadata.name=${name}`, resourceVersion, signal };
@@ -72,6 +78,7 @@ async function judged(client: ApiClient, created: Stored, signal: AbortSignal): 
   throw new SlipwayError("action-lost", `the server ended the watch of runaction/${name}`);
 }
 
+/** Undefined while it is new or only accepted. */
 function answerOf({ status }: KubeObject): ActionAnswer | undefined {
   if (!isJsonObject(status)) return undefined;
   const { phase, message } = status;

@@ -15,7 +15,11 @@ interface RunDocument {
   readonly dialect: Dialect;
 }
 
-/** Applies what the documents declare, starts their runs, follows them to their ends, and answers with the worst exit code. */
+/**
+ * Applies what the documents declare, starts their runs, follows them to their ends, and answers with the worst exit
+ * code. Other objects come first and in order, because runs may need them. Several runs go on side by side. When one
+ * cannot be started, those started before it go on where there is a server, and end with an ephemeral one.
+ */
 export async function runDocuments(read: ReadDocuments, invocation: Invocation<RunOptions>): Promise<number> {
   const all = objectsOf(read);
   const runs = all.flatMap(({ document, object }) => runOf(document, object) ?? []);
@@ -44,10 +48,14 @@ export async function runDocuments(read: ReadDocuments, invocation: Invocation<R
   }
 }
 
+/** Undefined for objects that are no runs: ConfigMaps, definitions, a RunAction. */
 const runOf = ({ dialect }: Document, object: KubeObject): RunDocument | undefined =>
   dialect !== undefined && isRunOf(dialect, object) ? { object, dialect } : undefined;
 
-/** Says where steps run and why, and that images play no part where a document names some. */
+/**
+ * Says where steps run and why, and that images play no part where a document names some: nobody shall believe that a
+ * container was isolated. Names five images at most.
+ */
 function announce(
   session: ControlPlaneSession,
   runs: readonly RunDocument[],
@@ -55,7 +63,7 @@ function announce(
 ): void {
   const images = [...new Set(runs.flatMap(({ object }) => imagesOf(object)))].sort();
   const unused =
-    images.length === 0
+    images.length === 0 || session.usesImages === true
       ? ""
       : `; images are not used: ${images.slice(0, 5).join(", ")}${images.length > 5 ? ", …" : ""}`;
   environment.err.write(`slipway: ${session.note}${unused}\n`);
@@ -76,12 +84,16 @@ async function typeOf(client: ApiClient, { apiVersion, kind }: KubeObject): Prom
   return type;
 }
 
+/** The session's namespace for an object that names none, as kubectl does. */
 const placed = <T extends KubeObject>(object: T, type: ResourceType, namespace: string): T =>
   type.namespaced && object.metadata?.namespace === undefined
     ? { ...object, metadata: { ...object.metadata, namespace } }
     : object;
 
-/** Creates what is no run, or brings what is there up to the document. */
+/**
+ * Creates what is no run, or brings what is there up to the document by a merge patch: fields that the document does
+ * not name stay as they are.
+ */
 async function declare(client: ApiClient, object: KubeObject, namespace: string): Promise<void> {
   const type = await typeOf(client, object);
   const wanted = placed(object, type, namespace);
@@ -95,7 +107,10 @@ async function declare(client: ApiClient, object: KubeObject, namespace: string)
   }
 }
 
-/** Every `slipway run` is a new run: a name that is taken gets a suffix. */
+/**
+ * Every `slipway run` is a new run: a name that is taken gets a suffix, which the server makes, and the person is
+ * told the name.
+ */
 async function start(
   client: ApiClient,
   type: ResourceType,
@@ -115,6 +130,7 @@ async function start(
   }
 }
 
+/** An ephemeral control plane ends with the command, and its runs with it: there is nothing to leave them to. */
 function detached(
   session: ControlPlaneSession,
   started: readonly { readonly stored: Stored }[],

@@ -12,7 +12,7 @@ export interface NamedRun {
   readonly dialect: Dialect;
 }
 
-/** The dialect whose runs are objects of this kind. */
+/** The dialect whose runs are objects of this kind; undefined for kinds that are no runs. Loads all dialects. */
 export async function dialectOf({
   group,
   kind,
@@ -26,7 +26,14 @@ export async function dialectOf({
   );
 }
 
-/** `hello`, `workflow/hello` or `workflow hello`: a bare name is a Workflow's. */
+/**
+ * `hello`, `workflow/hello` or `workflow hello`: a bare name is a Workflow's. `rest` are the words after the run,
+ * such as names of steps. Whether the run exists is not looked at; a kind that is not served, or whose objects are no
+ * runs, is a UsageError.
+ *
+ * A first word that names a kind is one as soon as another word follows: a run called `job` with a step is written
+ * `workflow/job step`.
+ */
 export async function findRun(
   client: ApiClient,
   words: readonly string[],
@@ -53,7 +60,11 @@ export function viewOf(dialect: Dialect, object: KubeObject, children: readonly 
   return dialect.runs.view(object, children);
 }
 
-/** The objects that the run owns, of the kinds its steps have: what describes it and tells the logs of earlier attempts. */
+/**
+ * The objects that the run owns, of the kinds its steps have: what describes it and tells the logs of earlier
+ * attempts. One list per kind, in the run's namespace; those of other owners are dropped by uid. Empty for kinds that
+ * are not served any more.
+ */
 export async function childrenOf(client: ApiClient, run: KubeObject, dialect: Dialect): Promise<readonly KubeObject[]> {
   const kinds = new Map(
     viewOf(dialect, run).children.map(({ apiVersion, kind }) => [`${apiVersion}/${kind}`, { apiVersion, kind }]),

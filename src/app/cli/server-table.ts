@@ -2,17 +2,22 @@ import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { collectionPath, isNotFound, type ResourceType } from "#kernel/model/index.ts";
 
-/** What a table is asked about. With names the selector does not count. */
+/**
+ * What a table is asked about. With names the selector does not count, as in kubectl, which refuses the two together.
+ */
 export interface TableRequest {
   readonly client: ApiClient;
   readonly type: ResourceType;
-  /** Absent: all namespaces, told in a first column. */
+  /** Absent: all namespaces, told in a first column; also for kinds that have none, where no column is added. */
   readonly namespace: string | undefined;
   readonly names: readonly string[];
   readonly selector: string | undefined;
 }
 
-/** Cells as text, in the server's words. `revision` is where a watch goes on. */
+/**
+ * Cells as text, in the server's words; header names are in capitals. `revision` is where a watch goes on without
+ * missing a change; empty when the server told none.
+ */
 export interface ServerTable {
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -21,7 +26,10 @@ export interface ServerTable {
 
 const accept = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
 
-/** The server's own table of a kind: its columns, those for `wide` included when asked. */
+/**
+ * The server's own table of a kind: its columns, those for `wide` included when asked. One request for a list, one
+ * per name for names, in the order of the names; the first name that does not exist rejects with its `NotFound`.
+ */
 export async function readTable(request: TableRequest, wide: boolean): Promise<ServerTable> {
   const { names } = request;
   if (names.length === 0) return await fetchTable(request, undefined, wide);
@@ -41,6 +49,11 @@ async function fetchTable(
   return toTable(JSON.parse(await client.raw(`${place}${query}`, { accept })) as JsonValue, wide, showsNamespace);
 }
 
+/**
+ * A `meta.k8s.io/v1 Table`: `columnDefinitions[].priority` above 0 marks what only `wide` shows, `rows[].cells` stand
+ * in the order of the columns, `rows[].object` holds the metadata. Anything else is a server that does not know
+ * Tables: a bug.
+ */
 function toTable(body: JsonValue, wide: boolean, showsNamespace: boolean): ServerTable {
   if (!isJsonObject(body) || body["kind"] !== "Table")
     throw new Error(`the server answered with ${JSON.stringify(body).slice(0, 80)}, expected a Table`);
@@ -70,12 +83,19 @@ function namespaceOf(object: JsonValue | undefined): string {
   return isJsonObject(metadata) && typeof metadata["namespace"] === "string" ? metadata["namespace"] : "";
 }
 
+/** `<none>` is what kubectl prints for a cell without a value. */
 function cellText(cell: JsonValue | undefined): string {
   if (cell === null || cell === undefined) return "<none>";
   return typeof cell === "string" ? cell : JSON.stringify(cell);
 }
 
-/** A row for every change after the table; a deleted object shows its last row. Ends when the watch does. */
+/**
+ * A row for every change after the table; a deleted object shows its last row. Ends when the watch does.
+ *
+ * The watch gives objects, not rows, so that each change costs one request for its row: a watch of Tables would have
+ * to be parsed by hand, and people do not watch by the thousand. The row is of the object as it is then, which may be
+ * newer than the change.
+ */
 export async function* watchTable(
   request: TableRequest,
   table: ServerTable,

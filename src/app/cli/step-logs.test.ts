@@ -1,7 +1,190 @@
-import { expect, test } from "vitest";
-import { harmless } from "./step-logs.ts";
+import { describe, expect, test } from "vitest";
+import type { LogRef, RunView, StepView } from "#engine/index.ts";
+import { FakeClock } from "#lib/base/index.ts";
+import { memoryClient } from "#kernel/kit/testing/index.ts";
+import { ApiError, Pod } from "#kernel/model/index.ts";
+import { startLogStream } from "./log-stream.ts";
+import { failedTails, harmless, readStepLog, stepLogs } from "./step-logs.ts";
+import { keptOutput } from "./testing/command-line.ts";
 
 test("a line of a step cannot steer the terminal", () => {
   expect(harmless("\u001b[31mred\u001b[2J\u0007 and\ttab\r")).toBe("red and\ttab");
   expect(harmless("plain é 日本")).toBe("plain é 日本");
+  expect(harmless("\u009b31mC1\u0000\u007f")).not.toMatch(/[\u0000-\u0008\u007f-\u009f]/);
+});
+
+/** What each container has written, by `pod/container`. A text `waiting` is refused as a server does. */
+function world(logs: Readonly<Record<string, string>>) {
+  const clock = new FakeClock();
+  const asked: object[] = [];
+  const client = memoryClient({
+    clock,
+    async *logs(ref, options) {
+      asked.push({ ...options, signal: undefined });
+      const text = logs[`${ref.name}/${options.container}`] ?? "";
+      if (text === "waiting") throw new ApiError("BadRequest", "container is waiting to start");
+      if (text === "broken") throw new ApiError("InternalError", "the disk is gone");
+      yield Buffer.from(text);
+    },
+  });
+  return {
+    client,
+    asked,
+    /** A Pod of a Job with these containers, each in this state. */
+    pod: async (
+      name: string,
+      job: string,
+      containers: readonly string[],
+      state: object = { running: {} },
+      init: readonly string[] = [],
+    ) => {
+      const named = (names: readonly string[]) => names.map((container) => ({ name: container, image: "i" }));
+      const stored = await client.create(Pod, {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name, namespace: "default", labels: { "batch.kubernetes.io/job-name": job } },
+        spec: { containers: named(containers), ...(init.length === 0 ? {} : { initContainers: named(init) }) },
+      });
+      const statuses = (names: readonly string[]) => names.map((container) => ({ name: container, state }));
+      const status = { containerStatuses: statuses(containers), initContainerStatuses: statuses(init) };
+      await client.updateStatus(Pod, { ...stored, status });
+      await clock.advance(1_000);
+    },
+  };
+}
+
+const logRef = (name: string, attempt = 1, kind = "Job", more: Partial<LogRef> = {}): LogRef => ({
+  name,
+  attempt,
+  object: { apiVersion: kind === "Job" ? "batch/v1" : "v1", kind, name, namespace: "default" },
+  ...more,
+});
+const step = (id: string, logs: readonly LogRef[], change: Partial<StepView> = {}): StepView => ({
+  id,
+  name: id,
+  phase: "Running",
+  dependencies: [],
+  waitingFor: [],
+  attempt: 1,
+  rank: 0,
+  artifacts: [],
+  logs,
+  actions: [],
+  ...change,
+});
+const namesOf = (logs: Awaited<ReturnType<typeof stepLogs>>) =>
+  logs.map(({ pod, container, attempt }) => `${pod.metadata.name}/${container}#${attempt}`);
+
+describe("the containers behind a step", () => {
+  test("oldest attempt and Pod first, init containers before the others", async () => {
+    const { client, pod } = world({});
+    await pod("z", "job", ["main", "side"], {}, ["before"]);
+    await pod("a", "job", ["main"]);
+    await pod("other", "another", ["main"]);
+    await pod("later", "job-2", ["main"]);
+    const found = await stepLogs(client, step("s", [logRef("job"), logRef("job-2", 2)]));
+    expect(namesOf(found)).toEqual(["z/before#1", "z/main#1", "z/side#1", "a/main#1", "later/main#2"]);
+  });
+
+  test("one attempt, one container, or a Pod itself can be meant", async () => {
+    const { client, pod } = world({});
+    await pod("p", "job", ["main", "side"]);
+    const logs = [logRef("job", 1, "Job", { container: "side" }), logRef("p", 2, "Pod")];
+    expect(namesOf(await stepLogs(client, step("s", logs)))).toEqual(["p/side#1", "p/main#2", "p/side#2"]);
+    expect(namesOf(await stepLogs(client, step("s", logs), 1))).toEqual(["p/side#1"]);
+    expect(namesOf(await stepLogs(client, step("s", logs), 3))).toEqual([]);
+  });
+
+  test("what is gone, and what has no Pods, has no logs", async () => {
+    const { client } = world({});
+    const logs = [logRef("gone"), logRef("gone", 1, "Pod"), logRef("map", 1, "ConfigMap")];
+    expect(await stepLogs(client, step("s", logs))).toEqual([]);
+  });
+
+  test("a container that waits has written nothing, and a server that fails says so", async () => {
+    const { client, pod } = world({ "p/main": "waiting", "p/side": "broken" });
+    await pod("p", "job", ["main", "side"]);
+    const [waiting, broken] = await stepLogs(client, step("s", [logRef("job")]));
+    if (waiting === undefined || broken === undefined) throw new Error("there are two containers");
+    for await (const _ of readStepLog(client, waiting, {})) expect.unreachable();
+    await expect(async () => {
+      for await (const _ of readStepLog(client, broken, {})) expect.unreachable();
+    }).rejects.toThrow("the disk is gone");
+  });
+});
+
+describe("the tails of failed steps", () => {
+  const view = (steps: readonly StepView[]) => ({ steps }) as unknown as RunView;
+
+  test("only of steps that failed, of their last attempt, of containers that wrote something", async () => {
+    const { client, pod, asked } = world({
+      "p1/main": "first try\n",
+      "p2/main": "one\n\u001b[31mtwo\u001b[0m\n",
+      "p3/main": "fine\n",
+    });
+    await pod("p1", "j1", ["main"]);
+    await pod("p2", "j2", ["main", "silent"]);
+    await pod("p3", "j3", ["main"]);
+    const failed = step("bad", [logRef("j1", 1), logRef("j2", 2)], { phase: "Failed", attempt: 2 });
+    const tails = await failedTails(client, view([failed, step("good", [logRef("j3")], { phase: "Succeeded" })]), 20);
+    expect(tails).toEqual([{ step: failed, attempt: 2, container: "main", lines: ["one", "two"] }]);
+    expect(asked).toContainEqual({ container: "main", tailLines: 20, limitBytes: 65_536, signal: undefined });
+  });
+});
+
+describe("a stream of logs", () => {
+  test("every container is printed once, under its step and attempt, however often the run is seen", async () => {
+    const { client, pod } = world({ "p1/main": "one\ntwo\n", "p2/main": "again" });
+    await pod("p1", "j1", ["main"]);
+    const output = keptOutput();
+    const stream = startLogStream(client, output, { prefix: true }, new AbortController().signal);
+    const first = step("s", [logRef("j1")]);
+    stream.see([first]);
+    stream.see([first]);
+    await pod("p2", "j2", ["main"]);
+    stream.see([step("s", [logRef("j1"), logRef("j2", 2)], { attempt: 2 })]);
+    await stream.close();
+    expect(output.text().split("\n").sort()).toEqual(["", "s | one", "s | two", "s#2 | again"]);
+  });
+
+  test("a container that waits is followed once it has started, at the latest when all is over", async () => {
+    const { client, pod } = world({ "p1/main": "here\n" });
+    await pod("p1", "j1", ["main"], { waiting: { reason: "ContainerCreating" } });
+    const output = keptOutput();
+    const stream = startLogStream(client, output, { prefix: false }, new AbortController().signal);
+    stream.see([step("s", [logRef("j1")])]);
+    const stored = await client.get({ type: Pod, namespace: "default", name: "p1" });
+    await client.updateStatus(Pod, {
+      ...stored,
+      status: { containerStatuses: [{ name: "main", state: { terminated: {} } }] },
+    });
+    await stream.close();
+    expect(output.text()).toBe("here\n");
+  });
+
+  test("a log that breaks off does not end the others, and steps that have not begun are not looked for", async () => {
+    const { client, pod } = world({ "p1/main": "broken", "p2/main": "fine\n" });
+    await pod("p1", "j1", ["main"]);
+    await pod("p2", "j2", ["main"]);
+    await pod("p3", "j3", ["main"]);
+    const output = keptOutput();
+    const stream = startLogStream(client, output, { prefix: true }, new AbortController().signal);
+    stream.see([step("a", [logRef("j1")]), step("b", [logRef("j2")]), step("c", [logRef("j3")], { phase: "Pending" })]);
+    await stream.close();
+    expect(output.text()).toBe("b | fine\n");
+  });
+
+  test("options of the reader reach the server", async () => {
+    const { client, pod, asked } = world({});
+    await pod("p1", "j1", ["main"]);
+    const stream = startLogStream(
+      client,
+      keptOutput(),
+      { prefix: true, tailLines: 3, timestamps: true },
+      new AbortController().signal,
+    );
+    stream.see([step("s", [logRef("j1")])]);
+    await stream.close();
+    expect(asked).toEqual([{ container: "main", follow: true, tailLines: 3, timestamps: true, signal: undefined }]);
+  });
 });

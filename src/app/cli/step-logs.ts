@@ -1,9 +1,10 @@
 import { stripVTControlCharacters } from "node:util";
 import type { LogRef, RunView, StepView } from "#engine/index.ts";
+import { messageOf } from "#lib/base/index.ts";
 import type { ApiClient, LogOptions } from "#kernel/kit/index.ts";
 import { isInvalid, isNotFound, Pod, type Stored } from "#kernel/model/index.ts";
 
-/** One container whose output belongs to a step. */
+/** One container whose output belongs to a step: `pod` as it was when it was looked up. */
 export interface StepLog {
   readonly step: string;
   readonly attempt: number;
@@ -11,7 +12,11 @@ export interface StepLog {
   readonly container: string;
 }
 
-/** The containers of the Pods behind a step's log references, oldest first, init containers before the others. */
+/**
+ * The containers of the Pods behind a step's log references, oldest attempt and Pod first, init containers before the
+ * others. `attempt` leaves out all but one. Objects that are gone, and kinds that have no Pods, have no logs: no
+ * error.
+ */
 export async function stepLogs(client: ApiClient, step: StepView, attempt?: number): Promise<readonly StepLog[]> {
   const wanted = step.logs.filter((log) => attempt === undefined || log.attempt === attempt);
   const found = await Promise.all(
@@ -20,6 +25,7 @@ export async function stepLogs(client: ApiClient, step: StepView, attempt?: numb
   return found.flat();
 }
 
+/** A Job's Pods are found by the label that its controller puts on them. */
 async function podsOf(client: ApiClient, { object }: LogRef): Promise<readonly Stored[]> {
   const scope = { namespace: object.namespace ?? "default" };
   if (object.kind === "Pod") {
@@ -48,11 +54,15 @@ function containersOf(step: StepView, { attempt, container }: LogRef, pod: Store
     .map(({ name }) => ({ step: step.id, attempt, pod, container: name }));
 }
 
-/** The output of one container; nothing for one that never started. */
+/**
+ * The output of one container in chunks as the server sends them, which are no whole lines; nothing for one that
+ * never started or is gone. `onNone` is told why one that is there has no output, in the server's words.
+ */
 export async function* readStepLog(
-  client: ApiClient,
+  client: Pick<ApiClient, "logs">,
   { pod, container }: StepLog,
   options: LogOptions,
+  onNone: (why: string) => void = () => undefined,
 ): AsyncIterable<Uint8Array> {
   const ref = { type: Pod, namespace: pod.metadata.namespace ?? "default", name: pod.metadata.name };
   try {
@@ -60,10 +70,11 @@ export async function* readStepLog(
   } catch (thrown) {
     // A container that waits to start has no output: a 400 that is no mistake of ours. A Pod may be gone meanwhile.
     if (!isInvalid(thrown) && !isNotFound(thrown)) throw thrown;
+    if (isInvalid(thrown)) onNone(messageOf(thrown));
   }
 }
 
-/** The end of what one container of a failed step has written. */
+/** The end of what one container of a failed step has written: lines without their ends, and harmless to print. */
 export interface StepTail {
   readonly step: StepView;
   readonly attempt: number;
@@ -71,7 +82,10 @@ export interface StepTail {
   readonly lines: readonly string[];
 }
 
-/** The last lines of every failed step's last attempt: what a person wants to see first. */
+/**
+ * The last lines of every failed step's last attempt: what a person wants to see first. In the order of the steps;
+ * containers that wrote nothing are left out. At most 64 KiB are read of each.
+ */
 export async function failedTails(client: ApiClient, view: RunView, lines: number): Promise<readonly StepTail[]> {
   const failed = view.steps.filter(({ phase }) => phase === "Failed");
   const tails = await Promise.all(
@@ -83,7 +97,10 @@ export async function failedTails(client: ApiClient, view: RunView, lines: numbe
   return tails.flat().filter((tail) => tail.lines.length > 0);
 }
 
-/** A line without what could move a terminal's cursor or colour what follows. */
+/**
+ * A line without what could move a terminal's cursor or colour what follows: escape sequences go whole, other control
+ * characters but tabs one by one, those of C1 too (`U+009B` begins a sequence on some terminals).
+ */
 export const harmless = (line: string): string =>
   stripVTControlCharacters(line).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
 

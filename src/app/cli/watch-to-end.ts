@@ -27,7 +27,14 @@ interface Display {
   close(): void;
 }
 
-/** Follows one run, drawn live when it is alone on a terminal, as plain lines elsewhere; ends with its exit code. */
+/**
+ * Follows one run, drawn live when it is alone on a terminal, as plain lines elsewhere and when logs are printed
+ * beside it; leaves the tail of every failed step behind, and answers with the run's exit code, or the signal's when
+ * one arrived.
+ *
+ * The first signal cancels the run, whose final steps are still shown; the second ends the process at once, which
+ * `main.ts` does. Rejects when the run is deleted, or sight of it is lost for good.
+ */
 export async function watchToEnd(
   client: ApiClient,
   run: StartedRun,
@@ -68,14 +75,19 @@ export async function watchToEnd(
   }
 }
 
-/** The exit code of a run that has ended. */
+/**
+ * The exit code of a run that has ended: 0, 3 for a cancel by anybody, 4 for its deadline, 1 for every other failure.
+ */
 export function codeOfRun({ phase, reason }: RunView): number {
   if (phase === "Succeeded") return exitCode.succeeded;
   if (phase === "Canceled") return exitCode.canceled;
   return reason === "DeadlineExceeded" ? exitCode.deadline : exitCode.failed;
 }
 
-/** The first signal cancels the run and lets its final steps end; the command line's own handler ends us at the second. */
+/**
+ * The first signal cancels the run and lets its final steps end; the command line's own handler ends us at the
+ * second. `giveUp` aborts when the cancel itself could not be asked for: then there is nothing to wait for.
+ */
 function cancelOnSignal(
   client: ApiClient,
   { stored, type }: StartedRun,
@@ -98,6 +110,7 @@ function cancelOnSignal(
   return { giveUp: giveUp.signal, close: () => signal.removeEventListener("abort", onAbort) };
 }
 
+/** One block at the bottom, drawn ten times a second, so that clocks move also when nothing else does. */
 function liveDisplay({ environment: { err }, clock }: Invocation<RunOptions>): Display {
   let current: RunView | undefined;
   let isClosed = false;
@@ -122,6 +135,7 @@ function liveDisplay({ environment: { err }, clock }: Invocation<RunOptions>): D
   };
 }
 
+/** One line per change, for logs and pipes: nothing that was written is ever drawn over. */
 function plainDisplay({ environment: { err }, clock }: Invocation<RunOptions>): Display {
   let before: RunView | undefined;
   return {
@@ -133,6 +147,10 @@ function plainDisplay({ environment: { err }, clock }: Invocation<RunOptions>): 
   };
 }
 
+/**
+ * What a person wants to see first: which step failed how, and what it wrote last. The container is named only when
+ * it is not `main`, the attempt only from the second on.
+ */
 function printTails(tails: readonly StepTail[], { environment: { err } }: Invocation<RunOptions>): void {
   const paint = paintFor(err.color);
   for (const { step, attempt, container, lines } of tails) {

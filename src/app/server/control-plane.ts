@@ -1,12 +1,22 @@
 import { randomInt } from "node:crypto";
-import { cpus, hostname, totalmem } from "node:os";
+import { arch, cpus, hostname, platform, release, totalmem, type } from "node:os";
 import { type Dialect, loadDialects } from "#dialects/index.ts";
 import { type Clock, type Logger, toError } from "#lib/base/index.ts";
 import { type CrdDocument, toCrd } from "#lib/schema/index.ts";
-import { type ApiServer, createApiServer, type Store } from "#kernel/apiserver/index.ts";
-import { asOurs, installCrds, Manager } from "#kernel/kit/index.ts";
+import { type ApiServer, type AuditLog, createApiServer, type Store } from "#kernel/apiserver/index.ts";
+import { asOurs, installCrds, Manager, Metrics } from "#kernel/kit/index.ts";
 import { createProcessRuntime, type Runtime } from "#kernel/runtimes/index.ts";
-import { addJobController, addPodRunner, createPodLogs, type Node } from "#kernel/workloads/index.ts";
+import {
+  addClaimController,
+  addCronJobController,
+  addDeploymentController,
+  addJobController,
+  addNode,
+  addPodRunner,
+  addReplicaSetController,
+  createPodLogs,
+  type Node,
+} from "#kernel/workloads/index.ts";
 
 /** What every control plane is made of, ephemeral or kept. */
 export interface ControlPlaneOptions {
@@ -21,11 +31,22 @@ export interface ControlPlaneOptions {
   readonly runtime?: Runtime;
   /** Where steps work that name no directory; their own Pod directory when absent. */
   readonly workingDirectory?: string;
-  /** Environment of host steps before the Pod's own: PATH, HOME and the like. Never the whole of ours. */
+  /** Environment of host processes before the Pod's own: PATH, HOME and the like. Never the whole of ours. */
   readonly environment: Readonly<Record<string, string>>;
   readonly rootCertificate?: string;
+  /** Signs tokens of ServiceAccounts (PEM); those made without it end with this process. */
+  readonly accountKey?: string;
+  /** Where requests over HTTP are written down; stays the caller's to close. */
+  readonly audit?: AuditLog;
+  /** What this process counts besides the server and the controllers, which count in it too; shown at `/metrics`. */
+  readonly metrics?: Metrics;
   /** The store is new: the definitions of our kinds that it starts with are those of this version. */
   readonly isFresh?: boolean;
+  /**
+   * Runs when the server exists and before anything else does: whoever listens does so here, so that a port which is taken
+   * ends a start that has not touched any work yet. What it rejects with, the start rejects with.
+   */
+  readonly onServer?: (server: ApiServer) => Promise<void>;
 }
 
 /** An API server and all controllers, at work in this process. */
@@ -38,7 +59,8 @@ export interface ControlPlane {
 }
 
 /** Builds and starts all parts in order: server, kinds, controllers. Nothing is left running when it rejects. */
-export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
+export async function startControlPlane(given: ControlPlaneOptions): Promise<ControlPlane> {
+  const options = { ...given, metrics: given.metrics ?? new Metrics() };
   const { log } = options;
   const runtime = options.runtime ?? hostRuntime(options);
   const dialects = await loadDialects();
@@ -47,6 +69,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   const server = await startServer(options, dialects, runtime, controllers);
   const stop = new AbortController();
   try {
+    await options.onServer?.(server);
     manager = await makeManager(options, dialects, runtime, server);
     const ended = manager.run(stop.signal);
     ended.catch((thrown: unknown) => log.error("controllers have failed", { error: toError(thrown) }));
@@ -62,6 +85,10 @@ const hostRuntime = ({ directory, runnerPath, clock, log }: ControlPlaneOptions)
 
 type Closing = NonNullable<Parameters<ControlPlane["close"]>[0]>;
 
+/**
+ * Controllers stop before the server, because they speak to it; the runtime before the server, so that the last news
+ * of its steps are not asked for any more. Steps go on unless `stopTasks` gives the grace to end them in.
+ */
 async function closeAll(
   stop: AbortController,
   ended: Promise<void>,
@@ -75,8 +102,11 @@ async function closeAll(
   await server.close();
 }
 
+/** With metrics, which server and controllers share. */
+type Counted = ControlPlaneOptions & { readonly metrics: Metrics };
+
 function startServer(
-  { store, clock, log, version, directory, rootCertificate }: ControlPlaneOptions,
+  { store, clock, log, version, directory, rootCertificate, accountKey, audit, metrics }: Counted,
   dialects: readonly Dialect[],
   runtime: Runtime,
   controllers: () => string | undefined,
@@ -88,9 +118,12 @@ function startServer(
     version,
     admissions: dialects.flatMap(({ admission }) => admission),
     podLogs: createPodLogs({ directory: `${directory}/pods`, runtime, clock }),
-    health: { controllers },
+    health: { controllers, "pod-runner": () => runtime.trouble?.() },
+    metrics,
     definitions: definitionsOf(dialects),
     ...(rootCertificate === undefined ? {} : { rootCertificate }),
+    ...(accountKey === undefined ? {} : { accountKey }),
+    ...(audit === undefined ? {} : { audit }),
   });
 }
 
@@ -98,21 +131,30 @@ function startServer(
 export const definitionsOf = (dialects: readonly Dialect[]): readonly CrdDocument[] =>
   dialects.flatMap(({ kinds }) => kinds.map((kind) => asOurs(toCrd(kind))));
 
+/**
+ * A manager with all controllers, not started. Kinds come first: a controller whose kind is not served would wait for
+ * it.
+ */
 async function makeManager(
-  options: ControlPlaneOptions,
+  options: Counted,
   dialects: readonly Dialect[],
   runtime: Runtime,
   server: ApiServer,
 ): Promise<Manager> {
-  const { clock, log, directory, environment, workingDirectory } = options;
+  const { clock, log, directory, environment, workingDirectory, metrics } = options;
   const client = server.client();
   const random = () => randomInt(2 ** 47) / 2 ** 47;
   const { signal } = new AbortController();
   // What an earlier version has stored is brought up to date.
   if (options.isFresh !== true) await installCrds(client, definitionsOf(dialects), { clock, log, random, signal });
   const node = thisNode();
-  const manager = new Manager({ client, clock, log, random });
+  const manager = new Manager({ client, clock, log, random, metrics });
   addJobController(manager, { instance: node.name });
+  addCronJobController(manager, { instance: node.name });
+  addReplicaSetController(manager, { instance: node.name });
+  addDeploymentController(manager, { instance: node.name });
+  addClaimController(manager, { directory: `${directory}/volumes` });
+  addNode(manager, node, { version: options.version, runtime: runtime.containers ? "docker" : "process", ...system() });
   addPodRunner(manager, {
     runtime,
     directory: `${directory}/pods`,
@@ -125,7 +167,10 @@ async function makeManager(
   return manager;
 }
 
-/** The one node of an embedded control plane: this machine. */
+/**
+ * The one node of an embedded control plane: this machine, under its own name, so that what a Pod says of its node is
+ * true.
+ */
 function thisNode(): Node {
   const name = hostname().toLowerCase();
   return {
@@ -134,9 +179,20 @@ function thisNode(): Node {
     labels: {
       "kubernetes.io/hostname": name,
       "kubernetes.io/os": process.platform,
-      "kubernetes.io/arch": process.arch,
+      "kubernetes.io/arch": goArchitectures[arch()] ?? arch(),
     },
     cpus: cpus().length,
     memoryBytes: totalmem(),
   };
 }
+
+/** In the words of Go, which Kubernetes' tools expect. */
+const goArchitectures: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386" };
+
+/** What this machine's Node says of its software. */
+const system = () => ({
+  osImage: `${type()} ${release()}`,
+  kernelVersion: release(),
+  operatingSystem: platform(),
+  architecture: goArchitectures[arch()] ?? arch(),
+});

@@ -7,6 +7,7 @@ import { memoryStore } from "#kernel/apiserver/index.ts";
 import { createLocalRuntime } from "#kernel/runtimes/index.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
+import { type DockerSurroundings, openRuntime } from "./open-runtime.ts";
 import { runnerPath } from "./runner-path.ts";
 
 /** What a control plane of one command is told by it. */
@@ -17,14 +18,25 @@ export interface EphemeralOptions {
   /** Where steps work that name no directory. */
   readonly workingDirectory: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Given for steps in containers: where the engine's address is looked for. Else they are children of this process. */
+  readonly docker?: DockerSurroundings;
 }
 
-/** A control plane of one command: everything it knows is gone when it closes, and its steps with it. */
+/**
+ * A control plane of one command: everything it knows is gone when it closes, and its steps with it. `client` talks
+ * to it in this process, past HTTP.
+ */
 export interface EphemeralControlPlane {
   readonly client: ApiClient;
+  /** How and where steps run, for people: see `ChosenRuntime`. */
+  readonly runtime: string;
   close(): Promise<void>;
 }
 
+/**
+ * Between the polite request to a step that is still running and its end. Only an interrupted command leaves such
+ * steps, and a person waits for it.
+ */
 const stopGrace: Millis = 2000;
 
 /**
@@ -35,10 +47,10 @@ export async function startEphemeral({ level, ...options }: EphemeralOptions): P
   const { clock } = options;
   const log = plainLog(level, clock);
   const directory = await mkdtemp(`${tmpdir()}/slipway-run-`);
-  const runtime = createLocalRuntime({ directory, clock, log });
-  const onExit = () => runtime.kill();
-  process.once("exit", onExit);
   const store = memoryStore({ clock, log });
+  const local = options.docker === undefined ? createLocalRuntime({ directory, clock, log }) : undefined;
+  const onExit = () => local?.kill();
+  process.once("exit", onExit);
   const clean = async () => {
     process.off("exit", onExit);
     await store.close();
@@ -46,9 +58,13 @@ export async function startEphemeral({ level, ...options }: EphemeralOptions): P
     rmSync(directory, { recursive: true, force: true });
   };
   try {
-    const plane = await startControlPlane({ ...options, store, log, directory, runnerPath, runtime, isFresh: true });
+    const chosen = await openRuntime(options.docker, { store: store.clusterUid, isEphemeral: true, clock, log });
+    const { runtime = local } = chosen;
+    const parts = { ...options, store, log, directory, runnerPath, isFresh: true };
+    const plane = await startControlPlane(runtime === undefined ? parts : { ...parts, runtime });
     return {
       client: plane.server.client(),
+      runtime: chosen.title,
       async close() {
         await plane.close({ stopTasks: stopGrace });
         await clean();

@@ -3,11 +3,20 @@ import type { LogFields, Logger } from "#lib/base/index.ts";
 import type { LogLevel } from "./plain-log.ts";
 
 /** JSON lines on stderr: what operators and their collectors read. Errors keep their stacks, objects are named by kind and name. */
-export function serverLog(level: LogLevel): Logger {
+export function serverLog(
+  level: LogLevel,
+  to: pino.DestinationStream = pino.destination({ fd: 2, sync: true }),
+): Logger {
   return wrap(
     pino(
-      { level, base: null, formatters: { level: (label) => ({ level: label }) } },
-      pino.destination({ fd: 2, sync: true }),
+      {
+        level,
+        base: null,
+        formatters: { level: (label) => ({ level: label }) },
+        // Of itself pino knows an error only under the name `err`; any other is written as the object it is not.
+        serializers: { error: pino.stdSerializers.errWithCause },
+      },
+      to,
     ),
   );
 }

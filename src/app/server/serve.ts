@@ -1,17 +1,25 @@
+import { statSync } from "node:fs";
 import { type Clock, codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
 import {
+  type ApiServer,
+  AuditLog,
   type DirectoryLock,
   ensureAdminToken,
   ensureCertificates,
   type Listener,
   lockDirectory,
   openStore,
+  readEncryptionKeys,
   readKubeconfigToken,
+  type ServingCertificates,
   writeKubeconfig,
 } from "#kernel/apiserver/index.ts";
-import { type ControlPlane, startControlPlane } from "./control-plane.ts";
+import { Metrics } from "#kernel/kit/index.ts";
+import { startControlPlane } from "./control-plane.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
+import { keepCertificates } from "./keep-certificates.ts";
 import { runnerPath } from "./runner-path.ts";
+import { type DockerSurroundings, openRuntime } from "./open-runtime.ts";
 
 /** What `slipway up` has decided; paths are absolute. */
 export interface ServeOptions {
@@ -20,15 +28,22 @@ export interface ServeOptions {
   /** The first port that is free among `tries`, from `first` on. */
   readonly ports: { readonly first: number; readonly tries: number };
   readonly kubeconfig: string;
+  /** Holds the keys by which Secrets are encrypted on the disk; they are not without it. */
+  readonly encryptionKeyFile?: string;
   readonly clock: Clock;
   readonly version: string;
   readonly level: LogLevel;
   /** Readable log lines for a terminal, JSON lines elsewhere. */
   readonly isTerminal: boolean;
   readonly environment: Readonly<Record<string, string>>;
+  /** Given for steps in containers: where the engine's address is looked for. Else they are host processes. */
+  readonly docker?: DockerSurroundings;
 }
 
-/** Why a server ended by itself, as an exit code. */
+/**
+ * Why a server ended by itself, as an exit code: 5 for a broken disk, where a restart reads what is true; 1 for
+ * controllers that cannot go on.
+ */
 export interface ServerFailure {
   readonly code: number;
 }
@@ -37,6 +52,8 @@ export interface ServerFailure {
 export interface RunningServer {
   readonly url: string;
   readonly kubeconfig: string;
+  /** How and where steps run, for people: see `ChosenRuntime`. */
+  readonly runtime: string;
   /** Resolves when the server cannot go on: 5 after a broken disk, 1 otherwise. */
   readonly failed: Promise<ServerFailure>;
   close(): Promise<void>;
@@ -54,7 +71,10 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     const lock = await ownDirectory(directory);
     undo.push(() => lock.release());
     const failed = deferred<ServerFailure>();
+    const keyFile = options.encryptionKeyFile;
+    const encryptionKeys = keyFile === undefined ? [] : await readEncryptionKeys(keyFile, directory);
     const store = await openStore(`${directory}/store`, {
+      encryptionKeys,
       clock,
       log,
       onFatal: (error) => {
@@ -65,21 +85,53 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     undo.push(() => store.close());
     const certificates = await ensureCertificates(`${directory}/pki`, clock.now());
     const token = await ensureAdminToken(store, await readKubeconfigToken(options.kubeconfig));
-    const plane = await startControlPlane({ ...options, store, log, runnerPath, rootCertificate: certificates.ca });
+    const metrics = new Metrics();
+    metrics.gauge("slipway_store_db_file_bytes", "Size of the database file.", () => statSync(store.file).size);
+    const audit = new AuditLog({ directory: `${directory}/audit`, clock, log });
+    undo.push(() => audit.close());
+    const { ca: rootCertificate, accountKey } = certificates;
+    const steps = await openRuntime(options.docker, { store: store.clusterUid, isEphemeral: false, clock, log });
+    const door: { listener?: Listener } = {};
+    const parts = {
+      ...options,
+      store,
+      log,
+      runnerPath,
+      rootCertificate,
+      accountKey,
+      audit,
+      metrics,
+      onServer: async (server: ApiServer) => {
+        door.listener = await listenOnFreePort(server, options.ports, certificates);
+      },
+    };
+    const plane = await startControlPlane(steps.runtime === undefined ? parts : { ...parts, runtime: steps.runtime });
     undo.push(() => plane.close());
     plane.ended.catch(() => failed.resolve({ code: 1 }));
-    const listener = await listenOnFreePort(plane, options.ports, certificates);
+    const { listener } = door;
+    if (listener === undefined) throw new Error("a control plane has started that does not listen");
     await lock.announce(listener.url);
-    await writeKubeconfig(options.kubeconfig, { url: listener.url, caPem: certificates.ca, token });
-    log.info("serving", { url: listener.url, directory });
-    return { url: listener.url, kubeconfig: options.kubeconfig, failed: failed.promise, close };
+    const tell = ({ ca: caPem, client }: ServingCertificates) =>
+      writeKubeconfig(options.kubeconfig, { url: listener.url, caPem, token, client });
+    await tell(certificates);
+    const renewal = keepCertificates(`${directory}/pki`, certificates, { clock, log }, async (renewed) => {
+      listener.renew(renewed);
+      await tell(renewed);
+    });
+    undo.push(() => renewal.close());
+    log.info("serving", { url: listener.url, directory, runtime: steps.title });
+    const { kubeconfig } = options;
+    return { url: listener.url, kubeconfig, runtime: steps.title, failed: failed.promise, close };
   } catch (thrown) {
     await close();
     throw thrown;
   }
 }
 
-/** Takes the data directory; what the system says against it becomes a sentence with a way out. */
+/**
+ * Takes the data directory, or rejects with `store-locked` when a server that lives has it; what the system says
+ * against the directory itself becomes a sentence with a way out.
+ */
 async function ownDirectory(directory: string): Promise<DirectoryLock> {
   try {
     return await lockDirectory(directory);
@@ -94,14 +146,18 @@ async function ownDirectory(directory: string): Promise<DirectoryLock> {
   }
 }
 
+/**
+ * The first port from `first` on that nobody else has, `tries` at most; 0 takes any. Only a port that is taken leads
+ * to the next one: whatever else is wrong would be wrong there too.
+ */
 async function listenOnFreePort(
-  { server }: ControlPlane,
+  server: ApiServer,
   { first, tries }: ServeOptions["ports"],
-  tls: { readonly cert: string; readonly key: string },
+  { ca, cert, key }: ServingCertificates,
 ): Promise<Listener> {
   for (let port = first; ; port++) {
     try {
-      return await server.listen({ port, tls });
+      return await server.listen({ port, tls: { ca, cert, key } });
     } catch (thrown) {
       const isTaken = /in use/.test(messageOf(thrown));
       if (!isTaken) throw thrown;

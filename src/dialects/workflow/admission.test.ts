@@ -58,7 +58,7 @@ test("what is only unwise is a warning", () => {
 
 test("a specification above one mebibyte is refused when it is created", () => {
   const large = workflow({ steps: { a: job({ description: "x".repeat(1_100_000) }) } });
-  expect(causes(large)).toEqual(["spec: must not be larger than 1048576 bytes"]);
+  expect(causes(large)).toEqual(["spec: must not be larger than 1048576 bytes, found 1100066"]);
 });
 
 const statuses: JsonObject = {
@@ -205,4 +205,52 @@ test("an action cannot be changed, and a status sent along is dropped", () => {
     "spec: an action cannot be changed; create another one",
   ]);
   expect(runActionAdmission.prepareForCreate({ ...action({}), status: { phase: "Done" } })).toEqual(action({}));
+});
+
+test("a change of a finished workflow is refused for that alone, however wrong it is", () => {
+  const finished = { ...running, status: { phase: "Succeeded", statuses } };
+  const spec = running["spec"] as JsonObject;
+  const wrong = { ...spec, activeDeadlineSeconds: -1, steps: { a: {}, b: { container: {} } } };
+  expect(causes({ ...finished, spec: wrong }, finished)).toEqual([
+    "spec.activeDeadlineSeconds: cannot update completed workflow",
+    "spec.steps: cannot update completed workflow",
+  ]);
+  expect(causes({ ...finished, spec: { ...spec, ttlSecondsAfterFinished: -1 } }, finished)).toEqual([
+    expect.stringMatching(/^spec\.ttlSecondsAfterFinished: Invalid value: -1/),
+  ]);
+});
+
+test("a change that makes a specification too large is refused like a new one", () => {
+  const small = workflow({ steps: { a: job() } });
+  const large = workflow({ steps: { a: job({ description: "é".repeat(600_000) }) } });
+  expect(causes(large, small)).toEqual(["spec: must not be larger than 1048576 bytes, found 1200066"]);
+});
+
+const server = { serves: (apiVersion: string, kind: string) => `${apiVersion}/${kind}` === "example.com/v1/Thing" };
+const warnings = (steps: JsonObject) => workflowAdmission.validate(workflow({ steps }), undefined, server).warnings;
+
+test("steps of kinds that the server does not serve are warned about, and stay allowed", () => {
+  const of = (apiVersion: string, kind: string, name = "x") => ({ externalRef: { apiVersion, kind, name } });
+  expect(
+    warnings({
+      a: of("example.com/v1", "Thing"),
+      b: of("example.com/v1", "Thingy"),
+      c: { template: { apiVersion: "v1", kind: "Pdo" } },
+      d: of("slipway.dev/v1alpha1", "Wrkflow"),
+      e: { template: { apiVersion: "v1", kind: "${{ workflow.name }}" } },
+      f: job(),
+    }),
+  ).toEqual([
+    "spec.steps.b.externalRef.kind: the server serves no Thingy in example.com/v1: the step waits until it does",
+    'spec.steps.c.template.kind: the server serves no Pdo in v1: the step waits until it does (did you mean "Pod"?)',
+    'spec.steps.d.externalRef.kind: the server serves no Wrkflow in slipway.dev/v1alpha1: the step waits until it does (did you mean "Workflow"?)',
+  ]);
+});
+
+test("what only another server would carry out is refused by the one that is asked to", () => {
+  const pod = { restartPolicy: "Never", hostPID: true, containers: [{ name: "main", image: "i" }] };
+  const object = workflow({ steps: { a: { jobTemplate: { spec: { template: { spec: pod } } } } } });
+  expect(causes(object)).toEqual([
+    expect.stringMatching(/^spec\.steps\.a\.jobTemplate\.spec\.template\.spec\.hostPID: /),
+  ]);
 });

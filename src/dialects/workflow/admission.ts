@@ -5,13 +5,18 @@ import { RunAction, Workflow } from "./kinds.ts";
 import { finalizer } from "./messages.ts";
 import { collectProblems } from "./problems.ts";
 import { checkRunAction } from "./run-action.ts";
+import { warnUnserved } from "./unknown-kinds.ts";
 import { checkUpdate } from "./update.ts";
 import { validateWorkflow } from "./validate.ts";
 
 /** A specification above this is refused when it is created: specification and status together must fit a real store. */
 const maxSpecBytes = 1024 * 1024;
 
-/** What a server asks before it stores a Workflow. */
+/**
+ * What a server asks before it stores a Workflow. Pure, and the same checks as those of a file, so that `slipway
+ * lint` and `kubectl apply` say the same; only what may change while a run is under way is asked here alone. Status
+ * updates do not come here.
+ */
 export const workflowAdmission: Admission = {
   group: Workflow.group,
   kind: Workflow.kind,
@@ -23,18 +28,24 @@ export const workflowAdmission: Admission = {
     if (finalizers.includes(finalizer)) return object;
     return { ...object, metadata: { ...metadata, finalizers: [...finalizers, finalizer] } };
   },
-  validate(object, old) {
+  validate(object, old, server) {
     const found = collectProblems();
     if (old !== undefined && isSameSpec(object, old)) return admitted([]);
-    if (old !== undefined) checkUpdate(object, old, found.error);
-    else if (JSON.stringify(object["spec"] ?? {}).length > maxSpecBytes)
-      found.error(["spec"], "too-large", `must not be larger than ${maxSpecBytes} bytes`);
-    validateWorkflow(object, found);
+    // What may not change any more need not be right: correcting it would not get it in either.
+    if (old !== undefined && checkUpdate(object, old, found.error) === "finished") return admitted(found.problems);
+    const bytes = Buffer.byteLength(JSON.stringify(object["spec"] ?? {}));
+    if (bytes > maxSpecBytes)
+      found.error(["spec"], "too-large", `must not be larger than ${maxSpecBytes} bytes, found ${bytes}`);
+    else if (validateWorkflow(object, found).compiled !== undefined && server !== undefined)
+      warnUnserved((object as unknown as Workflow).spec, server.serves, found.warn); // It compiled, so it is one.
     return admitted(found.problems);
   },
 };
 
-/** What a server asks before it stores a RunAction. */
+/**
+ * What a server asks before it stores a RunAction: that it can be carried out at all. Whether it can be now is judged
+ * by the controller, whose answer is in the status. Who acts is not known here, so that `status.by` stays empty.
+ */
 export const runActionAdmission: Admission = {
   group: RunAction.group,
   kind: RunAction.kind,
@@ -56,12 +67,19 @@ export const runActionAdmission: Admission = {
 const isSameSpec = (object: JsonObject, old: JsonObject): boolean =>
   object["spec"] === old["spec"] || JSON.stringify(object["spec"]) === JSON.stringify(old["spec"]);
 
+/** What only another server would carry out is refused by this one: it could never start the step. */
+const isRefused = ({ severity, code }: Problem): boolean => severity === "error" || code === "not-served";
+
 /** Errors refuse, warnings travel beside the answer. */
 function admitted(problems: readonly Problem[]): Admitted {
-  const causes = problems.filter((problem) => problem.severity === "error").map(causeOf);
-  const warnings = problems.filter((problem) => problem.severity === "warning");
-  return { causes, warnings: warnings.map(({ path, message }) => `${path}: ${message}`) };
+  const causes = problems.filter(isRefused).map(causeOf);
+  const warnings = problems.filter((problem) => !isRefused(problem));
+  return { causes, warnings: warnings.map(warningOf) };
 }
+
+/** `field: message (hint)`, the form of Kubernetes' own warnings. */
+const warningOf = ({ path, message, hint }: Problem): string =>
+  `${path}: ${message}${hint === undefined ? "" : ` (${hint})`}`;
 
 const causeOf = ({ code, message, path, hint }: Problem): StatusCause => ({
   reason: reasons[code] ?? "FieldValueInvalid",
@@ -69,7 +87,10 @@ const causeOf = ({ code, message, path, hint }: Problem): StatusCause => ({
   field: path,
 });
 
-/** Kubernetes' words for what is wrong with a field. */
+/**
+ * Kubernetes' words for what is wrong with a field (meta/v1 `CauseType`), which some clients sort by; what is not
+ * listed is FieldValueInvalid.
+ */
 const reasons: Readonly<Record<string, string>> = {
   required: "FieldValueRequired",
   "missing-argument": "FieldValueRequired",

@@ -10,6 +10,7 @@ export interface ChildId {
 }
 
 const longestName = 63;
+/** Characters of base32, so 50 bits: names of one namespace do not meet by accident. */
 const hashLength = 10;
 
 /**
@@ -29,6 +30,7 @@ export function workflowLabel(name: string): string {
   return `${name.slice(0, longestName - hashLength - 1)}-${hashName([name], hashLength)}`;
 }
 
+/** How children are found. The uid and not the name decides: the name may be given again. */
 export const labels = {
   workflow: "slipway.dev/workflow",
   uid: "slipway.dev/workflow-uid",

@@ -9,7 +9,7 @@ import {
 } from "#engine/index.ts";
 import { type KubeObject, splitApiVersion } from "#kernel/model/index.ts";
 
-/** What the object of a step says about its end. */
+/** What the object of a step says about its end. `reason` and `message` are copied to the step. */
 export type ObjectState =
   | { readonly is: "running" }
   | { readonly is: "succeeded" }
@@ -33,18 +33,23 @@ const kinds = (group: string, ...names: readonly string[]): readonly GroupKind[]
   names.map((kind) => ({ group, kind }));
 
 const completeOrFailed = { succeeded: [is("Complete")], failed: [is("Failed")] };
+/** The field has had both names in KubeVela's versions. */
 const velaFailures = (...phases: readonly string[]) => [
   oneOf("status.status", ...phases),
   oneOf("status.phase", ...phases),
 ];
 
-/** Objects that are done as soon as they exist. */
+/** Objects that are done as soon as they exist: nobody works on them. */
 const plain: readonly GroupKind[] = [
   ...kinds("", "ConfigMap", "Secret", "Namespace", "Service", "ServiceAccount", "PersistentVolumeClaim"),
   ...kinds("rbac.authorization.k8s.io", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"),
 ];
 
-/** When an object of a kind is done, the first rule with an answer wins. Rules without kinds are for everything. */
+/**
+ * When an object of a kind is done; the first rule with an answer wins, failures are asked before successes within
+ * one. Rules without kinds are for everything and stand last: the task protocol of Vela's and others' controllers,
+ * then the conditions that most kinds of Kubernetes use. What no rule answers is still running.
+ */
 export const completionRules: readonly CompletionRule[] = [
   { kinds: kinds("batch", "Job"), ...completeOrFailed },
   {
@@ -96,7 +101,10 @@ export const completionRules: readonly CompletionRule[] = [
   { succeeded: [is("Complete"), is("Completed"), is("Succeeded")], failed: [is("Failed"), is("Succeeded", "False")] },
 ];
 
-/** When a workload is not only available but all of it is what was asked for. */
+/**
+ * When a workload is not only available but all of it is what was asked for, as `kubectl rollout status` waits for
+ * it: the answer must be about the present generation, or an update would count as done before it began.
+ */
 const workloadRules: readonly CompletionRule[] = [
   {
     kinds: kinds("apps", "Deployment"),
@@ -129,6 +137,7 @@ const workloadRules: readonly CompletionRule[] = [
     failed: [],
   },
 ];
+/** For every other kind with `completion: Ready`. */
 const readyRules: readonly CompletionRule[] = [{ succeeded: [is("Ready"), is("Available")], failed: [] }];
 
 /** By group and kind: versions of a kind end alike. */
@@ -141,11 +150,14 @@ const isFor = (rule: CompletionRule, apiVersion: string, kind: string): boolean 
 export const hasCompletionRule = (apiVersion: string, kind: string): boolean =>
   completionRules.some((rule) => isFor(rule, apiVersion, kind));
 
-/** How the object stands, by the rules for its kind. */
+/** How the object stands, by the rules for its kind. O(rules + conditions). */
 export const stateOfObject = (object: KubeObject): ObjectState =>
   stateFrom(object, completionOf(object, completionRules));
 
-/** How the object stands when being ready is all that is asked of it. */
+/**
+ * How the object stands when being ready is all that is asked of it (`completion: Ready`). Never failed: what is not
+ * ready may become so, and the step's time limits bound the waiting.
+ */
 export function readinessOf(object: KubeObject): ObjectState {
   const own = workloadRules.filter((rule) => isFor(rule, object.apiVersion, object.kind));
   return stateFrom(object, completionOf(object, own.length > 0 ? own : readyRules));
@@ -157,7 +169,11 @@ function stateFrom(object: KubeObject, completion: Completion): ObjectState {
   return completion === "failed" ? explain(object) : { is: "running" };
 }
 
-/** Reason and message of a failure are the object's own words, where it has any. */
+/**
+ * Reason and message of a failure are the object's own words, where it has any: of `Failed` first, of `Succeeded`
+ * else. The present status of the condition is not looked at: kinds that tell failure by a phase keep their
+ * explanation in either.
+ */
 function explain({ kind, metadata, status }: KubeObject): ObjectState {
   const conditions = conditionsOf(status);
   const told = [findCondition(conditions, "Failed"), findCondition(conditions, "Succeeded")].find(
@@ -167,7 +183,10 @@ function explain({ kind, metadata, status }: KubeObject): ObjectState {
   return { is: "failed", reason: told?.reason ?? "Failed", message };
 }
 
-/** The conditions of any object; other things in their place count as none. */
+/**
+ * The conditions of any object; other things in their place count as none. Foreign objects come with whatever their
+ * controllers write.
+ */
 export function conditionsOf(status: unknown): readonly Condition[] {
   if (typeof status !== "object" || status === null || !("conditions" in status)) return [];
   const { conditions } = status;

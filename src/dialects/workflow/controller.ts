@@ -9,6 +9,7 @@ import {
 } from "#kernel/kit/index.ts";
 import { Job, keyOf, splitKey } from "#kernel/model/index.ts";
 import { RunAction, Workflow } from "./kinds.ts";
+import { countWorkflows } from "./metrics.ts";
 import { workflowReconciler } from "./reconcile.ts";
 import { targetIndex, targetOf } from "./reconcile/actions.ts";
 import { Memories } from "./reconcile/memory.ts";
@@ -19,7 +20,7 @@ import { jobExecutor } from "./steps/job.ts";
 import { type FindMirror, templateExecutor } from "./steps/template.ts";
 import { WatchedKinds } from "./watched-kinds.ts";
 
-/** What may differ from the usual. */
+/** What may differ from the usual; nothing of it is needed to run workflows. */
 export interface WorkflowControllerOptions {
   /** Executors that take the place of the usual ones, for benchmarks and tests. */
   readonly executors?: Partial<Executors>;
@@ -35,7 +36,15 @@ const eventBudget = { perSecond: 10, burst: 3_000 };
 /** Jobs are always mirrored, so the share of this user never ends. */
 const always = "";
 
-/** Adds the controllers of this dialect to a manager that has not started. */
+/**
+ * Adds the controllers of this dialect to a manager that has not started: one for workflows, one that answers actions
+ * nobody else can. All of them work on the manager's client and mirrors; what they hold is released when the manager
+ * stops.
+ *
+ * A workflow gets a pass when it changes (but for versions this process wrote itself, which were acted on when they
+ * were written), when an object it controls, waits for or was told by an action changes, when a timer of it is due,
+ * and every ten minutes in any case. One pass of a workflow at a time, 256 workflows at once.
+ */
 export function addWorkflowControllers(manager: Manager, options: WorkflowControllerOptions = {}): void {
   const { client, informers, clock, log } = manager;
   const memories = new Memories();
@@ -84,7 +93,9 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
   controllerFor(manager, "run-action")
     .for<RunAction>(RunAction)
     .complete(actionUpkeep({ client, clock, actions: actions.informer, workflows: workflows.informer }));
+  const uncount = countWorkflows(manager.metrics, workflows.informer);
   manager.onStopped(() => {
+    uncount();
     kinds.close();
     workflows.release();
     actions.release();
@@ -92,7 +103,10 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
   });
 }
 
-/** The executors of this version. Jobs are always mirrored, other kinds when a step needs them. */
+/**
+ * The executors of this version. Jobs are always mirrored, other kinds when a step needs them, by one informer per
+ * kind however many workflows ask.
+ */
 function executorsOf(manager: Manager, kinds: WatchedKinds, jobs: ReturnType<WatchedKinds["acquire"]>): Executors {
   const { client } = manager;
   const find: FindMirror = async (apiVersion, kind, { workflow }) => {

@@ -2,15 +2,21 @@ import { type FieldPath, isJsonObject, type JsonObject, type JsonValue } from "#
 import { apiVersionOf } from "#kernel/model/index.ts";
 import type { Report } from "./problems.ts";
 
-/** The group of the controller that grew out of the proposal; its steps and statuses are lists. */
+/** The group of the controller that grew out of the proposal; its steps and statuses are lists with names. */
 export const shippedGroup = "workflow.k8s.io";
 
 const ours = apiVersionOf({ group: "slipway.dev", version: "v1alpha1" });
 
-/** A document of the shipped controller in our form. */
+/**
+ * A document of the shipped controller in our form, and the way back to its places: problems are told where the user
+ * wrote, although everything is checked in our form.
+ */
 export interface Converted {
   readonly object: JsonObject;
-  /** Where something of `object` stands in the original document. */
+  /**
+   * `["spec", "steps", "two", "when"]` → `["spec", "steps", 1, "when"]`; everything outside the lists stands where it
+   * stood.
+   */
   readonly sourcePath: (path: FieldPath) => FieldPath;
 }
 
@@ -45,7 +51,9 @@ export function convert(document: JsonObject, report: Report): Converted | undef
   return undefined;
 }
 
-/** Said in addition, so that nobody converts the schedule and meets the next refusal then. */
+/**
+ * Said in addition to the refusal of schedules, so that nobody converts the schedule and meets the next refusal then.
+ */
 function refuseAntischedule(document: JsonObject, report: Report): void {
   const spec = document["spec"];
   if (!isJsonObject(spec) || spec["antischedule"] === undefined) return;
@@ -75,7 +83,10 @@ function convertWorkflow(document: JsonObject, report: Report): Converted {
   };
 }
 
-/** Remembers where each item stood, so that later problems can name that place. */
+/**
+ * Remembers where each item stood, so that later problems can name that place. Items without a name, and the second
+ * of a name, are reported and left out.
+ */
 function toMap(list: readonly JsonValue[], at: FieldPath, indexes: Map<string, number>, report: Report): JsonObject {
   const entries: [string, JsonValue][] = [];
   for (const [index, item] of list.entries()) {

@@ -6,7 +6,11 @@ import { conditionsOf } from "./completion.ts";
 import type { Workflow } from "./kinds.ts";
 import { viewWorkflow } from "./view.ts";
 
-/** A workflow for people: summary, then its steps in topological order, each with the state of what it waits for. */
+/**
+ * A workflow for people: summary, then its steps in topological order, each with the state of what it waits for.
+ * Several lines, no colours, with an end of line; times are told relative to `now`. `children` is what is known of
+ * created objects, see `viewWorkflow`. Works for objects that were never stored and for documents that are wrong.
+ */
 export function describeWorkflow(object: Workflow, now: Instant, children: readonly KubeObject[] = []): string {
   const view = viewWorkflow(object, children);
   const main = view.steps.filter((step) => step.final !== true);
@@ -27,7 +31,10 @@ export function describeWorkflow(object: Workflow, now: Instant, children: reado
   ].join("\n");
 }
 
-/** The head: two aligned lines of pairs, then what stands for itself. */
+/**
+ * The head: two aligned lines of pairs, then what stands for itself. `Conditions:` shows every condition, with its
+ * reason where it has one.
+ */
 function summary(object: Workflow, view: RunView, now: Instant): readonly string[] {
   const { done, total } = view.progress;
   const cells = [
@@ -54,6 +61,10 @@ function startedText(view: RunView, now: Instant): string {
   return view.finishedAt === undefined ? ago : `${ago}, took ${formatAge(view.finishedAt - view.startedAt)}`;
 }
 
+/**
+ * `in 1h57m`, `passed` while the run is being ended for it, or `-`: there is none, it is over, or the clock of the
+ * deadline stands still.
+ */
 function deadlineText(view: RunView, now: Instant): string {
   if (view.deadlineAt === undefined || view.finishedAt !== undefined) return "-";
   return view.deadlineAt <= now ? "passed" : `in ${formatAge(view.deadlineAt - now)}`;
@@ -64,7 +75,10 @@ function rowOf(step: StepView, byId: ReadonlyMap<string, StepView>, now: Instant
   return [step.id, step.phase, tries(step), timeOf(step, now), dependenciesOf(step, byId), whatFor(step, now)];
 }
 
-/** The current attempt, and of how many if there is a choice. */
+/**
+ * The current attempt, and of how many if there is a choice; `-` before the first. Attempts of earlier runs count on,
+ * and may exceed what one run allows: then only the number is shown.
+ */
 function tries({ attempt, attempts = 1 }: StepView): string {
   if (attempt === 0) return "-";
   return attempts > 1 && attempts >= attempt ? `${attempt}/${attempts}` : String(attempt);
@@ -87,6 +101,10 @@ function markOf(step: StepView | undefined): string {
   return marks[step.phase];
 }
 
+/**
+ * What a dependency is to the step that waits for it: `[x]` satisfied, `[~]` active, `[ ]` not started, `[!]` bad. A
+ * skip has two meanings, see `markOf`.
+ */
 const marks: Readonly<Record<Exclude<StepPhase, "Skipped">, string>> = {
   Pending: "[ ]",
   Waiting: "[~]",

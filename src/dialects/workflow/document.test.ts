@@ -85,7 +85,7 @@ test("Job with selector, manualSelector, restartPolicy Always: field path into t
       spec:
         selector: {}
         manualSelector: true
-        template: {spec: {restartPolicy: Always, containers: [{name: main}]}}`;
+        template: {spec: {restartPolicy: Always, containers: [{name: main, image: busybox}]}}`;
   expect(errors(spec)).toEqual([
     "9:21: error: spec.steps.a.jobTemplate.spec.selector: must be absent: the Job selects its own pods",
     "10:27: error: spec.steps.a.jobTemplate.spec.manualSelector: must be absent: the Job selects its own pods",
@@ -109,7 +109,7 @@ steps:
   a:
     jobTemplate:
       metadata: {labels: {app: two}}
-      spec: {template: {spec: {restartPolicy: Never, containers: [{name: main}]}}}`;
+      spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: busybox}]}}}`;
   expect(errors(spec)).toEqual([
     '9:34: error: spec.steps.a.jobTemplate.metadata.labels.app: is "two", but spec.selector puts "one" on every job',
   ]);
@@ -248,10 +248,10 @@ metadata: {name: old}
 spec:
   steps:
   - name: one
-    jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: main}]}}}}
+    jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: busybox}]}}}}
   - name: two
     dependencies: [oen]
-    jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: main}]}}}}
+    jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: busybox}]}}}}
 `;
   expect(texts(read(text).problems)).toEqual([
     'w.yaml:9:20: error: spec.steps.two.dependencies[0]: no step "oen", did you mean "one"',

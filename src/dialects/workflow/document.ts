@@ -20,7 +20,10 @@ import { collectProblems, type ProblemCollector, type Report } from "./problems.
 import { checkRunAction } from "./run-action.ts";
 import { validateWorkflow } from "./validate.ts";
 
-/** Reads Workflow and RunAction documents, and the Workflows of the shipped controller. */
+/**
+ * Reads Workflow and RunAction documents, and the Workflows of the shipped controller. Whatever a document holds, the
+ * answer is a list of problems with places; nothing is thrown.
+ */
 export const documents: DocumentReader = {
   detect({ value }) {
     if (!isJsonObject(value)) return false;
@@ -41,7 +44,10 @@ export const documents: DocumentReader = {
   },
 };
 
-/** A document without its arguments is no mistake: who runs it gives them. */
+/**
+ * A document without its arguments is no mistake: who runs it gives them. Only for `lint`; `run` has all arguments
+ * there will be.
+ */
 const asGivenLater = (found: ProblemCollector): ProblemCollector => ({
   ...found,
   error(path, code, message, hint) {
@@ -50,6 +56,9 @@ const asGivenLater = (found: ProblemCollector): ProblemCollector => ({
   },
 });
 
+/**
+ * `compiled` exists for a workflow without errors; `object` may be there beside problems, for those who look further.
+ */
 interface Read {
   readonly object: KubeObject | undefined;
   readonly compiled?: CompiledWorkflow | undefined;
@@ -76,7 +85,10 @@ function readDocument(
   return readWorkflow(converted.object, options, found);
 }
 
-/** Arguments come first: they decide whether required ones are missing. */
+/**
+ * Arguments come first: they decide whether required ones are missing. One that cannot be read is reported here, and
+ * then not called missing.
+ */
 function readWorkflow(document: JsonObject, options: ReadOptions, found: ProblemCollector): Read {
   if (!checkEnvelope(document, [Workflow, RunAction], found.error)) return { object: undefined, found };
   checkUnknown(schemas.workflow, document, found.error);
@@ -96,6 +108,10 @@ function readAction(document: JsonObject, found: ProblemCollector): Read {
 /** The envelope has been checked. */
 const asObject = (document: JsonObject): KubeObject => document as unknown as KubeObject;
 
+/**
+ * Nothing else is looked at when the version or the kind is wrong: every other complaint would follow from that. A
+ * wrong name does not hide the rest.
+ */
 function checkEnvelope(
   document: JsonObject,
   kinds: readonly (typeof Workflow | typeof RunAction)[],
@@ -120,6 +136,7 @@ function checkEnvelope(
   return true;
 }
 
+/** A DNS subdomain, RFC 1123, as Kubernetes demands of most names. */
 const subdomain = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
 
 /** The server would refuse the name as well, but without a place in the file. */
@@ -134,7 +151,10 @@ function checkName({ name, generateName }: JsonObject, report: Report): void {
   );
 }
 
-/** Metadata belong to the server; everything else is the schema's. */
+/**
+ * Every field that the kind does not have, at its place. Metadata belong to the server; everything else is the
+ * schema's.
+ */
 function checkUnknown(schema: CompiledSchema, { metadata: _servers, ...document }: JsonObject, report: Report): void {
   for (const field of schema.prune(document).unknown)
     report(field.split("."), "unknown-field", "is not a field of this kind; it would be dropped");
@@ -156,7 +176,10 @@ function withArguments(document: JsonObject, given: Readonly<Record<string, stri
   return { ...document, spec: { ...spec, arguments: { ...before, ...Object.fromEntries(values) } } };
 }
 
-/** Texts become what their parameter is; nothing is guessed from how they look. */
+/**
+ * The value of an argument given as text, or what its parameter expected. Texts become what their parameter is;
+ * nothing is guessed from how they look: `7` is a text for a parameter of type string.
+ */
 function readArgument(name: string, text: string, params: readonly Param[]): Result<JsonValue, string> {
   const param = params.find((candidate) => candidate.name === name);
   // An unknown name is reported with all others when the document is checked; here it only has to get there.

@@ -18,11 +18,13 @@ export async function addWorkflowControllers(manager: Manager, options: Workflow
   (await import("./controller.ts")).addWorkflowControllers(manager, options);
 }
 
+/** Callers ask by kind before they come here; another object is a bug of theirs. */
 function workflow(object: KubeObject): Workflow {
   if (isWorkflow(object)) return object;
   throw new Error(`expected a Workflow, found ${object.apiVersion} ${object.kind}`);
 }
 
+/** Children come from lists of any kind, as the faces have them. */
 const kubeObjects = (children: readonly unknown[]): readonly KubeObject[] =>
   children.filter(
     (child): child is KubeObject =>

@@ -3,12 +3,18 @@ import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/in
 const group = "slipway.dev";
 const version = "v1alpha1";
 
-/** A field of the language that this version does not carry: the schema keeps it so that it can be refused by name. */
+/**
+ * A field of the language that this version does not carry: the schema keeps it, so that the field is refused by name
+ * instead of dropped in silence, and a document of a later version is told what it asks for too early.
+ */
 const reserved = (what: string) => s.optional(s.any({ description: `${what} Refused by this version.` }));
 
+/** A CEL expression, bare. It is compiled by `compile/expressions.ts`; the schema only knows that it is a text. */
 const expression = (description: string) => s.optional(s.string({ minLength: 1, description }));
+/** A whole number from 1 on; `validate.ts` has the message. */
 const positive = (description: string) => s.optional(s.integer({ minimum: 1, description }));
 
+/** A Kubernetes ObjectReference; which of its fields are needed depends on where it stands. */
 const reference = (description: string) =>
   s.object(
     {
@@ -40,6 +46,7 @@ const Retry = s.object(
   { description: "Further attempts after a failed one; each is a new child." },
 );
 
+/** What a step has and `stepDefaults` may have for it. */
 const timing = {
   retry: s.optional(Retry),
   timeoutSeconds: positive("Time for one attempt, from the creation of its child."),

@@ -37,7 +37,7 @@ test("a kind without a completion rule is warned about, unless the step says whe
 });
 
 test("two ways to try again at once are warned about", () => {
-  const pod = "{restartPolicy: OnFailure, containers: [{name: main}]}";
+  const pod = "{restartPolicy: OnFailure, containers: [{name: main, image: busybox}]}";
   expect(lint(`a: {jobTemplate: {spec: {template: {spec: ${pod}}}}, retry: {limit: 1}}`)).toEqual([
     "warning: spec.steps.a.retry: restartPolicy OnFailure restarts the container, and retry starts the Job again",
   ]);
@@ -55,7 +55,7 @@ test("values written into a script are warned about, values passed to a program 
 });
 
 test("the same in the container of a Job", () => {
-  const pod = `{restartPolicy: Never, containers: [{name: main, command: [/bin/bash, -c], args: ["\${{ params.who }}"]}]}`;
+  const pod = `{restartPolicy: Never, containers: [{name: main, image: i, command: [/bin/bash, -c], args: ["\${{ params.who }}"]}]}`;
   expect(
     lint(`a: {jobTemplate: {spec: {template: {spec: ${pod}}}}}`, "params: [{name: who}]\n  activeDeadlineSeconds: 60"),
   ).toEqual([

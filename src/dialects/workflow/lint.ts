@@ -6,8 +6,13 @@ import { stepSources } from "./compile/step-source.ts";
 import { hasCompletionRule } from "./completion.ts";
 import type { Workflow } from "./kinds.ts";
 import type { ProblemCollector } from "./problems.ts";
+import { warnUnknown } from "./unknown-kinds.ts";
 
-/** Reports what is allowed but unwise in a workflow that compiled. */
+/**
+ * Reports what is allowed but unwise in a workflow that compiled, and two mistakes that only show when it runs: a
+ * fixed name for several attempts, and a condition that is never true. Costs about as much as compiling did, but for
+ * one search per step with several dependencies.
+ */
 export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, found: ProblemCollector): void {
   // It compiled, so it is one.
   const { spec } = object as Workflow;
@@ -25,6 +30,7 @@ export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, fou
     lintConstantGate(step, [...path], found);
   }
   lintEdges(compiled, sources, found);
+  warnUnknown(spec, found.warn);
 }
 
 /** A place, as in problems. */
@@ -78,6 +84,7 @@ function at(object: JsonObject | undefined, ...path: readonly string[]): JsonObj
   return value;
 }
 
+/** `sh` and its relatives, with or without a path. */
 const shells = /(?:^|\/)(?:ba|da|z|k|a)?sh$/;
 
 /** Values written into a script are code there; as environment variables they stay values. */
@@ -97,6 +104,7 @@ function lintShell({ body, step }: CompiledStep, path: Path, found: ProblemColle
   }
 }
 
+/** The value at a path; undefined when there is none. */
 function memberAt(object: unknown, path: Path): unknown {
   let value: unknown = object;
   for (const part of path) {
@@ -113,7 +121,7 @@ function runsShell(container: unknown): boolean {
   return typeof program === "string" && shells.test(program);
 }
 
-/** Conditions without variables have one answer, known today. */
+/** Conditions without variables have one answer, known today. Those that ask for success or failure have several. */
 function lintConstantGate({ when, key }: CompiledStep, path: Path, found: ProblemCollector): void {
   if (when === undefined || when.program.references.variables.length > 0) return;
   if (when.program.references.functions.some((name) => ["success", "failure", "always"].includes(name))) return;
@@ -122,7 +130,10 @@ function lintConstantGate({ when, key }: CompiledStep, path: Path, found: Proble
     found.error([...path, "when"], "unreachable", `is always false: step "${key}" never runs`);
 }
 
-/** An edge that another path implies already. Costs one search per step with several dependencies. */
+/**
+ * An edge that another path implies already: harmless, but a reader believes that it matters. Costs one search per
+ * step with several dependencies.
+ */
 function lintEdges(compiled: CompiledWorkflow, sources: ReturnType<typeof stepSources>, found: ProblemCollector): void {
   for (const { key, path, final, step } of sources) {
     const graph = final ? compiled.plan.final?.graph : compiled.plan.graph;

@@ -1,18 +1,23 @@
 import { formatAge } from "#lib/base/index.ts";
 import { diff, isTerminal, type RunNote, type RunState, type StepNote } from "#engine/index.ts";
 
-/** Holds a workflow that is being deleted until its active children are gone. */
+/**
+ * Holds a workflow that is being deleted until its active children are gone. Put on at admission or by the
+ * controller; taken off by the controller alone.
+ */
 export const finalizer = "slipway.dev/workflow";
 
 /** Put on a workflow whose children cannot be deleted, to let it go without them. */
 export const abandonAnnotation = "slipway.dev/abandon";
 
-/** One event for people. */
+/** One event for people, without the object it is about: type, reason and note are what `kubectl describe` shows. */
 export interface Notice {
   readonly type: "Normal" | "Warning";
+  /** CamelCase and stable: scripts and alerts wait for it. */
   readonly reason: string;
   /** What the controller did. */
   readonly action: string;
+  /** One line, lower-case start; the event recorder cuts it at the API's limit. */
   readonly note: string;
 }
 
@@ -29,6 +34,7 @@ const warning = (reason: string, note: string, action = "Reconcile"): Notice => 
   note,
 });
 
+/** The events that no difference of two runs shows; all others come from `noticesBetween`. */
 export const notices = {
   created: (name: string) => notice("WorkflowCreated", `workflow "${name}" was accepted`, "Accept"),
   deleted: (name: string) => notice("WorkflowDeleted", `workflow "${name}" was deleted`, "Delete"),
@@ -47,7 +53,10 @@ export const notices = {
     ),
 } as const;
 
-/** What people are told of the way from one stored run to the next, in the order it happened. */
+/**
+ * What people are told of the way from one stored run to the next, in the order it happened. Pure. Several
+ * moves of a step within one pass are told as one.
+ */
 export function noticesBetween(before: RunState, after: RunState): readonly Notice[] {
   const told: Notice[] = [];
   if (after.number > before.number)
@@ -77,7 +86,10 @@ export function noticesBetween(before: RunState, after: RunState): readonly Noti
   return told;
 }
 
-/** One step, from one stored phase to the next. */
+/**
+ * One step, from one stored phase to the next. Pending and Suspended tell nothing: what led there has been told. A
+ * timer that starts is told as running, since nothing else will be told before its end.
+ */
 function stepNotices(note: StepNote): readonly Notice[] {
   const why = [note.reason, note.message].filter((text) => text !== undefined && text !== "").join(": ");
   const step = `step "${note.step}"`;
@@ -107,13 +119,16 @@ function stepNotices(note: StepNote): readonly Notice[] {
   }
 }
 
-/** Waiting for a slot is ordinary; waiting for the world is told. */
+/** Waiting for a slot is ordinary and would be told of every step; waiting for the world is told. */
 function waitNotices({ reason, message = "" }: StepNote, step: string): readonly Notice[] {
   if (reason === "Backoff") return [warning("StepRetrying", `${step} is tried again after ${message}`, "Retry")];
   return reason === "Quota" ? [notice("QuotaWaiting", `${step} waits for quota: ${message}`)] : [];
 }
 
-/** The end of a run; everything else about it is told from its fields. */
+/**
+ * The end of a run, with outcome, duration and up to ten failed steps; everything else about it is told from its
+ * fields.
+ */
 function runNotices({ to }: RunNote, after: RunState): readonly Notice[] {
   if (!isTerminal(to)) return [];
   const took = formatAge((after.finishedAt ?? 0) - (after.startedAt ?? after.finishedAt ?? 0));

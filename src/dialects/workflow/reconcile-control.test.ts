@@ -1,11 +1,13 @@
 import { afterEach, expect, test } from "vitest";
-import { Job } from "#kernel/model/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import type { MemoryClient } from "#kernel/kit/testing/index.ts";
+import { conflict, Job } from "#kernel/model/index.ts";
 import { Workflow, type WorkflowStep } from "./kinds.ts";
-import { Harness, job, namespace, Thing } from "./testing/harness.ts";
+import { Harness, type HarnessOptions, job, namespace, Thing } from "./testing/harness.ts";
 
 let open: Harness | undefined;
-function start(): Harness {
-  open = new Harness();
+function start(options: HarnessOptions = {}): Harness {
+  open = new Harness(options);
   return open;
 }
 afterEach(async () => {
@@ -347,6 +349,29 @@ test("a deleted workflow ends its running Jobs, leaves references alone, tells o
   expect(run.reasons().at(-1)).toBe("WorkflowDeleted");
 });
 
+test("a deletion whose last write conflicts is told of once", async () => {
+  let conflicts = 0;
+  const conflicting = (store: MemoryClient): ApiClient =>
+    new Proxy(store, {
+      get(target, name, receiver) {
+        const value: unknown = Reflect.get(target, name, receiver);
+        if (name !== "patch") return typeof value === "function" ? value.bind(target) : value;
+        return async (...given: Parameters<ApiClient["patch"]>) => {
+          const isRemoval = given[0].type.kind === "Workflow" && JSON.stringify(given[1]).includes('"finalizers":[]');
+          if (isRemoval && conflicts++ < 3) throw conflict(Workflow, "wf", "somebody wrote in between");
+          return await target.patch(...given);
+        };
+      },
+    });
+  const run = start({ wrap: conflicting });
+  await run.create({ steps: { a: job() } });
+  await run.store.delete(workflowRef);
+  await run.pass(20_000);
+  expect(await run.exists()).toBe(false);
+  expect(conflicts).toBe(4);
+  expect(run.reasons().filter((reason) => reason === "WorkflowDeleted")).toHaveLength(1);
+});
+
 test("children stay when the deletion orphans them", async () => {
   const run = start();
   await run.create({ steps: { a: job() } });
@@ -393,7 +418,7 @@ test("a time to live deletes the workflow and its Jobs", async () => {
 
 test("a Job template's own time to live of 0 loses no outcome", async () => {
   const run = start();
-  const template = { spec: { restartPolicy: "Never", containers: [{ name: "main" }] } };
+  const template = { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "busybox" }] } };
   await run.create({
     steps: {
       a: { jobTemplate: { spec: { ttlSecondsAfterFinished: 0, template } }, outputs: { x: {} } },

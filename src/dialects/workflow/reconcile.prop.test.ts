@@ -21,7 +21,7 @@ const jobStep = (dependencies: readonly string[], limit: number): WorkflowStep =
   jobTemplate: {
     spec: {
       ttlSecondsAfterFinished: 0,
-      template: { spec: { restartPolicy: "Never", containers: [{ name: "main" }] } },
+      template: { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "busybox" }] } },
     },
   },
 });

@@ -59,7 +59,7 @@ test("Jobs carry the labels of selector, template and step, on the pod template 
           metadata: { labels: { own: "x" }, annotations: { note: "kept" } },
           spec: {
             ttlSecondsAfterFinished: 5,
-            template: { spec: { restartPolicy: "Never", containers: [{ name: "main" }] } },
+            template: { spec: { restartPolicy: "Never", containers: [{ name: "main", image: "busybox" }] } },
           },
         },
       },
@@ -390,6 +390,7 @@ test("expressions keep types, shell and template syntax of others stay untouched
                 containers: [
                   {
                     name: "main",
+                    image: "busybox",
                     args: ["$(date) {{ x }} ${HOME} $${{ y }}", "hi ${{ params.who }} ${{ params.count + 1 }}"],
                   },
                 ],
@@ -420,7 +421,7 @@ test("outputs pass through a chain of three, and up to the workflow", async () =
   await run.end("one", { message: "value=20" });
   expect((await run.jobOf("two")).spec).toMatchObject({ template: { spec: { containers: [{ args: ["20"] }] } } });
   await run.end("two", { message: '{"value": 41}' });
-  expect((await run.jobOf("the-end")).spec).toMatchObject({ template: { spec: { containers: [{ args: [41] }] } } });
+  expect((await run.jobOf("the-end")).spec).toMatchObject({ template: { spec: { containers: [{ args: ["41"] }] } } });
   await run.end("the-end", { message: "value=41" });
   expect(await run.status()).toMatchObject({ phase: "Succeeded", outputs: { answer: 42, first: "2020" } });
 });

@@ -18,10 +18,21 @@ import { quietStage } from "./reconcile/quiet.ts";
 import { storeStage } from "./reconcile/store.ts";
 import { strayStage } from "./reconcile/strays.ts";
 
+// One pass over one workflow. A pass is a row of turns, each over the version the one before has stored; a turn is:
+//
+//   actions -> observe children -> advance (engine) -> store the difference -> tell of it -> act
+//
+// Every stage may end the turn. What has to survive a crash is in the stored version before the next stage begins, so a pass may
+// end anywhere and the next one finds the same work in the status.
+
 /** Turns of one pass; a chain of steps that end at once takes one per step. Beyond it others get their turn. */
 const mostTurns = 100;
 
-/** Brings workflows closer to their end. */
+/**
+ * Brings workflows closer to their end. A pass costs one status write per turn that changed something, and none otherwise; it
+ * throws what may pass (a conflict, a server away), and the queue tries again. `memories` is only a shortcut: with empty ones
+ * the same is done with more reads.
+ */
 export function workflowReconciler(parts: Parts, memories: Memories): Reconciler {
   return {
     async reconcile(request, context) {
@@ -64,7 +75,10 @@ function rest(
   return wake === undefined ? undefined : { requeueAfter: Math.max(0, wake) };
 }
 
-/** One turn: the stages in their order. A stage that answers ends the turn. */
+/**
+ * One turn: the stages in their order. A stage that answers ends the turn. Deletion comes before everything else, and the age of a
+ * finished workflow before compilation: one whose specification would be refused today must still go when its time is over.
+ */
 async function passOver(pass: Pass): Promise<Turn> {
   if (pass.workflow.metadata.deletionTimestamp !== undefined) return await finalizeStage(pass);
   if (isFinished(pass.workflow) && !hasOpenActions(pass)) return await finishedStage(pass);
@@ -104,7 +118,10 @@ async function finishedStage(pass: Pass): Promise<Turn> {
   return { wake: earliest(own, await expireChildren(pass, expiringSteps(workflow.spec))) };
 }
 
-/** The heart of a pass: look, advance, store, tell, act. */
+/**
+ * The heart of a pass: look, advance, store, tell, act. Facts that only carrying out an effect has shown come from memory and are
+ * forgotten once the store stage is through: until then a conflict loses nothing, because the effect is still owed.
+ */
 async function runStage(pass: Pass, compiled: CompiledWorkflow, action: ActionStep): Promise<Turn> {
   const { workflow, memory, now, signal, executors } = pass;
   const known = runOf(memory, workflow);

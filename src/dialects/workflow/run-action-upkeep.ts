@@ -4,9 +4,14 @@ import { isConflict, isNotFound, keyOf, type Stored } from "#kernel/model/index.
 import { RunAction, type Workflow } from "./kinds.ts";
 import { answer, targetOf } from "./reconcile/actions.ts";
 
-/** Answered actions are kept this long. */
+/**
+ * Answered actions are kept this long, for whoever asks who did what; the end of the hour is counted from the answer.
+ */
 const keptFor: Millis = 60 * 60_000;
-/** A workflow that was created a moment ago may not be in the mirror yet. */
+/**
+ * A workflow that was created a moment ago may not be in the mirror yet, while an action for it is: both come by
+ * watches of their own.
+ */
 const patience: Millis = 2_000;
 
 /** What upkeep works with. */
@@ -17,7 +22,10 @@ export interface UpkeepParts {
   readonly workflows: Lister<Workflow>;
 }
 
-/** Refuses actions for workflows that do not exist, and deletes answered ones after an hour. Workflows answer all others. */
+/**
+ * Refuses actions for workflows that do not exist, and deletes answered ones after an hour. Workflows answer all
+ * others, in their own passes, so that an action and its effect are never judged on different states.
+ */
 export function actionUpkeep(parts: UpkeepParts): Reconciler {
   const { client, clock, actions, workflows } = parts;
   return {
@@ -43,6 +51,7 @@ export function actionUpkeep(parts: UpkeepParts): Reconciler {
   };
 }
 
+/** Only this very action: one of the same name made later is another one. */
 async function remove(client: ApiClient, action: Stored<RunAction>, signal: AbortSignal): Promise<void> {
   try {
     await client.delete(refTo(RunAction, action), { preconditions: { uid: action.metadata.uid }, signal });

@@ -6,11 +6,15 @@ import type { Report } from "./problems.ts";
 
 const schema = compileSchema(RunAction.schema);
 
-/** Actions this version carries. */
+/** Actions this version carries; `approve` and `reject` exist in the schema so that they can be refused by name. */
 export const carriedActions = ["cancel", "suspend", "resume", "retry", "skip"] as const;
 export type CarriedAction = (typeof carriedActions)[number];
 
-/** Checks a RunAction document: its schema, a target some dialect of this version can act on, and fields that fit the action. */
+/**
+ * Checks a RunAction document: its schema, a target some dialect of this version can act on, and fields that fit the
+ * action. Fields that mean nothing for an action are refused, so that nobody believes they had an effect. What the
+ * schema refuses is reported alone: the rest could not be read.
+ */
 export function checkRunAction(document: JsonObject, report: Report): void {
   const errors = schema.validate(document);
   for (const error of errors) report(error.field.split("."), "invalid-value", error.message);

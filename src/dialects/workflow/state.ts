@@ -4,7 +4,10 @@ import type { StepStatus, WorkflowStatus } from "./kinds.ts";
 
 // The status is the run: there is no second record. Whatever the engine does not know stays in the status untouched.
 
-/** The run a status describes; of a workflow without a status, one that has not moved. O(steps). */
+/**
+ * The run a status describes, in the engine's words: instants for times, milliseconds for seconds. Of a workflow without a status,
+ * one that has not moved. Times that cannot be read count as absent. O(steps).
+ */
 export function decodeRun(status: WorkflowStatus | undefined): RunState {
   const { phase = "Pending", runNumber = 1, statuses = {}, closing, reason, message } = status ?? {};
   return {
@@ -68,7 +71,10 @@ const instant = (text: string | undefined): Instant | undefined =>
 const millis = (seconds: number | undefined): Millis | undefined =>
   seconds === undefined ? undefined : Math.round(seconds * 1000);
 
-/** What the dialect adds to the entry of a step; replaces the same members of the entry before. */
+/**
+ * What the dialect adds to the entry of a step and the engine does not know: the child, the definition it was started with, the
+ * last failures, and whether its dependants may count on it. Replaces the same members of the entry before.
+ */
 export type StepAdditions = Pick<StepStatus, "reference" | "templateHash" | "failures" | "complete">;
 
 /**
@@ -115,11 +121,11 @@ function setOwn(statuses: Record<string, StepStatus>, key: string, value: StepSt
   else Object.defineProperty(statuses, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-/** Keys may be the names of inherited members. */
+/** Keys are chosen by users and may be the names of inherited members, such as `constructor`. */
 const entryOf = (status: WorkflowStatus | undefined, key: string): StepStatus | undefined =>
   status?.statuses !== undefined && Object.hasOwn(status.statuses, key) ? status.statuses[key] : undefined;
 
-/** As `encodeStep`, for the final part. */
+/** As `encodeStep`, for the final part. Its start time is what makes the part exist, so it is always written. */
 function encodeFinal(final: FinalState, previous: WorkflowStatus["finally"]): WorkflowStatus["finally"] {
   const startTime = time(final.startedAt, previous?.startTime) ?? "";
   return put(previous ?? { startTime }, {
@@ -167,6 +173,7 @@ const time = (at: Instant | undefined, previous: string | undefined, was?: Insta
   return previous !== undefined && (was === at || parseInstant(previous) === at) ? previous : formatInstant(at);
 };
 
+/** Documents have seconds. The number that was there stays if it means the same; `absent` is the length that need not be written. */
 const seconds = (length: Millis | undefined, previous: number | undefined, absent?: Millis): number | undefined => {
   if (length === undefined) return undefined;
   if (millis(previous) === length) return previous;

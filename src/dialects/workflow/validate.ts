@@ -9,10 +9,14 @@ import {
 import { compileSchema, type FieldError } from "#lib/schema/index.ts";
 import { compileWorkflow } from "./compile/compile.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
+import { checkStepCount } from "./compile/shape.ts";
+import { fieldTokens, isWithin, parentOf } from "./field-tokens.ts";
 import { Workflow, type WorkflowSpec } from "./kinds.ts";
 import { collectProblems, type ProblemCollector, type Report } from "./problems.ts";
 
-/** A document that was checked. `compiled` exists exactly when there is no error. */
+/**
+ * A document that was checked. `compiled` exists exactly when there is no error; warnings may be there in both cases.
+ */
 export interface Validated {
   readonly compiled: CompiledWorkflow | undefined;
   readonly problems: readonly Problem[];
@@ -22,9 +26,14 @@ const schema = compileSchema(Workflow.schema);
 
 /**
  * Checks a Workflow document, whatever it holds: shapes of earlier drafts, schema, and meaning, all problems at once. What
- * the schema refuses is left out before the meaning is checked, so that one mistake is reported once.
+ * the schema refuses is left out before the meaning is checked, so that one mistake is reported once and hides no other.
+ *
+ * Findings are added to those that `found` holds already; a member that one of them is about is not called missing in
+ * addition. Never throws. A document with more steps than are allowed is told so, and nothing else: its checks would take
+ * longer the farther it is beyond the bound, and a change that brings it below will be checked again anyway.
  */
 export function validateWorkflow(document: JsonObject, found: ProblemCollector = collectProblems()): Validated {
+  if (!checkStepCount(countSteps(document), found.error)) return { compiled: undefined, problems: found.problems };
   const broken = checkRaw(document, found.error);
   for (const error of schema.validate(document)) {
     if (broken.some((path) => isWithin(error.field, path))) continue;
@@ -35,9 +44,16 @@ export function validateWorkflow(document: JsonObject, found: ProblemCollector =
   return { compiled: broken.length === 0 ? compiled : undefined, problems: found.problems };
 }
 
+/** Final steps count too: they are vertices like all others. */
+function countSteps(document: JsonObject): number {
+  const spec = objectAt(document, "spec");
+  return Object.keys(objectAt(spec, "steps")).length + Object.keys(objectAt(spec, "finally")).length;
+}
+
 /** The schema has passed what is left of the document: from here on it is typed. */
 const asWorkflow = (document: JsonObject): Workflow => document as unknown as Workflow;
 
+/** Counts and durations of which zero would mean never: they share one message. */
 const positiveInSpec = [
   "activeDeadlineSeconds",
   "finallyDeadlineSeconds",
@@ -45,7 +61,10 @@ const positiveInSpec = [
 ] as const satisfies readonly (keyof WorkflowSpec)[];
 const positiveInStep = ["timeoutSeconds", "deadlineSeconds"];
 
-/** What deserves a better message than the schema's. Returns the fields that are settled by it. */
+/**
+ * What deserves a better message than the schema's, in the raw document. Returns the fields that are settled by it,
+ * in Kubernetes' notation, so that the schema's words about them are left out.
+ */
 function checkRaw(document: JsonObject, report: Report): string[] {
   const broken: string[] = [];
   const refuse = (path: FieldPath, code: string, message: string, field = path): void => {
@@ -67,9 +86,10 @@ function checkRaw(document: JsonObject, report: Report): string[] {
   return broken;
 }
 
+/** `field` is what is left out of further checks, where that is more than the place of the message. */
 type Refuse = (path: FieldPath, code: string, message: string, field?: FieldPath) => void;
 
-/** JSON has one kind of number; the messages of a schema would speak of types and minimums separately. */
+/** JSON has one kind of number; the messages of a schema would speak of types and minimums separately. `5.0` is 5. */
 function checkPositive(object: JsonObject, fields: readonly string[], path: FieldPath, refuse: Refuse): void {
   for (const field of fields) {
     const value = object[field];
@@ -78,7 +98,10 @@ function checkPositive(object: JsonObject, fields: readonly string[], path: Fiel
   }
 }
 
-/** The proposal had two earlier shapes that are still found in the wild. */
+/**
+ * The proposal had two earlier shapes that are still found in the wild (workflow.md section 17): they are answered
+ * with the present shape instead of with a complaint about types.
+ */
 function checkDrafts(step: JsonObject, path: FieldPath, refuse: Refuse): void {
   const { dependencies, jobTemplate } = step;
   if (isJsonObject(dependencies)) {
@@ -105,25 +128,41 @@ const codes: Partial<Record<FieldError["reason"], string>> = {
 };
 const codeOf = (error: FieldError): string => codes[error.reason] ?? "invalid-value";
 
-/** Whether a field is the parent or stands in it; both in Kubernetes notation. */
-const isWithin = (field: string, parent: string): boolean =>
-  field === parent || field.startsWith(`${parent}.`) || field.startsWith(`${parent}[`);
-
-/** The field without its last member or index. */
-const parentOf = (field: string): string => field.replace(/(?:\.[^.[\]]+|\[[^\]]*\])$/, "");
-
-/** The document without the broken fields. A list with a broken item goes whole: the places of the others must not move. */
+/**
+ * The document without the broken fields. A list with a broken item goes whole, because the places of the others must not
+ * move; but of `params` only the broken ones are reduced to their names, so that the others and their arguments are checked.
+ */
 function repaired(document: JsonObject, broken: readonly string[]): JsonObject {
   if (broken.length === 0) return document;
+  const spec = objectAt(document, "spec");
+  const { params } = spec;
+  const list: readonly JsonValue[] | undefined = Array.isArray(params) ? params : undefined;
+  const isWhole = (index: number): boolean => !broken.some((field) => isWithin(field, `spec.params[${index}]`));
   const clean = without(document, [], broken);
-  const spec = objectAt(clean, "spec");
-  if (spec["params"] !== undefined || objectAt(document, "spec")["params"] === undefined) return { ...clean, spec };
-  // Expressions may still name the parameters; what their values must be cannot be told.
-  const { arguments: _unknown, ...rest } = spec;
-  return { ...clean, spec: { ...rest, params: namedOnly(objectAt(document, "spec")["params"]) } };
+  const cleanSpec = objectAt(clean, "spec");
+  // Broken as a whole there is no telling which parameters exist, nor what the arguments must be.
+  if (list === undefined || broken.includes("spec.params")) {
+    const { arguments: given, ...rest } = cleanSpec;
+    return { ...clean, spec: params === undefined && given !== undefined ? cleanSpec : rest };
+  }
+  const nameless = list.some((param, index) => !isWhole(index) && nameOf(param) === undefined);
+  const unclear = new Set(list.flatMap((param, index) => (isWhole(index) ? [] : [nameOf(param)])));
+  const given = Object.entries(objectAt(cleanSpec, "arguments")).filter(([name]) => !unclear.has(name));
+  return {
+    ...clean,
+    spec: {
+      ...cleanSpec,
+      params: list.flatMap((param, index) => (isWhole(index) ? [param] : namedOnly(param))),
+      // An argument that nobody declares may be that of a parameter whose name cannot be read.
+      arguments: nameless ? {} : Object.fromEntries(given),
+    },
+  };
 }
 
-/** Copies only the branches that lead to something broken. */
+/**
+ * Copies only the branches that lead to something broken; everything else is shared. O(members on those branches x
+ * broken).
+ */
 function without(object: JsonObject, path: FieldPath, broken: readonly string[]): JsonObject {
   const kept = Object.entries(object).flatMap(([name, value]): [string, JsonValue][] => {
     const field = formatFieldPath([...path, name]);
@@ -135,47 +174,26 @@ function without(object: JsonObject, path: FieldPath, broken: readonly string[])
   return Object.fromEntries(kept);
 }
 
-function namedOnly(params: JsonValue | undefined): readonly JsonValue[] {
-  if (!Array.isArray(params)) return [];
-  const list: readonly JsonValue[] = params;
-  return list.flatMap((param) =>
-    isJsonObject(param) && typeof param["name"] === "string" ? [{ name: param["name"] }] : [],
-  );
+const nameOf = (param: JsonValue): string | undefined =>
+  isJsonObject(param) && typeof param["name"] === "string" && param["name"] !== "" ? param["name"] : undefined;
+
+/** Expressions may still name a parameter of which nothing else can be told. */
+function namedOnly(param: JsonValue): readonly JsonValue[] {
+  const name = nameOf(param);
+  return name === undefined ? [] : [{ name }];
 }
 
-/** Complaints that something is missing mean nothing where something was left out. */
+const missing: ReadonlySet<string> = new Set(["not-exactly-one", "required", "no-steps", "missing-argument"]);
+
+/** Complaints that something is missing mean nothing where something was left out, or was complained about before. */
 function quietAbout(broken: readonly string[], found: ProblemCollector): ProblemCollector {
-  const missing = new Set(["not-exactly-one", "required", "no-steps"]);
+  const isTold = (field: string): boolean =>
+    broken.some((other) => isWithin(other, field) || isWithin(field, other)) ||
+    found.problems.some(({ path, severity }) => path === field && severity === "error");
   return {
     ...found,
     error(path, code, ...rest) {
-      const field = formatFieldPath(path);
-      const follows = missing.has(code) && broken.some((other) => isWithin(other, field) || isWithin(field, other));
-      if (!follows) found.error(path, code, ...rest);
+      if (!missing.has(code) || !isTold(formatFieldPath(path))) found.error(path, code, ...rest);
     },
   };
-}
-
-/** The path a text names, found by walking the document; what does not exist there is one last member. */
-function fieldTokens(document: JsonValue, field: string): FieldPath {
-  const path: (string | number)[] = [];
-  let value: JsonValue | undefined = document;
-  for (;;) {
-    const next = memberToward(value, path, field);
-    if (next === undefined) break;
-    path.push(next.name);
-    value = next.value;
-  }
-  const rest = field.slice(formatFieldPath(path).length).replace(/^\./, "");
-  return rest === "" ? path : [...path, rest];
-}
-
-/** The member of a value on the way to a field. */
-function memberToward(value: JsonValue | undefined, path: FieldPath, field: string) {
-  if (typeof value !== "object" || value === null) return undefined;
-  const members: readonly (readonly [string | number, JsonValue | undefined])[] = isJsonObject(value)
-    ? Object.entries(value)
-    : [...value.entries()];
-  const found = members.find(([name]) => isWithin(field, formatFieldPath([...path, name])));
-  return found === undefined ? undefined : { name: found[0], value: found[1] };
 }

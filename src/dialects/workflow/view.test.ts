@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import type { KubeObject } from "#kernel/model/index.ts";
+import { labels } from "./child-names.ts";
 import { dialect } from "./index.ts";
 import type { Workflow, WorkflowStatus, WorkflowStep } from "./kinds.ts";
-import { viewWorkflow } from "./view.ts";
+import { attemptLabel, stepLabel, viewWorkflow } from "./view.ts";
 
 const box = (more: WorkflowStep = {}): WorkflowStep => ({ container: { image: "i" }, ...more });
 const workflow = (more: Partial<Workflow> = {}): Workflow => ({
@@ -137,4 +138,33 @@ test("the dialect draws the graph, and refuses objects that are not its own", ()
   expect(() => dialect.runs.graph({ apiVersion: "v1", kind: "Pod", metadata: {} })).toThrow(
     "expected a Workflow, found v1 Pod",
   );
+});
+
+test("the labels of children are those they are created with", () => {
+  expect([stepLabel, attemptLabel]).toEqual([labels.step, labels.attempt]);
+});
+
+test("a thousand steps with their Jobs are looked at in one go, each with its own attempts", () => {
+  const keys = Array.from({ length: 1_000 }, (_, n) => `s${n}`);
+  const child = (key: string, attempt: number): KubeObject => ({
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata: { name: `${key}-${attempt}`, labels: { [stepLabel]: key, [attemptLabel]: String(attempt) } },
+  });
+  const workflow: Workflow = {
+    apiVersion: "slipway.dev/v1alpha1",
+    kind: "Workflow",
+    metadata: { name: "big", namespace: "default" },
+    spec: { steps: Object.fromEntries(keys.map((key) => [key, { container: { image: "i" } }])) },
+  };
+  const view = viewWorkflow(
+    workflow,
+    keys.flatMap((key) => [child(key, 2), child(key, 1)]),
+  );
+  expect(view.steps).toHaveLength(1_000);
+  for (const step of view.steps)
+    expect(step.logs.map(({ object, attempt }) => `${object.name} ${attempt}`)).toEqual([
+      `${step.id}-1 1`,
+      `${step.id}-2 2`,
+    ]);
 });

@@ -18,23 +18,33 @@ import { type StepSource, stepSources } from "./compile/step-source.ts";
 import { type Reference, Workflow, type WorkflowSpec } from "./kinds.ts";
 import { decodeRun } from "./state.ts";
 
-// Nothing here needs Node: the web interface looks at workflows through this file too.
+// Nothing here needs Node: the web interface looks at workflows through this file too. That is why two labels of
+// `child-names.ts`, which hashes, are written again; a test compares them.
+export const stepLabel = "slipway.dev/step";
+export const attemptLabel = "slipway.dev/attempt";
 
-/** True for objects this dialect runs. */
+/** True for objects this dialect runs, of any version: views must not fail on what a newer server has stored. */
 export const isWorkflow = (object: KubeObject): object is Workflow & KubeObject =>
   object.kind === Workflow.kind && object.apiVersion.startsWith(`${Workflow.group}/`);
 
 /**
- * A workflow as every face shows it; also one that is not stored yet, or whose document is wrong: what cannot be understood
- * is left out. `children` are the objects it has created, as far as the caller has them; they add the logs of earlier
- * attempts. O(steps + dependencies).
+ * A workflow as every face shows it; also one that is not stored yet, or whose document is wrong: what cannot be
+ * understood is left out. `children` are the objects it has created, as far as the caller has them; they add the logs
+ * of earlier attempts. O(steps x log steps + dependencies + children).
+ *
+ * Steps are in topological order, final ones last. `actions` is what would be accepted now; of a run that is being
+ * deleted nothing.
  */
 export function viewWorkflow(object: Workflow, children: readonly KubeObject[] = []): RunView {
   const { metadata, spec, status } = object;
   const run = decodeRun(status);
   const sources = stepSources(spec);
   const plan = outlineOf(spec, sources);
-  const steps = viewSteps(plan, run).map((view) => completeStep(view, object, sources, children, run));
+  const sourceByKey = new Map(sources.map((source) => [source.key, source]));
+  const childrenByStep = groupByStep(children);
+  const steps = viewSteps(plan, run).map((view) =>
+    completeStep(view, object, sourceByKey.get(view.id), childrenByStep.get(view.id) ?? [], run),
+  );
   return {
     ref: { apiVersion: object.apiVersion, kind: object.kind, ...named(metadata.name ?? ""), ...placed(metadata) },
     dialect: "workflow",
@@ -56,7 +66,10 @@ export function viewWorkflow(object: Workflow, children: readonly KubeObject[] =
 const isSettled = ({ phase }: StepView): boolean =>
   phase === "Succeeded" || phase === "Failed" || phase === "Skipped" || phase === "Canceled";
 
-/** The plan as far as drawing needs it: gates and expressions play no part. Edges to nowhere and cycles are left out. */
+/**
+ * The plan as far as drawing needs it: gates and expressions play no part. Edges to nowhere and cycles are left out,
+ * because a document that is wrong must be drawn as well: it is then that people look.
+ */
 function outlineOf(spec: WorkflowSpec, sources: readonly StepSource[]): Plan {
   const part = (final: boolean) => sources.filter((source) => source.final === final);
   const final = outline(part(true), {});
@@ -64,6 +77,7 @@ function outlineOf(spec: WorkflowSpec, sources: readonly StepSource[]): Plan {
   return outline(part(false), final.steps.length === 0 ? { policy } : { policy, final });
 }
 
+/** A graph with a cycle becomes one without edges: every step is shown, in the order of the keys. */
 function outline(sources: readonly StepSource[], options: Parameters<typeof buildPlan>[2]): Plan {
   const keys = new Set(sources.map((source) => source.key));
   const nodes = sources.map(({ key, step }): NodeSpec => {
@@ -89,15 +103,17 @@ const emptyPlan: Plan = (() => {
   return plan.value;
 })();
 
-/** Adds what the engine does not know: names for people, children, logs. */
+/**
+ * Adds what the engine does not know: names for people, children, logs. Objects that the step only waits for have
+ * logs of their own, which are not the step's.
+ */
 function completeStep(
   view: StepView,
   object: Workflow,
-  sources: readonly StepSource[],
+  source: StepSource | undefined,
   children: readonly KubeObject[],
   run: RunState,
 ): StepView {
-  const source = sources.find(({ key }) => key === view.id);
   const statuses = object.status?.statuses ?? {};
   const reference = Object.hasOwn(statuses, view.id) ? statuses[view.id]?.reference : undefined;
   const child = reference === undefined ? undefined : refOf(reference, object.metadata.namespace);
@@ -111,12 +127,24 @@ function completeStep(
   };
 }
 
-/** Every attempt whose child is known, oldest first; the current one is always among them. */
+/** Children by the step whose label they bear; those without one are no step's. */
+function groupByStep(children: readonly KubeObject[]): ReadonlyMap<string, readonly KubeObject[]> {
+  const groups = new Map<string, KubeObject[]>();
+  for (const child of children) {
+    const step = child.metadata.labels?.[stepLabel];
+    if (step === undefined) continue;
+    const group = groups.get(step);
+    if (group === undefined) groups.set(step, [child]);
+    else group.push(child);
+  }
+  return groups;
+}
+
+/** Every attempt of a step whose child is known, oldest first; the current one is always among them. */
 function logsOf(view: StepView, child: ObjectRef | undefined, children: readonly KubeObject[]): readonly LogRef[] {
   const found = new Map<number, ObjectRef>();
   for (const { apiVersion, kind, metadata } of children) {
-    if (metadata.labels?.["slipway.dev/step"] !== view.id) continue;
-    const attempt = Number(metadata.labels["slipway.dev/attempt"]);
+    const attempt = Number(metadata.labels?.[attemptLabel]);
     if (attempt > 0) found.set(attempt, { apiVersion, kind, ...named(metadata.name ?? ""), ...placed(metadata) });
   }
   if (child !== undefined && view.attempt > 0) found.set(view.attempt, found.get(view.attempt) ?? child);
@@ -139,6 +167,7 @@ const named = (name: string) => ({ name });
 const placed = ({ namespace, uid }: { readonly namespace?: string; readonly uid?: string }) =>
   defined({ namespace, uid });
 
+/** The same members, each either there with a value or absent. */
 type Defined<T> = { readonly [K in keyof T]?: Exclude<T[K], undefined> };
 
 /** The members that have a value. */
@@ -148,14 +177,17 @@ function defined<T extends object>(members: T): Defined<T> {
   return kept;
 }
 
-/** While a run is suspended its deadline moves on with the clock, so that there is none to show. */
+/**
+ * Time suspended is added. While a run is suspended its deadline moves on with the clock, so that there is none to
+ * show.
+ */
 function deadlineOf(spec: WorkflowSpec, run: RunState): Pick<RunView, "deadlineAt"> {
   if (spec.activeDeadlineSeconds === undefined || run.startedAt === undefined || run.suspendedSince !== undefined)
     return {};
   return { deadlineAt: run.startedAt + spec.activeDeadlineSeconds * 1000 + run.suspendedFor };
 }
 
-/** The object that created this workflow, if one did. */
+/** The object that created this workflow and ends with it, if one did. */
 function parentOf({ metadata }: Workflow): Pick<RunView, "parent"> {
   const owner = metadata.ownerReferences?.find((reference) => reference.controller === true);
   if (owner === undefined) return {};

@@ -20,7 +20,7 @@ const strayOf = ({ metadata }: Stored): readonly string[] => {
   return uid === undefined || metadata.ownerReferences?.some((owner) => owner.controller === true) ? [] : [uid];
 };
 
-/** One mirror and the workflows that need it. */
+/** One mirror and the workflows that need it; `stop` gives it up. */
 interface Watched {
   readonly share: InformerShare;
   readonly users: Set<string>;
@@ -28,9 +28,13 @@ interface Watched {
 }
 
 /**
- * The mirrors of kinds that only some workflows need: children of templates and referenced objects. A mirror starts when the
- * first workflow asks for it and stops when the last one that did is forgotten. Changes of an object ask for a pass of the
- * workflow that controls it and of all that refer to it.
+ * The mirrors of kinds that only some workflows need: children of templates and referenced objects. A mirror starts
+ * when the first workflow asks for it and stops when the last one that did is forgotten. Changes of an object ask for
+ * a pass of the workflow that controls it and of all that refer to it.
+ *
+ * Invariant: `#references` is `#referrers` the other way round, and neither holds an empty set; a kind is in
+ * `#watched` exactly while it has users. All of it is bounded by the workflows that are not forgotten and their
+ * steps. Users and references are keys of workflows (`namespace/name`).
  */
 export class WatchedKinds {
   readonly #manager: Manager;
@@ -46,7 +50,10 @@ export class WatchedKinds {
     this.#enqueue = enqueue;
   }
 
-  /** The mirror of a kind, on behalf of a workflow, which gets a pass once the mirror has been filled. */
+  /**
+   * The mirror of a kind, on behalf of a workflow, which gets a pass once the mirror has been filled. Asking again
+   * costs nothing. The informer may still be empty: `hasSynced()` tells.
+   */
   acquire(type: ResourceType, user: string): Informer {
     const id = `${apiVersionOf(type)}/${type.kind}`;
     const watched = this.#watched.get(id) ?? this.#watch(id, type);
@@ -57,7 +64,10 @@ export class WatchedKinds {
     return watched.share.informer;
   }
 
-  /** Asks for passes of the workflow `user` when the object changes. */
+  /**
+   * Asks for passes of the workflow `user` when the object changes, is created or deleted. The kind must have been
+   * acquired for that workflow.
+   */
   refer(type: ResourceType, objectKey: string, user: string): void {
     const id = `${apiVersionOf(type)}/${type.kind}/${objectKey}`;
     addTo(this.#referrers, id, user);
@@ -87,7 +97,7 @@ export class WatchedKinds {
     return complete;
   }
 
-  /** Gives up everything a workflow asked for. */
+  /** Gives up everything a workflow asked for; a mirror that nobody else needs stops at once. */
   forget(user: string): void {
     for (const id of this.#references.get(user) ?? []) removeFrom(this.#referrers, id, user);
     this.#references.delete(user);
@@ -143,7 +153,10 @@ const ownerIndex = "slipway.dev/owner";
 const ownerOf = ({ metadata }: Stored): readonly string[] =>
   (metadata.ownerReferences ?? []).flatMap((owner) => (owner.controller === true ? [owner.uid] : []));
 
-/** Keys of the workflows a change of this object concerns: the one that controls it, or whose labels it bears. */
+/**
+ * Keys of the workflows a change of this object concerns: the one that controls it, or whose labels it bears when
+ * nobody controls it. Objects that others control concern nobody, whatever labels they bear.
+ */
 export function workflowsOf(object: KubeObject): readonly string[] {
   const { namespace, labels: given } = object.metadata;
   const owner = controllerOf(object);
@@ -158,7 +171,7 @@ export function workflowsOf(object: KubeObject): readonly string[] {
   return name === undefined ? [] : [keyOf({ name, ...(namespace === undefined ? {} : { namespace }) })];
 }
 
-/** Sets that come and go with their first and last value. */
+/** Sets that come and go with their first and last value, so that the maps hold nothing of what is over. */
 function addTo(map: Map<string, Set<string>>, key: string, value: string): void {
   const values = map.get(key);
   if (values === undefined) map.set(key, new Set([value]));

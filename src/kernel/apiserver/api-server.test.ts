@@ -90,6 +90,20 @@ describe("the client of this process", () => {
     await expect(client.raw("/none")).rejects.toSatisfy(isNotFound);
   });
 
+  test("answers raw paths in the form that is asked for", async () => {
+    await made();
+    const accept = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
+    const table = async (path: string) => JSON.parse(await client.raw(path, { accept }));
+    const row = { cells: expect.arrayContaining(["a"]), object: { kind: "PartialObjectMetadata" } };
+    expect(await table("/api/v1/namespaces/default/configmaps/a")).toMatchObject({ kind: "Table", rows: [row] });
+    expect(await table("/api/v1/namespaces/default/configmaps")).toMatchObject({
+      kind: "Table",
+      columnDefinitions: [{ name: "Name" }, {}, {}],
+      rows: expect.arrayContaining([expect.objectContaining({ cells: row.cells })]),
+    });
+    await expect(client.raw("/api/v1/configmaps", { accept: "text/html" })).rejects.toMatchObject({ code: 406 });
+  });
+
   test("refuses what HTTP refuses", async () => {
     const nowhere = configMap("a");
     await expect(client.create(ConfigMap, nowhere)).rejects.toMatchObject({ code: 400 });

@@ -1,20 +1,24 @@
 import { randomInt } from "node:crypto";
-import type { ApiClient } from "#kernel/kit/index.ts";
+import { type ApiClient, Metrics } from "#kernel/kit/index.ts";
 import type { Clock, JsonObject, Logger } from "#lib/base/index.ts";
 import { newUid } from "#lib/base/index.node.ts";
+import type { AuditLog } from "./audit/audit-log.ts";
 import { type Identity, internal } from "./authz/identity.ts";
+import { Authorizer } from "./authz/authorizer.ts";
+import { RoleAggregator } from "./authz/rbac/aggregator.ts";
 import { Authenticator } from "./authz/tokens.ts";
 import { EmbeddedClient } from "./embedded-client.ts";
 import type { KindAdmission } from "./crds/admission.ts";
 import { compileCelRule } from "./crds/cel-rules.ts";
 import { createRegistry } from "./crds/registry.ts";
 import { startCollectors } from "./gc/collectors.ts";
-import { storeFirstObjects } from "./first-objects.ts";
+import { storeFirstObjects, storeFirstRoles } from "./first-objects.ts";
 import { servedDocuments } from "./discovery/served-documents.ts";
 import type { HealthChecks } from "./http/health.ts";
 import { InFlight } from "./http/in-flight.ts";
 import { type Listener, type ListenOptions, openListener } from "./http/listener.ts";
-import { RequestMetrics } from "./http/metrics.ts";
+import { EventLoopLag } from "./http/event-loop-lag.ts";
+import { addAuditMetrics, addServerMetrics, RequestMetrics } from "./http/metrics.ts";
 import type { FrontDoor } from "./http/request-handler.ts";
 import { TurnCache } from "./http/turn-cache.ts";
 import { rawGet, type RawSources } from "./raw-get.ts";
@@ -25,6 +29,7 @@ import type { ApiContext } from "./verbs/context.ts";
 import { defaultLimits, type Limits } from "./verbs/limits.ts";
 import { noPodLogs, type PodLogs } from "./verbs/pod-log.ts";
 
+/** What a server is made of. It reads nothing else of the world: no files, no environment, no clock of its own. */
 export interface ApiServerOptions {
   /** Open and loaded; stays the caller's to close, after the server. */
   readonly store: Store;
@@ -32,35 +37,49 @@ export interface ApiServerOptions {
   readonly log: Logger;
   /** Slipway's version, for `/version`. */
   readonly version: string;
+  /** Where logs of Pods come from; refused as not implemented without it. */
   readonly podLogs?: PodLogs;
+  /** Those left out are the defaults. */
   readonly limits?: Partial<Limits>;
   /** PEM of the certificate authority, put into every namespace as ConfigMap `kube-root-ca.crt`; left out without it. */
   readonly rootCertificate?: string;
-  /** Rules of custom kinds beyond their schemas. */
+  /** PEM of the private key that signs tokens of ServiceAccounts; without it they are good until this process ends. */
+  readonly accountKey?: string;
+  /** Rules of custom kinds beyond their schemas: a kind of ours says what a schema cannot. */
   readonly admissions?: readonly KindAdmission[];
   /** CustomResourceDefinitions known to be right, stored before anything is served, except those that are stored already. */
   readonly definitions?: readonly JsonObject[];
   /** More conditions of `/readyz` besides the store's. */
   readonly health?: HealthChecks;
+  /** What `/metrics` shows besides the server's own, which are added to it; only the server's own when absent. */
+  readonly metrics?: Metrics;
+  /** Where requests over HTTP are written down; stays the caller's to close, after the server. Nowhere when absent. */
+  readonly audit?: AuditLog;
   /** A number in [0, 1); the system's source of randomness when absent. */
   readonly random?: () => number;
 }
 
-/** A Kubernetes-compatible API server in this process. */
+/**
+ * A Kubernetes-compatible API server in this process: the rules of 1.33. Clients of both kinds see the same objects, refusals and order
+ * of events; what HTTP adds is listening, credentials, limits and forms.
+ */
 export interface ApiServer {
   /** A client that shares admission and the write path with HTTP. Acts as the server itself unless told. */
   client(identity?: Identity): ApiClient;
-  /** Serves HTTPS. May be called for several addresses. */
+  /** Serves HTTPS. May be called for several addresses; limits and metrics are those of all together. */
   listen(options: ListenOptions): Promise<Listener>;
-  /** The kinds served at this moment. */
+  /** The kinds served at this moment: built-in ones, and those of stored definitions. */
   readonly registry: () => ResourceRegistry;
-  /** True when no collector has anything to do. */
+  /** True when no collector has anything to do. For tests and orderly ends; a moment later it may be false. */
   readonly settled: boolean;
-  /** Ends listeners, watches and collectors. The store stays open. */
+  /** Ends listeners, watches and collectors, in this order. What is under way is answered. The store stays open. */
   close(): Promise<void>;
 }
 
-/** Starts a server on a store: serves the stored kinds, makes the first namespaces and begins to collect. */
+/**
+ * Starts a server on a store: serves the stored kinds, makes the first namespaces and begins to collect. It does not listen yet. Kinds are
+ * followed before anything is stored, so a definition that is stored here is served when this resolves.
+ */
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { store, clock, log, version } = options;
   const kinds = createRegistry({
@@ -68,7 +87,9 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     compileRule: compileCelRule,
     ...(options.admissions === undefined ? {} : { admissions: options.admissions }),
   });
+  // From here on the registry is that of the store.
   const following = followDefinitions(store, kinds, log);
+  const authenticator = new Authenticator(store, clock, options.accountKey);
   const context: ApiContext = {
     store,
     registry: () => kinds,
@@ -79,17 +100,31 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     newUid,
     random: options.random ?? randomUnit,
     podLogs: options.podLogs ?? noPodLogs,
+    authorizer: new Authorizer(store),
+    tokens: authenticator,
   };
-  const health: HealthChecks = { store: () => store.failure?.message, ...options.health };
+  const health: HealthChecks = {
+    store: () => store.failure?.message,
+    discovery: () => (kinds.all().length === 0 ? "no kind is served" : undefined),
+    ...options.health,
+  };
   const sources = { context, documents: servedDocuments(), health, version };
   await storeFirstObjects(context, options.definitions ?? []);
   const collectors = await startCollectors(context, () => options.rootCertificate);
   const listeners = new Set<Listener>();
+  let aggregator: Promise<RoleAggregator> | undefined;
+  const lag = new EventLoopLag();
+  const { audit } = options;
+  const metrics = options.metrics ?? new Metrics();
+  const front = { ...frontOf(sources, authenticator, metrics, lag), ...(audit === undefined ? {} : { audit }) };
+  if (audit !== undefined) addAuditMetrics(metrics, audit);
   return {
     client: (identity = internal) =>
-      new EmbeddedClient(context, identity, (path, signal) => rawGet(sources, path, signal)),
+      new EmbeddedClient(context, identity, (path, signal, accept) => rawGet(sources, path, signal, accept)),
     async listen(listenOptions) {
-      const listener = await openListener((hostNames, closing) => openDoor(sources, hostNames, closing), listenOptions);
+      aggregator ??= startRoles(context);
+      await aggregator;
+      const listener = await openListener((hostNames, closing) => ({ ...front, hostNames, closing }), listenOptions);
       listeners.add(listener);
       return listener;
     },
@@ -99,29 +134,42 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     },
     async close() {
       await Promise.all([...listeners].map((listener) => listener.close()));
+      lag.close();
       await collectors.close();
+      await (await aggregator)?.close();
+      context.authorizer.close();
       following.close();
     },
   };
 }
 
-/** Uniform in [0, 1) from the system's source of randomness. */
+/** The first roles, and from then on the rules of aggregated ones. */
+async function startRoles(context: ApiContext): Promise<RoleAggregator> {
+  await storeFirstRoles(context);
+  return new RoleAggregator(context);
+}
+
+/** Uniform in [0, 1) from the system's source of randomness; 47 bits are what one call gives. For suffixes of names, never for secrets. */
 const randomUnit = (): number => randomInt(2 ** 47) / 2 ** 47;
 
-function openDoor(sources: RawSources, hostNames: readonly string[], closing: AbortSignal): FrontDoor {
+/** What all listeners share: limits and counts are those of the server, whatever address a request came by. */
+function frontOf(
+  sources: RawSources,
+  authenticator: Authenticator,
+  metrics: Metrics,
+  lag: EventLoopLag,
+): Omit<FrontDoor, "hostNames" | "closing"> {
   const { context, version } = sources;
-  const { store, clock, limits } = context;
+  const { store, limits } = context;
   const inFlight = new InFlight(limits);
   const watchMeter = { events: 0, dropped: 0 };
-  const metrics = new RequestMetrics({
+  addServerMetrics(metrics, { inFlight, watchMeter, store, lag, version });
+  return {
+    ...sources,
+    resources: { context, shared: new TurnCache(), watchMeter, accounts: authenticator.accounts },
+    authenticator,
     inFlight,
-    watchMeter,
-    revision: () => store.revision,
-    compactedRevision: () => store.compactedRevision,
-    objects: () => store.collections().reduce((sum, collection) => sum + store.count(collection), 0),
-    version,
-  });
-  const resources = { context, shared: new TurnCache(), watchMeter };
-  const authenticator = new Authenticator(store, clock);
-  return { ...sources, resources, authenticator, inFlight, metrics, hostNames, closing };
+    requests: new RequestMetrics(metrics),
+    metrics,
+  };
 }

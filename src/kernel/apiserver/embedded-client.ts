@@ -10,22 +10,27 @@ import type {
   WriteOptions,
 } from "#kernel/kit/index.ts";
 import {
+  type ApiError,
   apiVersionOf,
+  badRequest,
   type KubeObject,
   type ObjectList,
   type ResourceType,
   type Status,
   type Stored,
+  unknownResource,
 } from "#kernel/model/index.ts";
 import type { JsonObject } from "#lib/base/index.ts";
-import { type Access, authorize, type Identity } from "./authz/identity.ts";
+import { accessTo, authorize } from "./authz/authorizer.ts";
+import { type Identity, isMaster } from "./authz/identity.ts";
+import { writePermit } from "./authz/write-permit.ts";
 import { containerOf } from "./http/log-reply.ts";
 import { listMetadata } from "./http/list-reply.ts";
 import type { ServedResource } from "./kinds/served-resource.ts";
 import { answerObject } from "./verbs/answer.ts";
 import type { Endpoint } from "./verbs/change.ts";
 import type { ApiContext } from "./verbs/context.ts";
-import { createObject } from "./verbs/create.ts";
+import { createObject, createObjects } from "./verbs/create.ts";
 import { deleteObject, removalStatus } from "./verbs/delete.ts";
 import { deleteCollection } from "./verbs/delete-collection.ts";
 import { frozenCopy } from "./verbs/frozen-copy.ts";
@@ -33,14 +38,14 @@ import { getObject } from "./verbs/get.ts";
 import { listObjects } from "./verbs/list.ts";
 import type { DeleteRequest, WriteRequest } from "./verbs/options.ts";
 import { patchObject } from "./verbs/patch.ts";
-import { badRequest, unknownResource } from "./verbs/refusals.ts";
 import { viewOf } from "./verbs/storage-view.ts";
+import { reviewObject } from "./verbs/review.ts";
 import { updateObject } from "./verbs/update.ts";
 import { startWatch } from "./watch/watch.ts";
 import { WatchQueue } from "./watch/watch-queue.ts";
 
 /** Answers a GET that names no resource: the body as text. */
-export type RawGet = (path: string, signal: AbortSignal | undefined) => Promise<string>;
+export type RawGet = (path: string, signal: AbortSignal | undefined, accept: string | undefined) => Promise<string>;
 
 /**
  * The ApiClient of this process. It runs the same verbs as HTTP requests do, without encoding: what it returns are the shared,
@@ -58,12 +63,12 @@ export class EmbeddedClient implements ApiClient {
   }
 
   async get<T extends KubeObject>(ref: Ref, options: { readonly signal?: AbortSignal } = {}): Promise<Stored<T>> {
-    const resource = this.#served(ref.type, "get", ref.namespace, options.signal);
+    const resource = this.#served(ref.type, "get", ref, options.signal);
     return typed(answerObject(await getObject(this.#context, resource, targetOf(ref))));
   }
 
   async list<T extends KubeObject>(type: ResourceType, options: ListOptions = {}): Promise<ObjectList<Stored<T>>> {
-    const resource = this.#served(type, "list", options.namespace);
+    const resource = this.#served(type, "list", options);
     const { signal, ...request } = options;
     const listing = await listObjects(this.#context, resource, request, signal);
     return {
@@ -75,7 +80,7 @@ export class EmbeddedClient implements ApiClient {
   }
 
   async *watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncGenerator<WatchEvent<T>, void> {
-    const resource = this.#served(type, "watch", options.namespace);
+    const resource = this.#served(type, "watch", options);
     const { signal, timeout, ...request } = options;
     if (signal.aborted) return;
     const stop = new AbortController();
@@ -98,11 +103,25 @@ export class EmbeddedClient implements ApiClient {
 
   async create<T extends KubeObject>(type: ResourceType, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
     const { namespace = "" } = object.metadata;
-    const resource = this.#served(type, "create", namespace, options.signal);
-    if (type.namespaced && namespace === "")
-      throw badRequest(`metadata.namespace is missing, ${type.plural} are namespaced`);
-    const answer = await createObject(this.#context, resource, namespace, frozenCopy(object), writeRequest(options));
+    const resource = this.#served(type, "create", { namespace }, options.signal);
+    if (type.namespaced && namespace === "") throw namespaceMissing(type);
+    const body = frozenCopy(object);
+    const request = this.#request(resource, options);
+    if (resource.isReview === true)
+      return typed(reviewObject(this.#context, this.#identity, resource, namespace, body, request).object);
+    const answer = await createObject(this.#context, resource, namespace, body, request);
     return typed(answerObject(answer));
+  }
+
+  async createMany(type: ResourceType, objects: readonly KubeObject[], options: WriteOptions = {}): Promise<void> {
+    const bodies = objects.map((body) => ({ namespace: body.metadata.namespace ?? "", body: frozenCopy(body) }));
+    // Every object of a kind has the same rules; what may differ is whether its namespace is open to the caller.
+    let resource: ServedResource | undefined;
+    for (const namespace of new Set(bodies.map((body) => body.namespace))) {
+      if (type.namespaced && namespace === "") throw namespaceMissing(type);
+      resource = this.#served(type, "create", { namespace }, options.signal);
+    }
+    if (resource !== undefined) await createObjects(this.#context, resource, bodies, this.#request(resource, options));
   }
 
   update<T extends KubeObject>(type: ResourceType, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
@@ -118,29 +137,27 @@ export class EmbeddedClient implements ApiClient {
     patch: Patch,
     options: WriteOptions & { readonly subresource?: string } = {},
   ): Promise<Stored<T>> {
-    const resource = this.#served(ref.type, "patch", ref.namespace, options.signal);
+    const resource = this.#served(ref.type, "patch", ref, options.signal);
     const target = { ...targetOf(ref), endpoint: endpointOf(resource, options.subresource) };
     const body = frozenCopy(patch.type === "json" ? patch.operations : patch.body);
-    return typed(
-      answerObject(
-        await patchObject(this.#context, resource, target, { type: patch.type, body }, writeRequest(options)),
-      ),
-    );
+    const isApply = patch.type === "apply";
+    const request = { ...this.#request(resource, options, isApply), force: isApply && patch.force === true };
+    return typed(answerObject(await patchObject(this.#context, resource, target, { type: patch.type, body }, request)));
   }
 
   async delete(ref: Ref, options: DeleteOptions = {}): Promise<KubeObject | Status> {
-    const resource = this.#served(ref.type, "delete", ref.namespace, options.signal);
+    const resource = this.#served(ref.type, "delete", ref, options.signal);
     const { answer, removed } = await deleteObject(this.#context, resource, targetOf(ref), deleteRequest(options));
     return removed ? removalStatus(resource, answerObject(answer)) : typed(answerObject(answer));
   }
 
   async deleteCollection(type: ResourceType, options: ListOptions & DeleteOptions = {}): Promise<void> {
-    const resource = this.#served(type, "deletecollection", options.namespace, options.signal);
+    const resource = this.#served(type, "deletecollection", options, options.signal);
     await deleteCollection(this.#context, resource, options, deleteRequest(options));
   }
 
   async *logs(ref: Ref, options: LogOptions = {}): AsyncGenerator<Uint8Array, void> {
-    const resource = this.#served(ref.type, "get", ref.namespace);
+    const resource = this.#served(ref.type, "get", ref);
     const pod = answerObject(await getObject(this.#context, resource, targetOf(ref)));
     const container = containerOf(pod, options.container);
     yield* await this.#context.podLogs.open(typed(pod), { ...options, container });
@@ -163,8 +180,8 @@ export class EmbeddedClient implements ApiClient {
     );
   }
 
-  raw(path: string, options: { readonly signal?: AbortSignal } = {}): Promise<string> {
-    return this.#rawGet(path, options.signal);
+  raw(path: string, options: { readonly signal?: AbortSignal; readonly accept?: string } = {}): Promise<string> {
+    return this.#rawGet(path, options.signal, options.accept);
   }
 
   close(): Promise<void> {
@@ -178,25 +195,39 @@ export class EmbeddedClient implements ApiClient {
     options: WriteOptions,
   ): Promise<Stored<T>> {
     const { namespace = "", name = "" } = object.metadata;
-    const resource = this.#served(type, "update", namespace, options.signal);
+    const resource = this.#served(type, "update", { namespace, name }, options.signal);
     const target = { namespace, name, endpoint: endpointOf(resource, endpoint === "main" ? undefined : endpoint) };
-    return typed(
-      answerObject(await updateObject(this.#context, resource, target, frozenCopy(object), writeRequest(options))),
-    );
+    const request = this.#request(resource, options);
+    return typed(answerObject(await updateObject(this.#context, resource, target, object, request)));
   }
 
-  #served(type: ResourceType, verb: string, namespace = "", signal?: AbortSignal): ServedResource {
+  #served(
+    type: ResourceType,
+    verb: string,
+    { namespace = "", name = "" }: { readonly namespace?: string; readonly name?: string },
+    signal?: AbortSignal,
+  ): ServedResource {
     signal?.throwIfAborted();
     const resource = this.#context.registry().find(type.group, type.version, type.plural);
     if (resource === undefined) throw unknownResource();
-    const access: Access = { verb, group: type.group, resource: type.plural, namespace };
-    authorize(this.#identity, access);
+    // Controllers are masters and make tens of thousands of writes a second: nothing is built for them.
+    if (!isMaster(this.#identity))
+      authorize(this.#context.authorizer, this.#identity, accessTo(type, verb, { namespace, name }));
     return resource;
+  }
+
+  /** The options, with what has to be asked about the object itself; nothing for the server's own parts. */
+  #request(resource: ServedResource, options: WriteOptions, isApply = false): WriteRequest {
+    const permit = writePermit(this.#context.authorizer, this.#identity, resource, isApply);
+    return permit === undefined ? writeRequest(options) : { ...writeRequest(options), permit };
   }
 }
 
 // What a kind serves satisfies the type its caller knows it by: the schema has been checked when it was stored.
 const typed = <T>(object: JsonObject): T => object as T;
+
+const namespaceMissing = ({ plural }: ResourceType): ApiError =>
+  badRequest(`metadata.namespace is missing, ${plural} are namespaced`);
 
 const targetOf = ({ namespace = "", name }: Ref) => ({ namespace, name });
 

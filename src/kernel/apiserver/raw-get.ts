@@ -1,27 +1,37 @@
-import { ApiError } from "#kernel/model/index.ts";
+import { ApiError, badRequest, unknownResource } from "#kernel/model/index.ts";
 import type { Documents } from "./http/documents.ts";
 import { type HealthChecks, healthReply } from "./http/health.ts";
 import { listMetadata } from "./http/list-reply.ts";
+import { type Form, negotiate } from "./http/accept.ts";
 import { isWatch, listRequest } from "./http/query.ts";
-import { listFrame, encodeItem, type View } from "./http/representation.ts";
+import { encodeItem, encodeObject, listFrame, type View } from "./http/representation.ts";
 import { parseRoute } from "./http/route.ts";
 import { versionInfo } from "./http/version.ts";
-import { answerBytes } from "./verbs/answer.ts";
+import { answerBytes, answerObject } from "./verbs/answer.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { getObject } from "./verbs/get.ts";
 import { listObjects } from "./verbs/list.ts";
-import { badRequest, unknownResource } from "./verbs/refusals.ts";
 
-/** What a raw GET in this process can reach besides the objects. */
+/** What a raw GET in this process can reach besides the objects; the same documents and checks that HTTP serves. */
 export interface RawSources {
   readonly context: ApiContext;
+  /** Discovery and OpenAPI. */
   readonly documents: Documents;
   readonly health: HealthChecks;
   readonly version: string;
 }
 
-/** GET of any path but watches, logs and metrics, answered as text without a listener. */
-export async function rawGet(sources: RawSources, target: string, signal: AbortSignal | undefined): Promise<string> {
+/**
+ * GET of any path but watches, logs and metrics, answered as text without a listener. For `ApiClient.raw` in this process: the same
+ * routes, texts and refusals as over HTTPS. Lists come in one piece; who wants them large asks the typed client.
+ */
+export async function rawGet(
+  sources: RawSources,
+  target: string,
+  signal: AbortSignal | undefined,
+  accept?: string,
+): Promise<string> {
+  signal?.throwIfAborted();
   const { pathname: path, searchParams: query } = new URL(target, "https://embedded");
   if (path === "/version") return JSON.stringify(versionInfo(sources.version));
   const health = healthReply(path, query, sources.health);
@@ -30,18 +40,25 @@ export async function rawGet(sources: RawSources, target: string, signal: AbortS
     if (health.code === 200) return text;
     throw new ApiError("InternalError", text, { code: health.code });
   }
-  if (parseRoute(path) !== undefined) return rawResource(sources.context, path, query, signal);
-  const accept = "application/json";
-  const found = await sources.documents(sources.context.registry(), { path, query, accept, ifNoneMatch: undefined });
+  if (parseRoute(path) !== undefined) return rawResource(sources.context, path, query, signal, negotiate(accept).form);
+  const json = "application/json";
+  const found = await sources.documents(sources.context.registry(), {
+    path,
+    query,
+    accept: json,
+    ifNoneMatch: undefined,
+  });
   if (found?.code !== 200) throw unknownResource();
   return String(found.body);
 }
 
+/** One object, its status, or a list; parameters and forms as over HTTP. */
 async function rawResource(
   context: ApiContext,
   path: string,
   query: URLSearchParams,
   signal: AbortSignal | undefined,
+  form: Form,
 ): Promise<string> {
   const route = parseRoute(path);
   const resource = route && context.registry().find(route.group, route.version, route.plural);
@@ -49,9 +66,16 @@ async function rawResource(
   if (isWatch(query) || (route.subresource !== "" && route.subresource !== "status")) {
     throw badRequest("a raw GET reads objects and lists; use watch or logs for streams");
   }
-  if (route.name !== "") return answerBytes(await getObject(context, resource, route)).toString();
+  const view: View = { resource, form, include: "Metadata", now: context.clock.now() };
+  if (route.name !== "") {
+    const answer = await getObject(context, resource, route, query.get("resourceVersion") ?? "");
+    return encodeObject(
+      view,
+      () => answerObject(answer),
+      () => answerBytes(answer),
+    ).toString();
+  }
   const listing = await listObjects(context, resource, listRequest(query, route.namespace), signal);
-  const view: View = { resource, form: "json", include: "None", now: context.clock.now() };
   const { head, tail } = listFrame(view, listMetadata(listing));
   const items = listing.entries.map((entry) => encodeItem(view, entry).toString());
   return `${head.toString()}${items.join(",")}${tail.toString()}`;

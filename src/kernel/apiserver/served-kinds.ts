@@ -5,7 +5,8 @@ import { definitions } from "./verbs/definition-rules.ts";
 
 /**
  * Keeps the registry in step with the stored CustomResourceDefinitions: all of them now, and every change in the turn in which it
- * is published, which is before its writer gets an answer.
+ * is published, which is before its writer gets an answer. So `kubectl apply -f crd.yaml -f cr.yaml` works in one command, and discovery
+ * never shows a kind that is not served or hides one that is. No event is missed: the subscription starts at the revision that was read.
  */
 export function followDefinitions(store: Store, registry: KindRegistry, log: Logger): Subscription {
   const { entries, revision } = store.page(definitions, {});

@@ -1,3 +1,6 @@
+// What controllers and commands are written with, and the public entry `slipway/kit`. Names that are not here are the kit's own affair:
+// the transport below the client, the reflector below the informer, the parts of the queue.
+
 export * from "./cache/informer.ts";
 export * from "./cache/informer-factory.ts";
 export { freshClient } from "./cache/fresh-client.ts";
@@ -12,7 +15,6 @@ export { createHttpClient } from "./client/http-client.ts";
 export { inClusterConnection } from "./client/in-cluster.ts";
 export * from "./client/label-selector.ts";
 export { loadKubeconfig, type LoadKubeconfigOptions } from "./client/load-kubeconfig.ts";
-export * from "./client/refusals.ts";
 export * from "./client/resource-version.ts";
 export * from "./client/seeded-random.ts";
 export { TokenBucket } from "./client/token-bucket.ts";
@@ -22,6 +24,7 @@ export * from "./controller/controller.ts";
 export * from "./controller/crd-installer.ts";
 export * from "./controller/election.ts";
 export * from "./controller/event-recorder.ts";
+export * from "./controller/fifo.ts";
 export * from "./controller/lease-election.ts";
 export * from "./controller/manager.ts";
 export * from "./controller/predicates.ts";
@@ -30,3 +33,4 @@ export * from "./controller/source.ts";
 export * from "./controller/wait-for.ts";
 export * from "./controller/work-queue.ts";
 export * from "./controller/writes.ts";
+export * from "./metrics/metrics.ts";

@@ -1,4 +1,4 @@
-export type { Rotation } from "./log-files.ts";
+export { removeLog, type Rotation } from "./log-files.ts";
 export { LogWriter } from "./log-writer.ts";
 export { readLogs } from "./read-logs.ts";
 export type { LogStream } from "./record.ts";

@@ -1,10 +1,13 @@
 import type { Instant } from "#lib/base/index.ts";
 import { type LogStream, longestHeldText, newline, prefixLength, recordPrefix } from "./record.ts";
 
-/** Records made from one chunk of output: bytes ready for the file, and how many records they are. */
+/** Records made from one chunk of output. */
 export interface Stamped {
+  /** Ready for the file: whole records only. */
   readonly bytes: Buffer;
+  /** How many they are; 0 when everything is held back. */
   readonly records: number;
+  /** Their time, the same for all. */
   readonly at: Instant;
 }
 
@@ -13,6 +16,13 @@ const nothing: Stamped = { bytes: Buffer.alloc(0), records: 0, at: 0 };
 /**
  * Turns the raw output of one stream into records. An unfinished line is held until its newline comes, until `flush`, or until
  * it grows past `longestHeldText`. Not text but bytes are handled: one prefix is made per chunk and copied before each line.
+ *
+ *     stamp("one\ntw")  ->  "<time> stdout F one\n"      holds "tw"
+ *     stamp("o\n")      ->  "<time> stdout F two\n"      a line has the time of its end
+ *     flush()           ->  "<time> stdout P …\n"        for what is held without an end
+ *
+ * Linear in the bytes. Characters are never looked at: a record may begin or end in the middle of one, and a carriage return is
+ * text like any other.
  */
 export class LineStamper {
   readonly #stream: LogStream;
@@ -54,7 +64,7 @@ export class LineStamper {
     return { bytes: Buffer.concat([page.bytes(), rest.bytes]), records: records + rest.records, at };
   }
 
-  /** The held beginning of a line as a `P` record, if there is one. */
+  /** The held beginning of a line as a `P` record, if there is one. What follows of the line is then a record of its own. */
   flush(at: Instant): Stamped {
     if (this.#heldLength === 0) return nothing;
     const prefix = recordPrefix(at, this.#stream, "P");
@@ -80,7 +90,7 @@ export class LineStamper {
 
 const lineEnd = Buffer.from("\n");
 
-/** A buffer that grows; the prefixes of short lines can be many times longer than the lines. */
+/** A buffer that grows; the prefixes of short lines can be many times longer than the lines. Doubling keeps it linear. */
 class Page {
   #buffer: Buffer;
   #length = 0;

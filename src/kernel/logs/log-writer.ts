@@ -1,19 +1,28 @@
-import { type FileHandle, mkdir, open, rename, rm } from "node:fs/promises";
+import { type FileHandle, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Cancel, type Clock, codeOf, type Instant, type Millis, toError } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
 import { LineStamper, type Stamped } from "./line-stamper.ts";
 import { encodeEntry, recordsPerEntry } from "./line-index.ts";
 import { defaultRotation, fileOfAge, indexOf, type Rotation } from "./log-files.ts";
 import type { LogStream } from "./record.ts";
 
+// The way of output: pipe -> chunk -> stamper -> #waiting -> one write. While a write is under way everything gathers in
+// #waiting and is the next write, so a busy process costs few large writes and a quiet one a write per line.
+
 export interface LogWriterOptions {
+  /** Gives records their time, and unfinished lines their patience. */
   readonly clock: Clock;
+  /** 10 MiB x 5 when absent. */
   readonly rotation?: Rotation;
   /** Called when waiting output has been written after `append` answered false. */
   readonly onDrain?: () => void;
 }
 
-/** Waiting output beyond this makes `append` answer false. */
+/**
+ * Waiting bytes beyond this make `append` answer false. What is being written does not count, so that with a caller who obeys
+ * memory is bounded by twice this and two chunks.
+ */
 const highWater = 1024 * 1024;
 
 /** An unfinished line (a prompt, a progress bar) becomes readable after this. */
@@ -23,6 +32,9 @@ const holdMs: Millis = 250;
  * Appends the output of one process to its log: bytes in, records out, one write in flight, everything that gathered meanwhile
  * in the next. Files appear with the first output. A disk that fails ends the log, not the process: what comes later is
  * dropped and `failure` tells why. Logs are not flushed to the disk, a power cut may take their end.
+ *
+ * One writer per path at a time. An existing file is continued. The order of records is the order of `append`; the two streams
+ * share it. Nothing here ever rejects or throws for what the disk does.
  */
 export class LogWriter {
   readonly #path: string;
@@ -30,12 +42,15 @@ export class LogWriter {
   readonly #rotation: Rotation;
   readonly #onDrain: () => void;
   readonly #stampers: Readonly<Record<LogStream, LineStamper>>;
+  /** Open from the first write to the rotation or the end. */
   #handle: FileHandle | undefined;
   #index: FileHandle | undefined;
   #waiting: Stamped[] = [];
   #waitingBytes = 0;
   #full = false;
+  /** Present while a write is under way: there is never a second one, which keeps records in order. */
   #writing: Promise<void> | undefined;
+  /** Of the present file: its bytes, the records this writer has put into it, and how many of those the index knows. */
   #size = 0;
   #records = 0;
   #indexed = 0;
@@ -50,12 +65,16 @@ export class LogWriter {
     this.#stampers = { stdout: new LineStamper("stdout"), stderr: new LineStamper("stderr") };
   }
 
-  /** Why output was lost, if it was. */
+  /** Why output was lost, if it was. Once set it stays: a log with a hole in the middle would be taken for a whole one. */
   get failure(): Error | undefined {
     return this.#failure;
   }
 
-  /** Takes a chunk; the caller must not write to it again. False asks the caller to wait for `onDrain`. */
+  /**
+   * Takes a chunk; the caller must not write to it again. False asks the caller to wait for `onDrain`, which comes once for any
+   * number of such answers; chunks that come nevertheless are kept. After a failure chunks are dropped and the answer is true,
+   * so that the process behind the pipe is not held up by a full disk.
+   */
   append(stream: LogStream, chunk: Buffer): boolean {
     if (this.#failure !== undefined) return true;
     this.#put(this.#stampers[stream].stamp(chunk, this.#clock.now()));
@@ -64,12 +83,12 @@ export class LogWriter {
     return !this.#full;
   }
 
-  /** Resolves when the records made so far can be read. */
+  /** Resolves when the records made so far can be read, or were lost. Unfinished lines are not waited for. */
   async flushed(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
   }
 
-  /** Resolves when everything appended can be read, also unfinished lines. Never rejects; see `failure`. */
+  /** Resolves when everything appended can be read, also unfinished lines. Never rejects; see `failure`. The last call. */
   async close(): Promise<void> {
     this.#cancelFlush?.();
     this.#flushHeld();
@@ -91,7 +110,8 @@ export class LogWriter {
   }
 
   #put(stamped: Stamped): void {
-    if (stamped.records === 0) return;
+    // A line that was held when the disk failed must not be written after it, should there be room again.
+    if (stamped.records === 0 || this.#failure !== undefined) return;
     this.#waiting.push(stamped);
     this.#waitingBytes += stamped.bytes.length;
     this.#writing ??= this.#writeAll();
@@ -138,22 +158,25 @@ export class LogWriter {
     for (const part of batch) this.#records += part.records;
   }
 
+  /** Directories are made when they are missing: the file may appear long after its pod's directory was cleaned up. */
   async #open(): Promise<FileHandle> {
     const handle = await open(this.#path, "a", 0o640).catch(async (thrown: unknown) => {
       if (codeOf(thrown) !== "ENOENT") throw thrown;
-      await mkdir(dirname(this.#path), { recursive: true, mode: 0o750 });
+      await makeDirectories(dirname(this.#path), 0o750);
       return open(this.#path, "a", 0o640);
     });
     this.#size = (await handle.stat()).size;
     return handle;
   }
 
+  /** Before the batch that it points to: an entry whose batch is then lost is left out by readers, who know the file's size. */
   async #addIndexEntry(at: Instant): Promise<void> {
     const index = (this.#index ??= await open(indexOf(this.#path), "a", 0o640));
     await index.write(encodeEntry({ record: this.#records, offset: this.#size, at }));
     this.#indexed = this.#records;
   }
 
+  /** From the oldest to the youngest, so that a crash in between loses no file but the one that was to go. */
   async #rotate(): Promise<void> {
     await Promise.all([this.#handle?.close(), this.#index?.close()]);
     this.#handle = undefined;
@@ -182,6 +205,7 @@ async function removeFile(path: string): Promise<void> {
   await rm(indexOf(path), { force: true });
 }
 
+/** The index after its file: a reader in between finds none, and reads a little more. */
 async function moveFile(from: string, to: string): Promise<void> {
   await renameIfThere(from, to);
   await rm(indexOf(to), { force: true });

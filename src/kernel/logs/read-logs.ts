@@ -1,16 +1,17 @@
-import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { codeOf, type Instant } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
 import { DirectoryWatch } from "./directory-watch.ts";
 import { listLogFiles, type LogFile, lookAt } from "./log-files.ts";
 import { RecordReader, type RecordReaderOptions } from "./record-reader.ts";
 import { laterPosition, type Position, sincePosition, tailPosition } from "./start-position.ts";
 
 export interface ReadLogsOptions extends RecordReaderOptions {
-  /** Only the last lines, counted before `since` is applied. */
+  /** Only the last lines, counted before `since` is applied. 0 shows nothing of what is there; with `follow`, only what comes. */
   readonly tailLines?: number;
   readonly since?: Instant;
-  /** End after this many bytes of output. */
+  /** End after this many bytes of output, times included, also in the middle of a line or character. */
   readonly limitBytes?: number;
   /** Go on with what is written later, until this signal says that the writer has closed the log. */
   readonly follow?: AbortSignal;
@@ -23,6 +24,10 @@ const blockBytes = 64 * 1024;
 /**
  * What a process wrote to the log at `path`, over all its files, as the pieces come. A log without files is empty. Holds one
  * block and one record, however long the log. A follower that is slower than the rotation goes on with the oldest file left.
+ *
+ * Files are opened when the first piece is asked for, and closed when the iteration ends, also by `return`. Rejects when the disk
+ * fails. Any number of readers may read beside the writer. A reader that does not follow ends with what the disk has at that
+ * moment, which can be the beginning of a record that is just being written.
  */
 export async function* readLogs(path: string, options: ReadLogsOptions = {}): AsyncGenerator<Uint8Array, void> {
   const reader = new RecordReader(options);
@@ -41,7 +46,7 @@ export async function* readLogs(path: string, options: ReadLogsOptions = {}): As
 /** Blocks of the log's files in order; `"end"` where a file ends for good. */
 async function* rawBlocks(path: string, options: ReadLogsOptions): AsyncGenerator<Buffer | "end", void> {
   const wake = [options.follow, options.signal].filter((signal) => signal !== undefined);
-  if (options.follow !== undefined) await mkdir(dirname(path), { recursive: true });
+  if (options.follow !== undefined) await makeDirectories(dirname(path), 0o750);
   const watch = options.follow === undefined ? undefined : new DirectoryWatch(dirname(path), wake);
   const stopped = () => options.signal?.aborted === true;
   let current: OpenFile | undefined;
@@ -73,10 +78,13 @@ async function* rawBlocks(path: string, options: ReadLogsOptions): AsyncGenerato
 
 interface OpenFile {
   readonly handle: FileHandle;
+  /** As `LogFile.id`: what the file is called now may be another name than the one it was opened by. */
   readonly id: string;
+  /** Bytes read so far. */
   offset: number;
 }
 
+/** What is there from the offset on, up to the present end. May be asked again for what was appended since. */
 async function* blocksOf(file: OpenFile, stopped: () => boolean): AsyncGenerator<Buffer, void> {
   for (;;) {
     const block = Buffer.allocUnsafe(blockBytes);
@@ -98,7 +106,10 @@ async function openFirst(path: string, options: ReadLogsOptions): Promise<OpenFi
   });
 }
 
-/** The file that follows `current`; undefined while it is the newest. */
+/**
+ * The file that follows `current`; undefined while it is the newest. When `current` was rotated away altogether, the oldest file
+ * that is left: `findIndex` says -1.
+ */
 async function successor(path: string, current: OpenFile | undefined): Promise<OpenFile | undefined> {
   const newest = await lookAt(path);
   if (newest !== undefined && newest.id === current?.id) return undefined;

@@ -14,7 +14,7 @@ import {
 export interface RecordReaderOptions {
   /** Put the time in front of each line, as `pods/log?timestamps=true` does. */
   readonly timestamps?: boolean;
-  /** Drop records older than this. */
+  /** Drop records older than this; one of exactly this time is kept. */
   readonly since?: Instant;
   /** Only this stream. */
   readonly stream?: LogStream;
@@ -26,6 +26,11 @@ const longestRecord = 256 * 1024;
 /**
  * Turns the bytes of log files, in pieces of any size, back into what the process wrote. Lines that are not records (a file
  * damaged by a power cut) come out as they are. Holds at most one record.
+ *
+ *     "<time> stdout P half \n<time> stdout F line\n"  ->  "half line\n"
+ *
+ * Pieces of the two streams may interleave; each piece comes out where it stands, as a terminal would have shown it. A line that
+ * began before `since` and ended after it shows its later pieces only.
  */
 export class RecordReader {
   readonly #timestamps: boolean;
@@ -40,7 +45,7 @@ export class RecordReader {
     this.#stream = options.stream;
   }
 
-  /** The output in `block`, up to its last whole record. */
+  /** The output in `block`, up to its last whole record. The block may be used again by its owner afterwards. */
   read(block: Buffer): Buffer {
     const bytes = this.#carried.length === 0 ? block : Buffer.concat([this.#carried, block]);
     const out = Buffer.allocUnsafe(bytes.length);
@@ -62,7 +67,7 @@ export class RecordReader {
     return out.subarray(0, length);
   }
 
-  /** What is left of a record whose end was never written. */
+  /** What is left of a record whose end was never written. To be called where a file ends for good, then the next may follow. */
   end(): Buffer {
     const rest = this.#carried;
     this.#carried = empty;

@@ -4,6 +4,9 @@ import { offsetBefore, readIndex } from "./line-index.ts";
 import type { LogFile } from "./log-files.ts";
 import { flagOffset, type LogStream, newline, partialFlag, recordTime, streamOffset, timeLength } from "./record.ts";
 
+// Where `tail` and `since` let reading begin. Both find a place in the files as they were listed; what was appended meanwhile
+// lies behind it and is read as well.
+
 /** Where reading starts: a file of a log, and an offset in it that is the start of a record. */
 export interface Position {
   /** Index into the files, oldest first. */
@@ -13,7 +16,10 @@ export interface Position {
 
 const blockBytes = 64 * 1024;
 
-/** Start of the last `lines` lines of a log; of one stream if given. Reads backwards, only as far as needed. */
+/**
+ * Start of the last `lines` lines of a log; of one stream if given. Reads backwards, only as far as needed: its cost is that of
+ * the tail, not of the log. With 0 or fewer lines it is the end, with more lines than there are the start.
+ */
 export async function tailPosition(files: readonly LogFile[], lines: number, stream?: LogStream): Promise<Position> {
   const last = files.length - 1;
   if (lines <= 0) return { file: Math.max(0, last), offset: files[last]?.size ?? 0 };
@@ -41,6 +47,7 @@ interface RecordPlace {
   readonly stream: LogStream;
 }
 
+/** Every record of a file, the last one first. Holds one block, and one record however long it is. */
 async function* recordsBackwards(file: LogFile): AsyncGenerator<RecordPlace> {
   const handle = await open(file.path, "r");
   try {
@@ -76,7 +83,10 @@ const placeOf = (bytes: Buffer, at: number, base: number): RecordPlace => ({
   stream: bytes[at + streamOffset + 3] === letterO ? "stdout" : "stderr",
 });
 
-/** A record start before which every record is older than `since`. The reader drops the older ones that follow. */
+/**
+ * A record start before which every record is older than `since`. The reader drops the older ones that follow. One small read per
+ * file from the newest on, then one look at an index.
+ */
 export async function sincePosition(files: readonly LogFile[], since: Instant): Promise<Position> {
   const limit = recordTime(since);
   for (let file = files.length - 1; file > 0; file--) {

@@ -1,4 +1,6 @@
+export * from "./names.ts";
 export * from "./object.ts";
+export * from "./refusals.ts";
 export * from "./resource-type.ts";
 export * from "./status.ts";
 export * from "./types.ts";

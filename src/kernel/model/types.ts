@@ -1,6 +1,8 @@
 import type { ResourceType } from "./resource-type.ts";
 
-// How the built-in kinds that Slipway itself works with are addressed. Their schemas live with the API server.
+// How the built-in kinds that Slipway itself works with are addressed, on the embedded server and on any cluster alike. Constants
+// instead of discovery: these have been the same in every Kubernetes since 1.19, and a command need not ask before it starts. Other
+// kinds are found by `ApiClient.resourceType`. Their schemas live with the API server.
 
 const core = { group: "", version: "v1", namespaced: true } as const;
 
@@ -31,12 +33,43 @@ export const Pod = {
   shortNames: ["po"],
   categories: ["all"],
 } as const satisfies ResourceType;
+/** A name and an address for Pods with certain labels. */
+export const Service = {
+  ...core,
+  kind: "Service",
+  plural: "services",
+  shortNames: ["svc"],
+  categories: ["all"],
+} as const satisfies ResourceType;
+/** A machine. The embedded server has one, itself. */
+export const Node = {
+  ...core,
+  kind: "Node",
+  plural: "nodes",
+  namespaced: false,
+  shortNames: ["no"],
+} as const satisfies ResourceType;
+export const PersistentVolumeClaim = {
+  ...core,
+  kind: "PersistentVolumeClaim",
+  plural: "persistentvolumeclaims",
+  shortNames: ["pvc"],
+} as const satisfies ResourceType;
+/** Limits how many objects of a kind a namespace may hold. */
+export const ResourceQuota = {
+  ...core,
+  kind: "ResourceQuota",
+  plural: "resourcequotas",
+  shortNames: ["quota"],
+} as const satisfies ResourceType;
+/** Events as kubectl reads and `kubectl describe` selects them. The same objects as `Event`, in the older form. */
 export const CoreEvent = {
   ...core,
   kind: "Event",
   plural: "events",
   shortNames: ["ev"],
 } as const satisfies ResourceType;
+/** Events as controllers write them: with a series instead of a count, and times in microseconds. */
 export const Event = {
   group: "events.k8s.io",
   version: "v1",
@@ -53,6 +86,76 @@ export const Job = {
   namespaced: true,
   categories: ["all"],
 } as const satisfies ResourceType;
+/** Makes Jobs by the calendar. */
+export const CronJob = {
+  group: "batch",
+  version: "v1",
+  kind: "CronJob",
+  plural: "cronjobs",
+  namespaced: true,
+  shortNames: ["cj"],
+  categories: ["all"],
+} as const satisfies ResourceType;
+/** Keeps a number of Pods of one template alive. People use Deployments, which own ReplicaSets, one per template. */
+export const ReplicaSet = {
+  group: "apps",
+  version: "v1",
+  kind: "ReplicaSet",
+  plural: "replicasets",
+  namespaced: true,
+  shortNames: ["rs"],
+  categories: ["all"],
+} as const satisfies ResourceType;
+export const Deployment = {
+  group: "apps",
+  version: "v1",
+  kind: "Deployment",
+  plural: "deployments",
+  namespaced: true,
+  shortNames: ["deploy"],
+  categories: ["all"],
+} as const satisfies ResourceType;
+// Kinds that are kept for those who read them; nothing here acts on them.
+export const StatefulSet = {
+  group: "apps",
+  version: "v1",
+  kind: "StatefulSet",
+  plural: "statefulsets",
+  namespaced: true,
+  shortNames: ["sts"],
+  categories: ["all"],
+} as const satisfies ResourceType;
+export const DaemonSet = {
+  group: "apps",
+  version: "v1",
+  kind: "DaemonSet",
+  plural: "daemonsets",
+  namespaced: true,
+  shortNames: ["ds"],
+  categories: ["all"],
+} as const satisfies ResourceType;
+export const NetworkPolicy = {
+  group: "networking.k8s.io",
+  version: "v1",
+  kind: "NetworkPolicy",
+  plural: "networkpolicies",
+  namespaced: true,
+  shortNames: ["netpol"],
+} as const satisfies ResourceType;
+export const LimitRange = {
+  ...core,
+  kind: "LimitRange",
+  plural: "limitranges",
+  shortNames: ["limits"],
+} as const satisfies ResourceType;
+export const Ingress = {
+  group: "networking.k8s.io",
+  version: "v1",
+  kind: "Ingress",
+  plural: "ingresses",
+  namespaced: true,
+  shortNames: ["ing"],
+} as const satisfies ResourceType;
 export const Lease = {
   group: "coordination.k8s.io",
   version: "v1",
@@ -60,6 +163,7 @@ export const Lease = {
   plural: "leases",
   namespaced: true,
 } as const satisfies ResourceType;
+/** Declares other kinds; the embedded server serves them in the turn in which it is stored. */
 export const CustomResourceDefinition = {
   group: "apiextensions.k8s.io",
   version: "v1",

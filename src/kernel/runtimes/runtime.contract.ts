@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Millis } from "#lib/base/index.ts";
 import { readLogs } from "#kernel/logs/index.ts";
 import type { Runtime, Task, TaskOutcome, TaskStatus } from "./contract.ts";
 
@@ -11,8 +12,10 @@ export interface RuntimeUnderTest {
   waits(id: string): Task;
   /** Runs and does not end by TERM. */
   ignoresTerm(id: string): Task;
-  /** How often a task with this id was really run; undefined when the suite need not count. */
+  /** How often a task with this id was really run. */
   runsOf(id: string): Promise<number>;
+  /** Lets this much time pass for the runtime; real time passes by itself. */
+  passes(time: Millis): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -95,6 +98,15 @@ export function runtimeContract(name: string, open: () => Promise<RuntimeUnderTe
       });
     });
 
+    test("a longer grace of a later stop does not put the end off", async () => {
+      await tested.runtime.start(tested.ignoresTerm("a/main/0"));
+      await expect.poll(() => tested.runsOf("a/main/0")).toBe(1);
+      await tested.runtime.stop("a/main/0", 50);
+      await tested.runtime.stop("a/main/0", 3_600_000);
+      await tested.passes(50);
+      expect(await outcomeOf(tested.runtime, "a/main/0")).toMatchObject({ kind: "exited", code: 137 });
+    });
+
     test("stopping what is unknown or has ended is no error", async () => {
       await tested.runtime.stop("nobody", 0);
       await tested.runtime.start(tested.exits("a/main/0", 0));
@@ -122,6 +134,46 @@ export function runtimeContract(name: string, open: () => Promise<RuntimeUnderTe
       await tested.runtime.start(tested.exits("b/main/0", 0));
       await outcomeOf(tested.runtime, "b/main/0");
       expect(heard.filter((line) => line !== "a/main/0 starting")).toEqual(["a/main/0 running", "a/main/0 ended"]);
+    });
+
+    test("an id that was removed is unknown, and may be run again", async () => {
+      const task = tested.exits("a/main/0", 0);
+      for (const runs of [1, 2]) {
+        await tested.runtime.start(task);
+        await outcomeOf(tested.runtime, task.id);
+        expect(await tested.runsOf(task.id)).toBe(runs);
+        await tested.runtime.remove([task.id]);
+        expect(tested.runtime.find(task.id)).toBeUndefined();
+        expect(await tested.runtime.list()).toEqual([]);
+      }
+    });
+
+    test("many tasks at once are kept apart", async () => {
+      const ids = Array.from({ length: 20 }, (_, index) => `pod-${index}/main/0`);
+      await Promise.all(ids.map((id, index) => tested.runtime.start(tested.exits(id, index, `${id}\n`))));
+      const outcomes = await Promise.all(ids.map((id) => outcomeOf(tested.runtime, id)));
+      expect(outcomes.map((outcome) => (outcome.kind === "exited" ? outcome.code : outcome))).toEqual(
+        ids.map((_, index) => index),
+      );
+      expect(new Set((await tested.runtime.list()).map(({ id }) => id))).toEqual(new Set(ids));
+    });
+
+    test("two listeners hear the same, and leaving twice is harmless", async () => {
+      const heard: [string[], string[]] = [[], []];
+      const cancels = heard.map((list) => tested.runtime.subscribe(({ state }) => list.push(state.phase)));
+      await tested.runtime.start(tested.exits("a/main/0", 0));
+      await outcomeOf(tested.runtime, "a/main/0");
+      expect(heard[0]).toEqual(heard[1]);
+      for (const cancel of [...cancels, ...cancels]) cancel();
+    });
+
+    test("what a runtime can do does not change", async () => {
+      expect(await tested.runtime.capabilities()).toEqual(await tested.runtime.capabilities());
+    });
+
+    test("closing twice is harmless", async () => {
+      await tested.runtime.close();
+      await tested.runtime.close();
     });
 
     test("closing with a grace ends the tasks, and calls after it are refused", async () => {

@@ -1,7 +1,10 @@
 import type { Cancel } from "#lib/base/index.ts";
 import type { TaskStatus } from "./contract.ts";
 
-/** The last known status of each task, and who wants to hear of changes. */
+/**
+ * The last known status of each task, and who wants to hear of changes. It makes one story of news that come twice or too late:
+ * an answer and an event tell of the same change, a reconnection tells everything again.
+ */
 export class TaskMirror {
   readonly #tasks = new Map<string, TaskStatus>();
   readonly #listeners = new Set<(status: TaskStatus) => void>();
@@ -14,7 +17,10 @@ export class TaskMirror {
     return [...this.#tasks.values()];
   }
 
-  /** Takes a status; listeners are told when the phase is another than before. A task that has ended does not come back. */
+  /**
+   * Takes a status; listeners are told when the phase is another than before, after `find` shows it. A task that has ended does
+   * not come back: a late `running` is dropped.
+   */
   put(status: TaskStatus): void {
     const phase = this.#tasks.get(status.id)?.state.phase;
     if (phase === "ended" || phase === status.state.phase) return;
@@ -22,10 +28,12 @@ export class TaskMirror {
     for (const listener of this.#listeners) listener(status);
   }
 
+  /** Forgets tasks, whatever their phase; nobody is told. */
   remove(ids: readonly string[]): void {
     for (const id of ids) this.#tasks.delete(id);
   }
 
+  /** Listeners are called in the order in which they came. A listener that throws keeps the later ones from being told. */
   subscribe(listener: (status: TaskStatus) => void): Cancel {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -4,6 +4,7 @@ import type { PodSpec } from "./pod-types.ts";
 
 // The parts of Kubernetes' Job that its controller reads and writes.
 
+/** One rule of a `podFailurePolicy`. Exactly one of its two requirements is set. */
 export interface FailureRule {
   readonly action: "Ignore" | "FailJob" | "Count" | "FailIndex";
   readonly onExitCodes?: {
@@ -14,21 +15,27 @@ export interface FailureRule {
   readonly onPodConditions?: readonly { readonly type: string; readonly status?: string }[];
 }
 
+/** One rule of a `successPolicy`. With both: that many of these indexes. */
 export interface SuccessRule {
+  /** `0-2,5` */
   readonly succeededIndexes?: string;
   readonly succeededCount?: number;
 }
 
+/** Stored Jobs have Kubernetes' defaults filled in; what is optional here may nevertheless be missing and then has the same meaning. */
 export interface JobSpec {
   readonly parallelism?: number;
+  /** Absent: a work queue. */
   readonly completions?: number;
   readonly completionMode?: "NonIndexed" | "Indexed";
   readonly backoffLimit?: number;
   readonly backoffLimitPerIndex?: number;
   readonly maxFailedIndexes?: number;
+  /** Counts from `status.startTime`, and not while the Job is suspended. */
   readonly activeDeadlineSeconds?: number;
   readonly ttlSecondsAfterFinished?: number;
   readonly suspend?: boolean;
+  /** When a deleted pod is replaced: at once, or not before it has ended. */
   readonly podReplacementPolicy?: "TerminatingOrFailed" | "Failed";
   readonly podFailurePolicy?: { readonly rules: readonly FailureRule[] };
   readonly successPolicy?: { readonly rules: readonly SuccessRule[] };
@@ -36,9 +43,11 @@ export interface JobSpec {
   readonly template: { readonly metadata?: ObjectMeta; readonly spec: PodSpec };
 }
 
+/** What this controller writes. Fields that are not named here are kept as they are. */
 export interface JobStatus {
   readonly active?: number;
   readonly ready?: number;
+  /** Deleted and not yet ended: they still run. */
   readonly terminating?: number;
   readonly succeeded?: number;
   readonly failed?: number;
@@ -46,6 +55,7 @@ export interface JobStatus {
   readonly completionTime?: string;
   readonly completedIndexes?: string;
   readonly failedIndexes?: string;
+  /** Uids of pods that have ended and that the counters do not have yet; see `planJob`. */
   readonly uncountedTerminatedPods?: { readonly succeeded?: readonly string[]; readonly failed?: readonly string[] };
   readonly conditions?: readonly Condition[];
 }
@@ -58,5 +68,6 @@ export interface JobObject extends KubeObject {
 
 /** Keeps a pod until its end has been counted. */
 export const trackingFinalizer = "batch.kubernetes.io/job-tracking";
+/** Which index of an Indexed Job a pod works on, and how often that index had failed before. */
 export const indexAnnotation = "batch.kubernetes.io/job-completion-index";
 export const failureCountAnnotation = "batch.kubernetes.io/job-index-failure-count";

@@ -3,22 +3,28 @@ import type { KubeObject, ObjectMeta } from "#kernel/model/index.ts";
 
 // The parts of Kubernetes' Pod that the controllers of this folder read and write. Everything else is kept as it is.
 
+/** One key of a ConfigMap or Secret of the pod's namespace. */
 export interface KeySelector {
   readonly name?: string;
   readonly key: string;
   readonly optional?: boolean;
 }
 
+/** `metadata.name`, `metadata.labels['app']`, …; see `fieldValue`. */
 export interface FieldSelector {
   readonly fieldPath: string;
 }
 
+/** `limits.cpu`, `requests.memory`, …; see `resourceValue`. */
 export interface ResourceSelector {
+  /** The container that asks when absent. */
   readonly containerName?: string;
   readonly resource: string;
+  /** A quantity; absent and `0` mean 1. */
   readonly divisor?: string;
 }
 
+/** One of `value` and `valueFrom`; with neither the value is empty. */
 export interface EnvVar {
   readonly name: string;
   readonly value?: string;
@@ -30,6 +36,7 @@ export interface EnvVar {
   };
 }
 
+/** All keys of a ConfigMap or Secret as variables. */
 export interface EnvSource {
   readonly prefix?: string;
   readonly configMapRef?: { readonly name?: string; readonly optional?: boolean };
@@ -44,16 +51,53 @@ export interface VolumeMount {
   readonly subPathExpr?: string;
 }
 
+/** What is not named here has no effect, and is told; see `supportFor`. */
 export interface SecurityContext {
   readonly runAsUser?: number;
   readonly runAsGroup?: number;
   readonly runAsNonRoot?: boolean;
+  /** Of pods only. */
+  readonly sysctls?: readonly { readonly name: string; readonly value: string }[];
   readonly [other: string]: unknown;
 }
 
+/** A number, or the name of a port of the container. */
+export type PortReference = number | string;
+
+/** What a hook or probe does. Host processes carry out only `exec`, and only as a preStop hook. */
 export interface Handler {
   readonly exec?: { readonly command?: readonly string[] };
+  readonly httpGet?: {
+    readonly host?: string;
+    readonly port: PortReference;
+    readonly path?: string;
+    /** HTTP or HTTPS, whose certificate is not looked at. */
+    readonly scheme?: string;
+    readonly httpHeaders?: readonly { readonly name: string; readonly value: string }[];
+  };
+  readonly tcpSocket?: { readonly host?: string; readonly port: PortReference };
+  /** Of hooks only. */
+  readonly sleep?: { readonly seconds: number };
   readonly [other: string]: unknown;
+}
+
+/** Times are in seconds. The API server has filled in 1 s of time-out, 10 s of period, one success and three failures. */
+export interface Probe extends Handler {
+  readonly initialDelaySeconds?: number;
+  readonly timeoutSeconds?: number;
+  readonly periodSeconds?: number;
+  readonly successThreshold?: number;
+  readonly failureThreshold?: number;
+  /** In place of the pod's own, when this probe ends the container. */
+  readonly terminationGracePeriodSeconds?: number;
+}
+
+export interface ContainerPort {
+  readonly name?: string;
+  readonly containerPort?: number;
+  readonly hostPort?: number;
+  readonly hostIP?: string;
+  readonly protocol?: string;
 }
 
 export interface Container {
@@ -66,16 +110,17 @@ export interface Container {
   readonly envFrom?: readonly EnvSource[];
   readonly volumeMounts?: readonly VolumeMount[];
   readonly volumeDevices?: readonly unknown[];
-  readonly ports?: readonly { readonly hostPort?: number; readonly [other: string]: unknown }[];
+  readonly ports?: readonly ContainerPort[];
+  readonly imagePullPolicy?: string;
   readonly resources?: {
     readonly limits?: Readonly<Record<string, string>>;
     readonly requests?: Readonly<Record<string, string>>;
   };
   readonly securityContext?: SecurityContext;
   readonly lifecycle?: { readonly preStop?: Handler; readonly postStart?: Handler };
-  readonly livenessProbe?: unknown;
-  readonly readinessProbe?: unknown;
-  readonly startupProbe?: unknown;
+  readonly livenessProbe?: Probe;
+  readonly readinessProbe?: Probe;
+  readonly startupProbe?: Probe;
   readonly restartPolicy?: string;
   readonly stdin?: boolean;
   readonly tty?: boolean;
@@ -85,6 +130,7 @@ export interface Container {
 
 export interface KeyToPath {
   readonly key: string;
+  /** Relative to the volume. */
   readonly path: string;
   readonly mode?: number;
 }
@@ -103,6 +149,7 @@ export interface ProjectedSource {
   readonly [other: string]: unknown;
 }
 
+/** Exactly one source. Those that are not named here are refused by name. */
 export interface Volume {
   readonly name: string;
   readonly emptyDir?: { readonly medium?: string; readonly sizeLimit?: string };
@@ -124,6 +171,7 @@ export interface Volume {
   readonly [other: string]: unknown;
 }
 
+/** Grace and deadline are in seconds; absent, the grace is 30 s and there is no deadline. */
 export interface PodSpec {
   readonly containers: readonly Container[];
   readonly initContainers?: readonly Container[];
@@ -133,12 +181,19 @@ export interface PodSpec {
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly serviceAccountName?: string;
   readonly hostname?: string;
+  readonly subdomain?: string;
+  readonly hostNetwork?: boolean;
+  readonly shareProcessNamespace?: boolean;
+  readonly hostAliases?: readonly { readonly ip: string; readonly hostnames?: readonly string[] }[];
+  readonly imagePullSecrets?: readonly { readonly name?: string }[];
   readonly securityContext?: SecurityContext;
   readonly activeDeadlineSeconds?: number;
   readonly terminationGracePeriodSeconds?: number;
 }
 
+/** How an execution of a container ended. Times are RFC 3339 with whole seconds. */
 export interface Terminated {
+  /** 128 + the signal's number after a signal; 137 also for what was lost. */
   readonly exitCode: number;
   readonly signal?: number;
   readonly reason?: string;
@@ -148,6 +203,7 @@ export interface Terminated {
   readonly containerID?: string;
 }
 
+/** Exactly one of them; none means that it waits for a reason not known yet. */
 export interface ContainerState {
   readonly waiting?: { readonly reason: string; readonly message?: string };
   readonly running?: { readonly startedAt: string };
@@ -156,7 +212,9 @@ export interface ContainerState {
 
 export interface ContainerStatus {
   readonly name: string;
+  /** Of the newest execution. */
   readonly state: ContainerState;
+  /** Of the execution before it. */
   readonly lastState: ContainerState;
   readonly ready: boolean;
   readonly started: boolean;
@@ -166,6 +224,7 @@ export interface ContainerStatus {
   readonly containerID?: string;
 }
 
+/** `Succeeded` and `Failed` are for ever. */
 export type PodPhase = "Pending" | "Running" | "Succeeded" | "Failed";
 
 export interface PodStatus {

@@ -5,22 +5,33 @@ export type Cancel = () => void;
 
 /** The only source of time. Code that decides takes `now`; code that waits takes a Clock. */
 export interface Clock {
+  /** The time of day, for what is written down. May jump back when an administrator sets the clock. */
   now(): Instant;
   /** Time since some fixed moment; runs on evenly when an administrator sets the clock. For measuring how long something takes. */
   monotonic(): Millis;
-  /** Calls `run` once, no earlier than `delay` from now. Does not keep the process alive by itself. */
+  /**
+   * Calls `run` once, no earlier than `delay` from now, never before `after` has returned. A negative delay counts as 0.
+   * Does not keep the process alive by itself. What `run` throws is nobody's: it must not throw.
+   */
   after(delay: Millis, run: () => void): Cancel;
 }
 
-// A longer delay overflows the 32 bits that Node's timers have and would fire at once.
+// A longer delay (24.8 days) overflows the 32 bits that Node's timers have and would fire at once: it is waited for in parts.
 const longestTimer = 2 ** 31 - 1;
 
+/** The clock of the process that runs. Only `app` and tests of real waits name it; everything else is handed a Clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delay, run) {
-    const timer = setTimeout(run, Math.min(Math.max(0, delay), longestTimer));
-    timer.unref?.();
+    let timer: NodeJS.Timeout;
+    const wait = (left: Millis): void => {
+      const part = Math.min(left, longestTimer);
+      timer = setTimeout(left > part ? () => wait(left - part) : run, part);
+      // `unref` is missing where the timers are those of a browser.
+      timer.unref?.();
+    };
+    wait(Math.max(0, delay));
     return () => clearTimeout(timer);
   },
 };
@@ -31,7 +42,10 @@ export function holdProcess(): Cancel {
   return () => clearInterval(timer);
 }
 
-/** Resolves after `delay`; rejects with the signal's reason when that aborts first. Keeps no process alive. */
+/**
+ * Resolves after `delay`; rejects with the signal's reason when that aborts first, or had aborted before. Leaves neither a
+ * timer nor a listener behind. Keeps no process alive.
+ */
 export function sleep(clock: Clock, delay: Millis, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error);

@@ -1,36 +1,60 @@
 import { err, ok, type Result } from "./result.ts";
 import type { Millis } from "./time.ts";
 
-const unitMs: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  μs: 1e-3,
-  ms: 1,
-  s: 1e3,
-  m: 6e4,
-  h: 3.6e6,
+const unitNanos: Readonly<Record<string, bigint>> = {
+  ns: 1n,
+  us: 1_000n,
+  µs: 1_000n,
+  μs: 1_000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
 };
-const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/gy;
+// "µs" is written with the micro sign (U+00B5) or the Greek letter (U+03BC); Go takes both.
+const part = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/gy;
 
-/** Reads a duration in Go's syntax: `1h30m`, `1.5s`, `300ms`, `-2m`, `0`. Fractions of a millisecond are dropped. */
+/** Go keeps durations in 64 bits of nanoseconds: a little more than 292 years. */
+const longestNanos = 2n ** 63n - 1n;
+/** Longer texts are no durations; it bounds the work with big numbers. */
+const longestText = 100;
+
+/**
+ * Reads a duration in Go's syntax: `1h30m`, `1.5s`, `300ms`, `-2m`, `0`. Units may repeat and come in any order, as in Go;
+ * days and weeks do not exist. Fractions of a millisecond are dropped at the end, toward zero. The error is a message.
+ */
 export function parseDuration(text: string): Result<Millis, string> {
-  const negative = text.startsWith("-");
   const body = text.replace(/^[+-]/, "");
   if (body === "0") return ok(0);
-  let total = 0;
+  const nanos = body.length > longestText ? undefined : sumParts(body);
+  if (nanos === undefined) return err(`expected a duration such as 1h30m, 45s or 300ms, found ${shown(text)}`);
+  if (nanos > longestNanos) return err(`a duration can be at most 292 years, found ${shown(text)}`);
+  const millis = Number(nanos / 1_000_000n);
+  // Zero has no sign: the answer goes into documents, where "-0" is no JSON integer.
+  return ok(text.startsWith("-") && millis !== 0 ? -millis : millis);
+}
+
+const shown = (text: string): string =>
+  JSON.stringify(text.length > longestText ? `${text.slice(0, longestText)}…` : text);
+
+/** Exact: with numbers of JavaScript `1.001s` would be 1000.9999999999999 ms, and lose a millisecond. */
+function sumParts(body: string): bigint | undefined {
+  let total = 0n;
   let end = 0;
   part.lastIndex = 0;
   for (let match = part.exec(body); match !== null; match = part.exec(body)) {
-    total += Number(match[1]) * (unitMs[match[2] ?? ""] ?? 0);
+    const [, whole = "", fraction = "", unit = ""] = match;
+    if (whole + fraction === "") return undefined;
+    total += (BigInt(whole + fraction) * (unitNanos[unit] ?? 0n)) / 10n ** BigInt(fraction.length);
     end = part.lastIndex;
   }
-  if (end === 0 || end !== body.length)
-    return err(`expected a duration such as 1h30m, 45s or 300ms, found ${JSON.stringify(text)}`);
-  return ok(Math.trunc(negative ? -total : total));
+  return end === 0 || end !== body.length ? undefined : total;
 }
 
-/** Kubernetes' duration for people: `59s`, `2m5s` below 10 minutes, `3h10m`, `5d`, `2y30d`. Negative counts as 0. */
+/**
+ * Kubernetes' duration for people: `59s`, `2m5s` below 10 minutes, `3h10m`, `5d`, `2y30d`. The same steps as kubectl's AGE
+ * column: seconds up to two minutes, then fewer and fewer digits. Negative counts as 0 (clocks of two machines differ).
+ */
 export function formatAge(age: Millis): string {
   const seconds = Math.max(0, Math.floor(age / 1000));
   const minutes = Math.floor(seconds / 60);

@@ -14,7 +14,7 @@ export class SlipwayError extends Error {
   }
 }
 
-/** Any thrown value as an Error, so that a message and a stack exist. */
+/** Any thrown value as an Error; an Error is returned as it is, so that a message and a stack exist. */
 export const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
 /** The message of any thrown value, for one line of text. */

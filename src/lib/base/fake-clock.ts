@@ -1,7 +1,10 @@
 import type { Cancel, Clock } from "./clock.ts";
 import type { Instant, Millis } from "./time.ts";
 
-/** A clock that moves only when told to, for tests: timers due are run in order of their time. */
+/**
+ * A clock that moves only when told to, for tests. Timers that are due run in the order of their times, equal times in the
+ * order in which they were asked for. Starts at 2026-01-01T00:00:00Z unless told otherwise.
+ */
 export class FakeClock implements Clock {
   /** What `now` is ahead of the time that has passed. */
   #offset: Instant;
@@ -28,7 +31,10 @@ export class FakeClock implements Clock {
     };
   }
 
-  /** Moves forward by `step`, running due timers at their own time, and lets promises settle after each. */
+  /**
+   * Moves forward by `step`, running due timers at their own time, and lets promises settle after each. A timer that a timer
+   * sets runs in the same call when it is due within the step. `advance(0)` runs what is due now. Must not run twice at once.
+   */
   async advance(step: Millis): Promise<void> {
     const end = this.#passed + step;
     for (;;) {

@@ -1,1 +1,2 @@
+export * from "./directories.node.ts";
 export * from "./ids.node.ts";

@@ -6,9 +6,13 @@ export type LogFields = Readonly<Record<string, unknown>>;
  * Libraries receive a Logger, they never make one.
  */
 export interface Logger {
+  /** A person must act. */
   error(message: string, fields?: LogFields): void;
+  /** Degraded, but works. */
   warn(message: string, fields?: LogFields): void;
+  /** The product changed its state. */
   info(message: string, fields?: LogFields): void;
+  /** Everything else. Off unless asked for, so that building its fields must be cheap. */
   debug(message: string, fields?: LogFields): void;
   /** A logger that adds `fields` to every entry. */
   with(fields: LogFields): Logger;

@@ -1,5 +1,6 @@
 /** A place in a text file. `line` and `column` count from 1; `column` counts UTF-16 code units. */
 export interface Position {
+  /** As the user named it; absent for standard input and texts that come from no file. */
   readonly file?: string;
   readonly line: number;
   readonly column: number;
@@ -15,10 +16,13 @@ export interface Problem {
   readonly code: string;
   readonly message: string;
   readonly path: string;
+  /** Absent when the document did not come from a text, or nothing in the text stands for the path. */
   readonly position?: Position;
+  /** What to do about it: `did you mean "build"?`. */
   readonly hint?: string;
 }
 
+/** Whether any problem forbids using the document; warnings do not. */
 export const hasErrors = (problems: readonly Problem[]): boolean => problems.some((p) => p.severity === "error");
 
 /** `file:line:column: error: path: message (hint)`, leaving out what is unknown. */

@@ -3,8 +3,21 @@ export type Instant = number;
 /** A length of time in milliseconds, an integer. */
 export type Millis = number;
 
+// The three writers throw a RangeError for what is no instant: NaN, or more than 8.64e15 ms away from 1970.
+
 /** RFC 3339 UTC in whole seconds, as Kubernetes' `Time` demands: `2026-01-31T12:00:00Z`. Fractions are dropped. */
-export const formatTime = (at: Instant): string => `${new Date(at).toISOString().slice(0, 19)}Z`;
+export function formatTime(at: Instant): string {
+  const second = Math.floor(at / 1000);
+  if (second !== lastSecond) {
+    lastSecondText = `${new Date(at).toISOString().slice(0, 19)}Z`;
+    lastSecond = second;
+  }
+  return lastSecondText;
+}
+
+// What is created together is created in the same second.
+let lastSecond = 0;
+let lastSecondText = "1970-01-01T00:00:00Z";
 
 /** RFC 3339 UTC with six fractional digits, as Kubernetes' `MicroTime` demands. */
 export const formatMicroTime = (at: Instant): string => `${new Date(at).toISOString().slice(0, 23)}000Z`;
@@ -21,11 +34,21 @@ export function formatInstant(at: Instant): string {
   return lastText;
 }
 
-const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
+const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
-/** The instant a text in RFC 3339 names, or undefined when it is not one. Digits beyond milliseconds are dropped. */
+/**
+ * The instant a text in RFC 3339 names, or undefined when it is not one: `2026-01-31T12:00:00+01:00`, `…T11:00:00.123Z`.
+ * Digits beyond milliseconds are dropped. Leap seconds (`:60`) are refused, as Go refuses them.
+ */
 export function parseInstant(text: string): Instant | undefined {
-  if (!rfc3339.test(text)) return undefined;
+  const match = rfc3339.exec(text);
+  if (match === null) return undefined;
+  // Date.parse takes the 30th of February for the 2nd of March.
+  const day = Number(match[3]);
+  if (day > 28 && day > daysIn(Number(match[1]), Number(match[2]))) return undefined;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : at;
 }
+
+// Leap years repeat after 400 years; Date.UTC takes the years 0 to 99 for 1900 to 1999. Day 0 is the last of the month before.
+const daysIn = (year: number, month: number): number => new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();

@@ -1,4 +1,5 @@
 import { type ASTNode, EvaluationError, ParseError, TypeError as CelTypeError } from "@marcbachmann/cel-js";
+import { UnsignedInt } from "@marcbachmann/cel-js/evaluator";
 import { err, messageOf, ok, type Result } from "#lib/base/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import { CostExceeded, meterProgram } from "./cost.ts";
@@ -9,6 +10,10 @@ import { allNodes, findUses } from "./syntax.ts";
 import type { CelBindings, CelEnvironment, CelEvaluateOptions, CelProblem, CelProgram } from "./types.ts";
 import { fromCel, toCel } from "./values.ts";
 
+// From text to program, in this order, each step relying on the one before:
+//
+//   parse ──▶ find uses (names as written) ──▶ adapt calls ──▶ check types ──▶ attach the meter (handlers exist only now)
+
 /** What is wrong with an expression; the offset is in UTF-16 code units of its source. */
 export interface CompileFault {
   readonly kind: CelProblem["kind"];
@@ -18,9 +23,14 @@ export interface CompileFault {
 
 /** Longer sources are refused: no rule or condition that people write comes near. */
 const longestSource = 20_000;
+/** Units of one evaluation unless told otherwise; the rules of CustomResourceDefinitions ask for more. */
 const defaultCostLimit = 100_000;
 
-/** Parses, rewrites, type-checks and meters an expression. */
+/**
+ * Parses, rewrites, type-checks and meters an expression. Never throws for a source; throws for an environment with
+ * malformed types or signatures. The programs of an
+ * environment share one meter; evaluations are synchronous, and one inside another saves and restores what is left.
+ */
 export function compileSource(source: string, environment: CelEnvironment): Result<CelProgram, CompileFault> {
   if (source.length > longestSource) {
     const message = `an expression may have at most ${longestSource} characters`;
@@ -80,13 +90,19 @@ function contextOf(
   for (const name of roots) {
     const value = Object.hasOwn(bindings, name) ? bindings[name] : undefined;
     if (value === undefined) continue;
-    // JSON does not tell 1.0 from 1, but a variable declared as a double is always one.
-    const isDouble = environment.variables[name] === "double" && typeof value === "number";
-    context[name] = isDouble ? value : toCel(value);
+    context[name] = typeof value === "number" ? toNumber(value, environment.variables[name]) : toCel(value);
   }
   return context;
 }
 
+/** JSON does not tell 1 from 1.0 or 1u, but a variable declared as a double or a uint is always one. */
+function toNumber(value: number, declared: string | undefined): unknown {
+  if (declared === "double") return value;
+  const isUnsigned = declared === "uint" && Number.isSafeInteger(value) && value >= 0;
+  return isUnsigned ? new UnsignedInt(BigInt(value)) : toCel(value);
+}
+
+/** Runs an evaluation on the budget of `limit` units and restores what the evaluation around it had left. */
 function runMetered<T>(
   prepared: Prepared,
   bindings: CelBindings,
@@ -112,12 +128,15 @@ function runMetered<T>(
   }
 }
 
+/** What a failed evaluation says: the library's message in our words, or that of the function that threw. */
 function evaluationMessage(thrown: unknown): string {
   const summary = thrown instanceof EvaluationError ? thrown.summary : messageOf(thrown);
   const missing = /^Unknown variable: (.*)$/.exec(summary);
   return missing === null ? tidy(summary) : `the variable ${JSON.stringify(missing[1])} has no value here`;
 }
 
+// The library tells its errors apart by class and text only. Its package is pinned exactly, and `program.test.ts` knows the texts.
+/** A parse or type error as a fault; everything else is a bug and thrown on. */
 function toFault(thrown: unknown, environment: CelEnvironment): CompileFault {
   if (thrown instanceof ParseError) return { kind: "syntax", message: tidy(thrown.summary), offset: startOf(thrown) };
   if (!(thrown instanceof CelTypeError || thrown instanceof EvaluationError)) throw thrown;
@@ -137,6 +156,7 @@ function toFault(thrown: unknown, environment: CelEnvironment): CompileFault {
 
 const startOf = (error: ParseError | CelTypeError | EvaluationError): number => error.range?.start ?? 0;
 
+/** Every function that could have been meant, marked or not; only asked for when a name is wrong. */
 const functionNames = (environment: CelEnvironment): readonly string[] =>
   prepareEnvironment(environment)
     .cel.getDefinitions()
@@ -154,7 +174,7 @@ function tidy(message: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1);
 }
 
-/** Line and column of an offset, both from 1. */
+/** Line and column of an offset, both from 1; columns count UTF-16 code units. */
 export function placeAt(source: string, offset: number): { readonly line: number; readonly column: number } {
   const before = source.slice(0, offset);
   return { line: before.split("\n").length, column: before.length - before.lastIndexOf("\n") };

@@ -33,6 +33,11 @@ test.each([
   ["searching a long text again and again", "items.all(a, !text.contains('b'))"],
   ["matching a long text again and again", "items.all(a, !text.matches('b$'))"],
   ["a pattern that is large itself", "text.matches('[a-c]{1000}[b-d]{1000}[c-e]{1000}')"],
+  ["a large pattern of the function form", "matches(text, '[a-c]{1000}[b-d]{1000}[c-e]{1000}')"],
+  [
+    "a pattern that is computed anew in every round",
+    "items.all(a, !'x'.matches('[a-z]{1000}[b-y]{1000}[c-x]{1000}' + string(a)))",
+  ],
   ["comparing long lists again and again", "items.all(a, items.all(b, items == items))"],
   ["membership in a long list again and again", "items.all(a, items.all(b, !(-1 in items)))"],
   ["a text that doubles", doubling(40)],
@@ -60,6 +65,24 @@ test.each([
 
 test("a pattern that makes ordinary engines hang ends at once", () => {
   expect(evaluate("text.matches('^(a+)+$')", { text: `${"a".repeat(50_000)}!` })).toEqual({ ok: true, value: false });
+});
+
+test("the searches of findAll are paid for after it", () => {
+  const text = "a".repeat(1_000);
+  expect(evaluate("text.findAll('a.*z|a').size()", { text }, 1_000_000)).toEqual({ ok: true, value: 1_000 });
+  expect(evaluate("text.findAll('a.*z|a').size()", { text }, 10_000)).toEqual(tooExpensive(10_000));
+  expect(evaluate("text.findAll('[0-9]+').size()", { text }, 10_000)).toEqual({ ok: true, value: 0 });
+  expect(evaluate("text.findAll('[a-z]{900}!|a')", { text: long }, 10_000_000)).toMatchObject({
+    ok: false,
+    error: expect.stringContaining("too long for the regular expression"),
+  });
+});
+
+test("a pattern that stands in the expression is compiled once and not paid for", () => {
+  const rule = "items.all(i, 'abc'.matches('[a-z]{500}') == false)";
+  expect(evaluate(rule, { items }, 10_000)).toEqual({ ok: true, value: true });
+  const computed = "items.all(i, 'abc'.matches(text) == false)";
+  expect(evaluate(computed, { items, text: "[a-z]{500}" }, 10_000)).toEqual(tooExpensive(10_000));
 });
 
 test("the limit can be set, and one evaluation does not spend for the next", () => {

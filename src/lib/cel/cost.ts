@@ -1,11 +1,13 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { compileRe2 } from "#lib/text/index.ts";
+import { asInteger, laterCharge, matchStepsPerUnit } from "./library/index.ts";
 import { resolveName } from "./names.ts";
 import { allNodes } from "./syntax.ts";
 import { mapOf } from "./values.ts";
 
-/** Units left to the evaluation that is running. */
+/** The budget of the evaluation that is running. */
 export interface Meter {
+  /** Units left; may be a fraction. Negative: the evaluation is over, whatever it returns. */
   left: number;
 }
 
@@ -63,26 +65,40 @@ function meterCall(call: ASTNode, name: string, meter: Meter): void {
   const { handle } = node;
   // Macros such as has() and cel.bind() have no handle; their parts are metered themselves.
   if (handle === undefined) return;
+  // These three look at nothing inside of their argument.
   const charges = name !== "size" && name !== "type" && name !== "dyn";
+  const matches = patternFunctions.has(name);
+  const compiles = matches && !hasConstantPattern(call);
   node.handle = (...parts) => {
     const values = parts[0];
     spend(meter, charges ? sizeOf(values, meter.left) : 1);
-    if (patternFunctions.has(name)) spend(meter, matchCost(values));
+    if (matches) spend(meter, matchCost(values, compiles));
     const result = handle(...parts);
-    spend(meter, resultSize(result));
+    spend(meter, resultSize(result) + laterCharge(result));
     return result;
   };
 }
 
 const patternFunctions = new Set(["matches", "find", "findAll"].map(resolveName));
-const matchStepsPerUnit = 250;
+const compiledInstructionsPerUnit = 5;
 
-/** A match looks at every character with every instruction of the pattern. */
-function matchCost(values: unknown): number {
+/**
+ * A match looks at every character with every instruction of the pattern. A pattern that is computed is perhaps a new one
+ * in every round and must be paid for itself: 110 characters can compile to 10,000 instructions, which takes 5 ms.
+ */
+function matchCost(values: unknown, compiles: boolean): number {
   const [text, pattern]: readonly unknown[] = Array.isArray(values) ? values : [];
   if (typeof text !== "string" || typeof pattern !== "string") return 0;
   const compiled = compileRe2(pattern);
-  return compiled.ok ? (compiled.value.size * text.length) / matchStepsPerUnit : 0;
+  if (!compiled.ok) return 0;
+  const { size } = compiled.value;
+  return (size * text.length) / matchStepsPerUnit + (compiles ? size / compiledInstructionsPerUnit : 0);
+}
+
+/** The pattern is the first argument behind the text, which is the receiver or the argument before. */
+function hasConstantPattern(call: ASTNode): boolean {
+  if (call.op === "rcall") return call.args[2][0]?.op === "value";
+  return call.op === "call" && call.args[1][1]?.op === "value";
 }
 
 const costOfError = 50;
@@ -112,6 +128,7 @@ function meterComprehension(loop: InnerNode, nodes: number, meter: Meter): void 
   });
 }
 
+/** The node that a loop evaluates once per element; its name inside the library's loop is `step`. */
 function stepOf(args: unknown): InnerNode | undefined {
   if (typeof args !== "object" || args === null || !("step" in args)) return undefined;
   return args.step as InnerNode;
@@ -128,6 +145,7 @@ function meterOperator(node: InnerNode, op: string, meter: Meter): void {
   };
 }
 
+/** What an operator reads. `+` reads nothing that its result does not show, and pays for the result. */
 function operandCost(op: string, left: unknown, right: unknown, limit: number): number {
   if (op === "+") return 0;
   if (op !== "in") {
@@ -168,10 +186,19 @@ function keepAllKeys(node: InnerNode): void {
   if (entries.length === 0) return;
   node.setMeta("evaluate", (evaluator, _node, context) => {
     const pairs = entries.map(([key, value]) => [evaluator.run(key, context), evaluator.run(value, context)] as const);
-    const keys = new Set(pairs.map(([key]) => key));
+    const keys = new Set(pairs.map(([key]) => comparableKey(key)));
     if (keys.size < pairs.length) throw new Error("a map literal repeats a key");
     return pairs.every(isTextKeyed) ? mapOf(pairs) : new Map(pairs);
   });
+}
+
+/** What tells keys apart; 1 and 1u are the same. CEL has no other keys than these. */
+function comparableKey(key: unknown): unknown {
+  const number = asInteger(key);
+  if (number === undefined && typeof key !== "string" && typeof key !== "boolean") {
+    throw new Error("a key of a map must be a string, an int, a uint or a bool");
+  }
+  return number ?? key;
 }
 
 const isTextKeyed = (pair: readonly [unknown, unknown]): pair is readonly [string, unknown] =>

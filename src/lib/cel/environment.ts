@@ -1,5 +1,5 @@
 import { Environment } from "@marcbachmann/cel-js";
-import { libraryFunctions, libraryOperators, libraryTypes } from "./library/index.ts";
+import { libraryConstants, libraryFunctions, libraryOperators, libraryTypes } from "./library/index.ts";
 import { hasFunction } from "./has.ts";
 import { registeredSignature } from "./names.ts";
 import type { CelBindings, CelEnvironment, CelFunction } from "./types.ts";
@@ -9,6 +9,7 @@ import { fromCel, toCel } from "./values.ts";
 /** What the evaluation that is running at the moment works with. Evaluations are synchronous and restore it. */
 export interface Running {
   readonly meter: Meter;
+  /** What functions of the caller are given beside their arguments. */
   bindings: CelBindings;
 }
 
@@ -18,7 +19,9 @@ export interface Prepared {
   readonly running: Running;
 }
 
+// By identity: an equal environment in another object is prepared anew. Dropped together with the caller's object.
 const prepared = new WeakMap<CelEnvironment, Prepared>();
+// Everything that all environments share, made when the first one is needed, so that loading this folder costs nothing.
 let sharedBase: Environment | undefined;
 
 /** Making an environment is expensive (about a millisecond), so each of the caller's objects gets one. */
@@ -28,6 +31,9 @@ export function prepareEnvironment(environment: CelEnvironment): Prepared {
   sharedBase ??= createBase();
   const running: Running = { meter: { left: 0 }, bindings: {} };
   const cel = sharedBase.clone();
+  for (const [name, type, value] of libraryConstants) {
+    if (!Object.hasOwn(environment.variables, name)) cel.registerConstant(name, type, value);
+  }
   for (const [name, type] of Object.entries(environment.variables)) cel.registerVariable(name, type);
   for (const added of environment.functions ?? []) registerOwn(cel, added, running);
   const made: Prepared = { cel, running };
@@ -44,6 +50,10 @@ const limits = {
   maxCallArguments: 32,
 };
 
+/**
+ * Literals may mix types, because JSON does. Our functions come under marked names where the library has one of the same
+ * signature (`names.ts`).
+ */
 function createBase(): Environment {
   const base = new Environment({ homogeneousAggregateLiterals: false, enableOptionalTypes: true, limits });
   for (const [name, ctor] of libraryTypes) base.registerType(name, { ctor, fields: {} });
@@ -54,6 +64,7 @@ function createBase(): Environment {
   return base;
 }
 
+/** A function of the caller: arguments and results are JSON, so that callers need to know nothing of CEL's values. */
 function registerOwn(cel: Environment, added: CelFunction, running: Running): void {
   const handler = (...args: unknown[]): unknown => toCel(added.call(args.map(fromCel), running.bindings));
   cel.registerFunction(added.signature, handler, { async: false });

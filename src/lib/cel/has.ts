@@ -6,6 +6,7 @@ const functionName = "k8s_hasMember";
 
 export const hasFunction: LibraryFunction = { signature: `dyn.${functionName}(string): bool`, call: hasMember };
 
+/** Own members only: `has(self.toString)` is false unless the document has one. A member that is null exists. */
 function hasMember(value: unknown, name: unknown): boolean {
   if (value instanceof Map) return value.has(name);
   if (typeof value !== "object" || value === null || typeof name !== "string") throw new Error("has() needs a map");

@@ -3,6 +3,7 @@ import { type LibraryFunction, libraryFunctions } from "./library/index.ts";
 // The CEL library refuses a second function of the same signature. Ours are registered under a marked name instead, and
 // calls in the syntax tree are sent there.
 
+// An underscore and a prefix that no document has a reason to write; messages and references never show it.
 const mark = "k8s_";
 const nameOf = (signature: string): string => /(\w+)\(/.exec(signature)?.[1] ?? "";
 const replaced = new Set(libraryFunctions.filter((added) => added.replaces).map((added) => nameOf(added.signature)));

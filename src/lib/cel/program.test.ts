@@ -189,6 +189,13 @@ test("the variable of a macro hides one of the environment inside of it only", (
   expect(references.variables.map(({ column }) => column)).toEqual([1, 56, 81]);
 });
 
+test("a variable may have the name of a namespace, and hides it", () => {
+  const named = compileExpression("ip.address", { variables: { ip: "dyn" } });
+  expect(named.ok && named.value.references.variables.map(({ root }) => root)).toEqual(["ip"]);
+  expect(named.ok && named.value.evaluate({ ip: { address: "::1" } })).toEqual({ ok: true, value: "::1" });
+  expect(run("ip.isCanonical('::1') ? optional.of(1).orValue(2) : 3")).toBe(1);
+});
+
 test("functions of the caller see arguments as JSON, and the bindings", () => {
   expect(run("'a'.shout()")).toBe("a!");
   expect(run("success()", { outcome: "good" })).toBe(true);

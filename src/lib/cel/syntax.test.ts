@@ -26,6 +26,10 @@ test.each<readonly [string, readonly string[]]>([
   ["a.exists(x, x) && x", ["a@0", "x@18"]],
   ["cel.bind(v, a + v, v + b)", ["a@12", "v@16", "b@23"]],
   ["a.bind(v, b, c)", ["a@0", "v@7", "b@10", "c@13"]],
+  ["optional.of(a).orValue(b) + optional.none()", ["a@12", "b@23"]],
+  ["ip.isCanonical(a) && ip('::1') == b", ["a@15", "b@34"]],
+  ["ip.address + optional", ["ip.address@0", "optional@13"]],
+  ["a.all(ip, ip.matches(b))", ["a@0", "b@21"]],
 ])("%s uses %j", (source, uses) => {
   expect(usesOf(source)).toEqual(uses);
 });

@@ -4,7 +4,9 @@ import type { CelReferences } from "./types.ts";
 /** A use of a variable with its place in the source, before lines and columns are known. */
 export interface Use {
   readonly root: string;
+  /** Members with constant names, up to the first that is computed. */
   readonly path: readonly string[];
+  /** Where the root begins, in UTF-16 code units of the source. */
   readonly offset: number;
 }
 
@@ -12,6 +14,12 @@ export interface Uses {
   readonly variables: readonly Use[];
   readonly functions: CelReferences["functions"];
 }
+
+// Walks over the library's syntax trees. An operator's node holds its operands in `args`; calls, members, literals of maps and
+// the unary operators differ, and `childrenOf` is the one place that knows how.
+
+/** Names that are no variables when a function is called on them: `cel.bind(…)`, `optional.of(…)`, `ip.isCanonical(…)`. */
+const namespaces: ReadonlySet<string> = new Set(["cel", "optional", "ip"]);
 
 const oneVariableMacros = new Set(["all", "exists", "exists_one", "map", "filter"]);
 
@@ -37,7 +45,10 @@ export function allNodes(root: ASTNode): readonly ASTNode[] {
   return found;
 }
 
-/** Variables that an expression takes from outside, and the names of everything it calls. */
+/**
+ * Variables that an expression takes from outside, in the order of the source, and the names of everything it calls. Must
+ * see the tree before calls are sent to replaced functions, whose names nobody wrote.
+ */
 export function findUses(root: ASTNode): Uses {
   const variables: Use[] = [];
   const functions = new Set<string>();
@@ -45,11 +56,11 @@ export function findUses(root: ASTNode): Uses {
   return { variables: variables.sort((a, b) => a.offset - b.offset), functions: [...functions] };
 }
 
+/** `own` are the variables of the macros around the node: they hide those of the environment. */
 function visit(node: ASTNode, own: ReadonlySet<string>, variables: Use[], functions: Set<string>): void {
   const chain = readChain(node);
   if (chain !== undefined) {
-    // "cel" is the namespace of cel.bind, not a variable.
-    if (!own.has(chain.use.root) && chain.use.root !== "cel") variables.push(chain.use);
+    if (!own.has(chain.use.root)) variables.push(chain.use);
     for (const index of chain.indexes) visit(index, own, variables, functions);
     return;
   }
@@ -57,12 +68,21 @@ function visit(node: ASTNode, own: ReadonlySet<string>, variables: Use[], functi
   const bound = boundVariable(node);
   for (const child of childrenOf(node)) {
     // The declaration of a macro's variable is no use of it, and its range is outside of its scope.
-    if (child === bound?.declaration) continue;
+    if (child === bound?.declaration || isNamespace(node, child, own)) continue;
     const inScope = bound !== undefined && child !== bound.outside;
     visit(child, inScope ? new Set([...own, bound.name]) : own, variables, functions);
   }
 }
 
+/** Whether a child is the namespace in front of the function that the node calls. */
+const isNamespace = (node: ASTNode, child: ASTNode, own: ReadonlySet<string>): boolean =>
+  node.op === "rcall" &&
+  child === node.args[1] &&
+  child.op === "id" &&
+  namespaces.has(child.args) &&
+  !own.has(child.args);
+
+/** The variable a macro brings: `x` of `list.all(x, …)`, `v` of `cel.bind(v, …, …)`. */
 interface Bound {
   readonly name: string;
   readonly declaration: ASTNode;

@@ -6,8 +6,10 @@ export type TemplatePart =
   /** `source` is everything between the braces; `offset` is where it starts in the string. */
   | { readonly kind: "expression"; readonly source: string; readonly offset: number };
 
+/** A `${{` that is never closed. */
 export interface TemplateFault {
   readonly message: string;
+  /** Where it opens, in UTF-16 code units of the string. */
   readonly offset: number;
 }
 

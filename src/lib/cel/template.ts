@@ -28,7 +28,7 @@ export interface TemplateFailure {
 /** One `${{ }}` of a document. */
 export interface TemplateExpression {
   readonly path: TemplatePath;
-  /** What stands between the braces. */
+  /** What stands between the braces, blanks included. */
   readonly source: string;
   /** Places are within the expression. */
   readonly references: CelReferences;
@@ -36,6 +36,7 @@ export interface TemplateExpression {
 
 /** A document whose strings may hold `${{ expression }}`. */
 export interface CelTemplate {
+  /** In document order, each with its place, for checks of what a document refers to. */
   readonly expressions: readonly TemplateExpression[];
   /**
    * The document with every expression replaced by its value, all failures at once. Results are not scanned again. A
@@ -72,6 +73,7 @@ interface Compiling {
   readonly problems: TemplateProblem[];
 }
 
+/** One evaluation: failures are collected, so that all of them are told at once. */
 interface Evaluation {
   readonly bindings: CelBindings;
   readonly options: CelEvaluateOptions;
@@ -101,6 +103,7 @@ function compileValue(compiling: Compiling, value: JsonValue, path: TemplatePath
     );
 }
 
+/** A string: `undefined` for one without expressions, the expression's own value for one that is nothing else. */
 function compileText(compiling: Compiling, text: string, path: TemplatePath): Render {
   if (!text.includes("${{")) return undefined;
   const parsed = parseTemplate(text);
@@ -135,6 +138,7 @@ function compilePart(
   return (evaluation) => evaluatePart(program.value, path, evaluation);
 }
 
+/** A failed expression is null from here on: the document is thrown away, but the rest of it is still looked at. */
 function evaluatePart(program: CelProgram, path: TemplatePath, evaluation: Evaluation): JsonValue {
   const value = program.evaluate(evaluation.bindings, evaluation.options);
   if (value.ok) return value.value;
@@ -142,6 +146,7 @@ function evaluatePart(program: CelProgram, path: TemplatePath, evaluation: Evalu
   return null;
 }
 
+/** A value inside of other text: null is empty, numbers and booleans are their JSON. */
 function asText(value: JsonValue): string {
   if (typeof value === "string") return value;
   return value === null ? "" : canonicalJson(value);

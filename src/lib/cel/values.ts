@@ -2,6 +2,9 @@ import { Optional } from "@marcbachmann/cel-js";
 import { Duration, UnsignedInt } from "@marcbachmann/cel-js/evaluator";
 import { type JsonArray, type JsonValue } from "#lib/base/index.ts";
 
+// The border between JSON and CEL. In: integers become bigint, because CEL's int and double are different types. Out: bigint
+// becomes a number again, and what JSON lacks becomes a text.
+
 /** Values that CEL computes with and JSON does not have; they leave an expression as their text. */
 export interface TextValue {
   toText(): string;
@@ -23,6 +26,7 @@ export function toCel(value: JsonValue): unknown {
   return converted;
 }
 
+/** The value itself when nothing in it changes, so that documents without numbers cost no memory. */
 function convertCollection(value: object): unknown {
   if (isArray(value)) {
     const items = value.map(toCel);
@@ -65,8 +69,7 @@ function exactNumber(value: bigint): number {
 function fromObject(value: object): JsonValue {
   if (Array.isArray(value)) return value.map(fromCel);
   if (value instanceof Set) return Array.from(value, fromCel);
-  if (value instanceof Map)
-    return Object.fromEntries(Array.from(value, ([key, item]) => [keyText(key), fromCel(item)]));
+  if (value instanceof Map) return fromMap(value);
   if (value instanceof UnsignedInt) return exactNumber(value.value);
   if (value instanceof Optional) return value.hasValue() ? fromCel(value.value()) : null;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -74,6 +77,14 @@ function fromObject(value: object): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fromCel(item)]));
 }
 
+/** JSON has keys of one kind only: a map that would lose a member is refused. */
+function fromMap(value: ReadonlyMap<unknown, unknown>): JsonValue {
+  const entries = Array.from(value, ([key, item]) => [keyText(key), fromCel(item)] as const);
+  if (new Set(entries.map(([key]) => key)).size === entries.length) return Object.fromEntries(entries);
+  throw new Error("two keys of the result are the same in JSON");
+}
+
+/** Keys of maps that are no texts, as JSON would write them: `{1: "a", true: "b"}` is `{"1": "a", "true": "b"}`. */
 const keyText = (key: unknown): string =>
   typeof key === "string" ? key : JSON.stringify(key instanceof UnsignedInt ? exactNumber(key.value) : fromCel(key));
 

@@ -2,9 +2,17 @@ import { err, type FieldPath, formatFieldPath, ok, type Result } from "#lib/base
 import type { DuplicateKey, JsonError } from "./parse.ts";
 import { endOfString } from "./scan.ts";
 
+// The grammar of RFC 8259 as a machine that never calls itself:
+//
+//   value ──▶ after ──"," in an array──▶ value      first-item, first-key: like value and key, but the collection may close
+//     ▲         └────"," in an object──▶ key        end: behind the last character of the text
+//     └──────────────":"─────────────────┘
+//
+// It builds nothing: when it finds no fault, JSON.parse may be trusted with the text.
+
 /**
- * The careful reader: checks a text that the fast path could not vouch for and returns its first error, or every repeated
- * key. Keeps its own stack, so that no depth of nesting can overflow the call stack.
+ * The careful reader: checks a text that the fast path could not vouch for and returns its first error, or the first 100
+ * repeated keys. Keeps its own stack, so that no depth of nesting can overflow the call stack. Linear in the text.
  */
 export function diagnoseJson(text: string, maxDepth: number): Result<readonly DuplicateKey[], JsonError> {
   const walk: Walk = { text, maxDepth, frames: [], duplicates: [], at: 0 };
@@ -18,9 +26,10 @@ export function diagnoseJson(text: string, maxDepth: number): Result<readonly Du
   return ok(walk.duplicates);
 }
 
-/** What may come next. */
+/** What may come next, behind blanks. */
 type State = "value" | "first-item" | "first-key" | "key" | "after" | "end";
 
+/** An error before its line and column are known: they cost a walk over the text. */
 interface Fault {
   readonly code: JsonError["code"];
   readonly message: string;
@@ -30,18 +39,24 @@ interface Fault {
 interface Frame {
   /** Keys seen so far; undefined in an array. */
   readonly keys: Set<string> | undefined;
-  /** The member or item that is being read. */
+  /** The member or item that is being read: a part of the path of everything found inside. */
   place: string | number;
 }
 
 interface Walk {
   readonly text: string;
   readonly maxDepth: number;
+  /** The open collections, outermost first. */
   readonly frames: Frame[];
   readonly duplicates: DuplicateKey[];
+  /** Offset of the next character to read. */
   at: number;
 }
 
+/** As many as Kubernetes' strict decoding reports. Each costs its whole path, and a key may be megabytes long. */
+const mostDuplicates = 100;
+
+/** Each step reads one thing, moves `at` behind it and says what may follow. */
 const steps: Readonly<Record<Exclude<State, "end">, (walk: Walk) => State | Fault>> = {
   value: readValue,
   "first-item": (walk) => (walk.text[walk.at] === "]" ? leave(walk) : readValue(walk)),
@@ -63,6 +78,7 @@ function readValue(walk: Walk): State | Fault {
   return readNumber(walk) ?? "after";
 }
 
+/** Opens a collection; the limit counts open ones, so that `maxDepth` levels pass and one more does not. */
 function enter(walk: Walk, bracket: "{" | "["): State | Fault {
   if (walk.frames.length >= walk.maxDepth) {
     return { code: "too-deep", message: `nested deeper than ${walk.maxDepth} levels`, offset: walk.at };
@@ -89,6 +105,7 @@ function readAfter(walk: Walk): State | Fault {
   return frame.keys === undefined ? "value" : "key";
 }
 
+/** A key with its colon. Keys are compared unescaped: `"a"` and `"\\u0061"` are the same. */
 function readKey(walk: Walk): State | Fault {
   const start = walk.at;
   if (walk.text[start] !== '"') return expected(walk, "a key in double quotes");
@@ -106,12 +123,15 @@ function noteKey(walk: Walk, key: string, offset: number): void {
   const frame = walk.frames.at(-1);
   if (frame?.keys === undefined) return;
   frame.place = key;
-  if (frame.keys.has(key)) walk.duplicates.push({ path: formatFieldPath(pathOf(walk.frames)), offset });
+  if (frame.keys.has(key) && walk.duplicates.length < mostDuplicates) {
+    walk.duplicates.push({ path: formatFieldPath(pathOf(walk.frames)), offset });
+  }
   frame.keys.add(key);
 }
 
 const pathOf = (frames: readonly Frame[]): FieldPath => frames.map((frame) => frame.place);
 
+// A backslash alone is a match of one character, which is what makes it an unknown escape.
 const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})?/g;
 
 function readString(walk: Walk): Fault | undefined {
@@ -132,6 +152,7 @@ function readString(walk: Walk): Fault | undefined {
   return undefined;
 }
 
+// No leading zeros, no bare dot, no plus sign: RFC 8259 section 6. The groups tell an integer from a fraction.
 const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/y;
 
 function readNumber(walk: Walk): Fault | undefined {
@@ -155,6 +176,7 @@ function checkNumber(text: string, isInteger: boolean): string | undefined {
   return undefined;
 }
 
+/** What stands at the place instead, shown as a whole code point. */
 function expected(walk: Walk, what: string): Fault {
   const offset = walk.at;
   const char = walk.text.codePointAt(offset);
@@ -163,12 +185,14 @@ function expected(walk: Walk, what: string): Fault {
   return { code: "syntax", message: `expected ${what}, found ${JSON.stringify(String.fromCodePoint(char))}`, offset };
 }
 
+/** JSON's four blanks only; others, such as a no-break space, are errors. */
 function skipBlanks(text: string, start: number): number {
   let at = start;
   while (text[at] === " " || text[at] === "\n" || text[at] === "\r" || text[at] === "\t") at += 1;
   return at;
 }
 
+/** Counts lines by line feeds, so that `\\r\\n` is one break and a column counts UTF-16 code units from 1. */
 function locate(text: string, fault: Fault): JsonError {
   const before = text.slice(0, fault.offset);
   return { ...fault, line: before.split("\n").length, column: before.length - before.lastIndexOf("\n") };

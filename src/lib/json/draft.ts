@@ -1,10 +1,14 @@
 import { err, type JsonValue, ok, type Result } from "#lib/base/index.ts";
 import { formatPointer, parseArrayIndex, type PointerTokens } from "./pointer.ts";
 
+/** A node that may be edited. Its type is mutable where that of a JsonValue is not: only owned copies are seen through it. */
 type Container = Record<string, JsonValue | undefined> | JsonValue[];
 
 /** A place that does not exist or cannot take the change, in words that follow `operation N at "/path": `. */
 export type DraftRefusal = string;
+
+// Why not copy the path for every operation: a patch of 10,000 additions to one list of 50,000 items would copy the list
+// 10,000 times. Why not copy the whole document first: most patches touch three members of a large object.
 
 /**
  * A document under edit. Nodes on an edited path are copied the first time and edited in place afterwards, so a sequence
@@ -15,25 +19,36 @@ export class Draft {
   /** Nodes this draft made itself and that nobody else can see. */
   readonly #owned = new WeakSet<object>();
 
+  #shifted = 0;
+
   constructor(root: JsonValue) {
     this.#root = root;
   }
 
+  /** Items that insertions and removals have moved so far: 250 insertions in front of a million items move 250 million. */
+  get shifted(): number {
+    return this.#shifted;
+  }
+
+  /** The document as edited so far. Later edits change it in place, so take it when the last edit is done. */
   get root(): JsonValue {
     return this.#root;
   }
 
+  /** RFC 6902 4.1: sets a member, inserts an item in front of an index, or appends it at `-` or at the length. */
   add(path: PointerTokens, value: JsonValue): Result<void, DraftRefusal> {
     return this.#edit(path, value, (parent, token) => {
       if (!Array.isArray(parent)) return ok(setMember(parent, token, value));
       const index = token === "-" ? parent.length : parseArrayIndex(token);
       if (index === undefined) return err(badIndex(token));
       if (index > parent.length) return err(`index ${index} is beyond the end of an array of ${parent.length}`);
+      this.#shifted += parent.length - index;
       parent.splice(index, 0, value);
       return ok(undefined);
     });
   }
 
+  /** RFC 6902 4.3: like `add`, but the target must exist and an item takes the place of the old one. */
   replace(path: PointerTokens, value: JsonValue): Result<void, DraftRefusal> {
     return this.#edit(path, value, (parent, token) => {
       const missing = absence(parent, token);
@@ -44,13 +59,18 @@ export class Draft {
     });
   }
 
+  /** RFC 6902 4.2: the target must exist; the items behind it move up. Costs the length of the array. */
   remove(path: PointerTokens): Result<void, DraftRefusal> {
     if (path.length === 0) return err("the whole document cannot be removed");
     return this.#edit(path, null, (parent, token) => {
       const missing = absence(parent, token);
       if (missing !== undefined) return err(missing);
-      if (Array.isArray(parent)) parent.splice(Number(token), 1);
-      else delete parent[token];
+      if (Array.isArray(parent)) {
+        this.#shifted += parent.length - Number(token);
+        parent.splice(Number(token), 1);
+      } else {
+        delete parent[token];
+      }
       return ok(undefined);
     });
   }
@@ -78,6 +98,7 @@ export class Draft {
     return edit(parent, last);
   }
 
+  /** The container one token further down, as a copy that belongs to this draft and hangs in its owned parent. */
   #ownChild(parent: Container, path: PointerTokens, depth: number): Result<Container, DraftRefusal> {
     const token = path[depth] ?? "";
     const missing = absence(parent, token);
@@ -90,6 +111,7 @@ export class Draft {
     return ok(owned);
   }
 
+  /** The value itself when this draft made it, else a shallow copy; undefined for scalars, which hold nothing. */
   #own(value: JsonValue): Container | undefined {
     if (typeof value !== "object" || value === null) return undefined;
     // Owned nodes were made below, as mutable copies.
@@ -106,6 +128,7 @@ function setMember(object: Record<string, JsonValue | undefined>, key: string, v
   else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
 }
 
+/** Why a token names no existing value of a container, or undefined when it does. */
 function absence(parent: Container, token: string): DraftRefusal | undefined {
   if (!Array.isArray(parent)) {
     return Object.hasOwn(parent, token) && parent[token] !== undefined ? undefined : "there is no such value";

@@ -319,6 +319,18 @@ test("a patch cannot nest deeper than a document may be", () => {
   expect(applyJsonPatch({ a: 1 }, moving.flat())).toMatchObject({ ok: false, error: { kind: "limit" } });
 });
 
+test("insertions in front of a very long list are given up after a bounded amount of work", () => {
+  const document = { list: Array.from({ length: 1_000_000 }, () => 0) };
+  const insertions = Array.from({ length: 10_000 }, () => ({ op: "add", path: "/list/0", value: 0 }));
+  expect(applyJsonPatch(document, insertions)).toMatchObject({
+    ok: false,
+    error: { kind: "limit", operation: 249, message: 'operation 249 at "/list/0": the patch moves too many items' },
+  });
+  const removals = Array.from({ length: 10_000 }, () => ({ op: "remove", path: "/list/0" }));
+  expect(applyJsonPatch(document, removals)).toMatchObject({ ok: false, error: { kind: "limit" } });
+  expect(applyJsonPatch({ list: [1, 2, 3] }, removals.slice(0, 3))).toEqual({ ok: true, value: { list: [] } });
+});
+
 test("10,000 insertions into a long list finish", () => {
   const document = { list: Array.from({ length: 50_000 }, (_, index) => index) };
   const patch = Array.from({ length: 10_000 }, () => ({ op: "add", path: "/list/-", value: 0 }));

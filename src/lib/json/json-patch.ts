@@ -10,10 +10,13 @@ export interface JsonPatchError {
   readonly kind: "invalid" | "path" | "test" | "limit";
   /** Index of the operation, or absent when the patch as a whole is wrong. */
   readonly operation?: number;
+  /** The operation's `path` as given; absent when it has none. */
   readonly path?: string;
+  /** Begins with the place: `operation 0 at "/a": the test failed: …`. */
   readonly message: string;
 }
 
+/** Bounds on what a patch may cost. Patches come from clients and are applied while a writer waits. */
 export interface JsonPatchLimits {
   /** Most operations in one patch; 10,000 unless told. */
   readonly maxOperations?: number;
@@ -46,15 +49,23 @@ export function applyJsonPatch(
   for (const [index, operation] of patch.entries()) {
     const done = applyOperation(work, operation);
     if (!done.ok) return err(withPlace(done.error, index, operation));
+    if (work.draft.shifted > mostShifted) {
+      return err(withPlace({ kind: "limit", message: "the patch moves too many items" }, index, operation));
+    }
   }
   return ok(work.draft.root);
 }
 
+/** Items that insertions and removals may push along, a quarter of a second. */
+const mostShifted = 250_000_000;
+
 interface Work {
   readonly draft: Draft;
   readonly maxDepth: number;
+  /** What `copy` and `move` may still touch; the sum over the whole patch is bounded, not each operation. */
   nodesLeft: number;
 }
+/** A JsonPatchError before it knows its operation. */
 interface Refusal {
   readonly kind: JsonPatchError["kind"];
   readonly message: string;
@@ -65,6 +76,7 @@ const done: Step = ok(undefined);
 const refuse = (kind: Refusal["kind"], message: string): Result<never, Refusal> => err({ kind, message });
 const fromDraft = (result: Result<void, string>): Step => (result.ok ? done : refuse("path", result.error));
 
+/** The refusal in the words users see. */
 function withPlace(refusal: Refusal, index: number, operation: unknown): JsonPatchError {
   const path = isJsonObject(operation) ? ownText(operation, "path") : undefined;
   const place = path === undefined ? `operation ${index}` : `operation ${index} at ${JSON.stringify(path)}`;
@@ -72,6 +84,7 @@ function withPlace(refusal: Refusal, index: number, operation: unknown): JsonPat
   return path === undefined ? located : { ...located, path };
 }
 
+/** One operation on the draft. Members it does not know are ignored (RFC 6902 section 4). */
 function applyOperation(work: Work, operation: unknown): Step {
   if (!isJsonObject(operation)) return refuse("invalid", "an operation must be an object");
   const path = pointerMember(operation, "path", work.maxDepth);
@@ -97,12 +110,14 @@ function applyOperation(work: Work, operation: unknown): Step {
   }
 }
 
+/** Only the new value's depth is checked; how much it holds is bounded by the length of the patch itself. */
 function put(work: Work, op: "add" | "replace", path: PointerTokens, value: JsonValue | undefined): Step {
   if (value === undefined) return refuse("invalid", `"value" is missing`);
   if (nodesWithin(value, Number.POSITIVE_INFINITY, work.maxDepth - path.length) === undefined) return tooDeep(work);
   return fromDraft(work.draft[op](path, value));
 }
 
+/** RFC 6902 4.6: equal as JSON, so that the order of members does not matter and 1 equals 1.0, but "1" does not. */
 function test(work: Work, path: PointerTokens, expected: JsonValue | undefined): Step {
   if (expected === undefined) return refuse("invalid", `"value" is missing`);
   const found = getPointer(work.draft.root, path);
@@ -110,6 +125,7 @@ function test(work: Work, path: PointerTokens, expected: JsonValue | undefined):
   return jsonEquals(found, expected) ? done : refuse("test", "the test failed: the value is another one");
 }
 
+/** `move` is `remove` and `add` of the same node; `copy` adds a clone. The source must exist (RFC 6902 4.4 and 4.5). */
 function transfer(work: Work, op: "move" | "copy", from: PointerTokens, path: PointerTokens): Step {
   const value = getPointer(work.draft.root, from);
   if (value === undefined) return refuse("path", `"from" ${quoted(from)} does not exist`);
@@ -142,6 +158,7 @@ function nodesWithin(value: JsonValue, most: number, depth: number): number | un
   return nodes;
 }
 
+/** Only own members count: an operation without "value" must not find one on a prototype. */
 const ownMember = (operation: JsonObject, name: string): JsonValue | undefined =>
   Object.hasOwn(operation, name) ? operation[name] : undefined;
 
@@ -150,6 +167,7 @@ function ownText(operation: JsonObject, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
+/** A pointer of an operation. More tokens than a document may be deep cannot name anything, and would only cost time. */
 function pointerMember(operation: JsonObject, name: "path" | "from", most: number): Result<PointerTokens, Refusal> {
   const text = ownText(operation, name);
   if (text === undefined) return refuse("invalid", `${JSON.stringify(name)} must be a JSON pointer`);

@@ -1,19 +1,34 @@
 import { err, ok, type Result } from "#lib/base/index.ts";
 import type { JsonPathError } from "./json-path.ts";
 
+// Kubernetes' JSONPath, which is older than RFC 9535 and differs from it:
+//
+//   path    = ["$" | "@"] step*
+//   step    = "." name | ".*" | ".." name | "..*" | "[" selector ("," selector)* "]"
+//   select  = index | [start] ":" [end] [":" step] | "*" | quoted | "?(" operand [operator operand] ")"
+//   operand = path | quoted | number | true | false | null
+//
+// There is no "&&" or "||". A parser by recursion: filters hold paths that hold filters, bounded by the length of the source.
+
 /** One step from the selected values to the next ones. */
 export type PathStep =
+  /** `.name`; with a backslash in front of a dot that belongs to the name: `.app\\.kubernetes\\.io/name`. */
   | { readonly kind: "member"; readonly name: string }
   /** `['a.b']`: the member of that name if there is one, else the path `a`, `b`, which is what Kubernetes reads. */
   | { readonly kind: "quoted"; readonly name: string; readonly parts: readonly string[] }
+  /** Negative counts from the end: `[-1]` is the last item. */
   | { readonly kind: "index"; readonly index: number }
+  /** `[start:end:stride]`, end excluded; negative ends count from the end. The stride is at least 1. */
   | { readonly kind: "slice"; readonly start?: number; readonly end?: number; readonly stride: number }
+  /** All members of an object or items of a list; the names are lost. */
   | { readonly kind: "wildcard" }
-  /** All values below, and the value itself. */
+  /** All values below, and the value itself, parents first: what `..` puts in front of the step behind it. */
   | { readonly kind: "descend" }
+  /** `[0,2]` or `['a','b']`: what each choice selects, in the order of the choices. */
   | { readonly kind: "union"; readonly choices: readonly PathStep[] }
   | { readonly kind: "filter"; readonly filter: PathFilter };
 
+/** A path as data. No steps: the current value itself. */
 export interface ParsedPath {
   /** True for `$…`: starts at the document, not at the current value. */
   readonly fromRoot: boolean;
@@ -21,6 +36,7 @@ export interface ParsedPath {
 }
 
 export type FilterOperator = "==" | "!=" | "<" | "<=" | ">" | ">=";
+/** Of a path the first value counts; a path that selects nothing makes every comparison false. */
 export type FilterOperand =
   | { readonly kind: "path"; readonly path: ParsedPath }
   | { readonly kind: "literal"; readonly value: string | number | boolean | null };
@@ -46,12 +62,16 @@ type Parsed<T> = Result<T, JsonPathError>;
 const failAt = (cursor: Cursor, message: string): Result<never, JsonPathError> =>
   err({ message, column: cursor.at + 1 });
 
+/** The error that something else stands at the cursor. Columns count UTF-16 code units from 1. */
 export function unexpected(cursor: Cursor, what: string): Result<never, JsonPathError> {
   const char = cursor.source[cursor.at];
   return failAt(cursor, `expected ${what}, found ${char === undefined ? "the end" : JSON.stringify(char)}`);
 }
 
-/** Reads a path up to the first character that cannot belong to it. */
+/**
+ * Reads a path up to the first character that cannot belong to it, and leaves the cursor there: whether that character may
+ * follow is for the caller to say. `.a.b[0].c` becomes member a, member b, index 0, member c.
+ */
 export function parsePath(cursor: Cursor): Parsed<ParsedPath> {
   const first = cursor.source[cursor.at];
   const fromRoot = first === "$";
@@ -65,6 +85,7 @@ export function parsePath(cursor: Cursor): Parsed<ParsedPath> {
   return ok({ fromRoot, steps });
 }
 
+/** What follows a dot: one step, two for `..name`, none for a dot that stands alone. */
 function parseDot(cursor: Cursor): Parsed<readonly PathStep[]> {
   cursor.at += 1;
   const descends = cursor.source[cursor.at] === ".";
@@ -81,6 +102,7 @@ function parseDot(cursor: Cursor): Parsed<readonly PathStep[]> {
   return name.ok ? ok([...before, { kind: "member", name: name.value }]) : name;
 }
 
+// Everything but the characters that mean something in a path, so that labels such as `k8s-app` and `x/y` need no quotes.
 const isNamePart = (char: string): boolean => !" \t\n\r.[](){}'\"@$?*,:=<>!|&+".includes(char);
 
 /** A member name; a backslash makes the next character part of it. */
@@ -100,6 +122,7 @@ function parseName(cursor: Cursor): Parsed<string> {
   }
 }
 
+/** `[…]` with one selector or several; several become a union. */
 function parseBracket(cursor: Cursor): Parsed<readonly PathStep[]> {
   cursor.at += 1;
   skipBlanks(cursor);
@@ -119,6 +142,7 @@ function parseBracket(cursor: Cursor): Parsed<readonly PathStep[]> {
   return ok([steps.length === 1 && only !== undefined ? only : { kind: "union", choices: steps }]);
 }
 
+/** One choice between the brackets, told by its first character. */
 function parseSelector(cursor: Cursor): Parsed<PathStep> {
   const char = cursor.source[cursor.at];
   if (char === "?") return parseFilter(cursor);
@@ -130,6 +154,7 @@ function parseSelector(cursor: Cursor): Parsed<PathStep> {
   return parseIndex(cursor);
 }
 
+/** `['a.b']` is ambiguous: Kubernetes walks a, b, but keys with dots are common. Both readings are kept, see `PathStep`. */
 function parseQuotedMember(cursor: Cursor): Parsed<PathStep> {
   const name = parseQuoted(cursor);
   if (!name.ok) return name;
@@ -138,6 +163,7 @@ function parseQuotedMember(cursor: Cursor): Parsed<PathStep> {
   return ok({ kind: "quoted", name: name.value.replaceAll("\\.", "."), parts });
 }
 
+// Nine digits are more items than any list has, and far from where numbers lose digits.
 const slice = /(-?\d{1,9})?(?:(:)(-?\d{1,9})?(?::(\d{1,9})?)?)?/y;
 
 function parseIndex(cursor: Cursor): Parsed<PathStep> {
@@ -155,6 +181,7 @@ function parseIndex(cursor: Cursor): Parsed<PathStep> {
   });
 }
 
+/** `?(…)` behind its opening bracket: an operand alone asks whether a path selects anything. */
 function parseFilter(cursor: Cursor): Parsed<PathStep> {
   cursor.at += 1;
   if (cursor.source[cursor.at] !== "(") return unexpected(cursor, `"(" behind "?"`);
@@ -213,6 +240,7 @@ function parseBareOperand(cursor: Cursor): Parsed<FilterOperand> {
   return ok({ kind: "literal", value: literals.has(found) ? (literals.get(found) ?? null) : Number(found) });
 }
 
+// Unquoted words that are values; every other word is an error, because a forgotten quote would never match.
 const literals: ReadonlyMap<string, boolean | null> = new Map([
   ["true", true],
   ["false", false],
@@ -239,6 +267,7 @@ export function parseQuoted(cursor: Cursor): Parsed<string> {
   return failAt(cursor, `the quote ${quote ?? ""} is not closed`);
 }
 
+/** Moves the cursor behind white space. */
 export function skipBlanks(cursor: Cursor): void {
   while (/\s/.test(cursor.source[cursor.at] ?? "")) cursor.at += 1;
 }

@@ -2,15 +2,20 @@ import { err, type JsonValue, ok, type Result } from "#lib/base/index.ts";
 import { type JsonPathError, type StepBudget, selectPath, spend, withinBudget } from "./json-path.ts";
 import { type Cursor, type ParsedPath, parsePath, parseQuoted, skipBlanks, unexpected } from "./json-path-parser.ts";
 
-/** A compiled `-o jsonpath=` template. */
+/** A compiled `-o jsonpath=` template. Immutable; may be rendered any number of times. */
 export interface JsonPathTemplate {
   /** Values of one path are separated by blanks; objects and arrays are written as JSON. Fails only on the step limit. */
   render(root: JsonValue): Result<string, string>;
 }
 
+/** In UTF-16 code units. Ranges nest by recursion, so that this bounds the call stack as well. */
 const longestTemplate = 16_384;
 
-/** Compiles kubectl's template form: text and `{…}` with paths, quoted texts, `range` and `end`. */
+/**
+ * Compiles kubectl's template form: text and `{…}` with paths, quoted texts, `range` and `end`, as in
+ * `{range .items[*]}{.metadata.name}{"\\n"}{end}`. Paths in a range start at its item, those with `$` at the document. The
+ * first error is returned, with its column.
+ */
 export function compileJsonPathTemplate(source: string): Result<JsonPathTemplate, JsonPathError> {
   if (source.length > longestTemplate) {
     return err({ message: `longer than ${longestTemplate} characters`, column: longestTemplate });
@@ -21,12 +26,17 @@ export function compileJsonPathTemplate(source: string): Result<JsonPathTemplate
   return ok({ render: (root) => withinBudget((budget) => renderParts(parts.value, root, root, budget)) });
 }
 
+/** What rendering needs; a range holds its body. */
 type Part =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "path"; readonly path: ParsedPath }
   | { readonly kind: "range"; readonly path: ParsedPath; readonly body: readonly Part[] };
 
+/** One `{…}` as it is read: ranges are still open and closed by actions of their own. */
 type Action = Part | { readonly kind: "end" } | { readonly kind: "open"; readonly path: ParsedPath };
+
+// Two passes over the same grammar: `parseAction` reads one `{…}` or the text up to it, `parseParts` nests what lies between
+// `range` and `end`.
 
 /** Reads parts to the end of the source, or to the `{end}` of the range that was opened at the offset `opened`. */
 function parseParts(cursor: Cursor, opened: number | undefined): Result<readonly Part[], JsonPathError> {
@@ -61,6 +71,7 @@ function parseAction(cursor: Cursor): Result<Action, JsonPathError> {
   return action;
 }
 
+/** The text up to the next brace. There is no escape for a brace; `{"{"}` writes one. */
 function takeText(cursor: Cursor): string {
   const brace = cursor.source.indexOf("{", cursor.at);
   const end = brace === -1 ? cursor.source.length : brace;
@@ -69,6 +80,7 @@ function takeText(cursor: Cursor): string {
   return text;
 }
 
+/** What stands between the braces. `end` and `range` are words only here: `.end` is a member. */
 function parseInside(cursor: Cursor): Result<Action, JsonPathError> {
   const { source, at } = cursor;
   if (source[at] === '"' || source[at] === "'") {
@@ -87,6 +99,7 @@ function parseInside(cursor: Cursor): Result<Action, JsonPathError> {
   return path.ok ? ok({ kind: ranges ? "open" : "path", path: path.value }) : path;
 }
 
+/** `current` is the item of the innermost range, or the document; `root` is what `$` means everywhere. */
 function renderParts(parts: readonly Part[], root: JsonValue, current: JsonValue, budget: StepBudget): string {
   return parts.map((part) => renderPart(part, root, current, budget)).join("");
 }
@@ -101,4 +114,5 @@ function renderPart(part: Part, root: JsonValue, current: JsonValue, budget: Ste
   return texts.join(" ");
 }
 
+/** Texts as they are, everything else as JSON without blanks. */
 const formatValue = (value: JsonValue): string => (typeof value === "string" ? value : JSON.stringify(value));

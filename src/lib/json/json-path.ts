@@ -17,6 +17,9 @@ export interface JsonPathError {
   readonly column: number;
 }
 
+// Evaluation is breadth first: every step maps the list of selected values to the next list. Nothing is copied, so that what
+// is selected shares the document.
+
 /** A compiled path: one step-limited function from a value to everything the path selects, in document order. */
 export interface JsonPath {
   readonly source: string;
@@ -26,6 +29,7 @@ export interface JsonPath {
 
 /** Most values one evaluation looks at. */
 const maxPathSteps = 1_000_000;
+/** In UTF-16 code units. */
 const longestPath = 4_096;
 
 /**
@@ -51,10 +55,11 @@ export function compileJsonPath(source: string): Result<JsonPath, JsonPathError>
 
 /** Steps left to one evaluation; the functions below throw `StepLimit` when it is spent. */
 export interface StepBudget {
+  /** Below zero the evaluation is over. Fractions may be spent. */
   left: number;
 }
 
-/** Ends an evaluation from any depth; never leaves this folder. */
+/** Ends an evaluation from any depth; never leaves this folder. Thrown, because a flag would be asked for at every step. */
 class StepLimit extends Error {}
 
 /** Runs an evaluation and turns its running out of steps into a value. */
@@ -67,7 +72,7 @@ export function withinBudget<T>(evaluate: (budget: StepBudget) => T): Result<T, 
   }
 }
 
-/** Everything a path selects from the current value. */
+/** Everything a path selects from the current value, in document order; duplicates stay. `root` is what `$` means. */
 export function selectPath(
   path: ParsedPath,
   root: JsonValue,
@@ -83,11 +88,13 @@ export function selectPath(
   return selected;
 }
 
+/** Takes steps from the budget, or ends the evaluation. */
 export function spend(budget: StepBudget, steps: number): void {
   budget.left -= steps;
   if (budget.left < 0) throw new StepLimit();
 }
 
+/** What one step selects from one value. A step that does not fit the value's type selects nothing. */
 function takeStep(step: PathStep, root: JsonValue, value: JsonValue, budget: StepBudget): readonly JsonValue[] {
   spend(budget, 1);
   switch (step.kind) {
@@ -112,17 +119,20 @@ function takeStep(step: PathStep, root: JsonValue, value: JsonValue, budget: Ste
 
 const present = (value: JsonValue | undefined): readonly JsonValue[] => (value === undefined ? [] : [value]);
 
+/** An own member: `.toString` and `.length` select nothing unless the document has them. */
 function memberOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
   if (typeof value !== "object" || value === null || isArray(value)) return undefined;
   return Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
+/** The second reading of `['a.b']`. */
 function descendTo(value: JsonValue, names: readonly string[]): JsonValue | undefined {
   let found: JsonValue | undefined = value;
   for (const name of names) found = memberOf(found, name);
   return found;
 }
 
+/** As in Python and Go's slices: bounds beyond the list are cut, a start behind the end selects nothing. */
 function sliceOf(
   items: readonly JsonValue[],
   step: Extract<PathStep, { kind: "slice" }>,
@@ -133,6 +143,7 @@ function sliceOf(
   return part.filter((_, index) => index % step.stride === 0);
 }
 
+/** Members or items, in document order; integer-like keys of objects come first, as everywhere in JavaScript. */
 function childrenOf(value: JsonValue, budget: StepBudget): readonly JsonValue[] {
   if (typeof value !== "object" || value === null) return [];
   const children = isArray(value) ? value : Object.values(value).filter((child) => child !== undefined);
@@ -151,6 +162,7 @@ function withDescendants(value: JsonValue, budget: StepBudget): readonly JsonVal
   return found;
 }
 
+/** Whether an item stays. Inside the filter `@` is the item. */
 function passes(filter: PathFilter, root: JsonValue, item: JsonValue, budget: StepBudget): boolean {
   if (filter.kind === "exists") return selectPath(filter.path, root, item, budget).length > 0;
   const left = operandValue(filter.left, root, item, budget);
@@ -158,6 +170,7 @@ function passes(filter: PathFilter, root: JsonValue, item: JsonValue, budget: St
   return left !== undefined && right !== undefined && compare(left, filter.operator, right);
 }
 
+/** A literal, or the first value that a path selects from the item; undefined when it selects nothing. */
 function operandValue(
   operand: FilterOperand,
   root: JsonValue,

@@ -105,6 +105,12 @@ test("every repeated key is reported with its path and the last value wins", () 
   });
 });
 
+test("the first hundred repeated keys are reported, as Kubernetes does", () => {
+  const result = readJson(`{"${"k".repeat(500_000)}": {${'"a":1,'.repeat(20_000)}"b":1}}`);
+  expect(result.ok && result.value.duplicates).toHaveLength(100);
+  expect(result.ok && result.value.duplicates[0]).toMatchObject({ path: `${"k".repeat(500_000)}.a`, offset: 500_012 });
+});
+
 test("keys that differ only in their escapes are the same key", () => {
   const result = readJson('{"a": 1, "\\u0061": 2}');
   expect(result.ok && result.value.duplicates.map((d) => d.path)).toEqual(["a"]);

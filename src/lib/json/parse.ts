@@ -5,6 +5,7 @@ import { countMembers, scanJson } from "./scan.ts";
 
 /** Why a text is not JSON this program can keep without loss. `offset` counts UTF-16 code units (bytes for invalid UTF-8). */
 export interface JsonError {
+  /** `number-range`: JSON, but a double would change it. `too-deep`: beyond the limit. `encoding`: the bytes are no UTF-8. */
   readonly code: "syntax" | "too-deep" | "number-range" | "encoding";
   readonly message: string;
   readonly offset: number;
@@ -19,14 +20,15 @@ export interface DuplicateKey {
   readonly offset: number;
 }
 
+/** What a text says, and what JSON.parse would have hidden. */
 export interface JsonDocument {
   readonly value: JsonValue;
-  /** Every repeated key, in the order of the text. The last value of a key wins. */
+  /** Repeated keys in the order of the text, at most the first 100. The last value of a key wins. */
   readonly duplicates: readonly DuplicateKey[];
 }
 
 export interface JsonReadLimits {
-  /** Deepest nesting of objects and arrays; 200 unless told. */
+  /** Deepest nesting of objects and arrays; 200 unless told. Scalars count no level: `[[1]]` has two. */
   readonly maxDepth?: number;
 }
 
@@ -52,6 +54,7 @@ export function readJson(input: string | Uint8Array, limits: JsonReadLimits = {}
   }
 }
 
+/** The slow path: finds the place of the error, or the repeated keys. A text without faults is then read after all. */
 function readCarefully(text: string, maxDepth: number): Result<JsonDocument, JsonError> {
   const found = diagnoseJson(text, maxDepth);
   if (!found.ok) return err(found.error);

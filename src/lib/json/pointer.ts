@@ -13,12 +13,13 @@ export function parsePointer(text: string): Result<PointerTokens, string> {
   return ok(tokens.map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~")));
 }
 
-/** The inverse of `parsePointer`. */
+/** The inverse of `parsePointer`: `["a/b", "m~n"]` is `/a~1b/m~0n`. */
 export const formatPointer = (tokens: PointerTokens): string =>
   tokens.map((token) => `/${token.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 
 /** An array index as RFC 6901 writes it (no sign, no leading zero), or undefined. */
 export function parseArrayIndex(token: string): number | undefined {
+  // Fifteen digits are exact as a number.
   if (!/^(?:0|[1-9]\d{0,14})$/.test(token)) return undefined;
   return Number(token);
 }

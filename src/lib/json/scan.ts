@@ -1,5 +1,8 @@
 import type { JsonValue } from "#lib/base/index.ts";
 
+// The fast path in front of JSON.parse. It only has to be right in one direction: a text that it calls unsuspicious is read
+// by JSON.parse without loss or refused by it. Whatever it doubts goes to the careful reader, and costs time but no accuracy.
+
 /** What one pass over a text can tell before JSON.parse sees it. */
 export interface JsonScan {
   /** Number of `:` outside strings, which is the number of members when the text is JSON. */
@@ -58,6 +61,7 @@ function isOdd(text: string, start: number, end: number): boolean {
   return false;
 }
 
+/** Index behind the longest run of characters that numbers are made of; whether it is one is for JSON.parse to say. */
 export function endOfNumber(text: string, start: number): number {
   let end = start + 1;
   while (end < text.length && isNumberPart(text.charCodeAt(end))) end += 1;
@@ -70,7 +74,7 @@ const isNumberPart = (code: number): boolean =>
 
 export const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
-/** Number of members in all objects of a value. */
+/** Number of members in all objects of a value. Recurses as deep as the value nests, which the scan has bounded. */
 export function countMembers(value: JsonValue): number {
   if (typeof value !== "object" || value === null) return 0;
   const children = Object.values(value);

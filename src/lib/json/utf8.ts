@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "#lib/base/index.ts";
 import type { JsonError } from "./parse.ts";
 
+// Non-fatal decoding would put U+FFFD in the place of wrong bytes: two different keys could become one.
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Decodes UTF-8 and keeps a byte order mark, which is then a syntax error at offset 0. */
@@ -12,6 +13,7 @@ export function decodeUtf8(bytes: Uint8Array): Result<string, JsonError> {
   }
 }
 
+/** At the first byte that cannot stand where it stands; line and column count the characters that are complete before it. */
 function encodingError(bytes: Uint8Array): JsonError {
   const offset = validPrefix(bytes);
   const before = new TextDecoder().decode(bytes.subarray(0, offset));
@@ -32,6 +34,7 @@ function validPrefix(bytes: Uint8Array): number {
   return good;
 }
 
+/** Whether bytes are UTF-8, but for a sequence that is cut off at their end. */
 function decodes(bytes: Uint8Array): boolean {
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: true });

@@ -18,6 +18,7 @@ export interface OptionalShape<T = unknown> extends Shape<T> {
 export type TypeOf<S extends Shape> = S extends Shape<infer T> ? T : never;
 
 export type Fields = Readonly<Record<string, Shape>>;
+/** Names of the members made by `s.optional`. */
 type OptionalKeys<F extends Fields> = { [K in keyof F]: F[K] extends OptionalShape ? K : never }[keyof F];
 /** The object type whose members have the types of `F`. */
 export type ObjectType<F extends Fields> = {
@@ -29,11 +30,14 @@ export interface Options<T> {
   readonly description?: string;
   /** Filled in when the field is absent, so that readers always find a value. */
   readonly default?: T;
+  /** Null may be written and is kept; readers must expect it. */
   readonly nullable?: boolean;
+  /** CEL rules over the value as `self`; on updates `oldSelf` is the value before. */
   readonly rules?: readonly ValidationRule[];
 }
 
 export interface StringOptions extends Options<string> {
+  /** In code points, like `maxLength`. */
   readonly minLength?: number;
   readonly maxLength?: number;
   /** RE2 syntax, searched anywhere in the text unless anchored. */
@@ -46,6 +50,7 @@ export interface NumberOptions extends Options<number> {
   readonly maximum?: number;
   readonly exclusiveMinimum?: boolean;
   readonly exclusiveMaximum?: boolean;
+  /** Above 0; meant in decimal, so that 0.3 is a multiple of 0.1. */
   readonly multipleOf?: number;
   readonly format?: string;
 }
@@ -57,6 +62,7 @@ export interface ObjectOptions extends Options<JsonObject> {
   readonly preserveUnknown?: boolean;
   /** Server-side apply replaces the value whole. */
   readonly atomic?: boolean;
+  /** Constraints only, on members that are declared here: junctors may not declare any. */
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
 }
@@ -70,8 +76,10 @@ export interface ListOptions<T> extends Options<readonly T[]> {
   readonly set?: boolean;
 }
 
+/** What `s.scalar` describes. */
 export type Scalar = string | number | boolean;
 
+/** The one place where a schema gets its type. */
 function shape<T>(schema: Schema, options: Options<T> = {}): Shape<T> {
   const { rules, ...keywords } = options;
   const all = { ...schema, ...keywords, ...(rules === undefined ? {} : { "x-kubernetes-validations": rules }) };
@@ -79,6 +87,7 @@ function shape<T>(schema: Schema, options: Options<T> = {}): Shape<T> {
   return { schema: all as Schema };
 }
 
+/** Members are demanded unless they are optional or have a default. */
 function object<const F extends Fields>(fields: F, options: ObjectOptions = {}): Shape<ObjectType<F>> {
   const { preserveUnknown, atomic, ...rest } = options;
   const names = Object.keys(fields);
@@ -97,6 +106,7 @@ function object<const F extends Fields>(fields: F, options: ObjectOptions = {}):
 const isRequired = (field: Shape | undefined): boolean =>
   field !== undefined && !("optional" in field) && field.schema.default === undefined;
 
+/** Without `key` or `set` apply replaces the list whole. */
 function list<T>(item: Shape<T>, options: ListOptions<T> = {}): Shape<readonly T[]> {
   const { key, set, ...rest } = options;
   const keys = key === undefined ? undefined : typeof key === "string" ? [key] : key;
@@ -109,6 +119,7 @@ function list<T>(item: Shape<T>, options: ListOptions<T> = {}): Shape<readonly T
 
 function oneOf<const V extends string>(values: readonly V[], options: Options<V>): Shape<V>;
 function oneOf<const V extends string>(...values: readonly V[]): Shape<V>;
+/** Either a list of values with options, or the values themselves. */
 function oneOf(first: string | readonly string[], ...rest: readonly unknown[]): Shape<string> {
   if (typeof first !== "string") {
     const [options] = rest;

@@ -249,6 +249,26 @@ describe("validation", () => {
     expect(error?.length).toBeLessThan(400);
   });
 
+  test.each<readonly [string, Schema, JsonValue]>([
+    ["one text", { ...text, pattern: "[a-z]{900}$" }, "a".repeat(1_000_000)],
+    [
+      "many texts",
+      { type: "array", items: { ...text, pattern: "^[a-z]{900}$" } },
+      Array.from({ length: 3_000 }, (_, n) => `${"a".repeat(100)}${n}`),
+    ],
+    ["a text that must not match", { not: { pattern: "[a-z]{900}$" } }, "a".repeat(1_000_000)],
+  ])("patterns that would take too long are given up, and the object with them: %s", (_, schema, value) => {
+    expect(check(on(schema), { x: value })).toContain(
+      "FieldValueForbidden : Forbidden: matching the patterns of its schema takes too long",
+    );
+  });
+
+  test("an ordinary large object is within the bound for patterns", () => {
+    const name = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
+    const names = Array.from({ length: 20_000 }, (_, n) => `name-${n}.example.com`);
+    expect(check(on({ type: "array", items: { ...text, pattern: `^${name}$` } }), { x: names })).toEqual([]);
+  });
+
   test("errors in what did not change are left out of an update", () => {
     const item = object({ name: text, n: { ...int, minimum: 5 } });
     const list = (type: "atomic" | "map"): Schema => ({

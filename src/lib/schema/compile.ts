@@ -1,10 +1,10 @@
 import { type FieldPath, formatFieldPath, type JsonValue } from "#lib/base/index.ts";
 import { compileDefaults } from "./defaults.ts";
-import type { FieldError } from "./field-error.ts";
+import { type FieldError, fieldError } from "./field-error.ts";
 import { compilePrune } from "./prune.ts";
 import type { Schema } from "./schema.ts";
 import { compileValidation } from "./validate.ts";
-import type { CompileRule, ValidationRun } from "./validation-run.ts";
+import { type CompileRule, mostPatternSteps, type ValidationRun } from "./validation-run.ts";
 import type { ResolveRef } from "./walk.ts";
 
 export interface CompileOptions {
@@ -42,15 +42,23 @@ export function compileSchema(schema: Schema, options: CompileOptions = {}): Com
   const check = compileValidation(schema, options.resolve, options.compileRule);
   return {
     prune(value, known) {
+      // Paths become text only when there are any.
       const unknown: FieldPath[] = [];
       const pruned = prune(value, { path: [], unknown }, known);
       return { value: pruned, unknown: unknown.map(formatFieldPath) };
     },
     withDefaults,
     validate(value, { old, at = [] } = {}) {
-      const run: ValidationRun = { path: [...at], errors: [] };
+      const run: ValidationRun = {
+        path: [...at],
+        errors: [],
+        ofRules: { count: 0 },
+        patternSteps: { left: mostPatternSteps },
+      };
       check(value, run, old);
-      return run.errors;
+      // Checks of patterns pass once the steps are spent; the object does not.
+      const detail = "matching the patterns of its schema takes too long";
+      return run.patternSteps.left < 0 ? [fieldError.forbidden(at, detail), ...run.errors] : run.errors;
     },
   };
 }

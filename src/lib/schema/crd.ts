@@ -14,6 +14,7 @@ export function toCrd(kind: Kind): CrdDocument {
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
+    // Kubernetes demands this name.
     metadata: { name: `${kind.plural}.${kind.group}` },
     spec: {
       group: kind.group,
@@ -31,6 +32,7 @@ export function toCrd(kind: Kind): CrdDocument {
   };
 }
 
+/** A kind declared in code has one version, which is served and stored. */
 const versionOf = (kind: Kind): JsonObject => ({
   name: kind.version,
   served: true,
@@ -43,6 +45,7 @@ const versionOf = (kind: Kind): JsonObject => ({
     : { selectableFields: kind.selectableFields.map((jsonPath) => ({ jsonPath })) }),
 });
 
+/** The members of a column have the names that CustomResourceDefinitions use. */
 const columnAsJson = (column: PrinterColumn): JsonObject => ({ ...column });
 
 /** A schema is JSON; its type only lists the members by name. */

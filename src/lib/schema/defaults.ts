@@ -11,6 +11,7 @@ export const compileDefaults = (schema: Schema, resolve?: ResolveRef): FillDefau
 
 const keep: FillDefaults = (value) => value;
 
+/** Children are compiled when a value first has them; a schema that refers to itself ends there. */
 function makeFill(schema: Schema, compile: CompileNode<FillDefaults>, resolve: ResolveRef | undefined): FillDefaults {
   if (!hasDefaults(schema, resolve, new Set())) return keep;
   const properties = propertyFills(schema, compile, resolve);
@@ -24,6 +25,7 @@ function makeFill(schema: Schema, compile: CompileNode<FillDefaults>, resolve: R
   };
 }
 
+/** A property that has a default, or below which one may stand. `preset` is the default; undefined when only something below has one. */
 interface PropertyFill {
   readonly preset: JsonValue | undefined;
   readonly nullable: boolean;
@@ -45,6 +47,7 @@ const propertyFills = (
       }),
   );
 
+/** Null counts as absent where the schema does not allow null, as in Kubernetes. What a default brings along is filled in turn. */
 function fillProperties(object: JsonObject, fills: PropertyFills): JsonObject {
   const added: [string, JsonValue][] = [];
   for (const [name, { preset, nullable, fill }] of fills) {
@@ -57,6 +60,7 @@ function fillProperties(object: JsonObject, fills: PropertyFills): JsonObject {
   return added.length === 0 ? object : { ...object, ...Object.fromEntries(added) };
 }
 
+/** Members that no property names, each by the schema of `additionalProperties`; nothing is added here, only below. */
 function fillOthers(object: JsonObject, properties: PropertyFills, fill: FillDefaults): JsonObject {
   const added: [string, JsonValue][] = [];
   for (const [name, value] of Object.entries(object)) {
@@ -67,6 +71,7 @@ function fillOthers(object: JsonObject, properties: PropertyFills, fill: FillDef
   return added.length === 0 ? object : { ...object, ...Object.fromEntries(added) };
 }
 
+/** The list itself when no item changed. */
 function fillItems(list: readonly JsonValue[], fill: FillDefaults): JsonValue {
   const filled = list.map(fill);
   return filled.some((item, index) => item !== list[index]) ? filled : list;

@@ -15,10 +15,12 @@ export type FieldErrorReason =
 /** One thing wrong with an object: a cause of a 422 answer. `message` begins with Kubernetes' word for the class. */
 export interface FieldError {
   readonly reason: FieldErrorReason;
+  /** A path as Kubernetes writes it: `spec.steps[0].name`, `metadata.labels[a.b/c]`; empty for the whole object. */
   readonly field: string;
   readonly message: string;
 }
 
+/** Of JSON text. Values may be megabytes, and messages go to terminals and logs. */
 const longestValue = 256;
 
 /** A value as messages show it: JSON, cut after 256 characters. */
@@ -28,11 +30,13 @@ export function showValue(value: unknown): string {
 }
 
 type At = FieldPath | string;
+/** A path in parts is formatted here, once per error, so that valid objects never pay for text. */
 const error = (reason: FieldErrorReason, at: At, message: string): FieldError => ({
   reason,
   field: typeof at === "string" ? at : formatFieldPath(at),
   message,
 });
+/** `Required value` or `Required value: must not be empty`. */
 const withDetail = (text: string, detail: string | undefined): string =>
   detail === undefined || detail === "" ? text : `${text}: ${detail}`;
 

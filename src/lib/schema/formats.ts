@@ -3,20 +3,24 @@ import { parseDuration, parseInstant } from "#lib/base/index.ts";
 /** Says what a text of a format must be, or undefined when it is one. */
 export type FormatCheck = (text: string) => string | undefined;
 
+/** The length is bounded before the pattern runs; no text of these formats comes near it. */
 const matching =
   (pattern: RegExp, expected: string): FormatCheck =>
   (text) =>
     text.length <= 4_096 && pattern.test(text) ? undefined : expected;
 
+/** For formats that a pattern alone cannot tell. */
 const byTest =
   (isValid: (text: string) => boolean, expected: string): FormatCheck =>
   (text) =>
     isValid(text) ? undefined : expected;
 
+/** 0 to 255 without leading zeros, which some programs read as octal. */
 const octet = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
 const ipv4Pattern = new RegExp(`^${octet}(?:\\.${octet}){3}$`);
 const isIpv4 = (text: string): boolean => ipv4Pattern.test(text);
 
+/** RFC 4291 section 2.2: eight groups, or fewer with one `::`, the last two possibly as IPv4. Without zone (`%eth0`). */
 function isIpv6(text: string): boolean {
   if (text.length > 45 || !text.includes(":")) return false;
   const tail = text.slice(text.lastIndexOf(":") + 1);
@@ -30,6 +34,7 @@ function isIpv6(text: string): boolean {
   return counted && groups.every((group) => /^[0-9a-fA-F]{1,4}$/.test(group));
 }
 
+/** RFC 4632 and 4291 section 2.3; bits below the prefix may be set, as Go's parser allows. */
 function isCidr(text: string): boolean {
   const slash = text.indexOf("/");
   const [address, bits] = [text.slice(0, slash), text.slice(slash + 1)];
@@ -37,12 +42,14 @@ function isCidr(text: string): boolean {
   return isIpv4(address) ? Number(bits) <= 32 : isIpv6(address) && Number(bits) <= 128;
 }
 
+/** RFC 4648 section 4. */
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** Standard base64 with padding; line breaks are ignored, as Go's decoder does. */
 export const isBase64 = (text: string): boolean =>
   base64.test(/[\r\n]/.test(text) ? text.replace(/[\r\n]/g, "") : text);
 
+/** Of the Gregorian calendar, also for years before it was introduced, as RFC 3339 counts. */
 const daysIn = (year: number, month: number): number =>
   month === 2
     ? year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
@@ -52,6 +59,7 @@ const daysIn = (year: number, month: number): number =>
       ? 30
       : 31;
 
+/** `full-date` of RFC 3339: the day must exist. */
 function isDate(text: string): boolean {
   const match = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text);
   if (match === null) return false;
@@ -61,7 +69,12 @@ function isDate(text: string): boolean {
   );
 }
 
+/** One label of a host name (RFC 1123 section 2.1): letters, digits and inner hyphens, 63 at most. */
 const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
+/**
+ * A scheme or an absolute path, then none of the characters that RFC 3986 excludes. What a scheme demands beyond that is its
+ * own business.
+ */
 const isUri = (text: string): boolean => /^(?:[A-Za-z][A-Za-z0-9+.-]*:|\/)[^\s<>"{}|\\^`]*$/.test(text);
 
 /** The formats that are checked. Unknown ones say nothing about a value. */

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
 
+/** What a keyword can hold; each has a check and a word for messages below. */
 type Kind =
   | "string"
   | "number"
@@ -22,6 +23,7 @@ export const keywords: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ["description", "string"],
   ["default", "any"],
   ["example", "any"],
+  // Documentation only: kept for `kubectl explain`, without effect on values.
   ["externalDocs", "any"],
   ["nullable", "boolean"],
   ["enum", "values"],
@@ -35,6 +37,7 @@ export const keywords: ReadonlyMap<string, Kind> = new Map<string, Kind>([
   ["pattern", "string"],
   ["minItems", "count"],
   ["maxItems", "count"],
+  // Known, so that the structural rules can refuse `true` with a hint instead of calling it unknown.
   ["uniqueItems", "boolean"],
   ["minProperties", "count"],
   ["maxProperties", "count"],
@@ -70,6 +73,7 @@ const isString = (value: JsonValue): boolean => typeof value === "string";
 const isListOf = (value: JsonValue, fits: (item: JsonValue) => boolean): boolean =>
   Array.isArray(value) && value.every(fits);
 
+/** One level deep: schemas within schemas are judged when the walk gets to them. */
 const fits: Readonly<Record<Kind, (value: JsonValue) => boolean>> = {
   any: () => true,
   string: isString,
@@ -85,6 +89,7 @@ const fits: Readonly<Record<Kind, (value: JsonValue) => boolean>> = {
   rules: (value) => isListOf(value, (rule) => isJsonObject(rule) && typeof rule.rule === "string"),
 };
 
+/** Completes `must be …`. */
 const words: Readonly<Record<Kind, string>> = {
   any: "any value",
   string: "a string",

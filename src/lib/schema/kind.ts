@@ -15,9 +15,11 @@ export interface PrinterColumn {
   readonly priority?: number;
 }
 
+/** A kind without spec has no such member; an optional one may be absent. */
 type SpecOf<S> =
   S extends OptionalShape<infer T> ? { readonly spec?: T } : S extends Shape<infer T> ? { readonly spec: T } : unknown;
 
+/** Carries a type through inference; no value has this member. */
 declare const objectOf: unique symbol;
 
 /**
@@ -28,15 +30,19 @@ export interface Kind<O = unknown> {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
+  /** The kind of list answers: the kind with `List` behind it. */
   readonly listKind: string;
   readonly plural: string;
   readonly singular: string;
   readonly namespaced: boolean;
+  /** What kubectl takes for the plural: `po` for `pods`. */
   readonly shortNames: readonly string[];
+  /** Groups of kinds for `kubectl get`: `all`. */
   readonly categories: readonly string[];
   /** The whole object: `spec`, `status` and further root fields; `metadata` is understood. */
   readonly schema: Schema;
   readonly hasStatus: boolean;
+  /** Beside the name, which always comes first. */
   readonly columns: readonly PrinterColumn[];
   /** JSON paths that field selectors may use. */
   readonly selectableFields: readonly string[];
@@ -46,6 +52,7 @@ export interface Kind<O = unknown> {
 /** The type of a kind's objects: `type Build = ObjectOf<typeof Build>`. */
 export type ObjectOf<K extends Kind> = K extends Kind<infer O> ? O : never;
 
+/** Names that are left out follow from the kind: its singular in lower case, its list kind with `List` behind it. */
 export interface KindDeclaration<S, T, F> {
   readonly group: string;
   readonly version: string;
@@ -83,6 +90,7 @@ export function kind<
   const { spec, status, fields, scope, description, ...rest } = declaration;
   const shapes: Record<string, Shape> = { ...fields };
   if (spec !== undefined) shapes.spec = spec;
+  // A status is never demanded: new objects have none.
   const required = Object.keys(shapes).filter((name) => {
     const member = shapes[name];
     return member !== undefined && !("optional" in member) && member.schema.default === undefined;

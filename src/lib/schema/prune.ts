@@ -18,6 +18,7 @@ export type Prune = (value: JsonValue, run: PruneRun, known?: JsonValue) => Json
 export const compilePrune = (schema: Schema, resolve?: ResolveRef): Prune =>
   compileOnce<Prune>((node, compile) => makePrune(node, compile, resolve), resolve)(schema);
 
+/** For nodes that know everything below them: scalars, and objects that preserve unknown fields and declare nothing. */
 const keep: Prune = (value) => value;
 
 function makePrune(schema: Schema, compile: CompileNode<Prune>, resolve: ResolveRef | undefined): Prune {
@@ -31,6 +32,7 @@ function makePrune(schema: Schema, compile: CompileNode<Prune>, resolve: Resolve
   };
 }
 
+/** Compared with the items of `known` by place: a list that grew at its end shares all but the new ones. */
 function pruneItems(list: readonly JsonValue[], prune: Prune, run: PruneRun, known: JsonValue | undefined): JsonValue {
   const before: readonly JsonValue[] = Array.isArray(known) ? known : [];
   let changed = false;
@@ -47,6 +49,7 @@ function pruneItems(list: readonly JsonValue[], prune: Prune, run: PruneRun, kno
 /** What becomes of a member: pruned itself, kept as it is, or unknown. Null in a place that does not take it counts as absent. */
 type MemberRule = { readonly nullable: boolean; readonly prune: () => Prune } | "keep" | "unknown";
 
+/** Copies only when something goes; what stays is shared with the argument. */
 function pruneMembers(
   object: JsonObject,
   ruleOf: (name: string) => MemberRule,
@@ -78,6 +81,7 @@ function entryOf(object: JsonObject, name: string): [string, JsonValue][] {
 
 const none: JsonObject = Object.freeze({});
 
+/** Undefined drops the member. */
 function pruneMember(
   value: JsonValue,
   rule: MemberRule,
@@ -93,6 +97,7 @@ function pruneMember(
   return value === known && typeof value === "object" ? value : rule.prune()(value, run, known);
 }
 
+/** Undefined when the schema has nothing to say about members, so that values of it cost nothing. */
 function memberPruner(
   schema: Schema,
   compile: CompileNode<Prune>,
@@ -111,6 +116,7 @@ function memberPruner(
   }
   const preserves = schema["x-kubernetes-preserve-unknown-fields"] === true || rest === true;
   if (known.size === 0 && (preserves || (rest === undefined && schema.type !== "object"))) return undefined;
+  // Kubernetes' order: a schema for other members, then preserving them, then dropping them.
   const others: MemberRule = typeof rest === "object" ? ruleOf(rest) : preserves ? "keep" : "unknown";
   return (name) => known.get(name) ?? others;
 }

@@ -113,6 +113,34 @@ test("an update that changes nothing is never refused, and no update is refused 
   );
 });
 
+/** A change that keeps what it does not touch, as the very objects it was. */
+const changed = (old: JsonValue, other: JsonValue): JsonValue =>
+  isJsonObject(old) && isJsonObject(other) ? { ...old, ...other } : other;
+
+test("an update of a valid object is judged like a new object of that content", () => {
+  fc.assert(
+    fc.property(schemas, values, values, (schema, first, other) => {
+      const { validate, prune, withDefaults } = compileSchema(schema);
+      const old = withDefaults(prune(first).value);
+      fc.pre(validate(old).length === 0);
+      const next = withDefaults(prune(changed(old, other), old).value);
+      expect(validate(next, { old })).toEqual(validate(next));
+    }),
+  );
+});
+
+test("it makes no difference whether unchanged parts are the same objects or equal ones", () => {
+  fc.assert(
+    fc.property(schemas, values, values, (schema, old, other) => {
+      const { validate, prune } = compileSchema(schema);
+      const next = changed(old, other);
+      const copy = structuredClone(old);
+      expect(validate(next, { old })).toEqual(validate(next, { old: copy }));
+      expect(prune(next, prune(old).value)).toEqual(prune(next, prune(copy).value));
+    }),
+  );
+});
+
 test("a value that is valid stays valid when it is written and read", () => {
   fc.assert(
     fc.property(schemas, values, (schema, value) => {

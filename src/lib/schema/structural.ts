@@ -13,6 +13,10 @@ import { type FieldError, fieldError } from "./field-error.ts";
 import { forbiddenKeywords, keywordProblem, keywords } from "./keywords.ts";
 import type { Schema, ValidationRule } from "./schema.ts";
 
+// The rules are those of Kubernetes' structural schemas (CustomResourceDefinition v1): every field is declared once, outside the
+// junctors, so that pruning, defaults and server-side apply know each field without evaluating anything. Messages follow
+// kube-apiserver's.
+
 const types: readonly string[] = ["object", "array", "string", "integer", "number", "boolean"];
 /** Deeper schemas are refused: no document needs them, and every walk over a schema is recursive. */
 const deepest = 100;
@@ -21,6 +25,7 @@ const deepest = 100;
 interface Place {
   readonly path: FieldPath;
   readonly depth: number;
+  /** The object itself, whose `metadata`, `apiVersion` and `kind` are declared by everybody alike. */
   readonly root: boolean;
   readonly junctor: boolean;
   /** Inside a junctor of an IntOrString node, the two types may be repeated. */
@@ -37,10 +42,12 @@ export function readStructuralSchema(json: JsonValue, at: FieldPath): Result<Sch
   if (errors.length > 0) return err(errors);
   // Every keyword has been found to hold what the type says.
   const schema = json as Schema;
+  // Only now: defaults are judged by compiling the schema, which counts on all of it being right.
   const badDefaults = checkDefaults(schema, at);
   return badDefaults.length > 0 ? err(badDefaults) : ok(schema);
 }
 
+/** A node whose keywords hold the wrong things is judged no further: the other rules count on their types. */
 function checkNode(node: JsonObject, place: Place): readonly FieldError[] {
   if (place.depth > deepest) return [fieldError.forbidden(place.path, `schemas may be nested ${deepest} levels deep`)];
   const shape = Object.entries(node).flatMap(([name, value]) => checkKeyword(name, value, place));
@@ -53,6 +60,7 @@ function checkNode(node: JsonObject, place: Place): readonly FieldError[] {
   ];
 }
 
+/** Unknown keywords are refused instead of kept: a misspelt one would silently check nothing. */
 function checkKeyword(name: string, value: JsonValue | undefined, { path }: Place): readonly FieldError[] {
   if (value === undefined) return [];
   const forbidden = forbiddenKeywords.get(name);
@@ -67,6 +75,7 @@ function checkDeclaration(schema: Schema, place: Place): readonly FieldError[] {
   return [...checkType(schema, place), ...checkObject(schema, place), ...checkList(schema, place.path)];
 }
 
+/** One finding at most, the first: the others would follow from it. */
 function checkType(schema: Schema, { path, root }: Place): readonly FieldError[] {
   const { type } = schema;
   const intOrString = schema["x-kubernetes-int-or-string"] === true;
@@ -89,6 +98,7 @@ function checkType(schema: Schema, { path, root }: Place): readonly FieldError[]
     : [];
 }
 
+/** `additionalProperties: false` is refused because pruning does that for every declared object. */
 function checkObject(schema: Schema, { path, root }: Place): readonly FieldError[] {
   const { additionalProperties: rest } = schema;
   const errors: FieldError[] = [];
@@ -117,6 +127,7 @@ function checkObject(schema: Schema, { path, root }: Place): readonly FieldError
   return isObjectRoot && metadata !== undefined ? [...errors, ...checkMetadata(metadata, path)] : errors;
 }
 
+/** The server itself declares metadata; a schema may only narrow how objects of the kind are called. */
 function checkMetadata(metadata: Schema, path: FieldPath): readonly FieldError[] {
   const at = [...path, "properties", "metadata"];
   const allowed = ["type", "properties", "description", "title"];
@@ -132,6 +143,7 @@ function checkMetadata(metadata: Schema, path: FieldPath): readonly FieldError[]
   ];
 }
 
+/** A list of type map is a map in disguise: its items are objects, told apart by scalar keys that are always there. */
 function checkList(schema: Schema, path: FieldPath): readonly FieldError[] {
   if (schema.type === "array" && schema.items === undefined)
     return [fieldError.required([...path, "items"], "must be specified")];
@@ -151,6 +163,7 @@ function checkList(schema: Schema, path: FieldPath): readonly FieldError[] {
   return keys.flatMap((key, index) => checkListKey(schema.items ?? {}, key, [...at, index], path));
 }
 
+/** A key that could be absent would make two items without it the same one, and apply would merge them. */
 function checkListKey(item: Schema, key: string, at: FieldPath, path: FieldPath): readonly FieldError[] {
   const properties = item.properties ?? {};
   const member = Object.hasOwn(properties, key) ? properties[key] : undefined;
@@ -190,7 +203,10 @@ function checkJunctorNode(schema: Schema, { path, intOrString }: Place): readonl
     .map((keyword) => fieldError.forbidden([...path, keyword], "must not be set inside allOf, anyOf, oneOf or not"));
 }
 
-/** Rules that hold wherever a keyword stands. */
+/**
+ * Rules that hold wherever a keyword stands. Patterns are compiled here, so that no schema is accepted whose values could not
+ * be judged.
+ */
 function checkValueRules(schema: Schema, path: FieldPath): readonly FieldError[] {
   const errors: FieldError[] = [];
   if (schema.uniqueItems === true) {
@@ -211,6 +227,7 @@ function checkValueRules(schema: Schema, path: FieldPath): readonly FieldError[]
   return errors;
 }
 
+/** The depth is bounded by `checkNode`, hence so is this recursion. */
 function checkChildren(schema: Schema, place: Place): readonly FieldError[] {
   const intOrString = place.intOrString || schema["x-kubernetes-int-or-string"] === true;
   const visit = (child: Schema, parts: FieldPath, junctor: boolean) =>
@@ -249,6 +266,7 @@ function checkDefaults(schema: Schema, path: FieldPath): readonly FieldError[] {
   ];
 }
 
+/** Judged by the schema itself, with its own defaults filled in, as it will be in objects. */
 function checkDefault(schema: Schema, preset: JsonValue, at: FieldPath): readonly FieldError[] {
   const compiled = compileSchema(schema);
   const { value, unknown } = compiled.prune(preset);

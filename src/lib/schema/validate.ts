@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from "#lib/
 import { canonicalJson } from "#lib/json/index.ts";
 import { fieldError } from "./field-error.ts";
 import type { Schema } from "./schema.ts";
-import { type Check, type CompileRule, report, type ValidationRun } from "./validation-run.ts";
+import { type Check, type CompileRule, report, reportRule, type ValidationRun } from "./validation-run.ts";
 import { typeCheck, valueChecks } from "./value-checks.ts";
 import { type CompileNode, compileOnce, lazily, lazyProperties, type ResolveRef } from "./walk.ts";
 
@@ -10,6 +10,10 @@ import { type CompileNode, compileOnce, lazily, lazyProperties, type ResolveRef 
 export const compileValidation = (schema: Schema, resolve?: ResolveRef, compileRule?: CompileRule): Check =>
   compileOnce<Check>((node, compile) => makeCheck(node, compile, compileRule), resolve)(schema);
 
+/**
+ * Order within a node: type, then everything else at once, then CEL rules on what is sound so far. An unchanged value is not looked
+ * at (KEP-4008, ratcheting), and most are unchanged by identity.
+ */
 function makeCheck(schema: Schema, compile: CompileNode<Check>, compileRule: CompileRule | undefined): Check {
   const wrongType = typeCheck(schema);
   const nullable = schema.nullable === true;
@@ -24,10 +28,10 @@ function makeCheck(schema: Schema, compile: CompileNode<Check>, compileRule: Com
   ].filter((check) => check !== undefined);
   const rules = ruleChecks(schema, compileRule);
   const checkInside: Check = (value, run, old) => {
-    const before = run.errors.length;
+    const before = run.errors.length - run.ofRules.count;
     for (const check of inner) check(value, run, old);
-    // Rules count on what the schema says of their value.
-    if (run.errors.length === before) for (const rule of rules) rule(value, run, old);
+    // Rules count on what the schema says of their value, not on each other: a client hears of all that fail.
+    if (run.errors.length - run.ofRules.count === before) for (const rule of rules) rule(value, run, old);
   };
   return (value, run, old) => {
     if (old !== undefined && jsonEquals(value, old)) return;
@@ -38,6 +42,7 @@ function makeCheck(schema: Schema, compile: CompileNode<Check>, compileRule: Com
   };
 }
 
+/** Own members only: `constructor` is no field of an object that does not have it. */
 const memberOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
   isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
@@ -54,6 +59,7 @@ function descend(
   run.path.pop();
 }
 
+/** The path of the error is the missing member's, as in Kubernetes. */
 function requiredCheck({ required }: Schema): Check | undefined {
   if (required === undefined || required.length === 0) return undefined;
   return (value, run) => {
@@ -64,6 +70,7 @@ function requiredCheck({ required }: Schema): Check | undefined {
   };
 }
 
+/** Members that nothing declares are not judged here: pruning has dropped them, or they are kept unseen. */
 function propertiesCheck(schema: Schema, compile: CompileNode<Check>): Check | undefined {
   const known = lazyProperties(compile, schema);
   const rest =
@@ -83,6 +90,7 @@ function propertiesCheck(schema: Schema, compile: CompileNode<Check>): Check | u
   };
 }
 
+/** Items of other lists have no identity: an item that moved would be compared with its neighbour. */
 function itemsCheck(schema: Schema, compile: CompileNode<Check>): Check | undefined {
   if (schema.items === undefined) return undefined;
   const checkItem = lazily(compile, schema.items);
@@ -97,6 +105,7 @@ function itemsCheck(schema: Schema, compile: CompileNode<Check>): Check | undefi
   };
 }
 
+/** Canonical, so that `1` and `1.0` are one key and the order of members does not matter. */
 const identityOf = (item: JsonValue, keys: readonly string[]): string =>
   canonicalJson(keys.map((key) => memberOf(item, key) ?? null));
 
@@ -105,6 +114,7 @@ function oldItems(old: JsonValue | undefined, keys: readonly string[]): Readonly
   return new Map(old.map((item: JsonValue) => [identityOf(item, keys), item]));
 }
 
+/** Scalars of a set and keys of a map occur once; the error stands at the second occurrence. */
 function uniqueCheck(schema: Schema): Check | undefined {
   const type = schema["x-kubernetes-list-type"];
   if (type !== "set" && type !== "map") return undefined;
@@ -140,6 +150,7 @@ function embeddedCheck(schema: Schema): Check | undefined {
   };
 }
 
+/** Junctors get no old value: they judge the whole of what they constrain, or an update could satisfy one half each time. */
 function junctorChecks(schema: Schema, compile: CompileNode<Check>): readonly Check[] {
   const { allOf = [], anyOf, oneOf, not } = schema;
   const checks: Check[] = allOf.map((part) => {
@@ -148,13 +159,14 @@ function junctorChecks(schema: Schema, compile: CompileNode<Check>): readonly Ch
   });
   const countMatches = (parts: readonly Schema[]) => {
     const alternatives = parts.map((part) => lazily(compile, part));
-    return (value: JsonValue) => alternatives.filter((check) => matches(check(), value)).length;
+    return (value: JsonValue, run: ValidationRun) =>
+      alternatives.filter((check) => matches(check(), value, run)).length;
   };
   const demand = (parts: readonly Schema[] | undefined, isEnough: (count: number) => boolean, detail: string) => {
     if (parts === undefined || parts.length === 0) return;
     const count = countMatches(parts);
     checks.push((value, run) => {
-      if (!isEnough(count(value))) report(run, fieldError.invalid(run.path, value, detail));
+      if (!isEnough(count(value, run))) report(run, fieldError.invalid(run.path, value, detail));
     });
   };
   demand(anyOf, (count) => count > 0, "must match at least one of the schemas in anyOf");
@@ -163,12 +175,14 @@ function junctorChecks(schema: Schema, compile: CompileNode<Check>): readonly Ch
   return checks;
 }
 
-function matches(check: Check, value: JsonValue): boolean {
-  const trial: ValidationRun = { path: [], errors: [] };
+/** Whether a schema accepts the value; its errors are of no interest, but its pattern steps count. */
+function matches(check: Check, value: JsonValue, { patternSteps }: ValidationRun): boolean {
+  const trial: ValidationRun = { path: [], errors: [], ofRules: { count: 0 }, patternSteps };
   check(value, trial);
   return trial.errors.length === 0;
 }
 
+/** Transition rules (those that name `oldSelf`) are skipped where there is no old value: creations, and items of lists without keys. */
 function ruleChecks(schema: Schema, compileRule: CompileRule | undefined): readonly Check[] {
   const rules = schema["x-kubernetes-validations"] ?? [];
   if (compileRule === undefined) return [];
@@ -183,7 +197,7 @@ function ruleChecks(schema: Schema, compileRule: CompileRule | undefined): reado
         const outcome = program.evaluate(value, old);
         if (outcome.ok) return;
         const path = [...run.path, ...rulePath(rule.fieldPath)];
-        report(run, {
+        reportRule(run, {
           ...fieldError.invalid(path, shownSelf(value), outcome.error),
           reason: rule.reason ?? "FieldValueInvalid",
         });

@@ -9,10 +9,28 @@ export const mostErrors = 100;
 export interface ValidationRun {
   readonly path: (string | number)[];
   readonly errors: FieldError[];
+  /** How many of the errors are those of rules: a value that a rule refuses is still what its schema says. */
+  readonly ofRules: { count: number };
+  /** What the patterns of the schema may still cost; shared by everything that one object's validation tries. */
+  readonly patternSteps: { left: number };
 }
 
+/**
+ * Instructions times characters that the patterns of one validation may take: some three seconds at the very worst, a fraction
+ * of that in practice. A pattern may have 10,000 instructions and an object three million characters: without a bound that is
+ * half an hour in which the server does nothing else.
+ */
+export const mostPatternSteps = 60_000_000;
+
+/** Errors beyond `mostErrors` are dropped. */
 export function report(run: ValidationRun, error: FieldError): void {
   if (run.errors.length < mostErrors) run.errors.push(error);
+}
+
+/** As report, for what a rule refuses. */
+export function reportRule(run: ValidationRun, error: FieldError): void {
+  if (run.errors.length < mostErrors) run.ofRules.count += 1;
+  report(run, error);
 }
 
 /**

@@ -1,11 +1,12 @@
 import { isJsonObject, type JsonValue, jsonEquals } from "#lib/base/index.ts";
-import { compileRe2 } from "#lib/text/index.ts";
+import { compileRe2, type Re2 } from "#lib/text/index.ts";
 import { fieldError } from "./field-error.ts";
 import { formatChecks } from "./formats.ts";
 import type { Schema, SchemaType } from "./schema.ts";
 import type { Check, ValidationRun } from "./validation-run.ts";
 import { report } from "./validation-run.ts";
 
+/** What is wrong with a value, as the end of `Invalid value: 3: …`. */
 type Invalid = (value: JsonValue) => string | undefined;
 
 /** The word for a value's type in messages. */
@@ -18,6 +19,7 @@ const typeOf = (value: JsonValue): string =>
         ? "integer"
         : typeof value;
 
+/** JSON knows one kind of number: 1.0 is an integer here, as it is when read back. */
 const isOfType: Readonly<Record<SchemaType, (value: JsonValue) => boolean>> = {
   object: isJsonObject,
   array: (value) => Array.isArray(value),
@@ -47,6 +49,7 @@ export const valueChecks = (schema: Schema): readonly Check[] =>
     (check) => check !== undefined,
   );
 
+/** Compared by content: an enum may hold objects. */
 function enumCheck({ enum: allowed }: Schema): Check | undefined {
   if (allowed === undefined) return undefined;
   return (value, run) => {
@@ -56,6 +59,7 @@ function enumCheck({ enum: allowed }: Schema): Check | undefined {
   };
 }
 
+/** Every rule that is broken is told, not only the first. */
 const invalidWhen =
   (rules: readonly Invalid[]): Check =>
   (value, run) => {
@@ -65,11 +69,13 @@ const invalidWhen =
     }
   };
 
+/** A rule for numbers says nothing of other values; their type has been judged before. */
 const onNumber =
   (isValid: (value: number) => boolean, detail: string): Invalid =>
   (value) =>
     typeof value !== "number" || isValid(value) ? undefined : detail;
 
+/** Bounds, multiples and the formats that are bounds; undefined when the schema has none of them. */
 function numberCheck(schema: Schema): Check | undefined {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, format } = schema;
   const rules: Invalid[] = [];
@@ -96,6 +102,7 @@ function numberCheck(schema: Schema): Check | undefined {
   return rules.length === 0 ? undefined : invalidWhen(rules);
 }
 
+/** Doubles have 53 bits, about 1e-16 of relative error each; 1e-12 leaves room for the division and none for real mistakes. */
 function isMultiple(value: number, of: number): boolean {
   const quotient = value / of;
   // 0.3 / 0.1 is 2.9999999999999996: what is meant is decimal.
@@ -110,6 +117,7 @@ const codePoints = (text: string): number => {
   return count;
 };
 
+/** Lengths are code points, as JSON Schema counts them, so that a letter outside the BMP counts once. */
 function stringCheck(schema: Schema): Check | undefined {
   const { minLength, maxLength, pattern, format } = schema;
   const checks: ((text: string, run: ValidationRun) => void)[] = [];
@@ -131,7 +139,7 @@ function stringCheck(schema: Schema): Check | undefined {
   if (pattern !== undefined) {
     const compiled = compileRe2(pattern);
     // The structural check refuses such patterns; a value must not pass because a rule cannot be read.
-    if (compiled.ok) invalid((text) => compiled.value.test(text), `must match the pattern ${JSON.stringify(pattern)}`);
+    if (compiled.ok) checks.push(patternCheck(compiled.value));
     else invalid(() => false, compiled.error);
   }
   const check = format === undefined ? undefined : formatChecks.get(format);
@@ -147,6 +155,17 @@ function stringCheck(schema: Schema): Check | undefined {
   };
 }
 
+/** Beyond the budget of steps no pattern is tried any more; whoever began the validation sees that (`mostPatternSteps`). */
+function patternCheck(pattern: Re2): (text: string, run: ValidationRun) => void {
+  const detail = `must match the pattern ${JSON.stringify(pattern.source)}`;
+  return (text, run) => {
+    run.patternSteps.left -= pattern.size * text.length;
+    if (run.patternSteps.left < 0 || pattern.test(text)) return;
+    report(run, fieldError.invalid(run.path, text, detail));
+  };
+}
+
+/** One check for lists and objects: only the limits of the value's own type stand beside it in a sound schema. */
 function sizeCheck(schema: Schema): Check | undefined {
   const { minItems, maxItems, minProperties, maxProperties } = schema;
   if ([minItems, maxItems, minProperties, maxProperties].every((limit) => limit === undefined)) return undefined;

@@ -3,6 +3,7 @@ import type { Schema } from "./schema.ts";
 /** Finds the definition a `$ref` names. Only schemas of built-in kinds have references. */
 export type ResolveRef = (ref: string) => Schema | undefined;
 
+/** What a dangling reference means: keep everything, check nothing. */
 const nothing: Schema = { "x-kubernetes-preserve-unknown-fields": true };
 
 /** Follows references. A reference to nothing describes a value of which nothing is known. */

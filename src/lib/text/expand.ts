@@ -15,7 +15,7 @@ export function expandVariables(text: string, valueOf: (name: string) => string 
   return expanded + text.slice(copied);
 }
 
-/** What stands for the `$` at an index, and how many characters of the text it replaces. */
+/** What stands for the `$` at an index: `["value", 7]` for `$(NAME)`, and how many characters of the text it replaces. */
 function expandAt(
   text: string,
   at: number,

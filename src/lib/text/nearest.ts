@@ -6,8 +6,8 @@
 export function nearest(word: string, candidates: Iterable<string>, max = 2): string | undefined {
   const wanted = word.toLowerCase();
   let best: string | undefined;
-  // A short word would otherwise match anything: at least half of it must stay.
-  let bestDistance = Math.min(max, Math.max(1, Math.floor(wanted.length / 2))) + 1;
+  // A short word would otherwise match anything: at least half of it must stay, so that one letter suggests nothing.
+  let bestDistance = Math.min(max, Math.floor(wanted.length / 2)) + 1;
   let examined = 0;
   for (const candidate of candidates) {
     if ((examined += 1) > mostCandidates) break;
@@ -20,10 +20,14 @@ export function nearest(word: string, candidates: Iterable<string>, max = 2): st
   return best;
 }
 
+// A suggestion is a courtesy: it must not cost more than the check that found the mistake.
 const mostCandidates = 1_000;
 const longestWord = 256;
 
-/** Optimal string alignment distance, or anything larger than `limit` when it exceeds that. */
+/**
+ * Optimal string alignment distance (Damerau-Levenshtein in which no part is edited twice), or anything larger than `limit`
+ * when it exceeds that. Counts UTF-16 code units. Words over 256 units are only compared for equality.
+ */
 export function editDistance(a: string, b: string, limit = Number.POSITIVE_INFINITY): number {
   if (Math.abs(a.length - b.length) > limit || a.length > longestWord || b.length > longestWord) {
     return a === b ? 0 : Math.max(a.length, b.length);
@@ -32,6 +36,7 @@ export function editDistance(a: string, b: string, limit = Number.POSITIVE_INFIN
   let last: readonly number[] = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row += 1) {
     const current = distanceRow(a, b, row, last, beforeLast);
+    // A swap reaches two rows back, but never for less than the row between them: no later row can be below this one.
     if (Math.min(...current) > limit) return limit + 1;
     beforeLast = last;
     last = current;
@@ -39,6 +44,7 @@ export function editDistance(a: string, b: string, limit = Number.POSITIVE_INFIN
   return last[b.length] ?? 0;
 }
 
+/** Distances of the first `row` units of `a` to every beginning of `b`, from the two rows before. */
 function distanceRow(
   a: string,
   b: string,

@@ -5,7 +5,9 @@ export type QuantityFormat = "BinarySI" | "DecimalSI" | "DecimalExponent";
 
 /** An exact amount in units of 1e-9, the finest that Kubernetes keeps. */
 export interface Quantity {
+  /** `1.5` is 1_500_000_000n. May be negative; as read it is within 2^63-1 units of zero, sums may leave that range. */
   readonly nano: bigint;
+  /** How the amount was written, and is written again; says nothing about its value. */
   readonly format: QuantityFormat;
 }
 
@@ -45,6 +47,7 @@ export function parseQuantity(text: string): Result<Quantity, string> {
   return ok({ nano: match[1] === "-" ? -nano : nano, format });
 }
 
+/** What stands behind the digits: `Ki` is 2^10 in the binary form, `e-3` is 10^-3 in the exponent form. */
 interface Scale {
   /** What the digits are multiplied with. */
   readonly power: { readonly base: 2n | 10n; readonly exponent: number };
@@ -62,6 +65,7 @@ function scaleOf(exponent: string | undefined, suffix: string): Scale {
   return { power: { base: 10n, exponent: decimalExponents[suffix] ?? 0 }, format: "DecimalSI" };
 }
 
+/** `digits` x 10^-fractionDigits x power, in nanos; what is finer rounds up, so that a limit is never lower than written. */
 function scaleDigits(digits: bigint, power: Scale["power"], fractionDigits: number): bigint {
   const up = digits * nanoPerUnit * power.base ** BigInt(Math.max(0, power.exponent));
   const down = 10n ** BigInt(fractionDigits) * power.base ** BigInt(Math.max(0, -power.exponent));

@@ -23,7 +23,9 @@ export function estimateSize(pattern: string): number {
 }
 
 interface Group {
+  /** Instructions of everything in front of the last element. */
   done: number;
+  /** Instructions of the last element, which a repetition behind it multiplies. */
   last: number;
 }
 

@@ -13,6 +13,17 @@ test.each([
   expect(nearest(word, ["test", "build", "deploy"])).toBe(expected);
 });
 
+test.each([
+  ["q", ["m", "x"], undefined],
+  ["z", ["x"], undefined],
+  ["X", ["x"], "x"],
+  ["ab", ["ac", "xyz"], "ac"],
+  ["ab", ["cd"], undefined],
+  ["", ["a"], undefined],
+])("of the short word %j among %j at least half must stay: %s", (word, candidates, expected) => {
+  expect(nearest(word, candidates)).toBe(expected);
+});
+
 test("the smallest distance wins, and the first of equals", () => {
   expect(nearest("step", ["stop", "steps", "stem"])).toBe("stop");
   expect(nearest("stepp", ["stop", "stepsss", "step"])).toBe("step");
@@ -27,6 +38,17 @@ test.each([
 ])("from %j to %j it takes %d edits", (a, b, distance) => {
   expect(editDistance(a, b)).toBe(distance);
   expect(editDistance(b, a)).toBe(distance);
+});
+
+test("only the limit of edits and half of the word may be lost", () => {
+  expect(nearest("ab", ["ba"])).toBe("ba");
+  expect(nearest("ab", ["cd"])).toBeUndefined();
+  expect(nearest("a", ["b"])).toBeUndefined();
+  expect(nearest("", ["a"])).toBeUndefined();
+  expect(nearest("deploy", ["depl"])).toBe("depl");
+  expect(nearest("deploy", ["dep"])).toBeUndefined();
+  expect(nearest("deploy", ["dep"], 3)).toBe("dep");
+  expect(nearest("deploy", [])).toBeUndefined();
 });
 
 test("long words and many candidates are not compared for long", () => {
@@ -110,6 +132,22 @@ test("a large text of unclosed blocks is read in linear time", () => {
   expect(parseOutputs("a<<END\n".repeat(100_000)).ok).toBe(false);
 });
 
+test("the block of a wrong key is one error, however long it is", () => {
+  const block = `1<<END\n${"1<<END\n".repeat(200_000)}END\nno`;
+  expect(parseOutputs(block)).toEqual({
+    ok: false,
+    error: [
+      { line: 1, message: 'expected a key of letters, digits, "_", "-" and ".", found "1"' },
+      { line: 200_003, message: 'expected key=value, found "no"' },
+    ],
+  });
+});
+
+test("a long wrong line is not repeated in full", () => {
+  const parsed = parseOutputs("x".repeat(1_000_000));
+  expect(parsed.ok ? 0 : parsed.error[0]?.message.length).toBeLessThan(200);
+});
+
 test.each([
   ["^a+$", "aaa", true],
   ["^a+$", "aab", false],
@@ -148,10 +186,32 @@ test.each(["(a+)+$", "(a|a)*$", "(.*)*x", "(?:a?){100}a{100}", "((a*)*)*b"])(
 
 test("a large pattern refuses a text that would take too long", () => {
   expect(matchRe2("[a-z]{1000}[a-y]{1000}", "a".repeat(1_000)).ok).toBe(true);
+  expect(matchRe2("[0-9]+", "a".repeat(1_000_000)).ok).toBe(true);
   expect(matchRe2("[a-z]{1000}[a-y]{1000}", "a".repeat(1_000_000))).toMatchObject({
     ok: false,
     error: expect.stringContaining("too long"),
   });
+});
+
+test("searches that may read the whole rest again and again are stopped", () => {
+  const pattern = compileRe2("[a-z]{900}!|a");
+  if (!pattern.ok) throw new Error(pattern.error);
+  expect(pattern.value.findAll("a".repeat(100))).toMatchObject({ ok: true });
+  const refused = pattern.value.findAll("a".repeat(100_000));
+  expect(refused).toMatchObject({ ok: false, error: expect.stringContaining("too long for the regular expression") });
+});
+
+test.each<readonly [string, string, readonly string[]]>([
+  ["a*", "baac", ["", "aa", ""]],
+  ["", "ab", ["", "", ""]],
+  ["x", "", []],
+  ["(?s).", "a\n😀", ["a", "\n", "😀"]],
+  ["a|ab", "abab", ["a", "a"]],
+  ["[^,]+", "a,b,,c", ["a", "b", "c"]],
+  ["^a", "aaa", ["a"]],
+])("all of %j in %j", (source, text, found) => {
+  const pattern = compileRe2(source);
+  expect(pattern.ok && pattern.value.findAll(text)).toMatchObject({ ok: true, value: { found } });
 });
 
 test("matches are found from left to right", () => {
@@ -159,7 +219,9 @@ test("matches are found from left to right", () => {
   if (!pattern.ok) throw new Error(pattern.error);
   expect(pattern.value.find("a12b3")).toBe("12");
   expect(pattern.value.find("x")).toBeUndefined();
-  expect(pattern.value.findAll("a12b3c456", 2)).toEqual(["12", "3"]);
+  expect(pattern.value.findAll("a12b3c456", 2)).toMatchObject({ ok: true, value: { found: ["12", "3"] } });
+  expect(pattern.value.findAll("a12b3c456")).toMatchObject({ ok: true, value: { found: ["12", "3", "456"] } });
+  expect(pattern.value.findAll("a12b3c456", 0)).toEqual({ ok: true, value: { found: [], steps: 0 } });
   expect(pattern.value.size).toBeGreaterThan(0);
 });
 

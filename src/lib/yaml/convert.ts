@@ -11,10 +11,15 @@ import {
   type YAMLSeq,
 } from "yaml";
 import { type FieldPath, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { keyText, resolvePlain } from "./scalar.ts";
+import { keyText, type Resolved, resolvePlain } from "./scalar.ts";
+
+// One walk over a tree. Errors do not end it: a wrong node becomes null, or its key is left out, and the walk goes on, so that
+// all errors of a document are found at once. The value is thrown away when there was any.
 
 /** Takes one finding about the node that starts at an offset. */
 export type Report = (finding: Finding) => void;
+
+/** A Problem before its place is known: offsets become lines and columns only for what is shown. */
 export interface Finding {
   readonly severity: "error" | "warning";
   readonly code: string;
@@ -39,7 +44,7 @@ export function convertTree(root: Node | null, report: Report): JsonValue {
   return convert(state, root, [], 0).value;
 }
 
-/** A value and the number of nodes it would have if nothing were shared. */
+/** A value and the number of nodes it would have if nothing were shared, which is what writing it as JSON would cost. */
 interface Converted {
   readonly value: JsonValue;
   readonly nodes: number;
@@ -47,8 +52,9 @@ interface Converted {
 
 interface State {
   readonly report: Report;
-  /** The latest value of each anchor; undefined while it is being converted. */
+  /** The latest value of each anchor; undefined while it is being converted. An anchor may be set again (YAML 1.2, 7.1). */
   readonly anchors: Map<string, Converted | undefined>;
+  /** Negative once the limit was reported; aliases are null from then on, and nothing is reported twice. */
   aliasNodesLeft: number;
 }
 
@@ -56,6 +62,7 @@ const nothing: Converted = { value: null, nodes: 1 };
 /** Stands for an alias that could not be followed, which has been reported. */
 const failed: Converted = { value: null, nodes: 1 };
 
+/** `offset` is the place of the parent, for nodes that are not in the text themselves. */
 function convert(state: State, node: unknown, path: FieldPath, offset: number): Converted {
   if (isAlias(node)) return followAlias(state, node, path);
   if (!isMap(node) && !isSeq(node) && !isScalar(node)) return nothing;
@@ -71,6 +78,7 @@ function convert(state: State, node: unknown, path: FieldPath, offset: number): 
   return converted;
 }
 
+/** Takes the anchor's value as it is: shared, not copied. Its size is counted each time. */
 function followAlias(state: State, alias: Alias, path: FieldPath): Converted {
   const offset = startOf(alias, 0);
   const fail = (code: string, message: string): Converted => {
@@ -97,6 +105,7 @@ function convertSeq(state: State, seq: YAMLSeq, path: FieldPath, offset: number)
   return { value, nodes };
 }
 
+/** Keys become texts; merge keys are collected and merged last, because the mapping's own members win wherever they stand. */
 function convertMap(state: State, map: YAMLMap, path: FieldPath, offset: number): Converted {
   const members = new Map<string, JsonValue>();
   const merged: JsonObject[] = [];
@@ -125,9 +134,11 @@ function reportDuplicate(state: State, key: string, path: FieldPath, offset: num
   state.report({ severity: "error", code: "yaml-duplicate-key", message, path, offset });
 }
 
+/** `<<` without quotes and tag. In quotes it is an ordinary key. */
 const isMergeKey = (key: unknown): key is Scalar =>
   isScalar(key) && key.source === "<<" && key.type === Scalar.PLAIN && key.tag === undefined;
 
+/** The mappings behind a merge key, in the order in which the first one wins; none, with a report, if it is anything else. */
 function mergeSources(state: State, value: JsonValue, path: FieldPath, offset: number): readonly JsonObject[] {
   const sources: readonly JsonValue[] = isArray(value) ? value : [value];
   if (sources.every(isJsonObject)) return sources;
@@ -143,9 +154,12 @@ function mergeInto(members: Map<string, JsonValue>, source: JsonObject): void {
   }
 }
 
+/** The text of a key, or undefined, with a report, for keys that JSON cannot have: null, lists and mappings. */
 function convertKey(state: State, pair: Pair, path: FieldPath, offset: number): string | undefined {
   const at = startOf(pair.key, offset);
-  const { value } = convert(state, pair.key, path, at);
+  const key = convert(state, pair.key, path, at);
+  if (key === failed) return undefined;
+  const { value } = key;
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") return keyText(value);
   const found = value === null ? "null" : isArray(value) ? "a list" : "a mapping";
   state.report({
@@ -158,8 +172,13 @@ function convertKey(state: State, pair: Pair, path: FieldPath, offset: number): 
   return undefined;
 }
 
+// What "!!" stands for in a tag, as in "!!int".
 const coreTag = "tag:yaml.org,2002:";
 
+/**
+ * Tags win over style, style over looks: `!!int "12"` is 12, `"12"` and `! 12` are texts, `12` is a number. Unknown tags are
+ * ignored with a warning and leave the text.
+ */
 function convertScalar(state: State, scalar: Scalar, path: FieldPath, offset: number): JsonValue {
   const text = scalar.source ?? "";
   const report = (severity: Finding["severity"], code: string, message: string): null => {
@@ -181,15 +200,17 @@ function convertScalar(state: State, scalar: Scalar, path: FieldPath, offset: nu
   }
   const resolved = resolvePlain(text);
   if (!resolved.ok) return report("error", "yaml-number", resolved.error);
-  const fits = wanted === "null" ? resolved.value === null : typeof resolved.value === wanted;
-  return fits ? resolved.value : report("error", "yaml-tag", `${JSON.stringify(text)} does not fit its tag ${tag}`);
+  return wanted(resolved.value)
+    ? resolved.value
+    : report("error", "yaml-tag", `${JSON.stringify(text)} does not fit its tag ${tag}`);
 }
 
-const typeOfTag: ReadonlyMap<string, "null" | "boolean" | "number"> = new Map([
-  [`${coreTag}null`, "null"],
-  [`${coreTag}bool`, "boolean"],
-  [`${coreTag}int`, "number"],
-  [`${coreTag}float`, "number"],
+/** Which resolved values fit a tag; an integer is a float too. */
+const typeOfTag: ReadonlyMap<string, (value: Resolved) => boolean> = new Map([
+  [`${coreTag}null`, (value: Resolved) => value === null],
+  [`${coreTag}bool`, (value: Resolved) => typeof value === "boolean"],
+  [`${coreTag}int`, (value: Resolved) => Number.isInteger(value)],
+  [`${coreTag}float`, (value: Resolved) => typeof value === "number"],
 ]);
 
 /** The bytes of a `!!binary` scalar read as UTF-8, or undefined when it is not base64. */
@@ -209,6 +230,7 @@ export function startOf(node: unknown, otherwise: number): number {
   return otherwise;
 }
 
+/** Nodes of the tree as written, keys included; the depth was bounded before the tree was built. */
 function countNodes(node: unknown): number {
   if (isSeq(node)) return node.items.reduce<number>((sum, item) => sum + countNodes(item), 1);
   if (isMap(node)) return node.items.reduce((sum, { key, value }) => sum + countNodes(key) + countNodes(value), 1);

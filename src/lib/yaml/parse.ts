@@ -14,7 +14,7 @@ export interface Place {
   readonly column: number;
 }
 
-/** A text that must not be composed; the place is where it went too far. */
+/** A text that must not be composed: its trees would overflow the call stack of whoever walks them. The place is where it went too far. */
 export interface TooDeep extends Place {
   readonly message: string;
 }
@@ -52,10 +52,13 @@ function hasContents(document: Document.Parsed, index: number, all: readonly Doc
 
 interface Tokens {
   readonly tokens: readonly CST.Token[];
+  /** Where the lines of the text start, noted while lexing. */
   readonly lines: LineCounter;
+  /** Offset of the first token beyond the limit, where reading stopped. */
   readonly tooDeepAt: number | undefined;
 }
 
+/** Lexes and parses to the end, or to the first token that nests too deep: `[` a million times costs 200 of them. */
 function readTokens(text: string, maxDepth: number): Tokens {
   const lines = new LineCounter();
   lines.addNewLine(0);
@@ -73,6 +76,7 @@ function readTokens(text: string, maxDepth: number): Tokens {
 const isTooDeep = (stack: readonly CST.Token[], maxDepth: number): boolean =>
   stack.length > maxDepth + 1 && stack.filter((token) => CST.isCollection(token)).length > maxDepth;
 
+/** The column without the blanks that the repair inserted at the start of the line. */
 function placeIn(lines: LineCounter, insertions: Insertions, offset: number): Place {
   const { line, col } = lines.linePos(offset);
   return { line: Math.max(1, line), column: Math.max(1, col - (insertions.get(line) ?? 0)) };

@@ -4,12 +4,18 @@ import { startOf } from "./convert.ts";
 import type { Place } from "./parse.ts";
 import { keyText, resolvePlain } from "./scalar.ts";
 
-/** Finds places in one document. Costs the width of the mappings on the path; nothing is prepared. */
+// Places are looked up in the tree when somebody asks, which is when something is wrong. A table of all places would cost as
+// much as reading the document, and nearly every document is right.
+
+/** Finds places in one document. Costs the width of the mappings on the path; nothing is prepared. Never fails. */
 export interface Locator {
+  /** The value, or its key when the value starts on a later line, or the nearest parent that the text holds. */
   readonly valueAt: (path: FieldPath) => Position;
+  /** The key of the last member of the path; for a list's item the item. */
   readonly keyAt: (path: FieldPath) => Position;
 }
 
+/** `placeOf` comes from the parse, because a repaired text has other offsets than the user's. `file` is put into positions. */
 export function createLocator(
   document: Document.Parsed,
   placeOf: (offset: number) => Place,
@@ -33,7 +39,10 @@ interface Found {
   readonly valueOffset: number;
 }
 
-/** The deepest part of the path that the text itself holds. */
+/**
+ * The deepest part of the path that the text itself holds. Aliases are followed to their anchors; members that came by a
+ * merge key are found at the mapping they were merged into. Of a repeated key the last one counts, as for its value.
+ */
 function find(document: Document.Parsed, path: FieldPath): Found {
   let node: unknown = document.contents;
   const start = startOf(node, document.range[0]);
@@ -61,11 +70,13 @@ function find(document: Document.Parsed, path: FieldPath): Found {
 /** The value of `key:` with nothing behind it. */
 const isEmpty = (node: unknown): boolean => isScalar(node) && node.range?.[0] === node.range?.[1];
 
+/** The node an alias stands for, or the node itself; undefined for what the parser could not make sense of. */
 function follow(document: Document.Parsed, node: unknown): Node | undefined {
   if (isAlias(node)) return node.resolve(document);
   return isMap(node) || isSeq(node) || isScalar(node) ? node : undefined;
 }
 
+/** A key as the value's member is named: `yes:` is the member `true`. */
 function textOfKey(document: Document.Parsed, pair: Pair): string | undefined {
   const key = follow(document, pair.key);
   if (!isScalar(key)) return undefined;

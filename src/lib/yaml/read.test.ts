@@ -155,6 +155,23 @@ test("places behind an alias are those of its anchor", () => {
   expect(document?.positionOf(["c", "b"])).toEqual({ line: 2, column: 6 });
 });
 
+test.each<readonly [string, string, readonly (string | number)[], number, number]>([
+  ["a repeated key is that of its last value", "a: 1\nb: 2\na: 3\n", ["a"], 3, 4],
+  ["a merged member is at the mapping it was merged into", "x: &x {m: 1}\nz:\n  <<: *x\n  o: 2\n", ["z", "m"], 2, 1],
+  ["a member of a key that reads as another word", "on:\n  yes: 1\n", ["true", "true"], 2, 8],
+  ["an item of a list in a list", "- - a\n  - b\n- c\n", [0, 1], 2, 5],
+  ["a key behind an alias", "- &k name\n- *k : x\n", [1, "name"], 2, 8],
+  ["what is below a scalar is at the scalar", "a: text\n", ["a", "b", 0], 1, 4],
+  ["an index into a mapping is at the mapping", "a: {b: 1}\n", ["a", 0], 1, 4],
+  ["a name in a list is at the list", "a: [1]\n", ["a", "b"], 1, 4],
+  ["a block text is at its marker", "a: |\n  x\n", ["a"], 1, 4],
+  ["a list that is not indented is at its key", "a:\n- 1\n", ["a"], 1, 1],
+  ["columns count UTF-16 code units", '"😀": {b: 1}\n', ["😀", "b"], 1, 11],
+])("the place of %s", (_, text, path, line, column) => {
+  const [document] = documentsOf(text, { duplicateKeys: "warning" });
+  expect(document?.positionOf(path)).toEqual({ line, column });
+});
+
 test("places in the second document count from the start of the file", () => {
   const [, second] = documentsOf("a: 1\n---\nb: 2\n");
   expect(second?.positionOf(["b"])).toEqual({ line: 3, column: 4 });
@@ -204,6 +221,23 @@ test("a file full of problems shows the first hundred and counts the rest", () =
   const problems = problemsOf("a: 1\n".repeat(151));
   expect(problems).toHaveLength(101);
   expect(problems.at(-1)).toBe("error: 50 more problems are not shown");
+});
+
+test("of many problems errors are shown before warnings, and all are counted", () => {
+  const warnings = "- !mine x\n".repeat(150);
+  expect(problemsOf(warnings).at(-1)).toBe("warning: 50 more problems are not shown");
+  const mixed = problemsOf(`${warnings}- *none\n`);
+  expect(mixed).toEqual([
+    expect.stringContaining("there is no anchor &none"),
+    "error: 150 more problems are not shown",
+  ]);
+  expect(problemsOf("- !mine x\n- *none\n")).toHaveLength(2);
+});
+
+test("thousands of problems below a very long key are found without writing each of them", () => {
+  const problems = problemsOf(`? ${"k".repeat(300_000)}\n: {${"a: 1,".repeat(6_000)}}\n`);
+  expect(problems).toHaveLength(101);
+  expect(problems.at(-1)).toBe("error: 5899 more problems are not shown");
 });
 
 test("200 levels of nesting are read and 201 are refused", () => {

@@ -23,8 +23,9 @@ export interface YamlReadOptions {
   readonly maxDepth?: number;
 }
 
-/** One document of a file. An empty document (`---` alone) has the value null. */
+/** One document of a file. An empty document (`---` alone) has the value null. Keeps the syntax tree alive for its places. */
 export interface YamlDocument {
+  /** Not frozen, but aliases of one anchor share one value: treat it as immutable. */
   readonly value: JsonValue;
   /**
    * Where the value at a path is: the value itself if it starts on the line of its key, else its key. A path that does not
@@ -36,6 +37,7 @@ export interface YamlDocument {
 }
 
 export interface YamlFile {
+  /** In the order of the text; none for an empty text or one of comments only. */
   readonly documents: readonly YamlDocument[];
   /** What is worth knowing but stops nobody: ignored tags, and repeated keys when they are warnings. */
   readonly warnings: readonly Problem[];
@@ -57,29 +59,54 @@ export function readYaml(text: string, options: YamlReadOptions = {}): Result<Ya
       toProblem({ severity: "error", code: "yaml-depth", message, path: [] }, { line, column }, options.file),
     ]);
   }
-  const problems: Problem[] = [];
-  const documents = trees.value.documents.map((tree) => readDocument(tree, trees.value, options, problems));
-  const limited = limitProblems(problems);
-  return hasErrors(problems) ? err(limited) : ok({ documents, warnings: limited });
+  const found: Found = { problems: [], counts: { error: 0, warning: 0 } };
+  noteControl(text, options.file, found);
+  const documents = trees.value.documents.map((tree) => readDocument(tree, trees.value, options, found));
+  const problems = limitProblems(found);
+  return hasErrors(problems) ? err(problems) : ok({ documents, warnings: problems });
+}
+
+/** What is wrong so far. All of it is counted, only what can be shown is kept: each path costs its length, and keys may be long. */
+interface Found {
+  readonly problems: Problem[];
+  readonly counts: Record<Problem["severity"], number>;
+}
+
+function note(found: Found, severity: Problem["severity"], describe: () => Problem): void {
+  found.counts[severity] += 1;
+  if (found.counts[severity] <= mostProblems) found.problems.push(describe());
+}
+
+// YAML 1.2, 5.1: of the control characters only tabs and line breaks may stand in a text. The library lets all of them pass.
+const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/;
+
+/** The first one is enough: a text that has any is most often not YAML at all. */
+function noteControl(text: string, file: string | undefined, found: Found): void {
+  const at = text.search(control);
+  if (at === -1) return;
+  const before = text.slice(0, at);
+  const place = { line: before.split("\n").length, column: before.length - before.lastIndexOf("\n") };
+  const message = `the control character ${JSON.stringify(text[at])} is not allowed; write it as an escape in double quotes`;
+  note(found, "error", () => toProblem({ severity: "error", code: "yaml-syntax", message, path: [] }, place, file));
 }
 
 function readDocument(
   tree: Document.Parsed,
   { placeOf }: ParsedYaml,
   options: YamlReadOptions,
-  problems: Problem[],
+  found: Found,
 ): YamlDocument {
   const locator = createLocator(tree, placeOf, options.file);
   const report = (finding: Finding): void => {
     const lenient = finding.code === "yaml-duplicate-key" && options.duplicateKeys === "warning";
     const severity = lenient ? "warning" : finding.severity;
-    problems.push(toProblem({ ...finding, severity }, placeOf(finding.offset), options.file));
+    note(found, severity, () => toProblem({ ...finding, severity }, placeOf(finding.offset), options.file));
   };
   let lastLine = 0;
   for (const error of tree.errors) {
     const place = placeOf(error.pos[0]);
     // Errors on one line follow from the first of them.
-    if (place.line !== lastLine) problems.push(toProblem(syntaxFinding(error), place, options.file));
+    if (place.line !== lastLine) note(found, "error", () => toProblem(syntaxFinding(error), place, options.file));
     lastLine = place.line;
   }
   // A tree with syntax errors is not what its author meant; complaints about its contents would mislead.
@@ -87,6 +114,7 @@ function readDocument(
   return { value, positionOf: locator.valueAt, keyPositionOf: locator.keyAt };
 }
 
+/** The library's message, which starts with a capital letter, in the style of ours. */
 function syntaxFinding(error: YAMLError): Omit<Finding, "offset"> {
   const message = error.message.charAt(0).toLowerCase() + error.message.slice(1);
   return { severity: "error", code: "yaml-syntax", message, path: [] };
@@ -98,12 +126,12 @@ function toProblem(finding: Omit<Finding, "offset">, place: Omit<Position, "file
   return { severity, code, message, path: formatFieldPath(path), position };
 }
 
-function limitProblems(problems: readonly Problem[]): readonly Problem[] {
-  const left = problems.length - mostProblems;
-  if (left <= 0) return problems;
-  const errors = problems.filter((problem) => problem.severity === "error");
-  const shown = (errors.length > 0 ? errors : problems).slice(0, mostProblems);
-  const severity = errors.length > 0 ? "error" : "warning";
-  const message = `${problems.length - shown.length} more problems are not shown`;
+/** Errors before warnings when not all can be shown: they are what must be changed first. */
+function limitProblems({ problems, counts }: Found): readonly Problem[] {
+  const total = counts.error + counts.warning;
+  if (total <= mostProblems) return problems;
+  const severity = counts.error > 0 ? "error" : "warning";
+  const shown = problems.filter((problem) => problem.severity === severity);
+  const message = `${total - shown.length} more problems are not shown`;
   return [...shown, { severity, code: "yaml-more-problems", message, path: "" }];
 }

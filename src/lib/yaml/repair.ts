@@ -8,7 +8,10 @@ export interface RepairedText {
   readonly insertions: Insertions;
 }
 
-/** Repairing parses the text again each time; this bounds the sum of all texts parsed. */
+/**
+ * Repairing parses the text again each time; this bounds the sum of all texts parsed, in characters (about half a second).
+ * A text beyond it is left as it is, and its syntax errors are reported.
+ */
 const mostCharacters = 500_000;
 
 /**

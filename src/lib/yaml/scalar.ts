@@ -16,7 +16,8 @@ const notFinite = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 
 /**
  * Resolves an unquoted scalar as the usual Kubernetes YAML library does: `yes`, `on` and `y` are booleans, `0755` is octal,
- * `_` separates digits, `1:30` and dates are texts. The error is a number that JSON cannot carry without loss.
+ * `_` separates digits, `1:30` and dates are texts. The error is a number that JSON cannot carry without loss. Zero has no
+ * sign, because JSON readers disagree about `-0`.
  */
 export function resolvePlain(text: string): Result<Resolved, string> {
   const word = words.get(text);
@@ -28,7 +29,9 @@ export function resolvePlain(text: string): Result<Resolved, string> {
   // A lone sign or dot, versions such as 1.2.3, and "08:15" are texts.
   if (!float.test(digits)) return ok(text);
   const value = Number(digits);
-  return Number.isFinite(value) ? ok(value) : err(`the number ${shorten(text)} is too large`);
+  if (!Number.isFinite(value)) return err(`the number ${shorten(text)} is too large`);
+  if (value === 0 && /[1-9]/.test(digits.replace(/[eE].*/, ""))) return err(`the number ${shorten(text)} is too small`);
+  return ok(value === 0 ? 0 : value);
 }
 
 function resolveInteger(digits: string): Result<Resolved, string> {
@@ -39,10 +42,10 @@ function resolveInteger(digits: string): Result<Resolved, string> {
       `the integer ${shorten(digits)} is beyond 2^53-1 and would lose digits; put it in quotes if it is a text`,
     );
   }
-  // Zero has no sign among integers.
   return ok(digits.startsWith("-") && value !== 0 ? -value : value);
 }
 
+// A scalar may be megabytes long; a message may not.
 const shorten = (text: string): string => (text.length <= 40 ? text : `${text.slice(0, 40)}…`);
 
 /** How a scalar that is a key is written as a text: `yes` becomes `true`, `010` becomes `8`. Null cannot be a key. */

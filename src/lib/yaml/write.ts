@@ -1,6 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { resolvePlain } from "./scalar.ts";
 
+// A tree of lines: every collection gives its lines without indentation, whoever holds it indents them. Only block style is
+// written, except for empty collections.
+
 export interface YamlWriteOptions {
   /** Keys in alphabetical order, as kubectl prints them (the default), or in the order of the value. */
   readonly keys?: "sorted" | "given";
@@ -17,7 +20,7 @@ export function writeYaml(value: JsonValue, options: YamlWriteOptions = {}): str
   return `${writeLines(value, sorted).join("\n")}\n`;
 }
 
-/** Writes several documents, separated by `---`. */
+/** Writes several documents, separated by `---`. No values give the empty text. */
 export function writeYamlDocuments(values: readonly JsonValue[], options: YamlWriteOptions = {}): string {
   return values.map((value) => writeYaml(value, options)).join("---\n");
 }
@@ -29,12 +32,14 @@ function writeLines(value: JsonValue, sorted: boolean): string[] {
   return membersOf(value, sorted).flatMap(([key, member]) => writeMember(key, member, sorted));
 }
 
+/** `- item`; a collection's first line stands behind the dash, the others below it. */
 function writeItem(item: JsonValue, sorted: boolean): string[] {
   if (isEmptyOrScalar(item)) return splitBlock(`- ${writeInline(item)}`);
   // The first line of the item stands behind its dash.
   return writeLines(item, sorted).map((line, index) => (index === 0 ? `- ${line}` : indent(line)));
 }
 
+/** `key: scalar`, or `key:` and the member's lines; lists are not indented, as kubectl prints them. */
 function writeMember(key: string, member: JsonValue, sorted: boolean): string[] {
   const name = writeKey(key);
   if (isEmptyOrScalar(member)) return splitBlock(`${name} ${writeInline(member)}`);
@@ -72,6 +77,7 @@ function writeKey(key: string): string {
   return text.length <= longestSimpleKey ? `${text}:` : `? ${text}\n:`;
 }
 
+/** A block scalar where it can hold the text exactly, else one line. `|` keeps one line break at the end, `|-` none, `|+` all. */
 function writeText(text: string): string {
   if (!isBlockText(text)) return quoteText(text);
   const body = text.endsWith("\n") ? text.slice(0, -1) : text;
@@ -89,6 +95,7 @@ function isBlockText(text: string): boolean {
   return text.includes("\n") && !/^[\s]/.test(text) && !unprintable.test(text.replace(/[\n\t]/g, ""));
 }
 
+// Stricter than YAML: what begins with another character, or holds quotes or brackets, gets quotes although some need none.
 const plainText = /^[A-Za-z0-9_./(+$^\\;<~=-][^\u0000-\u001f\u007f-\u009f"'{}[\]`]*$/;
 
 function quoteText(text: string): string {
@@ -103,6 +110,7 @@ function isStringWhenPlain(text: string): boolean {
   return resolved.ok && typeof resolved.value === "string" && text !== "<<" && text !== "=";
 }
 
+/** Whether the bare text is one plain scalar: no marker at its start, no comment or mapping inside, no blank at its end. */
 function isPlain(text: string): boolean {
   if (!plainText.test(text) || /^(?:[-?:](?:\s|$)|---|\.\.\.)/.test(text)) return false;
   return !text.includes(": ") && !text.includes(" #") && !/[:\s]$/.test(text) && !/\t/.test(text);

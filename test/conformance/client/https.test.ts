@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { FakeClock, silentLog, systemClock } from "#lib/base/index.ts";
 import { createAuthority } from "#kernel/apiserver/authz/x509.ts";
+import { describeServerSideApply } from "#kernel/kit/client/apply.contract.ts";
 import { describeApiClient } from "#kernel/kit/client/client.contract.ts";
 import { fixedCredential, InformerFactory } from "#kernel/kit/index.ts";
 import { ConfigMap, type KubeObject } from "#kernel/model/index.ts";
@@ -13,6 +14,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describeApiClient("over HTTPS", () => fixtureOn(server, httpsClient(server)));
+describeServerSideApply("over HTTPS", () => fixtureOn(server, httpsClient(server)));
 
 test("a server whose authority the kubeconfig does not name is not trusted", async () => {
   const stranger = await createAuthority(systemClock.now(), "somebody-else");

@@ -381,6 +381,14 @@ describe("patches", () => {
     status,
     ...(message === undefined ? {} : { message }),
   });
+  const apply = (what: string, body: unknown, query: string, status: number, message: RegExp): Row => ({
+    what,
+    method: "PATCH",
+    path: `${maps}/x${query}`,
+    ask: { bytes: JSON.stringify(body), headers: { "Content-Type": "application/apply-patch+yaml" } },
+    status,
+    message,
+  });
   const operation = (op: string, path: string, more: object = {}) => [{ op, path, ...more }];
   checkRows([
     patch("a merge patch that is a list", "merge", [], 400),
@@ -409,14 +417,22 @@ describe("patches", () => {
     patch("metadata that is a list", "merge", { metadata: [] }, 422),
     patch("an object that does not exist", "merge", {}, 404, /not found/, `${widgets}/none`),
     patch("a value of the wrong type", "merge", { spec: { size: "big" } }, 422, /spec\.size/),
-    {
-      what: "server-side apply",
-      method: "PATCH",
-      path: `${maps}/x?fieldManager=me`,
-      ask: { bytes: "{}", headers: { "Content-Type": "application/apply-patch+yaml" } },
-      status: 415,
-      message: /server-side apply/,
-    },
+    apply("an apply of no kind", {}, "?fieldManager=me", 400, /apiVersion/),
+    apply("an apply by nobody", configMap({ name: "x" }), "", 400, /fieldManager/),
+    apply(
+      "an apply that brings managedFields",
+      configMap({ name: "x", managedFields: [{}] }),
+      "?fieldManager=me",
+      400,
+      /managedFields/,
+    ),
+    apply(
+      "an apply by a manager with a long name",
+      configMap({ name: "x" }),
+      `?fieldManager=${"m".repeat(129)}`,
+      422,
+      /fieldManager/,
+    ),
   ]);
 });
 
@@ -432,9 +448,7 @@ describe("deletions", () => {
   checkRows([
     remove("an unknown policy", { propagationPolicy: "Sideways" }, 422, /Sideways/),
     remove("both policies", { propagationPolicy: "Background", orphanDependents: false }, 422, /cannot both/),
-    remove("foreground deletion, which is not served yet", { propagationPolicy: "Foreground" }, 422, /Foreground/),
-    remove("orphaning, which is not served yet", { propagationPolicy: "Orphan" }, 422, /Orphan/),
-    remove("orphanDependents", { orphanDependents: true }, 422, /Orphan/),
+    remove("a flag that is a text", { orphanDependents: "yes" }, 400, /orphanDependents/),
     remove("another uid", { preconditions: { uid: "x" } }, 409),
     remove("another revision", { preconditions: { resourceVersion: "1" } }, 409),
     remove("options that are a list", [], 400),

@@ -2,6 +2,7 @@ import { command } from "../command.ts";
 import { exitCode, UsageError } from "../exit-codes.ts";
 import type { ActionRequest } from "../run-actions.ts";
 
+/** Of all four verbs; a verb that does not declare an option never sees it. */
 interface ActionOptions {
   readonly step?: string[];
   readonly force?: boolean;
@@ -12,7 +13,11 @@ type Verb = "cancel" | "suspend" | "resume" | "retry";
 
 const reason = { flags: "--reason <text>", summary: "why, for those who look later" };
 
-/** The commands that steer a run. All do the same: record a RunAction and tell how it was judged. */
+/**
+ * The commands that steer a run. All do the same: record a RunAction and tell how it was judged. They end with 0 when
+ * it was carried out and with 1 when it was refused, with the controller's reason on stderr. `past` is the word that
+ * is printed on success, in the form of kubectl: `workflow/diamond canceled`.
+ */
 const actionCommand = (
   verb: Verb,
   summary: string,
@@ -48,6 +53,10 @@ const actionCommand = (
     },
   });
 
+/**
+ * A retry takes several steps, every other action one; what was not asked for is left out, because the server refuses
+ * fields that mean nothing for an action.
+ */
 function requestOf(action: Verb, { step = [], force, reason: why }: ActionOptions): ActionRequest {
   const chosen = step.length === 0 ? {} : action === "retry" ? { steps: step } : { step: step[0] ?? "" };
   return { action, ...chosen, ...(force === true ? { force } : {}), ...(why === undefined ? {} : { reason: why }) };

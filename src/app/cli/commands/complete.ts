@@ -2,11 +2,16 @@ import { command, type CommandSpec, type Completion, type Invocation } from "../
 import type { Environment } from "../environment.ts";
 import { exitCode } from "../exit-codes.ts";
 
-/** What the scripts of `slipway completion` call: prints the words that may follow. Names come from the server, if one answers. */
+/**
+ * What the scripts of `slipway completion` call: prints the words that may follow. Names come from the server, if one
+ * answers, and only for the command that is being typed. `specs` is a function because the list holds this command
+ * too.
+ */
 export const completeCommand = (specs: () => readonly CommandSpec[]) =>
   command<object>({
     name: "complete",
     args: ["[words...]"],
+    // Never typed by people, hence hidden; the protocol is the package's own.
     summary: "Print what may follow the given words",
     group: "Other",
     examples: [],
@@ -35,6 +40,7 @@ export const completeCommand = (specs: () => readonly CommandSpec[]) =>
     },
   });
 
+/** Nothing for arguments that declare no completion. */
 async function candidates(
   kind: Completion | undefined,
   invocation: Invocation<object>,
@@ -47,7 +53,10 @@ async function candidates(
   return await namesFor(kind, invocation, words);
 }
 
-/** Paths that begin with `typed`; folders end in a slash so that completion can go on inside. */
+/**
+ * Paths that begin with `typed`; folders end in a slash so that completion can go on inside. Hidden files and folders
+ * that cannot be read are left out.
+ */
 async function files(typed: string, { directory }: Environment): Promise<readonly string[]> {
   const { readdir } = await import("node:fs/promises");
   const folder = typed.slice(0, typed.lastIndexOf("/") + 1);

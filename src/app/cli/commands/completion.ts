@@ -3,7 +3,10 @@ import { exitCode, UsageError } from "../exit-codes.ts";
 
 const shells = ["bash", "zsh", "fish", "powershell"] as const;
 
-/** The scripts call back `slipway complete`, so that names come from the server at the moment of typing. */
+/**
+ * The scripts call back `slipway complete`, so that names come from the server at the moment of typing, and a new
+ * version needs no new script.
+ */
 export const completionCommand = command({
   name: "completion",
   args: ["<shell>"],

@@ -1,7 +1,10 @@
 import { command } from "../command.ts";
 import { exitCode } from "../exit-codes.ts";
 
-/** The dialect tells of the run in its own words; the events are the server's. */
+/**
+ * The dialect tells of the run in its own words; the events are the server's. Read in three requests that are not of
+ * one moment: what is told of a run that moves may be a moment apart.
+ */
 export const describeCommand = command<object>({
   name: "describe",
   args: ["<run...>"],

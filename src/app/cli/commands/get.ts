@@ -4,6 +4,7 @@ import { command, type Invocation } from "../command.ts";
 import { exitCode, UsageError } from "../exit-codes.ts";
 import { type Format, formatHelp, formatObjects, parseFormat } from "../output/formats.ts";
 
+/** As of kubectl's `get`, whose users expect them by heart. */
 interface GetOptions {
   readonly output: string;
   readonly watch?: boolean;
@@ -11,16 +12,20 @@ interface GetOptions {
   readonly selector?: string;
 }
 
+/** What is listed or watched; the same for tables and objects. */
 interface Target {
   readonly client: ApiClient;
   readonly type: ResourceType;
-  /** Absent: all namespaces. */
+  /** Absent: all namespaces, or a kind that has none. */
   readonly namespace: string | undefined;
   readonly names: readonly string[];
   readonly selector: string | undefined;
 }
 
-/** Tables are the server's, so that a kind looks here as it does in kubectl. `--watch` goes on from the revision that was listed. */
+/**
+ * Tables are the server's, so that a kind looks here as it does in kubectl. `--watch` goes on from the revision that
+ * was listed, so that no change is missed or told twice; it ends by signal, with 0 when the server ends it.
+ */
 export const getCommand = command<GetOptions>({
   name: "get",
   args: ["<kind>", "[names...]"],
@@ -34,6 +39,7 @@ export const getCommand = command<GetOptions>({
     { flags: "-l, --selector <labels>", summary: "only objects with these labels" },
   ],
   completes: ["kind", "name"],
+  // The format is read before anything is asked: a wrong one must not cost a request.
   async action(invocation) {
     const { args, rest, options } = invocation;
     const { withSession } = await import("../session.ts");
@@ -58,6 +64,9 @@ export const getCommand = command<GetOptions>({
   },
 });
 
+/**
+ * One name prints the object itself, several or none a List, as kubectl has it; while watching each object by itself.
+ */
 async function printObjects(
   target: Target,
   format: Exclude<Format, { kind: "table" }>,
@@ -78,6 +87,7 @@ async function printObjects(
   return exitCode.succeeded;
 }
 
+/** `revision` is the list's own, or that of the one object, where a watch goes on. */
 async function read({
   client,
   type,
@@ -94,12 +104,14 @@ async function read({
   return { objects, revision: objects[0]?.metadata.resourceVersion ?? "" };
 }
 
+/** A single name is watched by a field selector; the caller has refused several. */
 const selection = ({ namespace, names, selector }: Target) => ({
   ...(namespace === undefined ? {} : { namespace }),
   ...(selector === undefined ? {} : { labelSelector: selector }),
   ...(names.length === 0 ? {} : { fieldSelector: `metadata.name=${names[0]}` }),
 });
 
+/** That there is nothing is said on stderr: a script that counts lines counts none. */
 async function printTable(target: Target, wide: boolean, invocation: Invocation<GetOptions>): Promise<number> {
   const { readTable, watchTable } = await import("../server-table.ts");
   const { formatTable } = await import("../output/table.ts");

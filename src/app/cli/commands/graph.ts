@@ -2,7 +2,10 @@ import { command } from "../command.ts";
 import { exitCode, UsageError } from "../exit-codes.ts";
 import type { GraphFormat } from "../output/graph-text.ts";
 
-/** A name that is a file is a document, anything else a run on the running control plane. */
+/**
+ * A name that is a file is a document, anything else a run on the running control plane. All runs of a file are
+ * drawn, one after the other; documents need no server, and are drawn only when they have no errors.
+ */
 export const graphCommand = command<{ readonly output: GraphFormat }>({
   name: "graph",
   args: ["<file-or-run>"],
@@ -28,9 +31,13 @@ export const graphCommand = command<{ readonly output: GraphFormat }>({
   },
 });
 
-/** Names of runs hold no slash and no such ending. */
+/**
+ * Names of runs hold no slash and no such ending. What looks like a file is one even if it is not there: the error is
+ * then about the file and not about a server that may not be running.
+ */
 const isFile = (name: string): boolean => name === "-" || name.includes("/") || /\.(?:ya?ml|json)$/.test(name);
 
+/** What the action was called with, for the two ways to come to a graph. */
 type Invoked = Parameters<typeof graphCommand.action>[0];
 
 /** Undefined when the documents were refused; then the problems are on the screen. */
@@ -48,6 +55,7 @@ async function graphsOfFile(file: string, { environment }: Invoked) {
   return graphs;
 }
 
+/** The graph as the run's object has it, which may be a later one than the file's. */
 async function graphOfRun(name: string, invocation: Invoked) {
   const { withSession } = await import("../session.ts");
   const { findRun } = await import("../runs.ts");

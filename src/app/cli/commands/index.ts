@@ -8,6 +8,7 @@ import { graphCommand } from "./graph.ts";
 import { lintCommand } from "./lint.ts";
 import { logsCommand } from "./logs.ts";
 import { runCommand } from "./run.ts";
+import { storeCommand } from "./store.ts";
 import { upCommand } from "./up.ts";
 import { versionCommand } from "./version.ts";
 
@@ -23,9 +24,13 @@ const verbs: readonly CommandSpec[] = [
   lintCommand,
   graphCommand,
   upCommand,
+  storeCommand,
   completionCommand,
   versionCommand,
 ];
 
-/** Every verb, in the order `--help` shows them. */
+/**
+ * Every verb, in the order `--help` shows them. Only data are loaded with this list: what a verb needs its action
+ * imports.
+ */
 export const commands: readonly CommandSpec[] = [...verbs, completeCommand(() => verbs)];

@@ -3,6 +3,10 @@ import { command, type Invocation } from "../command.ts";
 import { exitCode, UsageError } from "../exit-codes.ts";
 import type { StepLog } from "../step-logs.ts";
 
+/**
+ * `tail` counts for each container; `attempt` is that of the step, from 1 on, and is not for `--follow`, which shows
+ * what comes.
+ */
 interface LogsOptions {
   readonly follow?: boolean;
   readonly attempt?: number;
@@ -10,7 +14,11 @@ interface LogsOptions {
   readonly timestamps?: boolean;
 }
 
-/** Steps in the order of the run, the containers of one step oldest first. Without steps on the command line every line has its step's name. */
+/**
+ * Steps in the order of the run, the containers of one step oldest first. Without steps on the command line every
+ * line has its step's name. With `--follow` lines of several steps come as they are written, and the command ends
+ * with the run, whatever became of it.
+ */
 export const logsCommand = command<LogsOptions>({
   name: "logs",
   args: ["<run>", "[steps...]"],
@@ -57,6 +65,10 @@ export const logsCommand = command<LogsOptions>({
   },
 });
 
+/**
+ * The steps of these names in the order of the run, all without names. Refuses names that are none, with those that
+ * are.
+ */
 function chooseSteps(steps: readonly StepView[], names: readonly string[]): readonly StepView[] {
   const unknown = names.filter((name) => !steps.some(({ id }) => id === name));
   if (unknown.length > 0)
@@ -67,11 +79,13 @@ function chooseSteps(steps: readonly StepView[], names: readonly string[]): read
   return names.length === 0 ? steps : steps.filter(({ id }) => names.includes(id));
 }
 
+/** In the words of the API. */
 const readOptions = ({ tail, timestamps }: LogsOptions) => ({
   ...(tail === undefined ? {} : { tailLines: tail }),
   ...(timestamps === true ? { timestamps } : {}),
 });
 
+/** One container after the other, each to its end: the order in which they started, not that in which they wrote. */
 async function printAll(
   client: Parameters<typeof import("../step-logs.ts").stepLogs>[0],
   steps: readonly StepView[],
@@ -83,12 +97,14 @@ async function printAll(
   for (const step of steps) {
     for (const log of await stepLogs(client, step, options.attempt)) {
       const lines = new LinePrefixer(prefix ? labelOf(log, step) : "");
-      for await (const chunk of readStepLog(client, log, readOptions(options)))
+      const tellWhy = (why: string) => environment.err.write(`slipway: ${step.id}: ${why}\n`);
+      for await (const chunk of readStepLog(client, log, readOptions(options), tellWhy))
         environment.out.write(lines.push(chunk));
       environment.out.write(lines.end());
     }
   }
 }
 
+/** Attempts are told apart as soon as there may be several. */
 const labelOf = ({ step, attempt }: StepLog, { attempts }: StepView) =>
   attempt > 1 || (attempts ?? 1) > 1 ? `${step}#${attempt} | ` : `${step} | `;

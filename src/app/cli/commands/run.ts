@@ -1,18 +1,25 @@
 import { command, type Invocation } from "../command.ts";
 import { exitCode } from "../exit-codes.ts";
 
-/** Options of `slipway run`, as commander gives them. */
+/** Options of `slipway run`, as commander gives them; absent flags were not given. */
 export interface RunOptions {
   readonly param?: string[];
   readonly ephemeral?: boolean;
   readonly detach?: boolean;
   readonly logs?: boolean;
+  /** The object of every run at its end, on stdout, as the server has it. */
   readonly output?: "json";
+  /** 0 shows nothing of failed steps. */
   readonly tail: number;
-  readonly runtime: string;
+  /** Of a control plane of its own; a running one has chosen already. */
+  readonly runtime: "process" | "docker";
 }
 
-/** Nothing is started unless all documents of the command line are right. Ends with the worst exit code of its runs. */
+/**
+ * Nothing is started unless all documents of the command line are right and the parameters are pairs. Ends with the
+ * worst exit code of its runs. The documents are read before anything of the server is loaded, so that mistakes are
+ * answered at once.
+ */
 export const runCommand = command<RunOptions>({
   name: "run",
   args: ["<files...>"],
@@ -28,18 +35,24 @@ export const runCommand = command<RunOptions>({
     { flags: "--detach", summary: "do not wait for the end (needs a running control plane)" },
     { flags: "--logs", summary: "print what the steps write as it comes" },
     { flags: "--tail <lines>", summary: "lines shown of every failed step", integer: true, initial: 20 },
-    { flags: "--runtime <name>", summary: "where steps run", choices: ["process"], initial: "process" },
+    {
+      flags: "--runtime <name>",
+      summary: "where steps run on a control plane of its own: as you, or in containers of the Docker Engine",
+      choices: ["process", "docker"],
+      initial: "process",
+    },
     { flags: "-o, --output <format>", summary: "print the run at its end: json", choices: ["json"] },
   ],
   completes: ["file"],
   async action(invocation: Invocation<RunOptions>) {
-    const { parseParams, readDocuments } = await import("../documents.ts");
+    const { readDocuments, readParams } = await import("../documents.ts");
     const { printProblems } = await import("../output/problems.ts");
     const { readStdin } = await import("../stdin.ts");
     const { rest, options, environment } = invocation;
-    const params = parseParams(options.param ?? []);
-    const read = await readDocuments(rest, { directory: environment.directory, arguments: params, stdin: readStdin });
-    if (printProblems(read.problems, environment.err)) return exitCode.usage;
+    const { directory, err } = environment;
+    const params = readParams(options.param ?? []);
+    const read = await readDocuments(rest, { directory, arguments: params.values, stdin: readStdin });
+    if (printProblems([...params.problems, ...read.problems], err)) return exitCode.usage;
     const { runDocuments } = await import("../run-documents.ts");
     return await runDocuments(read, invocation);
   },

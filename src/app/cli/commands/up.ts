@@ -6,13 +6,22 @@ interface UpOptions {
   readonly dataDir?: string;
   readonly port?: number;
   readonly kubeconfig?: string;
+  readonly encryptionKeyFile?: string;
   readonly runtime: "process" | "docker";
   readonly logLevel: "error" | "warn" | "info" | "debug";
 }
 
+/**
+ * The port of Kubernetes' own API server. When it is taken, the hundred after it are tried; one that was named is the
+ * only one.
+ */
 const firstPort = 6443;
 
-/** Serves until a signal; steps that run then go on, and the next `up` on the directory finds them again. */
+/**
+ * Serves until a signal; steps that run then go on in their runner, and the next `up` on the directory finds them
+ * again. Ends with the signal's code, with 4 for a store that contradicts itself, with 5 when the disk broke, with 1
+ * for everything else, such as a directory that another server owns.
+ */
 export const upCommand = command<UpOptions>({
   name: "up",
   args: [],
@@ -27,7 +36,17 @@ export const upCommand = command<UpOptions>({
       integer: true,
     },
     { flags: "--kubeconfig <file>", summary: "where to write the kubeconfig (default: in the data directory)" },
-    { flags: "--runtime <name>", summary: "where steps run", choices: ["process", "docker"], initial: "process" },
+    {
+      flags: "--encryption-key-file <file>",
+      summary:
+        "encrypt Secrets on the disk with the key in this file (32 bytes as base64; older keys on further lines)",
+    },
+    {
+      flags: "--runtime <name>",
+      summary: "where steps run: as host processes, or in containers of the Docker Engine ($DOCKER_HOST)",
+      choices: ["process", "docker"],
+      initial: "process",
+    },
     {
       flags: "--log-level <level>",
       summary: "what is logged",
@@ -36,12 +55,6 @@ export const upCommand = command<UpOptions>({
     },
   ],
   async action({ options, environment, clock, signal }) {
-    if (options.runtime === "docker") {
-      throw new UsageError(
-        "the docker runtime is not part of this version",
-        "steps run as host processes: --runtime process",
-      );
-    }
     const { port } = options;
     if (port !== undefined && port > 65535) throw new UsageError(`expected a port from 0 to 65535, found ${port}`);
     const { serve } = await import("#app/server/index.ts");
@@ -56,23 +69,36 @@ export const upCommand = command<UpOptions>({
         options.kubeconfig === undefined
           ? `${directory}/kubeconfig`
           : path.resolve(environment.directory, options.kubeconfig),
+      ...(options.encryptionKeyFile === undefined
+        ? {}
+        : { encryptionKeyFile: path.resolve(environment.directory, options.encryptionKeyFile) }),
       clock,
       version,
       level: options.logLevel,
       isTerminal: environment.err.isTerminal,
       environment: hostEnvironment(environment),
+      ...(options.runtime === "docker" ? { docker: environment } : {}),
     });
-    environment.out.write(`${greeting(server.url, server.kubeconfig)}\n`);
+    environment.out.write(`${greeting(server)}\n`);
     return await untilStopped(server, signal, () => environment.err.write("slipway: stopping; steps that run go on\n"));
   },
 });
 
-const greeting = (url: string, kubeconfig: string): string =>
-  [`Slipway serves ${url}`, `  export KUBECONFIG=${kubeconfig}`, "  kubectl get workflows"].join("\n");
+/** Printed when requests are answered, not before: scripts wait for its first line. */
+const greeting = ({ url, kubeconfig, runtime }: Server): string =>
+  [
+    `Slipway serves ${url}`,
+    `  steps run ${runtime}`,
+    `  export KUBECONFIG=${kubeconfig}`,
+    "  kubectl get workflows",
+  ].join("\n");
 
 type Server = Awaited<ReturnType<typeof import("#app/server/index.ts").serve>>;
 
-/** Waits for the signal, or for a failure that ends the server; closes it either way. */
+/**
+ * Waits for the signal, or for a failure that ends the server; closes it either way, which leaves running steps to
+ * their runner. Answers with the failure's code, or 0: a signal's own code is set where it was caught.
+ */
 async function untilStopped(server: Server, signal: AbortSignal, say: () => void): Promise<number> {
   const stopped = new Promise<undefined>((resolve) => {
     if (signal.aborted) resolve(undefined);

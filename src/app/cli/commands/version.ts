@@ -2,7 +2,10 @@ import { command } from "../command.ts";
 import { exitCode } from "../exit-codes.ts";
 import { version } from "../version.ts";
 
-/** Loads nothing but itself: how long it takes is how long the program takes to start. */
+/**
+ * Loads nothing but itself: how long it takes is how long the program takes to start. `-o json` adds what a report of
+ * a bug needs: the versions of Node and of the platform.
+ */
 export const versionCommand = command<{ readonly output?: "json" }>({
   name: "version",
   args: [],

@@ -3,13 +3,17 @@ import type { ApiClient } from "#kernel/kit/index.ts";
 import { Event, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import { formatTable } from "./table.ts";
 
-/** The events about one object, oldest first. */
+/**
+ * The events about one object, oldest first; found by its uid, so that those of an earlier object of the same name
+ * are left out. One list request.
+ */
 export async function eventsOf(client: ApiClient, { metadata }: Stored): Promise<readonly KubeObject[]> {
   const scope = metadata.namespace === undefined ? {} : { namespace: metadata.namespace };
   const { items } = await client.list(Event, { ...scope, fieldSelector: `regarding.uid=${metadata.uid}` });
   return [...items].sort((a, b) => timeOf(a) - timeOf(b));
 }
 
+/** Of `events.k8s.io/v1`. `series` is there from the second occurrence on; its time is that of the last one. */
 interface EventFields {
   readonly type?: string;
   readonly reason?: string;
@@ -21,12 +25,16 @@ interface EventFields {
 // Events of this group keep their fields beside metadata, not in a spec.
 const fieldsOf = (event: KubeObject): EventFields => (isJsonObject(event) ? (event as EventFields) : {});
 
+/** When it was last seen; 0 for an event without any time that can be read, which sorts it first. */
 function timeOf(event: KubeObject): Instant {
   const { eventTime, series } = fieldsOf(event);
   return parseInstant(series?.lastObservedTime ?? eventTime ?? event.metadata.creationTimestamp ?? "") ?? 0;
 }
 
-/** A table of events, or a line that says there are none. */
+/**
+ * A table of events with ages before `now`, and `(x3)` behind what happened three times; or a line that says there
+ * are none.
+ */
 export function formatEvents(events: readonly KubeObject[], now: Instant): string {
   if (events.length === 0) return "Events:     none\n";
   const rows = events.map((event) => {

@@ -10,7 +10,10 @@ export type Format =
 /** What `-o` takes, for help and refusals. */
 export const formatHelp = "table, wide, json, yaml, name or jsonpath=TEMPLATE";
 
-/** Reads the value of `-o`. */
+/**
+ * Reads the value of `-o`. Throws a UsageError that lists what there is. The template of `jsonpath=` may hold
+ * anything, line ends too; it is compiled when it is used.
+ */
 export function parseFormat(text: string): Format {
   if (text === "table" || text === "wide") return { kind: "table", wide: text === "wide" };
   if (text === "json" || text === "yaml" || text === "name") return { kind: text };
@@ -19,7 +22,10 @@ export function parseFormat(text: string): Format {
   return { kind: "jsonpath", template };
 }
 
-/** One object, or a `v1 List` of them, in a format other than a table. */
+/**
+ * One object, or a `v1 List` of them, in a format other than a table. `single` prints the first one by itself;
+ * without it even one object is a List, and none an empty one. Ends with a line end.
+ */
 export async function formatObjects(
   objects: readonly KubeObject[],
   single: boolean,
@@ -30,10 +36,10 @@ export async function formatObjects(
     single && first !== undefined ? first : { apiVersion: "v1", kind: "List", metadata: {}, items: objects };
   switch (format.kind) {
     case "json":
-      return `${JSON.stringify(whole, null, 2)}\n`;
+      return `${JSON.stringify(whole, withoutManagers, 2)}\n`;
     case "yaml": {
       const { writeYaml } = await import("#lib/yaml/index.ts");
-      return writeYaml(JSON.parse(JSON.stringify(whole)));
+      return writeYaml(JSON.parse(JSON.stringify(whole, withoutManagers)));
     }
     case "name":
       return objects.map((object) => `${qualifiedName(object)}\n`).join("");
@@ -42,12 +48,23 @@ export async function formatObjects(
   }
 }
 
-/** `workflow.slipway.dev/hello`, `pod/x`. */
+/** Owners of fields are as long as the object and for programs; kubectl leaves them out of json and yaml as well. */
+function withoutManagers(name: string, value: unknown): unknown {
+  if (name !== "metadata" || typeof value !== "object" || value === null || !("managedFields" in value)) return value;
+  const { managedFields: _owners, ...rest } = value;
+  return rest;
+}
+
+/** `workflow.slipway.dev/hello`, `pod/x`: what kubectl takes back as an argument. */
 function qualifiedName({ apiVersion, kind, metadata }: KubeObject): string {
   const group = apiVersion.includes("/") ? `.${apiVersion.slice(0, apiVersion.indexOf("/"))}` : "";
   return `${kind.toLowerCase()}${group}/${metadata.name ?? ""}`;
 }
 
+/**
+ * What is not there is left empty, as kubectl does for a single object. The end of the line is ours: templates rarely
+ * have one.
+ */
 async function formatTemplate(whole: unknown, template: string): Promise<string> {
   const { compileJsonPathTemplate } = await import("#lib/json/index.ts");
   const compiled = compileJsonPathTemplate(template);

@@ -17,6 +17,7 @@ export function formatGraph(graph: RunGraph, format: GraphFormat): string {
   }
 }
 
+/** Short names for mermaid, whose own may hold hardly anything. */
 const idOf = (graph: RunGraph) => {
   const index = new Map(graph.nodes.map((node, at) => [node.id, `s${at}`]));
   return (id: string) => index.get(id) ?? "s";
@@ -33,6 +34,7 @@ function mermaid(graph: RunGraph): string {
   return `graph LR\n${nodes.join("")}${edges.join("")}`;
 }
 
+/** Quoted ids of Graphviz know the escapes of JSON that can occur in a name. */
 function dot(graph: RunGraph): string {
   const quote = (name: string) => JSON.stringify(name);
   const nodes = graph.nodes.map(
@@ -42,6 +44,7 @@ function dot(graph: RunGraph): string {
   return `digraph ${quote(graph.name)} {\n  rankdir=LR;\n  node [shape=box];\n${nodes.join("")}${edges.join("")}}\n`;
 }
 
+/** Indented by layer, so that what can run side by side stands in one column. */
 function text(graph: RunGraph): string {
   const width = Math.max(0, ...graph.nodes.map(({ name, rank }) => name.length + rank * 2));
   const before = new Map<string, string[]>();

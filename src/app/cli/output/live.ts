@@ -1,7 +1,10 @@
 import type { Clock } from "#lib/base/index.ts";
 import type { Output } from "../environment.ts";
 
-/** A block of lines at the bottom of a terminal that is drawn again and again. */
+/**
+ * A block of lines at the bottom of a terminal that is drawn again and again. Nobody else may write to the terminal
+ * meanwhile but through `print`.
+ */
 export interface Live {
   /** Prints lines above the block, where they stay. */
   print(lines: readonly string[]): void;
@@ -9,9 +12,14 @@ export interface Live {
   close(): void;
 }
 
+/** Fast enough for a spinner to turn, slow enough for a terminal behind a network. */
 const frameMs = 100;
 
-/** Starts drawing what `render` returns for the number of the frame. The block is cut to the height of the screen. */
+/**
+ * Starts drawing what `render` returns for the number of the frame, ten times a second, the first time after a tenth.
+ * The block is cut to the height of the screen, because what has scrolled away cannot be drawn over; the last drawing
+ * by `close` is whole.
+ */
 export function startLive(
   output: Output,
   clock: Clock,
@@ -47,7 +55,7 @@ export function startLive(
   };
 }
 
-/** What fits the screen: the end of a long block is what moves. */
+/** What fits the screen: the head, and the end of a long block, which is what moves. */
 function visible(lines: readonly string[], rows: number): readonly string[] {
   const room = Math.max(3, rows - 1);
   return lines.length <= room ? lines : [lines[0] ?? "", ...lines.slice(lines.length - room + 1)];

@@ -2,10 +2,14 @@ import type { RunView, StepView } from "#engine/index.ts";
 import type { Instant } from "#lib/base/index.ts";
 import { elapsedOf, formatElapsed, remarkOf } from "./run-tree.ts";
 
-/** What changed between two pictures of a run, one plain line each, for places that are no terminal. */
+/**
+ * What changed between two pictures of a run, one plain line each, for places that are no terminal; without a picture
+ * before, everything that has begun. Each line begins with the time since the start of the run (its creation is known to
+ * the second only), so that lines of several runs can be put side by side.
+ */
 export function changedLines(before: RunView | undefined, after: RunView, now: Instant): string[] {
   const earlier = new Map(before?.steps.map((step) => [step.id, step]));
-  const at = `[${formatElapsed(now - after.createdAt).padStart(6)}]`;
+  const at = `[${formatElapsed(now - (after.startedAt ?? now)).padStart(6)}]`;
   const steps = after.steps
     .filter((step) => hasMoved(earlier.get(step.id), step))
     .map((step) => `${at} ${stepText(step, now)}`);
@@ -14,6 +18,10 @@ export function changedLines(before: RunView | undefined, after: RunView, now: I
   return after.phase === "Running" ? [...run, ...steps] : [...steps, ...run];
 }
 
+/**
+ * Worth a line: a phase or an attempt that is new. Not told: what has not begun, and `Starting`, which is over in a
+ * moment; `Waiting` only when the step did something before, because all ready steps wait for a slot at first.
+ */
 const hasMoved = (before: StepView | undefined, { phase, attempt }: StepView): boolean =>
   phase !== "Pending" &&
   phase !== "Starting" &&

@@ -19,6 +19,10 @@ interface Sign {
 
 const spinner = { unicode: ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"], ascii: ["|", "/", "-", "\\"] } as const;
 
+/**
+ * One column wide each, so that names line up. The words of phases are not shown beside them: the head line says the
+ * run's, and plain lines elsewhere can be searched.
+ */
 const signs: Readonly<Record<StepPhase, Sign>> = {
   Pending: { unicode: "·", ascii: ".", paint: "dim" },
   Waiting: { unicode: "◌", ascii: "~", paint: "waiting" },
@@ -52,7 +56,10 @@ export function remarkOf(step: StepView): string {
   return (isWell ? tries : [...tries, explained]).filter((text) => text !== "").join(", ");
 }
 
-/** The run as lines: a head line, then one per step, final steps under their own heading. Lines never wrap. */
+/**
+ * The run as lines: a head line, then one per step, final steps under their own heading. Lines never wrap: what is
+ * longer than `columns` is cut. Pure; the same picture for the same `now` and `frame`.
+ */
 export function renderTree(view: RunView, now: Instant, style: TreeStyle): string[] {
   const width = Math.max(0, ...view.steps.map((step) => step.name.length));
   const main = view.steps.filter((step) => step.final !== true);

@@ -1,6 +1,10 @@
 import stringWidth from "string-width";
 
-/** Columns three spaces apart, header first; no cell wraps. Widths count what a terminal shows, so CJK and colours line up. */
+/**
+ * Columns three spaces apart, header first; no cell wraps, lines have no trailing blanks. Widths count what a
+ * terminal shows, so CJK and colours line up. A cell that is missing is empty, one beyond the header is not shown.
+ * Each line has an end.
+ */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [header, ...rows];
   const widths = header.map((_, column) => Math.max(...lines.map((line) => stringWidth(line[column] ?? ""))));
@@ -15,7 +19,10 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
   return lines.map((line) => `${formatLine(line)}\n`).join("");
 }
 
-/** Cuts a line to what fits, with an ellipsis. The line has no colours. */
+/**
+ * Cuts a line to what fits, with an ellipsis in the last column that is used. The line has no colours: a cut escape
+ * sequence would colour what follows. O(length).
+ */
 export function fit(line: string, columns: number, ellipsis = "…"): string {
   if (stringWidth(line) <= columns) return line;
   let width = stringWidth(ellipsis);

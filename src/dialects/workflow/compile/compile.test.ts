@@ -46,3 +46,54 @@ test("problems are reported each time they are asked for", () => {
   expect(codes()).toHaveLength(1);
   expect(codes()).toEqual(codes());
 });
+
+const run = (name: string, spec: Workflow["spec"], namespace = "default") =>
+  compileWorkflow({ ...workflow({ name, namespace, uid: name }), spec: structuredClone(spec) });
+
+test("runs of equal specifications share what was compiled, and keep their own identity", () => {
+  const spec = { steps: { shared: { container: { image: "alpine" } } } };
+  const [first, second, third] = ["a", "b", "c"].map((name) => run(name, spec));
+  expect(second?.steps).not.toBe(first?.steps);
+  expect(third?.steps).toBe(second?.steps);
+  expect(third?.plan.graph).toBe(second?.plan.graph);
+  expect([second, third].map((compiled) => compiled?.identity.uid)).toEqual(["b", "c"]);
+});
+
+test("what is shared is out of reach of those who gave it", () => {
+  const mine = { steps: { reach: { container: { image: "alpine" } } } };
+  for (const name of ["a", "b", "c"]) compileWorkflow({ ...workflow({ name }), spec: mine });
+  mine.steps.reach.container.image = "changed";
+  const later = run("d", { steps: { reach: { container: { image: "alpine" } } } });
+  expect(later?.steps.get("reach")?.step.container).toEqual({ image: "alpine" });
+});
+
+test("a reference that may lead back is judged for each name anew, and a namespace for each namespace", () => {
+  const toOther = { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", name: "other" };
+  const referring = { steps: { wait: { externalRef: toOther } } };
+  expect(["a", "b", "c", "other"].map((name) => run(name, referring) !== undefined)).toEqual([true, true, true, false]);
+  const template = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "default" } };
+  const placed = { steps: { map: { template } } };
+  expect(["a", "b", "c"].map((name) => run(name, placed) !== undefined)).toEqual([true, true, true]);
+  expect(run("d", placed, "elsewhere")).toBeUndefined();
+});
+
+test("warnings are told of each run", () => {
+  const externalRef = { apiVersion: "v1", kind: "ConfigMap", name: "map" };
+  const spec = { steps: { one: { container: { image: "a" } }, two: { externalRef, dependencies: ["one"] } } };
+  const warned = ["a", "b", "c"].map((name) => {
+    const found = collectProblems();
+    compileWorkflow({ ...workflow({ name }), spec: structuredClone(spec) }, found);
+    return found.problems.length;
+  });
+  expect(warned[0]).toBeGreaterThan(0);
+  expect(new Set(warned).size).toBe(1);
+});
+
+test("definitions that were not used for long are forgotten", () => {
+  const numbered = (index: number) => run("x", { steps: { [`s${index}`]: { container: { image: "a" } } } });
+  numbered(0);
+  const kept = numbered(0);
+  expect(numbered(0)?.steps).toBe(kept?.steps);
+  for (let index = 1; index <= 64; index++) numbered(index);
+  expect(numbered(0)?.steps).not.toBe(kept?.steps);
+});

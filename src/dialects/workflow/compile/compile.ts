@@ -11,6 +11,7 @@ import type {
   Identity,
   WorkflowOutput,
 } from "./compiled.ts";
+import { type Definition, Definitions } from "./definitions.ts";
 import { expiringSteps } from "./expiring.ts";
 import {
   type CompiledExpression,
@@ -20,19 +21,28 @@ import {
   type ExpressionScope,
   type Site,
 } from "./expressions.ts";
+import { checkJobs } from "./job-rules.ts";
 import { checkParams, paramValues } from "./params.ts";
 import { planOf } from "./plan.ts";
-import { checkReserved, checkSteps } from "./shape.ts";
+import { checkReserved, checkStepCount, checkSteps } from "./shape.ts";
 import { buildStepGraphs, type StepGraphs, visibleSteps } from "./step-graph.ts";
 import { checkStepBodies, isInstant } from "./step-rules.ts";
 import { type StepSource, stepSources, stepType } from "./step-source.ts";
 
-/** Faultless workflows by their spec: what admission has compiled, the controller finds here. They leave with the spec. */
+/**
+ * Faultless workflows by their spec: what admission has compiled, the controller finds here, because the embedded
+ * server hands on the frozen objects it has checked. They leave with the spec. Workflows with warnings are compiled
+ * again, so that the warnings are told again.
+ */
 const faultless = new WeakMap<WorkflowSpec, CompiledWorkflow>();
 
+const definitions = new Definitions();
+
 /**
- * Checks a whole workflow and prepares it to be run. Everything wrong is reported, not only the first thing; the result is
- * undefined when there was an error. Pure: the same workflow always compiles to the same plan.
+ * Checks a whole workflow and prepares it to be run. Everything wrong is reported, not only the first thing; the
+ * result is undefined when there was an error. Pure: the same workflow always compiles to the same plan.
+ *
+ * The document must have passed the schema: what is of another type than its schema says is not looked for here.
  */
 export function compileWorkflow(
   workflow: Workflow,
@@ -40,46 +50,76 @@ export function compileWorkflow(
 ): CompiledWorkflow | undefined {
   const { spec } = workflow;
   const known = faultless.get(spec);
+  const identity = identityOf(workflow);
   // Only what is frozen cannot have been edited in between.
-  if (known !== undefined && Object.isFrozen(spec) && jsonEquals(known.identity, identityOf(workflow))) return known;
-  const compiled = compileAnew(workflow, found);
+  if (known !== undefined && Object.isFrozen(spec) && jsonEquals(known.identity, identity)) return known;
+  const text = JSON.stringify(spec) ?? "";
+  const key = `${placeOf(identity, text)}\n${text}`;
+  const definition = definitions.get(key, () => defineFaultless(workflow, text)) ?? define(workflow, found);
+  if (definition === undefined) return undefined;
+  const compiled = bind(definition, spec, identity);
   // Documents that are only checked may hold anything here, and what refuses them may have been reported before.
-  if (compiled !== undefined && found.problems.length === 0 && isObject(spec)) faultless.set(spec, compiled);
+  if (found.problems.length === 0 && isObject(spec)) {
+    faultless.set(spec, compiled);
+    definitions.see(key);
+  }
   return compiled;
 }
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-/** What expressions can say of the workflow itself. */
+/** What expressions can say of the workflow itself. Empty texts where nothing is known yet: a file has no uid. */
 const identityOf = ({ metadata }: Workflow): Identity => {
   const { name = "", namespace = "", uid = "", labels = {} } = metadata;
   return { name, namespace, uid, labels };
 };
 
-function compileAnew(workflow: Workflow, found: ProblemCollector): CompiledWorkflow | undefined {
+/** All that checks look at besides the specification: children stay in the namespace, and no reference may lead back. */
+const placeOf = ({ namespace, name }: Identity, spec: string): string =>
+  spec.includes('"externalRef"') ? `${namespace}/${name}` : namespace;
+
+/** From a copy, so that whoever wrote the workflow may go on changing it. */
+function defineFaultless(workflow: Workflow, spec: string): Definition | undefined {
+  const found = collectProblems();
+  // The text of a specification is one.
+  const copy = { ...workflow, spec: JSON.parse(spec) as WorkflowSpec };
+  const definition = define(copy, found);
+  return found.problems.length === 0 ? definition : undefined;
+}
+
+/** The definition as this one workflow runs it. */
+function bind(definition: Definition, spec: WorkflowSpec, identity: Identity): CompiledWorkflow {
+  const { steps, graphs, outputs, params, expiring, selector } = definition;
+  const plan = planOf(spec, graphs, { steps, params, identity });
+  return { steps, params, identity, outputs, selector, expiring, plan };
+}
+
+function define(workflow: Workflow, found: ProblemCollector): Definition | undefined {
   const report = found.error;
   const errorsBefore = countErrors(found);
   const { spec } = workflow;
   const sources = stepSources(spec);
+  if (!checkStepCount(sources.length, report)) return undefined;
   const selector = spec.selector?.matchLabels ?? {};
   const { name, namespace } = workflow.metadata;
   checkParams(spec, report);
   checkSteps(sources, report);
   checkReserved(spec, sources, report);
   checkStepBodies(spec, sources, { name, namespace, selector }, report);
+  checkJobs(sources, found);
   const graphs = buildStepGraphs(sources, report, found.warn);
   const steps = new Map(sources.flatMap((source) => compileStep(source, spec, sources, graphs, report)));
   const outputs = compileOutputs(spec, sources, report);
   const { main, final } = graphs;
   if (countErrors(found) > errorsBefore || main === undefined || final === undefined) return undefined;
-  const values = { steps, params: paramValues(spec), identity: identityOf(workflow) };
-  return { ...values, outputs, selector, expiring: expiringSteps(spec), plan: planOf(spec, { main, final }, values) };
+  const params = paramValues(spec);
+  return { steps, graphs: { main, final }, outputs, params, expiring: expiringSteps(spec), selector };
 }
 
 const countErrors = ({ problems }: ProblemCollector): number =>
   problems.reduce((count, problem) => (problem.severity === "error" ? count + 1 : count), 0);
 
-/** A step without exactly one type is reported elsewhere and left out here. */
+/** One entry, or none: a step without exactly one type is reported elsewhere and left out here. */
 function compileStep(
   source: StepSource,
   spec: WorkflowSpec,
@@ -120,6 +160,7 @@ function compileStep(
   return [[key, compiled]];
 }
 
+/** Together with `longestText` at most 2 MiB of texts. */
 const mostHashes = 512;
 const longestText = 4096;
 const hashes = new Map<string, string>();
@@ -145,7 +186,10 @@ function lazily(compute: () => string): () => string {
   return () => (value ??= compute());
 }
 
-/** Timers have no body: their only expression stands in `until`. */
+/**
+ * The union member with its `${{ }}`, each checked for where it stands. Timers have no body: their only expression
+ * stands in `until`.
+ */
 function compileStepBody(
   { step, path }: StepSource,
   scope: ExpressionScope,
@@ -157,7 +201,7 @@ function compileStepBody(
   return body === undefined ? undefined : compileBody(body, scope, [...path, type], report);
 }
 
-/** Free-form in the schema because it is a word or an object. */
+/** `Created`, `Ready`, or one or both of two expressions. Free-form in the schema because it is a word or an object. */
 function compileCompletion(
   completion: JsonValue | undefined,
   bare: (text: string, field: string) => CompiledExpression | undefined,

@@ -12,7 +12,10 @@ export interface CompiledOutput {
   readonly default: JsonValue | undefined;
 }
 
-/** What decides that the object of a step is done, when the step says so itself. */
+/**
+ * What decides that the object of a step is done, when the step says so itself. Of the expressions at least one
+ * exists; `failure` is asked first.
+ */
 export type CompiledCompletion =
   | { readonly is: "Created" | "Ready" }
   | {
@@ -21,19 +24,26 @@ export type CompiledCompletion =
       readonly failure: CompiledExpression | undefined;
     };
 
-/** One step, checked and ready to be run. Immutable. */
+/** One step, checked and ready to be run. Immutable. `step` has the workflow's `stepDefaults` filled in. */
 export interface CompiledStep {
   readonly key: string;
+  /** Part of `finally`. */
   readonly final: boolean;
   readonly type: StepType;
   readonly step: WorkflowStep;
-  /** Identifies the definition as it was written. Computed when first asked for. */
+  /**
+   * Identifies the definition as it was written, 16 characters of base32; the same for members in another order.
+   * Stored as `templateHash` when the step starts, and compared with later edits. Computed when first asked for.
+   */
   hash(): string;
+  /** Undefined: the default gate, all dependencies ok. */
   readonly when: CompiledExpression | undefined;
   /** The union member itself with its `${{ }}`. */
   readonly body: CompiledTemplate | undefined;
+  /** Of a timer whose `until` is no instant. */
   readonly until: CompiledExpression | undefined;
   readonly outputs: readonly CompiledOutput[];
+  /** `retry.expression`. */
   readonly retryWhen: CompiledExpression | undefined;
   readonly completion: CompiledCompletion | undefined;
 }
@@ -44,7 +54,7 @@ export interface WorkflowOutput {
   readonly expression: CompiledExpression;
 }
 
-/** What expressions see of the workflow itself. */
+/** What expressions see of the workflow itself; with it a compiled workflow is told from that of another object. */
 export interface Identity {
   readonly name: string;
   readonly namespace: string;
@@ -52,13 +62,18 @@ export interface Identity {
   readonly labels: JsonObject;
 }
 
-/** A workflow, checked and ready to be run. Immutable; valid for one generation. */
+/**
+ * A workflow, checked and ready to be run. Immutable; valid for one generation of one object, because expressions
+ * know its name and its labels.
+ */
 export interface CompiledWorkflow {
   readonly plan: Plan;
   readonly steps: ReadonlyMap<string, CompiledStep>;
   readonly outputs: readonly WorkflowOutput[];
+  /** Arguments over defaults; a parameter with neither is absent. */
   readonly params: JsonObject;
   readonly identity: Identity;
+  /** Steps whose finished Jobs are deleted after a while. */
   readonly expiring: readonly ExpiringStep[];
   /** Labels of `spec.selector`, which every child gets. */
   readonly selector: Readonly<Record<string, string>>;

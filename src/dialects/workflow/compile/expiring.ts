@@ -2,7 +2,10 @@ import { isJsonObject } from "#lib/base/index.ts";
 import type { WorkflowSpec } from "../kinds.ts";
 import { stepSources } from "./step-source.ts";
 
-/** A step whose finished Jobs are to be deleted. */
+/**
+ * A step whose finished Jobs are to be deleted by us. The field is not passed on to the Job, whose own controller
+ * could delete it before its outcome was seen.
+ */
 export interface ExpiringStep {
   readonly key: string;
   /** From the moment the step's outcome was stored. */

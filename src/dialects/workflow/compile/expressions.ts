@@ -18,7 +18,11 @@ import type { Report } from "../problems.ts";
 import { expressionName } from "./shape.ts";
 import type { StepSource } from "./step-source.ts";
 
-/** Where an expression stands decides what it may name. */
+/**
+ * Where an expression stands decides what it may name: `gate` is a step's `when`, `body` its union member and
+ * `wait.until`, `output` and `completion` see the object, `retry` the failed attempt, `result` is an output of the
+ * workflow.
+ */
 export type Site = "gate" | "body" | "output" | "completion" | "retry" | "result";
 
 /** A step whose results an expression uses. `alias` is the name it uses, which may have `_` for `-`. */
@@ -27,17 +31,19 @@ export interface StepUse {
   readonly key: string;
 }
 
+/** An expression that parses, names only what its site knows, and uses only steps it may use. */
 export interface CompiledExpression {
   readonly program: CelProgram;
   readonly uses: readonly StepUse[];
 }
 
+/** A document with `${{ }}` in its texts, all of them checked as a bare expression is. */
 export interface CompiledTemplate {
   readonly template: CelTemplate;
   readonly uses: readonly StepUse[];
 }
 
-/** What an expression is checked against. */
+/** What an expression is checked against; one per step and site. */
 export interface ExpressionScope {
   readonly spec: WorkflowSpec;
   readonly sources: readonly StepSource[];
@@ -50,7 +56,10 @@ export interface ExpressionScope {
   readonly user: string;
 }
 
-/** The name under which a gate's bindings hold what the status functions answer. */
+/**
+ * The name under which a gate's bindings hold what the status functions answer. No expression can name it: `$` begins
+ * no identifier of CEL.
+ */
 export const gateBinding = "$gate";
 
 const statusFunction = (name: string, answer: string): CelFunction => ({
@@ -61,6 +70,7 @@ const statusFunction = (name: string, answer: string): CelFunction => ({
 /** The binding says `ok` or `bad`; which of them is asked for is the function's business. */
 const readAnswer = (gate: JsonValue | undefined, answer: string): boolean => jsonEquals(gate, answer);
 
+/** `success()`, `failure()` and `always()`: known in gates only. */
 const statusFunctions = [
   statusFunction("success", "ok"),
   statusFunction("failure", "bad"),
@@ -69,6 +79,7 @@ const statusFunctions = [
 
 const commonFunctions = workflowFunctions((canonical) => hashName([canonical], 51));
 
+/** What each site knows beside `params`, `steps`, `workflow`, and `run` in final steps. */
 const variables: Readonly<Record<Site, readonly string[]>> = {
   gate: [],
   body: [],
@@ -86,6 +97,7 @@ const environment = (site: Site, final: boolean): CelEnvironment => ({
 });
 
 const sites: readonly Site[] = ["gate", "body", "output", "completion", "retry", "result"];
+/** Twelve environments, made once: compiling one costs more than the expressions of a usual workflow. */
 const environments = {
   main: new Map(sites.map((site) => [site, environment(site, false)])),
   final: new Map(sites.map((site) => [site, environment(site, true)])),
@@ -111,7 +123,10 @@ export function compileBare(
   return uses === undefined ? undefined : { program: program.value, uses };
 }
 
-/** Compiles every `${{ }}` of a document, as `compileBare` does for one. */
+/**
+ * Compiles every `${{ }}` of a document, as `compileBare` does for one. Everything wrong with any of them is
+ * reported, each at its text, with the column in it.
+ */
 export function compileBody(
   document: JsonValue,
   scope: ExpressionScope,
@@ -152,7 +167,10 @@ function valueAt(document: JsonValue, path: FieldPath): JsonValue | undefined {
   return value;
 }
 
-/** One wrong expression must not hide what is wrong with the others: each remaining text is compiled by itself. */
+/**
+ * One wrong expression must not hide what is wrong with the others: each remaining text is compiled by itself. Only
+ * documents with a mistake pay for that.
+ */
 function reportOthers(
   value: JsonValue,
   known: ReadonlySet<string>,
@@ -229,9 +247,13 @@ function unknown(what: string, name: string, known: Iterable<string>): string {
   return close === undefined ? `no ${what} "${name}"` : `no ${what} "${name}", did you mean "${close}"`;
 }
 
+/** What may follow `steps.KEY`; the same as `stepValue` in `values.ts` makes. */
 const stepFields = ["outputs", "phase", "reason", "attempt", "startTime", "finishTime"];
 
-/** The graph is what the document shows: using a result without depending on its step is an error, not an edge. */
+/**
+ * The graph is what the document shows: using a result without depending on its step is an error, not an edge. A key
+ * with `-` may be written with `_`, since `-` is minus in CEL; `steps["unit-test"]` works as well.
+ */
 function checkStepUse([alias, field, output]: readonly string[], scope: ExpressionScope): StepUse | string {
   if (alias === undefined) return "steps must be followed by the key of a step";
   const { sources, user } = scope;

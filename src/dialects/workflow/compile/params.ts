@@ -12,10 +12,13 @@ import { compileRe2, matchRe2, nearest } from "#lib/text/index.ts";
 import type { Param, WorkflowSpec } from "../kinds.ts";
 import type { Report } from "../problems.ts";
 
-/** What a value of a parameter must be; the items of an array have the same form. */
+/** What a value of a parameter must be; the items of an array have the same form, to any depth. */
 type Demands = Pick<Param, "type" | "enum" | "pattern" | "minimum" | "maximum" | "items">;
 
-/** The values of `params` in expressions: arguments over defaults. A parameter with neither is absent. */
+/**
+ * The values of `params` in expressions: arguments over defaults. A parameter with neither is absent, and an
+ * expression that uses it fails unless it asks `has(params.x)`. O(params).
+ */
 export function paramValues(spec: WorkflowSpec): JsonObject {
   const values: [string, JsonValue][] = [];
   for (const param of spec.params ?? []) {
@@ -25,7 +28,11 @@ export function paramValues(spec: WorkflowSpec): JsonObject {
   return Object.fromEntries(values);
 }
 
-/** Reports everything wrong with `params` and `arguments`. */
+/**
+ * Reports everything wrong with `params` and `arguments`: names declared twice, patterns that are none, defaults and
+ * arguments that do not fit, required ones that are missing, and arguments nobody declares. O(params + arguments),
+ * but for suggestions.
+ */
 export function checkParams(spec: WorkflowSpec, report: Report): void {
   const params = spec.params ?? [];
   const names = new Set<string>();
@@ -37,13 +44,17 @@ export function checkParams(spec: WorkflowSpec, report: Report): void {
     checkDeclaration(param, at, report);
     checkArgument(spec, param, report);
   }
+  let suggestions = 0;
   for (const name of Object.keys(spec.arguments ?? {})) {
     if (names.has(name)) continue;
-    const close = nearest(name, names);
+    const close = (suggestions += 1) > mostSuggestions ? undefined : nearest(name, names);
     const hint = close === undefined ? undefined : `did you mean "${close}"?`;
     report(["spec", "arguments", name], "unknown-argument", `no parameter "${name}" is declared`, hint);
   }
 }
+
+/** Each costs a look at every parameter; a document that is wrong this often is not wrong by a slip of the finger. */
+const mostSuggestions = 100;
 
 /** A wrong declaration is reported once, not with every value. */
 function checkDeclaration(param: Param, at: FieldPath, report: Report): void {
@@ -70,7 +81,10 @@ function checkArgument(spec: WorkflowSpec, param: Param, report: Report): void {
 const argument = (spec: WorkflowSpec, name: string): JsonValue | undefined =>
   spec.arguments !== undefined && Object.hasOwn(spec.arguments, name) ? spec.arguments[name] : undefined;
 
-/** Everything that speaks against a value; nothing when it fits. */
+/**
+ * Everything that speaks against a value; nothing when it fits. A wrong type speaks for itself: what follows from it
+ * is not told. The rest has the meaning of JSON Schema, with `pattern` as RE2, so that no value can make it slow.
+ */
 function objections(value: JsonValue, demands: Demands): readonly string[] {
   const type = demands.type ?? "string";
   if (!isOfType(value, type)) return [`expected ${withArticle(type)}, found ${describeValue(value)}`];
@@ -123,6 +137,7 @@ type ParamType = (typeof types)[number];
 
 const isJsonArray = (value: JsonValue | undefined): value is readonly JsonValue[] => Array.isArray(value);
 
+/** `7.0` is an integer, as in JSON Schema: JSON has one kind of number. */
 function isOfType(value: JsonValue, type: ParamType): boolean {
   switch (type) {
     case "integer":
@@ -147,8 +162,8 @@ function describeValue(value: JsonValue): string {
 }
 
 /**
- * Reads an argument given as text, as `slipway run --param name=text` does: texts as they are, everything else as JSON.
- * The value is checked when the document is.
+ * Reads an argument given as text, as `slipway run --param name=text` does: texts as they are, everything else as
+ * JSON (`--param list='["a"]'`). What the parameter demands beyond its type is checked when the document is.
  */
 export function parseArgument(param: Param, text: string): Result<JsonValue, string> {
   const type = param.type ?? "string";

@@ -24,6 +24,10 @@ import type { StepType } from "./step-source.ts";
 import { evaluate, evaluateCondition, render, runValues, type StaticValues } from "./values.ts";
 import { dueOf } from "./wait.ts";
 
+/**
+ * What the engine does for each type: `work` has a child and counts for `parallelism`, `observe` looks at others'
+ * objects, `timer` needs nobody.
+ */
 const kindOf: Readonly<Record<StepType, StepKind>> = {
   jobTemplate: "work",
   container: "work",
@@ -32,10 +36,14 @@ const kindOf: Readonly<Record<StepType, StepKind>> = {
   wait: "timer",
 };
 
-/** Time a child gets to end politely. */
+/** Time a child gets to end politely, as Pods do unless told otherwise; after it the runtime is not polite any more. */
 const graceMs = 30_000;
 
-/** The engine's plan of a checked workflow. */
+/**
+ * The engine's plan of a checked workflow: graph, and per step its gate, retries and limits as functions of the run.
+ * Pure data and pure functions; the plan of the same spec always decides the same. Final steps are a plan of their
+ * own with their own deadline, and their failures stop nobody.
+ */
 export function planOf(
   spec: WorkflowSpec,
   graphs: { readonly main: Graph; readonly final: Graph },
@@ -66,6 +74,7 @@ const policyOf = (spec: WorkflowSpec): RunPolicy => ({
   ...(spec.suspend === undefined ? {} : { suspended: spec.suspend }),
 });
 
+/** Absent limits stay absent: the engine has no defaults for time. */
 function stepOf(compiled: CompiledStep, values: StaticValues): PlanStep {
   const { step, key, type } = compiled;
   return planStep({
@@ -82,11 +91,17 @@ function stepOf(compiled: CompiledStep, values: StaticValues): PlanStep {
   });
 }
 
-/** A condition that asks for failure itself still runs while the run is failing. */
+/**
+ * A condition that asks for failure itself still runs while the run is failing (`failureStrategy: Drain` and
+ * `Cancel`): it was written for that.
+ */
 const isAfterFailure = ({ when }: CompiledStep): boolean =>
   when?.program.references.functions.some((name) => name === "failure" || name === "always") ?? false;
 
-/** The condition of a step, then whether everything it needs exists. */
+/**
+ * The condition of a step, then whether everything it needs exists. The order matters: a step that is not wanted
+ * needs no inputs, and what is skipped by its condition is fine for dependants, what lacks its inputs is not.
+ */
 function gateOf(compiled: CompiledStep, values: StaticValues): Gate {
   const condition = conditionOf(compiled, values);
   const needed = [...(compiled.body?.uses ?? []), ...(compiled.until?.uses ?? [])];
@@ -124,25 +139,23 @@ function inputsAvailable({ body, until }: CompiledStep, values: StaticValues, sc
   return { run: true };
 }
 
-/** The pauses of one run are always the same; different runs spread. */
+/**
+ * The pauses of one run are always the same, because their jitter is seeded by workflow and step: a restart computes
+ * them again. Different runs spread.
+ */
 function retryOf({ step, key, retryWhen }: CompiledStep, values: StaticValues): RetryPolicy {
   const { retry } = step;
   if (retry?.limit === undefined || retry.limit === 0) return noRetry;
   const classes = retry.on;
-  const retryable = (failure: Failure): boolean => {
+  const retryable = (failure: Failure, scope: GateScope): boolean => {
     if (classes !== undefined && !classes.includes(failure.cause)) return false;
     // For errors the expression was asked when the child was observed, where its exit code was known.
     if (retryWhen === undefined || failure.cause === "Error") return true;
     const { attempt, reason, message = "" } = failure;
-    const answer = retryWhen.program.evaluate({
-      params: values.params,
-      attempt,
-      reason,
-      message,
-      exitCode: null,
-      outputs: {},
-    });
-    return answer.ok && answer.value === true;
+    // What took too long or got lost has told nothing: no exit code, no outputs.
+    const told = { attempt, reason, message, exitCode: null, outputs: {} };
+    const answer = evaluateCondition(retryWhen, values, runValues(scope), told);
+    return answer.ok && answer.value;
   };
   const curve = {
     base: seconds(retry.initialSeconds ?? 10),

@@ -3,6 +3,10 @@ import type { Param, WorkflowSpec, WorkflowStep } from "../kinds.ts";
 import type { Report } from "../problems.ts";
 import { membersOf, type StepSource, stepTypes } from "./step-source.ts";
 
+/**
+ * Of workflow.md section 2: vertices of one workflow, final ones included; characters of a key, which becomes the
+ * value of a label; seconds of the final steps unless told.
+ */
 export const limits = { steps: 1_000, keyLength: 63, finallyDeadlineSeconds: 600 } as const;
 
 const keyShape = /^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/;
@@ -10,12 +14,20 @@ const keyShape = /^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?$/;
 /** True for texts that may be the key of a step: they become label values. */
 export const isStepKey = (key: string): boolean => key.length <= limits.keyLength && keyShape.test(key);
 
-/** Reports what is wrong with the set of steps: none, too many, bad keys, keys that cannot be told apart. */
+/** False, and reported, when there are more vertices than a workflow may have; whoever asks looks no further then. */
+export function checkStepCount(count: number, report: Report): boolean {
+  if (count <= limits.steps) return true;
+  report(["spec", "steps"], "too-many-steps", `expected at most ${limits.steps} steps, found ${count}`);
+  return false;
+}
+
+/**
+ * Reports what is wrong with the set of steps: none, bad keys, keys that cannot be told apart, steps without exactly
+ * one type.
+ */
 export function checkSteps(sources: readonly StepSource[], report: Report): void {
   const main = sources.filter((source) => !source.final);
   if (main.length === 0) report(["spec", "steps"], "no-steps", "at least one step is required");
-  if (sources.length > limits.steps)
-    report(["spec", "steps"], "too-many-steps", `expected at most ${limits.steps} steps, found ${sources.length}`);
   checkKeys(sources, report);
   for (const source of sources) checkUnion(source, report);
 }
@@ -48,6 +60,10 @@ function checkUnion({ path, step }: StepSource, report: Report): void {
   report(path, "not-exactly-one", `exactly one of ${stepTypes.join(", ")} is required, found ${found}`);
 }
 
+/**
+ * Fields of the language that this version keeps in its schema only to refuse them: what they are called in the
+ * message.
+ */
 const reservedInStep = {
   workflow: "child workflows",
   approval: "approvals",

@@ -10,13 +10,20 @@ import { nearest } from "#lib/text/index.ts";
 import type { Report } from "../problems.ts";
 import type { StepSource } from "./step-source.ts";
 
-/** The graphs of a workflow, before anything else of it is known to be right. */
+/**
+ * The graphs of a workflow, before anything else of it is known to be right. Undefined: there is a cycle, and what
+ * depends on what cannot be told.
+ */
 export interface StepGraphs {
   readonly main: Graph | undefined;
   readonly final: Graph | undefined;
 }
 
-/** Checks the dependencies and builds both graphs; a graph with a cycle is undefined. Unknown dependencies are left out. */
+/**
+ * Checks the dependencies and builds both graphs; a graph with a cycle is undefined, and every cycle is reported, up
+ * to ten. Unknown dependencies are reported with what was probably meant, and left out. Dependencies of an
+ * `externalRef` mean nothing, since it is watched from the start: ignored with a warning. O(steps + dependencies).
+ */
 export function buildStepGraphs(sources: readonly StepSource[], report: Report, warn: Report): StepGraphs {
   return {
     main: build(
@@ -75,7 +82,10 @@ function nodeOf({ key, path, step }: StepSource, keys: ReadonlySet<string>, repo
   return { id: key, dependsOn: ignored ? [] : known };
 }
 
-/** The steps whose results a step may use: its direct and transitive dependencies; for a final step also all others. */
+/**
+ * The steps whose results a step may use: its direct and transitive dependencies; for a final step also all main
+ * ones. Undefined where the graph is: then nobody can be told to have used too much. O(ancestors).
+ */
 export function visibleSteps(source: StepSource, graphs: StepGraphs): ReadonlySet<string> | undefined {
   const graph = source.final ? graphs.final : graphs.main;
   if (graph === undefined) return undefined;

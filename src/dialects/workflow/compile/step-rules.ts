@@ -3,7 +3,10 @@ import type { WorkflowSpec } from "../kinds.ts";
 import type { Report } from "../problems.ts";
 import { type StepSource, stepType } from "./step-source.ts";
 
-/** What rules must know besides the step. */
+/**
+ * What rules must know besides the step; undefined while the document does not say, and then nothing is said against
+ * it.
+ */
 export interface RuleContext {
   /** Of the workflow; undefined while the document does not say. */
   readonly namespace: string | undefined;
@@ -11,7 +14,10 @@ export interface RuleContext {
   readonly selector: Readonly<Record<string, string>>;
 }
 
-/** Checks what each step type demands of its own fields. */
+/**
+ * Checks what each step type demands of its own fields, and that labels and namespaces stay the workflow's own. What
+ * a Job as such must be is for `job-rules.ts`.
+ */
 export function checkStepBodies(
   spec: WorkflowSpec,
   sources: readonly StepSource[],
@@ -46,7 +52,10 @@ function checkBody(source: StepSource, context: RuleContext, report: Report): vo
   if (step.wait !== undefined) checkWait(step.wait, [...path, "wait"], report);
 }
 
-/** What the Job controller owns must be left to it. Everything else is judged by the server when the Job is created. */
+/**
+ * What the Job controller owns must be left to it. Gaps are told one at a time: what is inside of a gap cannot be
+ * missing as well.
+ */
 function checkJob(template: JsonObject, path: FieldPath, context: RuleContext, report: Report): void {
   checkLabels(template["metadata"], [...path, "metadata"], context, report);
   const spec = template["spec"];

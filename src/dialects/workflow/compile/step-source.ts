@@ -17,7 +17,10 @@ export interface StepSource {
   readonly written: WorkflowStep;
 }
 
-/** Kubernetes clients do not keep the order of maps, so steps are ordered by the bytes of their keys. */
+/**
+ * All steps, main ones first. Kubernetes clients do not keep the order of maps, so steps are ordered by the bytes of
+ * their keys: the same document is the same plan, whoever sent it. O(n log n).
+ */
 export function stepSources(spec: WorkflowSpec): readonly StepSource[] {
   return [...sourcesOf(spec, "steps"), ...sourcesOf(spec, "finally")];
 }
@@ -39,7 +42,7 @@ export const membersOf = (step: WorkflowStep): readonly string[] =>
 
 const allMembers = [...stepTypes, "workflow", "approval", "patch", "http"] as const;
 
-/** The step's type, if it has exactly one. */
+/** The step's type, if it has exactly one, and it is one this version carries. */
 export function stepType(step: WorkflowStep): StepType | undefined {
   const members = membersOf(step);
   return members.length === 1 ? stepTypes.find((type) => type === members[0]) : undefined;

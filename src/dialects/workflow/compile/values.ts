@@ -11,7 +11,7 @@ export interface StaticValues {
   readonly steps: ReadonlyMap<string, CompiledStep>;
 }
 
-/** The run as expressions see it. */
+/** The run as expressions see it. `state` answers for every key, pending for steps that have not moved. */
 export interface RunValues {
   readonly run: RunState;
   readonly state: (key: string) => StepState;
@@ -26,7 +26,10 @@ export const runValues = (scope: GateScope): RunValues => ({
   main: scope.main(),
 });
 
-/** The variables of an expression that uses these steps. `more` are those of its site. O(steps used). */
+/**
+ * The variables of an expression that uses these steps. `more` are those of its site and win. O(steps used), not
+ * O(steps): a run of a thousand steps evaluates thousands of expressions.
+ */
 export function bindingsOf(
   values: StaticValues,
   { run, state, main }: RunValues,
@@ -65,7 +68,9 @@ function defaultOutputs(step: CompiledStep | undefined): JsonObject {
   return Object.fromEntries(known.map((output) => [output.name, output.default]));
 }
 
-/** Evaluates a compiled expression. */
+/**
+ * Evaluates a compiled expression. The error is one line for the status of the step; CEL's cost limit is among them.
+ */
 export const evaluate = (
   expression: CompiledExpression,
   values: StaticValues,
@@ -86,7 +91,10 @@ export function evaluateCondition(
   return err(`expected true or false, found ${JSON.stringify(answer.value)}`);
 }
 
-/** Fills in every `${{ }}` of a body; all failures in one text. */
+/**
+ * Fills in every `${{ }}` of a body; all failures in one text, each with its place in the body. A text that is
+ * exactly one expression becomes its value, of whatever type. The result is not rendered again.
+ */
 export function render(body: CompiledTemplate, values: StaticValues, run: RunValues): Result<JsonValue, string> {
   const rendered = body.template.evaluate(bindingsOf(values, run, body.uses));
   if (rendered.ok) return rendered;

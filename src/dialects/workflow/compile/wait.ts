@@ -4,7 +4,11 @@ import type { CompiledStep } from "./compiled.ts";
 import { isInstant } from "./step-rules.ts";
 import { evaluate, runValues, type StaticValues } from "./values.ts";
 
-/** When the timer of a `wait` step is due. The engine carries timers out: they have no child and no executor. */
+/**
+ * When the timer of a `wait` step is due; asked once, when its gate has passed. The engine carries timers out: they
+ * have no child and no executor. An `until` in the past is due at once; an expression must give an RFC 3339 text, or
+ * the step fails.
+ */
 export function dueOf({ step, until }: CompiledStep, values: StaticValues): Due {
   const { wait } = step;
   if (wait?.seconds !== undefined) {

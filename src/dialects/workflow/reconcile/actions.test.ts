@@ -103,8 +103,19 @@ test("a retry is accepted with its run number before it is carried out, and carr
 });
 
 test("a cancel whose effect was stored and whose answer was lost is answered as done", () => {
-  const canceled: RunState = { ...succeeded, phase: "Canceled", closing: "Cancel" };
+  const finishedAt = Date.parse(action({ action: "cancel" }).metadata.creationTimestamp) + 5_000;
+  const canceled: RunState = { ...succeeded, phase: "Canceled", closing: "Cancel", finishedAt };
   expect(decision({ action: "cancel" }, canceled)).toEqual({ is: "done", message: "the workflow was canceled" });
+});
+
+test("a cancel that comes after the end of a canceled run is refused, as every other action is", () => {
+  const { creationTimestamp } = action({ action: "cancel" }).metadata;
+  const created = Date.parse(creationTimestamp);
+  const canceled: RunState = { ...succeeded, phase: "Canceled", closing: "Cancel" };
+  const endedAt = (finishedAt: number) => decision({ action: "cancel" }, { ...canceled, finishedAt });
+  expect(endedAt(created - 1)).toEqual({ is: "refused", message: "the workflow is Canceled; only retry is possible" });
+  expect(endedAt(created)).toMatchObject({ is: "done" });
+  expect(endedAt(created + 60_000)).toMatchObject({ is: "done" });
 });
 
 test("a workflow of another uid, or one that is being deleted, is not acted on", () => {

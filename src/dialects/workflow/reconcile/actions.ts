@@ -1,4 +1,4 @@
-import { formatTime, type Instant } from "#lib/base/index.ts";
+import { formatTime, type Instant, parseInstant } from "#lib/base/index.ts";
 import { type ActionFact, isTerminal, type Plan, reset, type RunState, stepState } from "#engine/index.ts";
 import { type ApiClient, refTo } from "#kernel/kit/index.ts";
 import { keyOf, type Stored } from "#kernel/model/index.ts";
@@ -7,6 +7,9 @@ import type { CompiledWorkflow } from "../compile/compiled.ts";
 import { RunAction, Workflow } from "../kinds.ts";
 import type { Pass } from "./pass.ts";
 import { type CarriedAction, carriedActions } from "../run-action.ts";
+
+// RunActions are requests to a run, answered in their own status: Accepted (retry only), then Done or Refused. Effect before answer:
+// a crash in between finds the action open, and `decide` recognises an effect that is there already.
 
 /** What is to be done about an action in this pass. */
 export type Decision =
@@ -71,12 +74,23 @@ function decideRetry({ spec, status }: RunAction, plan: Plan, run: RunState): De
   return { is: "apply", fact: { kind: "action", action: "retry", number: accepted, ...selection } };
 }
 
+/** Creation times have seconds only: within the second of the end the action counts as one that came before. */
+function isAfterEnd({ creationTimestamp }: Stored["metadata"], { finishedAt }: RunState): boolean {
+  const created = parseInstant(creationTimestamp);
+  return created !== undefined && finishedAt !== undefined && created > finishedAt;
+}
+
 /** Everything but retry is for runs that are not over. */
-function decideLive({ spec }: RunAction, action: Exclude<CarriedAction, "retry">, run: RunState): Decision {
+function decideLive(
+  { spec, metadata }: Stored<RunAction>,
+  action: Exclude<CarriedAction, "retry">,
+  run: RunState,
+): Decision {
   const { step, reason, force } = spec;
   if (isTerminal(run.phase)) {
-    // Its effect was stored, its answer was not.
-    if (action === "cancel" && run.closing === "Cancel") return done("the workflow was canceled");
+    // Its effect was stored, its answer was not. One that came after the end has done nothing, and must not say it has.
+    if (action === "cancel" && run.closing === "Cancel" && !isAfterEnd(metadata, run))
+      return done("the workflow was canceled");
     return refused(`the workflow is ${run.phase}; only retry is possible`);
   }
   if (run.closing !== undefined && action !== "cancel")
@@ -99,7 +113,7 @@ function decideLive({ spec }: RunAction, action: Exclude<CarriedAction, "retry">
   return { is: "apply", fact };
 }
 
-/** Writes the answer to an action. */
+/** Writes the answer to an action. `finishTime` comes with the final answers only. */
 export async function answer(
   client: ApiClient,
   action: Stored<RunAction>,
@@ -130,11 +144,11 @@ export type ActionStep =
   | { readonly is: "answered" }
   | { readonly is: "apply"; readonly action: Stored<RunAction>; readonly fact: ActionFact };
 
-/** Whether somebody waits for an answer. */
+/** Whether somebody waits for an answer. An index lookup: it is asked in every turn of a finished run. */
 export const hasOpenActions = ({ actions, key }: Pass): boolean =>
   openActions(actions.byIndex(targetIndex, key)).length > 0;
 
-/** Takes the oldest open action for the workflow. */
+/** Takes the oldest open action for the workflow, and answers at once what needs no change of the run. */
 export async function actionStage(pass: Pass, { plan }: CompiledWorkflow, run: RunState): Promise<ActionStep> {
   const { actions, key, workflow, client, now, signal } = pass;
   const [action] = openActions(actions.byIndex(targetIndex, key));

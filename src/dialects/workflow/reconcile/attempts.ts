@@ -14,7 +14,10 @@ export interface PassState {
   readonly now: Instant;
 }
 
-/** The current attempt of a step. `reference` is what is known of its child; the status's, unless told. */
+/**
+ * The current attempt of a step, as executors are given it. `since` is when it started, else when it became ready. `reference` is
+ * what is known of its child; the status's, unless told.
+ */
 export function attemptOf(state: PassState, step: CompiledStep, reference?: Reference): Attempt {
   const { workflow, compiled, run, now } = state;
   const { attempt, phase, readyAt, startedAt } = stepState(run, step.key);
@@ -32,13 +35,13 @@ export function attemptOf(state: PassState, step: CompiledStep, reference?: Refe
   };
 }
 
-/** The entry of a step in the stored status. */
+/** The entry of a step in the stored status; undefined while the step is Pending. Keys may be names of inherited members. */
 export function statusOf(workflow: Workflow, key: string): StepStatus | undefined {
   const statuses = workflow.status?.statuses ?? {};
   return Object.hasOwn(statuses, key) ? statuses[key] : undefined;
 }
 
-/** The run as expressions of a step see it. */
+/** The run as expressions of a step see it. Only final steps are told how the main part ended: for the others it has not. */
 export const valuesOf = ({ compiled, run }: PassState, final: boolean): RunValues => ({
   run,
   state: (key) => stepState(run, key),

@@ -9,9 +9,12 @@ import { attemptOf, type PassState } from "./attempts.ts";
 import { effectName, type Memory } from "./memory.ts";
 import { factOf } from "./observe.ts";
 
-/** Effects carried out at the same time. */
+// Effects are read off the stored state and not kept anywhere: after a crash the same state owes the same effects. Their names follow
+// from workflow, step and attempt, so that doing one twice is harmless; `performed` in memory only saves the second try.
+
+/** Effects carried out at the same time, as in workflow.md: a fan-out over 10,000 items must not be 10,000 requests at once. */
 const width = 16;
-/** What is owed although it was done is done again after this long. */
+/** What is owed although it was done is done again after this long: its child may have been deleted before anybody saw it. */
 const repeatAfter: Millis = 30_000;
 
 /** What is owed and was not done a moment ago. Entries of effects that are no longer owed are forgotten. */
@@ -104,7 +107,11 @@ function nextTry({ step }: Attempt, { now }: PassState, memory: Memory): number 
   return now + exponential(tries, pauses);
 }
 
-/** Carries out what the stored run owes, and tells when to look again. */
+/**
+ * Carries out what the stored run owes, and tells when to look again. `isFresh`: the version was stored in this very turn, so it is
+ * the newest; any other is compared with a live read first, or a stale mirror would start again what has ended. `again` asks for a
+ * turn at once, because effects have shown something. The first failure is thrown when nothing else was learned.
+ */
 export async function effectStage(
   pass: Pass,
   state: PassState,

@@ -9,11 +9,16 @@ import { abandonAnnotation, finalizer, type Notice, notices } from "../messages.
 import { statusOf } from "./attempts.ts";
 import type { Memory } from "./memory.ts";
 
-/** Children that hold a deleted workflow for this long are reported. */
+// A deleted workflow is held by its finalizer until its active children are gone, because nobody else knows what they still do.
+
+/** Children that hold a deleted workflow for this long are reported, once per process. */
 const patience: Millis = 5 * 60_000;
+/** Events of mirrored children ask for a pass earlier; this is for kinds whose events were lost. */
 const pollEvery: Millis = 5_000;
+/** What the engine grants a cancelled step, too. */
 const graceSeconds = 30;
 
+/** A deleted workflow, and what is needed to let it go. `memory.deletingSince` starts with the first look. */
 export interface Finalization {
   readonly client: ApiClient;
   readonly workflow: Stored<Workflow>;
@@ -42,8 +47,9 @@ export async function finalizeWorkflow(pass: Finalization): Promise<Millis | und
     }
     return pollEvery;
   }
-  pass.record(notices.deleted(workflow.metadata.name));
+  // Told afterwards: a removal that conflicts is tried again, and would be told each time.
   await removeFinalizer<Workflow>(client, Workflow, workflow, finalizer);
+  pass.record(notices.deleted(workflow.metadata.name));
   return undefined;
 }
 

@@ -10,6 +10,9 @@ import type { Pass } from "./pass.ts";
 /** True when the run has ended and only a retry can move it. */
 export const isFinished = ({ status }: Workflow): boolean => status?.phase !== undefined && isTerminal(status.phase);
 
+// Time to live, of workflows and of their Jobs. It counts from what the status says, so that a restart does not begin it anew, and a
+// deletion names the uid that was judged: an object created again under the name is left alone.
+
 /** Time from `since` until `seconds` have passed; negative or 0 when they have. */
 function remaining(since: string | undefined, seconds: number, now: Instant): Millis {
   const at = parseInstant(since ?? "");
@@ -57,6 +60,7 @@ export async function expireChildren(
   return next;
 }
 
+/** Whoever deleted or replaced it in between has done the same or knows better: neither is a failure. */
 async function remove(
   client: ApiClient,
   type: typeof Workflow | typeof Job,

@@ -4,10 +4,14 @@ import { notices } from "../messages.ts";
 import type { Pass, Turn } from "./pass.ts";
 import { setOne } from "./summary.ts";
 
-/** Longest message in a condition. */
+/** Longest message in a condition, in characters. A status is written often, and events cut theirs at 1024 bytes. */
 const longest = 2_000;
 
-/** A workflow that cannot be run says so, with everything that is wrong, and waits to be corrected. Nothing is deleted. */
+/**
+ * A workflow that cannot be run says so, with everything that is wrong, and waits to be corrected. Nothing is deleted and nothing
+ * that runs is ended: admission refuses such specifications, so this is about servers without it and about rules that have become
+ * stricter. The same finding is written and told once.
+ */
 export async function invalidStage(pass: Pass, problems: readonly Problem[]): Promise<Turn> {
   const { workflow, client, now, signal } = pass;
   const { generation } = workflow.metadata;

@@ -6,6 +6,8 @@ import type { Attempt, Executors, Finding } from "../steps/executor.ts";
 import { attemptOf, type PassState } from "./attempts.ts";
 import { effectName, type Memory } from "./memory.ts";
 
+// Levels, not edges: a pass looks at every active step, whatever event asked for it, so lost events cost time and nothing else.
+
 /** What was seen of the children. */
 export interface Observed {
   readonly facts: readonly Fact[];
@@ -15,7 +17,10 @@ export interface Observed {
   readonly pollAfter?: Millis;
 }
 
-/** Looks at the child of every active step. O(steps), and one look per active step. */
+/**
+ * Looks at the child of every active step. O(steps), and one look per active step. Of a step in `conflicts` no attempt may follow:
+ * its failures are final. Reads mirrors only, except where an executor must ask; throws what an executor throws.
+ */
 export async function observeSteps(
   state: PassState,
   executors: Executors,
@@ -66,7 +71,10 @@ const kindPoll: Millis = 10_000;
 /** Until the kind is served, a step waits this long unless a deadline of its own or of the workflow ends it. */
 const kindPatience: Millis = 10 * 60_000;
 
-/** The fact a finding is for the engine. */
+/**
+ * The fact a finding is for the engine: what is seen of a child, or a refusal to start one, with the instant before which it is not
+ * worth trying again. A kind that is not served for ten minutes fails the step where no deadline would ever end it.
+ */
 export function factOf(
   attempt: Attempt,
   finding: Finding,

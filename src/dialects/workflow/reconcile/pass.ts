@@ -21,15 +21,19 @@ export interface Parts {
     isComplete(workflow: Stored<Workflow>): Promise<boolean>;
     forget(key: string): void;
   };
+  /** One per step type; they start, observe and cancel attempts, and keep nothing. */
   readonly executors: Executors;
+  /** Tells people, best effort. Only of what is stored: `workflow` is the stored version. */
   record(workflow: Stored<Workflow>, notice: Notice): void;
 }
 
 /** One pass over one workflow, as its stages see it. */
 export interface Pass extends Parts {
+  /** `namespace/name`. */
   readonly key: string;
   readonly workflow: Stored<Workflow>;
   readonly memory: Memory;
+  /** One instant for everything in a turn, so that times in a status agree with each other. */
   readonly now: Instant;
   readonly signal: AbortSignal;
   readonly log: Logger;

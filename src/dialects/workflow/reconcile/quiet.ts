@@ -4,6 +4,9 @@ import type { Pass } from "./pass.ts";
 import type { PassState } from "./attempts.ts";
 import type { KnownRun } from "./memory.ts";
 
+// Starting -> Running is the one change that nothing depends on. Stored at once it would double the writes of a short step; kept in
+// memory and lost, it is simply observed again.
+
 /** That a step came alive is stored alone only after this long: most short steps are through by then. */
 const patience: Millis = 500;
 

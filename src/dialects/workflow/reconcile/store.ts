@@ -33,7 +33,10 @@ export async function storeStage(
   return stored;
 }
 
-/** The names of the children that are about to be created stand in the same write as the intent to create them. */
+/**
+ * The references of the status to be written: those that were seen, and for every attempt that starts in this write the child it is
+ * about to have. Names stand in the same write as the intent, so that after a crash the children are found under known names.
+ */
 function withIntents(
   state: PassState,
   before: RunState,

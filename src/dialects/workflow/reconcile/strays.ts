@@ -2,7 +2,10 @@ import { isActive } from "#engine/index.ts";
 import { notices } from "../messages.ts";
 import type { Pass } from "./pass.ts";
 
-/** Reports, once each, objects that bear the workflow's uid, have no controller, and are no child of an active step. */
+/**
+ * Reports, once each per process, objects that bear the workflow's uid, have no controller, and are no child of an active step. They
+ * are neither counted nor deleted: whoever copied the labels may have had a reason. One index lookup when there are none.
+ */
 export function strayStage(pass: Pass): void {
   const { workflow, memory, kinds } = pass;
   const strays = kinds.strays(workflow.metadata.uid);

@@ -14,10 +14,17 @@ export interface StatusFacts {
   readonly conflicts: readonly string[];
 }
 
+// What a status says beyond the run: conditions, progress, history, and per step the child and the last failures. Everything here is
+// made from the run before and the run after; nothing is remembered.
+
+/** Earlier runs and failed attempts that a status keeps; older ones are in events and logs. */
 const historyLength = 10;
 const failuresKept = 3;
 
-/** The whole status of a workflow after a pass. `before` is the run its present status describes. */
+/**
+ * The whole status of a workflow after a pass. `before` is the run its present status describes: what is the same object in both
+ * runs is shared with the present status, so that a step that did not move costs nothing but its place.
+ */
 export function statusAfter(
   { workflow, compiled, run, now }: PassState,
   before: RunState,
@@ -61,6 +68,7 @@ function additionsOf(state: PassState, before: RunState, facts: StatusFacts): Re
   return additions;
 }
 
+/** Of one step that moved or whose child was seen for the first time. The hash is that of the definition it starts with. */
 function additionOf(
   { compiled, now }: PassState,
   key: string,
@@ -169,7 +177,7 @@ export function setOne(
   return setCondition(list, next, now);
 }
 
-/** The run that a retry has ended for good, as the status had it. */
+/** The history with the run that a retry has ended for good, as the status had it; newest last. */
 function historyAfter(previous: WorkflowStatus | undefined) {
   const { runNumber = 1, phase = "Failed", reason, message, startTime, completionTime } = previous ?? {};
   const past = {
@@ -186,7 +194,10 @@ function historyAfter(previous: WorkflowStatus | undefined) {
 /** Outputs of one workflow together, in bytes of their JSON text. */
 const maxOutputBytes = 256 * 1024;
 
-/** A run that succeeded, with its outputs; one whose outputs cannot be made has failed. */
+/**
+ * A run that succeeded, with its outputs; one whose outputs cannot be made, or are larger than 256 KiB together, has failed. They
+ * are made in the write that ends the run, so whoever sees the end sees the outputs. Runs without outputs pass unchanged.
+ */
 export function withOutputs(state: PassState): { readonly run: RunState; readonly outputs?: JsonObject } {
   const { compiled, run } = state;
   if (run.phase !== "Succeeded" || compiled.outputs.length === 0) return { run };

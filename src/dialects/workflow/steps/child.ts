@@ -21,19 +21,19 @@ import type { Attempt, Finding } from "./executor.ts";
 
 // What executors that create one object per attempt have in common.
 
-/** A kind of child: how it is addressed, and the mirror it is observed in. */
+/** A kind of child: how it is addressed, and the mirror it is observed in, which may lag behind what was written. */
 export interface ChildKind {
   readonly type: ResourceType;
   readonly children: Lister;
 }
 
-/** The labels of the attempt's child. */
+/** The labels of the attempt's child: those of `spec.selector`, then ours, which win. */
 export const labelsOf = ({ workflow, step, number, compiled }: Attempt): Readonly<Record<string, string>> => ({
   ...compiled.selector,
   ...childLabels({ workflow: workflow.metadata.name, uid: workflow.metadata.uid, step: step.key, attempt: number }),
 });
 
-/** Independent children are recognised by their labels alone. */
+/** Independent children have no owner and are recognised by their labels alone. */
 const isIndependent = ({ step }: Attempt): boolean => step.step.ownership === "Independent";
 
 /** All of them: uid, step and attempt name exactly one child. */
@@ -46,12 +46,26 @@ function isChild(attempt: Attempt, object: KubeObject): boolean {
   return controllerOf(object)?.uid === attempt.workflow.metadata.uid && carriesLabels(attempt, object);
 }
 
+/** Trying again would be refused again, unless told. */
 const failed = (reason: string, message: string, retryable = false): Finding => ({
   is: "child",
   state: { is: "failed", reason, message, retryable },
 });
 
-/** Creates the child of an attempt, or finds that it was created before. */
+/**
+ * Creates the child of an attempt, or finds that it was created before: the name follows from the attempt, so that a
+ * crash between creating and telling leaves nothing double. A refusal that would be repeated fails the step, one for
+ * quota waits, everything that may pass by itself is thrown.
+ *
+ * | Answer | Finding |
+ * | --- | --- |
+ * | created, or there already and ours | alive |
+ * | there already, not ours | failed `NameConflict` |
+ * | 400, 422, 413, 405 | failed `InvalidTemplate`, in the server's words |
+ * | 403 `exceeded quota` | refused `Quota`: tried again, no attempt is lost |
+ * | other 403 | failed `Forbidden` |
+ * | everything else | thrown: tried again with backoff |
+ */
 export async function createChild(
   client: ApiClient,
   type: ResourceType,
@@ -102,7 +116,10 @@ async function createAlone(
   }
 }
 
-/** Takes an object that bears the child's name and labels and has no controller. */
+/**
+ * Takes an object that bears the child's name and labels and has no controller, such as one restored from a backup.
+ * The uid in the patch makes sure that it is still that object.
+ */
 function adopt(client: ApiClient, type: ResourceType, object: Stored, { workflow }: Attempt): Promise<Stored> {
   const { uid, resourceVersion, ownerReferences = [] } = object.metadata;
   const owners = [...ownerReferences, controllerReference(workflow)].map((owner) => ({ ...owner }));
@@ -124,7 +141,10 @@ function refusal(thrown: unknown): Finding {
   throw thrown;
 }
 
-/** How a child stands. `outcomeOf` is asked for a child that exists. */
+/**
+ * How a child stands. `outcomeOf` is asked for a child that exists. Undefined before the child was seen; gone when it
+ * was there and is not, or is not ours any more: whoever removed the owner reference by hand took the child away.
+ */
 export async function observeChild(
   { children }: ChildKind,
   attempt: Attempt,
@@ -144,7 +164,10 @@ export async function observeChild(
   return { is: "child", state: released ? { is: "gone" } : state, reference: referenceOf(object) };
 }
 
-/** Deletes the child of an attempt; one that is gone already is fine. */
+/**
+ * Deletes the child of an attempt, in the background, with the grace told; one that is gone already, is being deleted
+ * or is Independent is left alone. The uid keeps a later object of the name alive.
+ */
 export async function deleteChild(
   client: ApiClient,
   { type, children }: ChildKind,

@@ -13,6 +13,7 @@ export interface Attempt {
   readonly step: CompiledStep;
   /** Counts from 1. */
   readonly number: number;
+  /** As stored: `Starting` is the intent, `Cancelling` the wish for an end. */
   readonly phase: StepPhase;
   /** What the status says of the child; its uid once it was seen. */
   readonly reference: Reference | undefined;
@@ -22,7 +23,7 @@ export interface Attempt {
   readonly now: Instant;
 }
 
-/** What starting an attempt, or looking at it, has shown. */
+/** What starting an attempt, or looking at it, has shown. The reference is stored in the status of the step. */
 export type Finding =
   | { readonly is: "child"; readonly state: ChildState; readonly reference?: Reference }
   /** The world does not let it start; nothing exists, and no attempt is lost. */

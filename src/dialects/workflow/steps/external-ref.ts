@@ -9,7 +9,13 @@ import { type FindMirror, kindNotFound, stateOf } from "./template.ts";
 /** Asks for a pass of the workflow whenever the referenced object changes. */
 export type Refer = (attempt: Attempt, mirror: Exclude<Awaited<ReturnType<FindMirror>>, string>, key: string) => void;
 
-/** Carries out `externalRef` steps: looks at an object that others create, and never touches it. */
+/**
+ * Carries out `externalRef` steps: looks at an object that others create, and never touches it.
+ *
+ * The uid is pinned when the object is first seen: afterwards another object of its name is not the same. Absent so
+ * far is waiting, absent after it was seen is a failure, done already is done. What the reference names may follow
+ * from expressions, but the namespace is always the workflow's.
+ */
 export function referenceExecutor(find: FindMirror, refer: Refer): StepExecutor {
   const look = async (attempt: Attempt): Promise<Finding | undefined> => {
     const wanted = referenceWanted(attempt);
@@ -45,7 +51,7 @@ export function referenceExecutor(find: FindMirror, refer: Refer): StepExecutor 
   };
 }
 
-/** Trying again would find the same. */
+/** A failure that trying again would find again. */
 const lost = (reason: string, message: string): Finding => ({
   is: "child",
   state: { is: "failed", reason, message, retryable: false },

@@ -5,7 +5,8 @@ import type { Stored } from "#kernel/model/index.ts";
 import { compileWorkflow } from "../compile/compile.ts";
 import type { Workflow } from "../kinds.ts";
 import type { Attempt } from "./executor.ts";
-import { jobManifest, jobOfContainer } from "./job-manifest.ts";
+import { jobOfContainer } from "../compile/container-job.ts";
+import { jobManifest } from "./job-manifest.ts";
 
 const workflow: Stored<Workflow> = {
   apiVersion: "slipway.dev/v1alpha1",

@@ -4,9 +4,15 @@ import { childName } from "../child-names.ts";
 import { labelsOf } from "./child.ts";
 import type { Attempt } from "./executor.ts";
 
+/** Where Kubernetes expects a container's termination message unless the container says otherwise. */
 const defaultMessagePath = "/dev/termination-log";
 
-/** The Job of an attempt from the rendered `jobTemplate` of its step. */
+/**
+ * The Job of an attempt from the rendered `jobTemplate` of its step: name and labels of the attempt, on the Pods too;
+ * the variables `SLIPWAY_*` in every container; everything else as the document has it. The owner reference is added
+ * on creation. `ttlSecondsAfterFinished` is left out: the controller deletes finished Jobs itself, after their
+ * outcome is recorded.
+ */
 export function jobManifest(attempt: Attempt, template: JsonObject): KubeObject {
   const { namespace, name, uid } = attempt.workflow.metadata;
   const labels = labelsOf(attempt);
@@ -33,18 +39,10 @@ export function jobManifest(attempt: Attempt, template: JsonObject): KubeObject 
   };
 }
 
-/** The short form of a step as a `jobTemplate`. */
-export function jobOfContainer(container: JsonObject): JsonObject {
-  const { volumes, ...main } = container;
-  const pod = {
-    restartPolicy: "Never",
-    containers: [{ name: "main", ...main }],
-    ...(volumes === undefined ? {} : { volumes }),
-  };
-  return { spec: { backoffLimit: 0, template: { spec: pod } } };
-}
-
-/** Ours win: they are how children are found. */
+/**
+ * Labels and annotations as texts, which an expression may have made numbers. Ours win: they are how children are
+ * found.
+ */
 function labelled(metadata: JsonValue | undefined, labels: Readonly<Record<string, string>>) {
   const given = isJsonObject(metadata) ? metadata : {};
   const annotations = objectAt(given, "annotations");
@@ -55,11 +53,12 @@ function labelled(metadata: JsonValue | undefined, labels: Readonly<Record<strin
 }
 
 const texts = (object: JsonObject): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(object).map(([name, value]) => [name, typeof value === "string" ? value : JSON.stringify(value)]),
-  );
+  Object.fromEntries(Object.entries(object).map(([name, value]) => [name, textOf(value ?? null)]));
 
-/** Containers of a kind we do not know of are left as they are. */
+/**
+ * All containers and init containers with their variables. What is no container is left as it is, for the server to
+ * refuse.
+ */
 function podSpec(pod: JsonObject, attempt: Attempt): JsonObject {
   const withEnvironment = (list: JsonValue | undefined): readonly JsonValue[] =>
     isList(list)
@@ -72,10 +71,13 @@ function podSpec(pod: JsonObject, attempt: Attempt): JsonObject {
   };
 }
 
-/** What a step may know of itself. A variable the document sets stays as it is. */
+/**
+ * What a step may know of itself. A variable the document sets stays as it is. `SLIPWAY_OUTPUT` is the termination
+ * message path, which is how outputs come back from every runtime without a sidecar.
+ */
 function withVariables(container: JsonObject, { workflow, step, number }: Attempt): JsonObject {
   const path = container["terminationMessagePath"];
-  const given = isList(container["env"]) ? container["env"] : [];
+  const given = isList(container["env"]) ? container["env"].map(withTextValue) : [];
   const names = new Set(given.filter(isJsonObject).map((variable) => variable["name"]));
   const own = {
     SLIPWAY_WORKFLOW: workflow.metadata.name,
@@ -85,8 +87,29 @@ function withVariables(container: JsonObject, { workflow, step, number }: Attemp
   };
   const added = Object.entries(own).filter(([name]) => !names.has(name));
   // First, so that variables of the document can refer to them as $(SLIPWAY_STEP).
-  return { ...container, env: [...added.map(([name, value]) => ({ name, value })), ...given] };
+  return { ...container, ...textLists(container), env: [...added.map(([name, value]) => ({ name, value })), ...given] };
 }
+
+/**
+ * An expression that stands alone keeps the type of its value, so that `completions: ${{ params.n }}` is a number. Programs
+ * take texts only: there the number 41 is the text 41, and a list or an object its JSON.
+ */
+const textOf = (value: JsonValue): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+/** Both are lists of texts; whatever else stands there is for the server to refuse. */
+function textLists(container: JsonObject): JsonObject {
+  const lists = ["command", "args"].flatMap((name): [string, JsonValue][] => {
+    const list = container[name];
+    return isList(list) ? [[name, list.map(textOf)]] : [];
+  });
+  return Object.fromEntries(lists);
+}
+
+/** `valueFrom` and an absent value stay what they are. */
+const withTextValue = (variable: JsonValue): JsonValue =>
+  isJsonObject(variable) && variable["value"] !== undefined
+    ? { ...variable, value: textOf(variable["value"]) }
+    : variable;
 
 const isList = (value: JsonValue | undefined): value is readonly JsonValue[] => Array.isArray(value);
 

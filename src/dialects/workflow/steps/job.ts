@@ -2,18 +2,23 @@ import { err, isJsonObject, ok, type Result } from "#lib/base/index.ts";
 import { parseOutputs } from "#lib/text/index.ts";
 import type { ChildState } from "#engine/index.ts";
 import type { ApiClient, Lister } from "#kernel/kit/index.ts";
-import { asJson, Job, type KubeObject, type Stored } from "#kernel/model/index.ts";
-import { childName } from "../child-names.ts";
-import { evaluateCondition, render } from "../compile/values.ts";
+import { asJson, Job, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";
+import { childName, labels } from "../child-names.ts";
+import { jobOfContainer } from "../compile/container-job.ts";
+import { render } from "../compile/values.ts";
 import type { ObjectState } from "../completion.ts";
 import { createChild, deleteChild, labelsOf, observeChild, plannedReference } from "./child.ts";
-import type { Attempt, StepExecutor } from "./executor.ts";
-import { jobManifest, jobOfContainer } from "./job-manifest.ts";
+import type { Attempt, Finding, StepExecutor } from "./executor.ts";
+import { jobManifest } from "./job-manifest.ts";
 import { objectState } from "./object-state.ts";
 import { succeeded } from "./outputs.ts";
 import { type ContainerEnd, containerEnd } from "./pod-results.ts";
+import { mayTryAgain } from "./retry-when.ts";
 
-/** Carries out `jobTemplate` and `container` steps: one Job per attempt. */
+/**
+ * Carries out `jobTemplate` and `container` steps: one Job per attempt. The end of a Job is its condition; how its
+ * container ended, which the Job does not say, is read from its Pods, once.
+ */
 export function jobExecutor(client: ApiClient, jobs: Lister): StepExecutor {
   const kind = { type: Job, children: jobs };
   return {
@@ -21,10 +26,46 @@ export function jobExecutor(client: ApiClient, jobs: Lister): StepExecutor {
       const { name, uid } = workflow.metadata;
       return plannedReference(Job, childName({ workflow: name, uid, step: step.key, attempt: number }));
     },
-    start: (attempt, signal) => createChild(client, Job, manifestOf(attempt), attempt, signal),
+    async start(attempt, signal) {
+      return (
+        (await earlierAttempt(client, attempt, signal)) ??
+        (await createChild(client, Job, manifestOf(attempt), attempt, signal))
+      );
+    },
     observe: (attempt, signal) => observeChild(kind, attempt, (job) => stateOf(client, attempt, job, signal)),
     cancel: (attempt, graceMs, signal) => deleteChild(client, kind, attempt, graceMs, signal),
   };
+}
+
+/**
+ * A Job that is deleted is gone at once; its processes have their grace, and are deleted only when somebody collects garbage. Until
+ * the last of them has ended a further attempt waits: two attempts of a step must not work on the same things side by side. One
+ * list request, and only for steps that are tried again. A step that lets its objects live on has said that it does not mind.
+ */
+async function earlierAttempt(client: ApiClient, attempt: Attempt, signal: AbortSignal): Promise<Finding | undefined> {
+  const { workflow, step, number } = attempt;
+  if (number === 1 || step.step.ownership === "Independent") return undefined;
+  const { uid, namespace } = workflow.metadata;
+  const labelSelector = `${labels.uid}=${uid},${labels.step}=${step.key},${labels.attempt}!=${number}`;
+  const { items } = await client.list(Pod, {
+    ...(namespace === undefined ? {} : { namespace }),
+    labelSelector,
+    signal,
+  });
+  const alive = items.find((pod) => !hasEnded(pod));
+  if (alive === undefined) return undefined;
+  const earlier = alive.metadata.labels?.[labels.attempt] ?? "";
+  return {
+    is: "refused",
+    reason: "Lock",
+    message: `pod ${alive.metadata.name} of attempt ${earlier} has not ended yet`,
+  };
+}
+
+function hasEnded(pod: KubeObject): boolean {
+  const status = asJson(pod)["status"];
+  const phase = isJsonObject(status) ? status["phase"] : undefined;
+  return phase === "Succeeded" || phase === "Failed";
 }
 
 function manifestOf(attempt: Attempt): Result<KubeObject, string> {
@@ -49,19 +90,16 @@ async function stateOf(client: ApiClient, attempt: Attempt, job: Stored, signal:
   }
 }
 
-/** Pods are looked at only for steps that declare outputs. */
+/** Pods are looked at only for steps that declare outputs: most runs need no further request. */
 async function success(client: ApiClient, attempt: Attempt, job: Stored, signal: AbortSignal): Promise<ChildState> {
   if (attempt.step.outputs.length === 0) return { is: "succeeded" };
   const end = await endOf(client, attempt, "succeeded", signal);
   const result = parseOutputs(end?.message ?? "");
-  if (result.ok) return succeeded(attempt, { result: result.value, object: asJson(job) });
-  const message = result.error.map((error) => `line ${error.line}: ${error.message}`).join("; ");
-  return {
-    is: "failed",
-    reason: "OutputInvalid",
-    message: `the step wrote outputs that cannot be read: ${message}`,
-    retryable: true,
-  };
+  if (result.ok) return succeeded(attempt, { result: result.value, object: asJson(job) }, end?.exitCode);
+  const lines = result.error.map((error) => `line ${error.line}: ${error.message}`).join("; ");
+  const told = { reason: "OutputInvalid", message: `the step wrote outputs that cannot be read: ${lines}` };
+  const retryable = mayTryAgain(attempt, { ...told, exitCode: end?.exitCode ?? null, outputs: {} });
+  return { is: "failed", ...told, retryable };
 }
 
 /** Pods bear the labels of their Job. */
@@ -73,30 +111,21 @@ type JobFailure = Extract<ObjectState, { readonly is: "failed" }>;
 async function failure(client: ApiClient, attempt: Attempt, job: JobFailure, signal: AbortSignal): Promise<ChildState> {
   const end = await endOf(client, attempt, "failed", signal);
   const told = explain(job, end);
-  return { is: "failed", ...told, retryable: isRetryable(attempt, told, end) };
+  const written = parseOutputs(end?.message ?? "");
+  const outputs = written.ok ? written.value : {};
+  return {
+    is: "failed",
+    ...told,
+    retryable: mayTryAgain(attempt, { ...told, exitCode: end?.exitCode ?? null, outputs }),
+  };
 }
 
-/** That a Job has used up its tries says less than how its container ended. */
+/**
+ * That a Job has used up its tries says less than how its container ended: `exit code 3: no route to host`, with the
+ * last line of the termination message. Other reasons, such as DeadlineExceeded, are the Job's own.
+ */
 function explain({ reason, message }: JobFailure, end: ContainerEnd | undefined) {
   if (end === undefined || reason !== "BackoffLimitExceeded") return { reason, message };
   const said = end.message.trim().split("\n").at(-1) ?? "";
   return { reason: "Error", message: `exit code ${end.exitCode}${said === "" ? "" : `: ${said}`}` };
-}
-
-/** The step's own opinion, asked here because the exit code is known here; the class of the failure is judged by the plan. */
-function isRetryable(
-  attempt: Attempt,
-  told: { reason: string; message: string },
-  end: ContainerEnd | undefined,
-): boolean {
-  const { retryWhen } = attempt.step;
-  if (retryWhen === undefined) return true;
-  const written = parseOutputs(end?.message ?? "");
-  const answer = evaluateCondition(retryWhen, attempt.compiled, attempt.values, {
-    attempt: attempt.number,
-    ...told,
-    exitCode: end?.exitCode ?? null,
-    outputs: written.ok ? written.value : {},
-  });
-  return answer.ok && answer.value;
 }

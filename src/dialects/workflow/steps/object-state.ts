@@ -4,7 +4,10 @@ import { evaluateCondition } from "../compile/values.ts";
 import { type ObjectState, readinessOf, stateOfObject } from "../completion.ts";
 import type { Attempt } from "./executor.ts";
 
-/** How the object of a step stands: as the step says itself, else by the rules of its kind. */
+/**
+ * How the object of a step stands: as the step says itself, else by the rules of its kind. Of `completion`
+ * expressions `failure` is asked first; one that fails, for lack of a field, means "not yet".
+ */
 export function objectState(attempt: Attempt, object: KubeObject): ObjectState {
   const { completion } = attempt.step;
   if (completion === undefined) return stateOfObject(object);

@@ -3,11 +3,15 @@ import type { ChildState } from "#engine/index.ts";
 import type { CompiledOutput } from "../compile/compiled.ts";
 import { evaluate } from "../compile/values.ts";
 import type { Attempt } from "./executor.ts";
+import { mayTryAgain } from "./retry-when.ts";
 
-/** Outputs of one step, in bytes of their JSON text. More belongs into artifacts. */
+/**
+ * Outputs of one step, in bytes of their JSON text (workflow.md section 4). They are part of the status, which must
+ * fit a real store; more belongs into artifacts.
+ */
 const maxBytes = 32 * 1024;
 
-/** What outputs are made from. */
+/** What outputs are made from, as expressions see it. */
 export interface OutputSources {
   /** What the step wrote. */
   readonly result: JsonObject;
@@ -15,14 +19,21 @@ export interface OutputSources {
   readonly object: JsonValue;
 }
 
-/** The success of an attempt with its declared outputs, or the failure they make of it. */
-export function succeeded(attempt: Attempt, sources: OutputSources): ChildState {
+/**
+ * The success of an attempt with its declared outputs, or the failure they make of it: a missing output may be there the next
+ * time, if the step is tried again at all; outputs that are too large would be so again. `exitCode` is that of the container,
+ * where there was one.
+ */
+export function succeeded(attempt: Attempt, sources: OutputSources, exitCode?: number): ChildState {
   const declared = attempt.step.outputs;
   if (declared.length === 0) return { is: "succeeded" };
   const entries: [string, JsonValue][] = [];
   for (const output of declared) {
     const value = outputValue(output, attempt, sources);
-    if (!value.ok) return { is: "failed", ...value.error, retryable: true };
+    if (!value.ok) {
+      const failed = { ...value.error, exitCode: exitCode ?? null, outputs: sources.result };
+      return { is: "failed", ...value.error, retryable: mayTryAgain(attempt, failed) };
+    }
     entries.push([output.name, value.value]);
   }
   const outputs = Object.fromEntries(entries);
@@ -37,7 +48,10 @@ interface Failure {
   readonly message: string;
 }
 
-/** A default stands in for a missing value and for an expression that cannot be evaluated. */
+/**
+ * The value of one output. A default stands in for a missing value and for an expression that cannot be evaluated;
+ * null is a value.
+ */
 function outputValue(output: CompiledOutput, attempt: Attempt, sources: OutputSources): Result<JsonValue, Failure> {
   const { name, expression } = output;
   if (expression === undefined) {
@@ -56,7 +70,7 @@ const missing = (name: string): Failure => ({
   message: `the step did not write its output "${name}"`,
 });
 
-/** Where kinds of Slipway and others put their results: `status.outputs`. */
+/** Where kinds of Slipway and others put their results: `status.outputs`. Empty for kinds that do not. */
 export function statusOutputs(object: JsonObject): JsonObject {
   const status = object["status"];
   const outputs = isJsonObject(status) ? status["outputs"] : undefined;

@@ -31,13 +31,13 @@ export async function containerEnd(
 }
 
 const completionIndex = "batch.kubernetes.io/job-completion-index";
-/** Pods of Jobs without indexes all count as the first. */
+/** Of indexed Jobs index 0 speaks for all; Pods of Jobs without indexes all count as the first. */
 const orderOf = ({ metadata }: Stored): number =>
   Number(metadata.annotations?.[completionIndex] ?? metadata.labels?.[completionIndex] ?? 0);
 const compareAges = (a: Stored, b: Stored): number =>
   a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1;
 
-/** Of several containers the one named main, or the first that failed, or the first. */
+/** Of several containers the one named main, or the first that failed, or the first. Undefined while none has ended. */
 function endOf(pod: KubeObject): ContainerEnd | undefined {
   const status = asJson(pod)["status"];
   const statuses = isJsonObject(status) ? listOf(status["containerStatuses"]) : [];

@@ -3,19 +3,27 @@ import type { ChildState } from "#engine/index.ts";
 import type { ApiClient, Lister } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { childName } from "../child-names.ts";
-import { evaluateCondition, render } from "../compile/values.ts";
+import { render } from "../compile/values.ts";
 import { createChild, deleteChild, labelsOf, observeChild } from "./child.ts";
 import type { Attempt, Finding, StepExecutor } from "./executor.ts";
 import { objectState } from "./object-state.ts";
 import { statusOutputs, succeeded } from "./outputs.ts";
+import { mayTryAgain } from "./retry-when.ts";
 
-/** A mirror that has been filled, or why there is none. */
+/**
+ * A mirror that has been filled, or why there is none: the server serves no such kind, or it is still being filled,
+ * after which the workflow gets a pass.
+ */
 export type Mirror = { readonly type: ResourceType; readonly children: Lister } | "unknown" | "syncing";
 
 /** Finds the mirror of a kind on behalf of a workflow. */
 export type FindMirror = (apiVersion: string, kind: string, attempt: Attempt) => Promise<Mirror>;
 
-/** Carries out `template` steps: any resource, created as it is written. */
+/**
+ * Carries out `template` steps: any resource, created as it is written, in the workflow's namespace, under its own
+ * name or one that follows from the attempt. Its kind is written, not computed: expressions are filled in everywhere
+ * else.
+ */
 export function templateExecutor(client: ApiClient, find: FindMirror): StepExecutor {
   const mirrorOf = (attempt: Attempt): Promise<Mirror> => {
     const { apiVersion, kind } = attempt.step.step.template ?? {};
@@ -86,20 +94,16 @@ function manifestOf(attempt: Attempt): Result<KubeObject, string> {
 const textLabels = (labels: JsonObject): Record<string, string> =>
   Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, textOf(value) || JSON.stringify(value)]));
 
-/** How any object stands, as the outcome of an attempt. */
+/**
+ * How any object stands, as the outcome of an attempt. Outputs are made from `status.outputs` and from the object
+ * itself.
+ */
 export function stateOf(attempt: Attempt, object: Stored): ChildState {
   const state = objectState(attempt, object);
   if (state.is === "running") return { is: "alive" };
   const json = asJson(object);
   if (state.is === "succeeded") return succeeded(attempt, { result: statusOutputs(json), object: json });
   const { reason, message } = state;
-  return { is: "failed", reason, message, retryable: isRetryable(attempt, reason, message, statusOutputs(json)) };
-}
-
-function isRetryable(attempt: Attempt, reason: string, message: string, outputs: JsonObject): boolean {
-  const { retryWhen } = attempt.step;
-  if (retryWhen === undefined) return true;
-  const more = { attempt: attempt.number, reason, message, exitCode: null, outputs };
-  const answer = evaluateCondition(retryWhen, attempt.compiled, attempt.values, more);
-  return answer.ok && answer.value;
+  const retryable = mayTryAgain(attempt, { reason, message, exitCode: null, outputs: statusOutputs(json) });
+  return { is: "failed", reason, message, retryable };
 }

@@ -1,5 +1,5 @@
 import { FakeClock, type JsonObject, silentLog } from "#lib/base/index.ts";
-import { type ApiClient, type EventNote, Manager, seededRandom } from "#kernel/kit/index.ts";
+import { type ApiClient, type EventNote, Manager, type Metrics, seededRandom } from "#kernel/kit/index.ts";
 import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { isNotFound, Job, type KubeObject, Pod, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { addWorkflowControllers, type WorkflowControllerOptions } from "../controller.ts";
@@ -30,6 +30,7 @@ export interface HarnessOptions extends WorkflowControllerOptions {
   readonly wrap?: (client: MemoryClient) => ApiClient;
   readonly clock?: FakeClock;
   readonly store?: MemoryClient;
+  readonly metrics?: Metrics;
 }
 
 /** How a Job is made to end. */
@@ -60,6 +61,7 @@ export class Harness {
       clock: this.clock,
       log: silentLog,
       random: seededRandom(1),
+      ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
     });
     const recorder = {
       dropped: 0,

@@ -1,7 +1,14 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { ApiError, type Status } from "#kernel/model/index.ts";
 
-/** A refusal before authentication; 421 has no Kubernetes reason. */
+// A page of any site can make the browser of a developer send requests to localhost. It cannot read the token, but it must not even
+// reach an answer that tells what is here. The three ways in are closed before anything else is looked at:
+//
+//   DNS rebinding          evil.example resolves to 127.0.0.1        its name is in `Host`: 421
+//   cross-site requests    fetch, forms, WebSockets of another site  `Origin` or `Sec-Fetch-Site`: 403
+//   preflights             OPTIONS with an Origin                    403 without CORS headers: the browser gives up
+
+/** A refusal before authentication; 421 (RFC 9110 15.5.20) has no Kubernetes reason. */
 export interface GuardRefusal {
   readonly code: number;
   readonly status: Status;
@@ -12,7 +19,8 @@ export const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1
 
 /**
  * Protects an API on localhost from pages in a browser: `Host` must be a name of this server (defeats DNS rebinding), and
- * requests that a browser marks as coming from another site are refused, preflights included.
+ * requests that a browser marks as coming from another site are refused, preflights included. Undefined when the request may pass.
+ * `names` are lower case and without ports: any port will do, because a listener may be behind a forwarding.
  */
 export function guardBrowser(headers: IncomingHttpHeaders, names: readonly string[]): GuardRefusal | undefined {
   const host = hostName(headers.host ?? "");
@@ -36,6 +44,7 @@ function hostName(host: string): string | undefined {
   return /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i.exec(host)?.[1]?.toLowerCase();
 }
 
+/** The values are repeated as JSON, so that what a stranger sent cannot change the look of a log. */
 function refusal(code: number, message: string): GuardRefusal {
   return { code, status: { ...new ApiError("Forbidden", message).toStatus(), code } };
 }

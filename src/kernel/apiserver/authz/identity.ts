@@ -1,34 +1,39 @@
-import { ApiError } from "#kernel/model/index.ts";
+// Who asks, and for what. What they may do is for the authorizer to say.
 
-/** Who asks. */
+/** Who asks, in Kubernetes' terms. Groups decide; the user is a name for messages, limits and logs. */
 export interface Identity {
   readonly user: string;
   readonly groups: readonly string[];
+  /** Tells users of one name apart; accounts have that of their object. */
+  readonly uid?: string;
+  /** What an authenticator knows besides, such as the Pod that a token is bound to. */
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The one role of this release. */
-export const admin: Identity = { user: "slipway:admin", groups: ["system:masters", "system:authenticated"] };
+/** Who is in it may do everything, whatever roles say. */
+export const mastersGroup = "system:masters";
+/** Everybody who has shown credentials. */
+export const authenticatedGroup = "system:authenticated";
 
-/** For the parts of this process that use the API directly. */
-export const internal: Identity = { user: "slipway:internal", groups: ["system:masters", "system:authenticated"] };
+/** Whoever holds the admin token. */
+export const admin: Identity = { user: "slipway:admin", groups: [mastersGroup, authenticatedGroup] };
 
+/** For the parts of this process that use the API directly: controllers and collectors. No request over HTTP ever has it. */
+export const internal: Identity = { user: "slipway:internal", groups: [mastersGroup, authenticatedGroup] };
+
+/** True when no question needs to be asked. */
+export const isMaster = (identity: Identity): boolean => identity.groups.includes(mastersGroup);
+
+/**
+ * One wish. `resource` is the plural, with its subresource (`pods/log`). With `path` it is about a path that is no resource, and
+ * group and resource mean nothing.
+ */
 export interface Access {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
   readonly namespace?: string;
-}
-
-/** 403 unless the caller may do everything; finer roles do not exist yet. */
-export function authorize(identity: Identity, access: Access): void {
-  if (identity.groups.includes("system:masters")) return;
-  const { verb, group, resource, namespace } = access;
-  const place =
-    namespace === undefined || namespace === "" ? "at the cluster scope" : `in the namespace "${namespace}"`;
-  const subject = group === "" ? resource : `${resource}.${group}`;
-  throw new ApiError(
-    "Forbidden",
-    `${subject} is forbidden: User "${identity.user}" cannot ${verb} resource "${resource}" in API group "${group}" ${place}`,
-    { details: { ...(group === "" ? {} : { group }), kind: resource } },
-  );
+  /** Of one object; undefined for collections and creations. */
+  readonly name?: string;
+  readonly path?: string;
 }

@@ -3,33 +3,63 @@ import { dirname } from "node:path";
 import { codeOf, isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import { readYaml, writeYaml } from "#lib/yaml/index.ts";
 
+// The file by which kubectl, our own command line and every other Kubernetes client find this server. It holds the admin token, so it is
+// its owner's alone.
+
 /** What a client needs to reach this server. */
 export interface KubeconfigContent {
   readonly url: string;
   readonly caPem: string;
   readonly token: string;
+  /** PEM. With it the default context uses the certificate, and `slipway-token` the token. */
+  readonly client?: { readonly cert: string; readonly key: string };
 }
 
+/** Cluster and context; the user is `slipway-admin`. */
 const name = "slipway";
+const tokenName = `${name}-token`;
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** The kubeconfig as data: one cluster with the CA embedded, one token user, one context. */
-export function kubeconfigOf({ url, caPem, token }: KubeconfigContent): JsonValue {
+/** The kubeconfig as data: one cluster with the CA embedded, one or two users, a context for each. */
+export function kubeconfigOf({ url, caPem, token, client }: KubeconfigContent): JsonValue {
   const authority = Buffer.from(caPem).toString("base64");
   return {
     apiVersion: "v1",
     kind: "Config",
     clusters: [{ name, cluster: { server: url, "certificate-authority-data": authority } }],
-    users: [{ name: `${name}-admin`, user: { token } }],
-    contexts: [{ name, context: { cluster: name, user: `${name}-admin`, namespace: "default" } }],
+    users: usersOf(token, client),
+    contexts: [
+      { name, context: { cluster: name, user: `${name}-admin`, namespace: "default" } },
+      ...(client === undefined
+        ? []
+        : [{ name: tokenName, context: { cluster: name, user: tokenName, namespace: "default" } }]),
+    ],
     "current-context": name,
   };
 }
 
-/** Writes the file for its owner only, and whole: a reader sees the old one or the new one. */
+function usersOf(token: string, client: KubeconfigContent["client"]): readonly JsonValue[] {
+  if (client === undefined) return [{ name: `${name}-admin`, user: { token } }];
+  const certificate = {
+    "client-certificate-data": base64(client.cert),
+    "client-key-data": base64(client.key),
+  };
+  return [
+    { name: `${name}-admin`, user: certificate },
+    { name: tokenName, user: { token } },
+  ];
+}
+
+/**
+ * Writes the file for its owner only, and whole: a reader sees the old one or the new one. What was in it before is gone: the file is
+ * ours, never the user's own `~/.kube/config`.
+ */
 export async function writeKubeconfig(file: string, content: KubeconfigContent): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${process.pid}.tmp`;
   try {
+    // In containers every life has the same pid: an earlier one may have died before the rename.
+    await rm(draft, { force: true });
     await writeFile(draft, writeYaml(kubeconfigOf(content)), { mode: 0o600, flag: "wx" });
     await chmod(draft, 0o600);
     await rename(draft, file);
@@ -38,7 +68,10 @@ export async function writeKubeconfig(file: string, content: KubeconfigContent):
   }
 }
 
-/** The token of a kubeconfig this server wrote earlier; undefined when there is none or the file is something else. */
+/**
+ * The token of a kubeconfig this server wrote earlier; undefined when there is none or the file is something else. Whether it is still
+ * good is for `ensureAdminToken` to say: the store knows its hash.
+ */
 export async function readKubeconfigToken(file: string): Promise<string | undefined> {
   let text: string;
   try {
@@ -50,8 +83,10 @@ export async function readKubeconfigToken(file: string): Promise<string | undefi
   const read = readYaml(text, { file });
   const config = read.ok ? read.value.documents[0]?.value : undefined;
   const users = isJsonObject(config) ? config["users"] : undefined;
-  const first: JsonValue | undefined = Array.isArray(users) ? users[0] : undefined;
-  const user = isJsonObject(first) ? first["user"] : undefined;
-  const token = isJsonObject(user) ? user["token"] : undefined;
-  return typeof token === "string" ? token : undefined;
+  const tokens = (Array.isArray(users) ? users : []).flatMap((entry: JsonValue) => {
+    const user = isJsonObject(entry) ? entry["user"] : undefined;
+    const token = isJsonObject(user) ? user["token"] : undefined;
+    return typeof token === "string" ? [token] : [];
+  });
+  return tokens[0];
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
 import { memoryStore } from "../store/open.ts";
-import { admin, authorize } from "./identity.ts";
+import { admin } from "./identity.ts";
 import { Authenticator, ensureAdminToken, isAdminToken } from "./tokens.ts";
 
 const refusal = (run: () => unknown): unknown => {
@@ -67,21 +67,50 @@ describe("authentication", () => {
   test("a store without a token lets nobody in", () => {
     expect(isAdminToken(memoryStore(), "")).toBe(false);
   });
-});
 
-describe("authorization", () => {
-  test("administrators may do everything, others are told what they may not", () => {
-    const access = { verb: "list", group: "batch", resource: "jobs", namespace: "team" };
-    expect(refusal(() => authorize(admin, access))).toBeUndefined();
-    expect(refusal(() => authorize({ user: "eve", groups: [] }, access))).toMatchObject({
-      code: 403,
-      message:
-        'jobs.batch is forbidden: User "eve" cannot list resource "jobs" in API group "batch" in the namespace "team"',
-    });
-    expect(
-      refusal(() => authorize({ user: "eve", groups: [] }, { verb: "get", group: "", resource: "pods" })),
-    ).toMatchObject({
-      message: expect.stringContaining("at the cluster scope"),
-    });
+  test("a record that is no hash lets nobody in", async () => {
+    const store = memoryStore();
+    await store.system.put("authz/admin-token", Buffer.alloc(0));
+    expect(isAdminToken(store, "")).toBe(false);
+    await store.system.put("authz/admin-token", Buffer.from("plain"));
+    expect(isAdminToken(store, "plain")).toBe(false);
+  });
+
+  test("the scheme is read as HTTP reads it, the token exactly", async () => {
+    const store = memoryStore();
+    const token = await ensureAdminToken(store);
+    const door = new Authenticator(store, new FakeClock());
+    expect(door.authenticate(`bearer ${token}`, "a")).toBe(admin);
+    for (const wrong of [token.slice(1), `${token}x`, token.toLowerCase(), ` ${token}`, `${token} `])
+      expect(refusal(() => door.authenticate(`Bearer ${wrong}`, "b"))).toMatchObject({
+        code: 401,
+        message: "Unauthorized",
+      });
+  });
+
+  test("a token of megabytes is no work", async () => {
+    const store = memoryStore();
+    await ensureAdminToken(store);
+    const door = new Authenticator(store, new FakeClock());
+    expect(refusal(() => door.authenticate(`Bearer ${"x".repeat(4097)}`, "a"))).toMatchObject({ code: 401 });
+  });
+
+  test("a request without credentials is no failed attempt", async () => {
+    const store = memoryStore();
+    await ensureAdminToken(store);
+    const door = new Authenticator(store, new FakeClock());
+    for (let count = 0; count < 50; count++)
+      expect(refusal(() => door.authenticate(undefined, "1.1.1.1"))).toMatchObject({ code: 401 });
+  });
+
+  test("guesses from very many addresses fill no memory and lock nobody out", async () => {
+    const store = memoryStore();
+    const token = await ensureAdminToken(store);
+    const door = new Authenticator(store, new FakeClock());
+    for (let address = 0; address < 2500; address++)
+      expect(refusal(() => door.authenticate("Bearer guess", `10.0.${address >> 8}.${address & 255}`))).toMatchObject({
+        code: 401,
+      });
+    expect(door.authenticate(`Bearer ${token}`, "10.0.0.1")).toBe(admin);
   });
 });

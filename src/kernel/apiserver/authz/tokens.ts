@@ -1,9 +1,14 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Clock } from "#lib/base/index.ts";
-import { ApiError } from "#kernel/model/index.ts";
+import { ApiError, tooManyRequests } from "#kernel/model/index.ts";
 import type { Store } from "../store/store.ts";
-import { tooManyRequests } from "../verbs/refusals.ts";
+import { AccountTokens } from "./account-tokens.ts";
 import { admin, type Identity } from "./identity.ts";
+import { StaticTokens } from "./static-tokens.ts";
+import type { ReviewedToken, TokenReviewer } from "./token-reviewer.ts";
+
+// The store has hashes only: a copy of the data directory lets nobody in. SHA-256 without salt or stretching is enough for 256 random
+// bits, which nobody can guess offline.
 
 const adminKey = "authz/admin-token";
 const digestOf = (token: string): Buffer => createHash("sha256").update(token).digest();
@@ -16,7 +21,8 @@ export function isAdminToken(store: Pick<Store, "system">, token: string): boole
 
 /**
  * The admin token: `known` when it is the one whose hash is stored, else a new one of 256 random bits, which replaces it. The
- * store keeps only the SHA-256, so a lost token cannot be found again.
+ * store keeps only the SHA-256, so a lost token cannot be found again, and losing the kubeconfig is mended by a restart. Durable when
+ * resolved.
  */
 export async function ensureAdminToken(store: Pick<Store, "system">, known?: string): Promise<string> {
   if (known !== undefined && isAdminToken(store, known)) return known;
@@ -25,28 +31,60 @@ export async function ensureAdminToken(store: Pick<Store, "system">, known?: str
   return token;
 }
 
-// Per address and second; the table is cleared when it grows, which only forgives.
+// Per address and second; the table is cleared when it grows, which only forgives. On loopback all clients share an address: the right
+// token passes whatever others have tried.
 const maxFailures = 10;
 const maxAddresses = 1000;
 
-/** Turns `Authorization` headers into identities and slows down guessing. */
-export class Authenticator {
-  readonly #store: Pick<Store, "system">;
+/**
+ * Turns credentials into identities and slows down guessing. One for all listeners of a server. Asked in this order: the client
+ * certificate, the admin token, other static tokens, tokens of accounts.
+ */
+export class Authenticator implements TokenReviewer {
+  readonly #store: Pick<Store, "system" | "get">;
   readonly #clock: Clock;
+  readonly #static: StaticTokens;
   readonly #failures = new Map<string, { second: number; count: number }>();
+  /** Makes tokens, too. */
+  readonly accounts: AccountTokens;
 
-  constructor(store: Pick<Store, "system">, clock: Clock) {
+  /** `accountKey` signs the tokens of accounts (PEM); one that lasts as long as this object when absent. */
+  constructor(store: Pick<Store, "system" | "get">, clock: Clock, accountKey?: string) {
     this.#store = store;
     this.#clock = clock;
+    this.#static = new StaticTokens(store);
+    this.accounts = new AccountTokens(store, clock, accountKey);
   }
 
-  /** The caller, or a refusal: 401 without valid credentials, 429 after too many wrong ones. */
-  authenticate(header: string | undefined, address: string): Identity {
+  /**
+   * The caller, or a refusal: 401 without valid credentials, 429 after too many wrong ones in the same second. `address` is that of the
+   * connection; a header that names another is not believed. `certified` is whom the connection's certificate names.
+   */
+  authenticate(header: string | undefined, address: string, certified?: Identity): Identity {
+    if (certified !== undefined) return certified;
     if (header === undefined) throw unauthorized();
     const token = /^Bearer ([\w~+/.=-]{1,4096})$/i.exec(header)?.[1];
-    if (token !== undefined && isAdminToken(this.#store, token)) return admin;
+    const found = token === undefined ? undefined : this.#identify(token);
+    if (found !== undefined) return found;
     this.#countFailure(address);
     throw unauthorized();
+  }
+
+  /** Static tokens are for this server alone, so they are good for no audience that is named. */
+  review(token: string, audiences: readonly string[]): ReviewedToken | undefined {
+    if (audiences.length === 0) {
+      const identity = this.#identifyStatic(token);
+      if (identity !== undefined) return { identity, audiences: [] };
+    }
+    return this.accounts.review(token, audiences);
+  }
+
+  #identify(token: string): Identity | undefined {
+    return this.#identifyStatic(token) ?? this.accounts.review(token, [])?.identity;
+  }
+
+  #identifyStatic(token: string): Identity | undefined {
+    return isAdminToken(this.#store, token) ? admin : this.#static.find(token);
   }
 
   #countFailure(address: string): void {
@@ -59,4 +97,5 @@ export class Authenticator {
   }
 }
 
+/** The same for whatever was wrong: a hint would help only who guesses. */
 const unauthorized = () => new ApiError("Unauthorized", "Unauthorized");

@@ -38,7 +38,7 @@ function causes(size: number, found: readonly string[], more: Partial<KindAdmiss
     metadata: { name: "w" },
     spec: { size },
   };
-  return withAdmission(plain, [owner])
+  return withAdmission(plain, [owner], { serves: () => true })
     .validateCreate(object)
     .causes.map(({ message = "" }) => message);
 }
@@ -57,4 +57,28 @@ test("an owner who covers the schema speaks in its place", () => {
 
 test("what an owner has overlooked the schema still refuses", () => {
   expect(causes(0, [], { coversSchema: true })).toEqual([expect.stringContaining("greater than or equal to 1")]);
+});
+
+test("an owner may ask what the server serves at that moment", () => {
+  const answers: boolean[] = [];
+  const owner: KindAdmission = {
+    group: "demo.example.org",
+    kind: "Widget",
+    coversSchema: true,
+    prepareForCreate: (object) => object,
+    validate(_object, _old, server) {
+      for (const [apiVersion, kind] of [
+        ["v1", "Pod"],
+        ["demo.example.org/v1", "Widget"],
+        ["demo.example.org/v2", "Widget"],
+      ])
+        answers.push(server?.serves(apiVersion ?? "", kind ?? "") ?? false);
+      return { causes: [], warnings: [] };
+    },
+  };
+  const registry = createRegistry({ now: () => 0, admissions: [owner] });
+  const crds = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+  registry.setCrd(crds?.prepareForCreate(crds.withDefaults(toCrd(Widget))) ?? toCrd(Widget));
+  registry.find("demo.example.org", "v1", "widgets")?.validateCreate({});
+  expect(answers).toEqual([true, true, false]);
 });

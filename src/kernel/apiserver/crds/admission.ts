@@ -16,17 +16,27 @@ export interface KindAdmission {
   /** What is added to a new object or taken from it. */
   prepareForCreate(object: JsonObject): JsonObject;
   /** Everything against the object; with `old`, everything against this change of it. */
-  validate(object: JsonObject, old?: JsonObject): Validation;
+  validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Validation;
+}
+
+/** What an admission may ask: only what the server knows at this moment, without waiting. */
+export interface AdmissionServer {
+  /** Whether objects of this kind can be created now. */
+  readonly serves: (apiVersion: string, kind: string) => boolean;
 }
 
 /** The kind with its owner's rules; objects that their schema refuses are shown only to an owner who covers the schema. */
-export function withAdmission(served: ServedResource, admissions: readonly KindAdmission[]): ServedResource {
+export function withAdmission(
+  served: ServedResource,
+  admissions: readonly KindAdmission[],
+  server: AdmissionServer,
+): ServedResource {
   const admission = admissions.find(({ group, kind }) => group === served.type.group && kind === served.type.kind);
   if (admission === undefined) return served;
   const judged = (bySchema: Validation, object: JsonObject, old?: JsonObject): Validation => {
     const isRefused = bySchema.causes.length > 0;
     if (isRefused && admission.coversSchema !== true) return bySchema;
-    const { causes, warnings } = admission.validate(object, old);
+    const { causes, warnings } = admission.validate(object, old, server);
     // Nothing that the schema refuses gets in, whatever the owner has overlooked.
     if (isRefused && causes.length === 0) return bySchema;
     return { causes, warnings: [...bySchema.warnings, ...warnings] };

@@ -3,7 +3,7 @@ import { type CelEnvironment, type CelProblem, type CelProgram, compileExpressio
 import type { CompileRule, RuleProblem } from "#lib/schema/index.ts";
 import { escapedNames, renameMembers } from "./cel-names.ts";
 
-/** What one evaluation of a rule may cost, in units of lib/cel. */
+/** What one evaluation of a rule may cost, in units of lib/cel. A rule that needs more refuses the object. */
 const costLimit = 1_000_000;
 
 // One object for all rules: preparing an environment is the expensive part.
@@ -12,7 +12,12 @@ const environment: CelEnvironment = { variables: { self: "dyn", oldSelf: "dyn" }
 /** Libraries of newer API servers that are used like variables. */
 const foreignLibrary = /\b(?:authorizer|base64|format|math|request|semver|sets)\s*\./;
 
-/** Compiles an `x-kubernetes-validations` rule. Values are JSON: times and durations are texts, whatever their format says. */
+/**
+ * Compiles an `x-kubernetes-validations` rule (KEP-2876). Values are JSON: times and durations are texts, whatever their format says.
+ * The program is true, or says why not, in this order: `messageExpression`, `message`, the rule itself. A rule that fails to
+ * evaluate counts as false, as in Kubernetes. An error of kind "invalid" is no rule for anyone; "unsupported" may be one elsewhere.
+ * A `messageExpression` that cannot be compiled is passed over in silence: the fixed message is always right.
+ */
 export const compileCelRule: CompileRule = (rule) => {
   if (rule.optionalOldSelf === true) return unsupported("optionalOldSelf is not supported");
   const program = compileBoolean(rule.rule);
@@ -35,6 +40,7 @@ export const compileCelRule: CompileRule = (rule) => {
   });
 };
 
+/** A rule whose type is known only when it runs is let through; what it then gives must be true. */
 function compileBoolean(source: string): Result<CelProgram, RuleProblem> {
   const program = compileExpression(source, environment);
   if (!program.ok) return err(problemOf(program.error, source));

@@ -1,18 +1,21 @@
 import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
 import { CustomResourceDefinition } from "#kernel/model/index.ts";
+import { definitionNames, listAt, mapMember, objectAt, textAt, withAbsent, withMembers } from "#kernel/specs/index.ts";
 import type { BuiltIn } from "../kinds/built-in.ts";
-import { definitionNames } from "../kinds/definitions.ts";
-import { listAt, mapMember, objectAt, textAt, withAbsent, withMembers } from "../kinds/read.ts";
 import type { ResourceRegistry } from "../kinds/served-resource.ts";
 import { customResourceDefinitionTable } from "../tables/small-kinds.ts";
 import { withCrdStatus } from "./conditions.ts";
 import type { RegistryOptions } from "./registry.ts";
 import { approvalRule, conversionRule, immutableRule, namesRule, storedVersionsRule, versionsRule } from "./rules.ts";
 
-/** Keeps a definition until the objects of its kind are gone. */
+/** Keeps a definition until the objects of its kind are gone. It is put back whenever a client leaves it out, unless deletion has begun. */
 export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-/** CustomResourceDefinition. Its status is decided in the revision of the write, so that a kind can be used at once. */
+/**
+ * CustomResourceDefinition as a built-in kind. Its status is decided in the revision of the write, so that a kind can be used at
+ * once; names are judged against `registry` as it is at that moment. An update that leaves the spec alone leaves the status alone.
+ * Made by the registry, which is why it is not among the other built-in kinds.
+ */
 export const crdKind = (registry: ResourceRegistry, { now, compileRule }: RegistryOptions): BuiltIn => ({
   type: CustomResourceDefinition,
   definition: definitionNames.customResourceDefinition,
@@ -24,6 +27,7 @@ export const crdKind = (registry: ResourceRegistry, { now, compileRule }: Regist
   prepareForCreate: (crd) => withCrdStatus(withFinalizer(crd), registry, now()),
   prepareForUpdate(crd, old) {
     const isLeaving = textAt(old, "metadata", "deletionTimestamp") !== undefined;
+    // The collector takes the finalizer away when the last object is gone.
     const kept = isLeaving ? crd : withFinalizer(crd);
     return jsonEquals(crd["spec"], old["spec"]) ? kept : withCrdStatus(kept, registry, now());
   },
@@ -31,7 +35,10 @@ export const crdKind = (registry: ResourceRegistry, { now, compileRule }: Regist
   updateRules: [immutableRule, storedVersionsRule],
 });
 
-/** What this server adds to the `spec` of a definition. */
+/**
+ * What this server adds to the `spec` of a definition: `singular` and `listKind` from the kind, and the conversion strategy `None`.
+ * The documents of real projects often carry a conversion webhook although they have a single version; those become `None`.
+ */
 export function withSpecDefaults(spec: JsonObject): JsonObject {
   const named = mapMember(spec, "names", (names) => {
     const kind = textAt(names, "kind");
@@ -45,6 +52,7 @@ export function withSpecDefaults(spec: JsonObject): JsonObject {
   );
 }
 
+/** A definition is always deleted in two steps, so that no object is left without its kind. */
 function withFinalizer(crd: JsonObject): JsonObject {
   const finalizers = listAt(crd, "metadata", "finalizers");
   if (finalizers.includes(cleanupFinalizer)) return crd;

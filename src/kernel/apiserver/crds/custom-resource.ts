@@ -2,9 +2,8 @@ import { isJsonObject, jsonEquals, type JsonObject, type JsonValue } from "#lib/
 import { compileJsonPath, type JsonPath } from "#lib/json/index.ts";
 import { type CompileRule, compileSchema, readStructuralSchema, type Schema } from "#lib/schema/index.ts";
 import type { ResourceType } from "#kernel/model/index.ts";
+import { definition, definitionNames, scalarText, textAt, withMembers } from "#kernel/specs/index.ts";
 import { everyVerb, statusOnly } from "../kinds/built-in.ts";
-import { definition, definitionNames } from "../kinds/definitions.ts";
-import { scalarText, textAt, withMembers } from "../kinds/read.ts";
 import type { ScalePaths, ServedResource, StorageView, Subresource } from "../kinds/served-resource.ts";
 import { customTable } from "./custom-table.ts";
 import type { Definition, DefinitionVersion } from "./definition.ts";
@@ -21,7 +20,10 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
   const fields = new Map(version.selectableFields.map((path) => [path.replace(/^\./, ""), selectable(path)]));
   const scale = scaleOf(version);
   const storage = storageOf(crd, version);
-  const pruned = prunedParts();
+  const withDefaults = (object: JsonObject) => {
+    const filled = schema().withDefaults(object);
+    return isJsonObject(filled) ? filled : object;
+  };
   const withoutStatus = (object: JsonObject) =>
     version.hasStatus ? withMembers(object, { status: undefined }) : object;
   return {
@@ -34,17 +36,13 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
     warnings: deprecationWarnings(type, version),
     allowsUnconditionalUpdate: false,
     hasGeneration: true,
+    dependants: "collected",
     gracePeriodSeconds: () => 0,
-    prune(object, old) {
-      const { value, unknown } = schema().prune(object, pruned.partsOf(old));
-      const clean = isJsonObject(value) ? value : object;
-      pruned.remember(clean);
-      return { object: clean, unknown };
+    prune(object, known) {
+      const { value, unknown } = schema().prune(object, known);
+      return { object: isJsonObject(value) ? value : object, unknown };
     },
-    withDefaults(object) {
-      const filled = schema().withDefaults(object);
-      return isJsonObject(filled) ? filled : object;
-    },
+    withDefaults,
     prepareForCreate: withoutStatus,
     prepareForUpdate: (object, old) => (version.hasStatus ? withMembers(object, { status: old["status"] }) : object),
     prepareForStatusUpdate: statusOnly,
@@ -63,39 +61,10 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
       },
       resolve: definition,
     },
+    ...(mentionsDefault(version.schema) ? { completeStored: withDefaults } : {}),
     ...(scale === undefined ? {} : { scale }),
     ...(storage === undefined ? {} : { storage }),
   };
-}
-
-/**
- * Knows which contents of objects have been pruned by this very schema: the spec with the status it was last seen with, because
- * the one stays while the other changes. What is stored may be older than the schema, so that being stored proves nothing.
- */
-function prunedParts() {
-  const statusBySpec = new WeakMap<object, JsonValue | undefined>();
-  return {
-    /** The object, when all of it was pruned before. Metadata has the same fields in all versions. */
-    partsOf(object: JsonObject | undefined): JsonObject | undefined {
-      const spec = object?.["spec"];
-      if (object === undefined || !isContainer(spec) || !statusBySpec.has(spec)) return undefined;
-      return statusBySpec.get(spec) === object["status"] && !hasOtherContent(object) ? object : undefined;
-    },
-    remember({ spec, status }: JsonObject): void {
-      const isLasting = Object.isFrozen(spec) && Object.isFrozen(status);
-      if (isLasting && isContainer(spec)) statusBySpec.set(spec, status);
-    },
-  };
-}
-
-const isContainer = (value: JsonValue | undefined): value is JsonObject | readonly JsonValue[] =>
-  typeof value === "object" && value !== null;
-
-function hasOtherContent(object: JsonObject): boolean {
-  for (const name in object) {
-    if (name !== "metadata" && name !== "spec" && name !== "status" && isContainer(object[name])) return true;
-  }
-  return false;
 }
 
 function typeOf(crd: Definition, version: DefinitionVersion): ResourceType {
@@ -120,6 +89,12 @@ export const definitionNameOf = (type: ResourceType): string =>
 function rootSchema(version: DefinitionVersion): Schema {
   const read = readStructuralSchema(version.schema ?? {}, []);
   return read.ok ? read.value : { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+}
+
+/** Whether there may be a default anywhere in a schema. A property of that name counts too: then objects are looked at for nothing. */
+function mentionsDefault(schema: JsonValue | undefined): boolean {
+  if (Array.isArray(schema)) return schema.some((item: JsonValue) => mentionsDefault(item));
+  return isJsonObject(schema) && ("default" in schema || Object.values(schema).some(mentionsDefault));
 }
 
 /** The envelope every object has, whatever the definition says of it. */
@@ -154,11 +129,12 @@ const subresourcesOf = (version: DefinitionVersion): readonly Subresource[] => [
 
 function scaleOf({ scale }: DefinitionVersion): ScalePaths | undefined {
   if (scale === undefined) return undefined;
-  const labelSelectorPath = textAt(scale, "labelSelectorPath");
+  const path = textAt(scale, "labelSelectorPath");
+  const read = path === undefined ? () => "" : selectable(path);
   return {
     specReplicasPath: textAt(scale, "specReplicasPath") ?? "",
     statusReplicasPath: textAt(scale, "statusReplicasPath") ?? "",
-    ...(labelSelectorPath === undefined ? {} : { labelSelectorPath }),
+    selector: read,
   };
 }
 

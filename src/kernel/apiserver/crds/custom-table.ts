@@ -1,10 +1,11 @@
 import type { Instant, JsonObject, JsonValue } from "#lib/base/index.ts";
 import { compileJsonPath } from "#lib/json/index.ts";
+import { textAt } from "#kernel/specs/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
-import { textAt } from "../kinds/read.ts";
 import { ageColumn, ageOf, nameColumn } from "../tables/columns.ts";
 import type { DefinitionColumn } from "./definition.ts";
 
+/** What a definition without columns gets. */
 const ageOnly: DefinitionColumn = {
   name: "Age",
   type: "date",
@@ -13,7 +14,11 @@ const ageOnly: DefinitionColumn = {
   description: ageColumn.description ?? "",
 };
 
-/** The table of a custom kind: its name, then the columns of its definition, or its age when there are none. */
+/**
+ * The table of a custom kind: its name, then the columns of its definition, or its age when there are none. Paths are compiled once,
+ * here; a row costs one walk per column. What a path does not find is an empty text in a column of texts, else null, which
+ * kubectl prints as nothing; a value of another type than its column counts as not found.
+ */
 export function customTable(columns: readonly DefinitionColumn[]): TableView {
   const shown = columns.length === 0 ? [ageOnly] : columns;
   const cells = shown.map(compileCell);
@@ -23,6 +28,7 @@ export function customTable(columns: readonly DefinitionColumn[]): TableView {
   };
 }
 
+/** Reads one cell of a row. Pure, and total: whatever the object holds, there is a cell. */
 type Cell = (object: JsonObject, now: Instant) => JsonValue;
 
 /** Reads one cell: the first match of the column's path, in the column's type. */
@@ -38,6 +44,7 @@ function compileCell({ type, jsonPath }: DefinitionColumn): Cell {
   };
 }
 
+/** Dates show as ages, as kubectl expects of this type; a number with a fraction is cut, not rounded. */
 function formatCell(type: DefinitionColumn["type"], value: JsonValue, now: Instant): JsonValue {
   switch (type) {
     case "date":

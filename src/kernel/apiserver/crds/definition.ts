@@ -1,8 +1,10 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import type { ColumnType } from "#lib/schema/index.ts";
-import { isTrueAt, listAt, numberAt, objectAt, objectsAt, textAt, valueAt } from "../kinds/read.ts";
+import { isTrueAt, listAt, numberAt, objectAt, objectsAt, textAt, valueAt } from "#kernel/specs/index.ts";
 
+/** How the kind is called. Texts are empty when the document lacks them; rules refuse that. */
 export interface DefinitionNames {
+  /** The name in paths, and with the group the name of the definition: `widgets`. */
   readonly plural: string;
   readonly singular: string;
   readonly kind: string;
@@ -11,25 +13,36 @@ export interface DefinitionNames {
   readonly categories: readonly string[];
 }
 
+/** A column of `kubectl get`, beside the name. */
 export interface DefinitionColumn {
   readonly name: string;
   readonly type: ColumnType;
+  /** kubectl's JSONPath without braces, from the object: `.spec.replicas`. */
   readonly jsonPath: string;
   readonly format?: string;
   readonly description?: string;
+  /** Above 0: only with `-o wide`. */
   readonly priority: number;
 }
 
+/** One version of the kind. All versions of an object are stored alike; they differ in what they let in and how they show it. */
 export interface DefinitionVersion {
   readonly name: string;
+  /** False: clients get 404, objects stay. */
   readonly served: boolean;
+  /** True for exactly one version. */
   readonly storage: boolean;
+  /** Every answer of this version carries a warning: `deprecationWarning`, or the usual one when that is undefined. */
   readonly deprecated: boolean;
   readonly deprecationWarning: string | undefined;
+  /** The schema as it is written, not yet read as a structural one. */
   readonly schema: JsonObject | undefined;
+  /** Has `/status`: the main endpoint then leaves status alone. */
   readonly hasStatus: boolean;
+  /** The paths of `/scale`, as they are written. */
   readonly scale: JsonObject | undefined;
   readonly columns: readonly DefinitionColumn[];
+  /** Paths such as `.spec.color`; the field labels are the same without the first dot. */
   readonly selectableFields: readonly string[];
 }
 
@@ -42,6 +55,7 @@ export interface Definition {
   readonly acceptedNames: DefinitionNames | undefined;
   readonly namespaced: boolean;
   readonly versions: readonly DefinitionVersion[];
+  /** True once its names were accepted; it stays true when new names clash. */
   readonly isEstablished: boolean;
 }
 
@@ -49,7 +63,7 @@ const text = (object: JsonObject | undefined, name: string): string => textAt(ob
 const texts = (object: JsonObject | undefined, name: string): readonly string[] =>
   listAt(object, name).filter((item) => typeof item === "string");
 
-/** Reads a CustomResourceDefinition whose types have been checked. */
+/** Reads a CustomResourceDefinition whose types have been checked. Never throws; what is missing reads as empty, false or undefined. */
 export function readDefinition(crd: JsonObject): Definition {
   const spec = objectAt(crd, "spec") ?? {};
   const accepted = objectAt(crd, "status", "acceptedNames");
@@ -64,7 +78,7 @@ export function readDefinition(crd: JsonObject): Definition {
   };
 }
 
-/** The status of a condition, or undefined when there is no such condition. */
+/** The status of a condition of the definition, such as `True`, or undefined when there is no such condition. */
 export const conditionStatus = (crd: JsonObject, type: string): unknown =>
   objectsAt(crd, "status", "conditions").find((condition) => condition["type"] === type)?.["status"];
 
@@ -102,4 +116,5 @@ function readColumn(column: JsonObject): DefinitionColumn {
   };
 }
 
+/** The types a column may have, as messages list them. */
 export const columnTypes: readonly ColumnType[] = ["integer", "number", "string", "boolean", "date"];

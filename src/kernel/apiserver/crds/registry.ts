@@ -1,23 +1,28 @@
 import type { Instant, JsonObject } from "#lib/base/index.ts";
 import type { CompileRule } from "#lib/schema/index.ts";
+import { splitApiVersion } from "#kernel/model/index.ts";
 import { serveBuiltIn } from "../kinds/built-in.ts";
 import { builtInKinds } from "../kinds/built-in-kinds.ts";
 import type { ResourceRegistry, ServedResource } from "../kinds/served-resource.ts";
-import { type KindAdmission, withAdmission } from "./admission.ts";
+import { type AdmissionServer, type KindAdmission, withAdmission } from "./admission.ts";
 import { crdKind } from "./crd-kind.ts";
 import { customResource } from "./custom-resource.ts";
 import { type Definition, readDefinition } from "./definition.ts";
 import { compareVersions } from "./version-priority.ts";
 
-/** The kinds served: built-ins, and what the stored CustomResourceDefinitions declare. */
+/**
+ * The kinds served: built-ins, and what the stored CustomResourceDefinitions declare. It follows the store and is no truth of its own:
+ * whoever writes a definition calls `setCrd` with what was stored, before the write is answered. Everything is synchronous, and a
+ * change is seen whole: no lookup ever finds half a definition.
+ */
 export interface KindRegistry extends ResourceRegistry {
   /** Serves what a stored CustomResourceDefinition declares, or what it declares now. One whose names clash is not served. */
   setCrd(crd: JsonObject): void;
-  /** Stops serving what the definition of this name declared. */
+  /** Stops serving what the definition of this name declared. Unknown names are no mistake, and no change. */
   removeCrd(name: string): void;
-  /** Definitions in force, by name. */
+  /** Definitions that were set and not removed, served or not, in the order of their first appearance. */
   definitions(): readonly Definition[];
-  /** Calls `listener` after every change; returns what ends that. */
+  /** Calls `listener` after every change, when lookups have the new state; returns what ends that. */
   onChange(listener: () => void): () => void;
 }
 
@@ -30,7 +35,10 @@ export interface RegistryOptions {
   readonly admissions?: readonly KindAdmission[];
 }
 
-/** A registry that serves the built-in kinds. Lookups take constant time. */
+/**
+ * A registry that serves the built-in kinds. Lookups take constant time; a change rebuilds the index, O(kinds). Two definitions that
+ * declare the same path cannot both be established, so that no kind ever hides another.
+ */
 export function createRegistry(options: RegistryOptions): KindRegistry {
   const builtIns: ServedResource[] = builtInKinds.map(serveBuiltIn);
   const definitions = new Map<string, Definition>();
@@ -44,6 +52,12 @@ export function createRegistry(options: RegistryOptions): KindRegistry {
     current = indexOf([...builtIns, ...custom]);
     generation += 1;
     for (const listener of listeners) listener();
+  };
+  const server: AdmissionServer = {
+    serves(apiVersion, kind) {
+      const { group, version } = splitApiVersion(apiVersion);
+      return registry.findKind(group, version, kind) !== undefined;
+    },
   };
   const registry: KindRegistry = {
     find: (group, version, plural) => current.byPlural.get(`${group}/${version}/${plural}`),
@@ -61,7 +75,7 @@ export function createRegistry(options: RegistryOptions): KindRegistry {
       customByDefinition.set(
         crd.name,
         served.map((version) =>
-          withAdmission(customResource(crd, version, options.compileRule), options.admissions ?? []),
+          withAdmission(customResource(crd, version, options.compileRule), options.admissions ?? [], server),
         ),
       );
       refresh();
@@ -81,6 +95,7 @@ export function createRegistry(options: RegistryOptions): KindRegistry {
   return registry;
 }
 
+/** One state of the registry; replaced as a whole, never edited. Keys are `group/version/plural` and `group/version/kind`. */
 interface Index {
   readonly all: readonly ServedResource[];
   readonly byPlural: ReadonlyMap<string, ServedResource>;
@@ -93,6 +108,7 @@ const indexOf = (all: readonly ServedResource[]): Index => ({
   byKind: new Map(all.map((one) => [`${one.type.group}/${one.type.version}/${one.type.kind}`, one])),
 });
 
+/** Custom kinds in the order of discovery: by group, then by the priority of versions, then by plural. Not by age: restarts must agree. */
 function byGroupAndVersion({ type: a }: ServedResource, { type: b }: ServedResource): number {
   if (a.group !== b.group) return a.group < b.group ? -1 : 1;
   return compareVersions(a.version, b.version) || (a.plural < b.plural ? -1 : 1);

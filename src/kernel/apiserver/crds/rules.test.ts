@@ -123,6 +123,81 @@ describe("refuses, naming the field,", () => {
       [`Invalid ${path}.deprecationWarning`],
     ],
     [
+      "a warning that is no header",
+      crd({ versions: [version({ deprecated: true, deprecationWarning: "gone\nsoon" })] }),
+      [`Invalid ${path}.deprecationWarning`],
+    ],
+    [
+      "an empty warning, and one that is too long",
+      crd({
+        versions: [
+          version({ deprecated: true, deprecationWarning: "" }),
+          version({ name: "v2", storage: false, deprecated: true, deprecationWarning: "x".repeat(257) }),
+        ],
+      }),
+      [`Invalid ${path}.deprecationWarning`, "Invalid spec.versions[1].deprecationWarning"],
+    ],
+    [
+      "no name at all",
+      crd({ names: {}, group: "" }, { name: "" }),
+      [
+        "Invalid metadata.name",
+        "Required spec.group",
+        "Required spec.names.plural",
+        "Required spec.names.singular",
+        "Required spec.names.kind",
+        "Required spec.names.listKind",
+      ],
+    ],
+    [
+      "a category that is no label",
+      crd({ names: { ...names, categories: ["All!"] } }),
+      ["Invalid spec.names.categories[0]"],
+    ],
+    ["a version that is no label", crd({ versions: [version({ name: "V1" })] }), [`Invalid ${path}.name`]],
+    [
+      "a column without a name, of an unknown format",
+      crd({
+        versions: [version({ additionalPrinterColumns: [{ name: "", type: "string", format: "f", jsonPath: ".a" }] })],
+      }),
+      [`Required ${path}.additionalPrinterColumns[0].name`, `NotSupported ${path}.additionalPrinterColumns[0].format`],
+    ],
+    [
+      "a scale without paths, and one that reads a list",
+      crd({
+        versions: [
+          version({ subresources: { scale: { labelSelectorPath: ".metadata.labels" } } }),
+          version({
+            name: "v2",
+            storage: false,
+            subresources: { scale: { ...scale, statusReplicasPath: ".status.list[0]" } },
+          }),
+        ],
+      }),
+      [
+        `Required ${path}.subresources.scale.specReplicasPath`,
+        `Required ${path}.subresources.scale.statusReplicasPath`,
+        `Invalid ${path}.subresources.scale.labelSelectorPath`,
+        "Invalid spec.versions[1].subresources.scale.statusReplicasPath",
+      ],
+    ],
+    [
+      "selection by nothing, by metadata, by an item of a list",
+      crd({
+        versions: [
+          version({
+            selectableFields: [{ jsonPath: "" }, { jsonPath: ".metadata.name" }, { jsonPath: ".spec.list[0]" }],
+          }),
+        ],
+      }),
+      [0, 1, 2].map((index) => `${index === 0 ? "Required" : "Invalid"} ${path}.selectableFields[${index}].jsonPath`),
+    ],
+    [
+      "an unknown strategy of conversion",
+      crd({ conversion: { strategy: "Magic" } }),
+      ["NotSupported spec.conversion.strategy"],
+    ],
+    [
       "conversion by webhook between versions",
       crd({ versions: [version(), version({ name: "v2", storage: false })], conversion: { strategy: "Webhook" } }),
       ["Forbidden spec.conversion.strategy"],

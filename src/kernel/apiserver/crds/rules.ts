@@ -1,16 +1,25 @@
 import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
 import { type CompileRule, fieldError } from "#lib/schema/index.ts";
+import { labelRule, subdomainRule } from "#kernel/model/index.ts";
+import { isTrueAt, listAt, objectAt, objectsAt, textAt, valueAt } from "#kernel/specs/index.ts";
 import type { Rule } from "../kinds/built-in.ts";
-import { isTrueAt, listAt, objectAt, objectsAt, textAt, valueAt } from "../kinds/read.ts";
-import { labelRule, subdomainRule } from "../verbs/names.ts";
 import { approvalAnnotation, isProtectedGroup } from "./conditions.ts";
 import { conditionStatus, readDefinition } from "./definition.ts";
 import { checkVersion } from "./version-rules.ts";
 
+// What can be wrong with a CustomResourceDefinition, as Kubernetes' apiextensions validation has it, and the limits of this server,
+// each with a message that names it: no conversion, no fields kept by the kind as a whole.
+
+/** RFC 1035: unlike a label of RFC 1123 it begins with a letter. */
 const dnsLabel1035 = /^[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+/** One sentence for all of them: what is wrong with a name is seen at a glance. */
 const labelDetail =
   'must consist of lower case letters, digits and "-", begin with a letter and end with a letter or digit, at most 63 characters';
 
+/**
+ * Names become parts of paths, of commands and of documents. Kinds are checked in lower case: `Widget` is a label but for its
+ * capital. The definition is called `<plural>.<group>`, so that two definitions never declare the same path.
+ */
 export const namesRule: Rule = (crd, { errors }) => {
   const { name, group, names } = readDefinition(crd);
   const expected = `${names.plural}.${group}`;
@@ -51,7 +60,10 @@ export const namesRule: Rule = (crd, { errors }) => {
     errors.push(fieldError.notSupported("spec.scope", scope ?? "", ["Cluster", "Namespaced"]));
 };
 
-/** `compileRule` is what evaluates `x-kubernetes-validations`; without it they have no effect and are warned about. */
+/**
+ * Versions have names of their own, one of them stores, and each is right in itself. `compileRule` is what evaluates
+ * `x-kubernetes-validations`; without it they have no effect and are warned about.
+ */
 export const versionsRule =
   (compileRule: CompileRule | undefined): Rule =>
   (crd, found) => {
@@ -75,6 +87,7 @@ export const versionsRule =
     }
   };
 
+/** Versions are told apart by `apiVersion` alone. Defaults have taken the webhook of a single version out of force before. */
 export const conversionRule: Rule = (crd, { errors, warnings }) => {
   const spec = objectAt(crd, "spec");
   if (isTrueAt(spec, "preserveUnknownFields")) {
@@ -96,6 +109,7 @@ export const conversionRule: Rule = (crd, { errors, warnings }) => {
   }
 };
 
+/** KEP-2337: who declares an API in a group of the Kubernetes community says where it was approved, or that it was not. */
 export const approvalRule: Rule = (crd, { errors }) => {
   const { group } = readDefinition(crd);
   if (!isProtectedGroup(group)) return;
@@ -113,8 +127,10 @@ export const approvalRule: Rule = (crd, { errors }) => {
   }
 };
 
+/** Objects are stored under group and plural. Kind and scope stay once objects of the kind may exist. */
 export const immutableRule: Rule = (crd, { errors }, old) => {
   if (old === undefined) return;
+  // Before its names were accepted nothing can have been stored, and kind and scope may still be put right.
   const fixed =
     conditionStatus(old, "Established") === "True"
       ? ["group", "scope", "names.kind", "names.plural"]
@@ -127,7 +143,10 @@ export const immutableRule: Rule = (crd, { errors }, old) => {
   }
 };
 
-/** A version in which objects may still be stored cannot go. */
+/**
+ * A version in which objects may still be stored cannot go. Who has migrated them says so by taking the version out of
+ * `status.storedVersions`, on `/status`.
+ */
 export const storedVersionsRule: Rule = (crd: JsonObject, { errors }, old) => {
   const names = objectsAt(crd, "spec", "versions").map((version) => version["name"]);
   for (const [index, stored] of listAt(old, "status", "storedVersions").entries()) {

@@ -1,16 +1,22 @@
 import { type FieldPath, formatFieldPath, type JsonObject } from "#lib/base/index.ts";
 import { compileJsonPath } from "#lib/json/index.ts";
 import { type CompileRule, fieldError, readStructuralSchema, rulesOf, type Schema } from "#lib/schema/index.ts";
-import type { Findings } from "../kinds/built-in.ts";
-import { isTrueAt, objectAt, objectsAt, textAt } from "../kinds/read.ts";
+import { type Findings, isTrueAt, objectAt, objectsAt, textAt } from "#kernel/specs/index.ts";
 import { columnTypes } from "./definition.ts";
 
+// Rules of one version of a definition: its schema, and the paths by which the server reads objects of it. A path that cannot be read
+// is refused here, where its writer sees it, and never while objects are served.
+
+/** KEP-4358's bound: each one is looked at whenever a selector is. */
 const mostSelectableFields = 8;
+/** Characters of a deprecation warning, as in Kubernetes. */
+const longestWarning = 256;
+/** Formats of columns: OpenAPI's, as far as a cell can have one. */
 const columnFormats = ["int32", "int64", "float", "double", "byte", "date", "date-time", "password"];
-/** `.spec.replicas`: nothing but plain member names. */
+/** `.spec.replicas`: nothing but plain member names. No items of lists, because such a path must also be written to. */
 const plainPath = /^(?:\.[A-Za-z0-9_-]+)+$/;
 
-/** Rules of one version of a definition. */
+/** Adds everything wrong with one version to `found`; `at` is its path, such as `spec.versions[0]`. */
 export function checkVersion(
   version: JsonObject,
   at: FieldPath,
@@ -18,20 +24,25 @@ export function checkVersion(
   compileRule: CompileRule | undefined,
 ): void {
   const schema = checkSchema(version, at, found, compileRule);
+  // All of them, whatever the schema was: a writer hears of everything at once.
   checkScale(version, at, found);
   checkColumns(version, at, found);
   checkSelectableFields(version, schema, at, found);
-  if (textAt(version, "deprecationWarning") !== undefined && !isTrueAt(version, "deprecated")) {
-    found.errors.push(
-      fieldError.invalid(
-        [...at, "deprecationWarning"],
-        version["deprecationWarning"],
-        "can only be set for deprecated versions",
-      ),
-    );
-  }
+  const warning = version["deprecationWarning"];
+  if (typeof warning !== "string") return;
+  for (const problem of warningProblems(warning, isTrueAt(version, "deprecated")))
+    found.errors.push(fieldError.invalid([...at, "deprecationWarning"], warning, problem));
 }
 
+/** The warning becomes a header of every answer, so it is short and has no line breaks. */
+function* warningProblems(warning: string, isDeprecated: boolean): Generator<string> {
+  if (!isDeprecated) yield "can only be set for deprecated versions";
+  if (warning === "") yield "must not be empty; leave it out for the usual warning";
+  if (warning.length > longestWarning) yield `must be no more than ${longestWarning} characters`;
+  if (/[\p{Cc}\p{Cf}\u2028\u2029]/u.test(warning)) yield "must only contain printable characters";
+}
+
+/** The schema, when it is structural: what follows can only be checked against such a one. */
 function checkSchema(
   version: JsonObject,
   at: FieldPath,
@@ -53,7 +64,10 @@ function checkSchema(
   return read.value;
 }
 
-/** Rules that cannot be evaluated here are kept, and whoever relies on them is told; rules that nobody can read are refused. */
+/**
+ * Rules that cannot be evaluated here are kept, and whoever relies on them is told; rules that nobody can read are refused. Kept, because
+ * real projects ship definitions whose newest rules use libraries of the newest servers, and their objects are still good.
+ */
 function checkRules(
   schema: Schema,
   at: FieldPath,
@@ -72,6 +86,7 @@ function checkRules(
   }
 }
 
+/** Where `kubectl scale` reads and writes. Replicas that are wanted stand in spec, those that there are in status. */
 function checkScale(version: JsonObject, at: FieldPath, { errors }: Findings) {
   const scale = objectAt(version, "subresources", "scale");
   if (scale === undefined) return;
@@ -93,6 +108,7 @@ function checkScale(version: JsonObject, at: FieldPath, { errors }: Findings) {
   }
 }
 
+/** A format is only a hint for clients; a path must be one that this server can read. */
 function checkColumns(version: JsonObject, at: FieldPath, { errors }: Findings) {
   for (const [index, column] of objectsAt(version, "additionalPrinterColumns").entries()) {
     const here = [...at, "additionalPrinterColumns", index];
@@ -112,6 +128,7 @@ function checkColumns(version: JsonObject, at: FieldPath, { errors }: Findings) 
   }
 }
 
+/** Without a readable schema, only the paths themselves are judged: the schema's own errors say the rest. */
 function checkSelectableFields(version: JsonObject, schema: Schema | undefined, at: FieldPath, { errors }: Findings) {
   const fields = objectsAt(version, "selectableFields");
   if (fields.length > mostSelectableFields)
@@ -128,6 +145,7 @@ function checkSelectableFields(version: JsonObject, schema: Schema | undefined, 
   }
 }
 
+/** Why a path cannot be selected by, or undefined. Only scalars can, and metadata has labels of its own. */
 function selectableProblem(path: string, schema: Schema): string | undefined {
   if (!plainPath.test(path)) return "must be a path of plain names such as .spec.color";
   if (path.startsWith(".metadata.")) return "must not point into metadata";

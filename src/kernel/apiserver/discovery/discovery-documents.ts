@@ -6,7 +6,10 @@ import { type ApiGroup, apiGroups } from "./groups.ts";
 import { apiGroup, apiGroupList, apiResourceList, apiVersions } from "./legacy.ts";
 import { tagged, taggedReply, type TaggedText } from "./tagged.ts";
 
-/** Answers the discovery paths. Documents are made once for each state of the registry. */
+/**
+ * Answers `/api`, `/apis` and what stands directly below them; undefined for any other path. Documents are made once for each state of
+ * the registry and forgotten with it, so that a kind is discovered from the moment its definition is stored.
+ */
 export function discoveryDocuments(): Documents {
   let cached:
     | { readonly generation: number; readonly registry: ResourceRegistry; readonly texts: Map<string, TaggedText> }
@@ -28,6 +31,7 @@ export function discoveryDocuments(): Documents {
       const text = remember(`${path} ${aggregated}`, () => aggregatedDiscovery(groups(), aggregated));
       return taggedReply(text, request, aggregatedType(aggregated));
     }
+    // Made anew each time to see whether the path exists at all; only its text is kept.
     const document = legacyDocument(path, apiGroups(registry));
     return document === undefined
       ? undefined
@@ -39,6 +43,7 @@ export function discoveryDocuments(): Documents {
   };
 }
 
+/** The document at a path of the older form: `/api`, `/api/v1`, `/apis`, `/apis/batch`, `/apis/batch/v1`. */
 function legacyDocument(path: string, groups: readonly ApiGroup[]): JsonObject | undefined {
   const [, root, ...parts] = path.split("/");
   if (root !== "api" && root !== "apis") return undefined;

@@ -47,14 +47,20 @@ describe("the older documents", () => {
   test("name groups with their preferred version, custom ones last", async () => {
     const { groups } = read(await get("/apis")) as { groups: readonly JsonObject[] };
     expect(groups.map((group) => group["name"])).toEqual([
+      "apps",
+      "authentication.k8s.io",
+      "authorization.k8s.io",
       "batch",
       "coordination.k8s.io",
       "events.k8s.io",
+      "networking.k8s.io",
+      "rbac.authorization.k8s.io",
       "apiextensions.k8s.io",
       "demo.example.org",
     ]);
-    expect(groups[0]).toMatchObject({ preferredVersion: { groupVersion: "batch/v1", version: "v1" } });
-    expect(read(await get("/apis/batch"))).toEqual({ kind: "APIGroup", apiVersion: "v1", ...groups[0] });
+    const batch = groups.find((group) => group["name"] === "batch");
+    expect(batch).toMatchObject({ preferredVersion: { groupVersion: "batch/v1", version: "v1" } });
+    expect(read(await get("/apis/batch"))).toEqual({ kind: "APIGroup", apiVersion: "v1", ...batch });
   });
 
   test("list resources with their subresources", async () => {
@@ -62,14 +68,24 @@ describe("the older documents", () => {
     expect(resources.map((resource) => resource["name"])).toEqual([
       "configmaps",
       "events",
+      "limitranges",
       "namespaces",
       "namespaces/status",
       "namespaces/finalize",
+      "nodes",
+      "nodes/status",
+      "persistentvolumeclaims",
+      "persistentvolumeclaims/status",
       "pods",
       "pods/status",
       "pods/log",
+      "resourcequotas",
+      "resourcequotas/status",
       "secrets",
       "serviceaccounts",
+      "serviceaccounts/token",
+      "services",
+      "services/status",
     ]);
     expect(resources.find((resource) => resource["name"] === "pods")).toEqual({
       name: "pods",
@@ -126,9 +142,14 @@ describe("the aggregated document", () => {
     const apis = read(await get("/apis", v2)) as { items: readonly JsonObject[]; apiVersion: string };
     expect(apis.apiVersion).toBe("apidiscovery.k8s.io/v2");
     expect(apis.items.map((item) => (item["metadata"] as JsonObject)["name"])).toEqual([
+      "apps",
+      "authentication.k8s.io",
+      "authorization.k8s.io",
       "batch",
       "coordination.k8s.io",
       "events.k8s.io",
+      "networking.k8s.io",
+      "rbac.authorization.k8s.io",
       "apiextensions.k8s.io",
       "demo.example.org",
     ]);

@@ -13,7 +13,10 @@ export interface ApiGroup {
   readonly versions: readonly ApiVersion[];
 }
 
-/** Everything that is served, by group and version: the core group first, built-in groups, then groups of custom kinds by name. */
+/**
+ * Everything that is served, by group and version: the core group first, built-in groups, then groups of custom kinds by name. A group
+ * stands where its first kind stands in the registry. O(kinds).
+ */
 export function apiGroups(registry: ResourceRegistry): readonly ApiGroup[] {
   const byGroup = new Map<string, Map<string, ServedResource[]>>();
   for (const resource of registry.all()) {

@@ -4,16 +4,17 @@ import { singularOf } from "../crds/names.ts";
 import type { ServedResource, Subresource } from "../kinds/served-resource.ts";
 import type { ApiGroup, ApiVersion } from "./groups.ts";
 
-// The discovery documents of older clients: one per group and version.
+// The discovery documents of older clients: one per group and version. kubectl 1.20 and @kubernetes/client-node ask for these alone; every
+// client does when a server does not answer with the aggregated form.
 
-/** `/api`. */
+/** `/api`: the versions of the core group, which has no name to be listed by. */
 export const apiVersions = (core: ApiGroup): JsonObject => ({
   kind: "APIVersions",
   versions: core.versions.map(({ version }) => version),
   serverAddressByClientCIDRs: [],
 });
 
-/** `/apis`. */
+/** `/apis`: all groups but the core. */
 export const apiGroupList = (groups: readonly ApiGroup[]): JsonObject => ({
   kind: "APIGroupList",
   apiVersion: "v1",
@@ -23,13 +24,14 @@ export const apiGroupList = (groups: readonly ApiGroup[]): JsonObject => ({
 /** `/apis/<group>`. */
 export const apiGroup = (group: ApiGroup): JsonObject => ({ kind: "APIGroup", apiVersion: "v1", ...groupEntry(group) });
 
+/** The first version is the preferred one: `kubectl get widgets` uses it. */
 function groupEntry({ name, versions }: ApiGroup): JsonObject {
   const entries = versions.map(({ version }) => ({ groupVersion: `${name}/${version}`, version }));
   const [preferredVersion] = entries;
   return { name, versions: entries, preferredVersion };
 }
 
-/** `/api/v1` and `/apis/<group>/<version>`. */
+/** `/api/v1` and `/apis/<group>/<version>`: the kinds of one version, each followed by its subresources as `pods/log`. */
 export const apiResourceList = (group: string, { version, resources }: ApiVersion): JsonObject => ({
   kind: "APIResourceList",
   apiVersion: "v1",
@@ -57,15 +59,27 @@ const subresourceEntry = ({ type }: ServedResource, name: Subresource): JsonObje
   name: `${type.plural}/${name}`,
   singularName: "",
   namespaced: type.namespaced,
-  ...(name === "scale" ? scaleKind : { kind: type.kind }),
+  ...(foreignKinds[name] ?? { kind: type.kind }),
   verbs: subresourceVerbs[name],
 });
 
+/** What `/scale` of any kind answers with. */
 export const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" } as const;
 
+/** What `serviceaccounts/token` answers with. */
+const tokenKind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" } as const;
+
+/** Kinds of subresources that are not those of their objects. */
+export const foreignKinds: { readonly [name in Subresource]?: typeof scaleKind | typeof tokenKind } = {
+  scale: scaleKind,
+  token: tokenKind,
+};
+
+/** What can be done to a subresource, in alphabetical order, as discovery lists verbs. */
 export const subresourceVerbs: Readonly<Record<Subresource, readonly string[]>> = {
   status: ["get", "patch", "update"],
   scale: ["get", "patch", "update"],
   log: ["get"],
   finalize: ["update"],
+  token: ["create"],
 };

@@ -1,15 +1,26 @@
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { isNotFound } from "#kernel/model/index.ts";
+import { withCrdStatus } from "../crds/conditions.ts";
+import { conditionStatus } from "../crds/definition.ts";
 import type { Collection, StoreEvent } from "../store/store.ts";
-import { changeObject } from "../verbs/change.ts";
+import { changeObject, type Endpoint } from "../verbs/change.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { crdCleanupFinalizer, definitionKey, definitions } from "../verbs/definition-rules.ts";
-import { finalizersOf, isTerminating, withMetadata } from "../verbs/metadata.ts";
+import { finalizersOf, withMetadata } from "../verbs/metadata.ts";
 import { servedFor } from "../verbs/storage-view.ts";
 import { deleteContent } from "./content.ts";
 import { KeyQueue } from "./key-queue.ts";
 
-/** Empties deleted CustomResourceDefinitions: first their objects go, then they. */
+/**
+ * Empties deleted CustomResourceDefinitions: first their objects go, then they. What had to wait for the names of one that is gone is judged
+ * again.
+ *
+ *   DELETE of a definition      its finalizer keeps it; it is Terminating, and nothing of its kind can be created
+ *   all its objects deleted     some at once, some when their own finalizers are gone: each removal brings the definition back here
+ *   none left                   the finalizer is removed, and with it the definition; watches of the kind end
+ *   a definition goes or        definitions whose names were not accepted are judged again, and served when nothing is in their way
+ *   changes its names           any more
+ */
 export class DefinitionCleaner {
   readonly #context: ApiContext;
   readonly #queue: KeyQueue;
@@ -19,15 +30,18 @@ export class DefinitionCleaner {
     this.#queue = new KeyQueue({ work: (name) => this.#clean(name), clock: context.clock, log: context.log });
   }
 
+  /** Looks at all definitions once: a deletion may have been interrupted by the end of an earlier process. */
   start(): void {
     for (const { key } of this.#context.store.page(definitions, {}).entries) this.#queue.add(key.name);
   }
 
+  /** Takes note of definitions that begin to go, and of objects that go from such a one. */
   observe(events: readonly StoreEvent[]): void {
     for (const { type, entry } of events) {
       const { group, resource, name } = entry.key;
       if (group === definitions.group && resource === definitions.resource) {
-        if (type === "modify" && isTerminating(entry.object())) this.#queue.add(name);
+        if (type === "modify" && entry.terminating) this.#queue.add(name);
+        if (type !== "add") this.#addRefused();
       } else if (type === "delete" && group !== "" && this.#isCleaned(`${resource}.${group}`)) {
         this.#queue.add(`${resource}.${group}`);
       }
@@ -42,15 +56,24 @@ export class DefinitionCleaner {
     return this.#queue.close();
   }
 
+  /** Queues the definitions that wait for a name. Hardly ever is there one. */
+  #addRefused(): void {
+    for (const entry of this.#context.store.page(definitions, {}).entries) {
+      if (!entry.terminating && !areNamesAccepted(entry.object())) this.#queue.add(entry.key.name);
+    }
+  }
+
+  /** Costs one look for each removed object of a group: `<plural>.<group>` is the name of its definition, if it has one. */
   #isCleaned(name: string): boolean {
     const entry = this.#context.store.get(definitionKey(name));
-    return entry !== undefined && isTerminating(entry.object());
+    return entry?.terminating === true;
   }
 
   async #clean(name: string): Promise<void> {
     const { store, registry } = this.#context;
     const entry = store.get(definitionKey(name));
-    if (entry === undefined || !isTerminating(entry.object())) return;
+    if (entry === undefined) return;
+    if (!entry.terminating) return this.#judgeNames(name);
     if (!finalizersOf(entry.object()).includes(crdCleanupFinalizer)) return;
     const collection = collectionNamed(entry.object());
     const resource = servedFor(registry(), collection);
@@ -62,15 +85,27 @@ export class DefinitionCleaner {
     await this.#release(name);
   }
 
-  async #release(name: string): Promise<void> {
+  /** By the ordinary way of changing an object, so that the last finalizer takes the definition with it. */
+  #release(name: string): Promise<void> {
+    return this.#change(name, "main", (old) =>
+      withMetadata(old, { finalizers: finalizersOf(old).filter((finalizer) => finalizer !== crdCleanupFinalizer) }),
+    );
+  }
+
+  /** Says the same again, and writes nothing, while the names are still taken. */
+  #judgeNames(name: string): Promise<void> {
+    const { registry, clock } = this.#context;
+    return this.#change(name, "status", (old) =>
+      areNamesAccepted(old) ? old : withCrdStatus(old, registry(), clock.now()),
+    );
+  }
+
+  async #change(name: string, endpoint: Endpoint, edit: (old: JsonObject) => JsonObject): Promise<void> {
     const { group, resource: plural } = definitions;
     const resource = this.#context.registry().find(group, "v1", plural);
     if (resource === undefined) throw new Error("the kind CustomResourceDefinition is not served");
-    const compute = (old: JsonObject) => {
-      const finalizers = finalizersOf(old).filter((finalizer) => finalizer !== crdCleanupFinalizer);
-      return { object: withMetadata(old, { finalizers }), warnings: [] };
-    };
-    const change = { resource, namespace: "", name, endpoint: "main", request: {}, replaces: false, compute } as const;
+    const compute = (old: JsonObject) => ({ object: edit(old), warnings: [] });
+    const change = { resource, namespace: "", name, endpoint, request: {}, replaces: false, compute };
     try {
       await changeObject(this.#context, change);
     } catch (thrown) {
@@ -79,7 +114,9 @@ export class DefinitionCleaner {
   }
 }
 
-/** Where the objects of a definition are stored. */
+const areNamesAccepted = (definition: JsonObject): boolean => conditionStatus(definition, "NamesAccepted") === "True";
+
+/** Where the objects of a definition are stored: one collection for all its versions. */
 function collectionNamed({ spec }: JsonObject): Collection {
   const group = isJsonObject(spec) ? spec["group"] : undefined;
   const names = isJsonObject(spec) ? spec["names"] : undefined;

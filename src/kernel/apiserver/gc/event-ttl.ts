@@ -4,26 +4,33 @@ import type { ApiContext } from "../verbs/context.ts";
 import { metaText } from "../verbs/metadata.ts";
 
 const events: Collection = { group: "", resource: "events" };
+/** Removed in one transaction; what is left is due at once and comes next. */
 const batchSize = 500;
 const retryMs = 5000;
 
+/** An Event in the state that was seen last, and when its time is over. */
 interface Due {
   readonly entry: Entry;
   readonly at: Instant;
 }
 
-/** Removes Events some time after their last change. One timer for all: every Event lives equally long. */
+/**
+ * Removes Events some time after their last change (`Limits.eventTtlMs`, an hour). One timer for all: every Event lives equally long, so
+ * the order of changes is the order of ends. As many records as there are Events.
+ */
 export class EventTtl {
   readonly #context: ApiContext;
   /** Oldest change first: a changed Event moves to the end. */
   readonly #dueByName = new Map<string, Due>();
   #cancel: Cancel | undefined;
+  #removing: Promise<void> = Promise.resolve();
   #closed = false;
 
   constructor(context: ApiContext) {
     this.#context = context;
   }
 
+  /** Takes up the Events that are there. After a clock jump or a long sleep many are due at once, and go batch by batch. */
   start(): void {
     const { store, clock } = this.#context;
     const now = clock.now();
@@ -34,6 +41,7 @@ export class EventTtl {
     this.#schedule();
   }
 
+  /** The changes of one commit. */
   observe(batch: readonly StoreEvent[]): void {
     for (const { type, entry } of batch) {
       if (entry.key.resource !== "events" || entry.key.group !== "") continue;
@@ -43,24 +51,28 @@ export class EventTtl {
     if (this.#cancel === undefined) this.#schedule();
   }
 
-  close(): void {
+  /** Resolves when a removal that has begun has ended. */
+  close(): Promise<void> {
     this.#closed = true;
     this.#cancel?.();
+    return this.#removing;
   }
 
+  /** Puts the Event at the end: nothing that is there changed later. */
   #watch(entry: Entry, changed: Instant): void {
     const name = nameOf(entry);
     this.#dueByName.delete(name);
     this.#dueByName.set(name, { entry, at: changed + this.#context.limits.eventTtlMs });
   }
 
+  /** Sets the timer for the oldest, if there is one. At most one timer or removal is under way. */
   #schedule(): void {
     this.#cancel = undefined;
     const [next] = this.#dueByName.values();
     if (next === undefined || this.#closed) return;
     const { clock, log } = this.#context;
     this.#cancel = clock.after(Math.max(0, next.at - clock.now()), () => {
-      this.#removeDue().then(
+      this.#removing = this.#removeDue().then(
         () => this.#schedule(),
         (error: unknown) => {
           log.warn("removing old events failed", { error });
@@ -71,6 +83,7 @@ export class EventTtl {
     });
   }
 
+  /** One batch. The map forgets them when the store publishes their removal. */
   async #removeDue(): Promise<void> {
     const { clock, store } = this.#context;
     const due: Entry[] = [];
@@ -89,6 +102,7 @@ export class EventTtl {
 
 const nameOf = ({ key }: Entry): string => `${key.namespace}/${key.name}`;
 
+/** The newest of the times an Event may carry; clocks of clients may be wrong, so the caller limits it to now. */
 function lastChangeOf(entry: Entry): Instant | undefined {
   const object = entry.object();
   const times = [object["lastTimestamp"], object["eventTime"], metaText(object, "creationTimestamp")];

@@ -1,4 +1,4 @@
-import { formatTime, isJsonObject, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { formatTime, jsonEquals, type JsonObject, messageOf } from "#lib/base/index.ts";
 import { isAlreadyExists, isForbidden, isNotFound } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreEvent } from "../store/store.ts";
@@ -7,13 +7,19 @@ import type { ApiContext } from "../verbs/context.ts";
 import { createObject } from "../verbs/create.ts";
 import { isTerminating } from "../verbs/metadata.ts";
 import { initialNamespaces } from "../verbs/namespace-rules.ts";
-import { collectionOf, namespaceKey } from "../verbs/storage-view.ts";
+import { collectionOf, namespaceKey, servedFor } from "../verbs/storage-view.ts";
 import { deleteContent } from "./content.ts";
 import { KeyQueue } from "./key-queue.ts";
+import { withConditions } from "./namespace-conditions.ts";
 
 /**
  * Keeps namespaces: the first ones exist, each has its default ServiceAccount and the server's root certificate, and a deleted
  * one goes when everything in it is gone.
+ *
+ *   Active        furnished; what belongs into it and is deleted comes back
+ *   Terminating   `spec.finalizers: [kubernetes]` keeps it and creation in it is 403 (verbs/namespace-rules.ts); its content is
+ *                 deleted kind by kind, conditions tell what is left, and every removal in it brings it back here
+ *   empty         the finalizer is removed through `/finalize`, and with it the namespace
  */
 export class NamespaceKeeper {
   readonly #context: ApiContext;
@@ -46,6 +52,7 @@ export class NamespaceKeeper {
       this.#queue.add(key.name);
   }
 
+  /** Takes note of namespaces that come, change or begin to go, and of what goes from one where that matters. */
   observe(events: readonly StoreEvent[]): void {
     for (const { type, entry } of events) {
       const { group, resource, namespace, name } = entry.key;
@@ -65,6 +72,7 @@ export class NamespaceKeeper {
     return this.#queue.close();
   }
 
+  /** A removal in an active namespace matters only if it is of what we put there. */
   #concerns(namespace: string, resource: string, name: string): boolean {
     const entry = this.#context.store.get(namespaceKey(namespace));
     if (entry === undefined) return false;
@@ -73,6 +81,7 @@ export class NamespaceKeeper {
     return kept || isTerminating(entry.object());
   }
 
+  /** One pass over one namespace, whatever its state; passes of one name never overlap. */
   async #keep(name: string): Promise<void> {
     const entry = this.#context.store.get(namespaceKey(name));
     if (entry === undefined) return;
@@ -80,6 +89,7 @@ export class NamespaceKeeper {
     else await this.#furnish(name);
   }
 
+  /** Idempotent. A moment after the namespace, as in Kubernetes: whoever needs the account waits for it. */
   async #furnish(namespace: string): Promise<void> {
     const { store } = this.#context;
     const account = { group: "", resource: "serviceaccounts", namespace, name: "default" };
@@ -97,26 +107,42 @@ export class NamespaceKeeper {
     }
   }
 
-  /** One pass over a terminating namespace. Deletions that take time end in events, which bring it back here. */
+  /**
+   * One pass over a terminating namespace. Deletions that take time end in events, which bring it back here. Kinds are asked for anew each
+   * time: a definition that is stored meanwhile adds one.
+   */
   async #empty(name: string): Promise<void> {
-    const { store } = this.#context;
-    const left: string[] = [];
-    const finalizers = new Set<string>();
+    const { store, clock } = this.#context;
+    const objects = new Map<string, number>();
+    const finalizers = new Map<string, number>();
+    const failures: unknown[] = [];
     for (const resource of this.#namespacedKinds()) {
       if (store.count(collectionOf(resource), name) === 0) continue;
-      const remaining = await deleteContent(this.#context, resource, name);
-      if (remaining.objects > 0) left.push(`${resource.type.plural} has ${remaining.objects} resource instances`);
-      for (const finalizer of remaining.finalizers) finalizers.add(finalizer);
+      try {
+        const remaining = await deleteContent(this.#context, resource, name);
+        const { plural, group } = resource.type;
+        if (remaining.objects > 0) objects.set(`${plural}.${group}`, remaining.objects);
+        for (const [finalizer, count] of remaining.finalizers)
+          finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + count);
+      } catch (thrown) {
+        // The other kinds are emptied all the same; then this pass has failed.
+        failures.push(thrown);
+      }
     }
-    if (left.length === 0) {
+    if (objects.size === 0 && failures.length === 0) {
       await this.#change("namespaces", "", name, "finalize", (old) => ({ ...old, spec: { finalizers: [] } }));
-    } else {
-      const time = formatTime(this.#context.clock.now());
-      await this.#change("namespaces", "", name, "status", (old) => withRemains(old, left, [...finalizers], time));
+      return;
     }
+    const found = { objects, finalizers, failures: failures.map(messageOf) };
+    const time = formatTime(clock.now());
+    await this.#change("namespaces", "", name, "status", (old) => withConditions(old, found, time));
+    if (failures.length > 0) throw failures[0];
   }
 
-  /** Custom objects first, Events last: those who are told to go may still have something to say. */
+  /**
+   * One kind for each collection with namespaces, however many versions and groups show it. Custom objects first, Events last: those
+   * who are told to go may still have something to say.
+   */
   #namespacedKinds(): readonly ServedResource[] {
     const rank = ({ type, custom }: ServedResource) => {
       if (custom) return 0;
@@ -124,13 +150,15 @@ export class NamespaceKeeper {
       if (type.plural === "pods") return 2;
       return type.plural === "events" ? 4 : 3;
     };
-    const kinds = this.#context
-      .registry()
+    const registry = this.#context.registry();
+    const kinds = registry
       .all()
-      .filter(({ type, storage }) => type.namespaced && storage === undefined);
-    return [...kinds].sort((a, b) => rank(a) - rank(b));
+      .filter(({ type }) => type.namespaced)
+      .flatMap((served) => servedFor(registry, collectionOf(served)) ?? []);
+    return [...new Set(kinds)].sort((a, b) => rank(a) - rank(b));
   }
 
+  /** As a client would, so that defaults and rules are those of everybody. */
   async #create(plural: string, namespace: string, object: JsonObject): Promise<void> {
     const resource = this.#core(plural);
     try {
@@ -141,6 +169,7 @@ export class NamespaceKeeper {
     }
   }
 
+  /** One change of the newest state. A namespace that is gone meanwhile needs none. */
   async #change(
     plural: string,
     namespace: string,
@@ -164,40 +193,5 @@ export class NamespaceKeeper {
   }
 }
 
+/** The name that Kubernetes gives it, where in-cluster clients look for it. */
 const rootCaName = "kube-root-ca.crt";
-
-/** The namespace with conditions that tell what still keeps it. */
-function withRemains(
-  old: JsonObject,
-  left: readonly string[],
-  finalizers: readonly string[],
-  time: string,
-): JsonObject {
-  const conditions: readonly JsonObject[] = [
-    condition("NamespaceContentRemaining", "SomeResourcesRemain", `Some resources are remaining: ${left.join(", ")}`),
-    ...(finalizers.length === 0
-      ? []
-      : [
-          condition(
-            "NamespaceFinalizersRemaining",
-            "SomeFinalizersRemain",
-            `Some content is held by finalizers: ${finalizers.join(", ")}`,
-          ),
-        ]),
-  ];
-  const status = isJsonObject(old["status"]) ? old["status"] : {};
-  const before = status["conditions"];
-  const known: readonly JsonValue[] = Array.isArray(before) ? before : [];
-  const timed = conditions.map((now) => {
-    const was = known.find((other) => isJsonObject(other) && other["type"] === now["type"]);
-    return { ...now, lastTransitionTime: isJsonObject(was) ? (was["lastTransitionTime"] ?? time) : time };
-  });
-  return { ...old, status: { ...status, conditions: timed } };
-}
-
-const condition = (type: string, reason: string, message: string): JsonObject => ({
-  type,
-  status: "True",
-  reason,
-  message,
-});

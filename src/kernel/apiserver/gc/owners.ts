@@ -1,34 +1,60 @@
-import { formatTime, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { isConflict, isNotFound } from "#kernel/model/index.ts";
+import { formatTime } from "#lib/base/index.ts";
+import { isConflict, isForbidden, isNotFound, splitApiVersion } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Entry, StoreEvent, StoreKey } from "../store/store.ts";
-import { changeObject } from "../verbs/change.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { createObject } from "../verbs/create.ts";
 import { deleteObject } from "../verbs/delete.ts";
-import { isTerminating, metadataOf, metaText, withMetadata } from "../verbs/metadata.ts";
+import { metaText } from "../verbs/metadata.ts";
+import { heldPropagation } from "../verbs/propagation.ts";
 import { servedFor } from "../verbs/storage-view.ts";
+import { finishDeletion } from "./dependants.ts";
+import { editEntry } from "./edit-entry.ts";
 import { KeyQueue } from "./key-queue.ts";
+import {
+  isDeletingDependants,
+  mayOwn,
+  type OwnerLink,
+  ownerLinks,
+  withoutBlocking,
+  withoutOwners,
+} from "./owner-references.ts";
 import { keyText, parseKeyText } from "./store-key-text.ts";
+import { UnservedOwners } from "./unserved-owners.ts";
 
+/** Objects looked at in one turn: a few look-ups in maps each. */
 const scanChunk = 1000;
 
 /**
- * Background garbage collection: when the owners of an object are all gone, the object is deleted; when only some are, their
- * references are dropped. Driven by events, with one scan at the start for what happened while nobody watched.
+ * Garbage collection by owner references, event driven, with one scan at the start for what happened while nobody watched. What becomes of
+ * an object follows from its owners, which are looked up by uid only: another object of the same name is another owner.
+ *
+ *   owners                        what happens to the object
+ *   all alive                     nothing
+ *   some alive                    the references to the others are dropped
+ *   none alive                    deleted, if it is still in the state that was judged
+ *   none alive, some in           deleted in the foreground too if it has dependants of its own; where the references make a ring, its
+ *   foreground deletion           own hold nobody up any more
+ *   one where it may not own      an Event `OwnerRefInvalidNamespace` and a warning; never deleted for it
+ *   one of a kind not served      nothing, until kinds have not changed for 30 s (unserved-owners.ts)
+ *
+ * Alive is an owner that is there and not in foreground deletion. An object that owns itself, and rings, are alive as long as nobody deletes
+ * one of them. Objects that wait for their dependants are brought to their end by dependants.ts.
  */
 export class OwnerCollector {
   readonly #context: ApiContext;
   readonly #queue: KeyQueue;
+  readonly #unserved: UnservedOwners;
   #closed = false;
 
   constructor(context: ApiContext) {
     this.#context = context;
-    const { clock } = context;
+    const { clock, onKindsChange } = context;
     this.#queue = new KeyQueue({ work: (key) => this.#collect(parseKeyText(key)), clock, log: context.log });
+    this.#unserved = new UnservedOwners(clock, onKindsChange, (key) => this.#queue.add(key));
   }
 
-  /** Looks at all objects once. Others have their turn in between. */
+  /** Looks at all objects once. Others have their turn in between; what they change meanwhile comes as an event. Stops at the close. */
   async scan(): Promise<void> {
     const { store } = this.#context;
     for (const collection of store.collections()) {
@@ -42,14 +68,42 @@ export class OwnerCollector {
     }
   }
 
+  /**
+   * Takes note of what a removed object owned, of objects that have new owners, of deletions that begin, and of what a deletion may
+   * have waited for. Cheap for all others: no object is parsed.
+   */
   observe(events: readonly StoreEvent[]): void {
     for (const { type, entry, previous } of events) {
       if (type === "delete") {
-        for (const dependant of this.#context.store.dependants(entry.uid)) this.#queue.add(keyText(dependant.key));
-      } else if (entry.owners.length > 0 && !sameOwners(entry, previous)) {
-        this.#check(entry);
+        this.#addDependants(entry);
+        this.#wakeOwners(entry);
+        continue;
       }
+      if (entry.terminating) this.#observeDeletion(entry, previous);
+      if (entry.owners.length > 0 && !sameOwners(entry, previous)) this.#check(entry);
+      // A reference may be gone, or hold up its owner no more.
+      if (previous !== undefined) this.#wakeOwners(previous);
     }
+  }
+
+  #addDependants({ uid }: Entry): void {
+    for (const { key } of this.#context.store.dependants(uid)) this.#queue.add(keyText(key));
+  }
+
+  #wakeOwners({ owners }: Entry): void {
+    for (const uid of owners) {
+      const owner = this.#context.store.byUid(uid);
+      if (owner?.terminating === true) this.#queue.add(keyText(owner.key));
+    }
+  }
+
+  /** Dependants are told once, when the deletion turns to the foreground: later ones come by their own events. */
+  #observeDeletion(entry: Entry, previous: Entry | undefined): void {
+    const policy = heldPropagation(entry.object());
+    if (policy === undefined) return;
+    this.#queue.add(keyText(entry.key));
+    const began = previous === undefined || !isDeletingDependants(previous);
+    if (policy === "Foreground" && began) this.#addDependants(entry);
   }
 
   get idle(): boolean {
@@ -58,55 +112,72 @@ export class OwnerCollector {
 
   close(): Promise<void> {
     this.#closed = true;
+    this.#unserved.close();
     return this.#queue.close();
   }
 
+  /** Queues the object unless its owners are all alive and may own it, and nothing of its own is left to do. */
   #check(entry: Entry): void {
     const { store } = this.#context;
     const settled = entry.owners.every((uid) => {
       const owner = store.byUid(uid);
-      return owner !== undefined && mayOwn(owner, entry);
+      return owner !== undefined && mayOwn(owner, entry) && !isDeletingDependants(owner);
     });
-    if (!settled) this.#queue.add(keyText(entry.key));
+    if (!settled || entry.terminating) this.#queue.add(keyText(entry.key));
   }
 
+  /** Judges anew: the queue holds keys, and much may have happened since. A key that became fine is no work. */
   async #collect(key: StoreKey): Promise<void> {
     const { store, registry } = this.#context;
     const entry = store.get(key);
     const resource = servedFor(registry(), key);
-    if (entry === undefined || resource === undefined || isTerminating(entry.object())) return;
-    const owners = entry.owners.map((uid) => ({ uid, owner: store.byUid(uid) }));
+    if (entry === undefined || resource === undefined) return;
+    if (entry.terminating) return finishDeletion(this.#context, resource, entry);
+    const owners = ownerLinks(entry.object()).map((link) => ({ ...link, owner: store.byUid(link.uid) }));
     const foreign = owners.find(({ owner }) => owner !== undefined && !mayOwn(owner, entry));
-    const gone = owners.filter(({ owner }) => owner === undefined).map(({ uid }) => uid);
-    if (foreign !== undefined) await this.#reportForeign(entry, foreign.uid);
-    else if (gone.length === owners.length && gone.length > 0) await this.#delete(resource, entry);
-    else if (gone.length > 0) await this.#dropReferences(resource, entry, new Set(gone));
+    if (foreign !== undefined) return this.#reportForeign(entry, foreign.uid);
+    const gone = owners.filter(({ owner }) => owner === undefined);
+    if (gone.some((link) => this.#mayComeBack(link))) return this.#unserved.hold(keyText(key));
+    const waiting = owners.filter(({ owner }) => owner !== undefined && isDeletingDependants(owner));
+    const lost = [...gone, ...waiting].map(({ uid }) => uid);
+    if (lost.length === 0) return;
+    if (lost.length < owners.length) {
+      return editEntry(this.#context, resource, entry, (object) => withoutOwners(object, new Set(lost)));
+    }
+    await this.#delete(resource, entry, waiting.length > 0);
   }
 
-  async #delete(resource: ServedResource, entry: Entry): Promise<void> {
+  /** The owner is not there, and neither is its kind, at the moment. */
+  #mayComeBack({ apiVersion, kind }: OwnerLink): boolean {
+    if (this.#unserved.isStable) return false;
+    const { group, version } = splitApiVersion(apiVersion);
+    return this.#context.registry().findKind(group, version, kind) === undefined;
+  }
+
+  /**
+   * By the ordinary rules: finalizers hold the object, and its own dependants follow by its own event. With an owner in foreground
+   * deletion the whole tree is to go before that owner does, so the object waits for its dependants in turn.
+   */
+  async #delete(resource: ServedResource, entry: Entry, isOwnerWaiting: boolean): Promise<void> {
     const { namespace, name } = entry.key;
+    const dependants = this.#context.store.dependants(entry.uid).filter(({ uid }) => uid !== entry.uid);
+    const inForeground = isOwnerWaiting && dependants.length > 0;
+    const blocks = ownerLinks(entry.object()).some((link) => link.blocks);
+    if (inForeground && blocks && dependants.some(isDeletingDependants)) {
+      // A ring: each would wait for the next for ever. What comes of it is judged in the state that this makes.
+      await editEntry(this.#context, resource, entry, withoutBlocking);
+      this.#queue.add(keyText(entry.key));
+      return;
+    }
+    const propagationPolicy = inForeground ? "Foreground" : (heldPropagation(entry.object()) ?? "Background");
     // The state that was judged: another one may have other owners.
     const preconditions = { uid: entry.uid, resourceVersion: String(entry.revision) };
     try {
-      await deleteObject(this.#context, resource, { namespace, name }, { preconditions });
+      await deleteObject(this.#context, resource, { namespace, name }, { propagationPolicy, preconditions });
     } catch (thrown) {
       if (isConflict(thrown)) this.#queue.add(keyText(entry.key));
       else if (!isNotFound(thrown)) throw thrown;
     }
-  }
-
-  async #dropReferences(resource: ServedResource, entry: Entry, gone: ReadonlySet<string>): Promise<void> {
-    const { namespace, name } = entry.key;
-    const isGone = (uid: JsonValue | undefined) => typeof uid === "string" && gone.has(uid);
-    const compute = (old: JsonObject) => {
-      const references = metadataOf(old)["ownerReferences"];
-      const kept = (Array.isArray(references) ? references : []).filter(
-        (reference: JsonValue) => !(isJsonObject(reference) && isGone(reference["uid"])),
-      );
-      return { object: withMetadata(old, { ownerReferences: kept }), warnings: [] };
-    };
-    const change = { resource, namespace, name, endpoint: "main", request: {}, replaces: false, compute } as const;
-    await changeObject(this.#context, change).catch(ignoreNotFound);
   }
 
   /** An owner in another namespace cannot be right, and deleting for it might be wrong: tell, and leave it alone. */
@@ -122,7 +193,7 @@ export class OwnerCollector {
     const event = {
       apiVersion: "v1",
       kind: "Event",
-      metadata: { generateName: `${entry.key.name.slice(0, 50)}.` },
+      metadata: { generateName: eventPrefix(entry.key.name) },
       involvedObject: { apiVersion, kind, namespace: entry.key.namespace, name: entry.key.name, uid: entry.uid },
       reason: "OwnerRefInvalidNamespace",
       message: `ownerRef with uid ${ownerUid} does not exist in namespace ${JSON.stringify(metaText(object, "namespace"))}`,
@@ -132,19 +203,20 @@ export class OwnerCollector {
       lastTimestamp: time,
       count: 1,
     };
-    await createObject(this.#context, resource, namespace, event, {});
+    try {
+      await createObject(this.#context, resource, namespace, event, {});
+    } catch (thrown) {
+      // The namespace is going away, and the object with it.
+      if (!isForbidden(thrown) && !isNotFound(thrown)) throw thrown;
+    }
   }
 }
 
+/** The beginning of the Event's name; a name that was cut must not end in what no dot may follow. */
+const eventPrefix = (name: string): string => `${name.slice(0, 50).replace(/[-.]+$/, "")}.`;
+
+/** In the same order, too: clients that reorder references are rare, and then one check too many is made. */
 const sameOwners = (entry: Entry, previous: Entry | undefined): boolean =>
   previous !== undefined &&
   previous.owners.length === entry.owners.length &&
   previous.owners.every((uid, index) => uid === entry.owners[index]);
-
-/** Owners are in the same namespace or cluster-scoped; a cluster-scoped object has cluster-scoped owners only. */
-const mayOwn = (owner: Entry, dependant: Entry): boolean =>
-  owner.key.namespace === "" || owner.key.namespace === dependant.key.namespace;
-
-function ignoreNotFound(thrown: unknown): void {
-  if (!isNotFound(thrown)) throw thrown;
-}

@@ -1,19 +1,24 @@
+import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { formatProblem, type JsonValue } from "#lib/base/index.ts";
 import { readJson } from "#lib/json/index.ts";
 import { readYaml } from "#lib/yaml/index.ts";
-import { badRequest, tooLarge, unsupportedMediaType } from "../verbs/refusals.ts";
+import { badRequest, tooLarge, unsupportedMediaType } from "#kernel/model/index.ts";
+import { decodeProtobuf, protobufMediaType } from "../wire/envelope.ts";
 
-/** A decoded body; `duplicates` are the paths of keys that one object holds twice. */
+/**
+ * A decoded body; `duplicates` are the paths of keys that one object holds twice. YAML and protobuf have none: the one refuses them, the other
+ * cannot say them. No body at all is undefined, which is not null.
+ */
 export interface DecodedBody {
   readonly value: JsonValue | undefined;
   readonly duplicates: readonly string[];
 }
 
-const objectMediaTypes = ["application/json", "application/yaml"];
+const objectMediaTypes = ["application/json", "application/yaml", protobufMediaType];
 const empty: DecodedBody = { value: undefined, duplicates: [] };
 
-/** The whole body, or 413 as soon as it is known to be too large. */
+/** The whole body, or 413 as soon as it is known to be too large: at once when its length is announced, else when it comes. */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const announced = Number(request.headers["content-length"] ?? "0");
   const refuse = () => tooLarge(`the body of the request is larger than ${maxBytes} bytes`);
@@ -34,7 +39,10 @@ export function mediaTypeOf(request: IncomingMessage): string | undefined {
   return header === undefined ? undefined : (header.split(";")[0] ?? "").trim().toLowerCase();
 }
 
-/** Objects may come as JSON or YAML. A missing type means JSON, but never for a browser, which would send it unasked. */
+/**
+ * Objects may come as JSON or YAML, those of built-in kinds as protobuf too; 415 for everything else. A missing type means JSON, but never
+ * for a browser, which sends it unasked with a form of another site.
+ */
 export function decodeObject(bytes: Buffer, request: IncomingMessage, maxDepth: number): DecodedBody {
   const type = mediaTypeOf(request) ?? (request.headers.origin === undefined ? "application/json" : "");
   if (bytes.length === 0 && request.headers["content-type"] === undefined) return empty;
@@ -43,13 +51,14 @@ export function decodeObject(bytes: Buffer, request: IncomingMessage, maxDepth: 
       return bytes.length === 0 ? empty : decodeJson(bytes, maxDepth);
     case "application/yaml":
       return decodeYaml(bytes);
-    case "application/vnd.kubernetes.protobuf":
-      throw unsupportedMediaType(`${type}: protobuf bodies are not accepted by this server yet`, objectMediaTypes);
+    case protobufMediaType:
+      return bytes.length === 0 ? empty : { value: decodeProtobuf(bytes), duplicates: [] };
     default:
       throw unsupportedMediaType(type, objectMediaTypes);
   }
 }
 
+/** 400 with line and column for what is no JSON, is deeper than \`maxDepth\`, or holds a number that no reader would keep exact. */
 export function decodeJson(bytes: Buffer, maxDepth: number): DecodedBody {
   const read = readJson(bytes, { maxDepth });
   if (!read.ok) {
@@ -59,7 +68,14 @@ export function decodeJson(bytes: Buffer, maxDepth: number): DecodedBody {
   return { value: read.value.value, duplicates: read.value.duplicates.map(({ path }) => path) };
 }
 
+/** A document for apply. Clients send JSON as often as YAML, and JSON has one error message instead of many. */
+export const decodeApplied = (bytes: Buffer, maxDepth: number): DecodedBody =>
+  bytes.toString("utf8", 0, 64).trimStart().startsWith("{") ? decodeJson(bytes, maxDepth) : decodeYaml(bytes);
+
+/** One document at most: several objects are several requests. Duplicate keys are an error of the reader, in every mode. */
 function decodeYaml(bytes: Buffer): DecodedBody {
+  // Decoding would put question marks in the place of what is none, and they would be stored.
+  if (!isUtf8(bytes)) throw badRequest("the body of the request cannot be read as YAML: it is no UTF-8");
   const read = readYaml(bytes.toString("utf8"), { file: "body" });
   if (!read.ok)
     throw badRequest(`the body of the request cannot be read as YAML: ${read.error.map(formatProblem).join("; ")}`);

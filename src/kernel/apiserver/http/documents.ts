@@ -1,13 +1,15 @@
 import type { ResourceRegistry } from "../kinds/served-resource.ts";
 
-/** A GET that discovery or OpenAPI may answer. */
+/** A GET that discovery or OpenAPI may answer, without the HTTP around it: so the client in this process can ask as well. */
 export interface DocumentRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly accept: string;
+  /** The ETag the caller has; the same one is answered with 304 and no body. */
   readonly ifNoneMatch: string | undefined;
 }
 
+/** `Content-Type` is one of the headers; JSON when it is not. */
 export interface DocumentReply {
   readonly code: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -1,18 +1,25 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { JsonValue } from "#lib/base/index.ts";
 import type { Identity } from "../authz/identity.ts";
 
-/** One request and its answer, with what is known of them before a route is chosen. */
+/** One request and its answer, with what is known of them before a route is chosen. It lives as long as the answer. */
 export interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
+  /** As it came, still percent-encoded: routes decode their segments once. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly identity: Identity;
+  /** Present when the audit log wants to know what was sent. */
+  readonly noteBody?: (body: JsonValue | undefined) => void;
   /** Aborts when the client goes away or the server closes. Made when first asked for: most requests never wait. */
   signal(): AbortSignal;
 }
 
-/** The signal of one exchange, for Exchange.signal. */
+/**
+ * The signal of one exchange, for Exchange.signal. A response that was destroyed before the first question gives a signal that has
+ * aborted already. An AbortController with its listener costs more than the rest of a small GET, hence lazily.
+ */
 export function lazySignal(response: ServerResponse, closing: AbortSignal): () => AbortSignal {
   let signal: AbortSignal | undefined;
   return () => {

@@ -1,43 +1,69 @@
+import { tooManyRequests } from "#kernel/model/index.ts";
 import type { Limits } from "../verbs/limits.ts";
-import { tooManyRequests } from "../verbs/refusals.ts";
 
+/** What a request takes a place of. Watches are apart: they last, and cost little while nothing changes. */
 export type Slot = "mutating" | "reading" | "watch";
 
-/** Counts what is under way and refuses what is too much. */
+/** Who takes a place, for the limits of one user and for metrics. */
+export interface Entrant {
+  readonly user: string;
+  /** The plural of the kind. */
+  readonly resource: string;
+}
+
+/**
+ * Counts what is under way on all listeners together and refuses what is too much, so that one caller cannot take the memory of the
+ * others (the limits of `Limits`). Nobody waits for a place: a client that hears 429 comes back after the second it is told.
+ */
 export class InFlight {
   readonly #limits: Limits;
+  /** What is under way now; read by metrics, changed here only. */
   readonly counts = { mutating: 0, reading: 0, watch: 0 };
   readonly #watchesByUser = new Map<string, number>();
+  readonly #watchesByResource = new Map<string, number>();
 
   constructor(limits: Limits) {
     this.#limits = limits;
   }
 
   /** Takes a place, or throws 429. The function returned gives it back; calling it twice is harmless. */
-  enter(slot: Slot, user: string): () => void {
-    if (slot === "watch") return this.#enterWatch(user);
+  enter(slot: Slot, entrant: Entrant): () => void {
+    if (slot === "watch") return this.#enterWatch(entrant);
     const most = slot === "mutating" ? this.#limits.maxMutatingRequests : this.#limits.maxReadingRequests;
     if (this.counts[slot] >= most) throw tooManyRequests("requests");
     this.counts[slot] += 1;
     return once(() => (this.counts[slot] -= 1));
   }
 
-  #enterWatch(user: string): () => void {
+  /** Watches under way by kind; kinds without any are left out. */
+  get watchesByResource(): ReadonlyMap<string, number> {
+    return this.#watchesByResource;
+  }
+
+  /** One user cannot take all places: browsers and controllers share a server. */
+  #enterWatch({ user, resource }: Entrant): () => void {
+    const { maxWatches, maxWatchesPerUser } = this.#limits;
     const own = this.#watchesByUser.get(user) ?? 0;
-    if (this.counts.watch >= this.#limits.maxWatches || own >= this.#limits.maxWatchesPerUser) {
-      throw tooManyRequests("watches");
-    }
+    if (this.counts.watch >= maxWatches || own >= maxWatchesPerUser) throw tooManyRequests("watches");
     this.counts.watch += 1;
-    this.#watchesByUser.set(user, own + 1);
+    count(this.#watchesByUser, user, 1);
+    count(this.#watchesByResource, resource, 1);
     return once(() => {
       this.counts.watch -= 1;
-      const left = (this.#watchesByUser.get(user) ?? 1) - 1;
-      if (left === 0) this.#watchesByUser.delete(user);
-      else this.#watchesByUser.set(user, left);
+      count(this.#watchesByUser, user, -1);
+      count(this.#watchesByResource, resource, -1);
     });
   }
 }
 
+/** Keys that count nothing are forgotten, so the map is as large as what is under way. */
+function count(counts: Map<string, number>, key: string, by: 1 | -1): void {
+  const left = (counts.get(key) ?? 0) + by;
+  if (left === 0) counts.delete(key);
+  else counts.set(key, left);
+}
+
+/** Streams end by close, error and timeout, sometimes by two of them: a place must not be given back twice. */
 function once(run: () => void): () => void {
   let done = false;
   return () => {

@@ -4,40 +4,62 @@ import type { TableMeta } from "../tables/render.ts";
 import type { Listing } from "../verbs/list.ts";
 import { viewOf } from "../verbs/storage-view.ts";
 import type { Negotiated } from "./accept.ts";
-import { encodeItem, listFrame, type View } from "./representation.ts";
+import { encodeItem, type ListFrame, listFrame, type View } from "./representation.ts";
 import type { Reply } from "./respond.ts";
 
-// Parts are about as large as a TLS record is worth, and are made with pauses, so that a long list holds up nobody.
-const partBytes = 256 * 1024;
-const itemsPerTurn = 500;
+// Both bound what one turn of the event loop does: a part is joined, and encrypted, in about a millisecond, and rows of a table are
+// made from parsed objects, which cost more than their bytes.
+const partBytes = 128 * 1024;
+const partItems = 200;
+/** Between two items; the frame has none. */
 const comma = Buffer.from(",");
 
-/** A list as the parts of a reply. Stored bytes are joined, not encoded anew. */
-export async function listReply(view: View, listing: Listing, negotiated: Negotiated): Promise<Reply> {
+/**
+ * A list as a reply. A short one is a single buffer; a longer one is made part by part while it is sent, so that it delays nobody by
+ * more than a part, whatever its length, and a slow reader costs no copy of it. Stored bytes are joined, not encoded anew. YAML is made
+ * in one piece: people ask for it, of little.
+ */
+export function listReply(view: View, listing: Listing, negotiated: Negotiated): Reply {
   const metadata = listMetadata(listing);
   const { contentType } = negotiated;
   const { warnings } = view.resource;
   if (view.form === "yaml") return { code: 200, contentType, warnings, body: yamlList(view, listing, metadata) };
-  const { head, tail } = listFrame(view, metadata);
-  const parts: Buffer[] = [];
-  let open: Buffer[] = [head];
-  let size = head.length;
-  for (const [index, entry] of listing.entries.entries()) {
-    if (index > 0) open.push(comma);
-    const item = encodeItem(view, entry);
-    open.push(item);
-    size += item.length + 1;
-    if (size >= partBytes) {
-      parts.push(Buffer.concat(open));
-      open = [];
-      size = 0;
-    }
-    if (index % itemsPerTurn === itemsPerTurn - 1) await new Promise((resolve) => setImmediate(resolve));
+  const frame = listFrame(view, metadata);
+  const { entries } = listing;
+  const stored = entries.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  if (entries.length <= partItems && stored <= partBytes) {
+    const items = entries.flatMap((entry, index) => itemOf(view, entry, index));
+    return { code: 200, contentType, warnings, body: Buffer.concat([frame.head, ...items, frame.tail]) };
   }
-  parts.push(Buffer.concat([...open, tail]));
-  return { code: 200, contentType, warnings, body: parts };
+  const parts = partsOf(view, entries, frame);
+  const isStored = view.form === "json" && view.resource.storage === undefined;
+  const length = frame.head.length + stored + entries.length - 1 + frame.tail.length;
+  return { code: 200, contentType, warnings, body: isStored ? { parts, length } : { parts } };
 }
 
+/** With the comma before it. */
+const itemOf = (view: View, entry: Entry, index: number): readonly Buffer[] =>
+  index > 0 ? [comma, encodeItem(view, entry)] : [encodeItem(view, entry)];
+
+/** Gives the turn away before each part but the first. */
+async function* partsOf(view: View, entries: readonly Entry[], frame: ListFrame): AsyncGenerator<Buffer, void> {
+  let open: Buffer[] = [frame.head];
+  let [bytes, items] = [0, 0];
+  for (const [index, entry] of entries.entries()) {
+    if (bytes >= partBytes || items >= partItems) {
+      yield Buffer.concat(open);
+      await new Promise((resolve) => setImmediate(resolve));
+      open = [];
+      [bytes, items] = [0, 0];
+    }
+    open.push(...itemOf(view, entry, index));
+    bytes += entry.bytes.length;
+    items++;
+  }
+  yield Buffer.concat([...open, frame.tail]);
+}
+
+/** What a list says of itself: its revision, how it goes on, how much is left when that is known. */
 export function listMetadata(listing: Listing): TableMeta & { readonly resourceVersion: string } {
   return {
     resourceVersion: String(listing.revision),
@@ -46,6 +68,7 @@ export function listMetadata(listing: Listing): TableMeta & { readonly resourceV
   };
 }
 
+/** In the order of JSON: kind, apiVersion, metadata, items. */
 function yamlList(view: View, { entries }: Listing, metadata: TableMeta): Buffer {
   const { type, listKind } = view.resource;
   const apiVersion = type.group === "" ? type.version : `${type.group}/${type.version}`;

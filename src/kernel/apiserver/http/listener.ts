@@ -6,28 +6,46 @@ import { codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
 import { loopbackNames } from "../authz/browser-guard.ts";
 import { type FrontDoor, handleRequest } from "./request-handler.ts";
 
+/** PEM. With `ca`, clients may show a certificate of this authority; nobody is refused for having none. */
+export interface ListenerTls {
+  readonly cert: string;
+  readonly key: string;
+  readonly ca?: string;
+}
+
+/** Where to listen and as whom. */
 export interface ListenOptions {
-  /** An address of this machine; 127.0.0.1 unless told. */
+  /** An address of this machine; 127.0.0.1 unless told. Any other lets other machines in, who then need the token. */
   readonly host?: string;
   /** 0 takes any free port. */
   readonly port: number;
-  /** Names clients may use besides the loopback names and `host`. */
+  /** Names clients may use besides the loopback names and `host`; a `Host` header with any other is refused (421). */
   readonly names?: readonly string[];
   /** PEM of the serving certificate and its key. */
-  readonly tls: { readonly cert: string; readonly key: string };
+  readonly tls: ListenerTls;
 }
 
+/** A socket that accepts. Several may serve one server. */
 export interface Listener {
   /** `https://127.0.0.1:6443`. */
   readonly url: string;
   readonly port: number;
+  /** Serves new connections with another certificate; those that are open go on. */
+  renew(tls: ListenerTls): void;
   /** Stops accepting, ends watches, and waits for what is under way, at most `closeGraceMs`. */
   close(): Promise<void>;
 }
 
+/** What has not ended by then is cut: a log that is followed, a body that does not come. */
 const closeGraceMs = 5000;
 
-/** Starts to listen; rejects when the address cannot be used (`listen-failed`). */
+/**
+ * Starts to listen; rejects when the address cannot be used (`listen-failed`). HTTPS with HTTP/1.1 only, so that upgrades stay
+ * possible. `makeDoor` is asked once, with the names the listener answers for and the signal of its close.
+ *
+ * Closing goes on while answers do: new requests get 503, watches end with a normal last chunk, connections are cut after their
+ * answer, and what is left after `closeGraceMs` is cut where it is.
+ */
 export async function openListener(
   makeDoor: (hostNames: readonly string[], closing: AbortSignal) => FrontDoor,
   options: ListenOptions,
@@ -38,7 +56,7 @@ export async function openListener(
   const active = new Set<ServerResponse>();
   const door = makeDoor(hostNames, closing.signal);
   const server = createServer(
-    { ...options.tls, minVersion: "TLSv1.2", maxHeaderSize: 16 * 1024, noDelay: true },
+    { ...tlsOptions(options.tls), minVersion: "TLSv1.2", maxHeaderSize: 16 * 1024, noDelay: true },
     (request, response) => {
       active.add(response);
       response.once("close", () => {
@@ -54,6 +72,7 @@ export async function openListener(
   server.on("tlsClientError", () => undefined);
   await listening(server, host, options.port);
   const address = server.address() as AddressInfo;
+  const renew = (tls: ListenerTls) => server.setSecureContext({ ...tlsOptions(tls), minVersion: "TLSv1.2" });
   const close = async () => {
     closing.abort();
     const graceOver = deferred<void>();
@@ -63,11 +82,17 @@ export async function openListener(
     cancel();
     await closeServer(server);
   };
-  return { url: `https://${bracketed(host)}:${address.port}`, port: address.port, close };
+  return { url: `https://${bracketed(host)}:${address.port}`, port: address.port, renew, close };
 }
 
+/** A certificate that is none of ours does not end the handshake: its holder may have a token. */
+const tlsOptions = ({ cert, key, ca }: ListenerTls) =>
+  ca === undefined ? { cert, key } : { cert, key, ca, requestCert: true, rejectUnauthorized: false };
+
+/** IPv6 addresses as URLs and `Host` have them. */
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
+/** No limit on the connection as a whole: watches last for hours. Headers and bodies that do not come are cut. */
 function setTimeouts(server: Server): void {
   // Go clients reuse a connection for 90 s; one that we close earlier loses the request they are sending.
   server.keepAliveTimeout = 125_000;
@@ -76,6 +101,7 @@ function setTimeouts(server: Server): void {
   server.timeout = 0;
 }
 
+/** Rejects with what a person can act on: the address, and whether the port is taken. */
 function listening(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = (cause: Error) => {
@@ -91,6 +117,7 @@ function listening(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
+/** Idle connections and those whose answers did not end in time are cut. */
 function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());

@@ -1,17 +1,20 @@
-import type { KubeObject } from "#kernel/model/index.ts";
+import { badRequest, type KubeObject } from "#kernel/model/index.ts";
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { answerObject } from "../verbs/answer.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { getObject } from "../verbs/get.ts";
 import { metaText } from "../verbs/metadata.ts";
 import type { PodLogRequest } from "../verbs/pod-log.ts";
-import { badRequest } from "../verbs/refusals.ts";
 import { drained } from "./drained.ts";
 import type { Exchange } from "./exchange.ts";
 import { logRequest } from "./query.ts";
 import type { ResourceCall } from "./resource-handler.ts";
 
-/** GET `pods/x/log`: plain text, sent as it comes. */
+/**
+ * GET `pods/x/log`: plain text, sent as it comes and at the reader's pace. What is wrong with the request is refused before the first
+ * byte; a log that breaks later cuts the connection, because a status line cannot be taken back. Ends with the log, or with the
+ * reader.
+ */
 export async function sendLog(
   context: ApiContext,
   { resource, route }: ResourceCall,
@@ -34,7 +37,10 @@ export async function sendLog(
   response.end();
 }
 
-/** The container to read: the one named, or the Pod's only one. */
+/**
+ * The container to read: the one named, or the Pod's only one (init containers do not count, but may be named). 400 with the names
+ * there are otherwise; kubectl prints that text.
+ */
 export function containerOf(pod: JsonObject, asked = ""): string {
   const name = metaText(pod, "name");
   const containers = namesIn(pod, "containers");

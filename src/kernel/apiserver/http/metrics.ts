@@ -1,9 +1,14 @@
-import type { Registry } from "prom-client";
 import type { Millis } from "#lib/base/index.ts";
+import type { CounterSeries, FamilyOf, HistogramSeries, Metrics } from "#kernel/kit/index.ts";
+import type { Store, StoreStats } from "../store/store.ts";
+import type { EventLoopLag } from "./event-loop-lag.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { WatchMeter } from "./watch-reply.ts";
 
-/** Labels of a finished request. Values come from bounded sets: unknown resources are `other`. */
+/**
+ * Labels of a finished request. Values come from bounded sets: verbs and codes of this server, kinds it serves; what names none of them
+ * is `other`, so that a scanner of paths makes no series.
+ */
 export interface RequestLabels {
   readonly verb: string;
   readonly resource: string;
@@ -11,60 +16,80 @@ export interface RequestLabels {
   readonly code: string;
 }
 
-/** What metrics are read from. */
+/** Counts requests and how long they take. */
+export class RequestMetrics {
+  readonly #requests: FamilyOf<CounterSeries>;
+  readonly #durations: FamilyOf<HistogramSeries>;
+
+  constructor(metrics: Metrics) {
+    this.#requests = metrics.counter("slipway_apiserver_requests_total", "Requests answered.");
+    this.#durations = metrics.histogram(
+      "slipway_apiserver_request_duration_seconds",
+      "Time from the request's headers to the end of its handler.",
+    );
+  }
+
+  /** A watch counts when it begins: its handler ends when the stream is set up. */
+  record(labels: RequestLabels, duration: Millis): void {
+    const { verb, resource } = labels;
+    this.#requests.series({ ...labels }).add();
+    this.#durations.series({ verb, resource }).observe(duration / 1000);
+  }
+}
+
+/** What a server's metrics are read from when somebody looks. */
 export interface MetricSources {
   readonly inFlight: InFlight;
   readonly watchMeter: WatchMeter;
-  readonly revision: () => number;
-  readonly compactedRevision: () => number;
-  readonly objects: () => number;
+  readonly store: Pick<Store, "stats">;
+  readonly lag: Pick<EventLoopLag, "read">;
   readonly version: string;
 }
 
-/** Notes how long one request took. */
-export type ObserveDuration = (labels: Pick<RequestLabels, "verb" | "resource">, seconds: number) => void;
-
-// Distinct label sets kept; later ones are counted under `other`.
-const maxSeries = 2000;
-
-/** How often requests with these labels were answered. */
-export interface Series {
-  readonly labels: RequestLabels;
-  count: number;
+/** Adds what tells that an audit log has gaps. */
+export function addAuditMetrics(metrics: Metrics, audit: { readonly dropped: number }): void {
+  metrics.readCounter("slipway_apiserver_audit_dropped_total", "Lines missing in the audit log.", () => audit.dropped);
 }
 
-/**
- * Counts requests from the start. The library that formats metrics is loaded when they are first asked for, and durations are
- * observed from then on.
- */
-export class RequestMetrics {
-  readonly #sources: MetricSources;
-  readonly #series = new Map<string, Series>();
-  #observe: ObserveDuration | undefined;
-  #registry: Promise<Registry> | undefined;
+/** Adds the families of a server, of its store and of this process. */
+export function addServerMetrics(metrics: Metrics, { inFlight, watchMeter, store, lag, version }: MetricSources): void {
+  metrics.gauge("slipway_apiserver_inflight", "Requests under way.", () => [
+    { labels: { kind: "mutating" }, value: inFlight.counts.mutating },
+    { labels: { kind: "reading" }, value: inFlight.counts.reading },
+  ]);
+  metrics.gauge("slipway_apiserver_watchers", "Watches under way.", () =>
+    [...inFlight.watchesByResource].map(([resource, value]) => ({ labels: { resource }, value })),
+  );
+  metrics.readCounter("slipway_apiserver_watch_events_total", "Events sent to watchers.", () => watchMeter.events);
+  metrics.readCounter("slipway_apiserver_watch_dropped_total", "Watches cut off, by why.", () => [
+    { labels: { reason: "slow" }, value: watchMeter.dropped },
+  ]);
+  metrics.gauge("slipway_eventloop_lag_seconds", "Delay of the event loop since the last look.", () => lag.read());
+  metrics.gauge("slipway_build_info", "The version that runs.", () => [{ labels: { version }, value: 1 }]);
+  addStoreMetrics(metrics, () => store.stats());
+}
 
-  constructor(sources: MetricSources) {
-    this.#sources = sources;
-  }
-
-  record(labels: RequestLabels, duration: Millis): void {
-    this.#observe?.({ verb: labels.verb, resource: labels.resource }, duration / 1000);
-    const key = `${labels.verb}|${labels.resource}|${labels.subresource}|${labels.code}`;
-    const known = this.#series.get(key);
-    if (known !== undefined) known.count += 1;
-    else if (this.#series.size < maxSeries) this.#series.set(key, { labels, count: 1 });
-  }
-
-  /** The Prometheus text. */
-  async render(): Promise<string> {
-    this.#registry ??= this.#load();
-    return (await this.#registry).metrics();
-  }
-
-  async #load(): Promise<Registry> {
-    const { makeRegistry } = await import("./metric-registry.ts");
-    const { registry, observe } = makeRegistry(this.#sources, () => this.#series.values());
-    this.#observe = observe;
-    return registry;
-  }
+/** Each family asks for the statistics anew: they are a few numbers, and one question for all would have to be remembered. */
+function addStoreMetrics(metrics: Metrics, stats: () => StoreStats): void {
+  const gauge = (noun: string, help: string, valueOf: (now: StoreStats) => number): void =>
+    metrics.gauge(`slipway_store_${noun}`, help, () => valueOf(stats()));
+  const counter = (noun: string, help: string, valueOf: (now: StoreStats) => number): void =>
+    metrics.readCounter(`slipway_store_${noun}_total`, help, () => valueOf(stats()));
+  gauge("revision", "Last published revision.", ({ revision }) => revision);
+  gauge("compacted", "Oldest revision a watch can start from.", ({ compacted }) => compacted);
+  gauge("objects", "Objects stored.", ({ objects }) => objects);
+  gauge("bytes", "JSON bytes of all objects.", ({ bytes }) => bytes);
+  gauge("cache_bytes", "Reckoned bytes of parsed objects kept.", ({ cacheBytes }) => cacheBytes);
+  gauge("ring_events", "Events kept for watches that resume.", ({ ringEvents }) => ringEvents);
+  gauge("ring_bytes", "Bytes of the events kept.", ({ ringBytes }) => ringBytes);
+  gauge("batch_size", "Writes of the last commit.", ({ lastBatch }) => lastBatch);
+  counter("commits", "Commits made durable.", ({ commits }) => commits);
+  counter("writes", "Writes of objects made durable.", ({ writes }) => writes);
+  counter("commit_failures", "Commits that failed.", ({ failedCommits }) => failedCommits);
+  counter("compactions", "Times the history was cut.", ({ compactions }) => compactions);
+  counter("forced_compactions", "Compactions forced by a limit.", ({ forcedCompactions }) => forcedCompactions);
+  metrics.readHistogram("slipway_store_commit_duration_seconds", "Time until a commit is on the disk.", () => {
+    const { commitSeconds, commitSecondsSum } = stats();
+    return [{ labels: {}, buckets: commitSeconds, sum: commitSecondsSum }];
+  });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonValue } from "#lib/base/index.ts";
-import { deleteRequest, isWatch, listRequest, logRequest, watchRequest, writeRequest } from "./query.ts";
+import { deleteRequest, forceOf, isWatch, listRequest, logRequest, watchRequest, writeRequest } from "./query.ts";
 
 const query = (text: string) => new URLSearchParams(text);
 
@@ -8,7 +8,11 @@ describe("query parameters", () => {
   test("that are absent or empty are left out", () => {
     expect(listRequest(query(""), "default")).toEqual({ namespace: "default" });
     expect(listRequest(query("limit=&sendInitialEvents="), "default")).toEqual({ namespace: "default" });
-    expect(writeRequest(query(""), [])).toEqual({ dryRun: false, duplicateFields: [] });
+    expect(writeRequest(query(""), [], undefined)).toEqual({
+      dryRun: false,
+      duplicateFields: [],
+      program: "unknown",
+    });
     expect(logRequest(query(""))).toEqual({});
   });
 
@@ -48,14 +52,39 @@ describe("query parameters", () => {
   });
 
   test("of a write", () => {
-    expect(writeRequest(query("dryRun=All&fieldValidation=Strict&fieldManager=me"), ["spec.x"])).toEqual({
+    expect(
+      writeRequest(query("dryRun=All&fieldValidation=Strict&fieldManager=me"), ["spec.x"], "kubectl/v1.33.0 (linux)"),
+    ).toEqual({
       dryRun: true,
       fieldValidation: "Strict",
       fieldManager: "me",
       duplicateFields: ["spec.x"],
+      program: "kubectl",
     });
-    expect(() => writeRequest(query("fieldManager=a%07"), [])).toThrow(/printable/);
-    expect(() => writeRequest(query("dryRun=All&dryRun=None"), [])).toThrow(/dryRun/);
+    expect(() => writeRequest(query("fieldManager=a%07"), [], "x")).toThrow(/printable/);
+    expect(() => writeRequest(query("dryRun=All&dryRun=None"), [], "x")).toThrow(/dryRun/);
+  });
+
+  test.each([
+    ["kubectl/v1.33.0 (linux/amd64) kubernetes/60a317e", "kubectl"],
+    ["curl", "curl"],
+    ["", "unknown"],
+    ["/1.0", "unknown"],
+    ["a\u0007b\u200b/1", "ab"],
+    ["x".repeat(200), "x".repeat(128)],
+  ])("the User-Agent %j is the program %j", (userAgent, program) => {
+    expect(writeRequest(query(""), [], userAgent).program).toBe(program);
+  });
+
+  test("force is for apply alone", () => {
+    expect(forceOf(query("force=true"), true)).toBe(true);
+    expect(forceOf(query("force=false"), true)).toBe(false);
+    expect(forceOf(query(""), true)).toBe(false);
+    expect(forceOf(query(""), false)).toBe(false);
+    expect(() => forceOf(query("force=true"), false)).toThrow(
+      "force: Forbidden: may not be specified for non-apply patch",
+    );
+    expect(() => forceOf(query("force=maybe"), true)).toThrow(/true or false/);
   });
 });
 

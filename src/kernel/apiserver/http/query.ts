@@ -1,9 +1,12 @@
 import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import { badRequest, invalidOption } from "#kernel/model/index.ts";
+import { maxManagerName } from "../apply/managers.ts";
 import type { DeleteRequest, ListRequest, WatchRequest, WriteRequest } from "../verbs/options.ts";
 import type { PodLogRequest } from "../verbs/pod-log.ts";
-import { badRequest, invalidOption } from "../verbs/refusals.ts";
 
-// Query parameters as options. A parameter given twice counts once, as its first value.
+// Query parameters as options. A parameter given twice counts once, as its first value. Numbers and flags are read as strictly as Go
+// clients write them; a value that cannot be read is 400, one outside its set 422, and both name the parameter. What the parameters
+// mean together (limit with continue, resourceVersionMatch without resourceVersion) is for the verbs.
 
 const text = (query: URLSearchParams, name: string): string | undefined => query.get(name) ?? undefined;
 
@@ -15,12 +18,14 @@ function integer(query: URLSearchParams, name: string): number | undefined {
   return Number(value);
 }
 
+/** As integer, but -1 is 400: Kubernetes answers it in different ways, and none of them helps. */
 function natural(query: URLSearchParams, name: string): number | undefined {
   const value = integer(query, name);
   if (value !== undefined && value < 0) throw badRequest(`${name} must not be negative, found ${value}`);
   return value;
 }
 
+/** What Go's strconv.ParseBool takes. No value counts as absent; what cannot be read is refused, where Kubernetes takes it for true. */
 function flag(query: URLSearchParams, name: string): boolean | undefined {
   const value = query.get(name);
   if (value === null || value === "") return undefined;
@@ -35,6 +40,7 @@ function compact<T extends object>(members: { readonly [K in keyof T]: T[K] | un
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as T;
 }
 
+/** Of GET on a collection. `namespace` comes from the path; empty is all. */
 export function listRequest(query: URLSearchParams, namespace: string): ListRequest {
   return compact<ListRequest>({
     namespace,
@@ -48,6 +54,7 @@ export function listRequest(query: URLSearchParams, namespace: string): ListRequ
   });
 }
 
+/** Of GET with `watch=1`. Pages mean nothing there and are passed over; a timeout of 0 is the server's choice. */
 export function watchRequest(query: URLSearchParams, namespace: string): WatchRequest {
   const { limit: _limit, continue: _continue, ...list } = listRequest(query, namespace);
   return compact<WatchRequest>({
@@ -57,9 +64,18 @@ export function watchRequest(query: URLSearchParams, namespace: string): WatchRe
   });
 }
 
+/** Decides between list and watch before anything else is read, because limits differ. */
 export const isWatch = (query: URLSearchParams): boolean => flag(query, "watch") === true;
 
-export function writeRequest(query: URLSearchParams, duplicateFields: readonly string[]): WriteRequest {
+/**
+ * Of POST, PUT and PATCH. `duplicateFields` are the keys that the body had twice, which field validation judges. `fieldManager` has at
+ * most 128 printable characters, as managedFields can hold; who sends none is known by the program in its User-Agent.
+ */
+export function writeRequest(
+  query: URLSearchParams,
+  duplicateFields: readonly string[],
+  userAgent: string | undefined,
+): WriteRequest {
   const fieldValidation = query.get("fieldValidation") ?? "";
   if (
     fieldValidation !== "" &&
@@ -73,7 +89,8 @@ export function writeRequest(query: URLSearchParams, duplicateFields: readonly s
     );
   }
   const fieldManager = query.get("fieldManager") ?? "";
-  if (fieldManager.length > 128) throw invalidOption("fieldManager", "Too long: it may have at most 128 characters");
+  if (fieldManager.length > maxManagerName)
+    throw invalidOption("fieldManager", `Too long: it may have at most ${maxManagerName} characters`);
   if (!/^\P{C}*$/u.test(fieldManager))
     throw invalidOption("fieldManager", "Invalid value: it may hold printable characters only");
   return {
@@ -81,16 +98,35 @@ export function writeRequest(query: URLSearchParams, duplicateFields: readonly s
     duplicateFields,
     ...(fieldValidation === "" ? {} : { fieldValidation }),
     ...(fieldManager === "" ? {} : { fieldManager }),
+    program: programOf(userAgent),
   };
 }
 
+/** The part before the first slash: `kubectl/v1.33.0 (linux/amd64)` -> `kubectl`. */
+function programOf(userAgent: string | undefined): string {
+  const [program = ""] = (userAgent ?? "").split("/");
+  return program.replace(/\p{C}/gu, "").slice(0, maxManagerName) || "unknown";
+}
+
+/** `force` is for apply alone: elsewhere it would promise something that does not exist. */
+export function forceOf(query: URLSearchParams, isApply: boolean): boolean {
+  const force = flag(query, "force");
+  if (force !== undefined && !isApply)
+    throw invalidOption("force", "Forbidden: may not be specified for non-apply patch");
+  return force === true;
+}
+
+/** `All` is the only stage there is; anything else might be taken for a promise. */
 function isDryRun(values: readonly unknown[]): boolean {
   const wrong = values.find((value) => value !== "All" && value !== "");
   if (wrong === undefined) return values.includes("All");
   throw invalidOption("dryRun", `Unsupported value: ${JSON.stringify(wrong)}: supported values: "All"`);
 }
 
-/** DeleteOptions from the body; what the body leaves out may come from the query. */
+/**
+ * DeleteOptions from the body; what the body leaves out may come from the query. kubectl sends the body, curl the query. Members that
+ * are null count as absent, others of the wrong type are 400.
+ */
 export function deleteRequest(query: URLSearchParams, body: JsonValue | undefined): DeleteRequest {
   if (body !== undefined && body !== null && !isJsonObject(body)) throw badRequest("DeleteOptions must be an object");
   const options = isJsonObject(body) ? body : {};

@@ -1,10 +1,16 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { ApiError } from "#kernel/model/index.ts";
+import { ApiError, badRequest, unknownResource } from "#kernel/model/index.ts";
+import type { Metrics } from "#kernel/kit/index.ts";
+import type { Instant, JsonValue, Millis } from "#lib/base/index.ts";
+import { type AuditFacts, auditLine } from "../audit/audit-record.ts";
+import type { AuditLog } from "../audit/audit-log.ts";
+import type { Identity } from "../authz/identity.ts";
 import { guardBrowser } from "../authz/browser-guard.ts";
-import { authorize } from "../authz/identity.ts";
+import { certificateIdentity } from "../authz/client-certificate.ts";
+import { impersonated } from "../authz/impersonation.ts";
+import { authorize } from "../authz/authorizer.ts";
 import type { Authenticator } from "../authz/tokens.ts";
-import { badRequest, unknownResource } from "../verbs/refusals.ts";
 import type { Documents } from "./documents.ts";
 import { type Exchange, lazySignal } from "./exchange.ts";
 import { type HealthChecks, healthReply } from "./health.ts";
@@ -12,38 +18,63 @@ import type { InFlight, Slot } from "./in-flight.ts";
 import type { RequestLabels, RequestMetrics } from "./metrics.ts";
 import { answerCall, identifyCall, MethodNotAllowed, type ResourceServer } from "./resource-handler.ts";
 import { jsonReply, refusalOf, type Reply, send, sendStatus } from "./respond.ts";
-import { parseRoute } from "./route.ts";
+import { parseRoute, type ResourceRoute } from "./route.ts";
 import { versionInfo } from "./version.ts";
 
+// One request, from its headers to its answer:
+//   closing? (503) → Host and Origin (421, 403) → URL → health and version, open to all → who asks (401) →
+//   resource path: kind and verb (404, 405, 501) → a place under the limits (429) → may they (403) → the verb
+//   other path: may they → metrics, discovery, OpenAPI, the list of paths (404)
+// Refusals may come before the body was read; a connection whose body is still on its way is not used again.
+
+/** What proxies pass on uncut; whoever needs longer selectors is better served by a label. */
 const maxUrlLength = 8192;
 
-/** The parts of one listener that its requests use. */
+/** The parts of one listener that its requests use. All but names and closing are shared by the listeners of a server. */
 export interface FrontDoor {
   readonly resources: ResourceServer;
   readonly authenticator: Authenticator;
   readonly documents: Documents;
   readonly health: HealthChecks;
   readonly inFlight: InFlight;
-  readonly metrics: RequestMetrics;
+  readonly requests: RequestMetrics;
+  readonly metrics: Metrics;
   readonly hostNames: readonly string[];
   readonly version: string;
   /** Aborts when the server closes. */
   readonly closing: AbortSignal;
+  /** Where requests are written down; absent: nowhere. */
+  readonly audit?: AuditLog;
 }
 
+/** What is learnt of a request on its way, for metrics and the audit log. */
+interface Told {
+  labels: Labels;
+  identity?: Identity;
+  caller?: Identity;
+  route?: ResourceRoute;
+  body?: JsonValue | undefined;
+  /** Health and version: asked every second by whoever likes. */
+  isOpen?: true;
+}
+
+/** What a request counts as until its route is known, and for ever when it has none. */
 type Labels = Omit<RequestLabels, "code">;
 const otherLabels: Labels = { verb: "other", resource: "other", subresource: "" };
 
-/** Answers one request, whatever it is; never throws. */
+/**
+ * Answers one request, whatever it is; never throws. A bug in a handler is a 500 with its text, logged with its stack; the next
+ * request is served. Every request counts in the metrics, refused ones too.
+ */
 export async function handleRequest(
   door: FrontDoor,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   const { clock, log } = door.resources.context;
-  const startedAt = clock.now();
+  const startedAt = clock.monotonic();
   stampHeaders(request, response);
-  const told: { labels: Labels } = { labels: otherLabels };
+  const told: Told = { labels: otherLabels };
   try {
     await route(door, request, response, told);
   } catch (thrown) {
@@ -57,16 +88,54 @@ export async function handleRequest(
       sendStatus(response, refusal.toStatus(), thrown instanceof MethodNotAllowed ? { Allow: thrown.allow } : {});
     }
   }
-  door.metrics.record({ ...told.labels, code: String(response.statusCode) }, clock.now() - startedAt);
+  const took = clock.monotonic() - startedAt;
+  door.requests.record({ ...told.labels, code: String(response.statusCode) }, took);
+  if (door.audit !== undefined && told.isOpen !== true) {
+    door.audit.append(auditLine(auditFacts(request, response, told, { now: clock.now(), took })));
+  }
 }
 
+/** A watch is written down when it begins. */
+function auditFacts(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { labels, identity, caller, route, body }: Told,
+  { now, took }: { readonly now: Instant; readonly took: Millis },
+): AuditFacts {
+  const url = request.url ?? "";
+  const mark = url.indexOf("?");
+  const query = mark < 0 ? "" : url.slice(mark + 1);
+  return {
+    id: String(response.getHeader("Audit-Id")),
+    startedAt: now - took,
+    ms: took,
+    ip: request.socket.remoteAddress ?? "",
+    code: response.statusCode,
+    verb: route === undefined ? (request.method ?? "").toLowerCase() : labels.verb,
+    // Without the query: somebody may have put a token there.
+    ...(route === undefined ? { path: (mark < 0 ? url : url.slice(0, mark)).slice(0, 256) } : route),
+    ...(route === undefined ? {} : { resource: route.plural }),
+    ...(identity === undefined ? {} : { identity }),
+    ...(caller === undefined ? {} : { caller }),
+    ...(query.includes("dryRun=All") ? { isDryRun: true } : {}),
+    ...(body === undefined ? {} : { body, bodyBytes: Number(request.headers["content-length"]) }),
+  };
+}
+
+/**
+ * The id under which a request is found in logs: the caller's when it is plain text, else a new one. Nothing may be kept by caches or
+ * guessed at by browsers.
+ */
 function stampHeaders(request: IncomingMessage, response: ServerResponse): void {
   const given = request.headers["x-request-id"];
   const id = typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
   response.setHeader("X-Request-Id", id);
   response.setHeader("Audit-Id", id);
   response.setHeader("X-Content-Type-Options", "nosniff");
-  response.setHeader("Cache-Control", "no-cache, private");
+  // Objects may hold secrets, so that no cache on the way nor the browser's own keeps them; documents with a hash say otherwise.
+  response.setHeader("Cache-Control", "no-store");
+  // Nothing here is a page: whatever a browser takes it for, it runs nothing and is shown in no frame.
+  response.setHeader("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox");
 }
 
 /** A refusal may come before the body has been read; the rest of it must not be taken for the next request. */
@@ -74,12 +143,8 @@ function drainBody(request: IncomingMessage, response: ServerResponse): void {
   if (!request.complete) response.setHeader("Connection", "close");
 }
 
-async function route(
-  door: FrontDoor,
-  request: IncomingMessage,
-  response: ServerResponse,
-  told: { labels: Labels },
-): Promise<void> {
+/** Throws what the caller is to be told; `told` learns what the request counts as, once that is known. */
+async function route(door: FrontDoor, request: IncomingMessage, response: ServerResponse, told: Told): Promise<void> {
   if (door.closing.aborted) throw new ApiError("ServiceUnavailable", "the server is shutting down");
   const refused = guardBrowser(request.headers, door.hostNames);
   if (refused !== undefined) {
@@ -97,26 +162,40 @@ async function route(
     identity: { user: "system:anonymous", groups: [] },
     signal: lazySignal(response, door.closing),
   };
-  if (open !== undefined) return send(anonymous, open);
+  if (open !== undefined) {
+    told.isOpen = true;
+    return send(anonymous, open);
+  }
   const address = request.socket.remoteAddress ?? "";
-  const identity = door.authenticator.authenticate(request.headers.authorization, address);
-  const exchange: Exchange = { ...anonymous, identity };
+  const { clock, authorizer } = door.resources.context;
+  const certified = certificateIdentity(request.socket, request.headers, clock.now());
+  const caller = door.authenticator.authenticate(request.headers.authorization, address, certified);
+  const identity = impersonated(authorizer, caller, request);
+  told.identity = identity;
+  told.caller = caller;
+  const noteBody =
+    door.audit === undefined ? {} : { noteBody: (body: JsonValue | undefined) => void (told.body = body) };
+  const exchange: Exchange = { ...anonymous, identity, ...noteBody };
   const resource = parseRoute(path);
   if (resource === undefined) return sendDocument(door, exchange);
   const call = identifyCall(door.resources.context, resource, request.method ?? "", query);
   const { verb } = call;
+  told.route = resource;
   told.labels = { verb, resource: call.resource.type.plural, subresource: resource.subresource };
-  const leave = door.inFlight.enter(slotOf(verb), identity.user);
+  const entrant = { user: identity.user, resource: call.resource.type.plural };
+  const leave = door.inFlight.enter(slotOf(verb), entrant);
   // A watch goes on after its handler has returned, so its place is free when the answer ends.
   response.once("close", leave);
   await answerCall(door.resources, call, exchange);
 }
 
+/** Subresources count as what they do: a log that is followed holds a place for reading. */
 function slotOf(verb: string): Slot {
   if (verb === "watch") return "watch";
   return verb === "get" || verb === "list" ? "reading" : "mutating";
 }
 
+/** Path and query apart, still encoded. `URL` would clean up `..` and `//`, which must be refused, not resolved. */
 function parseUrl(url: string): { readonly path: string; readonly query: URLSearchParams } {
   if (url.length > maxUrlLength) {
     throw new ApiError("BadRequest", `the URL is longer than ${maxUrlLength} characters`, { code: 414 });
@@ -140,8 +219,14 @@ function openReply(door: FrontDoor, method: string, path: string, query: URLSear
 /** Paths that name no resource: metrics, discovery, OpenAPI and the list of paths. */
 async function sendDocument(door: FrontDoor, exchange: Exchange): Promise<void> {
   const { path, query, request } = exchange;
-  authorize(exchange.identity, { verb: "get", group: "", resource: path });
   const { context } = door.resources;
+  const verb = (request.method ?? "").toLowerCase();
+  authorize(context.authorizer, exchange.identity, {
+    verb: verb === "head" ? "get" : verb,
+    group: "",
+    resource: "",
+    path,
+  });
   if (path === "/metrics") return send(exchange, await metricsReply(door));
   if (path === "/") return send(exchange, jsonReply({ paths: rootPaths(door) }));
   const etag = request.headers["if-none-match"];
@@ -153,11 +238,14 @@ async function sendDocument(door: FrontDoor, exchange: Exchange): Promise<void> 
   await send(exchange, { code: found.code, contentType, headers, body: Buffer.from(found.body) });
 }
 
+/** The library that writes the text is loaded with the first question. */
 async function metricsReply(door: FrontDoor): Promise<Reply> {
-  const body = Buffer.from(await door.metrics.render());
+  const { renderMetrics } = await import("./metric-text.ts");
+  const body = Buffer.from(await renderMetrics(door.metrics.collect()));
   return { code: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", body };
 }
 
+/** What a person who asks for `/` can go on with; group-versions come and go with definitions. */
 function rootPaths(door: FrontDoor): readonly string[] {
   const groupVersions = door.resources.context
     .registry()

@@ -1,8 +1,10 @@
-import { ApiError, apiVersionOf } from "#kernel/model/index.ts";
+import { ApiError, apiVersionOf, badRequest, unknownResource, unsupportedMediaType } from "#kernel/model/index.ts";
 import type { JsonValue } from "#lib/base/index.ts";
-import { authorize } from "../authz/identity.ts";
+import type { AccountTokens } from "../authz/account-tokens.ts";
+import { accessTo, authorize } from "../authz/authorizer.ts";
+import { writePermit } from "../authz/write-permit.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
-import { acceptedPatchTypes, type PatchType, patchMediaTypes } from "../patch/apply-patch.ts";
+import { acceptedPatchTypes, applyMediaType, type PatchType, patchMediaTypes } from "../patch/apply-patch.ts";
 import { type Answer, answerBytes, answerObject } from "../verbs/answer.ts";
 import type { Endpoint } from "../verbs/change.ts";
 import type { ApiContext } from "../verbs/context.ts";
@@ -11,35 +13,45 @@ import { deleteObject, removalStatus } from "../verbs/delete.ts";
 import { deleteCollection } from "../verbs/delete-collection.ts";
 import { getObject } from "../verbs/get.ts";
 import { listObjects } from "../verbs/list.ts";
+import type { WriteRequest } from "../verbs/options.ts";
 import { patchObject } from "../verbs/patch.ts";
-import { badRequest, unknownResource, unsupportedMediaType } from "../verbs/refusals.ts";
+import { reviewObject } from "../verbs/review.ts";
+import { getScale, patchScale, updateScale } from "../verbs/scale.ts";
+import { requestToken } from "../verbs/token-request.ts";
 import { updateObject } from "../verbs/update.ts";
 import { startWatch } from "../watch/watch.ts";
 import { type Negotiated, negotiate } from "./accept.ts";
-import { decodeJson, decodeObject, mediaTypeOf, readBody } from "./body.ts";
+import { decodeApplied, decodeJson, decodeObject, mediaTypeOf, readBody } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import { listMetadata, listReply } from "./list-reply.ts";
 import { sendLog } from "./log-reply.ts";
-import { deleteRequest, isWatch, listRequest, watchRequest, writeRequest } from "./query.ts";
+import { deleteRequest, forceOf, isWatch, listRequest, watchRequest, writeRequest } from "./query.ts";
 import { encodeObject, parseIncludeObject, type View } from "./representation.ts";
 import { jsonReply, type Reply, send, setWarnings } from "./respond.ts";
 import type { ResourceRoute } from "./route.ts";
 import type { TurnCache } from "./turn-cache.ts";
 import { type WatchMeter, WatchReply } from "./watch-reply.ts";
 
-/** What a request on the resource API is: named for metrics, limits and authorization before it runs. */
+/**
+ * What a request on the resource API is: named for metrics, limits and authorization before it runs. `verb` is one of Kubernetes'
+ * request verbs (`get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`).
+ */
 export interface ResourceCall {
   readonly verb: string;
   readonly resource: ServedResource;
   readonly route: ResourceRoute;
 }
 
+/** What answering needs beside the call: the API itself, and what watchers share. */
 export interface ResourceServer {
   readonly context: ApiContext;
   readonly shared: TurnCache;
   readonly watchMeter: WatchMeter;
+  /** Makes tokens of accounts. */
+  readonly accounts: AccountTokens;
 }
 
+/** Subresources of Kubernetes that this server answers with 501, so that a client hears what is missing instead of a 404. */
 const notServed: ReadonlySet<string> = new Set([
   "attach",
   "binding",
@@ -49,11 +61,13 @@ const notServed: ReadonlySet<string> = new Set([
   "portforward",
   "proxy",
   "resize",
-  "scale",
-  "token",
 ]);
 
-/** Finds the kind and the verb of a request: 404 for what is not served, 405 for verbs a path does not have. */
+/**
+ * Finds the kind and the verb of a request: 404 for what is not served, 405 with `Allow` for verbs a path does not have, 501 for
+ * subresources of Kubernetes that are missing here. Pure, and before authorization: what kinds there are is no secret to whoever is
+ * authenticated.
+ */
 export function identifyCall(
   context: ApiContext,
   route: ResourceRoute,
@@ -67,16 +81,20 @@ export function identifyCall(
   // An object of a namespaced kind has no path without its namespace.
   if (route.name !== "" && resource.type.namespaced && route.namespace === "") throw unknownResource();
   const verbs = verbsOf(route, query);
-  const verb = verbs[method === "HEAD" ? "GET" : method];
-  if (verb === undefined || (route.subresource === "" && !resource.verbs.includes(verb))) {
-    throw new MethodNotAllowed(method, Object.keys(verbs));
-  }
+  const served = Object.entries(verbs).filter(([, verb]) => route.subresource !== "" || resource.verbs.includes(verb));
+  const [, verb] = served.find(([known]) => known === (method === "HEAD" ? "GET" : method)) ?? [];
+  if (verb === undefined)
+    throw new MethodNotAllowed(
+      method,
+      served.map(([known]) => known),
+    );
   return { verb, resource, route };
 }
 
+/** Custom kinds have the subresources of their definition and no others, so the rest is not found there, not missing. */
 function checkSubresource(resource: ServedResource, { subresource }: ResourceRoute): void {
-  if (resource.subresources.some((served) => served === subresource) && subresource !== "scale") return;
-  const known = notServed.has(subresource) && (!resource.custom || subresource === "scale");
+  if (resource.subresources.some((served) => served === subresource)) return;
+  const known = notServed.has(subresource) && !resource.custom;
   if (!known) throw unknownResource();
   throw new ApiError(
     "NotImplemented",
@@ -93,6 +111,7 @@ export class MethodNotAllowed extends ApiError {
   }
 }
 
+/** Verbs by method, for the shape of a path; whether the kind has them is another question. */
 function verbsOf(route: ResourceRoute, query: URLSearchParams): Readonly<Record<string, string>> {
   if (route.name === "") {
     return { GET: isWatch(query) ? "watch" : "list", POST: "create", DELETE: "deletecollection" };
@@ -104,22 +123,37 @@ function verbsOf(route: ResourceRoute, query: URLSearchParams): Readonly<Record<
       return { GET: "get" };
     case "finalize":
       return { PUT: "update" };
+    case "token":
+      return { POST: "create" };
     default:
       return { GET: "get", PUT: "update", PATCH: "patch" };
   }
 }
 
-/** Answers a call: authorizes it, runs the verb and sends what it gave. */
+/**
+ * Answers a call: authorizes it, runs the verb and sends what it gave. Resolves when the connection has taken the answer; for a watch
+ * when its stream has begun. What it throws has not been answered.
+ */
 export async function answerCall(server: ResourceServer, call: ResourceCall, exchange: Exchange): Promise<void> {
-  const { resource, route, verb } = call;
-  const { group, plural } = resource.type;
-  const path = route.subresource === "" ? plural : `${plural}/${route.subresource}`;
-  authorize(exchange.identity, { verb, group, resource: path, namespace: route.namespace });
+  const { route, verb } = call;
+  authorizeCall(server.context, call, exchange);
   if (verb === "watch") return watch(server, call, exchange);
   if (route.subresource === "log") return sendLog(server.context, call, exchange);
+  if (route.subresource === "token") return send(exchange, await tokenReply(server, call, exchange));
+  if (route.subresource === "scale") return send(exchange, await scaleReply(server.context, call, exchange));
   await send(exchange, await replyTo(server.context, call, exchange));
 }
 
+/** 403 unless the caller may do it. A list or watch that a field selector narrows to one name counts as being about it. */
+function authorizeCall({ authorizer }: ApiContext, { resource, route, verb }: ResourceCall, exchange: Exchange): void {
+  const isSelected = route.name === "" && (verb === "list" || verb === "watch" || verb === "deletecollection");
+  const selector = isSelected ? exchange.query.get("fieldSelector") : null;
+  const selected = /^metadata\.name==?([^,=!]+)$/.exec(selector ?? "")?.[1];
+  const target = selected === undefined ? route : { ...route, name: selected };
+  authorize(authorizer, exchange.identity, accessTo(resource.type, verb, target));
+}
+
+/** One function per verb below; each reads its options, calls the verb and chooses form and code. */
 function replyTo(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
   switch (call.verb) {
     case "get":
@@ -146,6 +180,7 @@ function viewFor(context: ApiContext, resource: ServedResource, exchange: Exchan
   return { resource, form, include, now: context.clock.now() };
 }
 
+/** One object in the form that was asked for, with the warnings of its kind and of the write. */
 function objectReply(context: ApiContext, exchange: Exchange, answer: Answer, code: number): Reply {
   const negotiated = negotiate(exchange.request.headers.accept);
   const view = viewFor(context, answer.resource, exchange, negotiated);
@@ -168,60 +203,115 @@ async function list(context: ApiContext, { resource, route }: ResourceCall, exch
   return listReply(viewFor(context, resource, exchange, negotiated), listing, negotiated);
 }
 
+// Writes negotiate before they write: a caller who takes none of the forms gets 406 and nothing was stored.
+
 async function create(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
   negotiate(exchange.request.headers.accept);
   if (resource.type.namespaced && route.namespace === "") {
     throw badRequest(`${resource.type.plural} are created in a namespace, and the path has none`);
   }
   const { value, duplicates } = await objectBody(context, exchange);
-  const answer = await createObject(
-    context,
-    resource,
-    route.namespace,
-    value,
-    writeRequest(exchange.query, duplicates),
-  );
-  return objectReply(context, exchange, answer, 201);
+  const request = writeRequestOf(context, resource, exchange, duplicates);
+  if (resource.isReview === true) {
+    const { object, warnings } = reviewObject(context, exchange.identity, resource, route.namespace, value, request);
+    return { ...jsonReply(object, 201), warnings };
+  }
+  return objectReply(context, exchange, await createObject(context, resource, route.namespace, value, request), 201);
 }
 
 async function update(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
   negotiate(exchange.request.headers.accept);
   const { value, duplicates } = await objectBody(context, exchange);
   const target = { namespace: route.namespace, name: route.name, endpoint: endpointOf(route) };
-  const answer = await updateObject(context, resource, target, value, writeRequest(exchange.query, duplicates));
+  const request = writeRequestOf(context, resource, exchange, duplicates);
+  const answer = await updateObject(context, resource, target, value, request);
   return objectReply(context, exchange, answer, 200);
+}
+
+function writeRequestOf(
+  { authorizer }: ApiContext,
+  resource: ServedResource,
+  { query, request, identity }: Exchange,
+  duplicates: readonly string[],
+  isApply = false,
+): WriteRequest {
+  const options = writeRequest(query, duplicates, request.headers["user-agent"]);
+  const permit = writePermit(authorizer, identity, resource, isApply);
+  return permit === undefined ? options : { ...options, permit };
 }
 
 const endpointOf = ({ subresource }: ResourceRoute): Endpoint =>
   subresource === "status" || subresource === "finalize" ? subresource : "main";
 
+/** Whole and decoded: JSON, YAML, or protobuf for built-in kinds; undefined without a body. */
 async function objectBody(context: ApiContext, exchange: Exchange) {
   const bytes = await readBody(exchange.request, context.limits.maxBodyBytes);
-  return decodeObject(bytes, exchange.request, context.limits.maxDepth);
+  const decoded = decodeObject(bytes, exchange.request, context.limits.maxDepth);
+  exchange.noteBody?.(decoded.value);
+  return decoded;
+}
+
+/** A new token of an account; it is in the answer and nowhere else. */
+async function tokenReply(
+  { context, accounts }: ResourceServer,
+  call: ResourceCall,
+  exchange: Exchange,
+): Promise<Reply> {
+  negotiate(exchange.request.headers.accept);
+  const { value } = await objectBody(context, exchange);
+  return jsonReply(requestToken(context, accounts, call.route, value), 201);
+}
+
+/** A view of the object; its own forms, such as tables, do not show it. */
+async function scaleReply(
+  context: ApiContext,
+  { verb, resource, route }: ResourceCall,
+  exchange: Exchange,
+): Promise<Reply> {
+  negotiate(exchange.request.headers.accept);
+  if (verb === "get") return jsonReply(await getScale(context, resource, route));
+  if (verb === "update") {
+    const { value, duplicates } = await objectBody(context, exchange);
+    const request = writeRequestOf(context, resource, exchange, duplicates);
+    return jsonReply(await updateScale(context, resource, route, value, request));
+  }
+  const type = patchTypeOf(resource, mediaTypeOf(exchange.request) ?? "");
+  if (type === "apply") throw unsupportedMediaType(applyMediaType, Object.values(patchMediaTypes));
+  const bytes = await readBody(exchange.request, context.limits.maxBodyBytes);
+  const { value = null, duplicates } = decodeJson(bytes, context.limits.maxDepth);
+  exchange.noteBody?.(value);
+  const request = writeRequestOf(context, resource, exchange, duplicates);
+  return jsonReply(await patchScale(context, resource, route, { type, body: value }, request));
 }
 
 async function patch(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
   negotiate(exchange.request.headers.accept);
   const type = patchTypeOf(resource, mediaTypeOf(exchange.request) ?? "");
   const bytes = await readBody(exchange.request, context.limits.maxBodyBytes);
-  const { value = null, duplicates } = decodeJson(bytes, context.limits.maxDepth);
+  const isApply = type === "apply";
+  const { value = null, duplicates } = (isApply ? decodeApplied : decodeJson)(bytes, context.limits.maxDepth);
+  exchange.noteBody?.(value);
   const target = { namespace: route.namespace, name: route.name, endpoint: endpointOf(route) };
-  const request = writeRequest(exchange.query, duplicates);
+  const options = writeRequestOf(context, resource, exchange, duplicates, isApply);
+  const request = { ...options, force: forceOf(exchange.query, isApply) };
   const answer = await patchObject(context, resource, target, { type, body: value }, request);
-  return objectReply(context, exchange, answer, 200);
+  return objectReply(context, exchange, answer, answer.created === true ? 201 : 200);
 }
 
-function patchTypeOf(resource: ServedResource, mediaType: string): PatchType {
+/** The kind of patch by its media type: 415 with those the kind takes, because custom kinds have no strategic merge. */
+function patchTypeOf(resource: ServedResource, mediaType: string): PatchType | "apply" {
   const accepted = acceptedPatchTypes(resource);
-  if (mediaType === "application/apply-patch+yaml") {
-    throw unsupportedMediaType(`${mediaType}: server-side apply is not available on this server yet`, accepted);
-  }
+  if (mediaType === applyMediaType) return "apply";
   const types: readonly PatchType[] = ["json", "merge", "strategic"];
   const found = types.find((type) => patchMediaTypes[type] === mediaType);
   if (found === undefined || !accepted.includes(mediaType)) throw unsupportedMediaType(mediaType, accepted);
   return found;
 }
 
+/**
+ * 200 with the Status of the removal, or with the object while finalizers or a grace period keep it; 202 in that case for the callers
+ * of the old `orphanDependents: false`, as in Kubernetes.
+ */
 async function remove(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
   negotiate(exchange.request.headers.accept);
   const request = deleteRequest(exchange.query, (await objectBody(context, exchange)).value);
@@ -233,6 +323,7 @@ async function remove(context: ApiContext, { resource, route }: ResourceCall, ex
 /** Kinds whose removal is answered with the object instead of a Status. */
 const returnsObject = ({ type }: ServedResource): boolean => type.group === "" && type.plural === "pods";
 
+/** The list of what was deleted. All namespaces at once is 405: too much for a slip of the pen. */
 async function removeAll(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
   if (resource.type.namespaced && route.namespace === "") throw new MethodNotAllowed("DELETE", ["GET"]);
   negotiate(exchange.request.headers.accept);
@@ -244,6 +335,10 @@ async function removeAll(context: ApiContext, { resource, route }: ResourceCall,
   return jsonReply({ kind: resource.listKind, apiVersion: apiVersionOf(resource.type), metadata, items });
 }
 
+/**
+ * Begins a stream of JSON lines and returns. What is wrong is refused with a status before the stream begins; headers go out at once,
+ * because clients wait for them before the first event.
+ */
 async function watch(server: ResourceServer, { resource, route }: ResourceCall, exchange: Exchange): Promise<void> {
   const { context } = server;
   const { response, query, request } = exchange;

@@ -3,49 +3,69 @@ import { pipeline } from "node:stream/promises";
 import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import { ApiError, type Status } from "#kernel/model/index.ts";
-import { toError } from "#lib/base/index.ts";
+import { codeOf, toError } from "#lib/base/index.ts";
 import { drained } from "./drained.ts";
 import type { Exchange } from "./exchange.ts";
 
+/** Below this a loopback connection is faster than the compression; clients across networks list in pages anyway. */
 const gzipThresholdBytes = 128 * 1024;
+/** Warnings are headers, and clients have limits for those. */
 const maxWarningBytes = 4096;
 
-/** An answer whose body is at hand, whole or in parts. */
+/** A large body that is made while it is sent. */
+export interface Streamed {
+  /** Read once, in order, at the pace of the reader; not at all for HEAD. What it throws cuts the answer off. */
+  readonly parts: AsyncIterable<Buffer>;
+  /** Bytes of all parts, when that is known before. */
+  readonly length?: number;
+}
+
+/** An answer whose body is at hand, or is made on the way. Its bytes may be those of stored objects: nobody changes them. */
 export interface Reply {
   readonly code: number;
   readonly contentType: string;
-  readonly body: Buffer | readonly Buffer[];
+  readonly body: Buffer | Streamed;
   readonly warnings?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Sends the reply and resolves when the connection has taken it. */
-export async function send(exchange: Exchange, reply: Reply): Promise<void> {
-  const { response, request } = exchange;
-  const parts = Buffer.isBuffer(reply.body) ? [reply.body] : reply.body;
-  const length = parts.reduce((sum, part) => sum + part.length, 0);
-  setHeaders(response, reply);
-  if (request.method === "HEAD") {
-    response.setHeader("Content-Length", length);
-    response.end();
-  } else if (length >= gzipThresholdBytes && acceptsGzip(request.headers["accept-encoding"])) {
-    response.setHeader("Content-Encoding", "gzip");
-    response.setHeader("Vary", "Accept-Encoding");
-    await pipeline(Readable.from(parts), createGzip({ level: 1 }), response);
-  } else {
-    response.setHeader("Content-Length", length);
-    await sendParts(exchange, parts);
-  }
+/** A reply of one piece, as all but lists are. */
+export interface WholeReply extends Reply {
+  readonly body: Buffer;
 }
 
-async function sendParts({ response }: Exchange, parts: readonly Buffer[]): Promise<void> {
-  const last = parts.length - 1;
-  for (const [index, part] of parts.entries()) {
-    if (index === last) response.end(part);
-    // Large answers go out at the pace of their reader, and let others have their turn.
-    else if (!response.write(part)) await drained(response);
+/**
+ * Sends the reply and resolves when the connection has taken it. HEAD gets the headers of GET. Large bodies are compressed (level 1)
+ * for callers who take gzip; the length is not known then.
+ */
+export async function send(exchange: Exchange, reply: Reply): Promise<void> {
+  const { response, request } = exchange;
+  const { body } = reply;
+  const { length } = body;
+  setHeaders(response, reply);
+  const isPacked =
+    request.method !== "HEAD" &&
+    (length ?? gzipThresholdBytes) >= gzipThresholdBytes &&
+    acceptsGzip(request.headers["accept-encoding"]);
+  if (isPacked) {
+    response.setHeader("Content-Encoding", "gzip");
+    response.setHeader("Vary", "Accept-Encoding");
+    await pipeline(Readable.from(Buffer.isBuffer(body) ? [body] : body.parts), createGzip({ level: 1 }), response);
+    return;
   }
-  if (last < 0) response.end();
+  if (length !== undefined) response.setHeader("Content-Length", length);
+  if (request.method === "HEAD") response.end();
+  else if (Buffer.isBuffer(body)) response.end(body);
+  else await sendParts(response, body.parts);
+}
+
+/** At the pace of the reader; one that goes away ends the making too. */
+async function sendParts(response: ServerResponse, parts: AsyncIterable<Buffer>): Promise<void> {
+  for await (const part of parts) {
+    if (response.destroyed) return;
+    if (!response.write(part)) await drained(response);
+  }
+  response.end();
 }
 
 function setHeaders(response: ServerResponse, reply: Reply): void {
@@ -55,6 +75,7 @@ function setHeaders(response: ServerResponse, reply: Reply): void {
   for (const [name, value] of Object.entries(reply.headers ?? {})) response.setHeader(name, value);
 }
 
+/** gzip is named, and not with a quality of 0. */
 const acceptsGzip = (header: string | string[] | undefined): boolean =>
   /(?:^|,)\s*gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[^,]*)?(?:,|$)/i.test(String(header ?? ""));
 
@@ -72,13 +93,29 @@ export function setWarnings(response: ServerResponse, warnings: readonly string[
   if (values.length > 0) response.setHeader("Warning", values);
 }
 
-/** Any thrown value as a refusal; what is not one is a bug and is told to nobody but the log. */
-export const refusalOf = (thrown: unknown): ApiError =>
-  thrown instanceof ApiError
-    ? thrown
-    : new ApiError("InternalError", `Internal error occurred: ${toError(thrown).message}`, { cause: thrown });
+/** What the store says that passes, as clients of Kubernetes know it: they wait so many seconds, and try again. */
+const passing: ReadonlyMap<string | undefined, readonly ["ServiceUnavailable" | "TooManyRequests", number]> = new Map([
+  ["store-full", ["ServiceUnavailable", 5]],
+  ["store-closed", ["ServiceUnavailable", 1]],
+  ["store-busy", ["TooManyRequests", 1]],
+]);
 
-/** Sends a Status. After the answer has begun nothing can be said any more, so the connection is cut. */
+/** Any thrown value as a refusal; what is not one is a bug, or a broken disk: 500 with its message, its stack for the log only. */
+export function refusalOf(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  const { message } = toError(thrown);
+  const known = passing.get(codeOf(thrown));
+  if (known === undefined) {
+    return new ApiError("InternalError", `Internal error occurred: ${message}`, { cause: thrown });
+  }
+  const [reason, retryAfterSeconds] = known;
+  return new ApiError(reason, message, { details: { retryAfterSeconds }, cause: thrown });
+}
+
+/**
+ * Sends a Status. After the answer has begun nothing can be said any more, so the connection is cut: a client must not take half an
+ * answer for a whole one. `Retry-After` and `WWW-Authenticate` follow from the Status.
+ */
 export function sendStatus(
   response: ServerResponse,
   status: Status,
@@ -104,13 +141,14 @@ function headersOf(status: Status): Readonly<Record<string, string>> {
   };
 }
 
-export const jsonReply = (value: unknown, code = 200): Reply => ({
+/** Ends with a newline, for terminals. */
+export const jsonReply = (value: unknown, code = 200): WholeReply => ({
   code,
   contentType: "application/json",
   body: Buffer.from(`${JSON.stringify(value)}\n`),
 });
 
-export const textReply = (text: string, code = 200): Reply => ({
+export const textReply = (text: string, code = 200): WholeReply => ({
   code,
   contentType: "text/plain; charset=utf-8",
   body: Buffer.from(text),

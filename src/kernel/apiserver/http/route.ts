@@ -1,7 +1,12 @@
-import { isPathSegment } from "../verbs/names.ts";
-import { badRequest, unknownResource } from "../verbs/refusals.ts";
+import { badRequest, isPathSegment, unknownResource } from "#kernel/model/index.ts";
 
-/** A path of the resource API. Parts that the path does not have are empty. */
+/**
+ * A path of the resource API. Parts that the path does not have are empty.
+ *
+ *   /apis/<group>/<version>/namespaces/<namespace>/<plural>/<name>/<subresource>
+ *   /api/<version>/<plural>                         core group, all namespaces
+ *   /api/v1/namespaces/<name>/status                the namespace itself: plural `namespaces`
+ */
 export interface ResourceRoute {
   readonly group: string;
   readonly version: string;
@@ -11,7 +16,10 @@ export interface ResourceRoute {
   readonly subresource: string;
 }
 
-/** Reads the path of a resource; undefined when it is one of the shorter paths that discovery answers. */
+/**
+ * Reads the path of a resource; undefined when it is one of the shorter paths that discovery answers. Throws 400 for segments that
+ * decode to something a path could be read by, 404 for paths with more parts than there are. One slash at the end is passed over.
+ */
 export function parseRoute(path: string): ResourceRoute | undefined {
   const segments = path.split("/").slice(1);
   if (segments.at(-1) === "") segments.pop();
@@ -22,6 +30,7 @@ export function parseRoute(path: string): ResourceRoute | undefined {
   return { group: core ? "" : decode(group), version: decode(version), ...parseResource(rest.map(decode)) };
 }
 
+/** `parts` after group and version, decoded. */
 function parseResource(parts: readonly string[]): Omit<ResourceRoute, "group" | "version"> {
   const [first = "", second = "", third = ""] = parts;
   if (parts.length > 6) throw unknownResource();

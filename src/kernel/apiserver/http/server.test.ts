@@ -1,9 +1,11 @@
+import { get } from "node:https";
 import { connect } from "node:tls";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ConfigMap } from "#kernel/model/index.ts";
-import { deferred } from "#lib/base/index.ts";
+import { deferred, systemClock } from "#lib/base/index.ts";
 import { readYaml } from "#lib/yaml/index.ts";
+import { createAuthority, createServing } from "../authz/x509.ts";
 import type { PodLogRequest } from "../verbs/pod-log.ts";
 import { configMap, type Json, pod, startTestServer, type TestServer, waitUntil } from "../testing/index.ts";
 
@@ -150,7 +152,7 @@ describe("version, health and paths", () => {
 
   test("readyz lists its checks and fails with them, livez does not", async () => {
     expect((await api.ask("GET", "/readyz?verbose")).text).toBe(
-      "[+]ping ok\n[+]store ok\n[+]controllers ok\nreadyz check passed\n",
+      "[+]ping ok\n[+]store ok\n[+]discovery ok\n[+]controllers ok\nreadyz check passed\n",
     );
     troubles = "starting";
     const failed = await api.ask("GET", "/readyz");
@@ -183,6 +185,38 @@ describe("version, health and paths", () => {
     expect(text).toMatch(new RegExp(`slipway_store_revision ${api.store.revision}\\b`));
     expect(text).toContain('slipway_build_info{version="0.0.0"} 1');
     expect(text).not.toContain(api.token);
+  });
+
+  test("metrics tell of the store, of watches and of the event loop", async () => {
+    await api.ask("GET", "/metrics");
+    const watch = await api.watch(`${maps}?watch=1`);
+    const { text } = await api.ask("GET", "/metrics");
+    const stats = api.store.stats();
+    for (const line of [
+      `slipway_store_objects ${stats.objects}`,
+      `slipway_store_bytes ${stats.bytes}`,
+      `slipway_store_ring_events ${stats.ringEvents}`,
+      `slipway_store_commits_total ${stats.commits}`,
+      `slipway_store_commit_duration_seconds_count ${stats.commits}`,
+      `slipway_store_commit_duration_seconds_bucket{le="+Inf"} ${stats.commits}`,
+      "slipway_store_commit_failures_total 0",
+      "slipway_store_forced_compactions_total 0",
+      "slipway_store_batch_size 1",
+      "slipway_store_compacted 0",
+      'slipway_apiserver_watchers{resource="configmaps"} 1',
+      'slipway_apiserver_inflight{kind="mutating"} 0',
+      'slipway_apiserver_watch_dropped_total{reason="slow"} 0',
+    ])
+      expect(text).toContain(`${line}\n`);
+    expect(text).toMatch(/^slipway_eventloop_lag_seconds\{quantile="0.99"\} [\d.e-]+$/m);
+    expect(text).toMatch(
+      /^slipway_apiserver_request_duration_seconds_bucket\{verb="get",resource="configmaps",le="0.5"\} \d+$/m,
+    );
+    watch.close();
+  });
+
+  test("metrics are for those who may ask", async () => {
+    expect((await api.ask("GET", "/metrics", { token: false })).status).toBe(401);
   });
 });
 
@@ -290,6 +324,27 @@ describe("closing", () => {
     expect(await watch.next()).toBeUndefined();
     await closing;
     await expect(other.ask("GET", "/version")).rejects.toThrow();
+    await other.close();
+  });
+
+  test("listeners share limits and counts, and may close one by one", async () => {
+    const other = await startTestServer({ limits: { maxWatches: 1 } });
+    const now = systemClock.now();
+    const tls = await createServing(await createAuthority(now, "other"), ["localhost"], now);
+    const second = await other.server.listen({ port: 0, tls });
+    const watch = await other.watch(`${maps}?watch=1`);
+    const status = await new Promise((resolve, reject) => {
+      const headers = { Authorization: `Bearer ${other.token}` };
+      const request = get(`${second.url}${maps}?watch=1`, { headers, rejectUnauthorized: false, agent: false });
+      request.once("response", (response) => resolve(response.resume().statusCode));
+      request.once("error", reject);
+    });
+    expect(status).toBe(429);
+    await second.close();
+    expect((await other.ask("GET", "/metrics")).text).toMatch(
+      /requests_total\{verb="watch",resource="configmaps",subresource="",code="429"\} 1/,
+    );
+    watch.close();
     await other.close();
   });
 

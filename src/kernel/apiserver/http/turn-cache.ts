@@ -1,6 +1,8 @@
 /**
- * Shares encoded batches among the watchers that are served in one turn of the event loop. What was made for a turn is
- * forgotten after it, so nothing is kept for readers that do not exist.
+ * Shares encoded batches among the watchers that are served in one turn of the event loop: a commit reaches all its watchers in
+ * one turn, and most of them want the same bytes, so a hundred watchers of Pods cost one encoding. Keys are the batch of events (by
+ * identity) and how it is seen (form, columns, selector). What was made for a turn is forgotten after it, so nothing is kept for
+ * readers that do not exist.
  */
 export class TurnCache {
   #made = new Map<object, Map<string, Buffer>>();

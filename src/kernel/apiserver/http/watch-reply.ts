@@ -11,7 +11,7 @@ import { drained } from "./drained.ts";
 import { encodeItem, tableOf, type View } from "./representation.ts";
 import type { TurnCache } from "./turn-cache.ts";
 
-/** Counts what watches do, for metrics. */
+/** Counts what watches do, for metrics: events sent, and watchers cut because they did not read. One for all watches of a server. */
 export interface WatchMeter {
   events: number;
   dropped: number;
@@ -19,10 +19,17 @@ export interface WatchMeter {
 
 const newLine = Buffer.from("}\n");
 
-/** A watch as a stream of JSON lines: one write per commit, whatever the number of events in it. */
+/**
+ * A watch as a stream of JSON lines: one write per commit, whatever the number of events in it. Each line is
+ * `{"type":"ADDED","object":…}`; the object is the stored text where the caller wants plain JSON.
+ *
+ * A reader that falls behind by more than `maxBuffer` is cut off, which loses nothing: it comes back with the last revision it has
+ * read. Initial events (`source` undefined) do not count, because their sender waits for `drained`.
+ */
 export class WatchReply implements WatchSink {
   readonly #response: ServerResponse;
   readonly #view: () => View;
+  /** Watchers with the same key get the same bytes. */
   readonly #viewKey: string;
   readonly #maxBuffer: number;
   readonly #shared: TurnCache;
@@ -63,12 +70,14 @@ export class WatchReply implements WatchSink {
     this.#response.write(source === undefined || first ? encode() : this.#shared.get(source, this.#viewKey, encode));
   }
 
+  /** A line that only carries a revision; `initial` ends the events of a WatchList. */
   bookmark(revision: number, initial: boolean): void {
     const view = this.#view();
     const object = bookmarkIn(view, bookmarkObject(view.resource, revision, initial));
     this.#response.write(`${JSON.stringify({ type: "BOOKMARK", object })}\n`);
   }
 
+  /** The normal end, after an ERROR line when there is something to say: a status line has gone out long ago. */
   end(refusal?: ApiError): void {
     if (refusal !== undefined)
       this.#response.write(`${JSON.stringify({ type: "ERROR", object: refusal.toStatus() })}\n`);
@@ -94,6 +103,7 @@ function bookmarkIn({ form, include, resource, now }: View, plain: KubeObject): 
   return { ...table, rows: [{ cells: resource.columns.map(() => null), object: plain }] };
 }
 
+/** One line in pieces. A table has its columns in the first event only. */
 function encodeChange(view: View, { type, entry }: WatchChange, withColumns: boolean): readonly Buffer[] {
   const head = Buffer.from(`{"type":"${type}","object":`);
   if (view.form !== "table") return [head, encodeItem(view, entry), newLine];

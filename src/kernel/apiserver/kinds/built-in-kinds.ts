@@ -1,19 +1,61 @@
+import { deploymentKind, replicaSetKind } from "./apps.ts";
 import type { BuiltIn } from "./built-in.ts";
+import { cronJobKind } from "./cron-job.ts";
+import { claimKind } from "./claim.ts";
 import { coreEventKind, eventKind } from "./event.ts";
 import { jobKind } from "./job.ts";
+import { nodeKind } from "./node.ts";
 import { podKind } from "./pod.ts";
+import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } from "./rbac.ts";
+import {
+  localSubjectAccessReviewKind,
+  selfSubjectAccessReviewKind,
+  selfSubjectReviewKind,
+  selfSubjectRulesReviewKind,
+  subjectAccessReviewKind,
+  tokenReviewKind,
+} from "./reviews.ts";
+import { resourceQuotaKind } from "./resource-quota.ts";
 import { secretKind } from "./secret.ts";
+import { serviceKind } from "./service.ts";
+import { daemonSetKind, ingressKind, limitRangeKind, networkPolicyKind, statefulSetKind } from "./stored-only.ts";
 import { configMapKind, leaseKind, namespaceKind, serviceAccountKind } from "./small-kinds.ts";
 
-/** All built-in kinds but CustomResourceDefinition, whose rules depend on the other kinds; in the order of discovery. */
+/**
+ * All built-in kinds but CustomResourceDefinition, whose rules depend on the other kinds. In the order of discovery: core first, then
+ * by group, and by name within a group. `kubectl get all` and short names go by that order too. Core Events stand before those of
+ * `events.k8s.io`, so that the short name `ev` is theirs.
+ */
 export const builtInKinds: readonly BuiltIn[] = [
   configMapKind,
   coreEventKind,
+  limitRangeKind,
   namespaceKind,
+  nodeKind,
+  claimKind,
   podKind,
+  resourceQuotaKind,
   secretKind,
   serviceAccountKind,
+  serviceKind,
+  daemonSetKind,
+  deploymentKind,
+  replicaSetKind,
+  statefulSetKind,
+  selfSubjectReviewKind,
+  tokenReviewKind,
+  localSubjectAccessReviewKind,
+  selfSubjectAccessReviewKind,
+  selfSubjectRulesReviewKind,
+  subjectAccessReviewKind,
+  cronJobKind,
   jobKind,
   leaseKind,
   eventKind,
+  ingressKind,
+  networkPolicyKind,
+  clusterRoleBindingKind,
+  clusterRoleKind,
+  roleBindingKind,
+  roleKind,
 ];

@@ -1,6 +1,8 @@
 import type { TypeDescriptions } from "./descriptions.ts";
 
-// Types of core/v1 and meta/v1, by their last two words. Only fields that people ask for; one line each.
+// Texts for `kubectl explain` of core/v1 and meta/v1: `"<version>.<Type>": {"": <the type>, <field>: <text>}`.
+// Written for Slipway, not taken from Kubernetes' documents; they say what holds on this server. One line each, a full stop at the end.
+// Only fields that people ask for. descriptions.ts puts them into the definitions; a test finds texts for fields that do not exist.
 
 const metadata = "Name, labels, owners and what the server keeps about the object.";
 

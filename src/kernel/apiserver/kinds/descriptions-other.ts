@@ -1,6 +1,7 @@
 import type { TypeDescriptions } from "./descriptions.ts";
 
-// Types of the other built-in groups, by their last two words.
+// Texts for `kubectl explain` of batch/v1, coordination.k8s.io/v1 and apiextensions.k8s.io/v1; the form and its rules are those of
+// descriptions-core.ts.
 
 const metadata = "Name, labels, owners and what the server keeps about the object.";
 
@@ -10,6 +11,30 @@ export const otherDescriptions: Readonly<Record<string, TypeDescriptions>> = {
     metadata,
     spec: "What is to be done.",
     status: "How far it is.",
+  },
+  "v1.CronJob": {
+    "": "Makes jobs by the calendar.",
+    metadata,
+    spec: "When, and what the jobs look like.",
+    status: "What has been made.",
+  },
+  "v1.CronJobSpec": {
+    "": "When jobs are made, and what they look like.",
+    schedule: "Five fields as of cron, or @hourly to @yearly.",
+    timeZone: "Whose clock the schedule means, such as Europe/Berlin. That of the server when absent.",
+    jobTemplate: "What the jobs look like.",
+    concurrencyPolicy:
+      "What happens while a job still runs: Allow another one, Forbid it, or Replace the one that runs.",
+    startingDeadlineSeconds: "How late a job may begin. Without limit when absent.",
+    suspend: "True: no jobs are made. Those that run go on.",
+    successfulJobsHistoryLimit: "Jobs that succeeded and are kept. 3 when absent.",
+    failedJobsHistoryLimit: "Jobs that failed and are kept. 1 when absent.",
+  },
+  "v1.CronJobStatus": {
+    "": "What a schedule has led to.",
+    active: "Jobs that run.",
+    lastScheduleTime: "The time of the schedule for which the last job was made.",
+    lastSuccessfulTime: "When a job succeeded last.",
   },
   "v1.JobTemplateSpec": {
     "": "What the jobs made from it look like.",

@@ -1,13 +1,22 @@
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { accessDescriptions } from "./descriptions-access.ts";
+import { appsDescriptions } from "./descriptions-apps.ts";
+import { clusterDescriptions } from "./descriptions-cluster.ts";
 import { coreDescriptions } from "./descriptions-core.ts";
 import { otherDescriptions } from "./descriptions-other.ts";
+
+// `kubectl explain` prints what OpenAPI documents say. The data of the built-in kinds has no prose, so these are our own texts, one line
+// each, for the types and fields that people ask about. A field without a text is shown by name and type alone.
 
 /** Help for one type: `""` is the type itself, other keys are its fields. */
 export type TypeDescriptions = Readonly<Record<string, string>>;
 
 const byName: ReadonlyMap<string, TypeDescriptions> = new Map([
   ...Object.entries(coreDescriptions),
+  ...Object.entries(appsDescriptions),
+  ...Object.entries(clusterDescriptions),
   ...Object.entries(otherDescriptions),
+  ...Object.entries(accessDescriptions),
 ]);
 
 /** Members that every object and list has. */
@@ -16,7 +25,10 @@ const everywhere: TypeDescriptions = {
   kind: "The kind of object this is.",
 };
 
-/** Our one-line texts for `kubectl explain`, put into a definition of the data, which has none. */
+/**
+ * The definition `name` of the data with our texts as descriptions: of the type, and of its fields. A type is found by its last two
+ * words (`io.k8s.api.core.v1.Pod` -> `v1.Pod`), which only the two forms of Event share. A copy; `raw` stays as it is.
+ */
 export function describeDefinition(name: string, raw: JsonObject): JsonObject {
   const texts = byName.get(name.slice(name.lastIndexOf(".", name.lastIndexOf(".") - 1) + 1)) ?? {};
   const isObject = raw["x-kubernetes-group-version-kind"] !== undefined;

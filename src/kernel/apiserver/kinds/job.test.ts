@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
+import { checkJobSpec } from "#kernel/specs/index.ts";
 import { served, writeNew, writeOver } from "../testing/write-steps.ts";
 import { jobKind } from "./job.ts";
 
@@ -100,7 +101,7 @@ describe("refuses, naming the field,", () => {
     ],
     ["an unknown completion mode", { completionMode: "Odd" }, ["NotSupported spec.completionMode"]],
     ["an indexed job of unknown length", { completionMode: "Indexed", parallelism: 1 }, ["Required spec.completions"]],
-    ["limits per index without indexes", { backoffLimitPerIndex: 1 }, ["Forbidden spec.backoffLimitPerIndex"]],
+    ["limits per index without indexes", { backoffLimitPerIndex: 1 }, ["Invalid spec.backoffLimitPerIndex"]],
     ["a selector of the writer's own", { selector: { matchLabels: { a: "b" } } }, ["Invalid spec.selector"]],
     ["a manual selector that is missing", { manualSelector: true }, ["Required spec.selector"]],
     [
@@ -124,15 +125,15 @@ describe("refuses, naming the field,", () => {
         },
       },
       [
-        "Invalid spec.podFailurePolicy.rules[0].onExitCodes.values",
+        "Invalid spec.podFailurePolicy.rules[0].onExitCodes.values[0]",
         "Invalid spec.podFailurePolicy.rules[0].onExitCodes.containerName",
-        "Required spec.podFailurePolicy.rules[1]",
+        "Invalid spec.podFailurePolicy.rules[1]",
       ],
     ],
     [
       "a success policy without indexes",
       { successPolicy: { rules: [{ succeededCount: 1 }] } },
-      ["Forbidden spec.successPolicy"],
+      ["Invalid spec.successPolicy"],
     ],
   ];
   test.each(cases)("%s", (_, spec, expected) => {
@@ -199,4 +200,37 @@ describe("an update", () => {
     expect(jobs.changesGeneration({ ...old, status: { active: 1 } }, old)).toBe(false);
     expect(jobs.changesGeneration({ ...old, spec: { ...spec, suspend: true } }, old)).toBe(true);
   });
+});
+
+describe("a Job is refused for what checkJobSpec says of its spec, and for nothing else", () => {
+  test.each<[string, JsonObject]>([
+    ["a right one", { template: template() }],
+    ["numbers below zero", { template: template(), parallelism: -1, completions: -2 }],
+    ["an unknown mode", { template: template(), completionMode: "Odd" }],
+    ["pods that cannot end", { template: template({ restartPolicy: "Always" }) }],
+    ["what this server cannot do", { template: template({ hostPID: true, volumes: [{ name: "v", nfs: {} }] }) }],
+    ["pods without a spec", { template: {} }],
+    ["limits per index without indexes", { template: template(), backoffLimitPerIndex: 1, maxFailedIndexes: 2 }],
+  ])("%s", (_, spec) => {
+    const { causes, unsupported } = checkJobSpec(spec, ["spec"]);
+    const expected = [...causes, ...unsupported].map(({ field, message }) => `${field}: ${message}`);
+    const { errors } = writeNew(jobs, { ...job(), spec });
+    expect(errors.map((error) => error.slice(error.indexOf(" ") + 1))).toEqual(expected);
+  });
+
+  test("but for types, which the server reports alone", () => {
+    const spec = { template: template(), backoffLimit: "two", parallelism: -1 };
+    expect(fieldsOf(writeNew(jobs, { ...job(), spec }).errors)).toEqual(["TypeInvalid spec.backoffLimit"]);
+    expect(checkJobSpec(spec, ["spec"]).causes).toHaveLength(2);
+  });
+});
+
+test.each<[string, number, string[]]>([
+  ["j".repeat(61), 10, []],
+  ["j".repeat(61), 11, ["Invalid metadata.name"]],
+  ["a.b", 1, ["Invalid metadata.name"]],
+  ["a.b", 0, []],
+])("pods of an indexed Job %s of %i have names that can be hostnames: %j", (name, completions, expected) => {
+  const indexed = job({ completionMode: "Indexed", completions }, { name });
+  expect(fieldsOf(writeNew(jobs, indexed).errors)).toEqual(expected);
 });

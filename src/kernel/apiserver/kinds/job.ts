@@ -1,44 +1,40 @@
 import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
-import { Job } from "#kernel/model/index.ts";
+import { Job, labelRule } from "#kernel/model/index.ts";
+import {
+  checkJobRules,
+  definitionNames,
+  isTrueAt,
+  mapMember,
+  numberAt,
+  objectAt,
+  textAt,
+  valueAt,
+  withAbsent,
+  withJobSpecDefaults,
+} from "#kernel/specs/index.ts";
 import { jobTable } from "../tables/job.ts";
-import type { BuiltIn, Findings, Rule } from "./built-in.ts";
-import { checkOneOf, type Report } from "./container-rules.ts";
-import { definitionNames } from "./definitions.ts";
-import { checkFailurePolicy, checkSuccessPolicy } from "./job-policy-rules.ts";
-import { withPodSpecDefaults } from "./pod-defaults.ts";
-import { checkPodSpec, checkTemplateMetadata } from "./pod-rules.ts";
-import { isTrueAt, mapMember, numberAt, objectAt, textAt, valueAt, withAbsent } from "./read.ts";
+import type { BuiltIn, Rule } from "./built-in.ts";
 
+// Jobs as they are stored. What a JobSpec may hold is judged in #kernel/specs; here is what depends on the Job as a whole: its
+// uid, from which the server makes selector and labels, its name, and its former state.
+
+// Labels of Pods, by which the Job controller and everybody else finds them.
 const controllerUid = "batch.kubernetes.io/controller-uid";
 const jobName = "batch.kubernetes.io/job-name";
-const unlimited = 2_147_483_647;
 
+/** A Job without labels of its own takes those of its Pods, as Kubernetes does. */
 function withJobDefaults(job: JsonObject): JsonObject {
-  const filled = mapMember(job, "spec", withSpecDefaults);
+  const filled = mapMember(job, "spec", withJobSpecDefaults);
   const labels = objectAt(filled, "spec", "template", "metadata", "labels");
   if (labels === undefined || Object.keys(objectAt(filled, "metadata", "labels") ?? {}).length > 0) return filled;
   return mapMember(filled, "metadata", (metadata) => ({ ...metadata, labels }));
 }
 
-function withSpecDefaults(spec: JsonObject): JsonObject {
-  const counted =
-    valueAt(spec, "completions") === undefined && valueAt(spec, "parallelism") === undefined
-      ? { ...spec, completions: 1, parallelism: 1 }
-      : spec;
-  const perIndex = numberAt(counted, "backoffLimitPerIndex") !== undefined;
-  const filled = withAbsent(counted, {
-    parallelism: 1,
-    backoffLimit: perIndex ? unlimited : 6,
-    completionMode: "NonIndexed",
-    suspend: false,
-    manualSelector: false,
-    podReplacementPolicy: objectAt(counted, "podFailurePolicy") === undefined ? "TerminatingOrFailed" : "Failed",
-  });
-  return mapMember(filled, "template", (template) => mapMember(template, "spec", withPodSpecDefaults));
-}
-
-/** The server chooses the selector by the job's uid, so that no two jobs ever share pods. */
+/**
+ * The server chooses the selector by the Job's uid, so that no two Jobs ever share Pods, and puts the labels it selects by onto the
+ * template. The two labels without a prefix are from before there were prefixes; clients still select by `job-name`.
+ */
 function withSelector(job: JsonObject): JsonObject {
   const uid = textAt(job, "metadata", "uid");
   const name = textAt(job, "metadata", "name");
@@ -54,59 +50,22 @@ function withSelector(job: JsonObject): JsonObject {
   });
 }
 
-const jobRule: Rule = (job, found) => {
-  const spec = objectAt(job, "spec") ?? {};
-  const report: Report = (error) => found.errors.push(error);
-  for (const name of [
-    "parallelism",
-    "completions",
-    "activeDeadlineSeconds",
-    "backoffLimit",
-    "backoffLimitPerIndex",
-    "maxFailedIndexes",
-    "ttlSecondsAfterFinished",
-  ]) {
-    const value = numberAt(spec, name);
-    if (value !== undefined && value < 0)
-      report(fieldError.invalid(["spec", name], value, "must be greater than or equal to 0"));
-  }
-  checkOneOf(spec, "completionMode", ["NonIndexed", "Indexed"], ["spec"], report);
-  checkOneOf(spec, "podReplacementPolicy", ["TerminatingOrFailed", "Failed"], ["spec"], report);
-  checkIndexed(spec, report);
-  checkTemplate(objectAt(spec, "template") ?? {}, found);
-  checkFailurePolicy(spec, report);
-  checkSuccessPolicy(spec, report);
+/** The JobSpec by itself; the same rules judge the Jobs inside documents of dialects. */
+const jobRule: Rule = (job, found) => checkJobRules(objectAt(job, "spec") ?? {}, ["spec"], found);
+
+/** Pods of an Indexed Job have the hostname `<job>-<index>`, which must be a DNS label for the largest index too. */
+const indexedNameRule: Rule = (job, { errors }) => {
+  const completions = numberAt(job, "spec", "completions") ?? 0;
+  if (textAt(job, "spec", "completionMode") !== "Indexed" || completions < 1) return;
+  const name = textAt(job, "metadata", "name") ?? "";
+  const problem = labelRule(`${name}-${completions - 1}`);
+  if (problem !== undefined)
+    errors.push(
+      fieldError.invalid("metadata.name", name, `with "-${completions - 1}" it is a hostname, which ${problem}`),
+    );
 };
 
-function checkIndexed(spec: JsonObject, report: Report) {
-  if (textAt(spec, "completionMode") === "Indexed") {
-    if (numberAt(spec, "completions") === undefined) {
-      report(fieldError.required("spec.completions", "when completion mode is Indexed"));
-    }
-    return;
-  }
-  for (const name of ["backoffLimitPerIndex", "maxFailedIndexes", "successPolicy"]) {
-    if (valueAt(spec, name) !== undefined)
-      report(fieldError.forbidden(["spec", name], "requires completion mode Indexed"));
-  }
-}
-
-function checkTemplate(template: JsonObject, found: Findings) {
-  const at = ["spec", "template"];
-  checkTemplateMetadata(template, at, found);
-  const spec = objectAt(template, "spec");
-  if (spec === undefined) {
-    found.errors.push(fieldError.required([...at, "spec"]));
-    return;
-  }
-  checkPodSpec(spec, [...at, "spec"], found);
-  const policy = textAt(spec, "restartPolicy");
-  if (policy === "Always" || policy === undefined) {
-    // The message begins with the value a person wrote, or did not write: Always is what an absent policy means.
-    found.errors.push(fieldError.notSupported([...at, "spec", "restartPolicy"], policy ?? "", ["OnFailure", "Never"]));
-  }
-}
-
+/** A selector of the writer's own needs `manualSelector`, and must select the Pods of the template. Asked at creation only. */
 const selectorRule: Rule = (job, { errors }, old) => {
   const selector = objectAt(job, "spec", "selector");
   const uid = textAt(job, "metadata", "uid");
@@ -128,12 +87,17 @@ const selectorRule: Rule = (job, { errors }, old) => {
   }
 };
 
+/** Who wants to select by hand must do it. */
 const manualSelectorRule: Rule = (job, { errors }, old) => {
   const manual = isTrueAt(job, "spec", "manualSelector");
   if (old === undefined && manual && objectAt(job, "spec", "selector") === undefined)
     errors.push(fieldError.required("spec.selector"));
 };
 
+/**
+ * What may not change once there may be Pods: how they are made, selected, counted and judged. Parallelism, limits, suspension and
+ * time to live may.
+ */
 const immutableRule: Rule = (job, { errors }, old) => {
   const isSame = (...path: readonly string[]) =>
     jsonEquals(valueAt(job, "spec", ...path), valueAt(old, "spec", ...path));
@@ -151,7 +115,7 @@ const immutableRule: Rule = (job, { errors }, old) => {
     "successPolicy",
   ])
     demand(name);
-  // An indexed job may be scaled together with its parallelism.
+  // KEP-3715: an indexed job may be scaled together with its parallelism.
   const isScaled =
     textAt(job, "spec", "completionMode") === "Indexed" &&
     valueAt(job, "spec", "completions") === valueAt(job, "spec", "parallelism");
@@ -161,15 +125,17 @@ const immutableRule: Rule = (job, { errors }, old) => {
   if (!mayChange) demand("template");
 };
 
+/** The status of a new Job is empty, whatever was sent. `status.successful` is the label Kubernetes offers for selecting by success. */
 export const jobKind: BuiltIn = {
   type: Job,
   definition: definitionNames.job,
   table: jobTable,
   subresources: ["status"],
   hasGeneration: true,
+  dependants: "orphaned",
   defaults: withJobDefaults,
   prepareForCreate: (job) => ({ ...withSelector(job), status: {} }),
-  rules: [jobRule, selectorRule, manualSelectorRule],
+  rules: [jobRule, indexedNameRule, selectorRule, manualSelectorRule],
   updateRules: [immutableRule],
   fields: { "status.successful": (job) => String(numberAt(job, "status", "succeeded") ?? 0) },
 };

@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
 import { served, writeNew, writeOver } from "../testing/write-steps.ts";
 import { podKind } from "./pod.ts";
-import { pullPolicyOf, qosClassOf } from "./pod-defaults.ts";
 
 const pods = served(podKind);
 const container = (more: JsonObject = {}): JsonObject => ({ name: "c", image: "nginx:1.27", ...more });
@@ -68,26 +67,6 @@ test("a small pod gets every default that clients see", () => {
 test("defaults are filled in once", () => {
   const once = pods.withDefaults(pod());
   expect(pods.withDefaults(once)).toEqual(once);
-});
-
-test.each([
-  ["busybox", "Always"],
-  ["busybox:latest", "Always"],
-  ["registry:5000/busybox", "Always"],
-  ["busybox:1.36", "IfNotPresent"],
-  ["registry:5000/a/b:1", "IfNotPresent"],
-  ["busybox@sha256:abc", "IfNotPresent"],
-])("the image %s is pulled %s", (image, policy) => {
-  expect(pullPolicyOf(image)).toBe(policy);
-});
-
-test.each<[JsonObject, string]>([
-  [{}, "BestEffort"],
-  [{ requests: { cpu: "1" } }, "Burstable"],
-  [{ limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "1", memory: "1Gi" } }, "Guaranteed"],
-  [{ limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "500m", memory: "1Gi" } }, "Burstable"],
-])("resources %j are of class %s", (resources, expected) => {
-  expect(qosClassOf({ containers: [container({ resources })] })).toBe(expected);
 });
 
 describe("refuses, naming the field,", () => {
@@ -252,34 +231,9 @@ test("unknown fields are named with their paths", () => {
 
 describe("an update", () => {
   const { object: old } = writeNew(pods, pod({ activeDeadlineSeconds: 60 }));
-  const spec = old["spec"] as JsonObject;
-  const update = (changes: JsonObject) =>
-    writeOver(pods, old, { ...old, spec: { ...spec, ...changes } }).errors.map((error) => error.split(":")[0]);
-
-  test("may change images, shorten the deadline, add tolerations and bind the pod", () => {
-    const [first] = spec["containers"] as readonly JsonObject[];
-    expect(update({ containers: [{ ...first, image: "nginx:2" }] })).toEqual([]);
-    expect(update({ activeDeadlineSeconds: 30 })).toEqual([]);
-    expect(update({ tolerations: [{ operator: "Exists" }] })).toEqual([]);
-    expect(update({ nodeName: "here" })).toEqual([]);
-  });
-
-  test("may change nothing else", () => {
-    expect(update({ restartPolicy: "Never" })).toEqual(["Forbidden spec"]);
-    expect(
-      update({ containers: [...(spec["containers"] as readonly JsonObject[]), container({ name: "d" })] }),
-    ).toEqual(["Forbidden spec"]);
-    expect(update({ activeDeadlineSeconds: 90 })).toEqual(["Invalid spec.activeDeadlineSeconds"]);
-  });
-
-  test("cannot move a bound pod", () => {
-    const bound = { ...old, spec: { ...spec, nodeName: "here" } };
-    expect(writeOver(pods, bound, { ...bound, spec: { ...spec, nodeName: "there" } }).errors).toHaveLength(1);
-  });
-
   test("of the status leaves the rest alone, and never revives a pod", () => {
     const ended = writeOver(pods, old, { ...old, spec: {}, status: { phase: "Succeeded" } }, "status");
-    expect(ended.object).toMatchObject({ spec, status: { phase: "Succeeded" } });
+    expect(ended.object).toMatchObject({ spec: old["spec"], status: { phase: "Succeeded" } });
     expect(ended.errors).toEqual([]);
     const revived = writeOver(pods, ended.object, { ...old, status: { phase: "Running" } }, "status");
     expect(revived.errors).toEqual(["Forbidden status.phase: Forbidden: a pod that is Succeeded stays so"]);

@@ -1,70 +1,53 @@
-import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
+import type { JsonObject } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { Pod } from "#kernel/model/index.ts";
-import { podTable } from "../tables/pod.ts";
-import { type BuiltIn, type Rule, textField } from "./built-in.ts";
-import { definitionNames } from "./definitions.ts";
-import { qosClassOf, withPodSpecDefaults } from "./pod-defaults.ts";
-import { checkPodSpec } from "./pod-rules.ts";
 import {
-  mapItems,
+  checkPodSpec,
+  definitionNames,
   mapMember,
   numberAt,
   objectAt,
   objectsAt,
+  qosClassOf,
   scalarText,
   textAt,
   valueAt,
   withAbsent,
   withMembers,
-} from "./read.ts";
+  withPodSpecDefaults,
+} from "#kernel/specs/index.ts";
+import { podTable } from "../tables/pod.ts";
+import { type BuiltIn, type Rule, textField } from "./built-in.ts";
+import { podUpdateRule } from "./pod-update-rules.ts";
 
-/** What admission adds to a new pod, but not to templates. */
+/**
+ * What admission adds to a new Pod, but not to templates: the account it runs as, under its old name and its new one. Kubernetes'
+ * ServiceAccount admission does the same, and mounts a token besides, which this server does not.
+ */
 const withAdmitted = (pod: JsonObject): JsonObject =>
   mapMember(pod, "spec", (spec) => {
     const account = textAt(spec, "serviceAccountName") ?? "default";
     return withMembers(spec, { serviceAccountName: account, serviceAccount: account });
   });
 
+/**
+ * A client that does not say which account keeps the one admission has chosen at creation: `kubectl replace` sends the file its
+ * user wrote, which never had one.
+ */
+const withSameAccount = (pod: JsonObject, old: JsonObject): JsonObject =>
+  mapMember(pod, "spec", (spec) => {
+    if (textAt(spec, "serviceAccountName") !== undefined) return spec;
+    const account = valueAt(old, "spec", "serviceAccountName");
+    return withMembers(spec, { serviceAccountName: account, serviceAccount: account });
+  });
+
+/** Everything about the spec itself; Job templates are held to the same rules. */
 const podRule: Rule = (pod, found) => checkPodSpec(objectAt(pod, "spec") ?? {}, ["spec"], found);
 
 /**
- * A running pod keeps its spec, but for images, deadlines that become shorter, the grace period when it was negative, and the node
- * it is bound to, once.
+ * A Pod that ended has ended: nobody may bring it back by a late report. Kubernetes' kubelet sees to that by itself; here reports can
+ * come from a runner that was away for a while.
  */
-const specIsImmutable: Rule = (pod, { errors }, old) => {
-  const [spec, oldSpec] = [objectAt(pod, "spec") ?? {}, objectAt(old, "spec") ?? {}];
-  if (jsonEquals(fixedPart(spec, oldSpec), fixedPart(oldSpec, oldSpec))) {
-    checkDeadline(spec, oldSpec, errors);
-    return;
-  }
-  const detail =
-    "pod updates may not change fields other than spec.containers[*].image, spec.initContainers[*].image, spec.activeDeadlineSeconds and spec.tolerations";
-  errors.push(fieldError.forbidden("spec", detail));
-};
-
-/** The spec with everything that may change set to what it was. */
-function fixedPart(spec: JsonObject, old: JsonObject): JsonObject {
-  const imageless = ["containers", "initContainers"].reduce(
-    (value, member) => mapItems(value, member, (container) => withMembers(container, { image: undefined })),
-    spec,
-  );
-  const bound = textAt(old, "nodeName") === undefined ? { nodeName: undefined } : {};
-  return withMembers(imageless, { activeDeadlineSeconds: undefined, tolerations: undefined, ...bound });
-}
-
-function checkDeadline(
-  spec: JsonObject,
-  old: JsonObject,
-  errors: { push(error: ReturnType<typeof fieldError.invalid>): unknown },
-) {
-  const [deadline, before] = [numberAt(spec, "activeDeadlineSeconds"), numberAt(old, "activeDeadlineSeconds")];
-  if (before === undefined || (deadline !== undefined && deadline <= before)) return;
-  const detail = `must be less than or equal to the previous value ${before}`;
-  errors.push(fieldError.invalid("spec.activeDeadlineSeconds", deadline ?? "", detail));
-}
-
-/** A pod that ended has ended: nobody may bring it back by a late report. */
 const endedStaysEnded: Rule = (pod, { errors }, old) => {
   const phase = textAt(pod, "status", "phase");
   const before = textAt(old, "status", "phase");
@@ -72,11 +55,16 @@ const endedStaysEnded: Rule = (pod, { errors }, old) => {
   if (ended && phase !== before) errors.push(fieldError.forbidden("status.phase", `a pod that is ${before} stays so`));
 };
 
+/** All addresses, separated by commas, as Kubernetes offers them to field selectors. */
 const ipsOf = (pod: JsonObject): string =>
   objectsAt(pod, "status", "podIPs")
     .map((entry) => scalarText(entry["ip"]))
     .join(",");
 
+/**
+ * Pods have no generation: their spec hardly changes. A new Pod is Pending, whatever status was sent; `nodeName` of the request stays,
+ * which is how a Pod is bound at birth.
+ */
 export const podKind: BuiltIn = {
   type: Pod,
   definition: definitionNames.pod,
@@ -89,8 +77,9 @@ export const podKind: BuiltIn = {
     const admitted = withAdmitted(pod);
     return { ...admitted, status: { phase: "Pending", qosClass: qosClassOf(objectAt(admitted, "spec") ?? {}) } };
   },
+  prepareForUpdate: withSameAccount,
   rules: [podRule],
-  updateRules: [specIsImmutable],
+  updateRules: [podUpdateRule],
   statusRules: [endedStaysEnded],
   fields: {
     "spec.nodeName": textField("spec", "nodeName"),
@@ -105,7 +94,7 @@ export const podKind: BuiltIn = {
   },
 };
 
-/** A pod that never reached a machine, or has ended, has nothing to end politely. */
+/** Seconds; 30 when the spec does not say. A Pod that never reached a machine, or has ended, has nothing to end politely. */
 function graceOf(pod: JsonObject): number {
   const phase = textAt(pod, "status", "phase");
   const isIdle = textAt(pod, "spec", "nodeName") === undefined || phase === "Succeeded" || phase === "Failed";

@@ -156,6 +156,11 @@ describe("ConfigMap", () => {
 });
 
 describe("Lease", () => {
+  test("may be given back by an empty holder, as older clients do", () => {
+    const spec = { holderIdentity: "", leaseDurationSeconds: 1 };
+    const lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name: "x" }, spec };
+    expect(writeNew(leases, lease)).toMatchObject({ errors: [], object: { spec } });
+  });
   test("is only written over by those who read it", () => {
     expect(leases.allowsUnconditionalUpdate).toBe(false);
   });

@@ -6,15 +6,21 @@ import { swagger, swaggerProtobufType } from "./v2.ts";
 import { encodeSwagger } from "./v2-protobuf.ts";
 import { openApiV3 } from "./v3.ts";
 
+/** The document of a group and version, and the kinds it was made of: by their identity it is known whether they have changed. */
 interface CachedDocument {
   readonly resources: readonly ServedResource[];
   readonly document: TaggedText;
 }
 
 const root = "/openapi/v3";
+/** A date that caches understand as never. */
 const farFuture = "Thu, 31 Dec 2099 23:59:59 GMT";
 
-/** Answers the OpenAPI paths. The document of a group and version is made again only when its kinds change. */
+/**
+ * Answers the OpenAPI paths; undefined for any other. The document of a group and version is made when it is first needed and again
+ * only when its kinds change: one new CustomResourceDefinition must not cost the documents of all groups. What was made is kept
+ * for the life of the server, at most one text per group and version, and one for version 2.
+ */
 export function openApiDocuments(): Documents {
   const byGroupVersion = new Map<string, CachedDocument>();
   let swaggerOf:
@@ -60,9 +66,11 @@ export function openApiDocuments(): Documents {
   };
 }
 
+/** Kinds are compared by identity: the registry makes new ones when a definition changes. */
 const isSame = (a: readonly ServedResource[] | undefined, b: readonly ServedResource[]): boolean =>
   a !== undefined && a.length === b.length && a.every((resource, index) => resource === b[index]);
 
+/** `/openapi/v3`: where each document stands, with its hash, so that clients ask again only when it has changed. */
 const indexOf = (documents: ReadonlyMap<string, CachedDocument>) => ({
   paths: Object.fromEntries(
     [...documents].map(([path, { document }]) => [
@@ -85,6 +93,10 @@ function documentReply(path: string, document: TaggedText, request: DocumentRequ
   });
 }
 
+/**
+ * Version 2, as JSON or as protobuf. The protobuf form is made for each request: the clients that ask for it are old, and keep it for
+ * hours. `text` and `protobuf` are called only when they are needed.
+ */
 function swaggerReply(request: DocumentRequest, text: () => TaggedText, protobuf: () => Uint8Array): DocumentReply {
   // Old clients ask for protobuf alone, and fail on anything else.
   if (!/protobuf/.test(request.accept)) return taggedReply(text(), request, "application/json");

@@ -62,9 +62,14 @@ describe("version 3", () => {
     const { paths } = read(await get("/openapi/v3"));
     expect(Object.keys(paths ?? {})).toEqual([
       "api/v1",
+      "apis/apps/v1",
+      "apis/authentication.k8s.io/v1",
+      "apis/authorization.k8s.io/v1",
       "apis/batch/v1",
       "apis/coordination.k8s.io/v1",
       "apis/events.k8s.io/v1",
+      "apis/networking.k8s.io/v1",
+      "apis/rbac.authorization.k8s.io/v1",
       "apis/apiextensions.k8s.io/v1",
       "apis/demo.example.org/v1",
     ]);

@@ -26,7 +26,10 @@ const field = {
   },
 } as const;
 
-/** Encodes title, version and definitions of a Swagger document. Keywords that old clients do not use are left out. */
+/**
+ * Encodes title, version and definitions of a Swagger document. Keywords that old clients do not use are left out. The first five bytes
+ * are always `0a 03 32 2e 30`, the version: alone they are a document that every kubectl takes, without checks.
+ */
 export function encodeSwagger(swagger: JsonObject): Uint8Array {
   const info = isJsonObject(swagger["info"]) ? swagger["info"] : {};
   const definitions = isJsonObject(swagger["definitions"]) ? swagger["definitions"] : {};
@@ -38,6 +41,7 @@ export function encodeSwagger(swagger: JsonObject): Uint8Array {
   ]);
 }
 
+/** Order is kept; clients look schemas up by name. */
 const namedSchemas = (schemas: JsonObject): Uint8Array[] =>
   Object.entries(schemas).map(([name, schema]) =>
     message(field.list.item, [
@@ -46,6 +50,7 @@ const namedSchemas = (schemas: JsonObject): Uint8Array[] =>
     ]),
   );
 
+/** Extensions go as YAML texts, which is where clients find the kind of a definition and its merge keys. */
 function schemaParts(schema: JsonObject): Uint8Array[] {
   const { $ref, format, description, required, additionalProperties, type, items, properties } = schema;
   const extensions = Object.entries(schema).filter(([keyword]) => keyword.startsWith("x-"));
@@ -72,17 +77,22 @@ function schemaParts(schema: JsonObject): Uint8Array[] {
   ];
 }
 
+/** A field that is absent takes no bytes at all. */
 const none = new Uint8Array(0);
+/** The wire type of texts and messages, which are all this document is made of. */
 const lengthDelimited = 2;
 
+/** A text field; empty texts are left out, as proto3 leaves out zero values. */
 const text = (number: number, value: JsonValue | undefined): Uint8Array =>
   typeof value === "string" && value !== "" ? delimited(number, textEncoder.encode(value)) : none;
 
 const message = (number: number, parts: readonly Uint8Array[]): Uint8Array => delimited(number, join(parts));
 
+/** Tag, length, body. Field numbers here are below 2^28, so the tag is computed with shifts. */
 const delimited = (number: number, body: Uint8Array): Uint8Array =>
   join([varint((number << 3) | lengthDelimited), varint(body.length), body]);
 
+/** Seven bits a byte, lowest first; the high bit says that more follow. Lengths may go beyond 31 bits, hence no shifts. */
 function varint(value: number): Uint8Array {
   const bytes: number[] = [];
   let rest = value;
@@ -91,6 +101,7 @@ function varint(value: number): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
+/** One allocation for all parts. */
 function join(parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

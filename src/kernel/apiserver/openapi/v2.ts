@@ -1,12 +1,16 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { refTo } from "../kinds/definitions.ts";
+import { refTo } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { componentsOf } from "./components.ts";
 import { documentInfo } from "./v3.ts";
 
+/** The Content-Type of the protobuf form. Clients ask for it as `…v2@v1.0+protobuf`, an older spelling. */
 export const swaggerProtobufType = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/** The Swagger 2.0 document: definitions of every kind, without paths. */
+/**
+ * The Swagger 2.0 document: definitions of every kind, without paths. kubectl up to 1.28 validates by it, and newer ones ask for it
+ * once more when they apply a custom object that exists.
+ */
 export const swagger = (resources: readonly ServedResource[]): JsonObject => ({
   swagger: "2.0",
   info: documentInfo,
@@ -18,7 +22,10 @@ export const swagger = (resources: readonly ServedResource[]): JsonObject => ({
 const newer = new Set(["oneOf", "anyOf", "not", "nullable"]);
 const refPrefix = refTo("");
 
-/** A schema in Swagger 2.0: references lead elsewhere, and a reference stands alone. */
+/**
+ * A schema in Swagger 2.0: references lead to `#/definitions`, and `allOf` around a single reference becomes that reference. Other
+ * keywords of OpenAPI 3 are left out: a looser schema lets old clients pass what the server then judges.
+ */
 function downgrade(schema: JsonObject): JsonObject {
   const kept = Object.entries(schema).filter(([keyword]) => !newer.has(keyword));
   const [only] = Array.isArray(schema["allOf"]) ? (schema["allOf"] as readonly JsonValue[]) : [];
@@ -35,10 +42,12 @@ function downgrade(schema: JsonObject): JsonObject {
   );
 }
 
+/** Names of members are no keywords: a field may be called `nullable`. */
 const mapValues = (properties: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(properties).map(([name, schema]) => [name, isJsonObject(schema) ? downgrade(schema) : {}]),
   );
 
+/** `#/components/schemas/X` -> `#/definitions/X`. */
 const swaggerRef = (ref: JsonValue | undefined): string =>
   typeof ref === "string" ? ref.replace(refPrefix, "#/definitions/") : "";

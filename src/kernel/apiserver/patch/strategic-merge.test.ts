@@ -90,12 +90,57 @@ describe("lists with a merge key", () => {
     expect(merged(pod({ name: "a" }), pod({ image: "x" }))).toMatchObject({ path: "spec.containers[0]" });
   });
 
-  test("$setElementOrder orders what it names and leaves the rest where it is", () => {
-    const patch = {
-      spec: { "$setElementOrder/containers": [{ name: "c" }, { name: "a" }], containers: [{ name: "c" }] },
-    };
-    expect(merged(pod({ name: "a" }, { name: "server" }), patch)).toEqual(
-      pod({ name: "c" }, { name: "server" }, { name: "a" }),
+  test.each<[string, string[], string[], string[], string[]]>([
+    ["a new item before the others", ["a", "server"], ["new", "a"], ["new"], ["new", "a", "server"]],
+    ["a new item after the others", ["a", "server"], ["a", "new"], ["new"], ["a", "new", "server"]],
+    [
+      "the items of the server before what they stood before",
+      ["server", "a", "b"],
+      ["b", "a"],
+      [],
+      ["server", "b", "a"],
+    ],
+    ["or after all that is named", ["a", "b", "server"], ["b", "a"], [], ["b", "a", "server"]],
+    ["items of the server keep their order", ["s", "a", "t", "b", "u"], ["b", "a"], [], ["s", "t", "b", "a", "u"]],
+    ["an order that names nothing", ["a", "b"], [], [], ["a", "b"]],
+    ["an order of items that are not there", ["a", "b"], ["x", "y"], [], ["a", "b"]],
+    ["a list that was not there", [], ["b", "a"], ["a", "b"], ["b", "a"]],
+  ])("$setElementOrder: %s", (_, object, order, patched, expected) => {
+    const named = (list: readonly string[]) => list.map((name) => ({ name }));
+    const patch = { spec: { "$setElementOrder/containers": named(order), containers: named(patched) } };
+    expect(merged(pod(...named(object)), patch)).toEqual(pod(...named(expected)));
+  });
+
+  test("$setElementOrder works on lists that the patch leaves alone, and on sets", () => {
+    expect(
+      merged(pod({ name: "a" }, { name: "b" }), {
+        spec: { "$setElementOrder/containers": [{ name: "b" }, { name: "a" }] },
+      }),
+    ).toEqual(pod({ name: "b" }, { name: "a" }));
+    expect(
+      merged(
+        { metadata: { finalizers: ["a", "s"] } },
+        { metadata: { "$setElementOrder/finalizers": ["n", "a"], finalizers: ["n"] } },
+      ),
+    ).toEqual({ metadata: { finalizers: ["n", "a", "s"] } });
+  });
+
+  test("$setElementOrder means nothing for a list that is replaced, or that is not there", () => {
+    const patch = { spec: { "$setElementOrder/args": ["b"], "$setElementOrder/containers": [{ name: "a" }] } };
+    expect(merged({ spec: { args: ["a"] } }, patch)).toEqual({ spec: { args: ["a"] } });
+  });
+
+  test("deletions come before everything else in the list", () => {
+    const list = [
+      { name: "a", image: "2" },
+      { name: "a", $patch: "delete" },
+    ];
+    expect(merged(pod({ name: "a", image: "1", args: ["x"] }), pod(...list))).toEqual(pod({ name: "a", image: "2" }));
+  });
+
+  test("an item that replaces is no item", () => {
+    expect(merged(pod({ name: "a" }), pod({ name: "b", $patch: "replace" }, { name: "c" }))).toEqual(
+      pod({ name: "c" }),
     );
   });
 
@@ -114,6 +159,34 @@ describe("lists with a merge key", () => {
         volumes({ name: "v", configMap: { name: "c" }, $retainKeys: ["name", "configMap"] }),
       ),
     ).toEqual(volumes({ name: "v", configMap: { name: "c" } }));
+  });
+
+  test("volumes change their type as kubectl apply writes it: the old source null beside the keys that stay", () => {
+    const volumes = (...list: object[]) => ({ spec: { volumes: list } });
+    const change = { name: "v", emptyDir: null, configMap: { name: "c" }, $retainKeys: ["configMap", "name"] };
+    expect(merged(volumes({ name: "v", emptyDir: {} }), volumes(change))).toEqual(
+      volumes({ name: "v", configMap: { name: "c" } }),
+    );
+  });
+
+  test.each<[string, object, string]>([
+    ["an order that is no list", { spec: { "$setElementOrder/containers": {} } }, "spec.$setElementOrder/containers"],
+    ["keys that are no list", { spec: { $retainKeys: "name" } }, "spec.$retainKeys"],
+    [
+      "deletion of what is no list",
+      { spec: { "$deleteFromPrimitiveList/args": "a" } },
+      "spec.$deleteFromPrimitiveList/args",
+    ],
+    ["an item that is no object", { spec: { containers: ["a"] } }, "spec.containers[0]"],
+    [
+      "an item that does something unknown",
+      { spec: { containers: [{ name: "a", $patch: "grow" }] } },
+      "spec.containers[0].$patch",
+    ],
+    ["deletion of an item without its key", { spec: { containers: [{ $patch: "delete" }] } }, "spec.containers[0]"],
+    ["a key that is null", { spec: { containers: [{ name: null }] } }, "spec.containers[0]"],
+  ])("%s is refused with its place", (_, patch, path) => {
+    expect(merged(pod({ name: "a" }), patch)).toMatchObject({ path, message: expect.stringMatching(/./) });
   });
 
   test("$retainKeys must name what the patch sets", () => {

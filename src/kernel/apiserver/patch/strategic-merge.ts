@@ -10,19 +10,23 @@ import {
 } from "#lib/base/index.ts";
 import type { MergeSchema } from "../kinds/served-resource.ts";
 
-// The schema of a value tells how its lists merge; where it says nothing, maps merge and lists are replaced.
+// Kubernetes' strategic merge patch, as `kubectl apply`, `edit` and `set` send it for built-in kinds. The schema of a value tells how its
+// lists merge; where it says nothing, maps merge and lists are replaced, as in a JSON merge patch (RFC 7386). The walk follows the
+// patch, not the object: what the patch does not name is never looked at, and is shared with the result.
 
 const setOrder = "$setElementOrder/";
 const deleteFromList = "$deleteFromPrimitiveList/";
 const retainKeys = "$retainKeys";
 const directive = "$patch";
 
-/** A patch that cannot be applied: which field, and why. */
+/** A patch that cannot be applied: which field, and why. Always the patch's fault, whatever the object. */
 export interface StrategicMergeError {
+  /** Of the patch, directives included: `spec.containers[0].$patch`. */
   readonly path: string;
   readonly message: string;
 }
 
+/** Ends the walk from any depth; never leaves this file. */
 class Refusal extends Error {
   readonly path: string;
   constructor(path: string, message: string) {
@@ -32,8 +36,19 @@ class Refusal extends Error {
 }
 
 /**
- * Applies a strategic merge patch. Neither argument is changed. Directives: `$patch` (replace, delete, merge) in maps and list
- * items, `$retainKeys`, `$deleteFromPrimitiveList/<field>`, `$setElementOrder/<field>`; `null` removes a map's member.
+ * Applies a strategic merge patch. Neither argument is changed; the result may share parts with both. Without a schema it is a merge
+ * patch. O(patch + lists it touches); keyed lists cost (items of the object) x (items of the patch). Directives:
+ *
+ * | in the patch | means |
+ * | --- | --- |
+ * | `name: null` | remove the member |
+ * | `$patch: replace` in a map | the map is what the patch says, nothing else |
+ * | `$patch: delete` in a map | the map goes |
+ * | `{$patch: delete, <key>: x}` in a keyed list | every item of this key goes, before anything is merged |
+ * | `{$patch: replace}` in a keyed list | the other items of the patch are the list |
+ * | `$retainKeys: [a, b]` in a map | members not named go; every member the patch sets must be named |
+ * | `$deleteFromPrimitiveList/<field>: [x]` | the values go from a list of scalars |
+ * | `$setElementOrder/<field>: [...]` | the order of the merged list, as far as the client knows it |
  */
 export function applyStrategicMerge(
   original: JsonObject,
@@ -50,6 +65,7 @@ export function applyStrategicMerge(
 
 type Members = Map<string, JsonValue>;
 
+/** The members that are there; JSON has no undefined. */
 function membersOf(object: JsonObject): Members {
   const members: Members = new Map();
   for (const [name, value] of Object.entries(object)) if (value !== undefined) members.set(name, value);
@@ -59,6 +75,7 @@ function membersOf(object: JsonObject): Members {
 // fromEntries defines own members, so that "__proto__" is an ordinary key.
 const toObject = (members: Members): JsonObject => Object.fromEntries(members);
 
+/** Order matters: what is not retained goes first, then members merge, then lists are put in order, whatever the order in the patch. */
 function mergeMap(original: JsonObject, patch: JsonObject, schema: MergeSchema | undefined, path: string): JsonObject {
   const how = directiveOf(patch, path);
   if (how === "replace") return withoutDirectives(patch);
@@ -72,10 +89,11 @@ function mergeMap(original: JsonObject, patch: JsonObject, schema: MergeSchema |
     else if (name.startsWith(deleteFromList)) removeScalars(members, name.slice(deleteFromList.length), value, path);
     else mergeMember(members, name, value, schema, path);
   }
-  for (const [name, order] of orders) applyOrder(members, name, order, patch[name], schema?.field(name));
+  for (const [name, order] of orders) applyOrder(members, name, order, listOf(original[name]), schema?.field(name));
   return toObject(members);
 }
 
+/** What `$patch` says of a map or an item; merge when it says nothing. */
 function directiveOf(patch: JsonObject, path: string): "replace" | "delete" | "merge" {
   const value = patch[directive];
   if (value === undefined) return "merge";
@@ -97,18 +115,23 @@ function strip(value: JsonValue): JsonValue {
   return isJsonObject(value) ? withoutDirectives(value) : value;
 }
 
+/**
+ * For unions, such as the sources of a volume: whoever sets `configMap` must not leave `emptyDir` behind. A member that the patch
+ * sets to null need not be named, because it goes anyway; kubectl sends such members beside the directive.
+ */
 function applyRetainKeys(members: Members, patch: JsonObject, path: string): void {
   const kept = patch[retainKeys];
   if (kept === undefined) return;
   const place = join(path, retainKeys);
   const names = new Set(expectList(kept, place));
-  for (const name of Object.keys(patch)) {
-    if (!isDirective(name) && !names.has(name))
+  for (const [name, value] of Object.entries(patch)) {
+    if (!isDirective(name) && value !== null && !names.has(name))
       throw new Refusal(place, `it must list every member of the patch, "${name}" is missing`);
   }
   for (const name of members.keys()) if (!names.has(name)) members.delete(name);
 }
 
+/** One member by the kind of its change: null removes, maps and known lists merge, anything else replaces. */
 function mergeMember(
   members: Members,
   name: string,
@@ -126,6 +149,7 @@ function mergeMember(
   } else members.set(name, strip(change));
 }
 
+/** A map in the patch merges into a map, and takes the place of anything else. Deleting one that is not there is no mistake. */
 function mergeObjectMember(
   members: Members,
   name: string,
@@ -143,6 +167,7 @@ function mergeObjectMember(
   }
 }
 
+/** Lists that merge: by a key, or as a set of scalars (`metadata.finalizers`). */
 const isMergedList = (schema: MergeSchema | undefined): schema is MergeSchema =>
   schema !== undefined && (schema.mergeKey !== undefined || schema.strategies.includes("merge"));
 
@@ -151,6 +176,7 @@ function mergeList(original: JsonArray, patch: JsonArray, schema: MergeSchema, p
   return mergeKey === undefined ? mergeSet(original, patch) : mergeKeyed(original, patch, schema, mergeKey, path);
 }
 
+/** What is there keeps its place; what is new comes after it, once. */
 function mergeSet(original: JsonArray, patch: JsonArray): JsonArray {
   const added = patch.filter(
     (item, index) => !includes(original, item) && patch.findIndex((other) => jsonEquals(other, item)) === index,
@@ -158,8 +184,10 @@ function mergeSet(original: JsonArray, patch: JsonArray): JsonArray {
   return [...original, ...added];
 }
 
+/** Scalars are compared by value; 1 and "1" are two. */
 const includes = (list: JsonArray, value: JsonValue): boolean => list.some((item) => jsonEquals(item, value));
 
+/** Items are found by their key. Deletions are done before anything is merged, wherever in the patch they stand, as in Kubernetes. */
 function mergeKeyed(
   original: JsonArray,
   patch: JsonArray,
@@ -167,28 +195,32 @@ function mergeKeyed(
   mergeKey: string,
   path: string,
 ): JsonArray {
-  const replaces = patch.some((item) => isJsonObject(item) && item[directive] === "replace");
-  let items: JsonValue[] = replaces ? [] : [...original];
-  for (const [index, change] of patch.entries()) {
-    const place = `${path}[${index}]`;
-    if (!isJsonObject(change)) throw new Refusal(place, "expected an object");
-    // `{$patch: replace}` alone only says that the list is replaced.
-    if (change[directive] === "replace" && Object.keys(change).length === 1) continue;
-    const key = change[mergeKey];
-    if (key === undefined) throw new Refusal(place, `the merge key "${mergeKey}" is missing`);
-    const at = items.findIndex((item) => isJsonObject(item) && jsonEquals(item[mergeKey], key));
-    if (directiveOf(change, place) === "delete") {
-      items = items.filter((item) => !(isJsonObject(item) && jsonEquals(item[mergeKey], key)));
-    } else if (at < 0) {
-      items.push(mergeMap({}, change, schema.items, place));
-    } else {
-      const current = items[at];
-      items[at] = mergeMap(isJsonObject(current) ? current : {}, change, schema.items, place);
-    }
+  const changes = patch.map((change, index) => readItem(change, mergeKey, `${path}[${index}]`));
+  const has = (key: JsonValue) => (item: JsonValue) => isJsonObject(item) && jsonEquals(item[mergeKey], key);
+  const deleted = changes.filter(({ how }) => how === "delete").map(({ key }) => has(key));
+  const isReplaced = changes.some(({ how }) => how === "replace");
+  const items: JsonValue[] = isReplaced ? [] : original.filter((item) => !deleted.some((isIt) => isIt(item)));
+  for (const { change, key, how, place } of changes) {
+    if (how !== "merge") continue;
+    const at = items.findIndex(has(key));
+    const current = items[at];
+    const item = mergeMap(isJsonObject(current) ? current : {}, change, schema.items, place);
+    if (at < 0) items.push(item);
+    else items[at] = item;
   }
   return items;
 }
 
+/** An item of a keyed list's patch. One that replaces says so of the whole list, and is no item of it. */
+function readItem(change: JsonValue, mergeKey: string, place: string) {
+  if (!isJsonObject(change)) throw new Refusal(place, "expected an object");
+  const how = directiveOf(change, place);
+  const key = change[mergeKey] ?? null;
+  if (key === null && how !== "replace") throw new Refusal(place, `the merge key "${mergeKey}" is missing`);
+  return { change, key, how, place };
+}
+
+/** Nothing to remove from is no mistake: another client may have been first. */
 function removeScalars(members: Members, name: string, value: JsonValue, path: string): void {
   const removed = expectList(value, join(path, deleteFromList + name));
   const current = members.get(name);
@@ -200,47 +232,52 @@ function removeScalars(members: Members, name: string, value: JsonValue, path: s
 }
 
 /**
- * Orders a merged list: items named by the order stand in it; an item the order does not name (the server has it, the client did
- * not know it) keeps its place after the item that stood before it.
+ * Orders a merged list as Kubernetes does. Items that the order names stand in its order. The others, which the server has and the
+ * client did not know, keep the order they had, and each goes before the first named item that it stood before in the object:
+ *
+ * object [a, server, b], order [b, a] -> [server, b, a]; object [a, server], order [new, a] -> [new, a, server].
  */
 function applyOrder(
   members: Members,
   name: string,
   order: JsonArray,
-  patched: JsonValue | undefined,
+  before: JsonArray,
   schema: MergeSchema | undefined,
 ): void {
   const current = members.get(name);
   if (!Array.isArray(current) || !isMergedList(schema)) return;
-  const keyOf = (item: JsonValue): JsonValue => {
-    const { mergeKey } = schema;
-    return mergeKey !== undefined && isJsonObject(item) ? (item[mergeKey] ?? null) : item;
+  const { mergeKey } = schema;
+  const keyOf = (item: JsonValue): JsonValue =>
+    mergeKey !== undefined && isJsonObject(item) ? (item[mergeKey] ?? null) : item;
+  const rankIn = (list: JsonArray) => {
+    const keys = list.map(keyOf);
+    return (item: JsonValue) => keys.findIndex((key) => jsonEquals(key, keyOf(item)));
   };
-  const wanted = order.map(keyOf);
-  const rank = (item: JsonValue) => wanted.findIndex((key) => jsonEquals(key, keyOf(item)));
-  const listed = current
-    .filter((item: JsonValue) => rank(item) >= 0)
-    .sort((a: JsonValue, b: JsonValue) => rank(a) - rank(b));
-  if (patched === undefined && listed.length === 0) return;
-  members.set(
-    name,
-    interleave(current, listed, (item) => rank(item) >= 0),
-  );
+  const [wanted, former] = [rankIn(order), rankIn(before)];
+  const named = current
+    .filter((item: JsonValue) => wanted(item) >= 0)
+    .sort((a: JsonValue, b: JsonValue) => wanted(a) - wanted(b));
+  // Merging has left them in the order they had.
+  const others = current.filter((item: JsonValue) => wanted(item) < 0);
+  members.set(name, interleave(others, named, former));
 }
 
-function interleave(current: JsonArray, listed: JsonArray, isListed: (item: JsonValue) => boolean): JsonArray {
+/** Both lists keep their order. An item of `others` goes in as soon as it stood before the next of `named`, else at the end. */
+function interleave(others: JsonArray, named: JsonArray, former: (item: JsonValue) => number): JsonArray {
   const result: JsonValue[] = [];
   let next = 0;
-  for (const item of current) {
-    if (!isListed(item)) result.push(item);
-    else {
-      const chosen = listed[next];
-      next += 1;
-      if (chosen !== undefined) result.push(chosen);
+  for (const item of named) {
+    for (; next < others.length; next += 1) {
+      const other = others[next];
+      if (other === undefined || former(other) < 0 || former(other) >= former(item)) break;
+      result.push(other);
     }
+    result.push(item);
   }
-  return result;
+  return [...result, ...others.slice(next)];
 }
+
+const listOf = (value: JsonValue | undefined): JsonArray => (Array.isArray(value) ? value : []);
 
 function expectList(value: JsonValue, path: string): JsonArray {
   if (Array.isArray(value)) return value;

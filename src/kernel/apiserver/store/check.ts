@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject, jsonEquals, messageOf } from "#lib/base/index.ts";
+import { codeOf, isJsonObject, type JsonObject, jsonEquals, messageOf } from "#lib/base/index.ts";
 import { decodeKey, decodeValue } from "./codec.ts";
 import type { Disk, Row } from "./disk.ts";
 import { nameOf } from "./errors.ts";
@@ -6,9 +6,11 @@ import { metadataOf, scanMetadata } from "./metadata.ts";
 import { loadState } from "./recovery.ts";
 import type { StoreKey } from "./store.ts";
 
+/** What `slipway store check` prints. */
 export interface CheckReport {
   readonly revision: number;
   readonly compacted: number;
+  /** Rows of the two tables, sound or not. */
   readonly objects: number;
   readonly records: number;
   /** What is wrong, one sentence each; empty when all is well. */
@@ -39,14 +41,18 @@ export function checkRows(disk: Disk): CheckReport {
   return { revision, compacted, objects, records, findings };
 }
 
+/** A row that cannot even be decoded is a finding like any other, and the next one is still looked at. */
 function attempt(found: (finding: string) => void, step: () => void): void {
   try {
     step();
   } catch (thrown) {
+    // Nothing is wrong with a store that is asked about without its key.
+    if (codeOf(thrown) === "encryption-key-missing") throw thrown;
     found(messageOf(thrown));
   }
 }
 
+/** `keyByUid` gathers the uids met so far: two objects of one uid would share their dependants. */
 function checkObject(
   row: Row,
   revision: number,
@@ -69,6 +75,7 @@ function checkObject(
   keyByUid.set(meta.uid, key);
 }
 
+/** Group and kind stand in the object too, since that is what a backup is restored by; the version may be any. */
 function checkIdentity(key: StoreKey, object: JsonObject, found: (finding: string) => void): void {
   const { name, namespace, uid } = metadataOf(object);
   if (name !== key.name || namespace !== key.namespace) {

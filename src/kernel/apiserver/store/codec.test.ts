@@ -14,6 +14,7 @@ import {
   recordKey,
   recordValue,
 } from "./codec.ts";
+import { plainText } from "./test-objects.ts";
 
 const space = { take: (length: number): Buffer => Buffer.alloc(length, 0xff) };
 const key = { group: "test.slipway.dev", resource: "items", namespace: "ns", name: "a" };
@@ -23,8 +24,7 @@ const fields = (json: string): RecordFields => ({
   key: keyText(key),
   createRevision: 7,
   revision: 2 ** 40 + 3,
-  json,
-  jsonBytes: Buffer.byteLength(json),
+  text: plainText(json),
 });
 
 describe("revisions", () => {

@@ -1,4 +1,5 @@
 import { storeCorrupt } from "./errors.ts";
+import { type ObjectText, writeText } from "./object-bytes.ts";
 import type { Space } from "./slab.ts";
 import type { StoreKey } from "./store.ts";
 
@@ -26,6 +27,7 @@ export function writeRevision(target: Buffer, revision: number, offset: number):
   target.writeUInt32BE(revision % twoTo32, offset + 4);
 }
 
+/** Exact up to 2^53, like every number that is a revision. */
 export const readRevision = (source: Buffer, offset: number): number =>
   source.readUInt32BE(offset) * twoTo32 + source.readUInt32BE(offset + 4);
 
@@ -38,6 +40,7 @@ export function encodeRevision(revision: number): Buffer {
 /** The object key as text; also what makes two keys the same. */
 export const keyText = (key: StoreKey): string => `${key.group}\0${key.resource}\0${key.namespace}\0${key.name}`;
 
+/** Throws `store-corrupt` for bytes that `keyText` did not make. */
 export function decodeKey(bytes: Buffer): StoreKey {
   const parts = bytes.toString("utf8").split("\0");
   const [group, resource, namespace, name] = parts;
@@ -50,43 +53,43 @@ export function decodeKey(bytes: Buffer): StoreKey {
 /** A log record as written: `key` and `value` are views into `bytes`. */
 export interface EncodedRecord {
   readonly bytes: Buffer;
+  /** Index behind the key, where the value's length stands. */
   readonly keyEnd: number;
 }
 
 export const recordKey = (record: EncodedRecord): Buffer => record.bytes.subarray(recordHead, record.keyEnd);
 /** The object's value. Only of a record without an inlined previous value. */
 export const recordValue = (record: EncodedRecord): Buffer => record.bytes.subarray(record.keyEnd + 4);
-/** Where the JSON begins. */
-export const recordJsonStart = (record: EncodedRecord): number => record.keyEnd + 4 + valueHead;
+/** The object's JSON, under the same condition. */
+export const recordJson = (record: EncodedRecord): Buffer => record.bytes.subarray(record.keyEnd + 4 + valueHead);
 
+/** What a log record says. `prevRevision` is 0 for the first revision of an object. */
 export interface RecordFields {
   readonly type: ChangeType;
   readonly prevRevision: number;
   readonly key: string;
   readonly createRevision: number;
   readonly revision: number;
-  readonly json: string;
-  /** Bytes of `json` in UTF-8; equal to its length when it is all ASCII. */
-  readonly jsonBytes: number;
+  readonly text: ObjectText;
 }
 
 /** Writes into bytes taken from `space`. Throws a plain Error when the key is longer than LMDB can hold: names are validated long before. */
 export function encodeRecord(fields: RecordFields, space: Space): EncodedRecord {
-  const { key, json, jsonBytes } = fields;
+  const { key, text } = fields;
   const keyBytes = Buffer.byteLength(key);
   if (keyBytes > maxKeyBytes) throw new Error(`a key of ${keyBytes} bytes exceeds the store's ${maxKeyBytes}`);
   const keyEnd = recordHead + keyBytes;
   const jsonStart = keyEnd + 4 + valueHead;
-  const bytes = space.take(jsonStart + jsonBytes);
+  const bytes = space.take(jsonStart + text.bytes);
   bytes[0] = types.indexOf(fields.type) + 1;
   writeRevision(bytes, fields.prevRevision, 1);
   bytes[9] = 0;
   bytes.writeUInt16BE(keyBytes, 10);
   bytes.write(key, recordHead, keyBytes, keyBytes === key.length ? "latin1" : "utf8");
-  bytes.writeUInt32BE(valueHead + jsonBytes, keyEnd);
+  bytes.writeUInt32BE(valueHead + text.bytes, keyEnd);
   writeRevision(bytes, fields.createRevision, keyEnd + 4);
   writeRevision(bytes, fields.revision, keyEnd + 12);
-  bytes.write(json, jsonStart, jsonBytes, jsonBytes === json.length ? "latin1" : "utf8");
+  writeText(text, bytes, jsonStart);
   return { bytes, keyEnd };
 }
 
@@ -97,6 +100,7 @@ export function inlinePrevious(record: EncodedRecord, previousValue: Buffer): Bu
   return bytes;
 }
 
+/** The object table's value, for the one case in which no record holds it: a previous state that is inlined. */
 export function encodeValue(createRevision: number, revision: number, json: Buffer): Buffer {
   const bytes = Buffer.allocUnsafe(valueHead + json.length);
   writeRevision(bytes, createRevision, 0);
@@ -105,6 +109,7 @@ export function encodeValue(createRevision: number, revision: number, json: Buff
   return bytes;
 }
 
+/** `json` is a view of the row it was decoded from. */
 export interface DecodedValue {
   readonly createRevision: number;
   readonly revision: number;
@@ -128,6 +133,7 @@ export interface DecodedRecord {
   readonly inlined: DecodedValue | undefined;
 }
 
+/** Every length is checked against the others, so that bytes cut short or run together are never read as another record. */
 export function decodeRecord(bytes: Buffer): DecodedRecord {
   const type = types[(bytes[0] ?? 0) - 1];
   if (type === undefined || bytes.length < recordHead) throw storeCorrupt("a log record has an unknown type");

@@ -1,7 +1,9 @@
 import type { StoreStats } from "./store.ts";
 
+/** Upper bounds in seconds, for disks from 0.1 ms (memory) to some that take seconds under load. */
 const limits = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, Number.POSITIVE_INFINITY];
 
+/** The part of the store's statistics that is counted here. */
 type Counted = Pick<
   StoreStats,
   "commits" | "writes" | "lastBatch" | "commitSeconds" | "commitSecondsSum" | "failedCommits"
@@ -16,6 +18,7 @@ export class CommitStats {
   #seconds = 0;
   #failed = 0;
 
+  /** `seconds` runs from the making of the batch to its flush; waiting in the queue is not in it. */
   committed(writes: number, seconds: number): void {
     this.#commits++;
     this.#writes += writes;
@@ -29,6 +32,7 @@ export class CommitStats {
     this.#failed++;
   }
 
+  /** The buckets are cumulative, as Prometheus wants them: each counts all commits that took at most `upTo`. */
   snapshot(): Counted {
     let count = 0;
     return {

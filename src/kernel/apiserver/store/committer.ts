@@ -5,12 +5,17 @@ import { valueOf } from "./entry.ts";
 import { storeBusy } from "./errors.ts";
 import type { Write } from "./session.ts";
 
+// States of a write: queued -> in the batch under way -> durable -> published -> answered. A failure in the batch takes it and
+// everything queued behind it back out, because later writes were built on earlier ones.
+
 /** What one caller wrote; it is committed and answered as a whole. */
 export interface WriteGroup {
   readonly writes: readonly Write[];
   readonly system: readonly SystemChange[];
   readonly bytes: number;
+  /** Resolves the caller's promise; called once, after its writes were published. */
   answer(): void;
+  /** Instead of `answer`: nothing of the group happened. */
   refuse(error: Error): void;
 }
 
@@ -64,22 +69,19 @@ export class Committer {
     this.#parts = parts;
   }
 
-  get queued(): number {
-    return this.#queue.length;
-  }
-
   /** Why another group cannot be taken now, if so. */
   get refusal(): Error | undefined {
     return this.#queuedBytes > this.#parts.limits.queueBytes ? storeBusy(this.#queue.length) : undefined;
   }
 
+  /** The order of calls is the order of commits, of events and of answers. */
   enqueue(group: WriteGroup): void {
     this.#queue.push(group);
     this.#queuedBytes += group.bytes;
     this.#start();
   }
 
-  /** Runs `work` between two batches. */
+  /** Runs `work` between two batches. Its failure is the caller's: batches go on after it. */
   chore(work: () => Promise<void>): Promise<void> {
     return new Promise((done, failed) => {
       this.#chores.push(() => work().then(done, failed));
@@ -101,6 +103,7 @@ export class Committer {
     });
   }
 
+  /** One chore and one batch a round, so that neither can starve the other. */
   async #run(): Promise<void> {
     for (;;) {
       // The callers that were just answered, and all requests that arrived in this turn, get to queue first.
@@ -112,6 +115,7 @@ export class Committer {
     }
   }
 
+  /** Publishing is inside the attempt: a bug there must not leave callers without an answer. */
   async #commit(groups: readonly WriteGroup[]): Promise<void> {
     const { disk, failpoints, published, publish, fail } = this.#parts;
     const since = performance.now();
@@ -145,10 +149,16 @@ export class Committer {
       const groups = this.#durable.splice(0, answersPerTurn);
       for (const group of groups) group.answer();
       await endOfTurn();
-      for (const { writes } of groups) for (const { entry } of writes) entry.settle();
+      for (const { writes } of groups) {
+        for (const { entry, previous } of writes) {
+          entry.settle();
+          previous?.retire();
+        }
+      }
     }
   }
 
+  /** At least one group, however large; the queue is mostly taken whole, without a copy. */
   #take(): readonly WriteGroup[] {
     const { batchWrites, batchBytes } = this.#parts.limits;
     let [count, writes, bytes] = [0, 0, 0];
@@ -168,10 +178,12 @@ export class Committer {
   }
 }
 
+/** A caller's next step takes some 0.1 ms, so this holds the event loop for less than the 10 ms that are allowed. */
 const answersPerTurn = 64;
 
 const endOfTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+/** The revision to store is that of the last write, since revisions have no gaps. */
 function batchOf(
   groups: readonly WriteGroup[],
   published: { readonly revision: number; readonly compacted: number },

@@ -6,6 +6,7 @@ import { storeCorrupt } from "./errors.ts";
 // instead of an error. So its two meta pages are looked at first.
 
 export const pageBytes = 4096;
+/** Offsets in a meta page of LMDB's format 2 with 64-bit sizes, in bytes. */
 const metaOffset = { flags: 18, magic: 24, version: 28, pageSize: 48, lastPage: 144, transaction: 152 } as const;
 const metaPageFlag = 0x08;
 const magic = 0xbeefc0de;

@@ -3,8 +3,15 @@ import { type DecodedValue, encodeValue } from "./codec.ts";
 import { type Metadata, scanMetadata } from "./metadata.ts";
 import { type CacheSlot, type ObjectCache, parsedPerByte } from "./object-cache.ts";
 import { ownCopy, type Space } from "./slab.ts";
-import { withoutRevision, withRevision } from "./object-bytes.ts";
+import { type Parts, withRevision } from "./object-bytes.ts";
 import type { Entry, StoreKey } from "./store.ts";
+
+/** What is known of an entry whose bytes have just been written. */
+interface Fresh {
+  readonly source: JsonObject;
+  readonly parts: Parts;
+  readonly prunedBy: object | undefined;
+}
 
 /** An Entry as the store keeps it. The parsed form comes and goes with the cache; everything else never changes its value. */
 export class StoredEntry implements Entry, CacheSlot {
@@ -13,13 +20,15 @@ export class StoredEntry implements Entry, CacheSlot {
   readonly revision: number;
   bytes: Buffer;
   readonly cost: number;
+  readonly prunedBy: object | undefined;
   older: CacheSlot | undefined;
   younger: CacheSlot | undefined;
   readonly meta: Metadata;
   readonly #cache: ObjectCache;
-  /** The object this entry was written from, still without resourceVersion. Kept until its writer has been answered. */
+  /** The object this entry's bytes were made from, not frozen yet. Kept until its writer has been answered. */
   #source: JsonObject | undefined;
   #object: JsonObject | undefined;
+  #parts: Parts | undefined;
 
   constructor(
     key: StoreKey,
@@ -28,19 +37,21 @@ export class StoredEntry implements Entry, CacheSlot {
     bytes: Buffer,
     meta: Metadata,
     cache: ObjectCache,
-    source?: JsonObject,
+    fresh?: Fresh,
   ) {
     this.key = key;
     this.createRevision = createRevision;
     this.revision = revision;
     this.bytes = bytes;
     this.cost = bytes.length * parsedPerByte;
+    this.prunedBy = fresh?.prunedBy;
     this.older = undefined;
     this.younger = undefined;
     this.meta = meta;
     this.#cache = cache;
-    this.#source = source;
+    this.#source = fresh?.source;
     this.#object = undefined;
+    this.#parts = fresh?.parts;
   }
 
   get uid(): string {
@@ -55,12 +66,31 @@ export class StoredEntry implements Entry, CacheSlot {
     return this.meta.owners;
   }
 
+  get terminating(): boolean {
+    return this.meta.terminating;
+  }
+
   object(): JsonObject {
     // Local, because an object larger than the whole cache is forgotten again at once.
     const object = this.#object ?? this.#build();
     this.#object = object;
     this.#cache.touch(this);
     return object;
+  }
+
+  /** The parsed form, if it is there. */
+  get parsed(): JsonObject | undefined {
+    return this.#object;
+  }
+
+  /** Undefined for an entry from the disk and for one that has been outdated: then a write makes all of its text anew. */
+  get parts(): Parts | undefined {
+    return this.#parts;
+  }
+
+  /** A later revision has been made from this one: where its parts stand is of no more use. */
+  outdate(): void {
+    this.#parts = undefined;
   }
 
   /** Called by the cache: the parsed form has to go. */
@@ -76,6 +106,14 @@ export class StoredEntry implements Entry, CacheSlot {
     this.#source = undefined;
   }
 
+  /**
+   * Called when a later revision has been published and everybody told: hardly anybody asks for this one's object again, and
+   * in the cache it would push out objects that are current.
+   */
+  retire(): void {
+    this.#cache.drop(this);
+  }
+
   /** Moves the bytes out of the slab they were written into, for an entry that stays while its neighbours go. */
   moveOut(): void {
     this.bytes = ownCopy(this.bytes);
@@ -85,7 +123,7 @@ export class StoredEntry implements Entry, CacheSlot {
   #build(): JsonObject {
     const source = this.#source;
     this.#source = undefined;
-    if (source !== undefined && freezeExact(source)) return deepFreeze(withMember(source, this.revision));
+    if (source !== undefined && freezeExact(source)) return source;
     return deepFreeze(parseObject(this.bytes));
   }
 }
@@ -99,18 +137,16 @@ function freezeExact(value: unknown): boolean {
   if (typeof value !== "object") return typeof value === "string" || typeof value === "boolean";
   if (value === null || Object.isFrozen(value)) return true;
   Object.freeze(value);
-  return Object.values(value).every(freezeExact);
+  if (Array.isArray(value)) return value.every(freezeExact);
+  for (const name of Object.keys(value)) if (!freezeExact(Reflect.get(value, name))) return false;
+  return true;
 }
 
+/** Bytes come from `objectText` or from a disk whose rows were scanned, so anything but an object is a bug. */
 function parseObject(bytes: Buffer): JsonObject {
   const parsed: unknown = JSON.parse(bytes.toString("utf8"));
   if (!isJsonObject(parsed)) throw new Error("a stored object is not a JSON object");
   return parsed;
-}
-
-function withMember(source: JsonObject, revision: number): JsonObject {
-  const { metadata } = source;
-  return isJsonObject(metadata) ? { ...source, metadata: { ...metadata, resourceVersion: String(revision) } } : source;
 }
 
 /**
@@ -122,11 +158,10 @@ export const loadEntry = (key: StoreKey, value: DecodedValue, cache: ObjectCache
     key,
     value.createRevision,
     value.revision,
-    withRevision(value.json, 0, value.revision, space),
+    withRevision(value.json, value.revision, space),
     scanMetadata(value.json),
     cache,
   );
 
 /** The value an entry has on disk. */
-export const valueOf = (entry: StoredEntry): Buffer =>
-  encodeValue(entry.createRevision, entry.revision, withoutRevision(entry.bytes, entry.revision));
+export const valueOf = (entry: StoredEntry): Buffer => encodeValue(entry.createRevision, entry.revision, entry.bytes);

@@ -22,6 +22,7 @@ export type StoreErrorCode =
   /** The store is closing or closed. */
   | "store-closed";
 
+/** All of them are made here, so that codes and hints stay in one place. */
 const failure = (
   code: StoreErrorCode,
   message: string,

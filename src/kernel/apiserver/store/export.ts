@@ -4,6 +4,7 @@ import type { Entry, Store } from "./store.ts";
 // What others need before they can be created.
 const first: readonly string[] = ["namespaces", "customresourcedefinitions"];
 
+/** Lower goes first; everything else shares the last rank. */
 const rankOf = ({ group, resource }: { readonly group: string; readonly resource: string }): number => {
   const isFoundation = group === "" || group === "apiextensions.k8s.io";
   const rank = isFoundation ? first.indexOf(resource) : -1;
@@ -38,6 +39,7 @@ function addWithOwners(entry: Entry, store: Store, ordered: Set<Entry>): void {
   }
 }
 
+/** Owners that still have to come before the entry; those already on the stack are left out, or a circle would never end. */
 function missingOwners(
   entry: Entry,
   store: Store,

@@ -17,6 +17,7 @@ export interface IndexDefinition {
 export class ExtraIndex {
   readonly definition: IndexDefinition;
   readonly #slotsByValue = new Map<string, Set<Slot>>();
+  /** What each slot was filed under, because its earlier state is gone when the new one is filed. */
   readonly #valuesBySlot = new Map<Slot, readonly string[]>();
   #built = false;
 

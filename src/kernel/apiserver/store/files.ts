@@ -8,6 +8,7 @@ export async function replaceFile(finished: string, place: string): Promise<void
   await flush(dirname(place));
 }
 
+/** A directory's flush makes the names in it durable; it can only be opened for reading. */
 async function flush(path: string): Promise<void> {
   const file = await open(path, "r");
   try {

@@ -6,6 +6,9 @@ import { addTo, publishedOf, removeFrom, type Slot } from "./slot.ts";
 import type { Collection, StoreEvent, StoreKey } from "./store.ts";
 import type { Subscriber } from "./subscribers.ts";
 
+// Collections are found by group and resource, objects within by one text of namespace and name. What is published and what is
+// under way live in the same slot, so that a write finds its head and its index entries with one look-up.
+
 /** Orders by namespace, then name, because no name contains a zero. */
 export const idOf = (namespace: string, name: string): string => `${namespace}\0${name}`;
 
@@ -13,21 +16,26 @@ export const idOf = (namespace: string, name: string): string => `${namespace}\0
 export class CollectionImage {
   readonly collection: Collection;
   readonly slots = new Map<string, Slot>();
+  /** Ids of the slots that have a published state, in list order. */
   readonly published = new SortedIds();
+  /** The retained events of this collection only; the store has one of all. */
   readonly ring = new EventRing();
   readonly subscribers = new Set<Subscriber>();
   /** Events of the commit being published, for the subscribers. */
   fresh: StoreEvent[] = [];
+  /** Published objects; slots that only have a head do not count. */
   count = 0;
 
   constructor(collection: Collection) {
     this.collection = collection;
   }
 
+  /** A slot may be there without a published state: its first write is on its way. */
   get(namespace: string, name: string): Slot | undefined {
     return this.slots.get(idOf(namespace, name));
   }
 
+  /** The slot keeps the key it was made with, which all its entries share. */
   ensure(key: StoreKey): Slot {
     const id = idOf(key.namespace, key.name);
     const known = this.slots.get(id);
@@ -60,6 +68,7 @@ export class Image {
     return this.#bytes;
   }
 
+  /** Undefined for a collection that never had an object or a subscriber. */
   find(group: string, resource: string): CollectionImage | undefined {
     return this.#groups.get(group)?.get(resource);
   }
@@ -78,14 +87,17 @@ export class Image {
     for (const byResource of this.#groups.values()) yield* byResource.values();
   }
 
+  /** uids are unique over all collections, so one map serves them all. */
   byUid(uid: string): StoredEntry | undefined {
     return this.#byUid.get(uid)?.published;
   }
 
+  /** In no particular order; empty when nobody names it, or when it does not exist at all. */
   dependants(uid: string): readonly StoredEntry[] {
     return publishedOf(this.#byOwner.get(uid) ?? []);
   }
 
+  /** Throws for an index that was not declared when the store was opened: that is a bug, not a question without answer. */
   indexed(index: string, value: string): readonly StoredEntry[] {
     const extra = this.#extra.get(index);
     if (extra === undefined) throw new Error(`the store has no index ${JSON.stringify(index)}`);
@@ -119,6 +131,7 @@ export class Image {
     for (const extra of this.#extra.values()) extra.update(slot);
   }
 
+  /** Most objects have no owner or keep the ones they have. */
   #reindexOwners(slot: Slot, before: readonly string[], after: readonly string[]): void {
     if (before.length === 0 && after.length === 0) return;
     for (const owner of before) if (!after.includes(owner)) removeFrom(this.#byOwner, owner, slot);

@@ -25,6 +25,7 @@ import type {
 /** How often a store whose disk was full tries again. */
 export const probeEveryMs: Millis = 5_000;
 
+/** What a store is made of. `state` is the one that `loadState` built from `disk`; nobody else may hold on to either. */
 export interface LiveStoreParts {
   readonly state: StoreState;
   readonly disk: Disk;
@@ -43,13 +44,18 @@ export class LiveStore implements Store {
   readonly #state: StoreState;
   readonly #committer: Committer;
   readonly #publisher: Publisher;
+  /** Decides how far events may go; asked at every look and after every commit. */
   readonly #retention: Retention;
   readonly #stats = new CommitStats();
   #compactions = 0;
   #forcedCompactions = 0;
+  /** One compaction at a time; a look that finds one running leaves it at that. */
   #compacting: Promise<void> | undefined;
+  /** True while a caller's work runs. A write begun in there would give out revisions inside another's all-or-nothing. */
   #inSection = false;
+  /** Refuses writes while set. A full disk unsets it after a successful probe; a broken disk and `close` do not. */
   #failure: Error | undefined;
+  /** The disk failed for good: it is not even closed. */
   #isBroken = false;
   #cancelLook: Cancel = () => undefined;
   #cancelProbe: Cancel = () => undefined;
@@ -91,10 +97,12 @@ export class LiveStore implements Store {
     return this.#failure;
   }
 
+  /** The published state, without a look at the disk: O(1). */
   get(key: StoreKey): Entry | undefined {
     return this.#state.image.find(key.group, key.resource)?.get(key.namespace, key.name)?.published;
   }
 
+  /** Throws a plain Error for a revision that is not reached yet: callers wait for it first (`reached`). */
   page(collection: Collection, request: PageRequest): Page {
     const { revision } = request;
     this.#assertRetained(revision);
@@ -112,6 +120,7 @@ export class LiveStore implements Store {
     return namespace === undefined ? image.count : countNamespace(image, namespace);
   }
 
+  /** In no particular order; collections whose last object went are left out. */
   collections(): readonly Collection[] {
     const held: Collection[] = [];
     for (const image of this.#state.image.collections()) if (image.count > 0) held.push(image.collection);
@@ -130,6 +139,10 @@ export class LiveStore implements Store {
     return this.#state.image.indexed(index, value);
   }
 
+  /**
+   * One critical section. Since nothing else runs meanwhile, two writers with the same expected revision cannot both win (S6).
+   * The answer, a refusal included, comes when everything the work has seen is durable (S2).
+   */
   write<T>(work: (transaction: Transaction) => T): Promise<T> {
     const refusal = this.#refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
@@ -166,12 +179,14 @@ export class LiveStore implements Store {
     return this.#publisher.reached(revision, signal);
   }
 
+  /** The value is copied; records of one key are written in the order of the calls. */
   readonly system = {
     get: (key: string): Buffer | undefined => this.#state.system.get(key),
     put: (key: string, value: Buffer): Promise<void> => this.#writeSystem({ key, value: Buffer.from(value) }),
     remove: (key: string): Promise<void> => this.#writeSystem({ key, value: undefined }),
   };
 
+  /** O(number of buckets): nothing is counted anew. */
   stats(): StoreStats {
     const { image, ring, cache, revision, compacted } = this.#state;
     return {
@@ -193,6 +208,7 @@ export class LiveStore implements Store {
     return this.#closed;
   }
 
+  /** New writes are refused from here on; those queued are still committed and answered. */
   async #close(): Promise<void> {
     this.#failure ??= storeClosed();
     this.#cancelLook();
@@ -202,11 +218,13 @@ export class LiveStore implements Store {
     if (!this.#isBroken) await this.#parts.disk.close();
   }
 
+  /** Why no write may begin now; a bug of the caller first, since it would be hidden by the others. */
   #refusal(): Error | undefined {
     if (this.#inSection) return new Error("a store write was begun inside another one's critical section");
     return this.#failure ?? this.#committer.refusal;
   }
 
+  /** Whatever happens in the work, its transaction is of no use afterwards. */
   #runSection<T>(work: (transaction: Transaction) => T, session: Session): T {
     this.#inSection = true;
     try {
@@ -219,6 +237,7 @@ export class LiveStore implements Store {
     }
   }
 
+  /** An empty group waits its turn like any other: that is how an answer waits for what it has seen. */
   #enqueue<T>(writes: WriteGroup["writes"], system: readonly SystemChange[], result: T): Promise<T> {
     let bytes = 0;
     for (const write of writes) bytes += write.record.bytes.length;
@@ -228,6 +247,7 @@ export class LiveStore implements Store {
     });
   }
 
+  /** Has no revision and no event, but the same order, group commit and durability as object writes. */
   #writeSystem(change: SystemChange): Promise<void> {
     const keyBytes = Buffer.byteLength(change.key);
     if (keyBytes === 0 || keyBytes > maxKeyBytes) {
@@ -245,6 +265,7 @@ export class LiveStore implements Store {
 
   // --- failure
 
+  /** Memory goes back to what is published (S13). Everything queued built on the lost writes, so all of it is refused. */
   #commitFailed(cause: Error, groups: readonly WriteGroup[]): void {
     this.#stats.failed();
     this.#state.head = this.#state.revision;
@@ -260,6 +281,7 @@ export class LiveStore implements Store {
     for (const group of groups) group.refuse(error);
   }
 
+  /** A full disk passes: reads are right and go on. Anything else may have left the disk in a state that memory does not know. */
   #diskFailed(cause: Error): void {
     if (isDiskFull(cause)) {
       this.#parts.log.error("the store is read-only: its disk is full", { error: cause.message });
@@ -276,12 +298,14 @@ export class LiveStore implements Store {
     }
   }
 
+  /** A repeated failure only moves the one probe that is planned. */
   #probeLater(): void {
     this.#cancelProbe();
     if (this.#closed !== undefined) return;
     this.#cancelProbe = this.#parts.clock.after(probeEveryMs, () => void this.#probe());
   }
 
+  /** Between batches, so that it cannot overtake or overlap a commit. */
   async #probe(): Promise<void> {
     try {
       await this.#committer.chore(async () => {
@@ -297,6 +321,7 @@ export class LiveStore implements Store {
 
   // --- compaction
 
+  /** Planned anew before the compaction starts: a slow one does not move the looks, which are what events' age is counted in. */
   #look(): void {
     this.#cancelLook = this.#parts.clock.after(this.#retention.everyMs, () => {
       this.#look();
@@ -304,6 +329,7 @@ export class LiveStore implements Store {
     });
   }
 
+  /** Counted apart, because it may end watches and listings that are younger than promised. */
   #compactForced(): void {
     if (this.#compacting !== undefined || this.#failure !== undefined) return;
     this.#forcedCompactions++;
@@ -319,6 +345,7 @@ export class LiveStore implements Store {
       });
   }
 
+  /** Writes get their turn between two steps; a store that failed meanwhile is left as far as it came. */
   async #compactThrough(through: number): Promise<void> {
     for (const step of stepsThrough(this.#state, through)) {
       await this.#committer.chore(() => this.#compactStep(step));

@@ -1,7 +1,9 @@
-import { describe } from "vitest";
+import { readFileSync } from "node:fs";
+import { rename, writeFile } from "node:fs/promises";
+import { describe, expect, test } from "vitest";
 import { openStore } from "./open.ts";
 import { storeContract } from "./store.contract.ts";
-import { withDirectory } from "./test-objects.ts";
+import { keyOf, objectOf, putItem, states, withDirectory } from "./test-objects.ts";
 
 describe("the store on LMDB", () => {
   storeContract((use, options) =>
@@ -15,3 +17,51 @@ describe("the store on LMDB", () => {
     }),
   );
 });
+
+test("a store whose file was replaced rejects the next write for good: it would go where nobody reads", () =>
+  withDirectory(async (directory) => {
+    const failures: Error[] = [];
+    const store = await openStore(directory, { onFatal: (error) => void failures.push(error) });
+    await rename(store.file, `${store.file}.moved`);
+    await writeFile(store.file, "");
+    await expect(putItem(store, "a")).rejects.toMatchObject({ code: "store-commit-failed" });
+    expect(store.revision).toBe(0);
+    await expect(putItem(store, "b")).rejects.toMatchObject({ code: "store-failed" });
+    expect(failures).toHaveLength(1);
+    await store.close();
+  }));
+
+/** Bytes of a mapped file that are in memory on this process's account. */
+function mappedBytes(file: string): number {
+  const regions = readFileSync("/proc/self/smaps", "utf8").split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m);
+  const ours = regions.filter((region) => region.split("\n", 1)[0]?.endsWith(file) === true);
+  return ours.reduce((sum, region) => sum + Number(/^Rss: +(\d+) kB/m.exec(region)?.[1] ?? 0) * 1024, 0);
+}
+
+test.runIf(process.platform === "linux")(
+  "a large store is loaded without keeping its file's pages, and goes on as any other",
+  () =>
+    withDirectory(async (directory) => {
+      const count = 3000;
+      const filled = await openStore(directory);
+      const fill = "x".repeat(2000);
+      await Promise.all(
+        Array.from({ length: count }, (_, at) =>
+          filled.write((transaction) => transaction.put(keyOf(`n${at}`), objectOf(keyOf(`n${at}`), fill))),
+        ),
+      );
+      await filled.close();
+
+      const store = await openStore(directory);
+      expect(store.revision).toBe(count);
+      expect(store.count(keyOf("n0"))).toBe(count);
+      // The file has both the objects and their events: more than 12 MB.
+      expect(mappedBytes(store.file)).toBeLessThan(2_000_000);
+      await putItem(store, "n1", "new");
+      await store.close();
+      const again = await openStore(directory);
+      const entry = again.get(keyOf("n1"));
+      expect(entry === undefined ? [] : states([entry])).toEqual([`n1="new"@${count + 1}`]);
+      await again.close();
+    }),
+);

@@ -10,6 +10,7 @@ import { StoreLockedError } from "./errors.ts";
 interface Owner {
   readonly pid: number;
   readonly started: string;
+  /** Where the owner serves, once it does. */
   readonly url?: string;
 }
 
@@ -42,6 +43,7 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   throw new Error(`${path} could not be taken in ${rounds} tries`);
 }
 
+/** `release` leaves a lock alone that is not ours any more: somebody may have judged us dead, wrongly or not. */
 function heldLock(path: string, self: Owner): DirectoryLock {
   let content = formatOwner(self);
   return {
@@ -86,6 +88,7 @@ async function removeStale(path: string, judged: string): Promise<void> {
   await rm(aside, { force: true });
 }
 
+/** A name of its own in the same directory, from which a link or a rename is atomic. */
 async function writeBeside(path: string, content: string): Promise<string> {
   const own = `${path}.${randomUUID()}`;
   await writeFile(own, content, { mode: 0o600 });
@@ -134,6 +137,7 @@ async function lives(owner: Owner): Promise<boolean> {
   return ((await startOf(owner.pid)) ?? owner.started) === owner.started;
 }
 
+/** EPERM means that it is there and another user's. */
 function exists(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -167,6 +171,7 @@ async function startFromProc(pid: number): Promise<string> {
 
 const execute = promisify(execFile);
 
+/** For systems without /proc; whole seconds, so a number reused within one is mistaken for its former owner. */
 async function startFromPs(pid: number): Promise<string | undefined> {
   const { stdout } = await execute("ps", ["-o", "lstart=", "-p", String(pid)]);
   const text = stdout.trim();

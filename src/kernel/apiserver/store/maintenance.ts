@@ -4,6 +4,7 @@ import { codeOf, messageOf } from "#lib/base/index.ts";
 import { checkRows, type CheckReport } from "./check.ts";
 import { storeCorrupt } from "./errors.ts";
 import { replaceFile } from "./files.ts";
+import { SealedDisk, type SealingKey } from "./sealed-disk.ts";
 import { backupFile, openLmdb, storeFile } from "./lmdb-disk.ts";
 
 // What `slipway store …` does with a data directory besides serving it. But for backup the caller holds the directory's lock.
@@ -12,11 +13,11 @@ import { backupFile, openLmdb, storeFile } from "./lmdb-disk.ts";
 export const backupStore = (directory: string, file: string): Promise<void> =>
   backupFile(join(directory, storeFile), file);
 
-/** Looks at every row. What is wrong is in the report; only a store that does not open at all rejects. */
-export async function checkStore(directory: string): Promise<CheckReport> {
+/** Looks at every row; `keys` open encrypted Secrets. What is wrong is in the report; only a store that does not open at all rejects. */
+export async function checkStore(directory: string, keys: readonly SealingKey[] = []): Promise<CheckReport> {
   const disk = await openLmdb(join(directory, storeFile));
   try {
-    return checkRows(disk);
+    return checkRows(new SealedDisk(disk, keys));
   } finally {
     await disk.close();
   }
@@ -30,6 +31,7 @@ export async function checkStore(directory: string): Promise<CheckReport> {
 export async function restoreStore(
   file: string,
   directory: string,
+  keys: readonly SealingKey[] = [],
 ): Promise<{ readonly replaced: string | undefined }> {
   const place = join(directory, storeFile);
   const copy = `${place}.restoring`;
@@ -37,7 +39,7 @@ export async function restoreStore(
   await rm(copy, { force: true });
   await copyFile(file, copy);
   try {
-    await prepare(copy, file, await revisionOf(place));
+    await prepare(copy, file, await revisionOf(place), keys);
     const replaced = await moveAway(place);
     await replaceFile(copy, place);
     return { replaced };
@@ -47,12 +49,18 @@ export async function restoreStore(
   }
 }
 
-async function prepare(copy: string, file: string, replacedRevision: number): Promise<void> {
+/** Makes the copy fit to take the place of a store at `replacedRevision`, or throws with everything that is wrong with it. */
+async function prepare(
+  copy: string,
+  file: string,
+  replacedRevision: number,
+  keys: readonly SealingKey[],
+): Promise<void> {
   const disk = await openLmdb(copy).catch((cause: unknown) => {
     throw unsound(file, [messageOf(cause)], cause);
   });
   try {
-    const { findings, revision } = checkRows(disk);
+    const { findings, revision } = checkRows(new SealedDisk(disk, keys));
     if (findings.length > 0) throw unsound(file, findings);
     if (revision < replacedRevision) await disk.raiseRevision(replacedRevision + 1);
   } finally {
@@ -74,6 +82,7 @@ async function revisionOf(path: string): Promise<number> {
   }
 }
 
+/** The replaced file stays under one name: a second restore replaces the first one's leftovers. */
 async function moveAway(place: string): Promise<string | undefined> {
   const replaced = `${place}.replaced`;
   try {

@@ -4,6 +4,7 @@ import type { Disk } from "./disk.ts";
 /** A disk that keeps nothing: what is in the memory image is all there is. */
 export function memoryDisk(): Disk {
   return {
+    /** Fresh every time, so that continue tokens of another store are not taken for this one's. */
     meta: { clusterUid: randomUUID(), revision: 0, compacted: 0 },
     objects: () => [],
     records: () => [],

@@ -2,15 +2,22 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import { storeCorrupt } from "./errors.ts";
 import { metadataStart } from "./object-bytes.ts";
 
+// Selectors, owners and the laws of writes need a few members of metadata for every object, parsed or not. They are read from
+// the parsed object when it is written and from its bytes when it is loaded, and both must agree (`store check` compares them).
+
 /** The part of an object's metadata that the store itself works with. */
 export interface Metadata {
   readonly name: string;
   readonly namespace: string;
   readonly uid: string;
+  /** RFC 3339, as the object says it; empty when it has none. */
   readonly created: string;
+  /** Has a deletionTimestamp. */
   readonly terminating: boolean;
   readonly hasFinalizers: boolean;
+  /** Shared with the parsed object it was read from. */
   readonly labels: Readonly<Record<string, string>>;
+  /** uids; owner references without one are left out. */
   readonly owners: readonly string[];
 }
 
@@ -62,6 +69,7 @@ export function shared(next: Metadata, previous: Metadata | undefined): Metadata
   return isSame ? previous : next;
 }
 
+/** Order does not matter, as it does not in JSON. */
 function sameLabels(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean {
   const names = Object.keys(a);
   return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && a[name] === b[name]);
@@ -81,6 +89,7 @@ const readers = {
   ownerReferences: readJson,
 } as const;
 
+/** Only own names: `constructor` is no member that is wanted. */
 const isWanted = (name: string): name is Wanted => Object.hasOwn(readers, name);
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
@@ -104,6 +113,7 @@ export function scanMetadata(json: Buffer): Metadata {
   return metadataOf({ metadata: found });
 }
 
+/** Labels and the like are small; parsing them costs less than walking them here would. */
 function readJson(json: Buffer, start: number, end: number): JsonValue {
   return JSON.parse(json.toString("utf8", start, end)) as JsonValue;
 }

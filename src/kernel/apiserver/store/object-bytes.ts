@@ -1,61 +1,165 @@
-import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { storeCorrupt } from "./errors.ts";
 import { ownBuffers, type Space } from "./slab.ts";
 
-// The stored JSON leaves metadata.resourceVersion out; the served JSON has it as metadata's first member, spliced in as
-// bytes. To find the place without parsing, stored text is arranged so that no object or array comes before `metadata` at
-// the top: then the first `"metadata":{` in the text is the right one. Inside a string that text cannot occur, because a
-// quote in a string is always preceded by a backslash and never followed by a colon and a brace.
+// An object's JSON is written once, with its resourceVersion as the first member of metadata, and these bytes are what the disk
+// keeps, what a GET copies and what a watch sends:
+//
+//   {"apiVersion":…,"kind":…,"metadata":{"resourceVersion":"7",…},…,"spec":{…},"status":{…}}
+//
+// spec and status come last because they belong to different writers: most writes change one of them, and the bytes of the
+// other are copied from the revision before. No other object or array comes before metadata, so that the first `"metadata":{`
+// in the text is the right one. Inside a string that text cannot occur, because a quote in a string is always preceded by a
+// backslash and never followed by a colon and a brace.
 
 const marker = '"metadata":{';
 const member = '"resourceVersion":"';
 
 const isContainer = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-const needsReorder = (object: JsonObject): boolean => {
+/** Where spec and status stand in an object's bytes; [0, 0] for one that is not there or no object or list. */
+export interface Parts {
+  readonly spec: Range;
+  readonly status: Range;
+}
+
+type Range = readonly [start: number, end: number];
+
+/** A revision whose bytes may be used again: `parsed` is the object that `bytes` were made from or parsed to. */
+export interface Earlier {
+  readonly bytes: Buffer;
+  readonly parsed: JsonObject | undefined;
+  readonly parts: Parts | undefined;
+}
+
+/** The JSON of an object: texts to be encoded and bytes to be copied, one after another. */
+export interface ObjectText {
+  readonly pieces: readonly Piece[];
+  /** Length of all pieces in UTF-8. */
+  readonly bytes: number;
+  readonly parts: Parts;
+}
+
+interface Piece {
+  readonly source: string | Buffer;
+  readonly bytes: number;
+}
+
+const specHead: Piece = { source: ',"spec":', bytes: 8 };
+const statusHead: Piece = { source: ',"status":', bytes: 10 };
+const closing: Piece = { source: "}", bytes: 1 };
+
+/** Writes a text to `target` from `at` on. */
+export function writeText(text: ObjectText, target: Buffer, at: number): void {
+  let position = at;
+  for (const { source, bytes } of text.pieces) {
+    if (typeof source !== "string") target.set(source, position);
+    // All ASCII, which is copied without looking at each character.
+    else target.write(source, position, bytes, bytes === source.length ? "latin1" : "utf8");
+    position += bytes;
+  }
+}
+
+/** A shallow copy of the object and of its metadata at a revision, whatever resourceVersion it had. */
+export function atRevision(object: JsonObject, revision: number): JsonObject {
+  const { metadata } = object;
+  if (!isJsonObject(metadata)) throw new Error("a stored object needs metadata");
+  const own: Record<string, JsonValue | undefined> = { resourceVersion: String(revision) };
+  for (const name of Object.keys(metadata)) if (name !== "resourceVersion") setOwn(own, name, metadata[name]);
+  const copy: Record<string, JsonValue | undefined> = {};
+  for (const name of Object.keys(object)) setOwn(copy, name, name === "metadata" ? own : object[name]);
+  return copy;
+}
+
+/** Assignment to this one name would set the prototype. */
+function setOwn(target: Record<string, JsonValue | undefined>, name: string, value: JsonValue | undefined): void {
+  if (name !== "__proto__") target[name] = value;
+  else Object.defineProperty(target, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** The text of an object made by `atRevision`. What it shares with the earlier revision is not made into text again. */
+export function objectText(object: JsonObject, earlier?: Earlier): ObjectText {
+  const pieces = [pieceOf(restJson(object))];
+  const spec = addPart(pieces, specHead, object["spec"], reusable("spec", object, earlier));
+  const status = addPart(pieces, statusHead, object["status"], reusable("status", object, earlier));
+  pieces.push(closing);
+  return { pieces, bytes: lengthOf(pieces), parts: { spec, status } };
+}
+
+const pieceOf = (source: string | Buffer): Piece => ({ source, bytes: Buffer.byteLength(source) });
+
+function lengthOf(pieces: readonly Piece[]): number {
+  let bytes = 0;
+  for (const piece of pieces) bytes += piece.bytes;
+  return bytes;
+}
+
+/** Adds a member that is an object or a list; answers where its value stands. */
+function addPart(pieces: Piece[], head: Piece, value: JsonValue | undefined, known: Buffer | undefined): Range {
+  if (!isContainer(value)) return absent;
+  pieces.push(head);
+  const start = lengthOf(pieces);
+  const piece = pieceOf(known ?? JSON.stringify(value));
+  pieces.push(piece);
+  return [start, start + piece.bytes];
+}
+
+/** Everything but spec and status, without the closing brace. */
+function restJson(object: JsonObject): string {
+  const rest: Record<string, JsonValue | undefined> = { ...object };
+  for (const name of ["spec", "status"]) if (isContainer(rest[name])) rest[name] = undefined;
+  return JSON.stringify(needsReorder(rest) ? metadataFirst(rest) : rest).slice(0, -1);
+}
+
+function needsReorder(object: JsonObject): boolean {
   for (const name in object) {
     if (name === "metadata") return false;
     if (isContainer(object[name])) return true;
   }
   return false;
-};
+}
 
-/** Stored JSON of an object, without its resourceVersion. Members keep their order except that containers follow `metadata`. */
-export function storedJson(object: JsonObject): string {
-  const { metadata } = object;
-  if (!isJsonObject(metadata)) throw new Error("a stored object needs metadata");
-  if (metadata["resourceVersion"] !== undefined) {
-    return storedJson({ ...object, metadata: { ...metadata, resourceVersion: undefined } });
-  }
-  if (!needsReorder(object)) return JSON.stringify(object);
+function metadataFirst(object: JsonObject): JsonObject {
   const members = Object.entries(object);
   const plain = Object.fromEntries(members.filter(([, value]) => !isContainer(value)));
   const containers = Object.fromEntries(members.filter(([, value]) => isContainer(value)));
-  return JSON.stringify({ ...plain, metadata, ...containers });
+  return { ...plain, metadata: object["metadata"], ...containers };
 }
 
-/** Index just behind the brace that opens `metadata`, where the resourceVersion goes. */
+function reusable(name: keyof Parts, object: JsonObject, earlier: Earlier | undefined): Buffer | undefined {
+  if (earlier?.parts === undefined || earlier.parsed?.[name] !== object[name]) return undefined;
+  const [start, end] = earlier.parts[name];
+  return end === 0 ? undefined : earlier.bytes.subarray(start, end);
+}
+
+const absent: Range = [0, 0];
+
+/** Index just behind the brace that opens `metadata`. */
 export function metadataStart(json: Buffer): number {
   const at = json.indexOf(marker, 0, "latin1");
   if (at < 0) throw storeCorrupt("an object has no metadata");
   return at + marker.length;
 }
 
-/** Served bytes: `source[from..]`, stored JSON, with the resourceVersion spliced in, written into bytes taken from `space`. */
-export function withRevision(source: Buffer, from: number, revision: number, space: Space = ownBuffers): Buffer {
-  const insert = `${member}${revision}",`;
-  const at = source.indexOf(marker, from, "latin1") + marker.length;
-  if (at < marker.length) throw storeCorrupt("an object has no metadata");
-  const bytes = space.take(source.length - from + insert.length);
-  const head = at - from;
-  source.copy(bytes, 0, from, at);
-  bytes.write(insert, head, "latin1");
-  source.copy(bytes, head + insert.length, at);
+/**
+ * A copy in `space` of an object's bytes as they are on disk. Bytes that leave the resourceVersion out get it; bytes that
+ * name another one than `revision` are corrupt.
+ */
+export function withRevision(json: Buffer, revision: number, space: Space = ownBuffers): Buffer {
+  const at = metadataStart(json);
+  const insert = `${member}${revision}"`;
+  if (json.toString("latin1", at, at + member.length) !== member) return spliced(json, at, `${insert},`, space);
+  if (json.toString("latin1", at, at + insert.length) !== insert)
+    throw storeCorrupt(`an object of revision ${revision} names another`);
+  const bytes = space.take(json.length);
+  bytes.set(json);
   return bytes;
 }
 
-/** Undoes withRevision: the stored JSON. */
-export function withoutRevision(bytes: Buffer, revision: number): Buffer {
-  const at = metadataStart(bytes);
-  return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + member.length + String(revision).length + 2)]);
+function spliced(json: Buffer, at: number, insert: string, space: Space): Buffer {
+  const bytes = space.take(json.length + insert.length);
+  json.copy(bytes, 0, 0, at);
+  bytes.write(insert, at, "latin1");
+  json.copy(bytes, at + insert.length, at);
+  return bytes;
 }

@@ -4,11 +4,12 @@ import { type CacheSlot, ObjectCache } from "./object-cache.ts";
 function slots(cache: ObjectCache, costs: Readonly<Record<string, number>>) {
   const forgotten: string[] = [];
   const touch = (name: string): void => cache.touch(made[name] as CacheSlot);
+  const drop = (name: string): void => cache.drop(made[name] as CacheSlot);
   const made: Record<string, CacheSlot> = {};
   for (const [name, cost] of Object.entries(costs)) {
     made[name] = { cost, older: undefined, younger: undefined, forget: () => void forgotten.push(name) };
   }
-  return { forgotten, touch };
+  return { forgotten, touch, drop };
 }
 
 describe("the cache of parsed objects", () => {
@@ -25,6 +26,18 @@ describe("the cache of parsed objects", () => {
     const cache = new ObjectCache(100);
     const { touch } = slots(cache, { a: 10, b: 10 });
     for (const name of ["a", "a", "b", "a", "b", "b"]) touch(name);
+    expect(cache.bytes).toBe(20);
+  });
+
+  test("lets go of one before its time, once, and of nothing it does not hold", () => {
+    const cache = new ObjectCache(100);
+    const { forgotten, touch, drop } = slots(cache, { a: 10, b: 20, c: 30, stranger: 40 });
+    for (const name of ["a", "b", "c"]) touch(name);
+    for (const name of ["b", "b", "stranger"]) drop(name);
+    expect([forgotten, cache.bytes]).toEqual([["b"], 40]);
+    for (const name of ["c", "a", "c"]) drop(name);
+    expect([forgotten, cache.bytes]).toEqual([["b", "c", "a"], 0]);
+    touch("b");
     expect(cache.bytes).toBe(20);
   });
 

@@ -24,6 +24,7 @@ export class ObjectCache {
     this.#limit = limitBytes;
   }
 
+  /** Reckoned bytes of all slots in it; never above the limit between two calls. */
   get bytes(): number {
     return this.#cost;
   }
@@ -44,6 +45,14 @@ export class ObjectCache {
     }
   }
 
+  /** Lets go of a slot before its time; nothing happens when the cache does not hold it. */
+  drop(slot: CacheSlot): void {
+    if (slot !== this.#youngest && slot.younger === undefined) return;
+    this.#unlink(slot);
+    slot.forget();
+  }
+
+  /** Takes a slot out that is in the list; O(1). */
   #unlink(slot: CacheSlot): void {
     const { older, younger } = slot;
     if (older === undefined) this.#oldest = younger;

@@ -9,8 +9,11 @@ import { LiveStore } from "./live-store.ts";
 import { openLmdb, storeFile } from "./lmdb-disk.ts";
 import { memoryDisk } from "./memory-disk.ts";
 import { loadState } from "./recovery.ts";
+import { SealedDisk, type SealingKey } from "./sealed-disk.ts";
+import type { StoreState } from "./state.ts";
 import type { Store } from "./store.ts";
 
+/** All optional; what is left out is what a server uses. */
 export interface StoreOptions {
   /** For compaction and for probing a full disk. */
   readonly clock?: Clock;
@@ -18,8 +21,11 @@ export interface StoreOptions {
   /** The disk broke for good; called once. The process should end with exit code 5. */
   readonly onFatal?: (error: Error) => void;
   readonly indexes?: readonly IndexDefinition[];
+  /** Secrets are kept encrypted with the first of these; all of them open what is there. Not encrypted without. */
+  readonly encryptionKeys?: readonly SealingKey[];
   /** Reckoned bytes of parsed objects kept. */
   readonly cacheBytes?: number;
+  /** Only for tests. */
   readonly failpoints?: Failpoints;
   readonly limits?: Partial<CommitLimits>;
   readonly retention?: Partial<RetentionLimits>;
@@ -29,8 +35,14 @@ export interface StoreOptions {
 export interface DurableStore extends Store {
   /** Writes a consistent, compacted copy to `file` while the store is in use. The copy is a whole database file. */
   backup(file: string): Promise<void>;
+  /** Where it is; the size of this file never shrinks. */
+  readonly file: string;
 }
 
+/** Rows whose pages are worth letting go of after loading: some megabytes. */
+const manyRows = 2000;
+
+/** Reckoned at three bytes a byte of JSON: room for some 20,000 objects of 1 KB, or 7,000 workflows of 3 KB. */
 const defaultCacheBytes = 64 * 2 ** 20;
 
 /**
@@ -38,10 +50,16 @@ const defaultCacheBytes = 64 * 2 ** 20;
  * Rejects with `store-corrupt` or `store-format` when what is there cannot be trusted.
  */
 export async function openStore(directory: string, options: StoreOptions = {}): Promise<DurableStore> {
-  const disk = await openLmdb(join(directory, storeFile), formatInstant((options.clock ?? systemClock).now()));
+  const path = join(directory, storeFile);
+  const disk = await openLmdb(path, formatInstant((options.clock ?? systemClock).now()));
   try {
-    const store = liveStore(disk, options);
-    return Object.assign(store, { backup: (file: string) => disk.backup(file) });
+    const sealed = new SealedDisk(disk, options.encryptionKeys ?? []);
+    await sealed.reseal();
+    const state = load(sealed, options);
+    // Everything is in memory now, and reads are served from there. Small stores need not be opened twice.
+    if (state.image.objects + state.ring.length > manyRows) await disk.releasePages();
+    const store = liveStore(sealed, state, options);
+    return Object.assign(store, { file: path, backup: (file: string) => disk.backup(file) });
   } catch (thrown) {
     await disk.close();
     throw readFailure(thrown);
@@ -49,12 +67,19 @@ export async function openStore(directory: string, options: StoreOptions = {}): 
 }
 
 /** The same store without a disk, for tests and one-off runs: nothing survives it. */
-export const memoryStore = (options: StoreOptions = {}): Store => liveStore(memoryDisk(), options);
+export function memoryStore(options: StoreOptions = {}): Store {
+  const disk = memoryDisk();
+  return liveStore(disk, load(disk, options), options);
+}
 
-function liveStore(disk: Disk, options: StoreOptions): LiveStore {
+/** Throws when the disk contradicts itself; then the disk is still the caller's to close. */
+const load = (disk: Disk, { indexes = [], cacheBytes = defaultCacheBytes }: StoreOptions): StoreState =>
+  loadState(disk, indexes, cacheBytes);
+
+function liveStore(disk: Disk, state: StoreState, options: StoreOptions): LiveStore {
   return new LiveStore({
     disk,
-    state: loadState(disk, options.indexes ?? [], options.cacheBytes ?? defaultCacheBytes),
+    state,
     clock: options.clock ?? systemClock,
     log: options.log ?? silentLog,
     onFatal: options.onFatal ?? (() => undefined),

@@ -35,6 +35,7 @@ export function readPage(image: CollectionImage, request: PageRequest, current: 
   return { entries, revision, remaining, next: { namespace: tail.namespace, name: tail.name } };
 }
 
+/** `low` and `high` bound the ids themselves, also of objects that are not there any more; `start` and `end` are places in `sorted`. */
 interface Range {
   readonly sorted: readonly string[];
   readonly start: number;
@@ -61,6 +62,7 @@ export function countNamespace(image: CollectionImage, namespace: string): numbe
   return range.end - range.start;
 }
 
+/** Nothing is undone for the present revision, which is what most listings ask for. */
 function undoTo(image: CollectionImage, revision: number, current: number): Undone {
   const undone = new Map<string, StoredEntry | undefined>();
   if (revision >= current) return undone;
@@ -85,6 +87,7 @@ function inRange(undone: Undone, range: Range): { readonly restored: string[]; r
   return { restored: restored.sort(), absent };
 }
 
+/** Both are in order, so is the result: current ids but for those that did not exist, and between them those that did. */
 function* merged(range: Range, restored: readonly string[], absent: ReadonlySet<string>): Generator<string> {
   let next = 0;
   for (let index = range.start; index < range.end; index++) {

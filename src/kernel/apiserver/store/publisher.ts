@@ -7,10 +7,13 @@ import type { StoreState } from "./state.ts";
 import type { Collection, StoreEvent, Subscription } from "./store.ts";
 import { deliver, deliverTo, type Subscriber } from "./subscribers.ts";
 
+/** Somebody in `reached`; taken out when its revision is published or its signal aborts. */
 interface Waiter {
   readonly revision: number;
   readonly resolve: () => void;
 }
+
+// The last step of a write: everything here runs in one turn after the flush, so that no reader ever sees half of a commit.
 
 /** Makes durable writes visible: first the image, then the events. */
 export class Publisher {
@@ -24,6 +27,10 @@ export class Publisher {
     this.#log = log;
   }
 
+  /**
+   * Applies the writes in the order of their revisions, then tells each subscriber once, whatever the number of writes. O(writes +
+   * subscribers of the collections touched).
+   */
   publish(groups: readonly WriteGroup[]): void {
     const state = this.#state;
     const touched = new Set<CollectionImage>();
@@ -41,6 +48,10 @@ export class Publisher {
     this.#tell(touched, fresh);
   }
 
+  /**
+   * Delivers what is retained after `from` before it returns. The caller has made sure that `from` is not below the compacted
+   * revision; one beyond the published revision gets nothing until that is passed.
+   */
   subscribe(collection: Collection, from: number, tell: Subscriber["deliver"]): Subscription {
     const image = this.#state.image.ensure(collection.group, collection.resource);
     const { revision } = this.#state;
@@ -51,12 +62,14 @@ export class Publisher {
     return { close: () => void image.subscribers.delete(subscriber) };
   }
 
+  /** From the next commit on; nothing retained is delivered. */
   subscribeAll(tell: (events: readonly StoreEvent[]) => void): Subscription {
     const subscriber = { deliver: tell, position: this.#state.revision };
     this.#everything.add(subscriber);
     return { close: () => void this.#everything.delete(subscriber) };
   }
 
+  /** Resolves in the turn that publishes `revision`, after its subscribers have been told. */
   reached(revision: number, signal: AbortSignal): Promise<void> {
     if (this.#state.revision >= revision) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -77,6 +90,7 @@ export class Publisher {
     });
   }
 
+  /** The image first: a subscriber that looks at the store while it is told finds the state it is told of, or a later one. */
   #apply(write: Write, touched: Set<CollectionImage>): StoredEvent {
     const { type, slot, revision, entry, previous } = write;
     const { collection } = slot;

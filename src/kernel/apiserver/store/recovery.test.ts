@@ -7,7 +7,17 @@ import { checkStore } from "./maintenance.ts";
 import { openStore } from "./open.ts";
 import { ownBuffers } from "./slab.ts";
 import type { StoreKey } from "./store.ts";
-import { items, keyOf, names, objectOf, putItem, removeItem, states, withDirectory } from "./test-objects.ts";
+import {
+  items,
+  keyOf,
+  names,
+  objectOf,
+  plainText,
+  putItem,
+  removeItem,
+  states,
+  withDirectory,
+} from "./test-objects.ts";
 
 const binary = { encoding: "binary", keyEncoding: "binary" } as const;
 
@@ -213,7 +223,7 @@ describe("a store that contradicts itself is not opened", () => {
       createRevision: 1,
       revision: 3,
     } as const;
-    const record = encodeRecord({ ...fields, json: text, jsonBytes: text.length }, ownBuffers);
+    const record = encodeRecord({ ...fields, text: plainText(text) }, ownBuffers);
     return inlinePrevious(record, encodeValue(1, 2, json("a")));
   };
 

@@ -23,7 +23,6 @@ export function loadState(disk: Disk, indexes: readonly IndexDefinition[], cache
     ring: new EventRing(),
     cache: new ObjectCache(cacheBytes),
     slab: new Slab(),
-    records: new Slab(),
     system: new Map(disk.system()),
     clusterUid,
     revision,
@@ -35,6 +34,7 @@ export function loadState(disk: Disk, indexes: readonly IndexDefinition[], cache
   return state;
 }
 
+/** One entry per object, its bytes copied out of the database's pages, which the next row overwrites. */
 function loadObjects(disk: Disk, state: StoreState): void {
   for (const row of disk.objects()) {
     const [key, value] = [decodeKey(row.key), decodeValue(row.value)];
@@ -48,6 +48,10 @@ function loadObjects(disk: Disk, state: StoreState): void {
   }
 }
 
+/**
+ * One pass in order of revision, so that each event finds its object's state before it among the records already read.
+ * O(records), and no JSON is parsed but metadata.
+ */
 function loadLog(disk: Disk, state: StoreState): void {
   // Records below the compacted revision are there because a retained event has them as its previous state.
   const byRevision = new Map<number, StoredEntry>();
@@ -78,6 +82,7 @@ function entryOf(key: StoreKey, value: DecodedValue, state: StoreState): StoredE
     : loadEntry(current?.key ?? key, value, state.cache, state.slab);
 }
 
+/** An event is complete when its previous state is exactly the revision its record names: in the log, or inlined in the record. */
 function eventOf(
   record: DecodedRecord,
   entry: StoredEntry,

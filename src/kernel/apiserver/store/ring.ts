@@ -10,6 +10,7 @@ export interface StoredEvent extends StoreEvent {
 /** Events in order of revision, appended at the end, dropped from the front. Both cost O(1) on average. */
 export class EventRing {
   #events: StoredEvent[] = [];
+  /** Index of the first retained event: what is before it has been dropped, but not cut off yet. */
   #start = 0;
   #bytes = 0;
 
@@ -20,10 +21,6 @@ export class EventRing {
   /** JSON bytes of the retained entries. Previous ones are entries of earlier events or current objects. */
   get bytes(): number {
     return this.#bytes;
-  }
-
-  get first(): StoredEvent | undefined {
-    return this.#events[this.#start];
   }
 
   push(event: StoredEvent): void {
@@ -53,6 +50,7 @@ export class EventRing {
     }
   }
 
+  /** Index of the first event above `revision`: O(log events). */
   #indexAfter(revision: number): number {
     let low = this.#start;
     let high = this.#events.length;

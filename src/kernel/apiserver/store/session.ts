@@ -1,13 +1,13 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { type ChangeType, encodeRecord, keyText, recordJsonStart } from "./codec.ts";
+import { type ChangeType, encodeRecord, keyText, recordJson } from "./codec.ts";
 import type { DiskWrite } from "./disk.ts";
 import { StoredEntry } from "./entry.ts";
 import { nameOf } from "./errors.ts";
 import type { Slot } from "./slot.ts";
 import { type Metadata, metadataOf, shared } from "./metadata.ts";
-import { storedJson, withRevision } from "./object-bytes.ts";
+import { atRevision, objectText } from "./object-bytes.ts";
 import type { StoreState } from "./state.ts";
-import type { Entry, StoreKey, Transaction } from "./store.ts";
+import type { Collection, Entry, StoreKey, Transaction } from "./store.ts";
 
 /** A change that has its revision and waits for the disk. */
 export interface Write extends DiskWrite {
@@ -25,8 +25,10 @@ export class Session implements Transaction {
   readonly writes: Write[] = [];
   readonly #state: StoreState;
   readonly #firstRevision: number;
+  /** Highest revision among the heads that were read; 0 when only published states were. */
   #seen = 0;
   #ended = false;
+  /** The place found last, since most work reads a head and then writes it. */
   #lastKey: StoreKey | undefined;
   #lastSlot: Slot | undefined;
 
@@ -47,15 +49,29 @@ export class Session implements Transaction {
     return slot?.head;
   }
 
-  put(key: StoreKey, object: JsonObject): Entry {
+  /** What is decided by all of them depends on every write under way, so the latest counts as seen. */
+  *heads({ group, resource }: Collection, namespace?: string): Generator<Entry> {
     this.#assertOpen();
-    const meta = metadataOf(object);
-    assertNamed(key, meta);
-    const before = this.#find(key)?.head;
-    if (before !== undefined) assertSame(key, before.meta, meta);
-    return this.#write(before === undefined ? "add" : "modify", key, before, object, meta);
+    const slots = this.#state.image.find(group, resource)?.slots.values() ?? [];
+    this.#seen = Math.max(this.#seen, this.#firstRevision);
+    for (const { key, head } of slots)
+      if (head !== undefined && (namespace === undefined || key.namespace === namespace)) yield head;
   }
 
+  /**
+   * Takes no copy: members of `object` that are frozen may be shared with other revisions, and all of them are frozen when
+   * somebody asks for the entry's object.
+   */
+  put(key: StoreKey, object: JsonObject, prunedBy?: object): Entry {
+    this.#assertOpen();
+    const before = this.#find(key)?.head;
+    const meta = metadataAfter(before, object);
+    assertNamed(key, meta);
+    if (before !== undefined && meta !== before.meta) assertSame(key, before.meta, meta);
+    return this.#write(before === undefined ? "add" : "modify", key, before, object, meta, prunedBy);
+  }
+
+  /** An object with finalizers is refused here whatever the caller thinks (S12). */
   remove(key: StoreKey, last?: JsonObject): Entry {
     this.#assertOpen();
     const before = this.#find(key)?.head;
@@ -68,7 +84,10 @@ export class Session implements Transaction {
     return this.#write("delete", key, before, object, meta);
   }
 
-  /** Takes everything back. */
+  /**
+   * Takes everything back; backwards, because one object may have been written twice. Revisions given out are given out again:
+   * nobody has seen them.
+   */
   rollback(): void {
     for (const { slot, previous, formerRevision } of this.writes.reverse()) {
       slot.head = previous;
@@ -83,25 +102,28 @@ export class Session implements Transaction {
     this.#ended = true;
   }
 
+  /** All that can throw (size of the key, JSON) comes first, so that a failed write leaves no trace. */
   #write(
     type: ChangeType,
     key: StoreKey,
     previous: StoredEntry | undefined,
     object: JsonObject,
     meta: Metadata,
+    prunedBy?: object,
   ): StoredEntry {
-    const { image, head, slab, records, cache } = this.#state;
+    const { image, head, slab, cache } = this.#state;
     const revision = head + 1;
     const prevRevision = previous?.revision ?? 0;
     const createRevision = previous?.createRevision ?? revision;
-    const json = storedJson(object);
-    const sizes = { json, jsonBytes: Buffer.byteLength(json) };
-    const record = encodeRecord({ type, prevRevision, key: keyText(key), createRevision, revision, ...sizes }, records);
-    const bytes = withRevision(record.bytes, recordJsonStart(record), revision, slab);
+    const source = atRevision(object, revision);
+    const text = objectText(source, previous);
+    const record = encodeRecord({ type, prevRevision, key: keyText(key), createRevision, revision, text }, slab);
     // From here on nothing can fail: a slot that is made is filled.
     const slot = this.#find(key) ?? image.ensure(key.group, key.resource).ensure(key);
     const ownMeta = shared(meta, previous?.meta);
-    const entry = new StoredEntry(slot.key, createRevision, revision, bytes, ownMeta, cache, object);
+    const fresh = { source, parts: text.parts, prunedBy };
+    const entry = new StoredEntry(slot.key, createRevision, revision, recordJson(record), ownMeta, cache, fresh);
+    previous?.outdate();
     const { headRevision: formerRevision } = slot;
     const deletes = type === "delete";
     this.writes.push({ type, deletes, slot, revision, entry, previous, formerRevision, record, inlined: undefined });
@@ -124,8 +146,13 @@ export class Session implements Transaction {
   }
 }
 
+/** What the store knows of the metadata of `object`. A status write leaves it the very object that it was. */
+const metadataAfter = (before: StoredEntry | undefined, object: JsonObject): Metadata =>
+  before?.parsed !== undefined && before.parsed["metadata"] === object["metadata"] ? before.meta : metadataOf(object);
+
 // The request pipeline keeps these laws and answers in the API's words; here a broken one is a bug, and nothing is written.
 
+/** S10: an object is found where its metadata says, and never without a uid. */
 function assertNamed(key: StoreKey, meta: Metadata): void {
   if (meta.name !== key.name || meta.namespace !== key.namespace) {
     throw new Error(`${nameOf(key)} was given an object named ${JSON.stringify(`${meta.namespace}/${meta.name}`)}`);
@@ -133,6 +160,7 @@ function assertNamed(key: StoreKey, meta: Metadata): void {
   if (meta.uid === "") throw new Error(`${nameOf(key)} was given an object without uid`);
 }
 
+/** S10 and S11: what identifies an object stays, and its end is not called off. */
 function assertSame(key: StoreKey, before: Metadata, after: Metadata): void {
   if (before.uid !== after.uid) throw new Error(`${nameOf(key)} must not change its uid`);
   if (before.created !== after.created) throw new Error(`${nameOf(key)} must not change its creationTimestamp`);

@@ -10,8 +10,11 @@ export interface Slot {
   readonly key: StoreKey;
   readonly id: string;
   readonly collection: CollectionImage;
+  /** Undefined before the first commit and after a removal. */
   published: StoredEntry | undefined;
+  /** Undefined when a removal is under way. */
   head: StoredEntry | undefined;
+  /** Revision of the last write begun here, 0 for a slot that was only loaded: a removal has no head to tell it. */
   headRevision: number;
 }
 
@@ -21,6 +24,7 @@ export function addTo(index: Map<string, Set<Slot>>, value: string, slot: Slot):
   else slots.add(slot);
 }
 
+/** A value without slots leaves the index, so that it cannot grow with values of the past. */
 export function removeFrom(index: Map<string, Set<Slot>>, value: string, slot: Slot): void {
   const slots = index.get(value);
   if (slots?.delete(slot) === true && slots.size === 0) index.delete(value);

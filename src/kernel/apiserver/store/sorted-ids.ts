@@ -27,6 +27,7 @@ export class SortedIds {
     return this.#sorted;
   }
 
+  /** O(changes x log n) to find the places, and one move of the tail each. */
   #patch(): void {
     for (const id of this.#removed) this.#sorted.splice(lowerBound(this.#sorted, id), 1);
     for (const id of this.#added) this.#sorted.splice(lowerBound(this.#sorted, id), 0, id);
@@ -34,6 +35,7 @@ export class SortedIds {
     this.#removed.clear();
   }
 
+  /** O(n + changes log changes). */
   #merge(): void {
     const removed = this.#removed;
     const kept = removed.size === 0 ? this.#sorted : this.#sorted.filter((id) => !removed.has(id));

@@ -9,10 +9,8 @@ export interface StoreState {
   /** Events (compacted, revision] of all collections. */
   readonly ring: EventRing;
   readonly cache: ObjectCache;
-  /** Where the bytes of new entries go. Those still current when their event is compacted are moved out. */
+  /** Where the records of new entries go, which their bytes are a part of. Those still current when their event is compacted are moved out. */
   readonly slab: Slab;
-  /** Where records go on their way to the disk. */
-  readonly records: Slab;
   readonly system: Map<string, Buffer>;
   readonly clusterUid: string;
   /** Last published revision. */

@@ -40,6 +40,38 @@ export function storeContract(withStore: WithStore): void {
       });
     }));
 
+  test("bytes of a part that stays are right, also after a write that was taken back", () =>
+    withStore(async (store) => {
+      const key = keyOf("parts");
+      const spec = { text: "größer ☃ 😀", metadata: { trap: true } };
+      await store.write((transaction) => transaction.put(key, { ...objectOf(key), spec, status: { step: 0 } }));
+      const stepTo = (step: number, fails = false) =>
+        store.write((transaction) => {
+          const entry = transaction.put(key, { ...transaction.head(key)?.object(), status: { step } });
+          if (fails) throw new Error("on purpose");
+          return entry;
+        });
+      for (const step of [1, 2, 3]) {
+        await expect(stepTo(9, true)).rejects.toThrow("on purpose");
+        // The second is made from the first, which is still on its way to the disk.
+        const [, entry] = await Promise.all([stepTo(step), stepTo(step + 10)]);
+        expect(entry.object()).toMatchObject({ spec, status: { step: step + 10 } });
+        expect(JSON.parse(entry.bytes.toString("utf8"))).toEqual(entry.object());
+      }
+    }));
+
+  test("an entry says what its writer said had pruned it", () =>
+    withStore(async (store) => {
+      const key = keyOf("pruned");
+      const pruner = {};
+      const put = (prunedBy?: object) =>
+        store.write((transaction) =>
+          transaction.put(key, objectOf(key), ...(prunedBy === undefined ? [] : [prunedBy])),
+        );
+      expect((await put(pruner)).prunedBy).toBe(pruner);
+      expect((await put()).prunedBy).toBeUndefined();
+    }));
+
   test("names that objects inherit are ordinary names of labels and members", () =>
     withStore(async (store) => {
       const key = keyOf("proto");

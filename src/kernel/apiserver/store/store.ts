@@ -28,6 +28,10 @@ export interface Entry {
   readonly labels: Readonly<Record<string, string>>;
   /** uids of the owners. */
   readonly owners: readonly string[];
+  /** Has a deletionTimestamp. */
+  readonly terminating: boolean;
+  /** What its writer said had pruned it, compared by identity; undefined for an entry read from the disk. */
+  readonly prunedBy: object | undefined;
   object(): JsonObject;
 }
 
@@ -45,8 +49,13 @@ export interface StoreEvent {
  */
 export interface Transaction {
   head(key: StoreKey): Entry | undefined;
-  /** Queues the object (without resourceVersion) as a new revision and returns its entry. */
-  put(key: StoreKey, object: JsonObject): Entry;
+  /** The heads of a collection, or of one namespace of it, in no particular order. Linear in the size of the collection. */
+  heads(collection: Collection, namespace?: string): Iterable<Entry>;
+  /**
+   * Queues the object as a new revision and returns its entry; a resourceVersion it has is replaced. The object belongs to the
+   * store from now on. `prunedBy` is kept with the entry as it is.
+   */
+  put(key: StoreKey, object: JsonObject, prunedBy?: object): Entry;
   /** Queues the removal; `last` is the final state shown to watchers, the head when absent. */
   remove(key: StoreKey, last?: JsonObject): Entry;
 }

@@ -4,6 +4,7 @@ import type { StoreEvent } from "./store.ts";
 /** Somebody who is told of events. `position` is the revision up to which it has been told. */
 export interface Subscriber {
   readonly deliver: (events: readonly StoreEvent[], revision: number) => void;
+  /** Events up to here are never delivered again, also when a subscriber joins while a round is under way. */
   position: number;
 }
 

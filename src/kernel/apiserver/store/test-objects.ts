@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import type { ObjectText } from "./object-bytes.ts";
 import type { Collection, Entry, Store, StoreKey } from "./store.ts";
 
 // Small objects for the tests of this folder.
@@ -54,6 +55,12 @@ export const states = (entries: readonly Entry[]): readonly string[] =>
     };
     return `${parsed.metadata.name}=${JSON.stringify(parsed.spec.value)}@${parsed.metadata.resourceVersion}`;
   });
+
+/** A text of one piece, whatever it says. */
+export function plainText(source: string): ObjectText {
+  const bytes = Buffer.byteLength(source);
+  return { pieces: [{ source, bytes }], bytes, parts: { spec: [0, 0], status: [0, 0] } };
+}
 
 /** Runs `use` with an empty directory that is gone afterwards. */
 export async function withDirectory<T>(use: (directory: string) => Promise<T>): Promise<T> {

@@ -1,6 +1,9 @@
 import { formatAge, type Instant, type JsonValue, parseInstant } from "#lib/base/index.ts";
 import type { Column } from "../kinds/served-resource.ts";
 
+// Columns and cells that many kinds share. Names are shown in capitals by kubectl, and scripts cut tables by them: they are those of
+// Kubernetes' own printers.
+
 const column = (name: string, description: string, more: Partial<Column> = {}): Column => ({
   name,
   type: "string",
@@ -21,7 +24,7 @@ export const ageColumn = column("Age", "Time since the object was created.");
 /** What stands where a time should be. */
 export const unknownAge = "<unknown>";
 
-/** Time since an RFC 3339 text, for people. */
+/** Time since an RFC 3339 text, for people: `45s`, `3m`, `2d`. `<unknown>` for what is no time; a time to come counts as now. */
 export function ageOf(time: JsonValue | undefined, now: Instant): string {
   const at = typeof time === "string" ? parseInstant(time) : undefined;
   return at === undefined ? unknownAge : formatAge(now - at);

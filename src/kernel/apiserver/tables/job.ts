@@ -1,8 +1,9 @@
 import { formatAge, type Instant, type JsonObject, parseInstant } from "#lib/base/index.ts";
+import { listAt, numberAt, objectAt, objectsAt, scalarText, textAt, valueAt } from "#kernel/specs/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
-import { listAt, numberAt, objectAt, objectsAt, scalarText, textAt, valueAt } from "../kinds/read.ts";
 import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
 
+/** Jobs. Duration runs until completion; a Job that failed has no completion time, and goes on counting, as in Kubernetes. */
 export const jobTable: TableView = {
   columns: [
     nameColumn,
@@ -15,6 +16,7 @@ export const jobTable: TableView = {
     wide("Selector", "Labels of the job's pods."),
   ],
   row(job, now) {
+    // Those that do the work; init containers are not shown, as in Kubernetes.
     const containers = objectsAt(job, "spec", "template", "spec", "containers");
     return [
       textAt(job, "metadata", "name") ?? "",
@@ -29,6 +31,7 @@ export const jobTable: TableView = {
   },
 };
 
+/** The end wins over deletion, deletion over everything that is still going on. */
 function jobStatus(job: JsonObject): string {
   const conditions = objectsAt(job, "status", "conditions");
   const holds = (type: string) => conditions.some((one) => one["type"] === type && one["status"] === "True");
@@ -38,6 +41,7 @@ function jobStatus(job: JsonObject): string {
   return ["Suspended", "FailureTarget", "SuccessCriteriaMet"].find(holds) ?? "Running";
 }
 
+/** `2/5`; of a work queue `0/1 of 3`, as kubectl words it. */
 function completions(job: JsonObject): string {
   const succeeded = numberAt(job, "status", "succeeded") ?? 0;
   const wanted = numberAt(job, "spec", "completions");
@@ -47,13 +51,15 @@ function completions(job: JsonObject): string {
   return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`;
 }
 
+/** Empty before the Job has started. */
 function duration(job: JsonObject, now: Instant): string {
+  // A time that cannot be read counts as none: a table must not fail on one object.
   const instant = (name: string) => parseInstant(textAt(job, "status", name) ?? "");
   const start = instant("startTime");
   return start === undefined ? "" : formatAge((instant("completionTime") ?? now) - start);
 }
 
-/** A label selector in the syntax of `-l`. */
+/** A label selector in the syntax of `-l`: labels sorted, then expressions as written; `<none>` when it is empty. */
 export function formatSelector(selector: JsonObject | undefined): string {
   const labels = Object.entries(objectAt(selector, "matchLabels") ?? {}).map(
     ([key, value]) => `${key}=${scalarText(value)}`,
@@ -63,6 +69,7 @@ export function formatSelector(selector: JsonObject | undefined): string {
   return all.length === 0 ? none : all.join(",");
 }
 
+/** One expression: `k in (x,y)`, `k notin (z)`, `!k`, `k`. */
 function formatRequirement(requirement: JsonObject): string {
   const key = textAt(requirement, "key") ?? "";
   const operator = textAt(requirement, "operator");

@@ -1,15 +1,16 @@
 import type { Instant, JsonObject } from "#lib/base/index.ts";
 import type { Column, ServedResource } from "../kinds/served-resource.ts";
 
-/** What a row carries besides its cells: the metadata, the whole object, or nothing. */
+/** What a row carries besides its cells, by the query parameter `includeObject`: the metadata, the whole object, or nothing. */
 export type IncludeObject = "Metadata" | "Object" | "None";
 
+/** One object. `cells` are as many as there are columns, and plain JSON. */
 export interface TableRow {
   readonly cells: readonly unknown[];
   readonly object?: JsonObject;
 }
 
-/** `metadata` of a table: that of the list it stands for. */
+/** `metadata` of a table: that of the list it stands for, or of nothing for an event of a watch. Absent members stay absent. */
 export interface TableMeta {
   readonly resourceVersion?: string;
   readonly continue?: string;
@@ -25,7 +26,9 @@ export interface Table {
   readonly rows: readonly TableRow[];
 }
 
+/** What a request says of its table. */
 export interface TableOptions {
+  /** For ages. */
   readonly now: Instant;
   readonly includeObject?: IncludeObject;
   readonly metadata?: TableMeta;
@@ -33,7 +36,7 @@ export interface TableOptions {
   readonly withColumns?: boolean;
 }
 
-/** Renders objects of one kind as a table. Linear in the number of objects. */
+/** Renders objects of one kind as a table: one row per object, in their order. Linear in their number; objects are shared, not copied. */
 export function renderTable(
   resource: Pick<ServedResource, "columns" | "row">,
   objects: Iterable<JsonObject>,
@@ -49,6 +52,7 @@ export function renderTable(
   };
 }
 
+/** The object of a row stands beside its cells, for clients that filter, sort or link by it. */
 function renderRow(
   resource: Pick<ServedResource, "row">,
   object: JsonObject,
@@ -60,7 +64,10 @@ function renderRow(
   return { cells, object: includeObject === "Object" ? object : partialMetadata(object) };
 }
 
-/** The object as a `meta.k8s.io/v1 PartialObjectMetadata`: what it is called and labelled, not what it says. */
+/**
+ * The object as a `meta.k8s.io/v1 PartialObjectMetadata`: what it is called and labelled, not what it says. Its own kind and apiVersion
+ * are not in it: the request tells them.
+ */
 export const partialMetadata = (object: JsonObject): JsonObject => ({
   kind: "PartialObjectMetadata",
   apiVersion: "meta.k8s.io/v1",

@@ -1,22 +1,29 @@
 import type { TableView } from "../kinds/built-in.ts";
-import { objectAt, textAt, valueAt } from "../kinds/read.ts";
 import { ageColumn, ageOf, nameColumn, shown } from "./columns.ts";
 import type { Instant, JsonObject } from "#lib/base/index.ts";
+import { objectAt, textAt, valueAt } from "#kernel/specs/index.ts";
+
+// Tables of kinds that show a few members as they are. No table ever shows a value of a Secret.
 
 const name = (object: JsonObject): string => textAt(object, "metadata", "name") ?? "";
+/** Time since the object was created. */
 const age = (object: JsonObject, now: Instant): string => ageOf(valueAt(object, "metadata", "creationTimestamp"), now);
+/** Keys of a map; 0 when there is none. */
 const size = (object: JsonObject, member: string): number => Object.keys(objectAt(object, member) ?? {}).length;
 
+/** Status is the phase, which nothing but deletion changes. */
 export const namespaceTable: TableView = {
   columns: [nameColumn, shown("Status", "Active, or Terminating while its contents are removed."), ageColumn],
   row: (object, now) => [name(object), textAt(object, "status", "phase") ?? "", age(object, now)],
 };
 
+/** Keys of texts and bytes together. */
 export const configMapTable: TableView = {
   columns: [nameColumn, shown("Data", "Number of keys.", { type: "integer" }), ageColumn],
   row: (object, now) => [name(object), size(object, "data") + size(object, "binaryData"), age(object, now)],
 };
 
+/** How many values there are, and what they are for. */
 export const secretTable: TableView = {
   columns: [
     nameColumn,
@@ -27,16 +34,19 @@ export const secretTable: TableView = {
   row: (object, now) => [name(object), textAt(object, "type") ?? "", size(object, "data"), age(object, now)],
 };
 
+/** Kubernetes counts listed secrets here too, which no new account has any more. */
 export const serviceAccountTable: TableView = {
   columns: [nameColumn, ageColumn],
   row: (object, now) => [name(object), age(object, now)],
 };
 
+/** An empty holder is a Lease that was given back. */
 export const leaseTable: TableView = {
   columns: [nameColumn, shown("Holder", "Who holds the lease."), ageColumn],
   row: (object, now) => [name(object), textAt(object, "spec", "holderIdentity") ?? "", age(object, now)],
 };
 
+/** Kubernetes prints the time itself here and not an age; kubectl shows it as it is. */
 export const customResourceDefinitionTable: TableView = {
   columns: [nameColumn, shown("Created At", "When the definition was created.", { type: "date" })],
   row: (object) => [name(object), textAt(object, "metadata", "creationTimestamp") ?? ""],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
 import { createRegistry } from "../crds/registry.ts";
+import { deploymentTable, replicaSetTable } from "./apps.ts";
 import { eventTable } from "./event.ts";
 import { formatSelector, jobTable } from "./job.ts";
 import { podTable } from "./pod.ts";
@@ -57,6 +58,67 @@ describe("pods", () => {
     ["ended without a reason", { spec, status: status([ended(3)]) }, "0/1", "ExitCode:3", "0"],
     ["killed without a reason", { spec, status: status([ended(137, { signal: 9 })]) }, "0/1", "Signal:9", "0"],
     ["evicted", { spec, status: { phase: "Failed", reason: "DeadlineExceeded" } }, "0/1", "DeadlineExceeded", "0"],
+    [
+      "refused by the runner, containers unspoken of",
+      { spec, status: { phase: "Failed", reason: "UnsupportedPod", message: "no" } },
+      "0/1",
+      "UnsupportedPod",
+      "0",
+    ],
+    [
+      "refused by the runner, containers waiting for ever",
+      { spec, status: status([waiting("ContainerCreating")], { phase: "Failed", reason: "UnsupportedPod" }) },
+      "0/1",
+      "UnsupportedPod",
+      "0",
+    ],
+    [
+      "refused by the runner before its init containers",
+      {
+        spec: init,
+        status: status([waiting("PodInitializing")], {
+          phase: "Failed",
+          reason: "UnsupportedPod",
+          initContainerStatuses: [waiting("PodInitializing"), waiting("PodInitializing")],
+        }),
+      },
+      "0/1",
+      "UnsupportedPod",
+      "0",
+    ],
+    [
+      "refused for now, and said so by the containers",
+      { spec, status: status([waiting("ContainerCreating")], { phase: "Pending", reason: "UnsupportedPod" }) },
+      "0/1",
+      "ContainerCreating",
+      "0",
+    ],
+    [
+      "over while a container waited for its next start",
+      {
+        spec,
+        status: status([{ ...waiting("CrashLoopBackOff"), restartCount: 2 }], {
+          phase: "Failed",
+          reason: "DeadlineExceeded",
+        }),
+      },
+      "0/1",
+      "DeadlineExceeded",
+      "2",
+    ],
+    [
+      "over because an init container failed",
+      {
+        spec: init,
+        status: status([waiting("PodInitializing")], {
+          phase: "Failed",
+          initContainerStatuses: [ended(1, { reason: "Error" }), waiting("PodInitializing")],
+        }),
+      },
+      "0/1",
+      "Init:Error",
+      "0",
+    ],
     [
       "the first container speaks",
       { spec: two, status: status([waiting("CrashLoopBackOff"), ended(1, { reason: "Error" })]) },
@@ -375,5 +437,106 @@ describe("a rendered table", () => {
 
   test("leaves the columns out after the first event of a watch", () => {
     expect(renderTable(resource, [], { now, withColumns: false }).columnDefinitions).toBeNull();
+  });
+});
+
+describe("cells of events", () => {
+  const cellsOf = (event: JsonObject) => named(eventTable, event);
+
+  test.each<[JsonObject, string]>([
+    [{ kind: "Pod", name: "p" }, "pod/p"],
+    [{ kind: "CustomResourceDefinition", name: "a.b" }, "customresourcedefinition/a.b"],
+    [{ kind: "Pod" }, "pod"],
+    [{}, ""],
+  ])("about %j say %j", (involvedObject, text) => {
+    expect(cellsOf({ involvedObject })["Object"]).toBe(text);
+  });
+
+  test.each<[JsonObject, string]>([
+    [{ source: { component: "c", host: "h" }, reportingComponent: "r", reportingInstance: "i" }, "c, h"],
+    [{ reportingComponent: "r", reportingInstance: "i" }, "r, i"],
+    [{ source: { component: "c" } }, "c"],
+    [{}, ""],
+  ])("from %j say %j", (event, text) => {
+    expect(cellsOf(event)["Source"]).toBe(text);
+  });
+
+  test.each<[JsonObject, number]>([
+    [{}, 1],
+    [{ count: 0 }, 1],
+    [{ count: 3 }, 3],
+    [{ count: 3, series: { count: 7 } }, 7],
+  ])("counted as %j say %i", (event, count) => {
+    expect(cellsOf(event)["Count"]).toBe(count);
+  });
+
+  test("that were seen once say so in both columns", () => {
+    expect(cellsOf({ eventTime: "2026-01-31T11:59:30.000000Z" })).toMatchObject({
+      "Last Seen": "30s",
+      "First Seen": "30s",
+    });
+  });
+});
+
+describe("ages", () => {
+  test.each<[JsonObject, string]>([
+    [{ creationTimestamp: "2026-01-31T12:00:00Z" }, "0s"],
+    [{ creationTimestamp: "2026-01-31T13:00:00+01:00" }, "0s"],
+    [{ creationTimestamp: "2026-02-01T00:00:00Z" }, "0s"],
+    [{ creationTimestamp: "yesterday" }, "<unknown>"],
+    [{ creationTimestamp: null }, "<unknown>"],
+    [{}, "<unknown>"],
+  ])("of %j are %s", (given, age) => {
+    expect(configMapTable.row({ metadata: { name: "x", ...given } }, now)[2]).toBe(age);
+  });
+});
+
+test("no table shows a value of a secret", () => {
+  const row = named(secretTable, { type: "Opaque", data: { password: "c2VjcmV0" } });
+  expect(JSON.stringify(row)).not.toMatch(/c2VjcmV0|secret"|password/);
+});
+
+describe("what keeps pods alive", () => {
+  const template = {
+    spec: {
+      containers: [
+        { name: "a", image: "i" },
+        { name: "b", image: "j" },
+      ],
+    },
+  };
+  const selector = { matchLabels: { app: "x" } };
+
+  test("shows how many pods there are, of those wanted", () => {
+    const spec = { replicas: 3, selector, template };
+    expect(
+      named(deploymentTable, {
+        spec,
+        status: { readyReplicas: 2, updatedReplicas: 1, availableReplicas: 2, replicas: 4 },
+      }),
+    ).toEqual({
+      Name: "x",
+      Ready: "2/3",
+      "Up-to-date": 1,
+      Available: 2,
+      Age: "2m",
+      Containers: "a,b",
+      Images: "i,j",
+      Selector: "app=x",
+    });
+    expect(named(replicaSetTable, { spec, status: { replicas: 4, readyReplicas: 2 } })).toMatchObject({
+      Desired: 3,
+      Current: 4,
+      Ready: 2,
+    });
+  });
+
+  test("shows zeros before anything was reported, and of a set that is scaled to nothing", () => {
+    expect(named(deploymentTable, { spec: { replicas: 0 } })).toMatchObject({
+      Ready: "0/0",
+      "Up-to-date": 0,
+      Available: 0,
+    });
+    expect(named(replicaSetTable, {})).toMatchObject({ Desired: 0, Current: 0, Ready: 0, Selector: "<none>" });
   });
 });

@@ -4,7 +4,7 @@ import { type Clock, silentLog, systemClock } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { type ApiServer, type ApiServerOptions, createApiServer } from "../api-server.ts";
 import { ensureAdminToken } from "../authz/tokens.ts";
-import { createAuthority, createServing, type KeyPair } from "../authz/x509.ts";
+import { createAuthority, createClient, createServing, type KeyPair } from "../authz/x509.ts";
 import { memoryStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 
@@ -38,6 +38,9 @@ export interface TestServer {
   readonly url: string;
   readonly token: string;
   readonly ca: string;
+  /** A certificate of the server's authority, for tests of who is let in. */
+  certify(user: string, groups: readonly string[], days?: number): Promise<KeyPair>;
+  readonly serving: KeyPair;
   ask(method: string, path: string, ask?: Ask): Promise<Answered>;
   /** Opens a watch; events are read one by one. */
   watch(path: string, headers?: Readonly<Record<string, string>>): Promise<TestWatch>;
@@ -70,7 +73,7 @@ export async function startTestServer(
   const store = options.store ?? memoryStore({ clock });
   const server = await createApiServer({ log: silentLog, version: "0.0.0", ...options, clock, store });
   const token = await ensureAdminToken(store);
-  const listener = await server.listen({ port: 0, tls: serving });
+  const listener = await server.listen({ port: 0, tls: { ...serving, ca: authority.cert } });
   const agent = new Agent({ ca: authority.cert, keepAlive: true, maxSockets: 64 });
   const send = (method: string, path: string, ask: Ask = {}) =>
     sendRequest(agent, listener.url, token, method, path, ask);
@@ -81,6 +84,8 @@ export async function startTestServer(
     url: listener.url,
     token,
     ca: authority.cert,
+    serving,
+    certify: (user, groups, days) => createClient(authority, { user, groups }, systemClock.now(), days),
     ask: async (method, path, ask) => collect(await send(method, path, ask)),
     watch: async (path, headers = {}) => testWatch(await send("GET", path, { headers })),
     async close() {

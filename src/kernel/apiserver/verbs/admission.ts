@@ -1,9 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { ApiError, apiVersionOf } from "#kernel/model/index.ts";
+import { ApiError, apiVersionOf, badRequest } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { metadataOf, metaText, withMetadata } from "./metadata.ts";
 import type { WriteRequest } from "./options.ts";
-import { badRequest } from "./refusals.ts";
 
 /** A decoded body, the fields its kind does not know taken out. */
 export interface Admitted {
@@ -25,6 +24,7 @@ export function expectKind(body: unknown, resource: ServedResource): JsonObject 
   return body;
 }
 
+/** The path decides which kind is meant; a body that says otherwise was sent to the wrong place. */
 function expectText(body: JsonObject, member: string, wanted: string): void {
   const found = body[member];
   if (found === wanted) return;
@@ -32,6 +32,7 @@ function expectText(body: JsonObject, member: string, wanted: string): void {
   throw badRequest(`${member} in the body (${JSON.stringify(found)}) is not the one of the path ("${wanted}")`);
 }
 
+/** As messages say it: `a list`, `a string`, `nothing`. */
 function nameOfType(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
@@ -39,15 +40,21 @@ function nameOfType(value: unknown): string {
 }
 
 /**
- * Field validation: unknown and repeated fields are refused, warned about or dropped in silence, as the caller asked. What `old`, the
- * stored object, shares with this one is known already.
+ * Field validation: unknown and repeated fields are refused, warned about or dropped in silence, as the caller asked. Parts of
+ * `known` (`prunedBefore`) are not looked at again.
  */
-export function admit(object: JsonObject, resource: ServedResource, request: WriteRequest, old?: JsonObject): Admitted {
-  const pruned = resource.prune(object, old);
+export function admit(
+  object: JsonObject,
+  resource: ServedResource,
+  request: WriteRequest,
+  known?: JsonObject,
+): Admitted {
+  const pruned = resource.prune(object, known);
   const findings = [
     ...pruned.unknown.map((path) => `unknown field "${path}"`),
     ...(request.duplicateFields ?? []).map((path) => `duplicate field "${path}"`),
   ];
+  // Kubernetes' default since 1.27 for requests that do not say.
   const mode = request.fieldValidation ?? "Warn";
   if (findings.length > 0 && mode === "Strict") {
     throw badRequest(`strict decoding error: ${findings.join(", ")}`);
@@ -55,27 +62,37 @@ export function admit(object: JsonObject, resource: ServedResource, request: Wri
   return { object: pruned.object, warnings: mode === "Warn" ? findings : [] };
 }
 
-const unkept = ["managedFields", "selfLink"] as const;
-const maps = ["annotations", "labels"] as const;
-const lists = ["finalizers", "ownerReferences"] as const;
-
 /**
- * Metadata in the form in which it is kept: without what this server does not keep (field management is not served yet) and
- * without empty collections, which mean the same as none.
+ * Metadata in the form in which it is kept: without what clients cannot simply set (owners of fields are worked out, see
+ * field-owners.ts) and without empty collections, which mean the same as none.
  */
 export function tidyMetadata(object: JsonObject): JsonObject {
   const metadata = metadataOf(object);
-  const dropped = [
-    ...unkept.filter((member) => metadata[member] !== undefined),
-    ...maps.filter((member) => metadata[member] === null || isEmptyMap(metadata[member])),
-    ...lists.filter((member) => metadata[member] === null || isEmptyList(metadata[member])),
-  ];
-  if (dropped.length === 0) return object;
-  return withMetadata(object, Object.fromEntries(dropped.map((member) => [member, undefined])));
+  let changes: Record<string, undefined> | undefined;
+  for (const name of Object.keys(metadata)) {
+    if (isKept(name, metadata[name])) continue;
+    changes ??= {};
+    changes[name] = undefined;
+  }
+  return changes === undefined ? object : withMetadata(object, changes);
 }
 
-const isEmptyMap = (value: JsonValue | undefined): boolean => isJsonObject(value) && Object.keys(value).length === 0;
-const isEmptyList = (value: JsonValue | undefined): boolean => Array.isArray(value) && value.length === 0;
+/** Members that are not named here are kept or refused by the schema of ObjectMeta. */
+function isKept(name: string, value: JsonValue | undefined): boolean {
+  switch (name) {
+    case "managedFields":
+    case "selfLink":
+      return false;
+    case "annotations":
+    case "labels":
+      return value !== null && !(isJsonObject(value) && Object.keys(value).length === 0);
+    case "finalizers":
+    case "ownerReferences":
+      return value !== null && !(Array.isArray(value) && value.length === 0);
+    default:
+      return true;
+  }
+}
 
 /** Takes the namespace from the path; a body that names another one is a mistake. */
 export function inNamespace(object: JsonObject, resource: ServedResource, namespace: string): JsonObject {

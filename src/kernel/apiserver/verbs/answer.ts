@@ -4,10 +4,11 @@ import type { Entry } from "../store/store.ts";
 import { bytesOf, viewOf } from "./storage-view.ts";
 
 /** The outcome of a verb on one object. `entry` is absent for a dry run, whose `draft` was never stored. */
-export type Answer = { readonly resource: ServedResource; readonly warnings: readonly string[] } & (
-  | { readonly entry: Entry }
-  | { readonly entry?: undefined; readonly draft: JsonObject }
-);
+export type Answer = {
+  readonly resource: ServedResource;
+  readonly warnings: readonly string[];
+  readonly created?: true;
+} & ({ readonly entry: Entry } | { readonly entry?: undefined; readonly draft: JsonObject });
 
 /** The object in the form its version serves. */
 export const answerObject = (answer: Answer): JsonObject =>

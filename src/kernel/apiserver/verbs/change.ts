@@ -1,23 +1,25 @@
-import { deepFreeze, isJsonObject, jsonEquals, type JsonObject } from "#lib/base/index.ts";
+import {
+  deepFreeze,
+  isJsonObject,
+  jsonEquals,
+  type JsonObject,
+  type JsonValue,
+  parseInstant,
+} from "#lib/base/index.ts";
+import { invalid, invalidValue, notFound, required, staleRevision, uidMismatch } from "#kernel/model/index.ts";
+import type { Manager } from "../apply/managers.ts";
 import type { ServedResource, Validation } from "../kinds/served-resource.ts";
 import type { Entry, StoreKey, Transaction } from "../store/store.ts";
 import { checkSize, tidyMetadata } from "./admission.ts";
+import { withAllotment } from "./allotment.ts";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
-import {
-  finalizersOf,
-  isTerminating,
-  metadataOf,
-  metaNumber,
-  metaText,
-  withMetadata,
-  withoutRevision,
-} from "./metadata.ts";
+import { type Owned, withAppliedOwners, withOwnersMoved } from "./field-owners.ts";
+import { finalizersOf, isTerminating, metadataOf, metaNumber, metaText, withMetadata } from "./metadata.ts";
 import { checkMetadata, checkMetadataUpdate } from "./metadata-rules.ts";
 import { specFinalizers } from "./namespace-rules.ts";
 import type { WriteRequest } from "./options.ts";
-import { invalid, invalidValue, notFound, required, staleRevision, uidMismatch } from "./refusals.ts";
-import { keyFor, viewOf } from "./storage-view.ts";
+import { keyFor, prunedBefore, viewOf } from "./storage-view.ts";
 
 /** The part of an object a request writes to. */
 export type Endpoint = "main" | "status" | "finalize";
@@ -31,7 +33,15 @@ export interface Change {
   readonly request: WriteRequest;
   /** A PUT replaces what it read, so kinds may insist on its resourceVersion. */
   readonly replaces: boolean;
-  compute(old: JsonObject): { readonly object: JsonObject; readonly warnings: readonly string[] };
+  /** `pruned` is the stored object too, when its kind's present schema has pruned it (`prunedBefore`). */
+  compute(old: JsonObject, pruned: JsonObject | undefined): Computed;
+}
+
+export interface Computed {
+  readonly object: JsonObject;
+  readonly warnings: readonly string[];
+  /** The owners after an apply, which knows them; those of other changes follow from what changes. */
+  readonly managers?: readonly Manager[];
 }
 
 /** The one path of PUT and PATCH. Resolves when the outcome is durable; a change that changes nothing writes nothing. */
@@ -42,18 +52,41 @@ export function changeObject(context: ApiContext, change: Change): Promise<Answe
     const entry = transaction.head(key);
     if (entry === undefined) throw notFound(resource.type, name);
     const old = viewOf(resource, entry);
-    const computed = change.compute(old);
+    const pruned = prunedBefore(resource, entry);
+    const computed = change.compute(old, pruned);
     checkPreconditions(change, computed.object, old);
     const next = prepare(change, computed.object, old);
-    if (jsonEquals(next, old)) return { resource, entry, warnings: [...resource.warnings, ...computed.warnings] };
-    const found = validate(change, next, old);
+    const owned = withOwners(context, change, computed, next, old);
+    const known = [...resource.warnings, ...computed.warnings, ...owned.warnings];
+    if (owned.object === next && jsonEquals(next, old)) return { resource, entry, warnings: known };
+    const found = validate(change, owned.object, old);
     if (found.causes.length > 0) throw invalid(resource.type, name, found.causes);
-    const warnings = [...resource.warnings, ...computed.warnings, ...found.warnings];
-    if (request.dryRun === true) return { resource, warnings, draft: deepFreeze(next) };
-    return { resource, warnings, entry: writeNext(context, transaction, resource, key, next) };
+    request.permit?.(owned.object, old);
+    const object = withAllotment(context, transaction, resource, owned.object, key);
+    const warnings = [...known, ...found.warnings];
+    if (request.dryRun === true) return { resource, warnings, draft: deepFreeze(object) };
+    // What was sent has been pruned, and what is kept from the stored object if that was; else a look at all of it tells.
+    const pruner = pruned !== undefined || resource.prune(next).object === next ? resource : undefined;
+    return { resource, warnings, entry: writeNext(context, transaction, resource, key, object, pruner) };
   });
 }
 
+/** The prepared object with its owners. Most objects that this process writes have none, and then nothing is looked at. */
+function withOwners(context: ApiContext, change: Change, computed: Computed, next: JsonObject, old: JsonObject): Owned {
+  const { resource, request, endpoint } = change;
+  if (computed.managers !== undefined) {
+    return { object: withAppliedOwners(next, old, computed.managers), warnings: [] };
+  }
+  const stored = metadataOf(old)["managedFields"];
+  const requested = metadataOf(computed.object)["managedFields"];
+  if (stored === undefined && requested === undefined) return { object: next, warnings: [] };
+  return withOwnersMoved(context, { resource, request, endpoint, old, next, requested });
+}
+
+/**
+ * 409 when the caller means another object of the name or another revision (S6), 422 for a PUT without revision of a kind that
+ * wants one. Metadata that is the stored object's own has passed already.
+ */
 function checkPreconditions(change: Change, object: JsonObject, old: JsonObject): void {
   if (object["metadata"] === old["metadata"]) return;
   const { type, allowsUnconditionalUpdate } = change.resource;
@@ -71,17 +104,20 @@ function checkPreconditions(change: Change, object: JsonObject, old: JsonObject)
   if (revision !== metaText(old, "resourceVersion")) throw staleRevision(type, change.name);
 }
 
-/** Server-owned members from the stored object, defaults, and the new generation. */
+/**
+ * The next state: defaults, what the endpoint leaves alone, and the metadata that is the server's. Its resourceVersion is the
+ * stored object's, so that the two are equal when nothing changes; the store gives it its own.
+ */
 function prepare(change: Change, object: JsonObject, old: JsonObject): JsonObject {
   const { resource } = change;
-  // Metadata that is the stored object's own is tidy and complete.
-  const isSame = object["metadata"] === old["metadata"];
-  const candidate = isSame ? object : withKeptMetadata(tidyMetadata(object), old);
-  const prepared = prepareEndpoint(change, candidate, old);
-  if (!resource.hasGeneration || !resource.changesGeneration(prepared, old)) return prepared;
-  return withMetadata(prepared, { generation: (metaNumber(old, "generation") ?? 0) + 1 });
+  // Metadata that is the stored object's own is tidy.
+  const sent = object["metadata"] === old["metadata"] ? object : tidyMetadata(object);
+  const prepared = prepareEndpoint(change, sent, old);
+  const isNew = resource.hasGeneration && resource.changesGeneration(prepared, old);
+  return withKeptMetadata(prepared, old, isNew);
 }
 
+/** Each endpoint takes its own part of what was sent and everything else from the stored object. */
 function prepareEndpoint(change: Change, candidate: JsonObject, old: JsonObject): JsonObject {
   const { resource } = change;
   switch (change.endpoint) {
@@ -97,7 +133,8 @@ function prepareEndpoint(change: Change, candidate: JsonObject, old: JsonObject)
   }
 }
 
-// Clients may leave these out; what they send must be what is stored, which checkMetadataUpdate sees to.
+// Clients may leave these out, and may write an instant as they like: those that keep time in milliseconds send `…00.000Z`.
+// Otherwise what they send must be what is stored, which checkMetadataUpdate sees to.
 const keptWhenAbsent = [
   "uid",
   "creationTimestamp",
@@ -106,23 +143,36 @@ const keptWhenAbsent = [
   "namespace",
 ] as const;
 
-function withKeptMetadata(object: JsonObject, old: JsonObject): JsonObject {
+/** One copy at most: this runs on every write. `isNew`: the change makes a new generation. */
+function withKeptMetadata(object: JsonObject, old: JsonObject, isNew: boolean): JsonObject {
   const before = metadataOf(old);
   const after = metadataOf(object);
+  if (after === before && !isNew) return object;
   const changes: Record<string, JsonObject[string]> = {};
   for (const member of keptWhenAbsent) {
-    if ((after[member] ?? "") === "" && before[member] !== undefined) changes[member] = before[member];
+    if (before[member] !== undefined && isLeftAsItWas(after[member], before[member])) changes[member] = before[member];
   }
   // Never the client's: a generation it read may be an old one.
-  if (after["generation"] !== before["generation"]) changes["generation"] = before["generation"];
+  const generation = isNew ? (metaNumber(old, "generation") ?? 0) + 1 : before["generation"];
+  if (after["generation"] !== generation) changes["generation"] = generation;
+  if (before["managedFields"] !== undefined) changes["managedFields"] = before["managedFields"];
   if (after["resourceVersion"] !== before["resourceVersion"]) changes["resourceVersion"] = before["resourceVersion"];
   return Object.keys(changes).length === 0 ? object : withMetadata(object, changes);
 }
 
+/** Absent, or the same instant in other words. What is equal needs no change. */
+function isLeftAsItWas(sent: JsonValue | undefined, stored: JsonValue): boolean {
+  if ((sent ?? "") === "") return true;
+  if (sent === stored || typeof sent !== "string" || typeof stored !== "string") return false;
+  const instant = parseInstant(stored);
+  return instant !== undefined && parseInstant(sent) === instant;
+}
+
+/** Metadata first: a kind's own rules count on labels and names that are what they say. */
 function validate(change: Change, next: JsonObject, old: JsonObject): Validation {
   const { resource } = change;
   if (next["metadata"] !== old["metadata"]) {
-    const causes = [...checkMetadata(next, resource.type), ...checkMetadataUpdate(next, old)];
+    const causes = [...checkMetadata(next, resource.type, old), ...checkMetadataUpdate(next, old)];
     if (causes.length > 0) return { causes, warnings: [] };
   }
   switch (change.endpoint) {
@@ -135,18 +185,21 @@ function validate(change: Change, next: JsonObject, old: JsonObject): Validation
   }
 }
 
-/** Stores the new state, or removes the object when it was only waiting for its last finalizer. */
+/**
+ * Stores the new state, or removes the object when it was only waiting for its last finalizer. `pruner` is the kind whose
+ * schema has pruned all of it, if one has.
+ */
 export function writeNext(
   context: ApiContext,
   transaction: Transaction,
   resource: ServedResource,
   key: StoreKey,
   next: JsonObject,
+  pruner: ServedResource | undefined,
 ): Entry {
-  const bare = withoutRevision(next);
-  const stored = resource.storage?.encode(bare) ?? bare;
+  const stored = resource.storage?.encode(next) ?? next;
   const done = isTerminating(next) && !isHeld(next) && (metaNumber(next, "deletionGracePeriodSeconds") ?? 0) === 0;
-  const entry = done ? transaction.remove(key, stored) : transaction.put(key, stored);
+  const entry = done ? transaction.remove(key, stored) : transaction.put(key, stored, pruner);
   checkSize(entry.bytes.length, context.limits.maxObjectBytes);
   return entry;
 }

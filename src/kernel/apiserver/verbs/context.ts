@@ -1,6 +1,8 @@
 import type { Clock, Logger } from "#lib/base/index.ts";
 import type { ResourceRegistry } from "../kinds/served-resource.ts";
 import type { Store } from "../store/store.ts";
+import type { Authorizer } from "../authz/authorizer.ts";
+import type { TokenReviewer } from "../authz/token-reviewer.ts";
 import type { Limits } from "./limits.ts";
 import type { PodLogs } from "./pod-log.ts";
 
@@ -18,4 +20,8 @@ export interface ApiContext {
   /** A number in [0, 1), for the suffixes of `generateName` and the spread of watch timeouts. */
   readonly random: () => number;
   readonly podLogs: PodLogs;
+  /** Says who may do what; follows the store. */
+  readonly authorizer: Authorizer;
+  /** Says whose a token is. */
+  readonly tokens: TokenReviewer;
 }

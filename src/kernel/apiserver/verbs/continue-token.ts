@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { isJsonObject } from "#lib/base/index.ts";
 import { parseJson } from "#lib/json/index.ts";
+import { badRequest } from "#kernel/model/index.ts";
 import type { Collection } from "../store/store.ts";
-import { badRequest } from "./refusals.ts";
 
 /** Where the next page of a listing starts. Revision -1: at the current state, whatever changed in between. */
 export interface ContinueToken {
@@ -30,8 +30,13 @@ export function parseToken(text: string, collection: Collection, secret: string)
   return { revision: rv, namespace: start.slice(0, slash), name: start.slice(slash + 1, -1) };
 }
 
+/** One answer for all that can be wrong: clients treat tokens as opaque. */
 const badToken = () => badRequest("the continue parameter is not valid for this list");
 
+/**
+ * A token pieced together by hand, or of another collection or server, could point a listing anywhere; 72 bits make that a mistake
+ * no client makes by chance. It is no secret: what a token opens, its reader may list anyway.
+ */
 function checksum(content: { v: string; rv: number; start: string }, collection: Collection, secret: string): string {
   const parts = [secret, collection.group, collection.resource, content.v, content.rv, content.start];
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url").slice(0, 12);

@@ -1,61 +1,132 @@
-import { deepFreeze, formatTime, type JsonObject } from "#lib/base/index.ts";
-import type { StatusCause } from "#kernel/model/index.ts";
+import { deepFreeze, formatTime, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { alreadyExists, badRequest, generatedName, invalid, type StatusCause } from "#kernel/model/index.ts";
+import type { Manager } from "../apply/managers.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
-import type { Transaction } from "../store/store.ts";
+import type { StoreKey, Transaction } from "../store/store.ts";
 import { type Admitted, admit, checkSize, tidyMetadata, expectKind, inNamespace } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
 import { checkDefinition } from "./definition-rules.ts";
+import { withFirstOwners, withManagers } from "./field-owners.ts";
+import { withAllotment } from "./allotment.ts";
 import { metadataOf, metaText, withMetadata } from "./metadata.ts";
 import { checkMetadata } from "./metadata-rules.ts";
-import { generatedName } from "./names.ts";
 import { checkNamespace } from "./namespace-rules.ts";
 import type { WriteRequest } from "./options.ts";
-import { alreadyExists, badRequest, invalid } from "./refusals.ts";
+import { checkQuotas } from "./quota.ts";
 import { keyFor } from "./storage-view.ts";
 
+/** Of 27^5 suffixes; eight that are all taken mean a name that is used up, not bad luck. */
 const maxNameTries = 8;
 
-/** POST to a collection. Resolves when the object is durable. */
+/** How to create: `managers` are the owners of an object that an apply creates. */
+export interface CreateRequest extends WriteRequest {
+  readonly managers?: readonly Manager[];
+}
+
+/**
+ * POST to a collection. Resolves when the object is durable. What is wrong is told in the order of Kubernetes: the form of the body (400),
+ * the namespace (404, 403), the object (422), its name (409). A generated name is tried eight times.
+ */
 export async function createObject(
   context: ApiContext,
   resource: ServedResource,
   namespace: string,
   body: unknown,
-  request: WriteRequest,
+  request: CreateRequest,
 ): Promise<Answer> {
-  const sent = tidyMetadata(inNamespace(expectKind(body, resource), resource, namespace));
+  const draft = draftOf(context, resource, namespace, body, request);
+  return context.store.write((transaction) => storeDraft(context, transaction, draft));
+}
+
+/**
+ * Several creations of one kind in one transaction: all of them or, when one is refused, none. What is stored is what
+ * `createObject` would store for each.
+ */
+export async function createObjects(
+  context: ApiContext,
+  resource: ServedResource,
+  bodies: readonly { readonly namespace: string; readonly body: unknown }[],
+  request: CreateRequest,
+): Promise<readonly Answer[]> {
+  const drafts = bodies.map(({ namespace, body }) => draftOf(context, resource, namespace, body, request));
+  return context.store.write((transaction) => drafts.map((draft) => storeDraft(context, transaction, draft)));
+}
+
+/** An object about to be created, as far as that can be prepared without looking at the store. */
+interface Draft {
+  readonly resource: ServedResource;
+  readonly namespace: string;
+  readonly request: CreateRequest;
+  readonly first: Built;
+  /** The same under another name; absent when the name was given. */
+  readonly renamed: (() => Built) | undefined;
+}
+
+/** Everything that needs no look at the store, done before the critical section. */
+function draftOf(
+  context: ApiContext,
+  resource: ServedResource,
+  namespace: string,
+  body: unknown,
+  request: CreateRequest,
+): Draft {
+  const whole = inNamespace(expectKind(body, resource), resource, namespace);
+  const { managedFields } = metadataOf(whole);
+  const sent = tidyMetadata(whole);
+  const owned = (built: Built): Built => withOwners(context, resource, built, request, managedFields);
   if (metaText(sent, "resourceVersion") !== "") {
     throw badRequest("resourceVersion must not be set on an object to be created");
   }
-  const admitted = admit(sent, resource, request);
+  // One uid for all tries at a name: it becomes the object's only when a name is free.
   const birth = { uid: context.newUid(), creationTimestamp: formatTime(context.clock.now()) };
-  const build = (name: string | undefined) =>
-    buildObject(resource, admitted, name === undefined ? birth : { ...birth, name });
+  if (request.duplicateFields === undefined && resource.isPlain?.(sent) === true) {
+    const first = { object: withMetadata(sent, birth), causes: [], warnings: resource.warnings };
+    return { resource, namespace, request, first: owned(first), renamed: undefined };
+  }
+  const admitted = admit(sent, resource, request);
   // Only the absence of a name is an invitation to make one; a wrong one stays and is refused.
   const { name: sentName = "" } = metadataOf(sent);
   const generateName = sentName === "" ? metaText(sent, "generateName") : "";
-  const nextName = () => (generateName === "" ? undefined : generatedName(generateName, context.random));
-  const first = build(nextName());
-
-  return context.store.write((transaction) => {
-    checkDefinition(transaction, resource);
-    checkNamespace(transaction, resource, namespace, metaText(first.object, "name"));
-    if (first.causes.length > 0) throw invalid(resource.type, metaText(first.object, "name"), first.causes);
-    let built = first;
-    for (let tries = 1; isTaken(transaction, resource, built.object); tries++) {
-      if (generateName === "" || tries === maxNameTries)
-        throw alreadyExists(resource.type, metaText(built.object, "name"));
-      built = build(nextName());
-    }
-    return store(context, transaction, resource, built, request);
-  });
+  if (generateName === "") {
+    return { resource, namespace, request, first: owned(buildObject(resource, admitted, birth)), renamed: undefined };
+  }
+  const renamed = () =>
+    owned(buildObject(resource, admitted, { ...birth, name: generatedName(generateName, context.random) }));
+  return { resource, namespace, request, first: renamed(), renamed };
 }
 
+/** Inside the critical section: the kind, the namespace and the name are judged by the state that the write builds on. */
+function storeDraft(context: ApiContext, transaction: Transaction, draft: Draft): Answer {
+  const { resource, namespace, request, first, renamed } = draft;
+  checkDefinition(transaction, resource);
+  checkNamespace(transaction, resource, namespace, metaText(first.object, "name"));
+  if (first.causes.length > 0) throw invalid(resource.type, metaText(first.object, "name"), first.causes);
+  request.permit?.(first.object, undefined);
+  // Only generated names are tried again; the rest of the object is judged once.
+  let built = first;
+  let key = keyOfNew(resource, built);
+  for (let tries = 1; transaction.head(key) !== undefined; tries++) {
+    if (renamed === undefined || tries === maxNameTries)
+      throw alreadyExists(resource.type, metaText(built.object, "name"));
+    built = renamed();
+    key = keyOfNew(resource, built);
+  }
+  checkQuotas(transaction, resource, built.object);
+  const object = withAllotment(context, transaction, resource, built.object, key);
+  const given = object === built.object ? built : { ...built, object };
+  return store(context, transaction, key, given, { resource, request });
+}
+
+/**
+ * An object as it would be stored, or what is wrong with it. The refusal waits for the critical section, because a missing
+ * namespace is told before a wrong object.
+ */
 interface Built extends Admitted {
   readonly causes: readonly StatusCause[];
 }
 
+/** Stamps, defaults, prepares and validates, in this order, so that defaults are validated like what was sent. */
 function buildObject(resource: ServedResource, admitted: Admitted, birth: JsonObject): Built {
   const stamped = withMetadata(admitted.object, {
     ...birth,
@@ -76,22 +147,37 @@ function buildObject(resource: ServedResource, admitted: Admitted, birth: JsonOb
   };
 }
 
-function isTaken(transaction: Transaction, resource: ServedResource, object: JsonObject): boolean {
-  const key = keyFor(resource, metaText(object, "namespace"), metaText(object, "name"));
-  return transaction.head(key) !== undefined;
+/** The object with its owners, unless it is refused anyway. An apply knows them already. */
+function withOwners(
+  context: ApiContext,
+  resource: ServedResource,
+  built: Built,
+  request: CreateRequest,
+  requested: JsonValue | undefined,
+): Built {
+  if (built.causes.length > 0) return built;
+  const { object } = built;
+  const { managers } = request;
+  const owned =
+    managers === undefined
+      ? withFirstOwners(context, resource, object, request, requested)
+      : withManagers(object, managers);
+  return owned === object ? built : { ...built, object: owned };
 }
 
+const keyOfNew = (resource: ServedResource, { object }: Built): StoreKey =>
+  keyFor(resource, metaText(object, "namespace"), metaText(object, "name"));
+
+/** The size is known when the bytes are made; a refusal then takes the write back. */
 function store(
   context: ApiContext,
   transaction: Transaction,
-  resource: ServedResource,
-  built: Built,
-  request: WriteRequest,
+  key: StoreKey,
+  { object, warnings }: Built,
+  { resource, request }: Pick<Draft, "resource" | "request">,
 ): Answer {
-  const { object, warnings } = built;
   if (request.dryRun === true) return { resource, warnings, draft: deepFreeze(object) };
-  const key = keyFor(resource, metaText(object, "namespace"), metaText(object, "name"));
-  const entry = transaction.put(key, resource.storage?.encode(object) ?? object);
+  const entry = transaction.put(key, resource.storage?.encode(object) ?? object, resource);
   checkSize(entry.bytes.length, context.limits.maxObjectBytes);
   return { resource, warnings, entry };
 }

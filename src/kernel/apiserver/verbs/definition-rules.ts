@@ -9,6 +9,7 @@ export const crdCleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 /** Where CustomResourceDefinitions are stored. */
 export const definitions = { group: "apiextensions.k8s.io", resource: "customresourcedefinitions" } as const;
 
+/** `name` is `plural.group`, as every CustomResourceDefinition is named. */
 export const definitionKey = (name: string): StoreKey => ({ ...definitions, namespace: "", name });
 
 export const isDefinition = ({ type }: ServedResource): boolean =>

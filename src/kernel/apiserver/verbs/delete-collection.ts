@@ -1,14 +1,19 @@
 import { isNotFound } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { ApiContext } from "./context.ts";
-import { checkPolicy, type Deletion, deleteHead } from "./delete.ts";
+import { type Deletion, deleteHead } from "./delete.ts";
 import { listObjects } from "./list.ts";
 import type { DeleteRequest, ListRequest } from "./options.ts";
+import { checkPolicy } from "./propagation.ts";
 
 // Objects deleted in one critical section; between two sections other writes have their turn.
 const batchSize = 200;
 
-/** DELETE of a collection: every selected object by the rules of a single DELETE. `limit` and `continue` do not apply. */
+/**
+ * DELETE of a collection: every selected object by the rules of a single DELETE, in the order of a list. `limit` and `continue` do not apply.
+ * Not one transaction: when one object is refused, those of the batches before are gone. Answers with what each deletion did; objects that
+ * were gone before their turn are left out.
+ */
 export async function deleteCollection(
   context: ApiContext,
   resource: ServedResource,
@@ -16,6 +21,7 @@ export async function deleteCollection(
   request: DeleteRequest,
 ): Promise<readonly Deletion[]> {
   checkPolicy(request);
+  // Objects created after this list are not deleted, as in Kubernetes.
   const { entries } = await listObjects(context, resource, list);
   const deletions: Deletion[] = [];
   for (let start = 0; start < entries.length; start += batchSize) {

@@ -1,5 +1,5 @@
 import { deepFreeze, formatTime, isJsonObject, type JsonObject, parseInstant } from "#lib/base/index.ts";
-import type { Status } from "#kernel/model/index.ts";
+import { notFound, staleRevision, type Status, uidMismatch } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Entry, Transaction } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
@@ -9,8 +9,15 @@ import { crdCleanupFinalizer, isDefinition } from "./definition-rules.ts";
 import { finalizersOf, isTerminating, metaNumber, metaText, withMetadata, withoutRevision } from "./metadata.ts";
 import { checkNamespaceDeletion, isNamespace } from "./namespace-rules.ts";
 import type { DeleteRequest } from "./options.ts";
-import { invalidOption, notFound, staleRevision, uidMismatch } from "./refusals.ts";
+import { checkPolicy, withPropagation } from "./propagation.ts";
 import { keyFor, viewOf } from "./storage-view.ts";
+
+// A deletion is one write or two. An object that nothing holds is removed at once. One that is held (a finalizer, a grace period) is
+// marked with the time of its end, and the update that takes the last finalizer away removes it (change.ts). Marks are never taken back.
+//
+//   request            not held            held                        terminating already
+//   no grace period    removed             marked, period 0            as it is, or removed when nothing holds it any more
+//   a grace period     marked              marked                      the shorter of the two periods counts
 
 /** What a DELETE did: `removed` when the object is gone, else it is terminating. */
 export interface Deletion {
@@ -18,7 +25,10 @@ export interface Deletion {
   readonly removed: boolean;
 }
 
-/** DELETE of one object, with background propagation: dependants are collected afterwards. */
+/**
+ * DELETE of one object; what becomes of its dependants is in `propagation.ts`. Resolves when the removal or the mark is durable: what the
+ * deletion brings about (dependants, the content of a namespace) comes afterwards.
+ */
 export async function deleteObject(
   context: ApiContext,
   resource: ServedResource,
@@ -29,25 +39,10 @@ export async function deleteObject(
   return context.store.write((transaction) => deleteHead(context, transaction, resource, target, request));
 }
 
-/** Refuses the policies that are not served, by name. */
-export function checkPolicy(request: DeleteRequest): void {
-  const { propagationPolicy: policy, orphanDependents } = request;
-  if (policy !== undefined && orphanDependents !== undefined) {
-    throw invalidOption("propagationPolicy", "orphanDependents and propagationPolicy cannot both be set");
-  }
-  if (policy !== undefined && !["Background", "Foreground", "Orphan"].includes(policy)) {
-    throw invalidOption(
-      "propagationPolicy",
-      `Unsupported value: ${JSON.stringify(policy)}: supported values: "Background"`,
-    );
-  }
-  const wanted = orphanDependents === true ? "Orphan" : policy;
-  if (wanted === "Foreground" || wanted === "Orphan") {
-    throw invalidOption("propagationPolicy", `${wanted} deletion is not supported by this server yet, use Background`);
-  }
-}
-
-/** The rules of deletion, inside the critical section. */
+/**
+ * The rules of deletion, inside the critical section: 404, 409 for a precondition that does not hold, 403 for a protected namespace. A dry
+ * run goes all the way but for the write. Deleting what is terminating already, in the same way, writes nothing (S7).
+ */
 export function deleteHead(
   context: ApiContext,
   transaction: Transaction,
@@ -62,18 +57,19 @@ export function deleteHead(
   checkPreconditions(resource, target.name, request, old);
   checkNamespaceDeletion(resource, target.name);
 
-  const held = beforeDeletion(resource, old);
+  // The finalizers of the kind and of the policy count as the object's own from here on.
+  const held = withPropagation(resource, beforeDeletion(resource, old), request);
   const graceSeconds = graceOf(resource, old, request);
-  if (graceSeconds === 0 && !isHeld(held)) return remove(transaction, resource, entry, old, request);
-  const next = isTerminating(old) ? shortened(old, graceSeconds) : marked(context, held, graceSeconds);
-  if (next === old) return { answer: { resource, entry, warnings: resource.warnings }, removed: false };
-  if (request.dryRun === true) {
-    return { answer: { resource, draft: deepFreeze(next), warnings: resource.warnings }, removed: false };
-  }
-  const written = writeNext(context, transaction, resource, key, next);
-  return { answer: { resource, entry: written, warnings: resource.warnings }, removed: false };
+  if (graceSeconds === 0 && !isHeld(held)) return remove(transaction, resource, entry, held, request);
+  const next = isTerminating(old) ? shortened(held, graceSeconds) : marked(context, held, graceSeconds);
+  const warnings = warningsOf(resource, request);
+  if (next === old) return { answer: { resource, entry, warnings }, removed: false };
+  if (request.dryRun === true) return { answer: { resource, draft: deepFreeze(next), warnings }, removed: false };
+  const written = writeNext(context, transaction, resource, key, next, undefined);
+  return { answer: { resource, entry: written, warnings }, removed: false };
 }
 
+/** 409 for either, so that a client that deletes what it saw never deletes what came after. */
 function checkPreconditions(resource: ServedResource, name: string, request: DeleteRequest, old: JsonObject): void {
   const { uid, resourceVersion } = request.preconditions ?? {};
   const found = metaText(old, "uid");
@@ -106,6 +102,7 @@ function graceOf(resource: ServedResource, old: JsonObject, request: DeleteReque
   return wanted < 0 ? 1 : wanted;
 }
 
+/** The generation grows so that controllers see a change of intent. The time is when the grace period ends, as in Kubernetes. */
 function marked(context: ApiContext, object: JsonObject, graceSeconds: number): JsonObject {
   const generation = metaNumber(object, "generation") ?? 0;
   return withMetadata(object, {
@@ -126,19 +123,34 @@ function shortened(old: JsonObject, graceSeconds: number): JsonObject {
   });
 }
 
+/** Watchers get `last`, which has no finalizers, under the revision of the removal. */
 function remove(
   transaction: Transaction,
   resource: ServedResource,
   entry: Entry,
-  old: JsonObject,
+  last: JsonObject,
   request: DeleteRequest,
 ): Deletion {
-  const { warnings } = resource;
-  if (request.dryRun === true) return { answer: { resource, warnings, draft: old }, removed: true };
-  const bare = withoutRevision(old);
-  const last = transaction.remove(entry.key, resource.storage?.encode(bare) ?? bare);
-  return { answer: { resource, warnings, entry: last }, removed: true };
+  const warnings = warningsOf(resource, request);
+  if (request.dryRun === true) return { answer: { resource, warnings, draft: deepFreeze(last) }, removed: true };
+  const bare = withoutRevision(last);
+  const removed = transaction.remove(entry.key, resource.storage?.encode(bare) ?? bare);
+  // The caller is answered when the removal is durable, like any write.
+  return { answer: { resource, warnings, entry: removed }, removed: true };
 }
+
+/** A kind that leaves its dependants alone unless told says so to whoever did not tell it, in the words of Kubernetes. */
+function warningsOf(resource: ServedResource, request: DeleteRequest): readonly string[] {
+  const { propagationPolicy, orphanDependents } = request;
+  if (resource.dependants !== "orphaned" || propagationPolicy !== undefined || orphanDependents !== undefined) {
+    return resource.warnings;
+  }
+  return [...resource.warnings, orphanedPodsWarning];
+}
+
+/** Clients show it word for word. */
+const orphanedPodsWarning =
+  "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 
 /** The body that tells of a removal. */
 export function removalStatus(resource: ServedResource, object: JsonObject): Status {

@@ -1,6 +1,7 @@
+import { badRequest } from "#kernel/model/index.ts";
+import { matchesFields, parseFieldSelector } from "#kernel/kit/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Entry } from "../store/store.ts";
-import { badRequest } from "./refusals.ts";
 import { viewOf } from "./storage-view.ts";
 
 /** A compiled field selector. `name` is set when only the object of that name can match. */
@@ -9,25 +10,19 @@ export interface FieldSelector {
   matches(entry: Entry): boolean;
 }
 
-interface Term {
-  readonly label: string;
-  readonly value: string;
-  readonly equal: boolean;
-}
-
-/** Compiles `a=b,c!=d`; undefined when it selects everything; 400 for bad syntax and for labels the kind does not support. */
-export function parseFieldSelector(
-  text: string,
-  resource: ServedResource,
-  maxLength: number,
-): FieldSelector | undefined {
-  if (text.length > maxLength) throw badRequest(`the field selector is longer than ${maxLength} characters`);
-  if (text.trim() === "") return undefined;
-  const terms = splitTerms(text).map(parseTerm);
-  for (const { label } of terms) checkLabel(label, resource);
+/**
+ * Compiles `a=b,c!=d` for a kind; undefined when it selects everything. 400 for bad syntax, and for field labels the kind does not
+ * support: every kind has `metadata.name` and `metadata.namespace`, the others are its `fieldLabels`.
+ */
+export function compileFieldSelector(text: string, resource: ServedResource): FieldSelector | undefined {
+  const parsed = parseFieldSelector(text);
+  if (!parsed.ok) throw badRequest(`unable to parse the field selector: ${parsed.error}`);
+  const selector = parsed.value;
+  if (selector.length === 0) return undefined;
+  for (const { path } of selector) checkLabel(path, resource);
   return {
-    name: terms.find(({ label, equal }) => equal && label === "metadata.name")?.value,
-    matches: (entry) => terms.every((term) => (fieldOf(entry, term.label, resource) === term.value) === term.equal),
+    name: selector.find(({ path, operator }) => path === "metadata.name" && operator === "=")?.value,
+    matches: (entry) => matchesFields(selector, (path) => fieldOf(entry, path, resource)),
   };
 }
 
@@ -36,30 +31,9 @@ function checkLabel(label: string, resource: ServedResource): void {
   throw badRequest(`field label not supported: ${label}`);
 }
 
-function fieldOf(entry: Entry, label: string, resource: ServedResource): string {
+/** Name and namespace come from the key, so that selecting by them parses no object. */
+function fieldOf(entry: Entry, label: string, resource: ServedResource): string | undefined {
   if (label === "metadata.name") return entry.key.name;
   if (label === "metadata.namespace") return entry.key.namespace;
-  return resource.fieldValue(viewOf(resource, entry), label) ?? "";
-}
-
-/** Splits at commas that no backslash precedes. Empty terms (a comma at the end) are dropped, as Kubernetes does. */
-function splitTerms(text: string): readonly string[] {
-  return (text.match(/(?:\\[^]|[^\\,])+/g) ?? []).filter((term) => term.trim() !== "");
-}
-
-function parseTerm(term: string): Term {
-  const match = /^((?:\\[^]|[^\\=!])+)(==|!=|=)([^]*)$/.exec(term);
-  if (match === null)
-    throw badRequest(`invalid field selector ${JSON.stringify(term)}: expected name=value or name!=value`);
-  const [, label = "", operator, value = ""] = match;
-  return { label: label.trim(), value: unescape(value, term), equal: operator !== "!=" };
-}
-
-function unescape(value: string, term: string): string {
-  if (!/^(?:\\[\\,=]|[^\\,=])*$/.test(value)) {
-    throw badRequest(
-      `invalid field selector ${JSON.stringify(term)}: "=" and "," in a value need a backslash before them`,
-    );
-  }
-  return value.replaceAll(/\\([\\,=])/g, "$1");
+  return resource.fieldValue(viewOf(resource, entry), label);
 }

@@ -3,21 +3,29 @@ export interface Limits {
   readonly maxBodyBytes: number;
   /** JSON size of one stored object. */
   readonly maxObjectBytes: number;
+  /** Nesting of JSON: every walk over an object is recursive. */
   readonly maxDepth: number;
+  /** Of one JSON patch; each may copy a part of the object. */
   readonly maxPatchOperations: number;
+  /** Characters of a label or field selector. */
   readonly maxSelectorLength: number;
+  /** Watches are counted apart from requests, because they stay. */
   readonly maxWatches: number;
   readonly maxWatchesPerUser: number;
+  /** Requests under way at once, by kind; more are answered 429 with Retry-After. */
   readonly maxMutatingRequests: number;
   readonly maxReadingRequests: number;
   /** Unsent bytes after which a watcher that does not read is cut. */
   readonly maxWatchBufferBytes: number;
   /** How long a read waits for a revision that has not come yet. */
   readonly futureRevisionWaitMs: number;
+  /** Between two bookmarks of a watch that asked for them. */
   readonly bookmarkIntervalMs: number;
+  /** Since an Event last changed. */
   readonly eventTtlMs: number;
 }
 
+/** Kubernetes' own where it has such a limit (body 3 MiB, object as etcd's request of 1.5 MiB), else far above what clients need. */
 export const defaultLimits: Limits = {
   maxBodyBytes: 3 * 1024 * 1024,
   maxObjectBytes: 1536 * 1024,

@@ -1,26 +1,60 @@
 import { isJsonObject, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import type { ResourceType, StatusCause } from "#kernel/model/index.ts";
+import {
+  forbiddenField,
+  invalidValue,
+  isPathSegment,
+  labelRule,
+  labelValueRule,
+  type NameRule,
+  qualifiedNameRule,
+  required,
+  type ResourceType,
+  type StatusCause,
+  subdomainRule,
+  tooLongField,
+  wrongType,
+} from "#kernel/model/index.ts";
 import { finalizersOf, isTerminating, metadataOf } from "./metadata.ts";
-import { labelRule, labelValueRule, type NameRule, qualifiedNameRule, subdomainRule } from "./names.ts";
-import { forbiddenField, invalidValue, required, tooLongField, wrongType } from "./refusals.ts";
+import { foregroundFinalizer, orphanFinalizer } from "./propagation.ts";
 
+// Metadata is the same for every kind, and so are its rules. All that is wrong is told at once, each with the field it stands in.
+
+/** Kubernetes' limit, keys and values together. */
 const maxAnnotationBytes = 256 * 1024;
 
-/** Everything wrong with the metadata of an object about to be stored, beyond what only its history can tell. */
-export function checkMetadata(object: JsonObject, type: ResourceType): readonly StatusCause[] {
+/** Members that are lists or maps, each with what may be wrong with it. */
+const collectionRules: readonly (readonly [string, (value: JsonValue) => readonly StatusCause[]])[] = [
+  ["labels", checkLabels],
+  ["annotations", checkAnnotations],
+  ["finalizers", checkFinalizers],
+  ["ownerReferences", checkOwners],
+];
+
+/**
+ * Everything wrong with the metadata of an object about to be stored, beyond what only its history can tell. Collections that
+ * are the very ones of `old`, the stored object, were found right when that was written.
+ */
+export function checkMetadata(object: JsonObject, type: ResourceType, old: JsonObject = {}): readonly StatusCause[] {
   const metadata = metadataOf(object);
-  return [
-    ...checkName(metadata, type),
-    ...checkLabels(metadata["labels"]),
-    ...checkAnnotations(metadata["annotations"]),
-    ...checkFinalizers(metadata["finalizers"]),
-    ...checkOwners(metadata["ownerReferences"]),
-  ];
+  const before = metadataOf(old);
+  const causes = [...checkName(metadata, type)];
+  for (const [member, check] of collectionRules) {
+    const value = metadata[member];
+    if (value !== undefined && value !== before[member]) causes.push(...check(value));
+  }
+  return causes;
 }
 
-const nameRuleOf = (type: ResourceType): NameRule =>
-  type.group === "" && type.plural === "namespaces" ? labelRule : subdomainRule;
+/** A namespace's name becomes a part of host names, so it has no dots; roles may be named `system:node`. */
+function nameRuleOf({ group, plural }: ResourceType): NameRule {
+  if (group === "rbac.authorization.k8s.io") return pathSegmentRule;
+  return group === "" && plural === "namespaces" ? labelRule : subdomainRule;
+}
 
+const pathSegmentRule: NameRule = (name) =>
+  isPathSegment(name) ? undefined : 'may not be "." or "..", or contain "/" or "%"';
+
+/** `generateName` has been turned into a name before; both absent is what is left to refuse. */
 function checkName(metadata: JsonObject, type: ResourceType): readonly StatusCause[] {
   const { name } = metadata;
   if (name === undefined || name === "") return [required("metadata.name", "name or generateName is required")];
@@ -29,6 +63,7 @@ function checkName(metadata: JsonObject, type: ResourceType): readonly StatusCau
   return wrong === undefined ? [] : [invalidValue("metadata.name", name, wrong)];
 }
 
+/** Keys and values are named separately: `metadata.labels: Invalid value: "a b": …`, `metadata.labels[a]: …`. */
 function checkLabels(labels: JsonValue | undefined): readonly StatusCause[] {
   return stringMap(labels, "metadata.labels", (key, value, field) => [
     ...cause(qualifiedNameRule(key), "metadata.labels", key),
@@ -36,6 +71,7 @@ function checkLabels(labels: JsonValue | undefined): readonly StatusCause[] {
   ]);
 }
 
+/** Values may be anything; the size of all together is bounded, because every list carries them. */
 function checkAnnotations(annotations: JsonValue | undefined): readonly StatusCause[] {
   let bytes = 0;
   const causes = stringMap(annotations, "metadata.annotations", (key, value) => {
@@ -51,6 +87,7 @@ function checkAnnotations(annotations: JsonValue | undefined): readonly StatusCa
 const cause = (wrong: string | undefined, field: string, value: unknown): readonly StatusCause[] =>
   wrong === undefined ? [] : [invalidValue(field, value, wrong)];
 
+/** Calls `check` for each entry that is a text and answers for those that are none. */
 function stringMap(
   value: JsonValue | undefined,
   field: string,
@@ -64,17 +101,22 @@ function stringMap(
   });
 }
 
+/** A finalizer is a qualified name; whether anybody feels responsible for it is not the server's business. */
 function checkFinalizers(finalizers: JsonValue | undefined): readonly StatusCause[] {
   if (finalizers === undefined || finalizers === null) return [];
   if (!Array.isArray(finalizers)) return [wrongType("metadata.finalizers", finalizers, "a list of strings")];
-  return finalizers.flatMap((item: JsonValue, index) => {
+  const causes = finalizers.flatMap((item: JsonValue, index) => {
     const field = `metadata.finalizers[${index}]`;
     return typeof item === "string"
       ? cause(qualifiedNameRule(item), field, item)
       : [wrongType(field, item, "a string")];
   });
+  if (!finalizers.includes(orphanFinalizer) || !finalizers.includes(foregroundFinalizer)) return causes;
+  const detail = `${orphanFinalizer} and ${foregroundFinalizer} cannot both be set`;
+  return [...causes, invalidValue("metadata.finalizers", finalizers, detail)];
 }
 
+/** At most one controller, so that adoption has one answer. Owners need not exist: their absence is what collects the object. */
 function checkOwners(owners: JsonValue | undefined): readonly StatusCause[] {
   const field = "metadata.ownerReferences";
   if (owners === undefined || owners === null) return [];
@@ -85,6 +127,7 @@ function checkOwners(owners: JsonValue | undefined): readonly StatusCause[] {
   return [...causes, invalidValue(field, controllers.length, "only one reference may have controller set to true")];
 }
 
+/** A reference without uid could not be told from one to a namesake. Empty texts count as absent. */
 function checkOwner(owner: JsonValue, field: string): readonly StatusCause[] {
   if (!isJsonObject(owner)) return [wrongType(field, owner, "an object")];
   return ["apiVersion", "kind", "name", "uid"].flatMap((member) => {
@@ -96,7 +139,10 @@ function checkOwner(owner: JsonValue, field: string): readonly StatusCause[] {
   });
 }
 
-/** What an update may not do to the metadata of the object it changes. */
+/**
+ * What an update may not do to the metadata of the object it changes: give it another identity (S10), take back its deletion (S11), or add
+ * finalizers while it goes, which would make a deletion that nobody expects to wait.
+ */
 export function checkMetadataUpdate(object: JsonObject, old: JsonObject): readonly StatusCause[] {
   const metadata = metadataOf(object);
   const before = metadataOf(old);

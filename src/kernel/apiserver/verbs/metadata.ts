@@ -1,10 +1,12 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { copyOf } from "../kinds/read.ts";
+import { copyOf } from "#kernel/specs/index.ts";
 
 // Typed access to `metadata` of untyped objects, and copies with one member changed. Nothing is edited in place.
 
+/** Stands for metadata that is not there; shared, hence frozen. */
 const none: JsonObject = Object.freeze({});
 
+/** Empty for an object that has none or whose metadata is no object: the refusal of such is admission's. */
 export function metadataOf(object: JsonObject): JsonObject {
   const { metadata } = object;
   return isJsonObject(metadata) ? metadata : none;
@@ -16,16 +18,19 @@ export function metaText(object: JsonObject, name: string): string {
   return typeof value === "string" ? value : "";
 }
 
+/** A member of metadata that is a number. */
 export function metaNumber(object: JsonObject, name: string): number | undefined {
   const value = metadataOf(object)[name];
   return typeof value === "number" ? value : undefined;
 }
 
+/** Items that are no texts are left out; validation refuses them. */
 export function finalizersOf(object: JsonObject): readonly string[] {
   const value: JsonValue | undefined = metadataOf(object)["finalizers"];
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
+/** Deleted, but held by a finalizer or a grace period. */
 export const isTerminating = (object: JsonObject): boolean => metaText(object, "deletionTimestamp") !== "";
 
 /** The object with members of its metadata replaced; `undefined` removes one. */

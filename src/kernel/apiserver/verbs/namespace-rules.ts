@@ -1,19 +1,22 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { Namespace } from "#kernel/model/index.ts";
+import { forbidden, Namespace, notFound } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Transaction } from "../store/store.ts";
 import { isTerminating } from "./metadata.ts";
-import { forbidden, notFound } from "./refusals.ts";
 import { namespaceKey } from "./storage-view.ts";
 
 /** The namespaces every server has. */
 export const initialNamespaces = ["default", "kube-system", "kube-public", "slipway-system"] as const;
+/** kube-apiserver refuses the same three. */
 const undeletable: readonly string[] = ["default", "kube-system", "kube-public"];
 
 export const isNamespace = (resource: ServedResource): boolean =>
   resource.type.group === "" && resource.type.plural === "namespaces";
 
-/** Refuses a create in a namespace that does not exist or is going away. */
+/**
+ * Refuses a create in a namespace that does not exist (404, naming the namespace and not the object) or is going away (403, with the cause
+ * by which clients tell this refusal from one of authorization).
+ */
 export function checkNamespace(
   transaction: Transaction,
   resource: ServedResource,
@@ -21,6 +24,7 @@ export function checkNamespace(
   name: string,
 ): void {
   if (!resource.type.namespaced) return;
+  // The head, so that an object cannot slip into a namespace whose deletion is on its way to the disk.
   const entry = transaction.head(namespaceKey(namespace));
   if (entry === undefined) throw notFound(Namespace, namespace);
   if (!isTerminating(entry.object())) return;
@@ -33,6 +37,7 @@ export function checkNamespace(
   throw forbidden(resource.type, name, why, [cause]);
 }
 
+/** 403: the server needs these itself. */
 export function checkNamespaceDeletion(resource: ServedResource, name: string): void {
   if (isNamespace(resource) && undeletable.includes(name)) {
     throw forbidden(resource.type, name, "this namespace may not be deleted");

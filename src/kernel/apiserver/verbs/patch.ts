@@ -1,34 +1,35 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import type { StatusCause } from "#kernel/model/index.ts";
+import { invalid, invalidValue, type StatusCause } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { type PatchType, patcherOf } from "../patch/apply-patch.ts";
 import { admit } from "./admission.ts";
+import { applyObject } from "./apply.ts";
 import type { Answer } from "./answer.ts";
 import { changeObject, type Endpoint } from "./change.ts";
 import type { ApiContext } from "./context.ts";
 import { metadataOf, withMetadata } from "./metadata.ts";
 import type { WriteRequest } from "./options.ts";
-import { invalid, invalidValue } from "./refusals.ts";
 
 /** PATCH. Runs on the newest state, so it conflicts only when the patch itself names a resourceVersion or uid. */
 export async function patchObject(
   context: ApiContext,
   resource: ServedResource,
   target: { readonly namespace: string; readonly name: string; readonly endpoint: Endpoint },
-  patch: { readonly type: PatchType; readonly body: JsonValue },
+  patch: { readonly type: PatchType | "apply"; readonly body: JsonValue },
   request: WriteRequest,
 ): Promise<Answer> {
+  if (patch.type === "apply") return applyObject(context, resource, target, patch.body, request);
   const patched = patcherOf(resource, patch.type, patch.body, target.name, context.limits.maxPatchOperations);
   return changeObject(context, {
     ...target,
     resource,
     request,
     replaces: false,
-    compute: (old) => {
+    compute: (old, known) => {
       const object = withMetadataObject(patched(old));
       const changed = identityChanges(object, old);
       if (changed.length > 0) throw invalid(resource.type, target.name, changed);
-      return admit(object, resource, request, old);
+      return admit(object, resource, request, known);
     },
   });
 }
@@ -37,6 +38,7 @@ export async function patchObject(
 const withMetadataObject = (object: JsonObject): JsonObject =>
   object["metadata"] === undefined || object["metadata"] === null ? withMetadata(object, {}) : object;
 
+/** What makes an object this object. A PUT that names another one does not reach it; a patch can only try. */
 function identityChanges(object: JsonObject, old: JsonObject): readonly StatusCause[] {
   if (!isJsonObject(object["metadata"])) return [invalidValue("metadata", object["metadata"], "must be an object")];
   const causes = ["apiVersion", "kind"]

@@ -1,7 +1,8 @@
+import { type LabelSelector, matchesLabels, parseLabelSelector } from "#kernel/kit/index.ts";
+import { badRequest } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Entry } from "../store/store.ts";
-import { parseFieldSelector } from "./field-selector.ts";
-import { parseLabelSelector } from "./label-selector.ts";
+import { compileFieldSelector } from "./field-selector.ts";
 import type { Limits } from "./limits.ts";
 
 /** Which objects of a collection a list or watch is about. */
@@ -16,6 +17,7 @@ export interface Selector {
   readonly key: string;
 }
 
+/** An empty namespace means all namespaces; kinds without namespaces ignore it. */
 export interface SelectorRequest {
   readonly namespace?: string;
   readonly labelSelector?: string;
@@ -26,16 +28,32 @@ export interface SelectorRequest {
 export function selectorOf(request: SelectorRequest, resource: ServedResource, limits: Limits): Selector {
   const { labelSelector = "", fieldSelector = "" } = request;
   const namespace = resource.type.namespaced && request.namespace !== "" ? request.namespace : undefined;
-  const byLabels = parseLabelSelector(labelSelector, limits.maxSelectorLength);
-  const byFields = parseFieldSelector(fieldSelector, resource, limits.maxSelectorLength);
+  checkLength("label", labelSelector, limits);
+  checkLength("field", fieldSelector, limits);
+  // Compiled once per request; `matches` runs for every object and every event.
+  const byLabels = compileLabels(labelSelector);
+  const byFields = compileFieldSelector(fieldSelector, resource);
   return {
     namespace,
-    everything: byLabels === undefined && byFields === undefined,
+    everything: byLabels.length === 0 && byFields === undefined,
     name: byFields?.name,
     key: JSON.stringify([namespace ?? "", labelSelector, fieldSelector]),
     matches: (entry) =>
       (namespace === undefined || entry.key.namespace === namespace) &&
-      (byLabels === undefined || byLabels(entry.labels)) &&
+      matchesLabels(byLabels, entry.labels) &&
       (byFields === undefined || byFields.matches(entry)),
   };
+}
+
+/** Before anything is read: what reading costs grows with the length. */
+function checkLength(which: string, text: string, { maxSelectorLength }: Limits): void {
+  if (text.length <= maxSelectorLength) return;
+  throw badRequest(`the ${which} selector is longer than ${maxSelectorLength} characters`);
+}
+
+/** An empty list of requirements selects everything. */
+function compileLabels(text: string): LabelSelector {
+  const parsed = parseLabelSelector(text);
+  if (parsed.ok) return parsed.value;
+  throw badRequest(`unable to parse the label selector ${JSON.stringify(text.slice(0, 200))}: ${parsed.error}`);
 }

@@ -177,6 +177,16 @@ describe("update", () => {
     expect((await api.ask("PUT", `${maps}/fixed`, { body: doomed })).status).toBe(422);
   });
 
+  test("takes an instant in other words for the one it is", async () => {
+    const made = await create(maps, configMap("timed"));
+    const inMillis = String(meta(made)["creationTimestamp"]).replace("Z", ".000Z");
+    const before = api.store.revision;
+    const body = { ...made, metadata: { ...meta(made), creationTimestamp: inMillis } };
+    const answer = await api.ask("PUT", `${maps}/timed`, { body });
+    expect([answer.status, answer.json]).toEqual([200, made]);
+    expect(api.store.revision).toBe(before);
+  });
+
   test("that changes nothing writes nothing", async () => {
     const made = await create(widgets, widget("calm", { spec: { size: 1 } }));
     const before = api.store.revision;

@@ -19,12 +19,16 @@ export function changesOf(events: readonly StoreEvent[], selector: Selector): re
   return changes;
 }
 
+/**
+ * before \ after | matches  | does not
+ * matched        | MODIFIED | DELETED, with the object as it was
+ * did not, or new| ADDED    | nothing
+ */
 function changeOf({ type, entry, previous, revision }: StoreEvent, selector: Selector): WatchChange | undefined {
   const did = previous !== undefined && selector.matches(previous);
-  if (type === "delete") {
-    // The last state may differ from the one before it, when the update that removed the last finalizer changed more.
-    return did || selector.matches(entry) ? { type: "DELETED", entry } : undefined;
-  }
+  // The last state may differ from the one before it, when the update that removed the last finalizer changed more; what counts is
+  // whether the watcher knows the object.
+  if (type === "delete") return did ? { type: "DELETED", entry } : undefined;
   if (selector.matches(entry)) return { type: did ? "MODIFIED" : "ADDED", entry };
   // The watcher knows the object as it was while it matched; the revision is that of the change.
   return did ? { type: "DELETED", entry: restamped(previous, revision) } : undefined;
@@ -32,8 +36,9 @@ function changeOf({ type, entry, previous, revision }: StoreEvent, selector: Sel
 
 /** The same object under another resourceVersion. */
 function restamped(entry: Entry, revision: number): Entry {
-  const { key, uid, createRevision, labels, owners } = entry;
+  const { key, uid, createRevision, labels, owners, terminating } = entry;
   const restored = deepFreeze(withMetadata(entry.object(), { resourceVersion: String(revision) }));
   const bytes = Buffer.from(JSON.stringify(restored));
-  return { key, uid, createRevision, revision, bytes, labels, owners, object: () => restored };
+  const known = { key, uid, createRevision, labels, owners, terminating };
+  return { ...known, revision, bytes, prunedBy: undefined, object: () => restored };
 }

@@ -1,4 +1,4 @@
-import type { WatchEvent } from "#kernel/kit/index.ts";
+import { Fifo, type WatchEvent } from "#kernel/kit/index.ts";
 import { ApiError, apiVersionOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { viewOf } from "../verbs/storage-view.ts";
@@ -14,12 +14,15 @@ export class WatchQueue implements WatchSink {
   readonly #resource: ServedResource;
   readonly #maxBytes: number;
   readonly #close: () => void;
-  #waiting: { readonly event: WatchEvent; readonly bytes: number }[] = [];
-  #next = 0;
+  /** What the reader has not taken. Taken events are let go in chunks, also while it is always a little behind. */
+  readonly #waiting = new Fifo<{ readonly event: WatchEvent; readonly bytes: number }>();
+  /** JSON bytes of what waits. */
   #bytes = 0;
   #ended = false;
   #refusal: ApiError | undefined;
+  /** Set while the reader waits for an event. */
   #wake: (() => void) | undefined;
+  /** Set while somebody waits for the reader to have taken everything. */
   #drain: (() => void) | undefined;
 
   constructor(resource: ServedResource, maxBytes: number, close: () => void) {
@@ -38,10 +41,15 @@ export class WatchQueue implements WatchSink {
     }
   }
 
+  /**
+   * Reckoned at 100 bytes. Never a reason to cut by itself: the first one follows the present objects, with which a reader may be
+   * behind, and later ones come about once a minute. The next change judges them with the rest.
+   */
   bookmark(revision: number, initial: boolean): void {
     this.#push({ type: "BOOKMARK", object: bookmarkObject(this.#resource, revision, initial) }, 100);
   }
 
+  /** What waits is still yielded before the end. */
   end(refusal?: ApiError): void {
     this.#ended = true;
     this.#refusal = refusal;
@@ -62,11 +70,10 @@ export class WatchQueue implements WatchSink {
   /** Yields events until the watch ends; throws the refusal it ended with. */
   async *events(): AsyncGenerator<WatchEvent, void> {
     for (;;) {
-      const first = this.#waiting[this.#next];
+      const first = this.#waiting.shift();
       if (first !== undefined) {
-        this.#next += 1;
         this.#bytes -= first.bytes;
-        if (this.#next === this.#waiting.length) this.#caughtUp();
+        if (this.#waiting.size === 0) this.#drain?.();
         yield first.event;
       } else if (this.#ended) {
         if (this.#refusal !== undefined) throw this.#refusal;
@@ -75,12 +82,6 @@ export class WatchQueue implements WatchSink {
         await new Promise<void>((resolve) => (this.#wake = resolve));
       }
     }
-  }
-
-  #caughtUp(): void {
-    this.#waiting = [];
-    this.#next = 0;
-    this.#drain?.();
   }
 
   #push(event: WatchEvent, bytes: number): void {

@@ -1,14 +1,16 @@
 import { type Cancel, codeOf } from "#lib/base/index.ts";
-import { ApiError } from "#kernel/model/index.ts";
+import { ApiError, badRequest, expired, invalidOption } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreEvent, Subscription } from "../store/store.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import type { WatchRequest } from "../verbs/options.ts";
-import { badRequest, expired, invalidOption } from "../verbs/refusals.ts";
 import { parseRevision, waitForRevision } from "../verbs/revision.ts";
 import { type Selector, selectorOf } from "../verbs/selector.ts";
 import { collectionOf } from "../verbs/storage-view.ts";
 import { changesOf, type WatchChange } from "./transitions.ts";
+
+// A watch is a subscription of the store, the changes of its events as the selector sees them, and a sink that shows them: to a
+// reader in this process (watch-queue.ts) or over HTTP. Nobody waits for a reader: it is cut when it falls too far behind.
 
 /** Where the events of a watch go. No method may throw. */
 export interface WatchSink {
@@ -25,7 +27,9 @@ export interface WatchSink {
   drained(): Promise<void>;
 }
 
+/** Present objects sent between two looks at whether the reader keeps up, and between two turns of the event loop. */
 const initialChunk = 1000;
+/** Longer ones are cut to a day: a watch that never ends would hide a client that is gone. */
 const longestTimeoutSeconds = 24 * 3600;
 
 /** Where a watch begins: with the present objects (at `revision` or later), or after a revision. */
@@ -54,6 +58,7 @@ export async function startWatch(
   new RunningWatch(context, resource, request, selector, connect(selector), signal).run(start, timeoutMs);
 }
 
+/** Milliseconds; 30 to 60 minutes when the client names no time, as kube-apiserver does it. */
 function timeoutOf(context: ApiContext, { timeoutSeconds = 0 }: WatchRequest): number {
   if (timeoutSeconds < 0) throw badRequest("timeoutSeconds must not be negative");
   // Spread, so that watches that began together do not all come back together.
@@ -61,6 +66,10 @@ function timeoutOf(context: ApiContext, { timeoutSeconds = 0 }: WatchRequest): n
   return Math.min(timeoutSeconds, longestTimeoutSeconds) * 1000;
 }
 
+/**
+ * The table of KEP-3157: `sendInitialEvents` says whether present objects come first, and without it the absence of a
+ * resourceVersion (or 0) says so. 422 for combinations that Kubernetes refuses.
+ */
 function startOf(request: WatchRequest): Start {
   const { sendInitialEvents, resourceVersionMatch: match = "", resourceVersion = "" } = request;
   if (sendInitialEvents === undefined && match !== "") {
@@ -82,6 +91,7 @@ class RunningWatch {
   readonly #request: WatchRequest;
   readonly #selector: Selector;
   readonly #sink: WatchSink;
+  /** Undoes timers, subscriptions and listeners; run once, in `#finish`. */
   readonly #cleanup: (() => void)[] = [];
   #closed = false;
   /** False while present objects are still being sent: until then no revision is complete. */
@@ -105,23 +115,25 @@ class RunningWatch {
     this.#cleanup.push(() => signal.removeEventListener("abort", abort));
   }
 
+  /** Returns at once; whatever happens from here on reaches the sink. */
   run(start: Start, timeoutMs: number): void {
     this.#cleanup.push(this.#context.clock.after(timeoutMs, () => this.#timeUp()));
     this.#cleanup.push(this.#context.onKindsChange(() => this.#checkServed()));
     if (this.#request.allowBookmarks === true) this.#scheduleBookmark();
     if (!start.initial) {
-      // Live only: from the revision named, or with sendInitialEvents=false from now.
-      const now = this.#request.sendInitialEvents === false;
-      this.#follow(now ? this.#context.store.revision : (start.from ?? 0));
+      // Live only: from the revision named; with sendInitialEvents=false there need be none, and then from now.
+      this.#follow(start.from ?? this.#context.store.revision);
       return;
     }
     this.#sendInitial().catch((thrown: unknown) => this.#fail(thrown));
   }
 
+  /** The reader is gone. Twice is harmless, as is closing after the end. */
   close(): void {
     this.#finish(undefined);
   }
 
+  /** All pages are of one revision, and the live events follow from that one, so that nothing is missed or told twice (S5). */
   async #sendInitial(): Promise<void> {
     const { store } = this.#context;
     const collection = collectionOf(this.#resource);
@@ -149,6 +161,7 @@ class RunningWatch {
     this.#follow(page.revision);
   }
 
+  /** What the subscription delivers before it returns is what the reader missed: being behind with that is not held against it. */
   #follow(from: number): void {
     if (this.#closed) return;
     let replaying = true;
@@ -168,6 +181,7 @@ class RunningWatch {
     }
   }
 
+  /** Bookmarks move a quiet watcher's revision on, so that it can resume after the events it saw last are compacted. */
   #scheduleBookmark(): void {
     const { clock, limits, store } = this.#context;
     let cancel: Cancel = () => undefined;
@@ -181,16 +195,19 @@ class RunningWatch {
     this.#cleanup.push(() => cancel());
   }
 
+  /** A last bookmark saves the client from asking again for what it has seen. */
   #timeUp(): void {
     if (this.#live && this.#request.allowBookmarks === true) this.#sink.bookmark(this.#context.store.revision, false);
     this.#finish(undefined);
   }
 
+  /** After its kind is gone no event can come any more; the client learns that by asking anew. */
   #checkServed(): void {
     const { group, version, plural } = this.#resource.type;
     if (this.#context.registry().find(group, version, plural) === undefined) this.#finish(undefined);
   }
 
+  /** 410 sends the client back to a list; anything else is a bug and is logged. */
   #fail(thrown: unknown): void {
     if (codeOf(thrown) === "revision-compacted") {
       this.#finish(expired("too old resource version: the changes after it are no longer kept"));

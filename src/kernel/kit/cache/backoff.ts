@@ -11,7 +11,7 @@ export interface BackoffOptions {
   readonly random: () => number;
 }
 
-/** Growing delays between tries. `longest` bounds them before jitter. */
+/** Growing delays between tries. `longest` bounds them before jitter, so that many who failed together do not come back together. */
 export class Backoff {
   readonly #options: BackoffOptions;
   #next: Millis;
@@ -21,6 +21,7 @@ export class Backoff {
     this.#next = options.first;
   }
 
+  /** The delay before the next try, in whole milliseconds; every call counts as a failure. */
   next(): Millis {
     const { factor, longest, jitter, random } = this.#options;
     const delay = this.#next;
@@ -28,6 +29,7 @@ export class Backoff {
     return Math.round(delay * (1 + jitter * random()));
   }
 
+  /** It worked: the next failure is a first one. */
   reset(): void {
     this.#next = this.#options.first;
   }

@@ -1,9 +1,14 @@
 import type { ApiClient } from "../client/api-client.ts";
 import type { InformerFactory } from "./informer-factory.ts";
 
-/** The client, with every successful write made visible at once in the informers' reads. Dry runs are not writes. */
+/**
+ * The client, with every successful write made visible at once in the informers' reads, `createMany` excepted. Dry runs are not
+ * writes.
+ */
 export function freshClient(client: ApiClient, informers: InformerFactory): ApiClient {
+  const createMany = client.createMany?.bind(client);
   return {
+    ...(createMany === undefined ? {} : { createMany }),
     get: (ref, options) => client.get(ref, options),
     list: (type, options) => client.list(type, options),
     watch: (type, options) => client.watch(type, options),

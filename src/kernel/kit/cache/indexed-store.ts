@@ -6,12 +6,16 @@ export type IndexFunction<T extends KubeObject = KubeObject> = (object: Stored<T
 /** Index functions by name. */
 export type Indexers<T extends KubeObject = KubeObject> = Readonly<Record<string, IndexFunction<T>>>;
 
+/** A set per value; values without keys are forgotten, so an index is as large as what is in it. */
 interface Index<T extends KubeObject> {
   readonly valuesOf: IndexFunction<T>;
   readonly keysByValue: Map<string, Set<string>>;
 }
 
-/** Objects by key with any number of indexes. All operations cost O(1) per index value touched; reads copy nothing. */
+/**
+ * Objects by key with any number of indexes. All operations cost O(1) per index value touched; reads copy nothing. Index functions are
+ * asked about an object when it comes and again when it goes, so they must give the same for the same object.
+ */
 export class IndexedStore<T extends KubeObject = KubeObject> {
   readonly #objects = new Map<string, Stored<T>>();
   readonly #indexes = new Map<string, Index<T>>();
@@ -20,6 +24,7 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
     return this.#objects.size;
   }
 
+  /** The object as it was stored, not a copy. */
   get(key: string): Stored<T> | undefined {
     return this.#objects.get(key);
   }
@@ -28,6 +33,7 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
     return this.#objects.keys();
   }
 
+  /** In the order in which keys came. Must not be held over a change. */
   entries(): IterableIterator<[string, Stored<T>]> {
     return this.#objects.entries();
   }
@@ -63,6 +69,7 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
     return previous;
   }
 
+  /** Removes an object and answers with it; undefined when there was none. */
   delete(key: string): Stored<T> | undefined {
     const previous = this.#objects.get(key);
     if (previous === undefined) return undefined;
@@ -78,6 +85,7 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
   }
 }
 
+/** One for all: most values that are asked for have no keys. */
 const nothing: ReadonlySet<string> = new Set();
 
 function addTo<T extends KubeObject>({ valuesOf, keysByValue }: Index<T>, key: string, object: Stored<T>): void {
@@ -88,6 +96,7 @@ function addTo<T extends KubeObject>({ valuesOf, keysByValue }: Index<T>, key: s
   }
 }
 
+/** The counterpart of addTo for the same object; a value that nothing is left under is forgotten. */
 function removeFrom<T extends KubeObject>({ valuesOf, keysByValue }: Index<T>, key: string, object: Stored<T>): void {
   for (const value of valuesOf(object)) {
     const keys = keysByValue.get(value);

@@ -11,6 +11,7 @@ export interface InformerShare<T extends KubeObject = KubeObject> {
   release(): void;
 }
 
+/** What every informer of a factory is made with. */
 export interface InformerFactoryOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -19,13 +20,17 @@ export interface InformerFactoryOptions {
   readonly random: () => number;
 }
 
+/** An informer with those who use it. */
 interface Running {
   readonly informer: Informer;
   readonly stop: AbortController;
   shares: number;
 }
 
-/** One informer per kind, namespace and selector, started when first asked for and stopped when nobody uses it any more. */
+/**
+ * One informer per kind, namespace and selector, started when first asked for and stopped when nobody uses it any more. Selectors are
+ * compared as texts: two spellings of one selector are two mirrors.
+ */
 export class InformerFactory {
   readonly #options: InformerFactoryOptions;
   readonly #running = new Map<string, Running>();
@@ -37,6 +42,7 @@ export class InformerFactory {
     this.#options = options;
   }
 
+  /** Never waits: the mirror fills by itself, see `Informer.synced`. Throws after `close`. */
   acquire<T extends KubeObject = KubeObject>(type: ResourceType, scope: Scope = {}): InformerShare<T> {
     if (this.#isClosed) throw new Error("the informer factory is closed");
     const key = [qualifiedResource(type), type.version, scope.namespace, scope.labelSelector, scope.fieldSelector].join(
@@ -61,7 +67,7 @@ export class InformerFactory {
     await Promise.all([...this.#running.values()].map(({ informer }) => informer.synced(signal)));
   }
 
-  /** Tells every informer of the kind of a successful write; see `Informer.noteWritten`. */
+  /** Tells every informer of the kind, in whatever version, of a successful write; see `Informer.noteWritten`. */
   noteWritten(type: ResourceType, object: Stored): void {
     for (const { informer } of this.#running.values()) {
       if (informer.type.plural === type.plural && informer.type.group === type.group) informer.noteWritten(object);

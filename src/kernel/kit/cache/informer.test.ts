@@ -141,6 +141,58 @@ describe("mirroring", () => {
     expect(errors).toHaveLength(2);
   });
 
+  test("a handler that comes while a change is told hears of each object once", async () => {
+    const informer = await informerOf();
+    const late: string[] = [];
+    let isAdded = false;
+    informer.addHandler({
+      add() {
+        if (isAdded) return;
+        isAdded = true;
+        informer.addHandler({ add: (object, { isInitial }) => late.push(`${object.metadata.name} ${isInitial}`) });
+      },
+    });
+    await client.create(ConfigMap, configMap("a"));
+    await client.create(ConfigMap, configMap("b"));
+    await clock.advance(0);
+    expect(late).toEqual(["a true", "b false"]);
+  });
+
+  test("a handler that is taken away while a change is told does not hear of it", async () => {
+    const informer = await informerOf();
+    const seen: string[] = [];
+    const remove: (() => void)[] = [];
+    informer.addHandler({ add: () => remove[0]?.() });
+    remove.push(informer.addHandler({ add: (object) => seen.push(object.metadata.name) }));
+    await client.create(ConfigMap, configMap("a"));
+    await clock.advance(0);
+    expect(seen).toEqual([]);
+    remove[0]?.();
+  });
+
+  test("an empty namespace is none, for the mirror and for its lister", async () => {
+    await client.create(ConfigMap, configMap("a"));
+    await client.create(ConfigMap, configMap("b", {}, "other"));
+    const informer = await informerOf({ scope: { namespace: "" } });
+    expect(informer.list({ namespace: "" })).toHaveLength(2);
+    expect(informer.list({ namespace: "other" }).map(({ metadata }) => metadata.name)).toEqual(["b"]);
+    const written = await client.create(ConfigMap, configMap("c"));
+    informer.noteWritten(written);
+    expect(informer.get("default/c")).toBe(written);
+  });
+
+  test("a mirror that is synced twice in one turn tells of nothing twice", async () => {
+    await client.create(ConfigMap, configMap("a"));
+    const informer = await informerOf();
+    const seen = recorder(informer);
+    client.dropWatches();
+    await clock.advance(2000);
+    client.compact();
+    client.dropWatches();
+    await clock.advance(2000);
+    expect(seen).toEqual(["initial a"]);
+  });
+
   test("a resync repeats every object to the handler that asked for it, until it is removed", async () => {
     await client.create(ConfigMap, configMap("a", { v: "1" }));
     const informer = await informerOf();

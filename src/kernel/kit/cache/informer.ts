@@ -17,12 +17,16 @@ export interface InformerHandler<T extends KubeObject = KubeObject> {
   delete?(object: Stored<T>, about: { readonly isFinalStateUnknown: boolean }): void;
 }
 
-/** Reads of a mirrored collection. Objects are frozen; keys are `namespace/name`, or `name` for cluster-scoped kinds. */
+/**
+ * Reads of a mirrored collection. Objects are frozen and shared; keys are `namespace/name`, or `name` for cluster-scoped kinds. What is
+ * read is good until the next turn of the event loop. Before the first sync everything is empty: see `Informer.synced`.
+ */
 export interface Lister<T extends KubeObject = KubeObject> {
+  /** O(1). */
   get(key: string): Stored<T> | undefined;
   /** In no order. */
   list(options?: { readonly namespace?: string; readonly labels?: LabelSelector }): readonly Stored<T>[];
-  /** Objects whose index function gives `value`. */
+  /** Objects whose index function gives `value`; costs what it finds. Throws for an index nobody added. */
   byIndex(index: string, value: string): readonly Stored<T>[];
 }
 
@@ -37,14 +41,19 @@ export interface InformerOptions {
   readonly random: () => number;
 }
 
+/** One handler and its resync. Not active any more: it is still in a list that is being told, and is passed over. */
 interface Subscription<T extends KubeObject> {
   readonly handler: InformerHandler<T>;
+  isActive: boolean;
   cancelResync: () => void;
 }
 
 /**
  * A mirror of one collection in memory, shared by everybody who reads it. Reads see the server's state as far as it was heard,
- * plus the caller's own writes at once (`noteWritten`). Handlers see exactly the server's changes: none missed, none twice.
+ * plus the caller's own writes at once (`noteWritten`). Handlers see exactly the server's changes: none missed, none twice, in order,
+ * called synchronously one after another.
+ *
+ * Own writes that take an object out of the scope, and deletions, show with their events only: until then reads have the last state.
  */
 export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
   readonly type: ResourceType;
@@ -56,7 +65,8 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
   readonly #store = new IndexedStore<T>();
   readonly #own = new OwnWrites<T>();
   readonly #reflector: Reflector<T>;
-  readonly #subscriptions = new Set<Subscription<T>>();
+  /** Copied on every change: who comes while a change is told is told of the present objects, not of that change once more. */
+  #subscriptions: readonly Subscription<T>[] = [];
   readonly #onSynced = new Set<() => void>();
   #revision: string | undefined;
 
@@ -65,7 +75,8 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     this.#clock = options.clock;
     this.#random = options.random;
     this.#log = options.log.with({ resource: options.type.plural });
-    this.#scope = options.scope ?? {};
+    const { namespace = "", ...scope } = options.scope ?? {};
+    this.#scope = namespace === "" ? scope : { ...scope, namespace };
     const labels = parseLabelSelector(this.#scope.labelSelector ?? "");
     if (!labels.ok) throw new Error(`labelSelector: ${labels.error}`);
     this.#labels = labels.value;
@@ -110,13 +121,14 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
    * `resyncEvery` repeats `update` for all objects about that often, as a safety net.
    */
   addHandler(handler: InformerHandler<T>, options: { readonly resyncEvery?: Millis } = {}): () => void {
-    const subscription: Subscription<T> = { handler, cancelResync: () => undefined };
-    this.#subscriptions.add(subscription);
+    const subscription: Subscription<T> = { handler, isActive: true, cancelResync: () => undefined };
+    this.#subscriptions = [...this.#subscriptions, subscription];
     for (const [, object] of this.#store.entries())
       this.#tell([subscription], (h) => h.add?.(object, { isInitial: true }));
     if (options.resyncEvery !== undefined) this.#scheduleResync(subscription, options.resyncEvery);
     return () => {
-      this.#subscriptions.delete(subscription);
+      subscription.isActive = false;
+      this.#subscriptions = this.#subscriptions.filter((other) => other !== subscription);
       subscription.cancelResync();
     };
   }
@@ -126,10 +138,11 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
   }
 
   list(options: { readonly namespace?: string; readonly labels?: LabelSelector } = {}): readonly Stored<T>[] {
+    const { namespace = "", labels = [] } = options;
     const found: Stored<T>[] = [];
     const take = (object: Stored<T>): void => {
-      if (options.namespace !== undefined && object.metadata.namespace !== options.namespace) return;
-      if (options.labels === undefined || matchesLabels(options.labels, object.metadata.labels)) found.push(object);
+      if (namespace !== "" && object.metadata.namespace !== namespace) return;
+      if (matchesLabels(labels, object.metadata.labels)) found.push(object);
     };
     for (const [key, object] of this.#store.entries()) if (!this.#own.has(key, this.#revision)) take(object);
     for (const object of this.#own.all(this.#revision)) take(object);
@@ -157,6 +170,7 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     this.#own.note(keyOf(object.metadata), object, this.#revision);
   }
 
+  /** Does the scope cover the object, as far as can be told here? */
   #contains(object: Stored<T>): boolean {
     const { namespace, fieldSelector } = this.#scope;
     if (namespace !== undefined && object.metadata.namespace !== namespace) return false;
@@ -177,6 +191,7 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     };
   }
 
+  /** The whole state at once: what is new or changed is put, what is missing was deleted while nobody listened. */
   #replace(objects: readonly Stored<T>[], revision: string): void {
     const isInitial = !this.hasSynced();
     // A revision that went backwards belongs to a restored server; what was written to the lost one is lost.
@@ -201,6 +216,7 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     else this.#put(object, false);
   }
 
+  /** Stores and tells, unless it is the state that is there. */
   #put(object: Stored<T>, isInitial: boolean): void {
     const key = keyOf(object.metadata);
     const old = this.#store.get(key);
@@ -216,13 +232,16 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     );
   }
 
+  /** Tells of what was there; a deletion of what was never seen is no news. */
   #remove(key: string, last: Stored<T>, isFinalStateUnknown: boolean): void {
     if (this.#store.delete(key) === undefined) return;
     this.#tell(this.#subscriptions, (handler) => handler.delete?.(last, { isFinalStateUnknown }));
   }
 
+  /** A handler that throws has a bug; the others, and the mirror, go on. */
   #tell(subscriptions: Iterable<Subscription<T>>, call: (handler: InformerHandler<T>) => void): void {
-    for (const { handler } of subscriptions) {
+    for (const { handler, isActive } of subscriptions) {
+      if (!isActive) continue;
       try {
         call(handler);
       } catch (thrown) {
@@ -231,6 +250,7 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
     }
   }
 
+  /** One timer per handler that wants it; the next is set after the last was told. */
   #scheduleResync(subscription: Subscription<T>, every: Millis): void {
     // Spread by a tenth, so that many informers do not resync together.
     subscription.cancelResync = this.#clock.after(Math.round(every * (1 + this.#random() / 10)), () => {

@@ -16,6 +16,7 @@ export class OwnWrites<T extends KubeObject> {
     return this.#objects.size === 0;
   }
 
+  /** The own write of this key that the stream, which has come to `seen`, has not reached. */
   get(key: string, seen: string | undefined): Stored<T> | undefined {
     if (this.#objects.size === 0) return undefined;
     const object = this.#objects.get(key);
@@ -26,10 +27,12 @@ export class OwnWrites<T extends KubeObject> {
     return this.get(key, seen) !== undefined;
   }
 
+  /** All of them; reads of whole collections pay for these only while there are some. */
   *all(seen: string | undefined): Generator<Stored<T>> {
     for (const object of this.#objects.values()) if (isPending(object, seen)) yield object;
   }
 
+  /** Remembers a write, unless the stream knows it or the object went with it. An older write never replaces a newer one. */
   note(key: string, object: Stored<T>, seen: string): void {
     if (!isPending(object, seen) || isGoneWithThisWrite(object)) return;
     const known = this.#objects.get(key);
@@ -47,6 +50,7 @@ export class OwnWrites<T extends KubeObject> {
     }
   }
 
+  /** The server they were written to is no more. */
   clear(): void {
     this.#objects.clear();
   }
@@ -59,6 +63,7 @@ export class OwnWrites<T extends KubeObject> {
   }
 }
 
+/** Revisions that cannot be compared count as pending: the event will come, and then they are equal. */
 const isPending = (object: KubeObject, seen: string | undefined): boolean =>
   seen === undefined || !isAtLeast(seen, object.metadata.resourceVersion ?? "");
 

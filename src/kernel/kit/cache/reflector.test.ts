@@ -175,6 +175,32 @@ test("a connection that hears something in time is not given up", async () => {
   await end(running);
 });
 
+test.each([
+  ["back by a day", -86_400_000],
+  ["ahead by a day", 86_400_000],
+])("a clock that is set %s makes silence neither shorter nor longer", async (_what, jump) => {
+  const running = reflect([[bookmark("4", true), "wait"], ["wait"]]);
+  await clock.advance(60_000);
+  clock.jump(clock.now() + jump);
+  await clock.advance(89_999);
+  expect(warnings).toEqual([]);
+  await clock.advance(1);
+  expect(warnings).toEqual(["watch stalled, connecting again"]);
+  await end(running);
+});
+
+test("a clock that is set does not make a watch that lasted look like one that failed", async () => {
+  const silent = [[bookmark("4", true), "wait"], ...Array.from({ length: 3 }, (): Answer => ["wait"])] as Answer[];
+  const running = reflect(silent);
+  await clock.advance(149_000);
+  clock.jump(clock.now() - 149_000);
+  await clock.advance(1000);
+  // The dead connection was open for long: the next one is not held back for more than the first pause.
+  await clock.advance(800);
+  expect(asked).toEqual(["watchlist", "watch 4"]);
+  await end(running);
+});
+
 test("stopping ends a wait between two tries at once", async () => {
   const running = reflect([[new TypeError("broken")]]);
   await clock.advance(100);

@@ -42,15 +42,22 @@ export interface ReflectorOptions<T extends KubeObject = KubeObject> {
 
 /** Servers send a bookmark every minute; a connection silent for longer than two of them is taken for dead. */
 const stalledAfter: Millis = 150_000;
+/** Watches end after this, or up to twice as long: many that began together do not end together. */
 const shortestWatch: Millis = 5 * 60_000;
 /** A watch that ended sooner, without having told anything, counts as failed. */
 const tooShort: Millis = 1000;
+/** KEP-3157 (WatchList). */
 const initialEventsEnd = "k8s.io/initial-events-end";
 
 /**
  * Mirrors one collection into a sink for as long as it runs: WatchList where the server has it, else list and watch; goes on from
  * the last revision when a watch ends, and lists again when that revision is gone. Failures are retried for ever with delays
  * from 0.8 s doubling to 30 s.
+ *
+ *   no revision yet        WatchList (present objects, bookmark, changes); 4xx to it: list and watch from then on
+ *   a revision             watch from it; ended normally: again from the last one heard
+ *   410, 504               the revision is too old, or the server was restored: all over, `replace` tells what went
+ *   silence for 150 s      the connection is dead, whatever TCP says: connect again
  */
 export class Reflector<T extends KubeObject = KubeObject> {
   readonly #options: ReflectorOptions<T>;
@@ -78,11 +85,11 @@ export class Reflector<T extends KubeObject = KubeObject> {
   /** One connection from its beginning to its end. True when the next one should wait. */
   async #session(signal: AbortSignal): Promise<boolean> {
     const { clock } = this.#options;
-    const begun = clock.now();
+    const begun = clock.monotonic();
     const before = this.#revision;
     try {
       await (this.#revision === undefined ? this.#listAndFollow(signal) : this.#follow(this.#revision, signal));
-      return this.#revision === before && clock.now() - begun < tooShort;
+      return this.#revision === before && clock.monotonic() - begun < tooShort;
     } catch (thrown) {
       if (signal.aborted) return false;
       if (isGone(thrown) || isFuture(thrown)) this.#revision = undefined;
@@ -110,6 +117,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     await this.#follow(list.metadata.resourceVersion, signal);
   }
 
+  /** Nothing reaches the sink before the whole state is there: a half of it would look like deletions. */
   async #watchList(signal: AbortSignal): Promise<void> {
     let initial: Map<string, Stored<T>> | undefined = new Map();
     const options = { sendInitialEvents: true, resourceVersionMatch: "NotOlderThan" } as const;
@@ -129,6 +137,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     return this.#watch({ resourceVersion }, signal, (event) => this.#onEvent(event));
   }
 
+  /** One watch to its end; a stalled one ends with the error of the guard's signal. */
   async #watch(
     from: Pick<WatchOptions, "resourceVersion" | "sendInitialEvents" | "resourceVersionMatch">,
     signal: AbortSignal,
@@ -149,6 +158,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     }
   }
 
+  /** The sink first: only what it has taken counts as seen. */
   #replace(objects: readonly Stored<T>[], revision: string): void {
     this.#options.sink.replace(objects, revision);
     this.#revision = revision;
@@ -176,14 +186,15 @@ class StallGuard {
   readonly #outer: AbortSignal;
   readonly #onOuterAbort = (): void => this.#abort.abort(this.#outer.reason);
   readonly #onStall: () => void;
-  #heardAt: number;
+  #heardAt: Millis;
   #cancel: () => void;
 
   constructor(clock: Clock, outer: AbortSignal, onStall: () => void) {
     this.#clock = clock;
     this.#outer = outer;
     this.#onStall = onStall;
-    this.#heardAt = clock.now();
+    // Monotonic: a clock that is set back must not make silence look like patience.
+    this.#heardAt = clock.monotonic();
     this.#cancel = clock.after(stalledAfter, () => this.#check());
     outer.addEventListener("abort", this.#onOuterAbort, { once: true });
     if (outer.aborted) this.#onOuterAbort();
@@ -193,8 +204,9 @@ class StallGuard {
     return this.#abort.signal;
   }
 
+  /** Called for every event, so it sets no timer: the one there is looks again when it fires. */
   heard(): void {
-    this.#heardAt = this.#clock.now();
+    this.#heardAt = this.#clock.monotonic();
   }
 
   close(): void {
@@ -202,8 +214,9 @@ class StallGuard {
     this.#outer.removeEventListener("abort", this.#onOuterAbort);
   }
 
+  /** Waits for what is left of the patience, or gives up. */
   #check(): void {
-    const quiet = this.#clock.now() - this.#heardAt;
+    const quiet = this.#clock.monotonic() - this.#heardAt;
     if (quiet < stalledAfter) {
       this.#cancel = this.#clock.after(stalledAfter - quiet, () => this.#check());
       return;

@@ -7,19 +7,33 @@ import { type HttpAnswer, type HttpRequest, HttpTransport } from "./http-transpo
 import { refusalOf } from "./refused-answer.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
+/** Tries of one request, the first one included. */
 const maxTries = 5;
+/** Of a broken connection; jitter makes it up to twice as long. */
 const firstPause: Millis = 100;
+/** A server that asks for more is busy for longer than a caller should wait. */
 const longestPause: Millis = 30_000;
+/** Far deeper than any server stores, and far from the end of the stack. */
 const maxDepth = 1000;
+/** What client-go has for controllers; a burst is a start with many objects. */
 const defaultLimit = { perSecond: 50, burst: 100 };
 
-/** Requests that may be sent twice: nothing changes, or a repetition meets the resourceVersion it carries. */
+/** After a broken connection nobody knows whether it was done: nothing changes, or a repetition meets the resourceVersion it carries. */
 const repeatable = new Set(["GET", "PUT"]);
+/** After a 429 or 503 it was not done, if the server itself says so; a proxy in front may say it of what was, hence no POST. */
 const idempotent = new Set(["GET", "PUT", "DELETE"]);
 
 /**
  * A connection that answers with what the API said: refusals are ApiErrors, answers are JSON. Repeats what may be repeated when the
  * connection broke or the server asks to come back, five tries at most; keeps to the client-side rate limit.
+ *
+ *   failure                              GET   PUT   DELETE   POST, PATCH
+ *   connection broken                    again again  -        -            after 0.1 s doubling, with jitter
+ *   429, 503 with Retry-After            again again  again    -            after what was asked, at most 30 s
+ *   401                                  again, once, when the credentials can be had anew
+ *   any other refusal, refused, timeout   -     -     -        -
+ *
+ * A try waits for its turn under the rate limit like a first one. The signal of the request ends every wait with its reason.
  */
 export class ApiChannel {
   readonly #config: HttpClientConfig;
@@ -59,10 +73,12 @@ export class ApiChannel {
     });
   }
 
+  /** Ends what is under way with `client-closed`. */
   close(): void {
     this.#transport.close();
   }
 
+  /** The reader may stop at any time; the connection is then given up, because the rest of a stream has no end. */
   async *#chunks({ body }: HttpAnswer, signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
     const abort = (): void => void body.destroy();
     signal?.addEventListener("abort", abort, { once: true });
@@ -95,6 +111,7 @@ export class ApiChannel {
     }
   }
 
+  /** One try. The body of a refusal is read whole: it says why. */
   async #once(request: HttpRequest): Promise<HttpAnswer> {
     const wait = this.#limit?.reserve(this.#config.clock.monotonic()) ?? 0;
     if (wait > 0) await sleep(this.#config.clock, wait, request.signal);

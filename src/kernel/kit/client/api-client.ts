@@ -1,6 +1,9 @@
 import type { JsonValue, Millis } from "#lib/base/index.ts";
 import type { KubeObject, ObjectList, ResourceType, Status, Stored } from "#kernel/model/index.ts";
 
+// The contract between controllers and any Kubernetes API. `client.contract.ts` is this file as tests: whatever implements it passes them,
+// and what a client may rely on is what stands here or there.
+
 /** Names one object. `namespace` is absent for cluster-scoped kinds. */
 export interface Ref {
   readonly type: ResourceType;
@@ -8,7 +11,7 @@ export interface Ref {
   readonly name: string;
 }
 
-/** What to list. Selectors are in Kubernetes' text form; those that cannot be read are refused as BadRequest. */
+/** What to list. Selectors are in Kubernetes' text form; those that cannot be read are refused as BadRequest. An empty selector, namespace, revision or token counts as absent. */
 export interface ListOptions {
   /** Absent: all namespaces. */
   readonly namespace?: string;
@@ -60,11 +63,16 @@ export interface WriteOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A change of one object: RFC 6902, RFC 7386, or strategic merge (built-in kinds only). A resourceVersion in it is a condition. */
+/**
+ * A change of one object: RFC 6902, RFC 7386, strategic merge (built-in kinds only), or server-side apply, which creates the object
+ * when there is none. A resourceVersion in it is a condition.
+ */
 export type Patch =
   | { readonly type: "json"; readonly operations: readonly JsonPatchOperation[] }
   | { readonly type: "merge"; readonly body: JsonValue }
-  | { readonly type: "strategic"; readonly body: JsonValue };
+  | { readonly type: "strategic"; readonly body: JsonValue }
+  /** A whole declaration, owned by `fieldManager`, which must be given. Conflict when others own what would change, unless `force`. */
+  | { readonly type: "apply"; readonly body: JsonValue; readonly force?: boolean };
 
 /** One operation of RFC 6902; `path` and `from` are JSON pointers. */
 export interface JsonPatchOperation {
@@ -114,6 +122,12 @@ export interface ApiClient {
   watch<T extends KubeObject = KubeObject>(type: ResourceType, options: WatchOptions): AsyncIterable<WatchEvent<T>>;
   /** Stores a new object, under `name` or a new name beginning with `generateName`. AlreadyExists when the name is taken. A given status is dropped. */
   create<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<Stored<T>>;
+  /**
+   * Stores new objects of one kind in one durable write: all of them or, when one is refused, none; then it rejects with the first
+   * refusal. Absent where every object takes a request of its own. Mirrors show the objects when the server tells of them, not at
+   * once: this is for records that nobody who writes them reads, such as Events.
+   */
+  createMany?(type: ResourceType, objects: readonly KubeObject[], options?: WriteOptions): Promise<void>;
   /** Replaces everything but the status. Conflict when the resourceVersion is not the newest. No change, no new version. */
   update<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<Stored<T>>;
   /** Replaces the status and nothing else; conditions as for `update`. */
@@ -126,7 +140,10 @@ export interface ApiClient {
   ): Promise<Stored<T>>;
   /** Answers with the object while it is still terminating, or with the Status of its removal. */
   delete(ref: Ref, options?: DeleteOptions): Promise<KubeObject | Status>;
-  /** Deletes every object the selectors find, one after another: not atomic. */
+  /**
+   * Deletes every object the selectors find, one after another: not atomic. Servers take it for one namespace only, or for kinds without
+   * namespaces.
+   */
   deleteCollection(type: ResourceType, options?: ListOptions & DeleteOptions): Promise<void>;
   /** The log of a Pod's container as it was written. Ends with the log, or with the container when followed. */
   logs(ref: Ref, options?: LogOptions): AsyncIterable<Uint8Array>;

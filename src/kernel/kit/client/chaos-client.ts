@@ -1,7 +1,6 @@
 import { type Clock, type Millis, sleep, SlipwayError } from "#lib/base/index.ts";
-import { ApiError, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
+import { ApiError, conflict, expired, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import type { ApiClient, Ref, WatchEvent, WatchOptions } from "./api-client.ts";
-import { conflict, expired } from "./refusals.ts";
 
 /** How often each fault happens, as a probability per request or per event. All are 0 unless told. */
 export interface ChaosFaults {
@@ -45,9 +44,14 @@ export interface ChaosClient extends ApiClient {
 /** How far back an event is that comes once more. */
 const repeatable = 4;
 
+/** A change is a write that another one can come before, so it can meet a conflict. */
 type Verb = "read" | "write" | "change";
 
-/** Wraps any client so that it fails as networks and servers do. Everything it does has an honest counterpart in the world. */
+/**
+ * Wraps any client so that it fails as networks and servers do. Everything it does has an honest counterpart in the world: a controller
+ * that is right on a real cluster is right on it, and one that is not is found within seconds. It passes the contract suite without
+ * faults. Order of a request: latency, refusals (not done), the request, the lost answer (done). Logs, discovery and raw GETs are spared.
+ */
 export function chaosClient(inner: ApiClient, options: ChaosOptions): ChaosClient {
   const chaos = new Chaos(options);
   return {
@@ -78,7 +82,7 @@ export function chaosClient(inner: ApiClient, options: ChaosOptions): ChaosClien
   };
 }
 
-/** Draws the faults. */
+/** Draws the faults; with a seeded `random` in the same order every time, as long as the requests are. */
 class Chaos {
   readonly happened = new Map<keyof ChaosFaults, number>();
   readonly #clock: Clock;
@@ -97,6 +101,7 @@ class Chaos {
     this.#faults = faults;
   }
 
+  /** Draws once, unless the odds are none: a fault that is off leaves the order of draws alone. */
   strikes(fault: keyof ChaosFaults): boolean {
     const odds = this.#faults[fault] ?? 0;
     if (odds === 0 || this.#random() >= odds) return false;
@@ -104,6 +109,7 @@ class Chaos {
     return true;
   }
 
+  /** One request with its latency, its refusals before it and the loss of its answer after it. */
   async around<R>(verb: Verb, ref: Ref, signal: AbortSignal | undefined, run: () => Promise<R>): Promise<R> {
     await this.#delay(signal);
     this.#refuse(verb, ref);
@@ -113,6 +119,7 @@ class Chaos {
     return answer;
   }
 
+  /** A watch with latency and repeated events that ends or breaks in between; never out of order, which no server does. */
   async *watch<T extends KubeObject>(
     inner: ApiClient,
     type: ResourceType,

@@ -1,6 +1,6 @@
 import type { Clock, Logger } from "#lib/base/index.ts";
 
-/** How a request says who sends it. */
+/** How a request says who sends it. Token and certificate may stand together, as in kubeconfigs; a server takes what it likes. */
 export interface Credential {
   readonly token?: string;
   /** HTTP basic authentication, for clusters that still have it. */
@@ -13,17 +13,17 @@ export interface Credential {
 /** Where credentials come from. Cached by the source; read again when they run out or were refused. */
 export interface CredentialSource {
   get(signal?: AbortSignal): Promise<Credential>;
-  /** The server refused the last answer. True when asking again may give a better one. */
+  /** The server refused the last answer. True when asking again may give a better one; false from a source that has just looked. */
   refused(): boolean;
 }
 
-/** Credentials that never change. */
+/** Credentials that never change; when they are refused, they are wrong. */
 export const fixedCredential = (credential: Credential): CredentialSource => ({
   get: () => Promise.resolve(credential),
   refused: () => false,
 });
 
-/** One way to one Kubernetes API, with everything read and resolved. */
+/** One way to one Kubernetes API, with everything read and resolved: PEM instead of files, one server instead of contexts. */
 export interface Connection {
   /** `https://host:port/base`. `http` sends tokens in the clear and is for tests and Unix sockets. */
   readonly server: string;
@@ -40,7 +40,7 @@ export interface Connection {
   readonly namespace?: string;
 }
 
-/** Acting as somebody else, if the server lets us. */
+/** Acting as somebody else, if the server lets us: the `Impersonate-` headers of every request. */
 export interface Impersonation {
   readonly user: string;
   readonly uid?: string;
@@ -62,7 +62,7 @@ export interface HttpClientConfig {
   readonly requestTimeoutMs?: number;
 }
 
-/** Does the connection stay on this machine? */
+/** Does the connection stay on this machine? By what the address says; a name that resolves to loopback counts as far. */
 export function isLocal({ server, socketPath }: Connection): boolean {
   const { hostname } = new URL(server);
   return socketPath !== undefined || hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");

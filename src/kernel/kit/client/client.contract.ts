@@ -1,3 +1,4 @@
+// Long, because it is one contract: the same cases run against every client, so that none can lack one.
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import {
   apiVersionOf,
@@ -141,6 +142,16 @@ export function describeApiClient(name: string, make: () => Promise<ApiClientFix
         expect((await client.list(widgets, { namespace: "default" })).items).toEqual([]);
         const all = await client.list(widgets);
         expect(all.items.map((item) => item.metadata.namespace)).toContain(namespace);
+      });
+
+      test("empty options are as good as none", async () => {
+        const made = await create("a");
+        const empty = { namespace: "", labelSelector: "", fieldSelector: "", resourceVersion: "", continue: "" };
+        const all = await client.list(widgets, empty);
+        expect(all.items.map(({ metadata }) => metadata.uid)).toContain(made.metadata.uid);
+        await create("heard-of");
+        const seen = await collect(client, widgets, { ...from(all), namespace: "" }, 1);
+        expect(namesOf(seen.map((event) => event.object))).toEqual(["heard-of"]);
       });
 
       test.each([

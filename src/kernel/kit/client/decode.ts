@@ -1,7 +1,7 @@
 import { isJsonObject } from "#lib/base/index.ts";
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
 
-/** Has a value the three parts every Kubernetes object has? */
+/** Has a value the three parts every Kubernetes object has? A Status is one, too. */
 export const isKubeObject = (value: unknown): value is KubeObject =>
   isJsonObject(value) &&
   typeof value["apiVersion"] === "string" &&

@@ -1,15 +1,23 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { apiVersionOf, type ResourceType, splitApiVersion } from "#kernel/model/index.ts";
 
+// What a server serves, from either of its two forms: the aggregated documents (two requests, Kubernetes 1.27 and later) or a document
+// per group and version. The server chooses by the Accept header; an old one ignores what it does not know.
+
 /** GETs a path and answers its JSON object. */
 export type GetJson = (path: string, accept: string) => Promise<JsonObject>;
 
+/** As kubectl asks: the newest form first. */
 const aggregated =
   "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
   "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 const plain = "application/json";
 
-/** Kinds of a server, read once and again when something is missing. Callers who miss at the same time share one reading. */
+/**
+ * Kinds of a server, read once and again when something is missing. Callers who miss at the same time share one reading. A kind stays
+ * found until the next reading, even when its definition is deleted: its requests are then refused as not found. A reading that failed is
+ * forgotten, so the next caller tries anew.
+ */
 export class Discovery {
   readonly #getJson: GetJson;
   #types: Promise<readonly ResourceType[]> | undefined;
@@ -19,6 +27,7 @@ export class Discovery {
     this.#getJson = getJson;
   }
 
+  /** Undefined when the server does not serve it, after a look that is not older than this call. */
   async find(apiVersion: string, kind: string): Promise<ResourceType | undefined> {
     const matches = (type: ResourceType): boolean => apiVersionOf(type) === apiVersion && type.kind === kind;
     const known = (await this.#types?.catch(() => undefined))?.find(matches);
@@ -33,6 +42,7 @@ export class Discovery {
   }
 }
 
+/** Core and groups may come in different forms: a proxy in between may know one of them only. */
 async function readTypes(getJson: GetJson): Promise<readonly ResourceType[]> {
   const [core, groups] = await Promise.all([getJson("/api", aggregated), getJson("/apis", aggregated)]);
   const parts = await Promise.all([
@@ -44,6 +54,7 @@ async function readTypes(getJson: GetJson): Promise<readonly ResourceType[]> {
 
 const isAggregated = (document: JsonObject): boolean => document["kind"] === "APIGroupDiscoveryList";
 
+/** `items` are groups (the core group has no name), each with its versions and their resources; subresources are inside those. */
 function aggregatedTypes(document: JsonObject): readonly ResourceType[] {
   return objectsAt(document, "items").flatMap((group) => {
     const { metadata } = group;
@@ -68,11 +79,13 @@ function aggregatedType(group: string, version: string, resource: JsonObject): R
   };
 }
 
+/** `/api` lists the versions of the core group, which has been `v1` alone for ever. */
 async function legacyCore(getJson: GetJson, document: JsonObject): Promise<readonly ResourceType[]> {
   const versions = textsAt(document, "versions");
   return (await Promise.all(versions.map((version) => legacyTypes(getJson, version, `/api/${version}`)))).flat();
 }
 
+/** `/apis` lists groups with all their versions; every one is asked for, because a kind may be in an old one only. */
 async function legacyGroups(getJson: GetJson, document: JsonObject): Promise<readonly ResourceType[]> {
   const versions = objectsAt(document, "groups").flatMap((group) =>
     objectsAt(group, "versions").map((version) => textAt(version, "groupVersion")),
@@ -100,6 +113,7 @@ async function legacyTypes(getJson: GetJson, apiVersion: string, path: string): 
   });
 }
 
+/** What is empty is left out, as ResourceType has it. */
 function names(singular: string, resource: JsonObject): Pick<ResourceType, "singular" | "shortNames" | "categories"> {
   const [shortNames, categories] = [textsAt(resource, "shortNames"), textsAt(resource, "categories")];
   return {

@@ -1,7 +1,13 @@
 import { codeOf, messageOf, type Millis, SlipwayError } from "#lib/base/index.ts";
 
-// What can fail on the way to a Kubernetes API, with what a person can do about it.
+// What can fail on the way to a Kubernetes API, with what a person can do about it. Codes:
+//   connection-refused  host-unknown  connection-timeout  connection-failed  request-timeout
+//   certificate-untrusted  certificate-expired  certificate-name  not-tls
+//   malformed-answer  client-closed
+//   kubeconfig-missing  kubeconfig-invalid  kubeconfig-unsupported  credentials-failed
+// Only connection-failed is worth trying again at once: there was a connection, and it broke.
 
+/** OpenSSL's words for a chain that ends nowhere. */
 const untrusted = new Set([
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "SELF_SIGNED_CERT_IN_CHAIN",
@@ -42,6 +48,7 @@ export function connectionError(server: string, cause: unknown): SlipwayError {
   return fail("connection-failed", `the connection to ${server} failed: ${messageOf(cause)}`);
 }
 
+/** No whole answer within the limit. Whether the request was done is not known. */
 export const requestTimedOut = (server: string, limit: Millis): SlipwayError =>
   new SlipwayError("request-timeout", `${server} did not answer within ${limit / 1000} s`);
 
@@ -54,6 +61,7 @@ export const malformedAnswer = (server: string, what: string): SlipwayError =>
 /** A request after `close`, or one that `close` ended. */
 export const clientClosed = (): SlipwayError => new SlipwayError("client-closed", "the client is closed");
 
+/** None of the files is there; the message names them all. */
 export const kubeconfigMissing = (files: readonly string[]): SlipwayError =>
   new SlipwayError("kubeconfig-missing", `there is no kubeconfig at ${files.join(" or ")}`, {
     hint: "`slipway up` writes one; or name one with --kubeconfig",

@@ -16,6 +16,9 @@ import type { Connection, Credential, CredentialSource } from "./client-config.t
 import { credentialsFailed, kubeconfigInvalid, unsupportedSetting } from "./errors.ts";
 import { textAt } from "./kubeconfig.ts";
 
+// Credentials from a command, as clouds have them (`aws eks get-token`, `gke-gcloud-auth-plugin`): KEP-541, version v1 only, which
+// Kubernetes has since 1.22. The command is told in KUBERNETES_EXEC_INFO what is asked and prints an ExecCredential.
+
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -25,6 +28,7 @@ export type ClusterConnection = Omit<Connection, "credentials">;
 /** What a command may be told of the cluster; `config` is its part of the kubeconfig. */
 export type ClusterInfo = ClusterConnection & { readonly config: JsonObject };
 
+/** Where a command comes from and what it runs in. */
 export interface ExecOptions {
   readonly user: string;
   /** The `exec` part of a kubeconfig user. */
@@ -45,12 +49,18 @@ interface ExecCommand {
 }
 
 const apiVersion = "client.authentication.k8s.io/v1";
+/** Commands may ask a server far away, but nobody at a terminal. */
 const timeout: Millis = 60_000;
+/** Of both streams together; a credential is a few kilobytes. */
 const maxOutput = 2 ** 20;
 /** Credentials are renewed this long before they end, so that none ends on its way. */
 const margin: Millis = 10_000;
 
-/** Credentials that a command prints as `client.authentication.k8s.io/v1` ExecCredential. Callers at the same time share one run. */
+/**
+ * Credentials that a command prints as `client.authentication.k8s.io/v1` ExecCredential. Callers at the same time share one run. Held until
+ * ten seconds before they end, for ever when they name no end, and run for anew when the server refuses them. What is wrong with the
+ * kubeconfig's `exec` part is thrown here, what is wrong with the command when it is first needed.
+ */
 export function execCredentials(options: ExecOptions): CredentialSource {
   const command = readCommand(options);
   let held: { readonly credential: Credential; readonly until: Instant } | undefined;
@@ -73,6 +83,7 @@ export function execCredentials(options: ExecOptions): CredentialSource {
   };
 }
 
+/** What will be run, with all that the kubeconfig says of it. Throws for what would not work, naming the user. */
 function readCommand({ user, exec, folder, cluster }: ExecOptions): ExecCommand {
   const command = textAt(exec, "command");
   if (command === undefined) throw kubeconfigInvalid(`the exec part of the user "${user}" has no command`);
@@ -97,6 +108,7 @@ function readCommand({ user, exec, folder, cluster }: ExecOptions): ExecCommand 
   };
 }
 
+/** `spec.cluster` of the request: what the command needs to ask the right server. */
 function clusterInfoOf({
   server,
   certificateAuthority,
@@ -123,6 +135,7 @@ const listAt = (object: JsonObject, key: string): readonly JsonValue[] => {
   return Array.isArray(value) ? value : [];
 };
 
+/** `env: [{name, value}]`; goes over the inherited variables. */
 function variablesOf(exec: JsonObject): Environment {
   const pairs = listAt(exec, "env").flatMap((item): [string, string][] => {
     const name = isJsonObject(item) ? textAt(item, "name") : undefined;
@@ -131,6 +144,7 @@ function variablesOf(exec: JsonObject): Environment {
   return Object.fromEntries(pairs);
 }
 
+/** What the command printed. It is killed when it takes too long or says too much; its complaints become the message. */
 function run(
   { command, args, env, installHint }: ExecCommand,
   { environment, clock, log }: ExecOptions,
@@ -168,6 +182,7 @@ function run(
   });
 }
 
+/** Every way in which the output can be no credential is told apart: people debug these commands. */
 function readCredential(command: string, output: string): { readonly credential: Credential; readonly until: Instant } {
   const parsed = parseJson(output);
   const answer = parsed.ok && isJsonObject(parsed.value) ? parsed.value : {};

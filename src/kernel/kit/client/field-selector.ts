@@ -1,5 +1,7 @@
 import { err, ok, type Result } from "#lib/base/index.ts";
 
+// Kubernetes' field selectors as text; which fields a kind can be selected by is for the server of the kind to say.
+
 /** One condition on a field: `path` is a label such as `metadata.name` or `status.phase`. */
 export interface FieldRequirement {
   readonly path: string;
@@ -7,14 +9,17 @@ export interface FieldRequirement {
   readonly value: string;
 }
 
-/** All requirements must hold. */
+/** All requirements must hold; an empty selector matches everything. */
 export type FieldSelector = readonly FieldRequirement[];
 
-/** Reads `metadata.name=a,status.phase!=Failed`; a backslash keeps `,`, `=` and itself from having a meaning. */
+/**
+ * Reads `metadata.name=a,status.phase!=Failed` (`==` is `=`). In a value, `,`, `=` and `\\` need a backslash before them, and no other
+ * character may have one. Empty terms, as a comma at the end leaves one, are passed over as in Kubernetes. Values keep their spaces.
+ */
 export function parseFieldSelector(text: string): Result<FieldSelector, string> {
-  if (text.trim() === "") return ok([]);
   const requirements: FieldRequirement[] = [];
   for (const term of splitUnescaped(text)) {
+    if (term.trim() === "") continue;
     const requirement = readTerm(term);
     if (!requirement.ok) return requirement;
     requirements.push(requirement.value);
@@ -26,19 +31,23 @@ export function parseFieldSelector(text: string): Result<FieldSelector, string> 
 export const matchesFields = (selector: FieldSelector, valueOf: (path: string) => string | undefined): boolean =>
   selector.every(({ path, operator, value }) => ((valueOf(path) ?? "") === value) === (operator === "="));
 
-/** A text made safe for use as a value in a field selector. */
+/** A text made safe for use as a value in a field selector. Whatever it holds, reading the selector gives it back. */
 export const escapeFieldValue = (value: string): string => value.replace(/[\\,=]/g, (symbol) => `\\${symbol}`);
 
 function readTerm(term: string): Result<FieldRequirement, string> {
-  const match = /^\s*([^=!\\]+?)\s*(==|!=|=)(.*)$/s.exec(term);
-  if (match === null) return err(`expected field=value or field!=value, found ${JSON.stringify(term)}`);
-  const [, path = "", operator, raw = ""] = match;
+  const [, field = "", operator, raw = ""] = /^([^=!\\]+)(==|!=|=)(.*)$/s.exec(term) ?? [];
+  const path = field.trim();
+  if (path === "") return err(`expected field=value or field!=value, found ${JSON.stringify(term)}`);
   const value = unescapeValue(raw);
-  if (value === undefined) return err(`only \\\\, \\, and \\= may follow a backslash in ${JSON.stringify(term)}`);
+  if (value === undefined)
+    return err(
+      `"=", "," and "\\" in a value need a backslash before them, and nothing else may have one: ${JSON.stringify(term)}`,
+    );
   return ok({ path, operator: operator === "!=" ? "!=" : "=", value });
 }
 
 const unescapeValue = (raw: string): string | undefined =>
-  /^(?:[^\\]|\\[\\,=])*$/s.test(raw) ? raw.replace(/\\([\\,=])/g, "$1") : undefined;
+  /^(?:[^\\,=]|\\[\\,=])*$/s.test(raw) ? raw.replace(/\\([\\,=])/g, "$1") : undefined;
 
-const splitUnescaped = (text: string): readonly string[] => text.match(/(?:[^\\,]|\\.)+/gs) ?? [];
+/** A lone backslash at the end stays in its term, whose reader refuses it. */
+const splitUnescaped = (text: string): readonly string[] => text.match(/(?:[^\\,]|\\.|\\$)+/gs) ?? [];

@@ -1,3 +1,4 @@
+// Long, because one client meets everything a server, a proxy or a network may answer; the cases share their servers.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -107,6 +108,8 @@ describe("requests", () => {
     await client.patch(ref, { type: "merge", body: { data: {} } }, { subresource: "status" });
     await client.patch(ref, { type: "json", operations: [{ op: "remove", path: "/data" }] });
     await client.patch(ref, { type: "strategic", body: {} });
+    await client.patch(ref, { type: "apply", body: {}, force: true }, { fieldManager: "me" });
+    await client.patch(ref, { type: "apply", body: {}, force: false }, { fieldManager: "me" });
     await client.delete(ref, {
       propagationPolicy: "Background",
       gracePeriodSeconds: 0,
@@ -122,6 +125,8 @@ describe("requests", () => {
       `PATCH ${path}/a/status`,
       `PATCH ${path}/a`,
       `PATCH ${path}/a`,
+      `PATCH ${path}/a?fieldManager=me&force=true`,
+      `PATCH ${path}/a?fieldManager=me`,
       `DELETE ${path}/a`,
       `DELETE ${path}?labelSelector=a%20in%20(b%2Cc)`,
     ]);
@@ -132,11 +137,13 @@ describe("requests", () => {
       "application/merge-patch+json",
       "application/json-patch+json",
       "application/strategic-merge-patch+json",
+      "application/apply-patch+yaml",
+      "application/apply-patch+yaml",
       "application/json",
       "application/json",
     ]);
     expect(server.seen[4]?.body).toBe('[{"op":"remove","path":"/data"}]');
-    expect(JSON.parse(server.seen[6]?.body ?? "")).toEqual({
+    expect(JSON.parse(server.seen[8]?.body ?? "")).toEqual({
       apiVersion: "v1",
       kind: "DeleteOptions",
       propagationPolicy: "Background",

@@ -29,11 +29,15 @@ import { isStatus } from "./refused-answer.ts";
 import { listQuery, logQuery, objectPath, watchQuery, withQuery, writeQuery } from "./request-path.ts";
 import { linesOf, readWatchLine } from "./watch-lines.ts";
 
-/** An ApiClient of any Kubernetes API, over HTTP. `close` ends its connections and watches. */
+/**
+ * An ApiClient of any Kubernetes API, over HTTP. `close` ends its connections and watches. It makes paths and reads answers; repeating,
+ * limits and credentials are the channel's. Answers are frozen and hold whatever the server sent, fields unknown to us included.
+ */
 export const createHttpClient = (config: HttpClientConfig): ApiClient => new HttpClient(config);
 
 type Signalled = { readonly signal?: AbortSignal };
 
+/** Stateless but for the channel and what discovery has read; any number of calls may be under way. */
 class HttpClient implements ApiClient {
   readonly #channel: ApiChannel;
   readonly #discovery: Discovery;
@@ -96,7 +100,8 @@ class HttpClient implements ApiClient {
     patch: Patch,
     options: WriteOptions & { readonly subresource?: string } = {},
   ): Promise<Stored<T>> {
-    const path = withQuery(objectPath(ref, options.subresource), writeQuery(options));
+    const force = patch.type === "apply" && patch.force === true ? true : undefined;
+    const path = withQuery(objectPath(ref, options.subresource), { ...writeQuery(options), force });
     const body = {
       type: patchTypes[patch.type],
       text: JSON.stringify(patch.type === "json" ? patch.operations : patch.body),
@@ -148,6 +153,7 @@ class HttpClient implements ApiClient {
     return this.#object<T>(await this.#channel.json(request));
   }
 
+  /** One request for a list, or a part of it. */
   async #page<T extends KubeObject>(type: ResourceType, options: ListOptions): Promise<ObjectList<Stored<T>>> {
     const path = withQuery(collectionPath(type, options.namespace), listQuery(options));
     const answer = await this.#channel.json({ method: "GET", path, ...signalOf(options) });
@@ -163,6 +169,7 @@ class HttpClient implements ApiClient {
     });
   }
 
+  /** Checked for the three parts every object has, and for nothing else: the server has checked the rest. */
   #object<T extends KubeObject>(value: unknown): Stored<T> {
     if (!isKubeObject(value)) throw this.#channel.fail("a body that is no Kubernetes object");
     return typed<T>(value);
@@ -170,12 +177,16 @@ class HttpClient implements ApiClient {
 }
 
 const json = "application/json";
+/** Media types of RFC 6902, RFC 7396 and Kubernetes' own. */
 const patchTypes = {
   json: "application/json-patch+json",
   merge: "application/merge-patch+json",
   strategic: "application/strategic-merge-patch+json",
+  // JSON is YAML too.
+  apply: "application/apply-patch+yaml",
 } as const;
 
+/** Exact optional types take an absent signal, not an undefined one. */
 const signalOf = ({ signal }: Signalled): Signalled => (signal === undefined ? {} : { signal });
 
 function refOf(type: ResourceType, { metadata }: KubeObject): Ref {
@@ -189,6 +200,7 @@ function named(type: ResourceType, item: JsonValue): JsonValue {
   return Object.freeze({ apiVersion: apiVersionOf(type), kind: type.kind, ...item });
 }
 
+/** Servers send an empty `continue` on the last page; here it is absent then. */
 function listMetadata(metadata: JsonObject): ObjectList["metadata"] {
   const { resourceVersion, continue: token, remainingItemCount } = metadata;
   return Object.freeze({
@@ -198,6 +210,7 @@ function listMetadata(metadata: JsonObject): ObjectList["metadata"] {
   });
 }
 
+/** Members that are undefined are left out of the JSON, and the server takes its defaults. */
 function deleteBody(options: DeleteOptions): { readonly type: string; readonly text: string } {
   const { propagationPolicy, gracePeriodSeconds, preconditions, dryRun } = options;
   const body = {

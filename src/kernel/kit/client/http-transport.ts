@@ -32,19 +32,24 @@ export interface HttpAnswer {
   readonly body: IncomingMessage;
 }
 
-/** No answer of a Kubernetes API is larger; lists are read in pages. */
+/** No answer of a Kubernetes API is larger; lists are read in pages. What is larger is something else, and is not kept in memory. */
 const maxBodyBytes = 256 * 2 ** 20;
+/** When the first probe of an idle connection goes out: how a server that is gone without a word is found. */
 const keepAliveMs: Millis = 30_000;
 /** Requests at the same time; more wait for a free connection. Streams are not counted. */
 const maxConnections = 128;
 
+/** Streams have connections of their own: they last, and must not keep requests waiting for one. */
 interface Pools {
   readonly credential: Credential;
   readonly requests: HttpAgent;
   readonly streams: HttpAgent;
 }
 
-/** Sends requests over kept-alive connections. Every failure to get an answer is a SlipwayError, or the signal's reason. */
+/**
+ * Sends requests over kept-alive connections, HTTP/1.1. Every failure to get an answer is a SlipwayError, or the signal's reason. Each
+ * request asks its credentials anew; a new client certificate gets new connections. Nothing is repeated here.
+ */
 export class HttpTransport {
   readonly #connection: Connection;
   readonly #clock: Clock;
@@ -100,7 +105,7 @@ export class HttpTransport {
     });
   }
 
-  /** The whole body as text. */
+  /** The whole body as text, at most 256 MiB. A body that ends too early is an error. */
   async readText({ body }: HttpAnswer, signal?: AbortSignal): Promise<string> {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -132,6 +137,7 @@ export class HttpTransport {
     this.#pools?.streams.destroy();
   }
 
+  /** The path of the server's address goes before that of the request: some clusters live below one. */
   #options(request: HttpRequest, credential: Credential): RequestOptions {
     const { socketPath } = this.#connection;
     const pools = this.#poolsFor(credential);

@@ -2,6 +2,9 @@ import { isJsonObject, type JsonObject, type JsonValue, formatProblem } from "#l
 import { readYaml } from "#lib/yaml/index.ts";
 import { kubeconfigInvalid } from "./errors.ts";
 
+// kubeconfig files as kubectl reads and merges them. Only the parts that are used are looked into: a broken user of another context
+// hurts nobody, and members that we do not know mean nothing to us.
+
 /** A named part of a kubeconfig with the folder its relative paths start from. */
 interface Named {
   readonly name: string;
@@ -9,7 +12,7 @@ interface Named {
   readonly folder: string;
 }
 
-/** One or several kubeconfig files as one. */
+/** One or several kubeconfig files as one. Parts by name. */
 export interface Kubeconfig {
   readonly currentContext: string | undefined;
   readonly clusters: ReadonlyMap<string, Named>;
@@ -73,7 +76,7 @@ export function partsOf(config: Kubeconfig, wanted?: string): ContextParts {
   };
 }
 
-/** A text member; empty counts as absent, as Kubernetes writes it. */
+/** A text member; empty and null count as absent, as Kubernetes writes them. Anything else that is no text is an error with its name. */
 export function textAt(object: JsonObject, key: string): string | undefined {
   const value = object[key];
   if (value === undefined || value === null || value === "") return undefined;
@@ -81,6 +84,7 @@ export function textAt(object: JsonObject, key: string): string | undefined {
   return value;
 }
 
+/** Missing parts are told with the names there are: most are typing errors. */
 function partNamed(parts: ReadonlyMap<string, Named>, what: string, name: string): Named {
   const part = parts.get(name);
   if (part === undefined)
@@ -90,6 +94,7 @@ function partNamed(parts: ReadonlyMap<string, Named>, what: string, name: string
 
 const names = (parts: ReadonlyMap<string, Named>): string => [...parts.keys()].sort().join(", ") || "none";
 
+/** Of parts with the same name in one file the first counts, as across files. */
 function namedParts(
   config: JsonObject,
   list: string,

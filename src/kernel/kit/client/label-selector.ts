@@ -1,20 +1,32 @@
 import { err, isJsonObject, ok, type Result } from "#lib/base/index.ts";
+import { labelValueRule, qualifiedNameRule } from "#kernel/model/index.ts";
 
-/** One condition of a label selector. `NotIn` and `NotEquals` also hold for objects without the label, as in Kubernetes. */
+// Kubernetes' label selectors, read once for the server, the informers and the in-memory client, so that a mirror holds exactly
+// what the server shows. Syntax and matching are those of apimachinery's `labels` package.
+
+/**
+ * One condition of a label selector. `NotIn` (also `!=`) and `DoesNotExist` hold for objects without the label; the others do not.
+ * `Gt` and `Lt` hold for labels that are whole numbers only; `bound` is within the 64 bits of Kubernetes.
+ */
 export type LabelRequirement =
   | { readonly key: string; readonly operator: "In" | "NotIn"; readonly values: readonly string[] }
   | { readonly key: string; readonly operator: "Exists" | "DoesNotExist" }
-  | { readonly key: string; readonly operator: "Gt" | "Lt"; readonly bound: number };
+  | { readonly key: string; readonly operator: "Gt" | "Lt"; readonly bound: bigint };
 
 /** All requirements must hold; an empty selector matches everything. */
 export type LabelSelector = readonly LabelRequirement[];
 
 type Labels = Readonly<Record<string, string>> | undefined;
 
+/** Matching costs one look per term for every object of a list: this many are more than any honest caller has. */
 const maxTerms = 1000;
 const token = /\s*(?:(==|!=|[=!,()<>])|([^\s=!,()<>]+))/gy;
 
-/** Reads `app=web,tier in (a, b),!legacy,weight>3`. The error says what was expected at which character (from 1). */
+/**
+ * Reads `app=web,tier in (a, b),!legacy,weight>3`; blank text is the empty selector. Keys and values must be possible labels, because
+ * a selector that can never match is a mistake. `key=`, `key in ()` and `key in (,a)` name the empty value. The error says what
+ * was expected at which character (from 1): `expected ")" or "," at character 9, found the end`.
+ */
 export function parseLabelSelector(text: string): Result<LabelSelector, string> {
   if (text.trim() === "") return ok([]);
   const reader = new SelectorReader(text);
@@ -33,6 +45,7 @@ export function parseLabelSelector(text: string): Result<LabelSelector, string> 
 export const matchesLabels = (selector: LabelSelector, labels: Labels): boolean =>
   selector.every((requirement) => holds(requirement, labels));
 
+/** Labels are looked up as own members: `constructor` is a legal key. */
 function holds(requirement: LabelRequirement, labels: Labels): boolean {
   const value = labels !== undefined && Object.hasOwn(labels, requirement.key) ? labels[requirement.key] : undefined;
   switch (requirement.operator) {
@@ -45,15 +58,16 @@ function holds(requirement: LabelRequirement, labels: Labels): boolean {
     case "DoesNotExist":
       return value === undefined;
     case "Gt":
-      return isInteger(value) && Number(value) > requirement.bound;
+      return (integerOf(value) ?? requirement.bound) > requirement.bound;
     case "Lt":
-      return isInteger(value) && Number(value) < requirement.bound;
+      return (integerOf(value) ?? requirement.bound) < requirement.bound;
   }
 }
 
 /**
  * The selector a `metav1.LabelSelector` value (`matchLabels`, `matchExpressions`) stands for, as found in a Job's or
- * Deployment's `spec.selector`. Undefined matches nothing in Kubernetes, which is why it is not accepted here.
+ * Deployment's `spec.selector`. `{}` selects everything. Undefined selects nothing in Kubernetes, which is why it is not
+ * accepted here.
  */
 export function readLabelSelector(value: unknown): Result<LabelSelector, string> {
   if (!isJsonObject(value)) return err("expected a label selector with matchLabels or matchExpressions");
@@ -63,6 +77,8 @@ export function readLabelSelector(value: unknown): Result<LabelSelector, string>
   const requirements: LabelRequirement[] = [];
   for (const [key, label] of Object.entries(matchLabels)) {
     if (typeof label !== "string") return err(`matchLabels[${key}] must be a text`);
+    const problem = problemOf(key, [label]);
+    if (problem !== undefined) return err(problem);
     requirements.push({ key, operator: "In", values: [label] });
   }
   for (const expression of matchExpressions as readonly unknown[]) {
@@ -73,9 +89,10 @@ export function readLabelSelector(value: unknown): Result<LabelSelector, string>
   return ok(requirements);
 }
 
-/** The text form of a selector, for `labelSelector` of list and watch. */
+/** The text form of a selector, for `labelSelector` of list and watch. Reading it gives the same selector. */
 export const formatLabelSelector = (selector: LabelSelector): string => selector.map(formatRequirement).join(",");
 
+/** One value as `=`, several as a set, because older servers read both and people read the former. */
 function formatRequirement(requirement: LabelRequirement): string {
   const { key } = requirement;
   switch (requirement.operator) {
@@ -98,32 +115,68 @@ function formatRequirement(requirement: LabelRequirement): string {
   }
 }
 
+/** One of `matchExpressions`: values are there if and only if the operator takes some. */
 function readExpression(value: unknown): Result<LabelRequirement, string> {
   if (!isJsonObject(value) || typeof value["key"] !== "string") return err("a match expression needs a key");
   const { key, operator, values = [] } = value;
-  if (operator === "Exists" || operator === "DoesNotExist") return ok({ key, operator });
+  if (!Array.isArray(values)) return err(`the values of ${key} must be a list`);
+  const given: readonly unknown[] = values;
+  const texts = given.filter((item) => typeof item === "string");
+  if (texts.length < given.length) return err(`the values of ${key} must be texts`);
+  const problem = problemOf(key, texts);
+  if (problem !== undefined) return err(problem);
+  if (operator === "Exists" || operator === "DoesNotExist")
+    return texts.length === 0 ? ok({ key, operator }) : err(`${operator} takes no values for ${key}`);
   if (operator !== "In" && operator !== "NotIn") return err(`unknown operator ${JSON.stringify(operator)} for ${key}`);
-  if (!Array.isArray(values) || values.length === 0) return err(`${operator} needs at least one value for ${key}`);
-  return ok({ key, operator, values: values.map(String) });
+  if (texts.length === 0) return err(`${operator} needs at least one value for ${key}`);
+  return ok({ key, operator, values: texts });
 }
 
+/** What keeps a key or one of its values from ever being a label. */
+function problemOf(key: string, values: readonly string[]): string | undefined {
+  const wrongKey = qualifiedNameRule(key);
+  if (wrongKey !== undefined) return `key ${JSON.stringify(key)}: ${wrongKey}`;
+  for (const value of values) {
+    const wrong = labelValueRule(value);
+    if (wrong !== undefined) return `value ${JSON.stringify(value)} of ${key}: ${wrong}`;
+  }
+  return undefined;
+}
+
+/** One term up to its comma, checked. */
 function readRequirement(reader: SelectorReader): Result<LabelRequirement, string> {
   const negated = reader.take("!");
   const key = reader.word();
   if (key === undefined) return reader.expected("a label key");
-  if (negated) return ok({ key, operator: "DoesNotExist" });
-  if (reader.atEnd() || reader.peek() === ",") return ok({ key, operator: "Exists" });
-  const operator = reader.next();
-  // `key=` asks for the empty value, so a missing word is one.
-  if (operator === "=" || operator === "==") return ok({ key, operator: "In", values: [reader.word() ?? ""] });
-  if (operator === "!=") return ok({ key, operator: "NotIn", values: [reader.word() ?? ""] });
-  if (operator === "in") return readSet(reader, key, "In");
-  if (operator === "notin") return readSet(reader, key, "NotIn");
-  if (operator === ">" || operator === "gt") return readBound(reader, key, "Gt");
-  if (operator === "<" || operator === "lt") return readBound(reader, key, "Lt");
-  return reader.expected("an operator (=, !=, in, notin, >, <)");
+  const requirement = negated ? ok({ key, operator: "DoesNotExist" as const }) : readCondition(reader, key);
+  if (!requirement.ok) return requirement;
+  const problem = problemOf(key, "values" in requirement.value ? requirement.value.values : []);
+  return problem === undefined ? requirement : err(problem);
 }
 
+function readCondition(reader: SelectorReader, key: string): Result<LabelRequirement, string> {
+  if (reader.atEnd() || reader.peek() === ",") return ok({ key, operator: "Exists" });
+  const operator = reader.next() ?? "";
+  switch (operator) {
+    case "=":
+    case "==":
+      return ok({ key, operator: "In", values: [reader.word() ?? ""] });
+    case "!=":
+      return ok({ key, operator: "NotIn", values: [reader.word() ?? ""] });
+    case "in":
+      return readSet(reader, key, "In");
+    case "notin":
+      return readSet(reader, key, "NotIn");
+    case ">":
+      return readBound(reader, key, "Gt");
+    case "<":
+      return readBound(reader, key, "Lt");
+    default:
+      return reader.expected("an operator (=, !=, in, notin, >, <)", 1);
+  }
+}
+
+/** From the bracket on. A missing value is the empty one, so `()` is a set of one. */
 function readSet(reader: SelectorReader, key: string, operator: "In" | "NotIn"): Result<LabelRequirement, string> {
   if (!reader.take("(")) return reader.expected('"("');
   const values: string[] = [];
@@ -134,20 +187,30 @@ function readSet(reader: SelectorReader, key: string, operator: "In" | "NotIn"):
   }
 }
 
+/** `>` and `<` take whole numbers only; the words `gt` and `lt` are no operators in this syntax. */
 function readBound(reader: SelectorReader, key: string, operator: "Gt" | "Lt"): Result<LabelRequirement, string> {
   const word = reader.word();
-  return isInteger(word) ? ok({ key, operator, bound: Number(word) }) : reader.expected("an integer");
+  const bound = integerOf(word);
+  // A label cannot begin with a sign, so no label is below zero.
+  const isRight = bound !== undefined && bound >= 0n;
+  return isRight ? ok({ key, operator, bound }) : reader.expected("a whole number", word === undefined ? 0 : 1);
 }
 
-const isInteger = (text: string | undefined): text is string => text !== undefined && /^-?\d{1,15}$/.test(text);
+/** The number a label stands for: within 64 bits, as in Kubernetes; undefined when it is none. */
+function integerOf(text: string | undefined): bigint | undefined {
+  if (text === undefined || !/^-?\d{1,19}$/.test(text)) return undefined;
+  const value = BigInt(text);
+  return BigInt.asIntN(64, value) === value ? value : undefined;
+}
 
+/** `at` counts characters from 1, for messages. */
 interface Token {
   readonly text: string;
   readonly isWord: boolean;
   readonly at: number;
 }
 
-/** Walks over the tokens of one selector text. */
+/** Walks over the tokens of one selector text. Whether `in` is a word or an operator is for the place to say: `in in (in)` is legal. */
 class SelectorReader {
   readonly #tokens: readonly Token[];
   readonly #length: number;
@@ -166,6 +229,7 @@ class SelectorReader {
   peek = (): string | undefined => this.#tokens[this.#index]?.text;
   next = (): string | undefined => this.#tokens[this.#index++]?.text;
 
+  /** Steps over the symbol if it is next. */
   take(symbol: string): boolean {
     const found = this.#tokens[this.#index];
     if (found === undefined || found.isWord || found.text !== symbol) return false;
@@ -173,6 +237,7 @@ class SelectorReader {
     return true;
   }
 
+  /** The next token if it is a word. */
   word(): string | undefined {
     const found = this.#tokens[this.#index];
     if (found === undefined || !found.isWord) return undefined;
@@ -180,8 +245,9 @@ class SelectorReader {
     return found.text;
   }
 
-  expected(what: string): Result<never, string> {
-    const found = this.#tokens[this.#index];
+  /** The refusal of what was found at this place, or `ago` tokens before it. */
+  expected(what: string, ago = 0): Result<never, string> {
+    const found = this.#tokens[this.#index - ago];
     const place = found === undefined ? this.#length + 1 : found.at;
     const seen = found === undefined ? "the end" : JSON.stringify(found.text);
     return err(`expected ${what} at character ${place}, found ${seen}`);

@@ -5,13 +5,17 @@ export const pageSize = 500;
 /** A listing that runs out this often is too long for its server's history; it is then asked for in one piece. */
 const maxRestarts = 3;
 
+/** What the next request asks for. Only the first carries the revision that the caller wants: a token has its own. */
 interface PageRequest {
   readonly limit?: number;
   readonly continue?: string;
   readonly isFirst: boolean;
 }
 
-/** Reads all pages of a listing as one list. When its revision is forgotten on the way, it begins again. */
+/**
+ * Reads all pages of a listing as one list. When its revision is forgotten on the way, it begins again: a mixture of two revisions would
+ * let a watch from the list's revision miss changes. The list has the revision of its pages, and is frozen; its items are the server's.
+ */
 export async function readAllPages<T extends KubeObject>(
   readPage: (page: PageRequest) => Promise<ObjectList<Stored<T>>>,
 ): Promise<ObjectList<Stored<T>>> {
@@ -25,6 +29,7 @@ export async function readAllPages<T extends KubeObject>(
   return readPage({ isFirst: true });
 }
 
+/** From the first page to the last, one after another: each token comes with the page before. */
 async function readPages<T extends KubeObject>(
   readPage: (page: PageRequest) => Promise<ObjectList<Stored<T>>>,
 ): Promise<ObjectList<Stored<T>>> {

@@ -19,7 +19,11 @@ export interface LoadKubeconfigOptions {
   readonly log: Logger;
 }
 
-/** Reads how to reach the API of a context. Every failure is a SlipwayError with what to do about it. */
+/**
+ * Reads how to reach the API of a context. Every failure is a SlipwayError with what to do about it. Files that a part names are read now,
+ * except tokens, which change; commands run when they are needed. What a kubeconfig asks for and we do not do (proxies, auth providers,
+ * extra impersonation) is refused by name: leaving it out would connect in another way than its owner meant.
+ */
 export async function loadKubeconfig(options: LoadKubeconfigOptions): Promise<Connection> {
   const texts = await Promise.all(options.files.map(async (file) => ({ file, text: await readIfThere(file) })));
   const configs = texts.flatMap(({ file, text }) =>
@@ -36,6 +40,7 @@ export async function loadKubeconfig(options: LoadKubeconfigOptions): Promise<Co
   };
 }
 
+/** What can be said of the cluster without knowing who asks. `namespace` belongs to the context. */
 async function clusterConnection(part: KubeconfigPart): Promise<ClusterConnection> {
   const { value, name } = part;
   const server = textAt(value, "server");
@@ -54,6 +59,7 @@ async function clusterConnection(part: KubeconfigPart): Promise<ClusterConnectio
   };
 }
 
+/** Before a request is made of it: the refusal names the cluster, not a URL parser's position. */
 function checkUrl(server: string, cluster: string): void {
   const protocol = URL.canParse(server) ? new URL(server).protocol : undefined;
   if (protocol === "https:" || protocol === "http:") return;
@@ -62,6 +68,7 @@ function checkUrl(server: string, cluster: string): void {
   );
 }
 
+/** One way of several, in kubectl's order: token file, token, basic, command; a certificate goes with each. A context may name no user. */
 async function userCredentials(
   part: KubeconfigPart | undefined,
   cluster: KubeconfigPart,
@@ -88,6 +95,7 @@ async function userCredentials(
   return fixedCredential(own);
 }
 
+/** `as`, `as-uid` and `as-groups`. Without `as` the others mean nothing, as in kubectl. */
 function impersonationOf(part: KubeconfigPart | undefined): { readonly impersonate?: Impersonation } {
   const user = part === undefined ? undefined : textAt(part.value, "as");
   if (part === undefined || user === undefined) return {};
@@ -124,6 +132,7 @@ async function pemAt({ value, folder, name }: KubeconfigPart, member: string): P
   }
 }
 
+/** A file that is missing is one of several that may be; one that cannot be read is an error. */
 async function readIfThere(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, "utf8");

@@ -2,6 +2,7 @@ import { isJsonObject } from "#lib/base/index.ts";
 import { parseJson } from "#lib/json/index.ts";
 import { ApiError, type Status, type StatusReason } from "#kernel/model/index.ts";
 
+/** For servers and proxies that say a number only. A bare 409 may mean either conflict; the one that is read again does no harm. */
 const reasonByCode: Readonly<Record<number, StatusReason>> = {
   400: "BadRequest",
   401: "Unauthorized",
@@ -23,7 +24,10 @@ const reasonByCode: Readonly<Record<number, StatusReason>> = {
 /** Enough of a body that is no Status to see what answered. */
 const shownBody = 200;
 
-/** The refusal an answer other than 2xx carries; proxies and load balancers answer with any text. */
+/**
+ * The refusal an answer other than 2xx carries; proxies and load balancers answer with any text, of which the first 200 characters are
+ * shown. `Retry-After` in seconds is taken over where the Status says nothing; the form with a date is passed over.
+ */
 export function refusalOf(code: number, body: string, retryAfter: string | undefined): ApiError {
   const parsed = parseJson(body);
   const seconds = retryAfter !== undefined && /^\d{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined;

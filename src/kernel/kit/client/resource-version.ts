@@ -1,3 +1,4 @@
+/** No sign, no leading zeros: KEP-5504. */
 const decimal = /^[1-9]\d*$|^0$/;
 
 /**
@@ -11,7 +12,7 @@ export function compareResourceVersions(a: string, b: string): number | undefine
   return a < b ? -1 : 1;
 }
 
-/** Is `a` surely at least as new as `b`? */
+/** Is `a` surely at least as new as `b`? False when they cannot be compared: then the caller does the careful thing. */
 export function isAtLeast(a: string, b: string): boolean {
   const order = compareResourceVersions(a, b);
   return order !== undefined && order >= 0;

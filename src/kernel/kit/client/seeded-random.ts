@@ -1,4 +1,4 @@
-/** Numbers uniform in [0, 1) that are the same for the same seed (mulberry32). For tests and chaos, never for secrets. */
+/** Numbers uniform in [0, 1) that are the same for the same seed (mulberry32, 32 bits of state). For tests and chaos, never for secrets. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,6 +1,9 @@
 import type { Instant, Millis } from "#lib/base/index.ts";
 
-/** Lets `perSecond` through on average and `burst` at once. Starts full. */
+/**
+ * Lets `perSecond` through on average and `burst` at once. Starts full. It holds no timers: whoever takes says what time it is, on any one
+ * clock, and waits by itself.
+ */
 export class TokenBucket {
   readonly #perMilli: number;
   readonly #burst: number;
@@ -13,7 +16,7 @@ export class TokenBucket {
     this.#tokens = limit.burst;
   }
 
-  /** Takes a token if there is one. */
+  /** Takes a token if there is one; a refusal costs nothing. */
   tryTake(now: Instant): boolean {
     this.#refill(now);
     if (this.#tokens < 1) return false;
@@ -21,7 +24,7 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes a token in any case and answers how long its taker must wait for it. */
+  /** Takes a token in any case and answers how long its taker must wait for it. Takers are served in the order in which they ask. */
   reserve(now: Instant): Millis {
     this.#refill(now);
     this.#tokens -= 1;

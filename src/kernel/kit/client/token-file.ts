@@ -6,7 +6,10 @@ import { kubeconfigInvalid } from "./errors.ts";
 /** Kubernetes replaces mounted tokens well before they end; reading this often is soon enough. */
 const rereadAfter: Millis = 60_000;
 
-/** A token in a file that something else keeps up to date. `rest` goes with it. */
+/**
+ * A token in a file that something else keeps up to date. `rest` goes with it. Read at most once a minute, and at once after a refusal,
+ * unless the refused one had just been read: then the file is wrong, and reading it again would loop.
+ */
 export function tokenFileCredentials(file: string, clock: Clock, rest: Credential = {}): CredentialSource {
   let read: { readonly at: Millis; readonly credential: Credential } | undefined;
   return {
@@ -24,6 +27,7 @@ export function tokenFileCredentials(file: string, clock: Clock, rest: Credentia
   };
 }
 
+/** Without the newline that editors leave; a token that is empty is a mistake, not anonymous access. */
 async function readToken(file: string): Promise<string> {
   let token: string;
   try {

@@ -9,9 +9,12 @@ import { refusalInEvent } from "./refused-answer.ts";
 const maxLineBytes = 32 * 2 ** 20;
 const maxDepth = 1000;
 
+// The wire form of a watch: one JSON object per line, `{"type":"ADDED","object":{…}}`, cut into chunks anywhere.
+
 /**
  * Cuts a stream of bytes into lines without their newlines. A last line without one is an error: the stream was cut off in the
- * middle. `fail` makes the error to throw.
+ * middle. `fail` makes the error to throw. Lines are views into the chunks where they are whole; they are good until the next is asked for
+ * and cost no copy.
  */
 export async function* linesOf(
   chunks: AsyncIterable<Buffer>,

@@ -24,7 +24,7 @@ export interface WatchChoices<T extends KubeObject = KubeObject> {
   readonly resyncEvery?: Millis;
 }
 
-/** What a controller may have otherwise than usual. */
+/** What a controller may have otherwise than usual. An `observer` takes the place of the manager's metrics. */
 export type ControllerChoices = Pick<
   ControllerOptions,
   "maxConcurrent" | "reconcileTimeout" | "drainTimeout" | "observer" | "retries"
@@ -42,19 +42,22 @@ export interface ControllerBuilder {
     map: RequestMap<T>,
     choices?: WatchChoices<T>,
   ): ControllerBuilder;
+  /** Requests from elsewhere; they are live, never background. */
   watchesChannel(channel: RequestChannel): ControllerBuilder;
+  /** Later choices win over earlier ones. */
   with(choices: ControllerChoices): ControllerBuilder;
   /** Makes the controller and gives it to the manager, which starts it. */
   complete(reconciler: Reconciler): Controller;
 }
 
-/** Attaches one source to a controller; answers how to detach it. */
+/** Attaches one source to a controller; answers how to detach it. Informers are shared: detaching releases a share. */
 type Attach = (controller: Controller) => () => void;
 
 /** `name` is for logs and metrics: lower-case words with dashes, different for every controller of a manager. */
 export const controllerFor = (manager: Manager, name: string): ControllerBuilder =>
   builder(manager, name, { sources: [], choices: {} });
 
+/** What was said so far. Builders are values: one may be the start of several controllers. */
 interface Draft {
   readonly forType?: ResourceType;
   readonly sources: readonly ((forType: ResourceType) => Attach)[];
@@ -78,11 +81,17 @@ function builder(manager: Manager, name: string, draft: Draft): ControllerBuilde
   };
 }
 
+/**
+ * Sources are attached before the controller starts: what they tell meanwhile waits in its queue, so that the first state of a
+ * mirror is heard by everybody.
+ */
 function complete(manager: Manager, name: string, draft: Draft, reconciler: Reconciler): Controller {
   const { forType, sources, choices } = draft;
   if (forType === undefined) throw new Error(`the controller ${name} is for no kind; call for(…) first`);
-  const { clock, log, schedule } = manager;
-  const controller = new Controller({ name, reconciler, clock, log, schedule, ...choices });
+  const { clock, log, schedule, controllerMetrics } = manager;
+  const observer = controllerMetrics.observer(name);
+  const controller = new Controller({ name, reconciler, clock, log, schedule, observer, ...choices });
+  controllerMetrics.watch(controller);
   const detach = sources.map((source) => source(forType)(controller));
   manager.add(controller);
   manager.onStopped(() => {
@@ -91,6 +100,10 @@ function complete(manager: Manager, name: string, draft: Draft, reconciler: Reco
   return controller;
 }
 
+/**
+ * Objects of a kind from the manager's shared mirror, which is acquired when the source is attached; two controllers of one kind
+ * cost one watch.
+ */
 function objects<T extends KubeObject>(
   manager: Manager,
   type: ResourceType,

@@ -121,6 +121,10 @@ export class Controller implements Runnable {
     this.queue.onReady(() => this.#wake());
   }
 
+  /**
+   * Works until `stop` aborts, then finishes what is queued for at most `drainTimeout`; `abort` cuts that short. Passes that have not
+   * ended by then have their signal aborted and are not waited for: they may write nothing any more.
+   */
   async run(signals: { readonly stop: AbortSignal; readonly abort: AbortSignal }): Promise<void> {
     this.#isStarted = true;
     this.#wake();
@@ -133,6 +137,7 @@ export class Controller implements Runnable {
     this.#cancelTimer?.();
   }
 
+  /** Starts work after this turn. Any number of wishes in one turn are one start; before `run` and after the stop there is none. */
   #wake(): void {
     if (this.#isScheduled || !this.#isStarted) return;
     this.#isScheduled = true;
@@ -142,6 +147,7 @@ export class Controller implements Runnable {
     });
   }
 
+  /** Starts as many keys as there are free places; each goes on by itself. */
   #startReady(): void {
     while (this.#isStarted && this.#running.size < this.#maxConcurrent) {
       const key = this.queue.take();
@@ -166,6 +172,7 @@ export class Controller implements Runnable {
     this.#wake();
   }
 
+  /** The failures are forgotten also where a later look is wanted: waiting is no failure. */
   #onSuccess(key: string, result: ReconcileResult | undefined | void): Outcome {
     this.queue.forget(key);
     if (result?.requeueAfter === undefined) return "success";
@@ -195,6 +202,7 @@ export class Controller implements Runnable {
     return pass;
   }
 
+  /** One timer for all passes: `#running` is in order of deadline, and the first that is not aborted is the next. */
   #watchDeadline(first: Pass): void {
     const delay = Math.max(1, Math.ceil(first.deadline - this.#clock.monotonic()));
     this.#cancelTimer = this.#clock.after(delay, () => this.#checkDeadlines());

@@ -45,6 +45,7 @@ export async function installCrds(
   return new Map(installed);
 }
 
+/** Brings one definition up to date. Throws `crd-downgrade` before anything is written where objects would become unreadable. */
 async function install(
   client: ApiClient,
   definition: KubeObject,
@@ -101,6 +102,7 @@ function overlaid(present: JsonObject, wanted: JsonObject): JsonObject {
   return Object.fromEntries(members);
 }
 
+/** A kind can be used when the server says that its names are accepted and it is served. */
 async function established(client: ApiClient, name: string, options: CrdInstallOptions): Promise<void> {
   const { clock, signal, random, timeout = 30_000 } = options;
   const ref = { type: CustomResourceDefinition, name };
@@ -116,6 +118,7 @@ const isEstablished = (definition: KubeObject | undefined): boolean => {
   );
 };
 
+/** Versions in which objects of the kind may lie in the store, as the server has noted them. */
 function storedVersions({ status }: KubeObject): readonly string[] {
   if (!isJsonObject(status) || !Array.isArray(status["storedVersions"])) return [];
   const versions: readonly unknown[] = status["storedVersions"];

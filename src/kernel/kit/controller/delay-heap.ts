@@ -7,21 +7,28 @@ interface Entry {
   readonly order: number;
 }
 
-/** Keys with the time they are due, at most one time per key. Setting and taking cost O(log n), deleting O(1). */
+/**
+ * Keys with the time they are due, at most one time per key: a binary heap with lazy deletion, so that thousands of delays need one
+ * timer and not one each. Times are of the owner's clock, in milliseconds. Setting and taking cost O(log n), deleting O(1). The heap
+ * never holds more than twice as many entries as there are keys, or 64.
+ */
 export class DelayHeap {
   readonly #atByKey = new Map<string, Entry>();
   // Entries that were replaced or deleted stay in the heap until they come up or outnumber the live ones.
   #heap: Entry[] = [];
   #order = 0;
 
+  /** Keys that wait, dead entries not counted. */
   get size(): number {
     return this.#atByKey.size;
   }
 
+  /** When a key is due; undefined when it waits for nothing. */
   timeOf(key: string): Millis | undefined {
     return this.#atByKey.get(key)?.at;
   }
 
+  /** Replaces the time the key had. */
   set(key: string, at: Millis): void {
     const entry = { key, at, order: this.#order++ };
     this.#atByKey.set(key, entry);
@@ -30,6 +37,7 @@ export class DelayHeap {
     if (this.#heap.length > 64 && this.#heap.length > 2 * this.#atByKey.size) this.#rebuild();
   }
 
+  /** No effect on a key that is not there. */
   delete(key: string): void {
     this.#atByKey.delete(key);
   }
@@ -59,6 +67,7 @@ export class DelayHeap {
     for (let first = this.#heap[0]; first !== undefined && this.#isDead(first); first = this.#heap[0]) this.#pop();
   }
 
+  /** Replaced by another time or deleted: the map knows the one entry that counts. */
   #isDead(entry: Entry): boolean {
     return this.#atByKey.get(entry.key) !== entry;
   }

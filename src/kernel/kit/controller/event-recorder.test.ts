@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { FakeClock, silentLog } from "#lib/base/index.ts";
+import { FakeClock, type Logger, silentLog } from "#lib/base/index.ts";
 import { ConfigMap, Event, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { ApiClient } from "../client/api-client.ts";
 import { chaosClient } from "../client/chaos-client.ts";
@@ -23,8 +23,22 @@ beforeEach(async () => {
   object = await client.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata });
 });
 
-const recorderThrough = (through: ApiClient = client): EventRecorder =>
-  eventRecorder({ client: through, clock, log: silentLog, controller: "slipway.dev/test", instance: "test-0" });
+const recorderThrough = (through: ApiClient = client, log: Logger = silentLog): EventRecorder =>
+  eventRecorder({ client: through, clock, log, controller: "slipway.dev/test", instance: "test-0" });
+
+/** The client with a way to create many at once, which `refuse` may close. */
+const together = (refuse: (objects: readonly KubeObject[]) => void = () => undefined) => {
+  const batches: number[] = [];
+  const through: ApiClient = {
+    ...chaosClient(client, { clock, random: () => 0, faults: {} }),
+    createMany: async (type, objects) => {
+      refuse(objects);
+      batches.push(objects.length);
+      for (const given of objects) await client.create(type, given);
+    },
+  };
+  return { through, batches };
+};
 
 const note = (more: Partial<EventNote> = {}): EventNote => ({
   regarding: regardingOf(object),
@@ -72,6 +86,16 @@ describe("writing", () => {
     recorder.record(note({ note: "x".repeat(5000) }));
     await clock.advance(0);
     expect((await events())[0]?.note).toHaveLength(1024);
+    recorder.record(note({ note: "é".repeat(600) }));
+    await clock.advance(0);
+    expect((await events())[1]?.note).toBe("é".repeat(512));
+  });
+
+  test("the event of an object with the longest of names has a name, too", async () => {
+    const recorder = recorderThrough();
+    recorder.record(note({ regarding: { ...regardingOf(object), name: `${"x".repeat(235)}.y${"z".repeat(16)}` } }));
+    await recorder.flush();
+    expect((await events())[0]?.metadata.name).toMatch(/^x{235}\.[0-9a-f]{16}$/);
   });
 
   test("events recorded in one turn are written side by side, at most eight at once", async () => {
@@ -92,6 +116,51 @@ describe("writing", () => {
     await recorder.flush();
     expect(most).toBe(8);
     expect(await events()).toHaveLength(20);
+  });
+});
+
+describe("a client that creates many at once", () => {
+  test("is given all new events of a turn together, 256 at a time", async () => {
+    const { through, batches } = together();
+    const recorder = recorderThrough(through);
+    for (let index = 0; index < 600; index++)
+      recorder.record(note({ regarding: { ...regardingOf(object), uid: `u${index}` } }));
+    await recorder.flush();
+    expect(batches).toEqual([256, 256, 88]);
+    expect(await events()).toHaveLength(600);
+    expect(recorder.dropped).toBe(0);
+  });
+
+  test("gets frozen events, which it need not copy", async () => {
+    const { through } = together((objects) => expect(objects.every(Object.isFrozen)).toBe(true));
+    const recorder = recorderThrough(through);
+    recorder.record(note());
+    await recorder.flush();
+    expect(await events()).toHaveLength(1);
+  });
+
+  test("is not asked about repetitions, which extend the event that was created so", async () => {
+    const { through, batches } = together();
+    const recorder = recorderThrough(through);
+    recorder.record(note());
+    await recorder.flush();
+    recorder.record(note());
+    recorder.record(note({ note: "other" }));
+    await recorder.flush();
+    expect(batches).toEqual([1, 1]);
+    expect((await events()).map((event) => event.series?.count)).toEqual([2, undefined]);
+  });
+
+  test("that refuses a batch is asked for each event alone: one that is wrong takes no other along", async () => {
+    const { through } = together(() => {
+      throw new Error("one of them is wrong");
+    });
+    const recorder = recorderThrough(through);
+    recorder.record(note());
+    recorder.record(note({ regarding: { kind: "Thing", namespace: "no such", name: "NOT A NAME", uid: "u" } }));
+    await recorder.flush();
+    expect(await events()).toHaveLength(1);
+    expect(recorder.dropped).toBe(1);
   });
 });
 
@@ -141,6 +210,28 @@ describe("series", () => {
     expect(await events()).toHaveLength(2);
   });
 
+  test("an event that came before 8 others of its object begins a new series", async () => {
+    const recorder = eventRecorder({
+      client,
+      clock,
+      log: silentLog,
+      controller: "slipway.dev/test",
+      instance: "test-0",
+      perObject: {
+        perSecond: 1,
+        burst: 100,
+      },
+    });
+    for (const index of [0, ...Array.from({ length: 8 }, (_, other) => other), 0])
+      recorder.record(note({ note: `event ${index}` }));
+    await recorder.flush();
+    expect(await events()).toHaveLength(8);
+    recorder.record(note({ note: "event 8" }));
+    recorder.record(note({ note: "event 0" }));
+    await recorder.flush();
+    expect(await events()).toHaveLength(10);
+  });
+
   test("after six quiet minutes a new event begins", async () => {
     const recorder = recorderThrough();
     recorder.record(note());
@@ -183,15 +274,19 @@ describe("limits", () => {
     expect(await events()).toHaveLength(26);
   });
 
-  test("more than a thousand unwritten events are dropped, never waited for", async () => {
-    const recorder = recorderThrough();
-    for (let index = 0; index < 1100; index++)
-      recorder.record(
-        note({ regarding: { kind: "Thing", namespace: "default", name: `t${index}`, uid: `u${index}` } }),
-      );
+  test("more events than the queue holds are dropped, never waited for, and the log says so once a minute", async () => {
+    const warnings: unknown[] = [];
+    const log = { ...silentLog, warn: (_text: string, fields?: unknown) => warnings.push(fields) };
+    const recorder = recorderThrough(client, log);
+    const recordMany = (count: number) => {
+      for (let index = 0; index < count; index++)
+        recorder.record(note({ regarding: { kind: "Thing", namespace: "default", name: "t", uid: `u${index}` } }));
+    };
+    recordMany(16_384 + 100);
     expect(recorder.dropped).toBe(100);
+    expect(warnings).toEqual([{ controller: "slipway.dev/test", dropped: 1 }]);
     await recorder.flush();
-    expect(await events()).toHaveLength(1000);
+    expect(await events()).toHaveLength(16_384);
   });
 
   test("a server that refuses costs events and nothing else", async () => {

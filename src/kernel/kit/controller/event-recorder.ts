@@ -1,8 +1,17 @@
-import { type Clock, formatMicroTime, type Instant, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
+import {
+  type Clock,
+  deepFreeze,
+  formatMicroTime,
+  type Instant,
+  type Logger,
+  messageOf,
+  type Millis,
+} from "#lib/base/index.ts";
 import { Event, isNotFound, type KubeObject, type ObjectReference, type Stored } from "#kernel/model/index.ts";
 import type { ApiClient } from "../client/api-client.ts";
 import { TokenBucket } from "../client/token-bucket.ts";
 import type { Schedule } from "./controller.ts";
+import { Fifo } from "./fifo.ts";
 import { RecentMap } from "./recent-map.ts";
 
 /** Something a user wants to know about an object. */
@@ -14,7 +23,7 @@ export interface EventNote {
   readonly reason: string;
   /** What the controller did or tried: `Reconcile`, `Start`. */
   readonly action: string;
-  /** One sentence for people. Cut to 1024 characters. */
+  /** One sentence for people. Cut to 1024 bytes. */
   readonly note: string;
 }
 
@@ -31,7 +40,10 @@ export interface EventRecorderOptions {
   readonly perObject?: { readonly perSecond: number; readonly burst: number };
 }
 
-/** Tells users what happens, without ever holding up or failing who tells. */
+/**
+ * Tells users what happens, without ever holding up or failing who tells. Best effort: whoever needs a record of a run reads its
+ * status.
+ */
 export interface EventRecorder {
   record(note: EventNote): void;
   /** Notes that were not written: too many of one object, too many at once, or refused by the server. */
@@ -50,23 +62,49 @@ interface Occurrence {
   count: number;
   /** The name it is stored under; absent until it is. */
   name: string | undefined;
+  /** Waits in the queue. */
   isQueued: boolean;
+  /** The count that is being written; 0 when none is. A repetition in the meantime is written afterwards. */
+  writing: number;
 }
 
-const maxQueued = 1000;
-const maxRemembered = 4096;
+/** What an object has told lately, oldest first, by what it says, and how much more it may tell. */
+interface Teller {
+  readonly budget: TokenBucket;
+  readonly told: Map<string, Occurrence>;
+}
+
+/** Eight thousand runs may tell of their start and end at once; one commit of the embedded server takes 256 of them. */
+const maxQueued = 16_384;
+const maxTellers = 4096;
+/**
+ * Repetitions are looked for among so many of an object's events. What is remembered is not garbage soon: with 32 a server that runs
+ * short workflows kept 30 MB of them.
+ */
+const maxTold = 8;
 const maxNote = 1024;
+/** Holds the event loop for 2 to 4 ms. */
+const batchSize = 256;
+/**
+ * What is recorded in a turn goes into the commit that the turn's other writes go into, so one batch does not wait until the one
+ * before is durable: waiting, a recorder beside 200 runs in flight fell behind by thousands.
+ */
+const parallelBatches = 8;
 const parallelWrites = 8;
 /** The same event within this time is one series. */
 const seriesWindow: Millis = 6 * 60_000;
 /** A series is written at most this often. */
 const seriesPause: Millis = 1000;
+/** Losses are logged at most this often. */
+const lossPause: Millis = 60_000;
 const spamLimit = { perSecond: 1 / 300, burst: 25 };
 
 /**
  * Writes `events.k8s.io/v1`: equal events of one object become one with a series count; an object gets 25 events at once and one
- * more every five minutes; what is recorded in one turn of the event loop is written together, at most eight requests at a time.
- * Bounds: 1000 unwritten events, 4096 remembered ones; beyond them the newest are dropped and the oldest forgotten.
+ * more every five minutes. What is recorded in one turn of the event loop is written together: 256 new events in one durable write
+ * where the client can do that, else at most eight requests at a time. Bounds: 16,384 unwritten events; the last 8 events of each
+ * of 4096 objects are remembered. Beyond them the newest are dropped, counted and told of in the log once a minute, and the oldest
+ * are forgotten.
  */
 export function eventRecorder(options: EventRecorderOptions): EventRecorder {
   return new Recorder(options);
@@ -76,13 +114,18 @@ class Recorder implements EventRecorder {
   dropped = 0;
   readonly #options: EventRecorderOptions;
   readonly #schedule: Schedule;
-  readonly #recent = new RecentMap<Occurrence>(maxRemembered);
-  readonly #budgets = new RecentMap<TokenBucket>(maxRemembered);
+  readonly #tellers = new RecentMap<Teller>(maxTellers);
   readonly #idle = new Set<() => void>();
-  #queue: Occurrence[] = [];
+  readonly #queue = new Fifo<Occurrence>();
+  /** New ones in the queue: they end a pause. */
+  #unnamed = 0;
+  #batches = 0;
   #names = 0;
-  #endPause: () => void = () => undefined;
-  #isWriting = false;
+  #lastAt: Instant = 0;
+  #lastTime = formatMicroTime(0);
+  #lossToldAt = -Infinity;
+  #cancelPause: (() => void) | undefined;
+  #isScheduled = false;
   #isHurried = false;
   #isClosed = false;
 
@@ -94,23 +137,32 @@ class Recorder implements EventRecorder {
   record(note: EventNote): void {
     if (this.#isClosed) return;
     const now = this.#options.clock.now();
-    const key = seriesKey(note);
-    const known = this.#recent.get(key);
-    if (known !== undefined && now - known.lastAt < seriesWindow) {
+    const teller = this.#tellerOf(note.regarding);
+    const text = `${note.reason} ${note.note}`;
+    const known = teller.told.get(text);
+    if (known !== undefined && isSame(known.note, note) && now - known.lastAt < seriesWindow) {
       known.count++;
       known.lastAt = now;
-      return this.#enqueue(known);
+      return this.#enqueue(known, now);
     }
-    if (!this.#mayTell(note, now)) return void this.dropped++;
-    const occurrence: Occurrence = { note, firstAt: now, lastAt: now, count: 1, name: undefined, isQueued: false };
-    this.#recent.set(key, occurrence);
-    this.#enqueue(occurrence);
+    if (!teller.budget.tryTake(now)) return void this.dropped++;
+    const occurrence: Occurrence = {
+      note,
+      firstAt: now,
+      lastAt: now,
+      count: 1,
+      name: undefined,
+      isQueued: false,
+      writing: 0,
+    };
+    remember(teller.told, text, occurrence);
+    this.#enqueue(occurrence, now);
   }
 
   flush(): Promise<void> {
-    if (!this.#isWriting) return Promise.resolve();
+    if (this.#isIdle) return Promise.resolve();
     this.#isHurried = true;
-    this.#endPause();
+    this.#wake();
     return new Promise((resolve) => this.#idle.add(resolve));
   }
 
@@ -119,51 +171,111 @@ class Recorder implements EventRecorder {
     await this.flush();
   }
 
-  #mayTell({ regarding }: EventNote, now: Instant): boolean {
-    const key = regarding.uid ?? `${regarding.kind}/${regarding.namespace}/${regarding.name}`;
-    const budget = this.#budgets.get(key) ?? new TokenBucket(this.#options.perObject ?? spamLimit);
-    this.#budgets.set(key, budget);
-    return budget.tryTake(now);
+  #tellerOf({ uid, kind, namespace, name }: ObjectReference): Teller {
+    const key = uid ?? `${kind}/${namespace}/${name}`;
+    const known = this.#tellers.get(key);
+    if (known !== undefined) return known;
+    const teller: Teller = { budget: new TokenBucket(this.#options.perObject ?? spamLimit), told: new Map() };
+    this.#tellers.set(key, teller);
+    return teller;
   }
 
-  #enqueue(occurrence: Occurrence): void {
-    if (occurrence.isQueued) return;
-    if (this.#queue.length >= maxQueued) return void this.dropped++;
+  /** At most once in the queue; a repetition of what is being written waits for the end of that write. */
+  #enqueue(occurrence: Occurrence, now: Instant): void {
+    if (occurrence.isQueued || occurrence.writing > 0) return;
+    if (this.#queue.size >= maxQueued) return this.#lose(now);
     occurrence.isQueued = true;
     this.#queue.push(occurrence);
-    if (occurrence.name === undefined) this.#endPause();
-    if (this.#isWriting) return;
-    this.#isWriting = true;
-    this.#schedule(() => void this.#writeAll().catch((thrown: unknown) => this.#onFailure(thrown)));
+    if (occurrence.name === undefined) this.#unnamed++;
+    this.#wake();
   }
 
-  async #writeAll(): Promise<void> {
-    while (this.#queue.length > 0) {
-      // Repetitions wait a moment, so that a thousand of them are a few writes; anything new, or a flush, ends the wait.
-      if (this.#queue.every(({ name }) => name !== undefined)) await this.#pause();
-      const batch = this.#queue;
-      this.#queue = [];
-      await inParallel(batch, parallelWrites, (occurrence) => this.#write(occurrence));
+  /** Whoever reads events must be able to find out that there were more. */
+  #lose(now: Instant): void {
+    this.dropped++;
+    if (now - this.#lossToldAt < lossPause) return;
+    this.#lossToldAt = now;
+    const { controller, log } = this.#options;
+    log.warn("events are lost: more are recorded than can be written", { controller, dropped: this.dropped });
+  }
+
+  get #isIdle(): boolean {
+    return this.#queue.size === 0 && this.#batches === 0;
+  }
+
+  /** Writes at the end of the turn what can be written then. Called whenever that may have become more. */
+  #wake(): void {
+    const most = this.#options.client.createMany === undefined ? 1 : parallelBatches;
+    if (this.#isScheduled || this.#queue.size === 0 || this.#batches >= most) return;
+    // Repetitions wait a moment, so that a thousand of them are a few writes; anything new, or a flush, ends the wait.
+    if (this.#unnamed === 0 && !this.#isHurried) return this.#pause();
+    this.#writeSoon();
+  }
+
+  #pause(): void {
+    this.#cancelPause ??= this.#options.clock.after(seriesPause, () => this.#writeSoon());
+  }
+
+  #writeSoon(): void {
+    this.#cancelPause?.();
+    this.#cancelPause = undefined;
+    this.#isScheduled = true;
+    this.#schedule(() => {
+      this.#isScheduled = false;
+      // Never rejects: what fails is counted.
+      void this.#writeBatch(this.#takeBatch());
+      this.#wake();
+    });
+  }
+
+  #takeBatch(): readonly Occurrence[] {
+    const batch: Occurrence[] = [];
+    while (batch.length < batchSize) {
+      const next = this.#queue.shift();
+      if (next === undefined) break;
+      next.isQueued = false;
+      next.writing = next.count;
+      if (next.name === undefined) this.#unnamed--;
+      batch.push(next);
     }
-    this.#isWriting = false;
+    return batch;
+  }
+
+  /** Never rejects: each event is written, or counted as dropped. */
+  async #writeBatch(batch: readonly Occurrence[]): Promise<void> {
+    this.#batches++;
+    const repeated = batch.filter(({ name }) => name !== undefined);
+    const isDone = await this.#createTogether(batch.filter(({ name }) => name === undefined));
+    await inParallel(isDone ? repeated : batch, parallelWrites, (occurrence) => this.#write(occurrence));
+    this.#batches--;
+    for (const occurrence of batch) {
+      const isBehind = occurrence.count > occurrence.writing;
+      occurrence.writing = 0;
+      if (isBehind) this.#enqueue(occurrence, occurrence.lastAt);
+    }
+    this.#wake();
+    if (!this.#isIdle) return;
     this.#isHurried = false;
     for (const resolve of this.#idle) resolve();
     this.#idle.clear();
   }
 
-  #pause(): Promise<void> {
-    if (this.#isHurried) return Promise.resolve();
-    return new Promise((resolve) => {
-      const cancel = this.#options.clock.after(seriesPause, resolve);
-      this.#endPause = () => {
-        cancel();
-        resolve();
-      };
-    });
+  /** True when all of these new events were stored in one write; else none of them was, and each is tried by itself. */
+  async #createTogether(fresh: readonly Occurrence[]): Promise<boolean> {
+    const { client, log } = this.#options;
+    if (client.createMany === undefined || fresh.length === 0) return fresh.length === 0;
+    const events = fresh.map((occurrence) => this.#eventOf(occurrence, this.#nameFor(occurrence)));
+    try {
+      await client.createMany(Event, events);
+    } catch (thrown) {
+      log.debug("events were refused together, trying each", { error: messageOf(thrown) });
+      return false;
+    }
+    fresh.forEach((occurrence, index) => (occurrence.name = events[index]?.metadata.name));
+    return true;
   }
 
   async #write(occurrence: Occurrence): Promise<void> {
-    occurrence.isQueued = false;
     try {
       if (occurrence.name === undefined) await this.#create(occurrence);
       else await this.#extend(occurrence, occurrence.name);
@@ -173,11 +285,12 @@ class Recorder implements EventRecorder {
   }
 
   async #create(occurrence: Occurrence): Promise<void> {
-    const name = `${occurrence.note.regarding.name ?? "unknown"}.${this.#unique()}`;
+    const name = this.#nameFor(occurrence);
     await this.#options.client.create(Event, this.#eventOf(occurrence, name));
     occurrence.name = name;
   }
 
+  /** Counts and time of a series are all that changes. */
   async #extend(occurrence: Occurrence, name: string): Promise<void> {
     const ref = { type: Event, namespace: namespaceOf(occurrence.note), name };
     try {
@@ -189,6 +302,7 @@ class Recorder implements EventRecorder {
     }
   }
 
+  /** Frozen, so that the embedded server takes it as it is instead of copying it. */
   #eventOf(occurrence: Occurrence, name: string): KubeObject {
     const { note, firstAt, count } = occurrence;
     const { controller, instance } = this.#options;
@@ -198,24 +312,34 @@ class Recorder implements EventRecorder {
       apiVersion: "events.k8s.io/v1",
       kind: "Event",
       metadata: { name, namespace: namespaceOf(note) },
-      eventTime: formatMicroTime(firstAt),
+      eventTime: this.#timeOf(firstAt),
       reportingController: controller,
       reportingInstance: instance.slice(0, 128),
       regarding,
       type,
       reason,
       action,
-      note: note.note.slice(0, maxNote),
+      note: cutTo(maxNote, note.note),
       ...(related === undefined ? {} : { related }),
       ...(count === 1 ? {} : { series: seriesOf(occurrence) }),
     };
-    return event;
+    return deepFreeze(event);
   }
 
-  /** Sixteen hexadecimal digits that no other event of this object has. */
-  #unique(): string {
+  // What is recorded together happened at the same time.
+  #timeOf(at: Instant): string {
+    if (at !== this.#lastAt) {
+      this.#lastAt = at;
+      this.#lastTime = formatMicroTime(at);
+    }
+    return this.#lastTime;
+  }
+
+  /** The object's name and sixteen hexadecimal digits that no other event of this object has. */
+  #nameFor({ note: { regarding } }: Occurrence): string {
     const counter = (this.#names++ % 0x100000).toString(16).padStart(5, "0");
-    return `${this.#options.clock.now().toString(16).padStart(11, "0")}${counter}`;
+    const unique = `${this.#options.clock.now().toString(16).padStart(11, "0")}${counter}`;
+    return `${nameStart(regarding.name ?? "unknown")}.${unique}`;
   }
 
   #onFailure(thrown: unknown): void {
@@ -224,22 +348,39 @@ class Recorder implements EventRecorder {
   }
 }
 
+/** As `events.k8s.io/v1` has it: how often in all, and when last. */
 const seriesOf = ({ count, lastAt }: Occurrence) => ({ count, lastObservedTime: formatMicroTime(lastAt) });
 
 /** Events live beside their object; those of cluster-scoped objects in `default`. */
 const namespaceOf = ({ regarding }: EventNote): string =>
   regarding.namespace === undefined || regarding.namespace === "" ? "default" : regarding.namespace;
 
-const seriesKey = ({ regarding, related, type, reason, action, note }: EventNote): string =>
-  [
-    regarding.uid ?? `${regarding.namespace}/${regarding.name}`,
-    regarding.kind,
-    related?.uid,
-    type,
-    reason,
-    action,
-    note,
-  ].join("\n");
+/** For two events of one object with the same reason and note. */
+const isSame = (a: EventNote, b: EventNote): boolean =>
+  a.note === b.note && a.action === b.action && a.type === b.type && a.related?.uid === b.related?.uid;
+
+function remember(told: Map<string, Occurrence>, text: string, occurrence: Occurrence): void {
+  // Last again, if it was there before.
+  told.delete(text);
+  told.set(text, occurrence);
+  if (told.size <= maxTold) return;
+  for (const oldest of told.keys()) {
+    told.delete(oldest);
+    return;
+  }
+}
+
+/** The text, or as much of its beginning as has at most so many bytes in UTF-8. */
+function cutTo(most: number, text: string): string {
+  if (text.length * 3 <= most) return text;
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(most));
+  return text.slice(0, read);
+}
+
+/** What is left of the 253 characters of a name, with the point before the digits; it may not end in a dash or point. */
+const longestStart = 253 - 17;
+const nameStart = (name: string): string =>
+  name.length <= longestStart ? name : name.slice(0, longestStart).replace(/[-.]+$/, "");
 
 async function inParallel<T>(items: readonly T[], width: number, run: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values();

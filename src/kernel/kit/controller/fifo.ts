@@ -1,4 +1,7 @@
-/** First in, first out. Both operations cost O(1) on average. */
+/**
+ * First in, first out. Both operations cost O(1) on average, where an array's `shift` moves all the rest. Unbounded: the owner bounds
+ * what it pushes.
+ */
 export class Fifo<T> {
   #items: T[] = [];
   #head = 0;

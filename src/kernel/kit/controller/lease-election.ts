@@ -35,6 +35,7 @@ interface LeaseObject extends KubeObject {
   readonly spec: LeaseSpec;
 }
 
+/** As `coordination.k8s.io/v1` has it; an empty holder is a lease that was given up. */
 interface LeaseSpec {
   readonly holderIdentity?: string;
   readonly leaseDurationSeconds?: number;
@@ -49,6 +50,7 @@ interface Observation {
   readonly at: Millis;
 }
 
+/** Share of a pause that chance adds, as in client-go: candidates that started together must not ask together. */
 const jitter = 1.2;
 
 /**
@@ -59,6 +61,7 @@ export function leaseElection(options: LeaseElectionOptions): Election {
   return { acquire: (signal) => acquire(options, signal) };
 }
 
+/** Asks until the lease is ours; never fails because of the server. */
 async function acquire(options: LeaseElectionOptions, signal: AbortSignal): Promise<Leadership> {
   const { clock, log, name, identity } = options;
   const candidate = new Candidate(options);
@@ -106,7 +109,7 @@ async function renew(options: LeaseElectionOptions, candidate: Candidate, signal
   }
 }
 
-/** One process that wants the lease or holds it. */
+/** One process that wants the lease or holds it. It remembers the lease it wrote last, so that a renewal is one request. */
 class Candidate {
   lastFailure: unknown;
   readonly #options: LeaseElectionOptions;

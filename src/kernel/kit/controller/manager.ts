@@ -2,6 +2,8 @@ import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/bas
 import { freshClient } from "../cache/fresh-client.ts";
 import { InformerFactory } from "../cache/informer-factory.ts";
 import type { ApiClient } from "../client/api-client.ts";
+import { type ControllerMetrics, controllerMetrics } from "../metrics/controller-metrics.ts";
+import { Metrics } from "../metrics/metrics.ts";
 import { aborted, type Runnable, type Schedule } from "./controller.ts";
 import { alwaysLeader, type Election } from "./election.ts";
 
@@ -17,6 +19,8 @@ export interface ManagerOptions {
   readonly schedule?: Schedule;
   /** After a polite stop has lasted this long, everything is aborted; 10 s unless told. */
   readonly stopGrace?: Millis;
+  /** Where its controllers count; metrics of its own unless told. One manager per `Metrics`. */
+  readonly metrics?: Metrics;
 }
 
 /** Where a manager is in its life; each comes after the one before. */
@@ -33,6 +37,9 @@ export class Manager {
   readonly log: Logger;
   readonly random: () => number;
   readonly schedule: Schedule;
+  /** For whatever else its controllers count. */
+  readonly metrics: Metrics;
+  readonly controllerMetrics: ControllerMetrics;
   readonly #election: Election;
   readonly #stopGrace: Millis;
   readonly #runnables: Runnable[] = [];
@@ -47,6 +54,8 @@ export class Manager {
     this.log = log;
     this.random = random;
     this.schedule = options.schedule ?? setImmediate;
+    this.metrics = options.metrics ?? new Metrics();
+    this.controllerMetrics = controllerMetrics(this.metrics);
     this.#election = options.election ?? alwaysLeader;
     this.#stopGrace = options.stopGrace ?? 10_000;
   }
@@ -56,6 +65,7 @@ export class Manager {
     return this.#phase;
   }
 
+  /** What was added so far, in the order in which it is started. */
   get runnables(): readonly Runnable[] {
     return this.#runnables;
   }
@@ -89,6 +99,7 @@ export class Manager {
     if (crew.failure !== undefined) throw crew.failure;
   }
 
+  /** From the first mirror to the last runnable. Failures are the crew's: this rejects only when giving leadership back does. */
   async #runCrew(crew: Crew): Promise<void> {
     this.#phase = "syncing";
     for (const runnable of this.#runnables) if (runnable.runsWithoutLeadership) crew.start(runnable);
@@ -116,6 +127,7 @@ export class Manager {
     }
   }
 
+  /** One part that fails to stop does not keep the others from it. */
   async #close(): Promise<void> {
     for (const run of this.#onStopped) {
       try {
@@ -128,7 +140,7 @@ export class Manager {
   }
 }
 
-/** The runnables at work, and the two ways to end them. */
+/** The runnables at work, and the two ways to end them: politely (`stop`, then the grace) and at once (`fail`). */
 class Crew {
   failure: unknown;
   readonly #grace: Millis;
@@ -146,6 +158,7 @@ class Crew {
     return this.#stop.signal;
   }
 
+  /** A runnable that fails takes all others along; one that ends by itself does not. */
   start(runnable: Runnable): void {
     const run = runnable
       .run({ stop: this.#stop.signal, abort: this.#abort.signal })

@@ -1,4 +1,7 @@
-/** A map that keeps the `limit` most recently used entries. All operations cost O(1). */
+/**
+ * A map that keeps the `limit` most recently used entries; `get` counts as use. All operations cost O(1): a Map keeps the order of
+ * insertion, so the first key is the one used longest ago. Values must not be undefined.
+ */
 export class RecentMap<V> {
   readonly #limit: number;
   readonly #entries = new Map<string, V>();

@@ -21,6 +21,7 @@ export interface RequestChannel {
   subscribe(listener: (request: ReconcileRequest) => void): () => void;
 }
 
+/** A channel without memory: what is sent while nobody listens is lost, which is why controllers subscribe before they start. */
 export function requestChannel(): RequestChannel {
   const listeners = new Set<(request: ReconcileRequest) => void>();
   return {
@@ -34,10 +35,11 @@ export function requestChannel(): RequestChannel {
   };
 }
 
-/** The key a request has in caches and queues. */
+/** The key a request has in caches and queues: `namespace/name`, or `name` alone for cluster-scoped kinds. */
 export const requestKey = ({ namespace, name }: ReconcileRequest): string =>
   namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
 
+/** The request to reconcile the object itself. */
 export const requestFor = ({ metadata }: Stored): ReconcileRequest =>
   metadata.namespace === undefined ? { name: metadata.name } : { namespace: metadata.namespace, name: metadata.name };
 
@@ -52,7 +54,10 @@ export const toController =
     return [type.namespaced && namespace !== undefined ? { namespace, name: owner.name } : { name: owner.name }];
   };
 
-/** Turns what an informer tells into requests. */
+/**
+ * Turns what an informer tells into requests. What was there at the start and what a resync repeats is background work: it waits
+ * behind everything that has just happened, so that a restart with 10,000 objects does not delay a new one.
+ */
 export function enqueueHandler<T extends KubeObject>(
   map: RequestMap<T>,
   predicates: readonly Predicate<T>[],

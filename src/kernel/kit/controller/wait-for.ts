@@ -6,6 +6,7 @@ import { escapeFieldValue } from "../client/field-selector.ts";
 import { silentLog } from "#lib/base/index.ts";
 import { waitTimedOut } from "./errors.ts";
 
+/** How long to wait, and who may end the wait early. */
 export interface WaitOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -50,6 +51,7 @@ export async function waitFor<T extends KubeObject = KubeObject>(
   }
 }
 
+/** A mirror of a single object: lists, reconnects and lost events are its affair. */
 function informerOfOne<T extends KubeObject>(
   client: ApiClient,
   ref: Ref,

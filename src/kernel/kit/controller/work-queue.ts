@@ -8,9 +8,11 @@ export type Priority = "live" | "background";
 
 /** Told of what happens in a queue, for metrics. All times in milliseconds. */
 export interface QueueObserver {
+  /** A key that was not waiting is now; repetitions that change nothing are not told. */
   added?(): void;
   taken?(waited: Millis): void;
   done?(worked: Millis): void;
+  /** A key was put back after a failure; it will also be told as added, when its delay is over. */
   retried?(): void;
 }
 
@@ -34,6 +36,10 @@ export interface WorkQueueOptions {
   readonly retryLimit?: { readonly perSecond: number; readonly burst: number };
 }
 
+/**
+ * A key in the queue. waiting -> processing -> (gone), or processing -> again -> waiting: what is added while a key is processed is
+ * remembered by its state alone, however often it happens.
+ */
 interface Item {
   state: "waiting" | "processing" | "again";
   priority: Priority;
@@ -76,6 +82,7 @@ export class WorkQueue {
     this.#onReady = run;
   }
 
+  /** Makes the key wait, at once. No more than a change of priority when it waits already; nothing after a shutdown. */
   add(key: string, priority: Priority = "live"): void {
     if (this.#isShutDown) return;
     const item = this.#items.get(key);
@@ -115,7 +122,10 @@ export class WorkQueue {
     return this.#failures.get(key) ?? 0;
   }
 
-  /** The next key, which is the caller's until `done`; undefined when none is ready. */
+  /**
+   * The next key, which is the caller's until `done`; undefined when none is ready. Background keys have their turn when no live key
+   * waits. A delay that is pending for the key is fulfilled by this.
+   */
   take(): string | undefined {
     const [key, item] = this.#next("live") ?? this.#next("background") ?? [];
     if (key === undefined || item === undefined) return undefined;
@@ -218,6 +228,7 @@ export class WorkQueue {
     item.state = "again";
   }
 
+  /** The first key that really waits in this lane: keys that were raised have left their place behind. */
   #next(lane: Priority): readonly [string, Item] | undefined {
     for (;;) {
       const key = this.#lanes[lane].shift();
@@ -232,6 +243,7 @@ export class WorkQueue {
     return item?.state === "waiting" && item.priority === lane;
   }
 
+  /** Sets the one timer for the earliest delay, unless it is set for that or earlier. */
   #arm(): void {
     const next = this.#delays.next();
     if (next === undefined || (this.#timer !== undefined && this.#timer.at <= next)) return;
@@ -242,6 +254,7 @@ export class WorkQueue {
     };
   }
 
+  /** Moves what is due to the lanes. The timer may ring early: whatever is not due yet stays. */
   #ripen(): void {
     this.#timer = undefined;
     const now = this.#clock.monotonic();

@@ -60,6 +60,7 @@ export async function removeFinalizer<T extends KubeObject>(
   }
 }
 
+/** Conflicts when anybody wrote in between: a finalizer added by another must not get lost. */
 function patchFinalizers<T extends KubeObject>(
   client: ApiClient,
   type: ResourceType,
@@ -122,6 +123,7 @@ export async function getOrUndefined<T extends KubeObject = KubeObject>(
   }
 }
 
+/** Long enough for one commit of a busy server, short enough for nobody to notice. */
 const firstPause: Millis = 10;
 
 /** Runs `run` again after a conflict, five times at most, after 10, 20, 40 and 80 ms. `run` must read anew each time. */
@@ -159,6 +161,7 @@ export async function patchStatus<T extends KubeObject>(
   return client.patch<T>(refTo(type, before), { type: "merge", body }, { subresource: "status" });
 }
 
+/** An absent status is an empty one: the first write creates all of it. */
 function statusOf(object: KubeObject): JsonObject {
   const { status } = asJson(object);
   return isJsonObject(status) ? status : {};

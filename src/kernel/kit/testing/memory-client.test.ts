@@ -99,6 +99,7 @@ test("what it does not do is refused by name", async () => {
   await client.create(Pod, pod({}));
   const refusals = [
     client.patch(podRef, { type: "strategic", body: {} }),
+    client.patch({ ...podRef, name: "new" }, { type: "apply", body: {} }, { fieldManager: "me" }),
     client.delete(podRef, { propagationPolicy: "Foreground" }),
     client.delete({ type: { ...Pod, kind: "Namespace", plural: "namespaces", namespaced: false }, name: "default" }),
     client.logs(podRef)[Symbol.asyncIterator]().next(),

@@ -1,5 +1,6 @@
 import { type Clock, deepFreeze, isJsonObject, type JsonValue, SlipwayError, systemClock } from "#lib/base/index.ts";
 import { applyJsonPatch, applyMergePatch } from "#lib/json/index.ts";
+import { alreadyExists, badRequest, conflict, invalid, notFound } from "#kernel/model/index.ts";
 import * as model from "#kernel/model/index.ts";
 import type {
   ApiClient,
@@ -13,7 +14,6 @@ import type {
   WriteOptions,
 } from "../client/api-client.ts";
 import { isKubeObject, typed } from "../client/decode.ts";
-import { alreadyExists, badRequest, conflict, invalid, notFound } from "../client/refusals.ts";
 import { declaredTypes, established } from "./memory-crd.ts";
 import { listPage, placeKey } from "./memory-paging.ts";
 import {
@@ -53,6 +53,9 @@ const builtInTypes: readonly ResourceType[] = [
   model.Pod,
   model.Event,
   model.Job,
+  model.CronJob,
+  model.ReplicaSet,
+  model.Deployment,
   model.Lease,
   model.CustomResourceDefinition,
 ];
@@ -150,6 +153,7 @@ export class MemoryClient implements ApiClient {
     options: WriteOptions & { readonly subresource?: string } = {},
   ) {
     this.#enter(ref.type, options.signal);
+    if (patch.type === "apply") throw notImplemented("server-side apply");
     const { subresource } = options;
     if (subresource !== undefined && subresource !== "status") throw notFound(ref.type, `${ref.name}/${subresource}`);
     const rules: UpdateRules = { requireVersion: false, ...(subresource === undefined ? {} : { subresource }) };
@@ -309,7 +313,7 @@ function refOf(type: ResourceType, { metadata }: KubeObject): Ref {
   return namespace === undefined ? { type, name } : { type, namespace, name };
 }
 
-function patched(ref: Ref, current: Stored, patch: Patch): KubeObject {
+function patched(ref: Ref, current: Stored, patch: Exclude<Patch, { readonly type: "apply" }>): KubeObject {
   if (patch.type === "strategic") {
     if (isBuiltIn(ref.type)) throw notImplemented("strategic merge patches");
     throw new model.ApiError("UnsupportedMediaType", "custom kinds take JSON patches and merge patches only");

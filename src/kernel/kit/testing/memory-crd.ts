@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { CustomResourceDefinition, type ResourceType, type Stored } from "#kernel/model/index.ts";
-import { invalid } from "../client/refusals.ts";
+import { CustomResourceDefinition, invalid, type ResourceType, type Stored } from "#kernel/model/index.ts";
 
 /** The served versions of the kind a CustomResourceDefinition declares. */
 export function declaredTypes(crd: Stored): readonly ResourceType[] {

@@ -1,7 +1,14 @@
 import type { ListOptions } from "../client/api-client.ts";
-import { badRequest, expired } from "../client/refusals.ts";
 import type { MemoryStore } from "./memory-store.ts";
-import { ApiError, type ObjectList, type ResourceType, type Stored, apiVersionOf } from "#kernel/model/index.ts";
+import {
+  ApiError,
+  apiVersionOf,
+  badRequest,
+  expired,
+  type ObjectList,
+  type ResourceType,
+  type Stored,
+} from "#kernel/model/index.ts";
 import type { View } from "./memory-view.ts";
 
 interface Token {
@@ -17,7 +24,7 @@ export function listPage(
   view: View,
   options: ListOptions,
 ): ObjectList<Stored> {
-  const token = options.continue === undefined ? undefined : readToken(options.continue);
+  const token = options.continue ? readToken(options.continue) : undefined;
   const revision = token?.revision ?? revisionFor(store, options);
   const found = objectsAt(store, resource, revision, token).filter((object) => view.matches(object));
   const rest = token === undefined ? found : found.filter((object) => placeOf(object) > token.after);
@@ -49,7 +56,7 @@ function objectsAt(store: MemoryStore, resource: string, revision: number, token
 }
 
 function revisionFor(store: MemoryStore, { resourceVersion, resourceVersionMatch }: ListOptions): number {
-  if (resourceVersion === undefined || resourceVersion === "0") return store.revision;
+  if (!resourceVersion || resourceVersion === "0") return store.revision;
   const asked = readRevision(resourceVersion);
   checkReached(store, asked);
   return resourceVersionMatch === "Exact" ? asked : store.revision;

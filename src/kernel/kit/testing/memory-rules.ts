@@ -1,18 +1,21 @@
 import { formatTime, type Instant, jsonEquals } from "#lib/base/index.ts";
 import {
   apiVersionOf,
+  badRequest,
+  conflict,
+  invalid,
+  invalidValue,
   type KubeObject,
   type ObjectMeta,
   type ResourceType,
   type StatusCause,
+  splitApiVersion,
   type Stored,
+  subdomainRule,
 } from "#kernel/model/index.ts";
-import { badRequest, conflict, invalid } from "../client/refusals.ts";
 
 // What a Kubernetes API does to an object between the request and the store, as pure functions. No schemas, no defaults.
 
-const maxNameLength = 253;
-const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const withoutGeneration = new Set(["ConfigMap", "Secret", "ServiceAccount", "Event", "Lease", "Pod"]);
 const conditionalUpdateOnly = new Set(["Lease", "CustomResourceDefinition"]);
 
@@ -58,9 +61,8 @@ export function preparedForCreate(
 }
 
 function checkName(type: ResourceType, name: string): void {
-  if (name.length <= maxNameLength && subdomain.test(name)) return;
-  const message = `expected at most 253 lower-case letters, digits, "-" and ".", found ${JSON.stringify(name)}`;
-  throw invalid(type, name, [{ reason: "FieldValueInvalid", field: "metadata.name", message }]);
+  const problem = subdomainRule(name);
+  if (problem !== undefined) throw invalid(type, name, [invalidValue("metadata.name", name, problem)]);
 }
 
 export interface UpdateRules {
@@ -124,7 +126,7 @@ function checkFinalizers(current: Stored, wanted: KubeObject): void {
   const message = `no finalizer may be added while the object is being deleted, found ${JSON.stringify(added)}`;
   const cause: StatusCause = { reason: "FieldValueForbidden", field: "metadata.finalizers", message };
   const { apiVersion, kind, metadata } = current;
-  throw invalid({ group: "", version: apiVersion, kind, plural: kind, namespaced: true }, metadata.name, [cause]);
+  throw invalid({ ...splitApiVersion(apiVersion), kind, plural: kind }, metadata.name, [cause]);
 }
 
 /** Equal outside metadata and status. */

@@ -1,6 +1,5 @@
 import { deepFreeze } from "#lib/base/index.ts";
-import type { Stored } from "#kernel/model/index.ts";
-import { expired } from "../client/refusals.ts";
+import { expired, type Stored } from "#kernel/model/index.ts";
 
 /** One committed change. `previous` is the state before it; `object` of a removal is the last state with the removal's revision. */
 export interface Change {

@@ -1,9 +1,8 @@
 import { isJsonObject, type Result } from "#lib/base/index.ts";
-import type { KubeObject, ResourceType, Stored } from "#kernel/model/index.ts";
+import { badRequest, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import type { WatchEvent } from "../client/api-client.ts";
 import { type FieldSelector, matchesFields, parseFieldSelector } from "../client/field-selector.ts";
 import { type LabelSelector, matchesLabels, parseLabelSelector } from "../client/label-selector.ts";
-import { badRequest } from "../client/refusals.ts";
 import type { Change } from "./memory-store.ts";
 
 /** What a list or a watch asked to see. */
@@ -22,8 +21,9 @@ interface Scope {
 export function viewOf(type: ResourceType, scope: Scope): View {
   const labels: LabelSelector = unwrap("labelSelector", parseLabelSelector(scope.labelSelector ?? ""));
   const fields: FieldSelector = unwrap("fieldSelector", parseFieldSelector(scope.fieldSelector ?? ""));
+  const { namespace = "" } = scope;
   const matches = (object: KubeObject): boolean =>
-    (scope.namespace === undefined || !type.namespaced || object.metadata.namespace === scope.namespace) &&
+    (namespace === "" || !type.namespaced || object.metadata.namespace === namespace) &&
     matchesLabels(labels, object.metadata.labels) &&
     matchesFields(fields, (path) => textAt(object, path));
   return { matches, eventOf: (change) => transition(change, matches) };

@@ -1,7 +1,6 @@
 import type { Clock, Millis } from "#lib/base/index.ts";
-import { apiVersionOf, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
+import { apiVersionOf, badRequest, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import type { WatchEvent, WatchOptions } from "../client/api-client.ts";
-import { badRequest } from "../client/refusals.ts";
 import { checkReached, readRevision } from "./memory-paging.ts";
 import type { MemoryStore } from "./memory-store.ts";
 import type { View } from "./memory-view.ts";

@@ -8,6 +8,7 @@ import { createFakeRuntime } from "./fake-runtime.ts";
 
 runtimeContract("fake", async () => {
   const directory = await temporaryDirectory();
+  const clock = new FakeClock();
   const task = (id: string, ...command: [string, ...string[]]): Task => ({
     id,
     command,
@@ -16,7 +17,7 @@ runtimeContract("fake", async () => {
     logPath: join(directory.path, `${id.replaceAll("/", "_")}.log`),
   });
   const runtime = createFakeRuntime({
-    clock: new FakeClock(),
+    clock,
     behave: ({ id, command: [verb, code, text] }, fake) => {
       if (text !== undefined) fake.print(id, text);
       if (verb === "exit") void fake.exit(id, Number(code));
@@ -29,6 +30,7 @@ runtimeContract("fake", async () => {
     waits: (id) => task(id, "wait"),
     ignoresTerm: (id) => task(id, "ignore"),
     runsOf: async (id) => runtime.started.filter((started) => started.id === id).length,
+    passes: (time) => clock.advance(time),
     close: async () => {
       await runtime.close();
       await directory.remove();
@@ -58,4 +60,50 @@ test("a task can be lost, and starting can be made to fail", async () => {
   await expect(runtime.start(simple("b"))).rejects.toThrow("no runner");
   runtime.failStarts(undefined);
   expect((await runtime.start(simple("b"))).state.phase).toBe("running");
+});
+
+test("stops are remembered in their order, with what they asked for", async () => {
+  const clock = new FakeClock();
+  const runtime = createFakeRuntime({ clock, ignoresTerm: () => true });
+  await runtime.start(simple("a"));
+  await runtime.stop("a", 5_000);
+  await runtime.stop("nobody", 1);
+  expect(runtime.stops).toEqual([
+    { id: "a", grace: 5_000 },
+    { id: "nobody", grace: 1 },
+  ]);
+});
+
+test("times are the clock's", async () => {
+  const clock = new FakeClock(1_000);
+  const runtime = createFakeRuntime({ clock });
+  expect((await runtime.start(simple("a"))).state).toEqual({ phase: "running", startedAt: 1_000 });
+  await clock.advance(250);
+  await runtime.exit("a", 9);
+  expect(await outcomeOf(runtime, "a")).toEqual({ kind: "exited", code: 9, startedAt: 1_000, finishedAt: 1_250 });
+});
+
+test("what has ended cannot end, print or be lost again", async () => {
+  const runtime = createFakeRuntime({ clock: new FakeClock() });
+  const heard: string[] = [];
+  runtime.subscribe(({ state }) => heard.push(state.phase));
+  await runtime.start(simple("a"));
+  await runtime.exit("a", 0);
+  await runtime.exit("a", 1);
+  runtime.print("a", "late\n");
+  runtime.lose("a");
+  expect(await outcomeOf(runtime, "a")).toMatchObject({ code: 0 });
+  expect(heard).toEqual(["running", "ended"]);
+});
+
+test("capabilities are those of host processes with everything that needs root, unless told", async () => {
+  const clock = new FakeClock();
+  expect(await createFakeRuntime({ clock }).capabilities()).toEqual({
+    images: false,
+    mounts: { supported: true },
+    users: true,
+    limits: false,
+  });
+  const mounts = { supported: false, reason: "why not" } as const;
+  expect(await createFakeRuntime({ clock, capabilities: { mounts } }).capabilities()).toMatchObject({ mounts });
 });

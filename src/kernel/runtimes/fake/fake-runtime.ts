@@ -4,40 +4,51 @@ import type { Runtime, RuntimeCapabilities, Task, TaskOutcome, TaskStatus } from
 import { runtimeClosed } from "../errors.ts";
 import { TaskMirror } from "../task-mirror.ts";
 
-/** A Runtime in memory, for tests of whoever uses runtimes: tests decide what tasks print and when they end. */
+/**
+ * A Runtime in memory, for tests of whoever uses runtimes: tests decide what tasks print and when they end. It passes the same
+ * contract suite as the real ones. Output goes to real log files, so that whatever reads logs can be tested on it, too. Time is
+ * the clock's: a grace ends when the clock is moved past it.
+ */
 export interface FakeRuntime extends Runtime {
   /** Tasks in the order in which they were started. */
   readonly started: readonly Task[];
-  /** Ids of tasks that were asked to end, with their grace. */
+  /** Ids of tasks that were asked to end, with their grace; also of those that had ended or were never known. */
   readonly stops: readonly { readonly id: string; readonly grace: Millis }[];
-  /** Makes a running task print. */
+  /** Makes a running task print. Nothing happens for any other. */
   print(id: string, text: string): void;
-  /** Ends a running task as by itself. */
+  /** Ends a running task as by itself. Resolves when its output can be read and its end was told. */
   exit(id: string, code: number): Promise<void>;
-  /** Ends a running task as if the runtime had lost it. */
+  /** Ends a running task as if the runtime had lost it, as a killed runner does. */
   lose(id: string): void;
   /** From now on starting fails with this, as it would when the runtime itself fails. Undefined heals it. */
   failStarts(failure: Error | undefined): void;
 }
 
 export interface FakeRuntimeOptions {
+  /** Gives times to outcomes and records, and ends graces. */
   readonly clock: Clock;
+  /** Where it differs from a host's with everything that needs root. */
   readonly capabilities?: Partial<RuntimeCapabilities>;
-  /** What a task does by itself; without it tasks run until the test ends them. */
+  /** What a task does by itself, called when it is started; without it tasks run until the test ends them. */
   readonly behave?: (task: Task, runtime: FakeRuntime) => void;
   /** Tasks that do not end by TERM. */
   readonly ignoresTerm?: (task: Task) => boolean;
 }
 
+/** Nothing of it outlives its variable, but for the logs of its tasks. */
 export const createFakeRuntime = (options: FakeRuntimeOptions): FakeRuntime => new MemoryRuntime(options);
 
+/** What a task needs while it runs. */
 interface Running {
   readonly task: Task;
   readonly startedAt: Instant;
   readonly log: LogWriter;
+  /** When the shortest grace so far is over. */
+  killAt?: Millis;
   cancelKill?: Cancel;
 }
 
+/** A task is in `#running` from its start to its end, in the mirror until it is removed. */
 class MemoryRuntime implements FakeRuntime {
   readonly name = "fake";
   readonly started: Task[] = [];
@@ -75,6 +86,9 @@ class MemoryRuntime implements FakeRuntime {
     this.stops.push({ id, grace });
     const running = this.#running.get(id);
     if (running === undefined) return;
+    const killAt = this.#options.clock.monotonic() + Math.max(0, grace);
+    if (running.killAt !== undefined && running.killAt <= killAt) return;
+    running.killAt = killAt;
     running.cancelKill?.();
     if (grace <= 0) return this.#end(id, 137, "SIGKILL");
     if (this.#options.ignoresTerm?.(running.task) !== true) return this.#end(id, 143, "SIGTERM");
@@ -125,6 +139,7 @@ class MemoryRuntime implements FakeRuntime {
     this.#failure = failure;
   }
 
+  /** The log is whole before the end is told, as the contract demands. */
   async #end(id: string, code: number, signal?: string): Promise<void> {
     const running = this.#running.get(id);
     if (running === undefined) return;
@@ -134,11 +149,13 @@ class MemoryRuntime implements FakeRuntime {
     this.#settle(id, { kind: "exited", code, ...(signal === undefined ? {} : { signal }), startedAt, finishedAt });
   }
 
+  /** Only the first of several ends counts: a kill may be under way when a task exits. */
   #settle(id: string, outcome: TaskOutcome): void {
     this.#running.get(id)?.cancelKill?.();
     if (this.#running.delete(id)) this.#mirror.put({ id, state: { phase: "ended", outcome } });
   }
 
+  /** Every call but `find`, `subscribe` and what tests do. */
   #check(): void {
     if (this.#closed) throw runtimeClosed(this.name);
   }

@@ -2,12 +2,14 @@ import { type Cancel, type Clock, deferred, type Logger, messageOf, type Millis 
 import type { Runtime, RuntimeCapabilities, Task, TaskStatus } from "../contract.ts";
 import { runtimeClosed } from "../errors.ts";
 import { TaskMirror } from "../task-mirror.ts";
+import { Reaper } from "./reaper.ts";
 import { capabilitiesWith, onceFoundTools } from "./runner/capabilities.ts";
 import { PipePool } from "./runner/pipe-pool.ts";
+import { spawnTask } from "./runner/task-process.ts";
 import { TaskTable } from "./runner/task-table.ts";
 
 export interface LocalRuntimeOptions {
-  /** A directory of this runtime's own, which exists. */
+  /** A directory of this runtime's own, which exists. Its pipes are made in it; to be removed by its owner after `close`. */
   readonly directory: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -15,14 +17,14 @@ export interface LocalRuntimeOptions {
 
 /** A runtime whose tasks are children of this very process. */
 export interface LocalRuntime extends Runtime {
-  /** Kills all tasks, without waiting for anything: for a process that is about to end. */
+  /** Kills all tasks, without waiting for anything: for a process that is about to end. Their ends may go unreported. */
   kill(): void;
 }
 
 /**
  * Runs tasks as host processes without a runner process, which takes a whole Node.js start to be there. For control planes that
- * end with this process: nothing is written down, so what was reported is not reported again after a crash, and tasks whose
- * output nobody reads any more end at their next line.
+ * end with this process: nothing is written down, so what was reported is not reported again after a crash, and tasks are killed
+ * when this process ends, however it ends; see `Reaper`.
  */
 export function createLocalRuntime(options: LocalRuntimeOptions): LocalRuntime {
   return new ChildrenRuntime(options);
@@ -33,7 +35,10 @@ class ChildrenRuntime implements LocalRuntime {
   readonly #clock: Clock;
   readonly #mirror = new TaskMirror();
   readonly #tools = onceFoundTools();
+  readonly #reaper = new Reaper();
+  /** Rejects when the directory cannot be used; every call but `find` and `list` then rejects with it. */
   readonly #table: Promise<TaskTable>;
+  /** The same, once it is there: `kill` cannot wait. */
   #started: TaskTable | undefined;
   #isClosed = false;
   #onIdle: (() => void) | undefined;
@@ -90,17 +95,20 @@ class ChildrenRuntime implements LocalRuntime {
     const table = await this.#table.catch(() => undefined);
     if (table === undefined || stopTasks === undefined) return;
     table.stopAll(stopTasks);
-    if (table.active === 0) return;
-    const idle = deferred<void>();
-    this.#onIdle = () => idle.resolve();
-    await idle.promise;
+    if (table.active > 0) {
+      const idle = deferred<void>();
+      this.#onIdle = () => idle.resolve();
+      await idle.promise;
+    }
+    this.#reaper.close();
   }
 
   async #open(directory: string, log: Logger): Promise<TaskTable> {
+    const pipes = await PipePool.create(`${directory}/pipes`);
+    const context = { clock: this.#clock, pipes, namespaceTools: this.#tools, guard: this.#reaper };
     const table = TaskTable.inMemory({
       clock: this.#clock,
-      pipes: await PipePool.create(`${directory}/pipes`),
-      namespaceTools: this.#tools,
+      spawn: (task) => spawnTask(task, context),
       onChange: (status) => this.#tell(table, status),
       onTrouble: (failure) => log.error("a task cannot be noted", { error: messageOf(failure) }),
     });

@@ -1,21 +1,27 @@
 import { createHash } from "node:crypto";
-import { chmod, lstat, mkdir } from "node:fs/promises";
+import { chmod, lstat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { SlipwayError } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
 
 /** Where a runner keeps its things, all in one directory that only its user may enter. */
 export interface RunnerPaths {
   readonly directory: string;
+  /** Tasks and how they ended; what a successor must have. */
   readonly journal: string;
+  /** Beginning of the names of the lock's files; see `acquireLock`. */
   readonly lock: string;
+  /** What the runner complains about. */
   readonly log: string;
+  /** In the directory when the kernel takes a path that long, else under the system's temporary directory. */
   readonly socket: string;
 }
 
 // The kernel's limit is 108 bytes on Linux and 104 on macOS, the final zero included.
 const longestSocketPath = 100;
 
+/** Pure but for the name of the temporary directory: server and runner, which share an environment, find the same places. */
 export function runnerPaths(directory: string): RunnerPaths {
   const near = join(directory, "runner.sock");
   const far = join(
@@ -32,10 +38,13 @@ export function runnerPaths(directory: string): RunnerPaths {
   };
 }
 
-/** Makes the directories of a runner, and refuses those that somebody else could have prepared. */
+/**
+ * Makes the directories of a runner, 0700, and refuses those that somebody else could have prepared: a directory under /tmp with a
+ * name that can be computed may be another user's trap.
+ */
 export async function ensureRunnerDirectories(paths: RunnerPaths): Promise<void> {
   for (const directory of new Set([paths.directory, dirname(paths.socket)])) {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    await makeDirectories(directory, 0o700);
     const found = await lstat(directory);
     if (!found.isDirectory() || found.uid !== process.getuid?.()) {
       throw new SlipwayError("runner-directory", `${directory} belongs to another user or is no directory`);

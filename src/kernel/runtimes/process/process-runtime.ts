@@ -1,10 +1,20 @@
-import { type Cancel, type Clock, codeOf, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
+import {
+  type Cancel,
+  type Clock,
+  codeOf,
+  type Logger,
+  messageOf,
+  type Millis,
+  SlipwayError,
+  sleep,
+} from "#lib/base/index.ts";
 import type { Runtime, RuntimeCapabilities, Task, TaskStatus } from "../contract.ts";
-import { runnerTaken, runnerUnreachable, runnerVersion, runtimeClosed } from "../errors.ts";
+import { runnerSilent, runnerTaken, runnerUnreachable, runnerVersion, runtimeClosed } from "../errors.ts";
 import { TaskMirror } from "../task-mirror.ts";
 import { launchRunner } from "./launch-runner.ts";
 import { type RunnerPaths, runnerPaths } from "./paths.ts";
-import { type Call, type LinkEvents, LinkLost, RunnerLink } from "./runner-link.ts";
+import { Patience } from "./patience.ts";
+import { type Call, type LinkEvents, LinkLost, LinkSilent, RunnerLink } from "./runner-link.ts";
 import { type Hello, protocolVersion } from "./wire.ts";
 
 export interface ProcessRuntimeOptions {
@@ -19,14 +29,36 @@ export interface ProcessRuntimeOptions {
   readonly runnerIdle?: Millis;
 }
 
+/** Long enough for a server that is restarted, short enough to be gone when its machine is looked at. */
 const defaultIdle: Millis = 10_000;
+// 50, 100, 200, 400, 800 ms between the tries of one attachment; then one every 5 s, for ever.
 const firstRetry: Millis = 50;
 const longestRetry: Millis = 5_000;
 const mostAttempts = 6;
+/** A runner that is asked about its health is asked this often, however often the health check comes. */
+const knockEvery: Millis = 5_000;
+/** Looks at a runner of another release are further apart than it stays without an owner, or they would keep it alive. */
+const versionRetries = 3;
+/** Failures that calls are told at once, until an attachment succeeds: to wait for each try would be to hang with the runner. */
+const standing = new Set<unknown>(["runner-silent", "runner-version"]);
 
 /**
  * Runs tasks as host processes, children of a small runner process that outlives this one. The runner is started, or found,
  * at once; calls wait for it. When it dies a new one is started, which reports what the old one left unfinished as lost.
+ *
+ *     this process                          runner                    tasks
+ *     ------------                          ------                    -----
+ *     start(task)      --start-->           journal: intent
+ *                                           spawn             -->     runs
+ *                                           journal: started
+ *     status running   <--answer--
+ *     (killed)                              journal: ended    <--     exits
+ *     (next process)   --hello-->
+ *     status ended     <--all statuses--
+ *
+ * Calls reject with `runner-unreachable` while no runner can be had, with `runner-silent` while the one that is there hangs, with
+ * `runner-version` while it is of another release (all of them may be repeated), and with `runner-taken` for ever once another
+ * server has attached. A call never waits longer than for `answerLimit` and the first tries of an attachment.
  */
 export function createProcessRuntime(options: ProcessRuntimeOptions): Runtime {
   return new ProcessRuntime(options);
@@ -37,13 +69,23 @@ class ProcessRuntime implements Runtime {
   readonly #options: ProcessRuntimeOptions;
   readonly #paths: RunnerPaths;
   readonly #mirror = new TaskMirror();
+  /** Aborts with the reason why calls are refused from then on. */
   readonly #closed = new AbortController();
+  readonly #patience: Patience;
+  /** The present connection, or the attempt to make one, or the failure that stands. */
   #link: Promise<RunnerLink>;
+  /** The latest attempt, whatever became of it. */
+  #attaching!: Promise<RunnerLink>;
   #capabilities: RuntimeCapabilities | undefined;
+  #trouble: string | undefined = "the runner process is not attached yet";
+  #knockedAt: Millis = -Infinity;
+  /** Code of the standing failure that was told last. */
+  #toldFailure: string | undefined;
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options;
     this.#paths = runnerPaths(options.directory);
+    this.#patience = new Patience(options.clock, this.#closed.signal);
     this.#link = this.#attach();
   }
 
@@ -82,10 +124,25 @@ class ProcessRuntime implements Runtime {
     return this.#mirror.subscribe(listener);
   }
 
+  trouble(): string | undefined {
+    if (this.#closed.signal.aborted) return messageOf(this.#closed.signal.reason);
+    this.#knock();
+    return this.#trouble;
+  }
+
+  /** Nobody may have asked the runner for anything since it began to hang. A failure is told where the connection is lost. */
+  #knock(): void {
+    const now = this.#options.clock.monotonic();
+    if (this.#trouble !== undefined || now - this.#knockedAt < knockEvery) return;
+    this.#knockedAt = now;
+    void this.#call({ op: "remove", ids: [] }).catch(() => undefined);
+  }
+
   async close(options: { readonly stopTasks?: Millis } = {}): Promise<void> {
     if (this.#closed.signal.aborted) return;
     this.#closed.abort(runtimeClosed(this.name));
-    const link = await this.#link.catch(() => undefined);
+    // The try that is under way, not what calls are told: a connection it makes must be let go as well.
+    const link = await this.#attaching.catch(() => undefined);
     if (link === undefined) return;
     const { stopTasks } = options;
     // A runner that dies now has nothing left to be told.
@@ -102,24 +159,41 @@ class ProcessRuntime implements Runtime {
       try {
         return await (await this.#link).call(call);
       } catch (thrown) {
-        if (!(thrown instanceof LinkLost) || attempt === mostAttempts) throw this.#asFailure(thrown);
+        const isOver = !(thrown instanceof LinkLost) || thrown instanceof LinkSilent || attempt === mostAttempts;
+        if (isOver) throw this.#asFailure(thrown);
       }
     }
   }
 
   #asFailure(thrown: unknown): unknown {
+    if (thrown instanceof LinkSilent) return runnerSilent(this.#paths.directory, thrown);
     return thrown instanceof LinkLost ? runnerUnreachable(this.#paths.directory, thrown) : thrown;
   }
 
   #attach(): Promise<RunnerLink> {
     const attaching = this.#attachWithRetries();
-    // Calls see the failure, until the next try is under way.
+    this.#attaching = attaching;
+    // Calls see the failure, until the next try is under way, or has succeeded where the failure stands.
     attaching.catch((failure: unknown) => {
-      if (this.#closed.signal.aborted || codeOf(failure) === "runner-version") return;
-      this.#options.log.error("runner process is unreachable", { error: messageOf(failure) });
-      this.#options.clock.after(longestRetry, () => this.#reattach(false));
+      if (this.#closed.signal.aborted) return;
+      this.#tellFailure(failure);
+      const isOther = codeOf(failure) === "runner-version";
+      const pause = isOther ? versionRetries * (this.#options.runnerIdle ?? defaultIdle) : longestRetry;
+      this.#options.clock.after(pause, () => this.#reattach(failure));
     });
     return attaching;
+  }
+
+  /** A failure that stands is told once, any other each time. */
+  #tellFailure(failure: unknown): void {
+    this.#trouble = messageOf(failure);
+    const code = codeOf(failure);
+    if (code !== undefined && code === this.#toldFailure) return;
+    this.#toldFailure = standing.has(code) ? code : undefined;
+    const { log } = this.#options;
+    const hint = failure instanceof SlipwayError && failure.hint !== undefined ? { hint: failure.hint } : {};
+    if (standing.has(code)) log.warn("steps cannot be started", { error: messageOf(failure), ...hint });
+    else log.error("runner process is unreachable", { error: messageOf(failure) });
   }
 
   async #attachWithRetries(): Promise<RunnerLink> {
@@ -129,6 +203,7 @@ class ProcessRuntime implements Runtime {
         return await this.#attachOnce();
       } catch (thrown) {
         if (codeOf(thrown) === "runner-version") throw thrown;
+        if (thrown instanceof LinkSilent) throw runnerSilent(this.#paths.directory, thrown);
         if (attempt === mostAttempts) throw runnerUnreachable(this.#paths.directory, thrown);
         await sleep(this.#options.clock, delay, this.#closed.signal);
         delay = Math.min(2 * delay, longestRetry);
@@ -144,41 +219,66 @@ class ProcessRuntime implements Runtime {
         if (message.event === "replaced") state = "replaced";
         else this.#mirror.put(message.status);
       },
-      onLost: () => {
-        if (state !== "new") this.#reattach(state === "replaced");
+      onLost: (silence) => {
+        if (state === "replaced") this.#replaced();
+        else if (state === "welcome") this.#reattach(silence && runnerSilent(this.#paths.directory, silence));
       },
     };
     const link = await this.#connect(events);
-    const hello = (await link.call({ op: "hello", protocol: protocolVersion })) as Hello;
-    if (hello.protocol !== protocolVersion) {
+    try {
+      const hello = (await link.call({ op: "hello", protocol: protocolVersion })) as Hello;
+      if (hello.protocol !== protocolVersion) {
+        // It would wait for us in vain: now it ends with its last task.
+        await link.call({ op: "release" }).catch(() => undefined);
+        throw runnerVersion(this.#paths.directory, hello.protocol, protocolVersion);
+      }
+      state = "welcome";
+      this.#toldFailure = undefined;
+      this.#trouble = undefined;
+      this.#synchronize(hello.tasks);
+      return link;
+    } catch (thrown) {
       await link.close();
-      throw runnerVersion(this.#paths.directory, hello.protocol, protocolVersion);
+      throw thrown;
     }
-    state = "welcome";
-    this.#synchronize(hello.tasks);
-    return link;
   }
 
+  /** To the runner that is there, else to one that is started for it. Of several servers at once one starts it. */
   async #connect(events: LinkEvents): Promise<RunnerLink> {
     const paths = this.#paths;
     try {
-      return await RunnerLink.connect(paths.socket, events);
+      return await RunnerLink.connect(paths.socket, this.#patience, events);
     } catch (thrown) {
       if (codeOf(thrown) !== "ENOENT" && codeOf(thrown) !== "ECONNREFUSED") throw thrown;
     }
     const { nodePath, runnerPath, runnerIdle = defaultIdle } = this.#options;
-    await launchRunner({ nodePath, runnerPath, paths, idleMs: runnerIdle });
-    return RunnerLink.connect(paths.socket, events);
+    await launchRunner({ nodePath, runnerPath, paths, idleMs: runnerIdle, patience: this.#patience });
+    return RunnerLink.connect(paths.socket, this.#patience, events);
   }
 
-  #reattach(isReplaced: boolean): void {
+  #replaced(): void {
+    if (!this.#closed.signal.aborted) this.#closed.abort(runnerTaken(this.#paths.directory));
+  }
+
+  /** `failure` is why there is no connection, where that is known. One that stands stays what calls see until a try succeeds. */
+  #reattach(failure?: unknown): void {
     if (this.#closed.signal.aborted) return;
-    if (isReplaced) {
-      this.#closed.abort(runnerTaken(this.#paths.directory));
+    const isStanding = standing.has(codeOf(failure));
+    if (isStanding) this.#tellFailure(failure);
+    else {
+      this.#trouble = "the connection to the runner process is lost";
+      this.#options.log.warn("connection to the runner process is lost, making it again");
+    }
+    const attaching = this.#attach();
+    if (!isStanding) {
+      this.#link = attaching;
       return;
     }
-    this.#options.log.warn("connection to the runner process is lost, making it again");
-    this.#link = this.#attach();
+    const refused = Promise.reject<RunnerLink>(failure);
+    refused.catch(() => undefined); // Calls are told, if there are any.
+    this.#link = refused;
+    const settle = () => void (this.#link = attaching);
+    attaching.then(settle, settle);
   }
 
   /** What changed while nobody was attached; a task that the runner does not know any more is lost. */

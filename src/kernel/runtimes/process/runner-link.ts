@@ -1,9 +1,12 @@
 import { connect, type Socket } from "node:net";
 import { deferred, type Deferred } from "#lib/base/index.ts";
+import { answerLimit, type Patience } from "./patience.ts";
 import { encodeFrame, type Message, receiveFrames, type Request } from "./wire.ts";
 
 type Value = Extract<Message, { readonly value: unknown }>["value"];
 type WithoutSeq<R> = R extends unknown ? Omit<R, "seq"> : never;
+
+const silence = `the runner has not answered for ${answerLimit / 1_000} s`;
 
 /** A request as callers write it. */
 export type Call = WithoutSeq<Request>;
@@ -13,56 +16,88 @@ export class LinkLost extends Error {
   override readonly name = "LinkLost";
 }
 
+/** The other end is there and says nothing: it hangs, or was stopped. Trying again at once would only wait again. */
+export class LinkSilent extends LinkLost {}
+
 export interface LinkEvents {
+  /** In the order in which the runner sent them, also in relation to answers. */
   readonly onEvent: (message: Extract<Message, { readonly event: string }>) => void;
-  /** Called once, before the pending requests are rejected. */
-  readonly onLost: () => void;
+  /** Called once, before the pending requests are rejected. `silence` when it was the runner's. */
+  readonly onLost: (silence?: LinkSilent) => void;
 }
 
-/** One connection to a runner: requests with their answers, and its events in order. */
+/**
+ * One connection to a runner: requests with their answers, and its events in order. Once lost it is of no more use. No method waits
+ * for ever: a runner that hangs, or is stopped, is a lost connection after a while.
+ */
 export class RunnerLink {
   readonly #socket: Socket;
+  readonly #patience: Patience;
   readonly #pending = new Map<number, Deferred<Value>>();
   readonly #events: LinkEvents;
   #seq = 0;
   #isLost = false;
 
-  private constructor(socket: Socket, events: LinkEvents) {
+  private constructor(socket: Socket, patience: Patience, events: LinkEvents) {
     this.#socket = socket;
+    this.#patience = patience;
     this.#events = events;
     receiveFrames<Message>(socket, (message) => this.#receive(message));
-    // The reason matters to nobody: a link that broke is made again.
-    socket.on("error", () => undefined);
-    socket.on("close", () => this.#lost());
+    let reason: Error | undefined;
+    socket.on("error", (failure) => (reason = failure));
+    socket.on("close", () => this.#lost(reason));
   }
 
-  static connect(path: string, events: LinkEvents): Promise<RunnerLink> {
+  /**
+   * Rejects as connect(2) does: ENOENT without a socket, ECONNREFUSED with one that a dead runner left. The kernel connects to a
+   * runner that hangs too, until its queue is full: what does not come then is the first answer.
+   */
+  static connect(path: string, patience: Patience, events: LinkEvents): Promise<RunnerLink> {
     return new Promise((resolve, reject) => {
       const socket = connect(path);
-      socket.once("error", reject);
+      const cancel = patience.limit(() => socket.destroy(new LinkSilent("the runner accepts no connection")));
+      const fail = (failure: Error) => {
+        cancel();
+        reject(failure);
+      };
+      socket.once("error", fail);
       socket.once("connect", () => {
-        socket.off("error", reject);
-        resolve(new RunnerLink(socket, events));
+        cancel();
+        socket.off("error", fail);
+        resolve(new RunnerLink(socket, patience, events));
       });
     });
   }
 
-  /** Rejects with LinkLost when the connection breaks before the answer, with a plain Error when the runner refuses. */
-  call(call: Call): Promise<Value> {
+  /**
+   * Rejects with LinkLost when the connection breaks before the answer, with LinkSilent when the answer does not come in time, which
+   * breaks the connection for all; with a plain Error when the runner refuses, and with `frame-too-long` for a request that was not sent at all.
+   */
+  async call(call: Call): Promise<Value> {
+    if (this.#isLost) throw new LinkLost("the connection to the runner is gone");
     const seq = ++this.#seq;
+    const frame = encodeFrame({ ...call, seq });
     const answer = deferred<Value>();
-    if (this.#isLost) return Promise.reject(new LinkLost("the connection to the runner is gone"));
     // On a socket that is just breaking the answer is that it broke, once everybody knows it.
     this.#pending.set(seq, answer);
-    this.#socket.write(encodeFrame({ ...call, seq }));
-    return answer.promise;
+    this.#socket.write(frame);
+    const cancel = this.#patience.limit(() => this.#socket.destroy(new LinkSilent(silence)));
+    try {
+      return await answer.promise;
+    } finally {
+      cancel();
+    }
   }
 
-  /** Resolves when the connection is gone. */
+  /** Resolves when the connection is gone, at the latest when patience is over. */
   close(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#socket.closed) return resolve();
-      this.#socket.once("close", () => resolve());
+      const cancel = this.#patience.limit(() => this.#socket.destroy());
+      this.#socket.once("close", () => {
+        cancel();
+        resolve();
+      });
       this.#socket.end();
     });
   }
@@ -75,12 +110,13 @@ export class RunnerLink {
     else answer?.resolve(received.value);
   }
 
-  #lost(): void {
+  #lost(reason: Error | undefined): void {
     this.#isLost = true;
+    const silence = reason instanceof LinkSilent ? reason : undefined;
     const pending = [...this.#pending.values()];
     this.#pending.clear();
     // First, so that who repeats a request finds the next connection under way.
-    this.#events.onLost();
-    for (const answer of pending) answer.reject(new LinkLost("the connection to the runner broke"));
+    this.#events.onLost(silence);
+    for (const answer of pending) answer.reject(silence ?? new LinkLost("the connection to the runner broke"));
   }
 }

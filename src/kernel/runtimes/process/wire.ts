@@ -5,7 +5,10 @@ import { frameTooLong } from "../errors.ts";
 /** Changes whenever a message changes its meaning. Both ends are started from the same release, unless one outlived an upgrade. */
 export const protocolVersion = 1;
 
-/** What a server asks of its runner. `seq` pairs the answer. */
+/**
+ * What a server asks of its runner. `seq` pairs the answer: it ascends on a connection, answers come in any order. Every request
+ * may be repeated, on the same connection or the next one, without changing what the first has done.
+ */
 export type Request =
   | { readonly seq: number; readonly op: "hello"; readonly protocol: number }
   | { readonly seq: number; readonly op: "capabilities" }
@@ -14,22 +17,27 @@ export type Request =
   | { readonly seq: number; readonly op: "remove"; readonly ids: readonly string[] }
   | { readonly seq: number; readonly op: "release"; readonly stopTasksMs?: number };
 
+/** The answer to hello: whoever gets it owns the runner from now on, and hears of every change after these statuses. */
 export interface Hello {
+  /** The runner's own version. Another one than ours means that nothing else it says can be relied upon. */
   readonly protocol: number;
   readonly tasks: readonly TaskStatus[];
 }
 
+/** What a runner says. `null` is the answer to what has no result. */
 export type Message =
   | { readonly seq: number; readonly value: Hello | RuntimeCapabilities | TaskStatus | null }
+  /** The request was refused or failed; a sentence. */
   | { readonly seq: number; readonly error: string }
+  /** A change that is durable. Sent to the owner only. */
   | { readonly event: "task"; readonly status: TaskStatus }
   /** Another server said hello; this connection is closed. */
   | { readonly event: "replaced" };
 
-/** A task with its environment fits many times. */
+/** A task with its environment fits many times: Linux takes 2 MiB of both together. Bounds what a reader holds. */
 export const longestFrame = 16 * 1024 * 1024;
 
-/** One message: four bytes of length, then JSON. */
+/** One message: four bytes of length, big endian, then that many bytes of JSON. Throws `frame-too-long`. */
 export function encodeFrame(message: Request | Message): Buffer {
   const text = JSON.stringify(message);
   const length = Buffer.byteLength(text);
@@ -43,6 +51,7 @@ export function encodeFrame(message: Request | Message): Buffer {
 /**
  * Calls `receive` for every message that arrives, in order. One that is too long or no JSON destroys the socket with the error.
  * The other end is this same program, behind a socket that only its user can open: the shape of messages is taken as given.
+ * Pieces are joined once per message, not once per piece, so that a long one costs no more than its length.
  */
 export function receiveFrames<M extends Request | Message>(socket: Socket, receive: (message: M) => void): void {
   let held: Buffer[] = [];

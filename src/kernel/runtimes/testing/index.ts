@@ -50,3 +50,6 @@ export const shellTask = (directory: string, id: string, script: string, more: P
   logPath: join(directory, "logs", `${id.replaceAll("/", "_")}.log`),
   ...more,
 });
+
+export { FakeJournal, FakeProcesses } from "./fake-processes.ts";
+export { containerTask, plainSandbox, plainSetup } from "./docker-tasks.ts";

@@ -1,4 +1,7 @@
-/** Completion indexes as Kubernetes writes them: `0-2,5`. Malformed parts, which no server stores, are left out. */
+/**
+ * Completion indexes as Kubernetes writes them: `0-2,5` -> 0, 1, 2, 5. Malformed parts, which no server stores, are left out; so
+ * is nothing. As large as the numbers it names: a Job has at most 100,000 indexes.
+ */
 export function parseIndexes(text: string | undefined): ReadonlySet<number> {
   const indexes = new Set<number>();
   for (const part of (text ?? "").split(",")) {
@@ -10,7 +13,7 @@ export function parseIndexes(text: string | undefined): ReadonlySet<number> {
   return indexes;
 }
 
-/** Undoes parseIndexes: ascending, runs of two or more joined. */
+/** Undoes parseIndexes: ascending, each once, runs of two or more joined: `3-4`. No indexes are an empty text. */
 export function formatIndexes(indexes: Iterable<number>): string {
   const sorted = [...new Set(indexes)].sort((a, b) => a - b);
   const runs: { first: number; last: number }[] = [];

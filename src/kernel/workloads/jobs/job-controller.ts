@@ -30,9 +30,13 @@ import {
   type Stored,
 } from "#kernel/model/index.ts";
 import { type JobObject, type JobStatus, trackingFinalizer } from "../job-types.ts";
+import { inParallel } from "../in-parallel.ts";
 import type { PodObject } from "../pod-types.ts";
 import { isTracked, type JobPod, type NewPod, podFor } from "./job-pod.ts";
 import { isOver, type JobPlan, planJob } from "./plan-job.ts";
+
+// Level based: every pass makes a plan from the Job and its pods as they are, and carries it out in an order in which a crash at any
+// point leaves nothing that the next pass does not set right. See `planJob` for what is decided and why counting is exact.
 
 const controllerName = "kubernetes.io/job-controller";
 /** Index of pods by the key of the Job that controls them, whether it exists or not. */
@@ -40,9 +44,12 @@ const byJob = "job";
 
 /** A status that decides nothing waits this long for a better one: a Job of one short pod costs one status write. */
 const coalesce: Millis = 500;
-const parallelWrites = 16;
+/** Writes of one pass that are under way at the same time. */
 
-/** Gives the manager the Job controller. */
+/**
+ * Gives the manager the Job controller. Jobs of another controller (`spec.managedBy`) are left alone. When the manager stops,
+ * nothing more is created or counted; the pods go on.
+ */
 export function addJobController(manager: Manager, options: { readonly instance: string }): void {
   const { client, clock, informers, log, schedule } = manager;
   const pods = informers.acquire<PodObject>(Pod);
@@ -66,6 +73,7 @@ export function addJobController(manager: Manager, options: { readonly instance:
   });
 }
 
+/** By name and not by uid, so that pods of a Job that is gone are found when its name is asked for. */
 function jobKeys(pod: KubeObject): readonly string[] {
   const owner = controllerOf(pod);
   if (owner?.kind !== "Job" || !owner.apiVersion.startsWith("batch/")) return [];
@@ -73,6 +81,7 @@ function jobKeys(pod: KubeObject): readonly string[] {
   return [keyOf(namespace === undefined ? { name: owner.name } : { namespace, name: owner.name })];
 }
 
+/** What a pass needs; the mirrors show our own writes at once. */
 interface Parts {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -108,6 +117,7 @@ class JobReconciler implements Reconciler {
     return this.#sync(job, key);
   }
 
+  /** Pods first, then the status that tells of them, then the release of what that status holds. */
   async #sync(job: Stored<JobObject>, key: string): Promise<ReconcileResult | undefined> {
     const before = this.#plan(job, key);
     await inParallel(before.remove, (pod) => this.#removePod(job, pod));
@@ -127,6 +137,7 @@ class JobReconciler implements Reconciler {
     return planJob(job, own, this.#parts.clock.now());
   }
 
+  /** Now, or when the stored status has been behind for a while; `wait` says how long it may still be. */
   async #writeStatus(
     job: Stored<JobObject>,
     key: string,
@@ -158,11 +169,13 @@ class JobReconciler implements Reconciler {
     return times.length === 0 ? undefined : { requeueAfter: Math.min(...times) };
   }
 
+  /** The client notes what it has written in the mirrors, so the next plan counts the pod although no event has come yet. */
   async #createPod(job: Stored<JobObject>, pod: NewPod): Promise<void> {
     const created = await this.#parts.client.create<PodObject>(Pod, podFor(job, pod));
     this.#tell(job, "Normal", "SuccessfulCreate", "Create", `created pod: ${created.metadata.name}`);
   }
 
+  /** A pod that is gone, or whose name is another's by now, is removed already. */
   async #removePod(job: Stored<JobObject>, pod: JobPod): Promise<void> {
     const { uid, name } = pod.metadata;
     try {
@@ -175,6 +188,7 @@ class JobReconciler implements Reconciler {
     this.#tell(job, "Normal", "SuccessfulDelete", "Delete", `deleted pod: ${name}`);
   }
 
+  /** Takes the finalizer off, which lets a deleted pod go; the pod's end must be in the stored status. */
   async #release(pods: readonly JobPod[]): Promise<void> {
     await inParallel(pods, (pod) => removeFinalizer(this.#parts.client, Pod, pod, trackingFinalizer));
   }
@@ -188,6 +202,7 @@ class JobReconciler implements Reconciler {
     }
   }
 
+  /** Events of what a status write has changed, after it succeeded: nobody is told of what is not stored. */
   #tellChanges(job: Stored<JobObject>, before: JobStatus, after: JobStatus): void {
     const became = (type: string) => isTrue(after.conditions, type) && !isTrue(before.conditions, type);
     const failure = conditionOf(after.conditions, "FailureTarget");
@@ -208,11 +223,3 @@ class JobReconciler implements Reconciler {
 
 const isStoredPod = (answer: object): answer is Stored<PodObject> =>
   "kind" in answer && answer.kind === "Pod" && "metadata" in answer;
-
-async function inParallel<T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> {
-  const rest = items.values();
-  const lane = async (): Promise<void> => {
-    for (const item of rest) await run(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(parallelWrites, items.length) }, lane));
-}

@@ -4,10 +4,14 @@ import { controllerReference, type ObjectMeta, type Stored } from "#kernel/model
 import { failureCountAnnotation, indexAnnotation, type JobObject, trackingFinalizer } from "../job-types.ts";
 import type { Container, PodObject, PodSpec } from "../pod-types.ts";
 
+// Reading and making the pods of Jobs: names, labels and annotations are Kubernetes' own, so that its clients find them.
+
 /** A pod as its Job sees it. */
 export type JobPod = Stored<PodObject>;
 
+/** Its end has not been written down yet: the finalizer keeps it until then, whoever deletes it. */
 export const isTracked = ({ metadata }: JobPod): boolean => metadata.finalizers?.includes(trackingFinalizer) === true;
+/** Deleted; it may still run, and may have ended. */
 export const isTerminating = ({ metadata }: JobPod): boolean => metadata.deletionTimestamp !== undefined;
 export const isReady = ({ status }: JobPod): boolean => isTrue(status?.conditions, "Ready");
 
@@ -15,17 +19,17 @@ export const isReady = ({ status }: JobPod): boolean => isTrue(status?.condition
 export const isActive = (pod: JobPod): boolean =>
   pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed" && !isTerminating(pod);
 
-/** The completion index of a pod of an Indexed Job. */
+/** The completion index of a pod of an Indexed Job; undefined for a pod that nobody of us has made. */
 export function indexOf({ metadata }: JobPod): number | undefined {
   const text = metadata.annotations?.[indexAnnotation];
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** How often its index had failed before this pod. */
+/** How often its index had failed before this pod; 0 without a limit per index. */
 export const earlierFailures = ({ metadata }: JobPod): number =>
   Number(metadata.annotations?.[failureCountAnnotation] ?? 0);
 
-/** When a pod ended, as well as can be known. */
+/** When a pod ended, as well as can be known: its last container's end, else its deletion, else its creation. Whole seconds. */
 export function endOf({ metadata, status }: JobPod): Instant {
   const times = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
     .map(({ state }) => parseInstant(state.terminated?.finishedAt ?? ""))
@@ -34,13 +38,15 @@ export function endOf({ metadata, status }: JobPod): Instant {
   return parseInstant(metadata.deletionTimestamp ?? "") ?? parseInstant(metadata.creationTimestamp) ?? 0;
 }
 
+/** A pod to be made. */
 export interface NewPod {
+  /** Of an Indexed Job, and only of one. */
   readonly index?: number;
   /** Failures of its index so far; only with a limit per index. */
   readonly failures?: number;
 }
 
-/** The pod to create for a Job. */
+/** The pod to create for a Job: its template with what makes it this Job's, and this index's. Pure; the server gives it a name. */
 export function podFor(job: Stored<JobObject>, { index, failures }: NewPod): PodObject {
   const { name, uid, namespace = "" } = job.metadata;
   const { template } = job.spec;
@@ -65,6 +71,7 @@ export function podFor(job: Stored<JobObject>, { index, failures }: NewPod): Pod
   return { apiVersion: "v1", kind: "Pod", metadata, spec: index === undefined ? template.spec : indexed(job, index) };
 }
 
+/** A variable and a host name tell the program its index; what the template says itself stays. */
 function indexed(job: Stored<JobObject>, index: number): PodSpec {
   const { spec } = job.spec.template;
   const fieldRef = { fieldPath: `metadata.annotations['${indexAnnotation}']` };

@@ -1,72 +1,11 @@
 import { expect, test } from "vitest";
-import { formatTime, type Instant } from "#lib/base/index.ts";
+import { formatTime } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { indexAnnotation, type JobObject, type JobSpec, type JobStatus, trackingFinalizer } from "../job-types.ts";
-import type { PodStatus } from "../pod-types.ts";
 import { shellJob } from "../testing/index.ts";
+import { at, pod, start, storedJob } from "../testing/job-pods.ts";
 import { type JobPod, podFor } from "./job-pod.ts";
 import { planJob } from "./plan-job.ts";
-
-const start = Date.UTC(2026, 0, 1);
-const at = (seconds: number): Instant => start + seconds * 1000;
-
-function storedJob(spec: Partial<JobSpec> = {}, status: JobStatus = {}, more: object = {}): Stored<JobObject> {
-  const job = shellJob("j", "true", spec);
-  const server = { name: "j", uid: "job-uid", resourceVersion: "1", creationTimestamp: formatTime(start) };
-  return { ...job, metadata: { ...job.metadata, ...server, ...more }, status };
-}
-
-interface PodState {
-  readonly phase?: PodStatus["phase"];
-  readonly index?: number;
-  readonly exitCode?: number;
-  readonly endedAt?: Instant;
-  readonly held?: boolean;
-  readonly deleted?: boolean;
-  readonly restarts?: number;
-  readonly failures?: number;
-}
-
-function pod(uid: string, state: PodState = {}): JobPod {
-  const { phase = "Running", index, exitCode, endedAt = at(1), held = true, deleted = false, restarts = 0 } = state;
-  const { failures } = state;
-  const { metadata, spec } = podFor(storedJob(), {
-    ...(index === undefined ? {} : { index }),
-    ...(failures === undefined ? {} : { failures }),
-  });
-  const ended = phase === "Succeeded" || phase === "Failed";
-  const code = exitCode ?? (phase === "Failed" ? 1 : 0);
-  const { finalizers: _finalizers, ...rest } = metadata;
-  return {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: {
-      ...rest,
-      name: uid,
-      uid,
-      resourceVersion: "1",
-      creationTimestamp: formatTime(start),
-      ...(held ? { finalizers: [trackingFinalizer] } : {}),
-      ...(deleted ? { deletionTimestamp: formatTime(at(1)) } : {}),
-    },
-    spec,
-    status: {
-      phase,
-      containerStatuses: [
-        {
-          name: "main",
-          state: ended ? { terminated: { exitCode: code, finishedAt: formatTime(endedAt) } } : {},
-          lastState: {},
-          ready: !ended,
-          started: !ended,
-          restartCount: restarts,
-          image: "",
-          imageID: "",
-        },
-      ],
-    },
-  };
-}
 
 const conditions = (status: JobStatus) => (status.conditions ?? []).map((c) => `${c.type}=${c.status} ${c.reason}`);
 

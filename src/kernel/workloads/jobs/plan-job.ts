@@ -7,9 +7,19 @@ import { type Demand, demandOf } from "./pod-demand.ts";
 import { indexFields, isIndexed, type Tally, tallyOf } from "./tally.ts";
 import { announcement, deadlineOf, startOf, type Verdict, verdictOn } from "./verdict.ts";
 
-/** Everything a Job needs now. Performed in this order, and safe to repeat from the start after a crash at any point. */
+// Where a Job is, and what its plan then does:
+//
+//   deleted               lets its pods go; whoever collects garbage deletes them
+//   Complete, Failed      ends what still runs, lets everything go, and goes itself when its time to live is over
+//   a verdict was reached ends what still runs; announced by FailureTarget or SuccessCriteriaMet until nothing does
+//   suspended             ends what runs, which is nobody's failure; the time of the deadline begins anew with the resumption
+//   otherwise             creates the pods that are missing and ends those that are too many
+
+/** Everything a Job needs now. Safe to repeat from the start after a crash at any point. */
 export interface JobPlan {
+  /** At most `mostCreatedAtOnce`. */
   readonly create: readonly NewPod[];
+  /** To be deleted, with their own grace. */
   readonly remove: readonly JobPod[];
   /** What the status should say; the stored one when nothing changes. */
   readonly status: JobStatus;
@@ -23,9 +33,11 @@ export interface JobPlan {
   readonly wakeAt?: Instant;
 }
 
+/** Its end is written down, and nothing of it counts any more. */
 export const isOver = ({ status }: JobObject): boolean =>
   isTrue(status?.conditions, "Complete") || isTrue(status?.conditions, "Failed");
 
+/** What most plans have nothing of. */
 const nothing = { create: [], remove: [], release: [], isUrgent: false, expires: false } as const;
 
 /**
@@ -48,6 +60,7 @@ export function planJob(job: Stored<JobObject>, pods: readonly JobPod[], now: In
     : goingOn(job, pods, early, startedAt ?? now, now);
 }
 
+/** Pods that a verdict came too early for, or that a crash has left. The time to live counts from the end that is stored. */
 function afterEnd(job: Stored<JobObject>, pods: readonly JobPod[], now: Instant): JobPlan {
   const status = job.status ?? {};
   const plan = { ...nothing, status, remove: pods.filter(isActive), release: pods.filter(isTracked) };
@@ -67,6 +80,7 @@ function firstStart(job: Stored<JobObject>, pods: readonly JobPod[], now: Instan
   return Math.min(now, ...times);
 }
 
+/** The verdict is announced before its pods are ended, so that a crash in between does not lead to another one. */
 function towardsEnd(
   job: Stored<JobObject>,
   pods: readonly JobPod[],
@@ -94,7 +108,10 @@ function towardsEnd(
   return { ...nothing, status: finalStatus(job, tally, verdict, conditions, startedAt, now), isUrgent: true };
 }
 
-/** The status of the write that ends a Job: counters hold everything, no list of uncounted pods is left. */
+/**
+ * The status of the write that ends a Job: counters hold everything, no list of uncounted pods is left. Only once nothing runs, so
+ * that whoever waits for the condition finds no process of the Job alive.
+ */
 function finalStatus(
   job: JobObject,
   tally: Tally,
@@ -119,6 +136,7 @@ function finalStatus(
   };
 }
 
+/** `startTime` goes with the pods: the deadline of a resumed Job begins anew, as in Kubernetes. */
 function suspended(job: Stored<JobObject>, pods: readonly JobPod[], tally: Tally, now: Instant): JobPlan {
   const condition = { type: "Suspended", status: "True", reason: "JobSuspended", message: "Job suspended" } as const;
   const conditions = withCondition(job.status?.conditions ?? [], condition, now);
@@ -128,6 +146,7 @@ function suspended(job: Stored<JobObject>, pods: readonly JobPod[], tally: Tally
   return { ...planFor(job, tally, pods, status), remove: tally.active, isUrgent };
 }
 
+/** The ordinary way: pods for what is missing, and a look at the next instant that matters. */
 function goingOn(
   job: Stored<JobObject>,
   pods: readonly JobPod[],
@@ -177,6 +196,7 @@ function countedStatus(job: JobObject, tally: Tally, startedAt: Instant | undefi
   };
 }
 
+/** What every plan of a Job that is not over lets go: what the stored status holds, and what nobody counts. */
 function planFor(job: JobObject, tally: Tally, pods: readonly JobPod[], status: JobStatus): JobPlan {
   const stored = job.status?.uncountedTerminatedPods ?? {};
   const written = new Set([...(stored.succeeded ?? []), ...(stored.failed ?? [])]);

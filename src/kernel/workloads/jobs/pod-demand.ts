@@ -3,10 +3,14 @@ import type { JobObject } from "../job-types.ts";
 import { earlierFailures, endOf, indexOf, isTerminating, type JobPod, type NewPod } from "./job-pod.ts";
 import { isIndexed, type Tally } from "./tally.ts";
 
+// How many pods a Job is short of. Both kinds of Jobs obey the same three limits: `parallelism` at one time, `completions` in all,
+// and a pause after failures that grows with each and ends with a success.
+
 /** Pods to create now, pods to end because they are too many, and when more may be created. */
 export interface Demand {
   readonly create: readonly NewPod[];
   readonly surplus: readonly JobPod[];
+  /** The end of the back-off that holds pods back; absent when none does. */
   readonly retryAt?: Instant;
 }
 
@@ -16,7 +20,7 @@ const longestDelay: Millis = 600_000;
 /** No more pods than this are created in one pass. */
 export const mostCreatedAtOnce = 500;
 
-/** Pause after the `failures`-th failure in a row. */
+/** Pause after the `failures`-th failure in a row: none, 10 s, 20 s, 40 s … 10 min, as Kubernetes has it. */
 export const retryDelay = (failures: number): Millis =>
   failures === 0 ? 0 : Math.min(longestDelay, firstDelay * 2 ** Math.min(failures - 1, 10));
 
@@ -25,8 +29,13 @@ export function demandOf(job: JobObject, pods: readonly JobPod[], tally: Tally, 
   return isIndexed(job) ? indexedDemand(job, pods, tally, now) : plainDemand(job, pods, tally, now);
 }
 
+/** A deleted pod keeps its place until it has ended, so that two never work on the same thing. */
 const replacesOnlyFailed = ({ spec }: JobObject): boolean => spec.podReplacementPolicy === "Failed";
 
+/**
+ * `parallelism` pods, and no more than successes are missing. Without `completions` the Job is a work queue: one success says that it
+ * is empty, and from then on no pod is added to those that are still at work.
+ */
 function plainDemand(job: JobObject, pods: readonly JobPod[], tally: Tally, now: Instant): Demand {
   const { parallelism = 1, completions } = job.spec;
   const { active, succeeded } = tally;
@@ -55,6 +64,7 @@ function leastUseful(active: readonly JobPod[]): readonly JobPod[] {
   return [...active].sort((a, b) => rank(a) - rank(b) || (born(a) < born(b) ? 1 : -1));
 }
 
+/** One pod for each of the lowest indexes that are neither completed nor given up. With a limit per index each has its own back-off. */
 function indexedDemand(job: JobObject, pods: readonly JobPod[], tally: Tally, now: Instant): Demand {
   const { parallelism = 1, completions = 0, backoffLimitPerIndex } = job.spec;
   const busy = new Map<number, JobPod>();
@@ -92,6 +102,7 @@ function indexedDemand(job: JobObject, pods: readonly JobPod[], tally: Tally, no
 const isSettled = ({ completedIndexes, failedIndexes }: Tally, index: number): boolean =>
   completedIndexes.has(index) || failedIndexes.has(index);
 
+/** Of each index the failed pod with the most failures before it. A deleted pod counts as soon as it is deleted. */
 function lastFailureByIndex(pods: readonly JobPod[]): ReadonlyMap<number, JobPod> {
   const last = new Map<number, JobPod>();
   for (const pod of pods) {

@@ -2,17 +2,19 @@ import { isTrue } from "#kernel/kit/index.ts";
 import type { JobObject, JobStatus } from "../job-types.ts";
 import { refusedCondition } from "../pod-types.ts";
 import { formatIndexes, parseIndexes } from "./index-set.ts";
-import { earlierFailures, indexOf, isActive, isTerminating, isTracked, type JobPod } from "./job-pod.ts";
+import { earlierFailures, endOf, indexOf, isActive, isTerminating, isTracked, type JobPod } from "./job-pod.ts";
 import { judgeFailure } from "./policies.ts";
 
 /** All that has happened to a Job's pods, counted exactly once each, whether the counters have it already or not. */
 export interface Tally {
+  /** Neither ended nor deleted. */
   readonly active: readonly JobPod[];
   /** Deleted, and not yet ended. */
   readonly terminating: readonly JobPod[];
   /** Everything so far, also what the stored counters lack. */
   readonly succeeded: number;
   readonly failed: number;
+  /** Indexes with a success, and those that were given up. Nothing for a Job without indexes. */
   readonly completedIndexes: ReadonlySet<number>;
   readonly failedIndexes: ReadonlySet<number>;
   /** Uids that stand in the stored list of uncounted pods and are not held by the finalizer any more. */
@@ -23,11 +25,24 @@ export interface Tally {
   readonly discarded: readonly JobPod[];
   /** Why the Job must fail because of one pod. */
   readonly fatal: { readonly reason: string; readonly message: string } | undefined;
+  /** What the pod that failed last says of itself as a whole (its deadline, a full disk): no container's code tells it. */
+  readonly lastWords: string | undefined;
 }
 
+/** Its completions are told apart by their indexes. */
 export const isIndexed = ({ spec }: JobObject): boolean => spec.completionMode === "Indexed";
 
-/** Counts a Job's pods against what its status has counted. Pure; linear in the pods. */
+/**
+ * Counts a Job's pods against what its status has counted. Pure; linear in the pods. `isOver`: a verdict was reached, from when on
+ * a deleted pod is a failed one, whatever the replacement policy.
+ *
+ * A pod is in one of four places, in this order, and in each it is part of `succeeded` or `failed` exactly once:
+ *
+ *     held, ended, not listed     -> to be listed            count.succeeded, count.failed
+ *     held, ended, listed         -> may be let go           uncounted
+ *     let go, listed              -> counters take it        settled
+ *     let go, not listed          -> the counters have it
+ */
 export function tallyOf(job: JobObject, pods: readonly JobPod[], isOver: boolean): Tally {
   const status = job.status ?? {};
   const held = new Map(pods.filter(isTracked).map((pod) => [pod.metadata.uid, pod]));
@@ -58,12 +73,24 @@ export function tallyOf(job: JobObject, pods: readonly JobPod[], isOver: boolean
     uncounted,
     discarded: count.discarded,
     fatal: count.fatal,
+    lastWords: lastWordsOf(pods),
   };
+}
+
+function lastWordsOf(pods: readonly JobPod[]): string | undefined {
+  let last: JobPod | undefined;
+  for (const pod of pods) {
+    if (pod.status?.phase !== "Failed" || pod.status.reason === undefined) continue;
+    if (last === undefined || endOf(pod) >= endOf(last)) last = pod;
+  }
+  if (last === undefined) return undefined;
+  const { reason = "", message = "" } = last.status ?? {};
+  return `pod ${last.metadata.name}: ${message === "" ? reason : `${reason}: ${message}`}`;
 }
 
 const hasEnded = ({ status }: JobPod): boolean => status?.phase === "Succeeded" || status?.phase === "Failed";
 
-/** Sorts held pods into what they count for. */
+/** Sorts held pods into what they count for. One pass over them; of several that are fatal the first one's reason is told. */
 class Count {
   readonly succeeded: string[] = [];
   readonly failed: string[] = [];
@@ -93,6 +120,7 @@ class Count {
     else if (this.#isFailed(pod, isOver)) this.#fail(pod);
   }
 
+  /** `completions` of an Indexed Job may shrink: pods of indexes beyond it count for nothing. */
   #isWanted(pod: JobPod): boolean {
     const index = indexOf(pod);
     return index !== undefined && index < (this.#job.spec.completions ?? 0);
@@ -134,6 +162,7 @@ class Count {
     this.#failIndex(pod, action === "FailIndex");
   }
 
+  /** With a limit per index, a failure beyond it gives the index up; without one, indexes are tried until the Job's own limit. */
   #failIndex(pod: JobPod, atOnce: boolean): void {
     const limit = this.#job.spec.backoffLimitPerIndex;
     const index = indexOf(pod);

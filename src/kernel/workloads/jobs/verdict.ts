@@ -7,6 +7,7 @@ import { isIndexed, type Tally } from "./tally.ts";
 /** How a Job will end: decided once and written down before its remaining pods are ended. */
 export interface Verdict {
   readonly type: "Complete" | "Failed";
+  /** Kubernetes' word: CompletionsReached, SuccessPolicy, BackoffLimitExceeded, DeadlineExceeded, PodFailurePolicy, …; or PodRefused. */
   readonly reason: string;
   readonly message: string;
 }
@@ -17,7 +18,10 @@ export const announcement = ({ type }: Verdict): "SuccessCriteriaMet" | "Failure
 
 const defaultBackoffLimit = 6;
 
-/** The verdict on a Job that has not ended, or undefined while it goes on. A failure comes before a success. */
+/**
+ * The verdict on a Job that has not ended, or undefined while it goes on. Pure. What was announced stands, whatever happens after
+ * it; else a failure comes before a success. `startedAt` is undefined for a Job that has never been worked on.
+ */
 export function verdictOn(
   job: JobObject,
   tally: Tally,
@@ -36,6 +40,7 @@ export function verdictOn(
 
 const failed = (reason: string, message: string): Verdict => ({ type: "Failed", reason, message });
 
+/** A verdict that is written down already: the Job is on its way to this end and to no other. */
 function announced({ status }: JobObject): Verdict | undefined {
   for (const [announcing, type] of [
     ["FailureTarget", "Failed"],
@@ -47,9 +52,11 @@ function announced({ status }: JobObject): Verdict | undefined {
   return undefined;
 }
 
-function limitVerdict({ spec }: JobObject, { failed: failures, active }: Tally): Verdict | undefined {
+/** With `OnFailure` containers are restarted within their pod, and those restarts count as well, as long as the pod lives. */
+function limitVerdict({ spec }: JobObject, { failed: failures, active, lastWords }: Tally): Verdict | undefined {
   const limit = spec.backoffLimit ?? defaultBackoffLimit;
-  const verdict = failed("BackoffLimitExceeded", "Job has reached the specified backoff limit");
+  const message = "Job has reached the specified backoff limit";
+  const verdict = failed("BackoffLimitExceeded", lastWords === undefined ? message : `${message}; ${lastWords}`);
   if (failures > limit) return verdict;
   if (spec.template.spec.restartPolicy !== "OnFailure") return undefined;
   let restarts = 0;
@@ -66,12 +73,14 @@ export function deadlineOf({ spec }: JobObject, startedAt: Instant | undefined):
   return startedAt + spec.activeDeadlineSeconds * 1000;
 }
 
+/** Asked before the successes, as Kubernetes does: a Job that is late has failed, also when its last pod succeeds then. */
 function deadlineVerdict(job: JobObject, startedAt: Instant | undefined, now: Instant): Verdict | undefined {
   const deadline = deadlineOf(job, startedAt);
   if (deadline === undefined || now < deadline) return undefined;
   return failed("DeadlineExceeded", "Job was active longer than specified deadline");
 }
 
+/** Indexes that were given up end the Job when they are too many, else when all others are settled and nothing runs. */
 function indexVerdict(
   job: JobObject,
   { failedIndexes, completedIndexes, active, terminating }: Tally,
@@ -86,6 +95,7 @@ function indexVerdict(
   return failed("FailedIndexes", "Job has failed indexes");
 }
 
+/** A suspended Job does not end: its successes wait for the resumption. */
 function successVerdict(job: JobObject, { succeeded, completedIndexes, active }: Tally): Verdict | undefined {
   const rule = isIndexed(job) ? metSuccessRule(job.spec, completedIndexes) : undefined;
   if (rule !== undefined)
@@ -97,5 +107,5 @@ function successVerdict(job: JobObject, { succeeded, completedIndexes, active }:
   return { type: "Complete", reason: "CompletionsReached", message: "Reached expected number of succeeded pods" };
 }
 
-/** When a Job was first worked on. */
+/** When a Job was first worked on, or resumed, as its status says; undefined before that is written. */
 export const startOf = ({ status }: JobObject): Instant | undefined => parseInstant(status?.startTime ?? "");

@@ -1,20 +1,26 @@
-import type { Millis } from "#lib/base/index.ts";
+import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
 import { controllerFor, eventRecorder, type Manager, requestChannel, requestFor } from "#kernel/kit/index.ts";
-import { Pod } from "#kernel/model/index.ts";
+import { Pod, type Stored } from "#kernel/model/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
 import type { PodObject } from "../pod-types.ts";
 import { ContainerStopper } from "./container-stopper.ts";
 import { PodCleaner } from "./pod-cleaner.ts";
 import type { Node } from "./pod-fields.ts";
+import { HealthKeeper } from "./health-keeper.ts";
+import { Hooks } from "./hooks.ts";
+import { ImageKeeper } from "./image-keeper.ts";
+import { countPods } from "./pod-metrics.ts";
 import { PodNotes } from "./pod-notes.ts";
 import { uidOfTask } from "./pod-paths.ts";
 import { PodRunner } from "./pod-runner.ts";
+import { ServiceNames } from "./service-names.ts";
 import { SourceWaits } from "./source-waits.ts";
 import { Workspace } from "./workspace.ts";
 
 export interface PodRunnerOptions {
+  /** Not closed by the pod runner: its tasks may go on without it. */
   readonly runtime: Runtime;
-  /** Where pods have their volumes and logs. */
+  /** Where pods have their volumes and logs. Kept between starts, and used by one process at a time. */
   readonly directory: string;
   readonly node: Node;
   /** PATH, HOME, LANG and the like for every process, before the pod's own variables. Never the server's whole environment. */
@@ -28,9 +34,13 @@ export interface PodRunnerOptions {
 }
 
 const defaultLogRetention: Millis = 600_000;
+/** Index of pods by uid, by which tasks are named. */
 const byUid = "uid";
 
-/** Gives the manager a pod runner for one node. What an earlier process left is adopted or removed when the manager starts. */
+/**
+ * Gives the manager a pod runner for one node. What an earlier process left is adopted or removed when the manager starts; when it
+ * stops, containers go on running and nothing more is written. At most 64 pods are worked on at the same time.
+ */
 export function addPodRunner(manager: Manager, options: PodRunnerOptions): void {
   const { client, clock, informers } = manager;
   const { runtime, directory, node } = options;
@@ -50,8 +60,20 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
   const channel = requestChannel();
   const waits = new SourceWaits(informers, (request) => channel.send(request));
   const workspace = new Workspace({ client, ...options });
-  const stopper = new ContainerStopper({ runtime, workspace, clock, log });
   const notes = new PodNotes(events);
+  const wake = (pod: Stored<PodObject>) => channel.send(requestFor(pod));
+  const { containers: host } = runtime;
+  const hooks = host && new Hooks({ host, nodeAddress: node.address, clock, notes });
+  const images = host && new ImageKeeper({ host, client, notes, clock, wake });
+  const health = host && hooks && new HealthKeeper({ host, hooks, notes, nodeAddress: node.address, clock, log, wake });
+  const names = new ServiceNames(informers, share.informer, (uid, all) => {
+    if (host === undefined) return;
+    void host
+      .rename(uid, all)
+      .catch((thrown: unknown) => log.warn("names of a pod cannot be changed", { error: messageOf(thrown) }));
+  });
+  if (host !== undefined) manager.add({ name: "service-names", run: () => names.start() });
+  const stopper = new ContainerStopper({ runtime, workspace, clock, log, ...(hooks === undefined ? {} : { hooks }) });
   const parts = {
     client,
     pods: share.informer,
@@ -61,9 +83,11 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
     workspace,
     cleaner,
     waits,
+    ...(host && images && health ? { containers: { host, images, health, namesOf: names.of } } : {}),
     node,
     directory,
     clock,
+    log,
   };
   const runner = new PodRunner({ ...parts, isRoot: options.isRoot });
   const unsubscribe = runtime.subscribe(({ id }) => {
@@ -78,16 +102,45 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
     .complete(runner);
   manager.add({
     name: "pod-orphans",
-    run: () => cleaner.forgetStrangers((uid) => share.informer.byIndex(byUid, uid).length > 0),
+    run: (signals) =>
+      tirelessly(signals.stop, { clock, log }, () =>
+        cleaner.forgetStrangers((uid) => share.informer.byIndex(byUid, uid).length > 0),
+      ),
   });
+  const uncount = countPods(manager.metrics, share.informer, clock);
   manager.onStopped(() => {
+    uncount();
     unsubscribe();
     cleaner.close();
     waits.close();
+    names.close();
+    images?.close();
+    health?.close();
     share.release();
     // What was recorded is written, or dropped with a note in the log; nobody need wait for it.
     void events.close();
   });
+}
+
+const retryPause: Millis = 5000;
+
+/**
+ * Runs `run` until it succeeds or `stop` aborts. A runtime that does not answer, on a full disk for example, is no reason to end a
+ * server whose objects people may want to read, or delete to make room.
+ */
+async function tirelessly(
+  stop: AbortSignal,
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  run: () => Promise<void>,
+): Promise<void> {
+  while (!stop.aborted) {
+    try {
+      return await run();
+    } catch (thrown) {
+      log.warn("leftovers of earlier Pods cannot be looked for yet, trying again", { error: messageOf(thrown) });
+    }
+    await sleep(clock, retryPause, stop).catch(() => undefined);
+  }
 }
 
 /** Changes that this runner did not make itself by writing a status. */

@@ -2,18 +2,21 @@ import { isJsonObject } from "#lib/base/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import type { PodSpec } from "../pod-types.ts";
 
+// ConfigMaps and Secrets are read when a container is to start and not mirrored: a server with thousands of Secrets need not hold
+// them all in memory for the few that are read.
+
 /** A ConfigMap or Secret that a pod reads. */
 export interface SourceName {
   readonly kind: "ConfigMap" | "Secret";
   readonly name: string;
 }
 
-/** The contents of what a pod reads: by `kind/name`, absent when it does not exist. */
+/** The contents of what a pod reads: by `kind/name`, then by key; absent when it does not exist. Bytes as they are stored. */
 export type Sources = ReadonlyMap<string, ReadonlyMap<string, Buffer>>;
 
 export const sourceKey = ({ kind, name }: SourceName): string => `${kind}/${name}`;
 
-/** Everything a pod's variables and volumes read, each once. */
+/** Everything a pod's variables and volumes read, each once, also what is optional. References without a name read nothing. */
 export function sourcesOf(spec: PodSpec): readonly SourceName[] {
   const found = new Map<string, SourceName>();
   const add = (kind: SourceName["kind"], name: string | undefined) => {
@@ -40,7 +43,7 @@ export function sourcesOf(spec: PodSpec): readonly SourceName[] {
   return [...found.values()];
 }
 
-/** The keys of a ConfigMap (text and binary) or of a Secret, as bytes. */
+/** The keys of a ConfigMap (text and binary) or of a Secret, as bytes. Values that are no texts, which no server stores, are left out. */
 export function contentsOf(object: KubeObject): ReadonlyMap<string, Buffer> {
   const contents = new Map<string, Buffer>();
   const { data, binaryData } = asJson(object);

@@ -233,7 +233,7 @@ test("what cannot be done is named, all of it", () => {
   const pod = podWith(
     {
       command: [],
-      lifecycle: { postStart: { exec: { command: ["x"] } }, preStop: { httpGet: {} } },
+      lifecycle: { postStart: { exec: { command: ["x"] } }, preStop: { httpGet: { port: 1 } } },
       volumeMounts: [{ name: "e", mountPath: "/data" }],
       securityContext: { runAsUser: 7, privileged: true },
     },

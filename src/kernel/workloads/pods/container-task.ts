@@ -1,8 +1,9 @@
 import { isAbsolute, join } from "node:path";
 import { err, ok, type Result } from "#lib/base/index.ts";
-import type { Task, TaskMount } from "#kernel/runtimes/index.ts";
+import type { ContainerSetup, ImageFacts, Task, TaskMount } from "#kernel/runtimes/index.ts";
 import type { Container, PodObject, VolumeMount } from "../pod-types.ts";
 import type { Sources } from "./config-sources.ts";
+import { containerSetup, isInMemory } from "./container-setup.ts";
 import { containerEnvironment } from "./environment.ts";
 import { expandReferences } from "./expand.ts";
 import type { Node } from "./pod-fields.ts";
@@ -14,20 +15,27 @@ import { isInside } from "./volumes.ts";
 export const outputVariable = "SLIPWAY_OUTPUT";
 export const defaultMessagePath = "/dev/termination-log";
 
+/** Everything a task is made of. */
 export interface TaskInput {
   readonly pod: PodObject;
   readonly container: Container;
+  /** Number of the execution, from 0: part of the task's id and of its paths. */
   readonly restart: number;
   readonly node: Node;
+  /** What the container reads, as it is now. */
   readonly sources: Sources;
+  /** Variables that every container has unless it sets them itself. */
   readonly base: Readonly<Record<string, string>>;
   readonly paths: PodPaths;
-  /** Where containers without a workingDir run. */
+  /** Where containers without a workingDir run, and what a relative one starts from. */
   readonly workingDirectory: string;
+  /** The runtime can show files at other paths. Who needs that where it cannot was refused before. */
   readonly canMount: boolean;
+  /** Given where tasks are containers: what this one is made of. */
+  readonly image?: ImageFacts;
 }
 
-/** The task that runs a container, or every reason why there is none. */
+/** The task that runs a container, or every reason why there is none. Pure: nothing is made or looked at on the disk. */
 export function containerTask(input: TaskInput): Result<Task, readonly string[]> {
   const { pod, container, restart, paths } = input;
   const user = userOf(container, pod);
@@ -37,23 +45,52 @@ export function containerTask(input: TaskInput): Result<Task, readonly string[]>
   const valueOf = (name: string) => env.value[name];
   const mounts = mountsOf(input, valueOf);
   if (!mounts.ok) return mounts;
-  const [program, ...args] = [...(container.command ?? []), ...(container.args ?? [])].map((text) =>
-    expandReferences(text, valueOf),
-  );
+  const command = (container.command ?? []).map((text) => expandReferences(text, valueOf));
+  const args = (container.args ?? []).map((text) => expandReferences(text, valueOf));
+  const [program = input.image && (container.image ?? ""), ...rest] = [...command, ...args];
   if (program === undefined) return err([`container ${container.name} has no command`]);
+  const setup = input.image && setupOf(input, input.image, command, args, valueOf);
   const all = [...mounts.value, ...message.mounts];
   return ok({
     id: taskId(pod.metadata.uid ?? "", container.name, restart),
-    command: [program, ...args],
+    command: [program, ...rest],
     env: env.value,
     workingDirectory: workingDirectoryOf(input, valueOf),
     logPath: paths.log(container.name, restart),
     ...(all.length === 0 ? {} : { mounts: all }),
-    ...(user === undefined ? {} : { user }),
+    ...(user === undefined || setup !== undefined ? {} : { user }),
+    ...(setup === undefined ? {} : { container: setup }),
   });
 }
 
+function setupOf(
+  { pod, container }: TaskInput,
+  image: ImageFacts,
+  command: readonly string[],
+  args: readonly string[],
+  valueOf: (name: string) => string | undefined,
+): ContainerSetup {
+  const directory = expandReferences(container.workingDir ?? "", valueOf);
+  const inMemory = new Set((pod.spec.volumes ?? []).filter(isInMemory).map(({ name }) => name));
+  return {
+    ...containerSetup(pod, container, image),
+    ...(command.length === 0 ? {} : { command }),
+    ...(args.length === 0 ? {} : { args }),
+    ...(directory === "" ? {} : { workingDirectory: directory }),
+    memoryMounts: (container.volumeMounts ?? [])
+      .filter(({ name }) => inMemory.has(name))
+      .map(({ name, mountPath, readOnly }) => ({
+        volume: name,
+        target: targetOf(mountPath),
+        readOnly: readOnly === true,
+      })),
+  };
+}
+
+const targetOf = (mountPath: string): string => (isAbsolute(mountPath) ? mountPath : `/${mountPath}`);
+
 interface MessageFile {
+  /** Value of `SLIPWAY_OUTPUT`: a path as the process sees it. */
   readonly variable: string;
   readonly mounts: readonly TaskMount[];
 }
@@ -62,31 +99,37 @@ interface MessageFile {
  * Where the process writes its termination message: a file of its own, named by a variable. It is mounted at the path of the
  * document when the container speaks of that path, or runs as a user who cannot reach the file itself.
  */
-function messageFile({ container, restart, paths, canMount }: TaskInput, hasUser: boolean): MessageFile {
+function messageFile({ container, restart, paths, canMount, image }: TaskInput, hasUser: boolean): MessageFile {
   const target = container.terminationMessagePath ?? defaultMessagePath;
   const source = paths.output(container.name, restart);
   const isNamed = target !== defaultMessagePath || textsOf(container).some((text) => text.includes(target));
-  if (!canMount || (!isNamed && !hasUser)) return { variable: source, mounts: [] };
+  // A container sees nothing of this machine but what is mounted. On an engine elsewhere it has no file at all.
+  if (image !== undefined && !canMount) return { variable: target, mounts: [] };
+  if (!canMount || (!isNamed && !hasUser && image === undefined)) return { variable: source, mounts: [] };
   return { variable: target, mounts: [{ source, target, readOnly: false }] };
 }
 
+/** Everywhere a container can name a path to itself. */
 const textsOf = (container: Container): readonly string[] => [
   ...(container.command ?? []),
   ...(container.args ?? []),
   ...(container.env ?? []).filter(({ name }) => name !== outputVariable).map(({ value }) => value ?? ""),
 ];
 
+/** The container's variables over those that every container has: HOSTNAME and the path of the termination message. */
 function environmentOf(input: TaskInput, output: string) {
   const { container, pod } = input;
   const path = container.terminationMessagePath ?? defaultMessagePath;
   // Who sets the variable to the path of the document means the file that stands for it here.
   const own = (container.env ?? []).filter(({ name, value }) => name !== outputVariable || value !== path);
-  const base = { ...input.base, HOSTNAME: pod.spec.hostname ?? pod.metadata.name ?? "", [outputVariable]: output };
+  const hostname = input.image === undefined ? { HOSTNAME: pod.spec.hostname ?? pod.metadata.name ?? "" } : {};
+  const base = { ...input.base, ...hostname, [outputVariable]: output };
   return containerEnvironment({ ...input, container: { ...container, env: own }, base });
 }
 
+/** What the container's `volumeMounts` are on this machine. What is in its place already needs no mount. */
 function mountsOf(
-  { pod, container, paths }: TaskInput,
+  { pod, container, paths, image }: TaskInput,
   valueOf: (name: string) => string | undefined,
 ): Result<readonly TaskMount[], readonly string[]> {
   const mounts: TaskMount[] = [];
@@ -94,7 +137,10 @@ function mountsOf(
   for (const mount of container.volumeMounts ?? []) {
     const volume = (pod.spec.volumes ?? []).find(({ name }) => name === mount.name);
     if (volume === undefined) problems.push(`volume ${mount.name} does not exist`);
-    if (volume === undefined || isInPlace(volume, mount.mountPath, mount.readOnly === true)) continue;
+    if (volume === undefined) continue;
+    const isThere =
+      image === undefined ? isInPlace(volume, mount.mountPath, mount.readOnly === true) : isInMemory(volume);
+    if (isThere) continue;
     const inner = innerPath(mount, valueOf);
     if (inner !== "" && !isInside(inner)) problems.push(`subPath ${inner} must be relative and stay inside the volume`);
     const source = volume.hostPath?.path ?? paths.volume(volume.name);
@@ -102,13 +148,14 @@ function mountsOf(
     const isMade = volume.hostPath === undefined && volume.emptyDir === undefined && Object.keys(volume).length > 1;
     mounts.push({
       source: inner === "" ? source : join(source, inner),
-      target: isAbsolute(mount.mountPath) ? mount.mountPath : `/${mount.mountPath}`,
+      target: targetOf(mount.mountPath),
       readOnly: mount.readOnly === true || isMade,
     });
   }
   return problems.length === 0 ? ok(mounts) : err(problems);
 }
 
+/** `subPathExpr` is expanded by the container's own variables, `subPath` is taken as it is. */
 const innerPath = (mount: VolumeMount, valueOf: (name: string) => string | undefined): string =>
   mount.subPath ?? expandReferences(mount.subPathExpr ?? "", valueOf);
 

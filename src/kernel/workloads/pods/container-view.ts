@@ -3,9 +3,12 @@ import type { TaskOutcome, TaskStatus } from "#kernel/runtimes/index.ts";
 import type { Container, ContainerStatus, PodObject, Terminated } from "../pod-types.ts";
 import { taskId } from "./pod-paths.ts";
 
+/** What is known of a container's newest execution. */
 export type Current =
+  /** Nothing of it has run yet, or nobody knows yet whether it does. */
   | { readonly kind: "none" }
   | { readonly kind: "running"; readonly startedAt: Instant; readonly taskId: string }
+  /** `ranFor` is 0 for what never ran or was lost. */
   | { readonly kind: "ended"; readonly terminated: Terminated; readonly at: Instant; readonly ranFor: Millis };
 
 /** One container as it stands: its present execution and the one before it. */
@@ -15,23 +18,29 @@ export interface ContainerView {
   /** Number of the present execution, counted from 0. */
   readonly restart: number;
   readonly current: Current;
+  /** How the execution before it ended; undefined for the first one. */
   readonly previous: Terminated | undefined;
 }
 
 /** What the pod runner knows besides the stored pod. All lookups are without waiting. */
 export interface TaskFacts {
   readonly runtimeName: string;
+  /** The runtime's status of a task; the runtime must be attached, or everything would look lost. */
   find(id: string): TaskStatus | undefined;
   /** What a task that has ended left as its termination message. */
   messageOf(id: string): string | undefined;
 }
 
-/** All containers of a pod, init containers first, in their order. */
+/**
+ * All containers of a pod, init containers first, in their order. The runtime's word counts more than the stored status, which may
+ * be older; a stored status counts where the runtime has forgotten: tasks of a pod that has ended are removed.
+ */
 export function viewContainers(pod: PodObject, facts: TaskFacts, now: Instant): readonly ContainerView[] {
   const view = (isInit: boolean) => (container: Container) => viewContainer(pod, container, isInit, facts, now);
   return [...(pod.spec.initContainers ?? []).map(view(true)), ...pod.spec.containers.map(view(false))];
 }
 
+/** A gap in the executions cannot be: each is started after the one before it has ended. */
 function viewContainer(
   pod: PodObject,
   container: Container,
@@ -86,6 +95,7 @@ function currentTask(task: TaskStatus, facts: TaskFacts): Current {
   }
 }
 
+/** Three sources, the surest first: the runtime, the stored last state, the stored state of a status that is one restart behind. */
 function previousOf(
   stored: ContainerStatus | undefined,
   restart: number,
@@ -99,15 +109,19 @@ function previousOf(
   return stored?.restartCount === restart - 1 ? stored.state.terminated : undefined;
 }
 
-/** How Kubernetes writes down the end of a container. */
+/**
+ * How Kubernetes writes down the end of a container. `message` is its termination message. A lost container has the code of a
+ * kill, 137, because it is certain only that it does not run any more.
+ */
 export function terminatedBy(outcome: TaskOutcome, message: string | undefined, containerID: string): Terminated {
   const finishedAt = formatTime(outcome.finishedAt);
   switch (outcome.kind) {
     case "exited": {
-      const text = [message, outcome.note].filter((part) => part !== undefined && part !== "").join("\n");
+      // A note never stands beside a message, which programs read.
+      const text = message || (outcome.code === 0 ? "" : (outcome.note ?? ""));
       return {
         exitCode: outcome.code,
-        reason: outcome.code === 0 ? "Completed" : "Error",
+        reason: outcome.outOfMemory === true ? "OOMKilled" : outcome.code === 0 ? "Completed" : "Error",
         ...(text === "" ? {} : { message: text }),
         startedAt: formatTime(outcome.startedAt),
         finishedAt,

@@ -4,25 +4,39 @@ import { sourceKey, type Sources } from "./config-sources.ts";
 import { expandReferences } from "./expand.ts";
 import { fieldValue, type Node, resourceValue } from "./pod-fields.ts";
 
+// Where a container's variables come from, each over the ones before it:
+//
+//   base      what every process of this machine gets (PATH, HOME, …), HOSTNAME, SLIPWAY_OUTPUT
+//   envFrom   whole ConfigMaps and Secrets; keys that are no names of variables are left out
+//   env       one by one: `value` with its `$(NAME)`s, or `valueFrom`, whose text is taken as it is
+//
+// Kubernetes adds a variable per Service of the namespace; here there are no Services to speak of.
+
 type Variables = Readonly<Record<string, string>>;
 
 export interface EnvironmentInput {
   readonly pod: PodObject;
   readonly container: Container;
   readonly node: Node;
+  /** Contents of everything the container reads, as far as it exists. */
   readonly sources: Sources;
   /** What every process gets (PATH, HOME, …); the pod's own variables win. */
   readonly base: Variables;
 }
 
-/** A container's environment, or every reason why it cannot be made. Later variables see earlier ones. */
+/**
+ * A container's environment, or every reason why it cannot be made. Later variables win over earlier ones of the same name and
+ * see them as `$(NAME)`: first the base, then `envFrom` in its order, then `env`. A name without value, of an optional key that
+ * does not exist, is left as it was before.
+ */
 export function containerEnvironment(input: EnvironmentInput): Result<Variables, readonly string[]> {
-  const env: Record<string, string> = { ...input.base };
+  // Without a prototype: `constructor` and `__proto__` are names like any other, and have no value until they are given one.
+  const env: Record<string, string> = Object.assign(Object.create(null), input.base);
   const problems: string[] = [];
   for (const source of input.container.envFrom ?? []) {
     const values = valuesOf(source, input.sources);
-    if (values.ok) Object.assign(env, values.value);
-    else problems.push(values.error);
+    if (!values.ok) problems.push(values.error);
+    else for (const [name, value] of values.value) env[name] = value;
   }
   for (const variable of input.container.env ?? []) {
     const value = valueOf(variable, env, input);
@@ -57,22 +71,19 @@ function keyValue(
   return err(`couldn't find key ${selector.key} in ${kind} ${name}`);
 }
 
+/** In the kubelet's words, which people search for. */
 export const notFound = (kind: "ConfigMap" | "Secret", name: string): string =>
   `${kind === "ConfigMap" ? "configmap" : "secret"} "${name}" not found`;
 
 // What a process can have as the name of a variable; other keys are left out, as Kubernetes does.
 const variableName = /^[A-Za-z_.-][A-Za-z0-9_.-]*$/;
 
-function valuesOf(source: EnvSource, sources: Sources): Result<Variables, string> {
+function valuesOf(source: EnvSource, sources: Sources): Result<readonly (readonly [string, string])[], string> {
   const kind = source.configMapRef === undefined ? "Secret" : "ConfigMap";
   const reference = source.configMapRef ?? source.secretRef;
   const name = reference?.name ?? "";
   const contents = sources.get(sourceKey({ kind, name }));
-  if (contents === undefined) return reference?.optional === true ? ok({}) : err(notFound(kind, name));
-  const values: Record<string, string> = {};
-  for (const [key, value] of contents) {
-    const full = `${source.prefix ?? ""}${key}`;
-    if (variableName.test(full)) values[full] = value.toString("utf8");
-  }
-  return ok(values);
+  if (contents === undefined) return reference?.optional === true ? ok([]) : err(notFound(kind, name));
+  const values = [...contents].map(([key, value]) => [`${source.prefix ?? ""}${key}`, value.toString("utf8")] as const);
+  return ok(values.filter(([full]) => variableName.test(full)));
 }

@@ -1,23 +1,31 @@
-import { chmod, chown, mkdir, open, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, open, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
 import type { Task, TaskMount } from "#kernel/runtimes/index.ts";
 import type { VolumeContent } from "./volumes.ts";
 
-/** Makes a volume at `directory`. Repeating it writes the same again. Throws when the host has not what is asked for. */
+// The only place where volumes and message files are put on the disk. Everything may be done again after a crash in the middle:
+// what is half made is made whole, and nothing that a container has written is touched.
+
+/**
+ * Makes a volume at `directory`, which nobody else uses. Repeating it writes the same again, also over files that this user may not
+ * write to. Throws when the host has not what is asked for, or no room for it.
+ */
 export async function materializeVolume(content: VolumeContent, directory: string): Promise<void> {
   switch (content.kind) {
     case "empty":
-      await mkdir(directory, { recursive: true });
+      await makeDirectories(directory);
       // Whoever the containers run as may write to it, as in Kubernetes.
       return chmod(directory, 0o777);
     case "files":
-      await mkdir(directory, { recursive: true });
+      await makeDirectories(directory);
       for (const file of content.files) {
         const path = join(directory, file.path);
-        await mkdir(dirname(path), { recursive: true });
-        await writeFile(path, file.data);
-        // The mode given to writeFile is narrowed by the umask.
+        await makeDirectories(dirname(path));
+        await rm(path, { force: true });
+        // For nobody else at first: it may be a secret, and the mode given here is only narrowed by the umask.
+        await writeFile(path, file.data, { mode: 0o600 });
         await chmod(path, file.mode);
       }
       return;
@@ -26,8 +34,9 @@ export async function materializeVolume(content: VolumeContent, directory: strin
   }
 }
 
+/** Kubernetes' types of hostPath: the empty one takes anything and makes a directory of nothing; the `…OrCreate` make theirs. */
 async function checkHostPath(path: string, type: string): Promise<void> {
-  if (type === "DirectoryOrCreate") await mkdir(path, { recursive: true, mode: 0o755 });
+  if (type === "DirectoryOrCreate") await makeDirectories(path, 0o755);
   if (type === "FileOrCreate") await (await open(path, "a", 0o644)).close();
   const found = await stat(path).catch((thrown: unknown) => {
     if (codeOf(thrown) === "ENOENT") return undefined;
@@ -45,20 +54,25 @@ async function checkHostPath(path: string, type: string): Promise<void> {
   };
   if (fits[type] !== true) throw new Error(`hostPath type check failed: ${path} is not a ${type}`);
   // Kubernetes makes a missing directory for a path without type.
-  if (found === undefined) await mkdir(path, { recursive: true, mode: 0o755 });
+  if (found === undefined) await makeDirectories(path, 0o755);
 }
 
-/** Makes the file for a container's termination message, empty, and what its mounts point to inside of volumes. */
+/**
+ * Makes the file for a container's termination message, empty and the task's user's own, and what its mounts point to inside of
+ * volumes. Repeating it before the task runs changes nothing.
+ */
 export async function prepareTask(task: Task, output: string): Promise<void> {
-  await mkdir(dirname(output), { recursive: true });
+  await makeDirectories(dirname(output));
   await writeFile(output, "");
   if (task.user !== undefined) await chown(output, task.user.uid, task.user.gid);
+  // Whom an image runs as is not known here.
+  if (task.container !== undefined) await chmod(output, 0o666);
   for (const mount of task.mounts ?? []) await ensureSource(mount);
 }
 
 // A subPath that does not exist becomes a directory.
 async function ensureSource(mount: TaskMount): Promise<void> {
-  await mkdir(mount.source, { recursive: true }).catch((thrown: unknown) => {
+  await makeDirectories(mount.source).catch((thrown: unknown) => {
     if (codeOf(thrown) !== "EEXIST") throw thrown;
   });
 }

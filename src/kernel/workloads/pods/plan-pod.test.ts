@@ -119,6 +119,87 @@ test("a deadline counts from the pod's start, ends what runs and keeps it from s
   expect(plan(early, [view("main", running)]).wakeAt).toBe(now + 1_000);
 });
 
+test("containers that ended in time are not failed by a server that comes later", () => {
+  const startTime = formatTime(now - 60_000);
+  const pod = (restartPolicy: "Never" | "OnFailure" | "Always") =>
+    podOf({ activeDeadlineSeconds: 30, restartPolicy }, { startTime, phase: "Running" });
+  const inTime = now - 30_001;
+  expect(plan(pod("Never"), [view("a", ended(0, inTime))])).toMatchObject({ phase: "Succeeded" });
+  expect(plan(pod("Never"), [view("a", ended(4, inTime))])).not.toHaveProperty("reason");
+  expect(plan(pod("OnFailure"), [view("a", ended(0, inTime))]).phase).toBe("Succeeded");
+  // At the deadline it is too late, and what would be started again has not ended.
+  expect(plan(pod("Never"), [view("a", ended(0, now - 30_000))])).toMatchObject({ reason: "DeadlineExceeded" });
+  expect(plan(pod("Never"), [view("a", ended(0, inTime)), view("b", ended(0))])).toMatchObject({ phase: "Failed" });
+  expect(plan(pod("OnFailure"), [view("a", ended(1, inTime))])).toMatchObject({
+    reason: "DeadlineExceeded",
+    start: [],
+  });
+  expect(plan(pod("Always"), [view("a", ended(0, inTime))])).toMatchObject({ reason: "DeadlineExceeded", start: [] });
+});
+
+test("without a stored start the deadline counts from when the pod was taken", () => {
+  const pod = podOf({ activeDeadlineSeconds: 30 });
+  expect(plan(pod, [view("a", none)], { acceptedAt: now - 29_000 })).toMatchObject({ wakeAt: now + 1_000 });
+  expect(plan(pod, [view("a", none)], { acceptedAt: now - 30_000 })).toMatchObject({ reason: "DeadlineExceeded" });
+});
+
+test("a machine without room ends what runs within its grace, then fails the pod", () => {
+  const pod = podOf({ terminationGracePeriodSeconds: 7 }, { phase: "Running" });
+  const ending = plan(pod, [view("a", running), view("b", none)], { evicted: "the disk is full" });
+  expect(ending).toMatchObject({ phase: "Running", reason: "Evicted", message: "the disk is full", start: [] });
+  expect(ending.stop.map(({ grace }) => grace)).toEqual([7_000]);
+  expect(plan(pod, [view("a", ended(143)), view("b", none)], { evicted: "full" }).phase).toBe("Failed");
+});
+
+test.each([
+  ["a finished pod", podOf({}, { phase: "Succeeded" }), "Succeeded"],
+  ["a deleted pod", podOf({}, {}, { deletionTimestamp: formatTime(now) }), "Failed"],
+])("%s is neither refused nor evicted", (_name, pod, phase) => {
+  const found = plan(pod, [view("a", none)], { refused: "no", evicted: "full" });
+  expect(found.phase).toBe(phase);
+  expect(found.reason).toBeUndefined();
+});
+
+test.each([
+  [1, 0, 0],
+  [2, 10, 0],
+  [10, 300, 0],
+  [10, 0, 9],
+  [11, 10, 9],
+  [12, 20, 9],
+])("after %d restarts the wait that is told is the one that is waited: %d s", (restart, seconds, calm) => {
+  const views = [view("main", ended(1, now), { restart: restart - 1 })];
+  const { waiting, wakeAt } = plan(podOf({ restartPolicy: "Always" }), views, {
+    calmSince: new Map([["main", calm]]),
+  });
+  if (seconds === 0) return expect(waiting.get("main")?.reason).toBe("ContainerCreating");
+  expect(waiting.get("main")?.message).toBe(`back-off ${seconds}s restarting failed container=main`);
+  expect(wakeAt).toBe(now + seconds * 1_000);
+});
+
+test.each([
+  ["Never", "Failed", []],
+  ["OnFailure", "Pending", ["b"]],
+  ["Always", "Pending", ["b"]],
+] as const)("with restartPolicy %s a failed init container makes a pod %s", (restartPolicy, phase, started) => {
+  const inits = [view("a", ended(0), { isInit: true }), view("b", ended(1), { isInit: true })];
+  const found = plan(podOf({ restartPolicy }), [...inits, view("c", none, { isInit: true }), view("main", none)]);
+  expect(found.phase).toBe(phase);
+  expect(found.start.map(({ view: { container } }) => container.name)).toEqual(started);
+  expect(["c", "main"].map((name) => found.waiting.get(name)?.reason)).toEqual(["PodInitializing", "PodInitializing"]);
+});
+
+test("an init container that succeeded is not run again, whatever the policy", () => {
+  const views = [view("a", ended(0), { isInit: true }), view("main", ended(0))];
+  const { start } = plan(podOf({ restartPolicy: "Always" }), views);
+  expect(start.map(({ view: { container }, restart }) => [container.name, restart])).toEqual([["main", 1]]);
+});
+
+test("once a main container has run, a lost init container is not begun anew", () => {
+  const views = [view("a", none, { isInit: true }), view("main", running)];
+  expect(plan(podOf(), views)).toMatchObject({ phase: "Running", start: [] });
+});
+
 test("a deleted pod gets what is left of its grace, and nothing starts", () => {
   const deleted = podOf(
     {},
@@ -186,4 +267,67 @@ test("conditions of others are kept", () => {
   expect(condition(statusFor(podOf({}, { conditions: [foreign] }), [view("main", running)]), foreign.type)).toEqual(
     foreign,
   );
+});
+
+const statusOf = (pod: PodObject, views: readonly ContainerView[], obstacles: Partial<Obstacles> = {}) =>
+  podStatus({
+    pod,
+    views,
+    plan: plan(pod, views, obstacles),
+    runtimeName: "process",
+    address: "127.0.0.1",
+    acceptedAt: now,
+    now,
+  });
+
+test("a refused pod says why and nothing of containers that nobody creates", () => {
+  const inits = [view("prepare", none, { isInit: true })];
+  const status = statusOf(podOf(), [...inits, view("main", none)], { refused: "cannot" });
+  expect(status).toMatchObject({
+    phase: "Failed",
+    reason: "UnsupportedPod",
+    message: "cannot",
+    containerStatuses: [],
+    initContainerStatuses: [],
+  });
+  expect(condition(status, "Ready")).toMatchObject({ status: "False", reason: "PodFailed" });
+  expect(condition(status, "Initialized")).toMatchObject({ status: "False" });
+  expect(condition(status, "slipway.dev/Refused")).toMatchObject({ status: "True", message: "cannot" });
+});
+
+test.each([
+  ["past its deadline", podOf({ activeDeadlineSeconds: 1 }, { startTime: formatTime(now - 9_000) }), {}],
+  ["evicted", podOf(), { evicted: "full" }],
+  ["deleted", podOf({}, {}, { deletionTimestamp: formatTime(now) }), {}],
+] as const)("of a pod that is %s only those containers are told that have run", (_name, pod, obstacles) => {
+  const status = statusOf(pod, [view("ran", ended(143)), view("never", none)], obstacles);
+  expect(status.phase).toBe("Failed");
+  expect(status.containerStatuses?.map(({ name }) => name)).toEqual(["ran"]);
+  expect(condition(status, "Ready")?.status).toBe("False");
+  expect(condition(status, "slipway.dev/Refused")).toBeUndefined();
+});
+
+test("containers that waited for a failed one go on saying so", () => {
+  const views = [view("broken", ended(1), { isInit: true }), view("main", none)];
+  const status = statusOf(podOf({ restartPolicy: "Never" }), views);
+  expect(status).toMatchObject({
+    phase: "Failed",
+    initContainerStatuses: [{ name: "broken", state: { terminated: { exitCode: 1 } } }],
+    containerStatuses: [{ name: "main", state: { waiting: { reason: "PodInitializing" } } }],
+  });
+});
+
+test("a pod that goes on tells of all its containers, in the order of the document", () => {
+  const status = statusOf(podOf(), [view("b", running), view("a", none)]);
+  expect(status.containerStatuses?.map(({ name, state, ready }) => [name, Object.keys(state)[0], ready])).toEqual([
+    ["b", "running", true],
+    ["a", "waiting", false],
+  ]);
+});
+
+test("reason and message of a pod go when it has none any more", () => {
+  const before = podOf({}, { reason: "Old", message: "gone" });
+  const status = statusOf(before, [view("main", running)]);
+  expect(status).not.toHaveProperty("reason");
+  expect(status).not.toHaveProperty("message");
 });

@@ -1,14 +1,24 @@
 import { type Clock, parseInstant } from "#lib/base/index.ts";
-import { badRequest, type LogOptions } from "#kernel/kit/index.ts";
+import type { LogOptions } from "#kernel/kit/index.ts";
 import { type LogStream, readLogs } from "#kernel/logs/index.ts";
-import type { KubeObject } from "#kernel/model/index.ts";
+import { badRequest, type KubeObject } from "#kernel/model/index.ts";
 import { hasEnded, type Runtime } from "#kernel/runtimes/index.ts";
-import type { ContainerStatus, PodObject } from "../pod-types.ts";
+import { type ContainerStatus, isFinished, type PodObject } from "../pod-types.ts";
 import { podPaths, taskId } from "./pod-paths.ts";
+
+// Which log is shown, and what is said when there is none:
+//
+//   the container runs or has run      its newest execution; with `previous` the one before
+//   it has not started yet             400 `container "c" in pod "p" is waiting to start: <reason>`
+//   its pod is over without it         400 `… was never started: <reason of the pod>: <message>`
+//   it never restarted, and `previous` 400 `previous terminated container "c" in pod "p" not found`
+//   several containers and no name     400 with all names
 
 /** What `pods/log` asks for. */
 export interface PodLogRequest extends LogOptions {
+  /** RFC 3339. `sinceSeconds` wins when both are given. */
   readonly sinceTime?: string;
+  /** Both when absent. */
   readonly stream?: LogStream;
 }
 
@@ -24,6 +34,7 @@ export interface PodLogs {
 export interface PodLogsOptions {
   /** The pod runner's directory. */
   readonly directory: string;
+  /** The pod runner's own: it knows of executions before a status does. */
   readonly runtime: Runtime;
   readonly clock: Clock;
 }
@@ -46,13 +57,14 @@ export function createPodLogs(options: PodLogsOptions): PodLogs {
         ...(request.signal === undefined ? {} : { signal: request.signal }),
         ...(since === undefined ? {} : { since }),
         ...(request.follow === true
-          ? { follow: endOf(runtime, taskId(pod.metadata.uid ?? "", container, restart)) }
+          ? { follow: endOf(runtime, taskId(pod.metadata.uid ?? "", container, restart), request.signal) }
           : {}),
       });
     },
   };
 }
 
+/** The container that is meant: the only one when none is named, init containers not counted. In the API server's own words. */
 function containerOf({ metadata, spec }: PodObject, asked: string): string {
   const all = [...(spec.initContainers ?? []), ...spec.containers].map(({ name }) => name);
   if (asked === "") {
@@ -77,10 +89,17 @@ function restartOf(pod: PodObject, container: string, previous: boolean, runtime
     return restart - 1;
   }
   if (runtime.find(taskId(uid, container, restart)) === undefined && !hasStarted(status)) {
-    const reason = status?.state.waiting?.reason ?? "ContainerCreating";
-    throw badRequest(`container "${container}" in pod "${name}" is waiting to start: ${reason}`);
+    throw badRequest(`container "${container}" in pod "${name}" ${whyNot(pod, status)}`);
   }
   return restart;
+}
+
+/** Nothing comes any more of a pod that is over: what is told then is why it is. */
+function whyNot(pod: PodObject, status: ContainerStatus | undefined): string {
+  if (!isFinished(pod)) return `is waiting to start: ${status?.state.waiting?.reason ?? "ContainerCreating"}`;
+  const { phase, reason, message } = pod.status ?? {};
+  const words = [reason, message].filter((word) => word !== undefined && word !== "");
+  return `was never started: ${words.length === 0 ? `the pod is ${phase}` : words.join(": ")}`;
 }
 
 const hasStarted = (status: ContainerStatus | undefined): boolean =>
@@ -95,8 +114,8 @@ function sinceOf({ sinceTime, sinceSeconds }: PodLogRequest, clock: Clock): numb
   return at;
 }
 
-/** Aborts when the task has ended, or is not known any more. */
-function endOf(runtime: Runtime, id: string): AbortSignal {
+/** Aborts when the task has ended, or is not known any more. Listens no longer than somebody wants to know. */
+function endOf(runtime: Runtime, id: string, signal: AbortSignal | undefined): AbortSignal {
   const end = new AbortController();
   const task = runtime.find(id);
   if (task === undefined || hasEnded(task)) {
@@ -108,5 +127,6 @@ function endOf(runtime: Runtime, id: string): AbortSignal {
     cancel();
     end.abort();
   });
+  signal?.addEventListener("abort", cancel, { once: true });
   return end.signal;
 }

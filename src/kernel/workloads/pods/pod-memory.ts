@@ -4,17 +4,27 @@ import type { PodObject } from "../pod-types.ts";
 import { podPaths } from "./pod-paths.ts";
 import type { Support } from "./support.ts";
 
-/** What is remembered of a pod while it runs. Everything can be found again after a restart. */
+/**
+ * What is remembered of a pod while it runs. Everything can be found again after a restart, but for `calmSince`, without which a
+ * container may wait longer for its next start, and `told`, without which an event may be told again.
+ */
 export interface PodMemory {
+  /** When this process first saw the pod. */
   readonly acceptedAt: Instant;
+  /** Directory of its logs; the pod itself may be gone when it is needed. */
   readonly logs: string;
   /** Termination messages by task. */
   readonly messages: Map<string, string>;
+  /** By container: restarts below this number count no more for the back-off. */
   readonly calmSince: Map<string, number>;
   /** By task: when the grace of the shortest stop so far is over. */
   readonly stopUntil: Map<string, Instant>;
+  /** Texts of events that are told once. */
   readonly told: Set<string>;
+  /** What the runtime makes of the pod; its spec does not change in what matters for it. */
   support: Support | undefined;
+  /** Why the machine has no room for it. For good, as a pod that fails does not come back. */
+  evicted: string | undefined;
   volumesMade: boolean;
   /** Its end is written down and its files are gone. */
   settled: boolean;
@@ -22,7 +32,7 @@ export interface PodMemory {
   behindSince: Instant | undefined;
 }
 
-/** Memories of all pods, by key and uid: a name can have had several pods, of which one exists. */
+/** Memories of all pods, by key and uid: a name can have had several pods, of which one exists. Forgotten with their pods. */
 export class PodMemories {
   readonly #directory: string;
   readonly #byKey = new Map<string, Map<string, PodMemory>>();
@@ -61,6 +71,7 @@ const fresh = (logs: string, now: Instant): PodMemory => ({
   stopUntil: new Map(),
   told: new Set(),
   support: undefined,
+  evicted: undefined,
   volumesMade: false,
   settled: false,
   behindSince: undefined,

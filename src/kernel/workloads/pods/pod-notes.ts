@@ -1,19 +1,24 @@
+import type { Millis } from "#lib/base/index.ts";
 import { type EventRecorder, regardingOf } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { Task } from "#kernel/runtimes/index.ts";
 import type { Container, PodObject } from "../pod-types.ts";
 import type { PodPlan } from "./plan-pod.ts";
+import type { ProbeKind } from "./probe-tally.ts";
 import type { RuntimeTraits, Support } from "./support.ts";
 
+/** A pod that the server has given its uid: events are about that one and not about its name. */
 type NotedPod = Stored<PodObject>;
 
-/** What users are told of pods, as events. Every text the pod runner says to them is here or in the plan. */
+/** What users are told of pods, as events. Every text the pod runner says to them is here or in the plan. Nothing here waits. */
 export class PodNotes {
   readonly #events: EventRecorder;
 
   constructor(events: EventRecorder) {
     this.#events = events;
   }
+
+  // Reasons and the first words of the notes are those of the scheduler and the kubelet.
 
   scheduled(pod: NotedPod, node: string): void {
     const { namespace = "", name } = pod.metadata;
@@ -24,14 +29,55 @@ export class PodNotes {
     this.#tell(pod, "Warning", "FailedScheduling", "Schedule", message);
   }
 
+  pulling(pod: NotedPod, image: string): void {
+    this.#tell(pod, "Normal", "Pulling", "Pull", `Pulling image "${image}"`);
+  }
+
+  pulled(pod: NotedPod, image: string, took: Millis): void {
+    this.#tell(pod, "Normal", "Pulled", "Pull", `Successfully pulled image "${image}" in ${Math.round(took)}ms`);
+  }
+
+  imagePresent(pod: NotedPod, image: string): void {
+    this.#tell(pod, "Normal", "Pulled", "Pull", `Container image "${image}" already present on machine`);
+  }
+
+  hookFailed(pod: NotedPod, container: string, which: "PostStart" | "PreStop", message: string): void {
+    const note = `${which}Hook of container ${container} failed: ${message}`;
+    this.#tell(pod, "Warning", `Failed${which}Hook`, "Hook", note);
+  }
+
+  unhealthy(pod: NotedPod, container: string, kind: ProbeKind, message: string): void {
+    const word = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
+    this.#tell(pod, "Warning", "Unhealthy", "Probe", `${word} probe of container ${container} failed: ${message}`);
+  }
+
+  /** Names the program and never its arguments: they may hold secrets, and events are read by many. */
   started(pod: NotedPod, { name, image }: Container, task: Task, traits: RuntimeTraits): void {
-    const aside = traits.images ? "" : `; image ${image ?? "(none)"} is not used`;
+    if (traits.images) {
+      this.#tell(pod, "Normal", "Created", "Create", `Created container ${name}`);
+      this.#tell(pod, "Normal", "Started", "Start", `Started container ${name}`);
+      return;
+    }
+    const aside = `; image ${image ?? "(none)"} is not used`;
     this.#tell(pod, "Normal", "Created", "Create", `created container ${name} on the ${traits.name} runtime${aside}`);
     this.#tell(pod, "Normal", "Started", "Start", `started container ${name}: ${task.command[0]}`);
   }
 
-  stopping(pod: NotedPod, container: string): void {
-    this.#tell(pod, "Normal", "Killing", "Kill", `stopping container ${container}`);
+  /** Output of a container was lost; its exit code is what it is. */
+  incomplete(pod: NotedPod, container: string, note: string): void {
+    this.#tell(pod, "Warning", "LogIncomplete", "Log", `container ${container}: ${note}`);
+  }
+
+  /** `why` when it is not the pod's own end. */
+  stopping(pod: NotedPod, container: string, why?: string): void {
+    this.#tell(pod, "Normal", "Killing", "Kill", why ?? `stopping container ${container}`);
+  }
+
+  /** The pod waits for the runtime, not for anything of its own. Once for each way in which that fails. */
+  runtimeFailed(pod: NotedPod, message: string, told: Set<string>): void {
+    if (told.has(message)) return;
+    told.add(message);
+    this.#tell(pod, "Warning", "RuntimeNotReady", "Start", message);
   }
 
   /** What stands against the pod or has no effect. `told` remembers what this pod was told before. */
@@ -47,7 +93,7 @@ export class PodNotes {
     if (plan.reason !== undefined) once(plan.reason, plan.message ?? plan.reason);
     for (const [container, waiting] of plan.waiting) {
       if (waiting.reason === "ContainerCreating" || waiting.reason === "PodInitializing") continue;
-      const reason = waiting.reason === "CrashLoopBackOff" ? "BackOff" : "Failed";
+      const reason = waiting.reason.endsWith("BackOff") ? "BackOff" : "Failed";
       once(reason, waiting.message ?? `container ${container}: ${waiting.reason}`);
     }
   }

@@ -1,10 +1,19 @@
 import { join } from "node:path";
 import type { PodObject } from "../pod-types.ts";
 
-/** Where a pod's things are, under the pod runner's directory. Names in Kubernetes cannot hold a slash. */
+// Under the pod runner's directory:
+//
+//   pods/<uid>/work                          where containers without a workingDir run
+//   pods/<uid>/volumes/<volume>              what is mounted
+//   pods/<uid>/output/<container>/<restart>  termination messages
+//   logs/<namespace>/<pod>/<uid>/<container>/<restart>.log
+
+/** Where a pod's things are. Names in Kubernetes cannot hold a slash, so no name leads to another pod's things. */
 export interface PodPaths {
+  /** Everything that goes when the pod ends. */
   readonly pod: string;
   readonly work: string;
+  /** All logs of the pod, which stay when it ends. */
   readonly logs: string;
   readonly volume: (name: string) => string;
   /** What a container's process writes as its termination message. */
@@ -12,6 +21,7 @@ export interface PodPaths {
   readonly log: (container: string, restart: number) => string;
 }
 
+/** Its entries are uids of pods. */
 export const podsDirectory = (root: string): string => join(root, "pods");
 export const logsDirectory = (root: string): string => join(root, "logs");
 
@@ -29,7 +39,8 @@ export function podPaths(root: string, pod: PodObject): PodPaths {
   };
 }
 
-/** Identifies one execution of one container for ever. */
+/** Identifies one execution of one container for ever: a pod that is made again under its old name has another uid. */
 export const taskId = (uid: string, container: string, restart: number): string => `${uid}/${container}/${restart}`;
 
+/** Of any task id of the pod runner's, hooks included. */
 export const uidOfTask = (id: string): string => id.slice(0, id.indexOf("/"));

@@ -1,4 +1,16 @@
-import { type Clock, type Instant, jsonEquals, type Millis } from "#lib/base/index.ts";
+import { rm } from "node:fs/promises";
+import {
+  type Clock,
+  codeOf,
+  err,
+  type Instant,
+  jsonEquals,
+  type Logger,
+  messageOf,
+  type Millis,
+  ok,
+  type Result,
+} from "#lib/base/index.ts";
 import {
   type ApiClient,
   type Informer,
@@ -13,25 +25,33 @@ import {
   withCondition,
 } from "#kernel/kit/index.ts";
 import { isConflict, isNotFound, Pod, type Stored } from "#kernel/model/index.ts";
-import type { Runtime, TaskStatus } from "#kernel/runtimes/index.ts";
+import { removeLog } from "#kernel/logs/index.ts";
+import type { ContainerHost, ImageFacts, Runtime, TaskStatus } from "#kernel/runtimes/index.ts";
 import { type Container, isFinished, type PodObject, type PodStatus } from "../pod-types.ts";
 import { type Sources, sourcesOf } from "./config-sources.ts";
+import { rootRefusal, sandboxOf } from "./container-setup.ts";
 import type { ContainerStopper } from "./container-stopper.ts";
 import { type ContainerView, viewContainers } from "./container-view.ts";
+import type { Health, HealthKeeper } from "./health-keeper.ts";
+import type { ImageKeeper } from "./image-keeper.ts";
 import { calmAfter, type Execution, planPod, type PodPlan, type Waiting } from "./plan-pod.ts";
 import type { PodCleaner } from "./pod-cleaner.ts";
 import type { Node } from "./pod-fields.ts";
 import { PodMemories, type PodMemory } from "./pod-memory.ts";
 import type { PodNotes } from "./pod-notes.ts";
 import { podPaths, taskId } from "./pod-paths.ts";
-import { podStatus } from "./pod-status.ts";
+import { type ContainerFacts, podStatus } from "./pod-status.ts";
 import type { SourceWaits } from "./source-waits.ts";
 import { type RuntimeTraits, type Support, supportFor } from "./support.ts";
 import { terminationMessage } from "./termination-message.ts";
-import type { Workspace } from "./workspace.ts";
+import { diskFull, type Workspace } from "./workspace.ts";
+
+// One pass over a pod, in order: forget others of its name, bind, look, plan, start (then look and plan again), tell, stop, write
+// the status. It may be interrupted anywhere: the next pass finds what was done, because task ids are made of the pod's uid.
 
 export interface PodRunnerParts {
   readonly client: ApiClient;
+  /** Must show our own writes at once. */
   readonly pods: Informer<PodObject>;
   readonly runtime: Runtime;
   readonly notes: PodNotes;
@@ -39,22 +59,39 @@ export interface PodRunnerParts {
   readonly workspace: Workspace;
   readonly cleaner: PodCleaner;
   readonly waits: SourceWaits;
+  /** Given where tasks are containers. */
+  readonly containers?: ContainerParts;
   readonly node: Node;
   readonly directory: string;
   readonly isRoot: boolean;
   readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What is done around containers that no task is. */
+export interface ContainerParts {
+  readonly host: ContainerHost;
+  readonly images: ImageKeeper;
+  readonly health: HealthKeeper;
+  /** Names under which a pod is reached besides its own. */
+  readonly namesOf: (pod: PodObject) => readonly string[];
 }
 
 /** A status that is not yet decisive waits this long for a better one: a short pod costs one status write. */
 const coalesce: Millis = 250;
 
 /** What the host lacks may come without anybody telling. */
+const untold = new Set(["CreateContainerError", "ErrImageNeverPull"]);
 const hostRetry: Millis = 30_000;
 
-/** Runs the pods of one node on a runtime, as a kubelet does: binds them, starts and restarts containers, reports. */
+/**
+ * Runs the pods of one node on a runtime, as a kubelet does: binds them, starts and restarts containers, reports. Pods that are
+ * bound to other nodes are left alone. Passes of different pods run side by side, of one pod never.
+ */
 export class PodRunner implements Reconciler {
   readonly #parts: PodRunnerParts;
   readonly #memories: PodMemories;
+  /** Asked for once. */
   #traits: RuntimeTraits | undefined;
 
   constructor(parts: PodRunnerParts) {
@@ -62,15 +99,15 @@ export class PodRunner implements Reconciler {
     this.#memories = new PodMemories(parts.directory);
   }
 
+  /** One pass. Rejects when the API or the runtime fails, and is then repeated with a back-off; what was done stays done. */
   async reconcile(request: ReconcileRequest, context: ReconcileContext): Promise<ReconcileResult | undefined> {
     const key = requestKey(request);
     // Before the runtime is attached nothing is known of its tasks, and nothing may be started.
-    await this.#parts.runtime.list();
+    await this.#attached(key, context.now);
     const pod = this.#parts.pods.get(key);
     await this.#forgetOthers(key, pod?.metadata.uid);
     if (pod === undefined) return undefined;
-    const { name } = this.#parts.node;
-    if (pod.spec.nodeName !== undefined && pod.spec.nodeName !== name) return undefined;
+    if (!this.#isOurs(pod)) return undefined;
     const memory = this.#memories.of(key, pod, context.now);
     if (isFinished(pod)) {
       return this.#settle(pod, memory);
@@ -79,13 +116,32 @@ export class PodRunner implements Reconciler {
     return this.#sync(key, pod, memory, context);
   }
 
-  /** The node's labels fit the pod's selector. */
+  /** A pod that waits for a runtime that is away, or hangs, says so: nobody who looks at it would find the reason elsewhere. */
+  async #attached(key: string, now: Instant): Promise<void> {
+    try {
+      await this.#parts.runtime.list();
+    } catch (thrown) {
+      const pod = this.#parts.pods.get(key);
+      if (pod !== undefined && this.#isOurs(pod) && !isFinished(pod)) {
+        const { told } = this.#memories.of(key, pod, now);
+        this.#parts.notes.runtimeFailed(pod, messageOf(thrown), told);
+      }
+      throw thrown;
+    }
+  }
+
+  #isOurs({ spec: { nodeName } }: PodObject): boolean {
+    return nodeName === undefined || nodeName === this.#parts.node.name;
+  }
+
+  /** The node's labels fit the pod's selector. Who is bound already was fit when that was done. */
   #fits(pod: PodObject): boolean {
     const { labels } = this.#parts.node;
     if (pod.spec.nodeName !== undefined) return true;
     return Object.entries(pod.spec.nodeSelector ?? {}).every(([label, value]) => labels[label] === value);
   }
 
+  /** Written once: the condition stays until the pod is gone or somebody binds it. */
   async #leaveUnscheduled(pod: Stored<PodObject>, now: Instant): Promise<undefined> {
     const message = `0/1 nodes are available: node ${this.#parts.node.name} does not match the pod's node selector`;
     const present = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
@@ -96,6 +152,7 @@ export class PodRunner implements Reconciler {
     await patchStatus(this.#parts.client, Pod, pod, { ...pod.status, conditions });
   }
 
+  /** A pass over a pod that is ours and not finished. The status is written also when something could not be started. */
   async #sync(
     key: string,
     given: Stored<PodObject>,
@@ -110,9 +167,14 @@ export class PodRunner implements Reconciler {
     const refusal = refusalText(support, this.#parts.runtime.name);
     const { acceptedAt, calmSince } = memory;
     const facts = { acceptedAt, calmSince, blocked: new Map<string, Waiting>() };
-    const obstacles = refusal === undefined ? facts : { ...facts, refused: refusal };
     let views = await this.#look(given, memory, now);
-    let plan = planPod(given, views, obstacles, now);
+    const obstacles = () => ({
+      ...facts,
+      ...(refusal === undefined ? {} : { refused: refusal }),
+      ...(memory.evicted === undefined ? {} : { evicted: memory.evicted }),
+      unhealthy: this.#unhealthy(views),
+    });
+    let plan = planPod(given, views, obstacles(), now);
     const failure = await this.#startAll(key, given, plan.start, facts.blocked, memory).catch(
       (thrown: unknown) => thrown,
     );
@@ -120,14 +182,35 @@ export class PodRunner implements Reconciler {
     signal.throwIfAborted();
     if (plan.start.length > 0) {
       views = await this.#look(pod, memory, this.#parts.clock.now());
-      plan = planPod(pod, views, obstacles, this.#parts.clock.now());
+      this.#heedHost(pod, facts.blocked, memory);
+      plan = planPod(pod, views, obstacles(), this.#parts.clock.now());
     }
     this.#parts.notes.findings(pod, plan, support, traits, memory.told);
     await this.#stopAll(pod, plan, memory);
     const result = await this.#report(pod, views, plan, memory);
-    if (failure !== undefined) throw failure;
-    const isHostBlocked = [...facts.blocked.values()].some(({ reason }) => reason === "CreateContainerError");
+    if (failure !== undefined) {
+      this.#parts.notes.runtimeFailed(pod, messageOf(failure), memory.told);
+      throw failure;
+    }
+    const isHostBlocked = [...facts.blocked.values()].some(({ reason }) => untold.has(reason));
     return isHostBlocked ? { requeueAfter: Math.min(hostRetry, result?.requeueAfter ?? hostRetry) } : result;
+  }
+
+  /** What the machine lacks is an operator's business; what a document lacks is not. A pod without room is given up. */
+  #heedHost({ metadata }: Stored<PodObject>, blocked: ReadonlyMap<string, Waiting>, memory: PodMemory): void {
+    for (const [container, { reason, message = "" }] of blocked) {
+      if (reason !== diskFull && reason !== "CreateContainerError") continue;
+      if (reason === diskFull) memory.evicted ??= `the disk is full: ${message}`;
+      const told = `${container}: ${message}`;
+      if (memory.told.has(told)) continue;
+      memory.told.add(told);
+      const { namespace, name } = metadata;
+      this.#parts.log.error("a container cannot be created", {
+        pod: `${namespace}/${name}`,
+        container,
+        error: message,
+      });
+    }
   }
 
   /** Binding is written while the first container already starts: the runtime's journal is what must not be lost. */
@@ -140,13 +223,14 @@ export class PodRunner implements Reconciler {
     return bound;
   }
 
+  /** Asked for when the first pod needs it: looking for the tools of mounts costs time that an idle server need not spend. */
   async #runtimeTraits(): Promise<RuntimeTraits> {
     const { runtime, isRoot } = this.#parts;
     this.#traits ??= { ...(await runtime.capabilities()), name: runtime.name, isRoot };
     return this.#traits;
   }
 
-  async #look(pod: PodObject, memory: PodMemory, now: Instant): Promise<readonly ContainerView[]> {
+  async #look(pod: Stored<PodObject>, memory: PodMemory, now: Instant): Promise<readonly ContainerView[]> {
     const { runtime } = this.#parts;
     await this.#readMessages(pod, memory);
     const find = (id: string) => runtime.find(id);
@@ -155,11 +239,31 @@ export class PodRunner implements Reconciler {
     for (const { current, container, restart } of views) {
       if (current.kind === "ended" && current.ranFor >= calmAfter) memory.calmSince.set(container.name, restart + 1);
     }
+    this.#watchHealth(pod, views);
     return views;
   }
 
+  #watchHealth(pod: Stored<PodObject>, views: readonly ContainerView[]): void {
+    const { containers } = this.#parts;
+    if (containers === undefined) return;
+    for (const { current, container, isInit } of views) {
+      if (current.kind !== "running" || isInit) continue;
+      containers.health.watch(pod, container, current.taskId, current.startedAt, false);
+    }
+    containers.health.keep(pod.metadata.uid, views);
+  }
+
+  #unhealthy(views: readonly ContainerView[]): ReadonlyMap<string, NonNullable<Health["verdict"]>> {
+    const verdicts = views.flatMap(({ current, container }) => {
+      if (current.kind !== "running") return [];
+      const verdict = this.#parts.containers?.health.healthOf(current.taskId).verdict;
+      return verdict === undefined ? [] : [[container.name, verdict] as const];
+    });
+    return new Map(verdicts);
+  }
+
   /** Reads the termination messages of executions that have ended since the last look. */
-  async #readMessages(pod: PodObject, memory: PodMemory): Promise<void> {
+  async #readMessages(pod: Stored<PodObject>, memory: PodMemory): Promise<void> {
     const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
     for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
       const stored = statuses.find(({ name }) => name === container.name)?.restartCount ?? 0;
@@ -171,8 +275,9 @@ export class PodRunner implements Reconciler {
     }
   }
 
+  /** Once per execution and life of this process, so it is also the place to tell that output was lost. */
   async #readMessage(
-    pod: PodObject,
+    pod: Stored<PodObject>,
     { name, terminationMessagePolicy }: Container,
     restart: number,
     { id, state }: TaskStatus,
@@ -187,8 +292,17 @@ export class PodRunner implements Reconciler {
       failed: state.outcome.kind !== "exited" || state.outcome.code !== 0,
     });
     memory.messages.set(id, message);
+    if (state.outcome.kind !== "exited" || state.outcome.note === undefined) return;
+    this.#parts.notes.incomplete(pod, name, state.outcome.note);
+    const { namespace, name: podName } = pod.metadata;
+    const fields = { pod: `${namespace}/${podName}`, container: name, error: state.outcome.note };
+    this.#parts.log.error("output of a container was lost", fields);
   }
 
+  /**
+   * Starts containers one after the other; `blocked` gathers those that cannot be made now. Volumes are made once, before the first.
+   * ConfigMaps and Secrets are read anew for every start, so that a restart sees their changes as variables.
+   */
   async #startAll(
     key: string,
     pod: Stored<PodObject>,
@@ -199,29 +313,69 @@ export class PodRunner implements Reconciler {
     if (start.length === 0) return;
     const { workspace, waits } = this.#parts;
     const sources = await workspace.readSources(pod);
-    const broken = memory.volumesMade ? undefined : await workspace.prepareVolumes(pod, sources);
-    memory.volumesMade = broken === undefined;
     for (const execution of start) {
-      const reason = broken ?? (await this.#startOne(pod, execution, sources));
+      const reason = await this.#startOne(pod, execution, sources, memory);
       if (reason !== undefined) blocked.set(execution.view.container.name, reason);
     }
     if (blocked.size === 0) return waits.done(key);
     waits.wait(key, requestFor(pod), sourcesOf(pod.spec));
   }
 
-  async #startOne(pod: Stored<PodObject>, execution: Execution, sources: Sources): Promise<Waiting | undefined> {
+  /** Resolves with what keeps the container from being made; rejects when the runtime fails, which concerns all of them. */
+  async #startOne(
+    pod: Stored<PodObject>,
+    execution: Execution,
+    sources: Sources,
+    memory: PodMemory,
+  ): Promise<Waiting | undefined> {
     const { workspace, runtime } = this.#parts;
     const traits = await this.#runtimeTraits();
-    const task = await workspace.prepare(pod, execution, sources, traits.mounts.supported);
+    const made = await this.#makeContainerReady(pod, execution);
+    if (!made.ok) return made.error;
+    const broken = memory.volumesMade ? undefined : await workspace.prepareVolumes(pod, sources, made.value.address);
+    memory.volumesMade = broken === undefined;
+    if (broken !== undefined) return broken;
+    const task = await workspace.prepare(pod, execution, sources, traits.mounts.supported, made.value);
     if (!task.ok) return task.error;
     const isNew = runtime.find(task.value.id) === undefined;
-    await runtime.start(task.value);
-    if (isNew) this.#parts.notes.started(pod, execution.view.container, task.value, traits);
+    const { container } = execution.view;
+    try {
+      const { state } = await runtime.start(task.value);
+      if (state.phase === "running" && !execution.view.isInit) {
+        this.#parts.containers?.health.watch(pod, container, task.value.id, state.startedAt, isNew);
+      }
+    } catch (thrown) {
+      const refusal = containerRefusal(thrown);
+      if (refusal !== undefined) return refusal;
+      throw thrown;
+    }
+    if (isNew) this.#parts.notes.started(pod, container, task.value, traits);
     return undefined;
   }
 
+  /** What must be there before a container can be: its image, then the sandbox of its pod. Nothing where tasks are processes. */
+  async #makeContainerReady(
+    pod: Stored<PodObject>,
+    { view: { container }, restart }: Execution,
+  ): Promise<Result<{ readonly image?: ImageFacts; readonly address?: string }, Waiting>> {
+    const { containers } = this.#parts;
+    if (containers === undefined) return ok({});
+    const image = await containers.images.find(pod, container, taskId(pod.metadata.uid, container.name, restart));
+    if (!image.ok) return image;
+    const isRoot = rootRefusal(pod, container, image.value);
+    if (isRoot !== undefined) return err({ reason: "CreateContainerConfigError", message: isRoot });
+    try {
+      const address = await containers.host.openSandbox(sandboxOf(pod, containers.namesOf(pod)));
+      return ok({ image: image.value, ...(address === undefined ? {} : { address }) });
+    } catch (thrown) {
+      const refusal = containerRefusal(thrown);
+      if (refusal !== undefined) return err(refusal);
+      throw thrown;
+    }
+  }
+
   async #stopAll(pod: Stored<PodObject>, plan: PodPlan, memory: PodMemory): Promise<void> {
-    for (const { view, grace } of plan.stop) {
+    for (const { view, grace, why } of plan.stop) {
       if (view.current.kind !== "running") continue;
       const { taskId: id } = view.current;
       const until = this.#parts.clock.now() + grace;
@@ -229,7 +383,7 @@ export class PodRunner implements Reconciler {
       // The time left shrinks by itself; only a shorter one is news.
       if (asked !== undefined && until >= asked - 100) continue;
       memory.stopUntil.set(id, until);
-      if (asked === undefined) this.#parts.notes.stopping(pod, view.container.name);
+      if (asked === undefined) this.#parts.notes.stopping(pod, view.container.name, why);
       const { mounts } = await this.#runtimeTraits();
       await this.#parts.stopper.stop(pod, view, id, grace, mounts.supported);
     }
@@ -245,7 +399,16 @@ export class PodRunner implements Reconciler {
     const { runtime, node, client, clock } = this.#parts;
     const now = clock.now();
     const { acceptedAt } = memory;
-    const status = podStatus({ pod, views, plan, runtimeName: runtime.name, address: node.address, acceptedAt, now });
+    const status = podStatus({
+      pod,
+      views,
+      plan,
+      runtimeName: runtime.name,
+      address: node.address,
+      acceptedAt,
+      now,
+      ...this.#containerFacts(pod),
+    });
     const isOver = status.phase === "Succeeded" || status.phase === "Failed";
     if (jsonEquals(status, pod.status)) {
       memory.behindSince = undefined;
@@ -261,17 +424,40 @@ export class PodRunner implements Reconciler {
     return plan.wakeAt === undefined ? undefined : { requeueAfter: Math.max(1, plan.wakeAt - now) };
   }
 
-  /** Executions before the last one are in nobody's status any more. */
-  async #trim(pod: Stored<PodObject>, views: readonly ContainerView[], memory: PodMemory): Promise<void> {
-    const old = views
-      .filter(({ restart }) => restart >= 2)
-      .map(({ container, restart }) => taskId(pod.metadata.uid, container.name, restart - 2))
-      .filter((id) => this.#parts.runtime.find(id) !== undefined);
-    if (old.length === 0) return;
-    await this.#parts.runtime.remove(old);
-    for (const id of old) memory.messages.delete(id);
+  #containerFacts(pod: Stored<PodObject>): { readonly containers?: ContainerFacts } {
+    const { containers, node } = this.#parts;
+    if (containers === undefined) return {};
+    const { uid } = pod.metadata;
+    const own = pod.spec.hostNetwork === true ? node.address : containers.host.addressOf(uid);
+    return {
+      containers: {
+        podAddress: own ?? pod.status?.podIP,
+        imageIdOf: (container) => containers.images.digestOf(uid, container),
+        healthOf: (task) => containers.health.healthOf(task),
+      },
+    };
   }
 
+  /**
+   * Executions before the last one are in nobody's status any more, and `logs --previous` reaches no further back. Without this a
+   * container that crashes for weeks would fill the disk.
+   */
+  async #trim(pod: Stored<PodObject>, views: readonly ContainerView[], memory: PodMemory): Promise<void> {
+    const paths = podPaths(this.#parts.directory, pod);
+    const old = new Map<string, { readonly log: string; readonly output: string }>();
+    for (const { container, restart } of views) {
+      const id = taskId(pod.metadata.uid, container.name, restart - 2);
+      if (restart < 2 || this.#parts.runtime.find(id) === undefined) continue;
+      old.set(id, { log: paths.log(container.name, restart - 2), output: paths.output(container.name, restart - 2) });
+    }
+    if (old.size === 0) return;
+    // Files first: a task that is still known is trimmed again by the next pass.
+    for (const { log, output } of old.values()) await Promise.all([removeLog(log), rm(output, { force: true })]);
+    await this.#parts.runtime.remove([...old.keys()]);
+    for (const id of old.keys()) memory.messages.delete(id);
+  }
+
+  /** Its end is stored, so nothing of it is needed any more but its logs. */
   async #settle(pod: Stored<PodObject>, memory: PodMemory): Promise<undefined> {
     if (!memory.settled) await this.#parts.cleaner.settle(pod);
     memory.settled = true;
@@ -294,15 +480,23 @@ export class PodRunner implements Reconciler {
   async #forgetOthers(key: string, present: string | undefined): Promise<void> {
     for (const [uid, { logs }] of this.#memories.others(key, present)) {
       await this.#parts.cleaner.forget(uid, logs);
+      this.#parts.containers?.health.keep(uid, []);
+      this.#parts.containers?.images.forget(uid);
       this.#memories.forget(key, uid);
       this.#parts.waits.done(key);
     }
   }
 }
 
+/** One sentence with everything that is refused, for `status.message` and the event. */
 const refusalText = ({ refusals }: Support, runtime: string): string | undefined =>
   refusals.length === 0 ? undefined : `the ${runtime} runtime cannot do what the pod asks for: ${refusals.join("; ")}`;
 
+/** The engine refused this one container: a mount point, a port that is taken. It may be willing later. */
+const containerRefusal = (thrown: unknown): Waiting | undefined =>
+  codeOf(thrown) === "engine-refusal" ? { reason: "CreateContainerError", message: messageOf(thrown) } : undefined;
+
+/** Words for a container that is on its way. */
 const undecided = new Set(["ContainerCreating", "PodInitializing"]);
 
 /** Worth a write of its own: an end, or a reason for waiting that people must see. */

@@ -2,23 +2,45 @@ import { formatTime, type Instant } from "#lib/base/index.ts";
 import { type Condition, withCondition } from "#kernel/kit/index.ts";
 import { type ContainerStatus, type PodObject, type PodStatus, refusedCondition } from "../pod-types.ts";
 import type { ContainerView } from "./container-view.ts";
+import { type Health, plainHealth } from "./health-keeper.ts";
 import type { PodPlan } from "./plan-pod.ts";
 import { taskId } from "./pod-paths.ts";
 
 export interface StatusInput {
+  /** With the status that is stored now, from which times and foreign fields are taken. */
   readonly pod: PodObject;
+  /** Of all its containers. */
   readonly views: readonly ContainerView[];
+  /** Made of the same pod and views. */
   readonly plan: PodPlan;
+  /** The scheme of container ids: `process://<task>`. */
   readonly runtimeName: string;
+  /** Of the node. */
   readonly address: string;
+  /** Given where tasks are containers. */
+  readonly containers?: ContainerFacts;
   /** When the pod runner took the pod; the time of its binding. */
   readonly acceptedAt: Instant;
   readonly now: Instant;
 }
 
-/** The status Kubernetes would show for these facts. Fields of others and their conditions are kept. */
+/** What is known of containers besides their tasks. */
+export interface ContainerFacts {
+  /** The pod's own, once it has one. Without these facts it is the node's. */
+  readonly podAddress: string | undefined;
+  /** What a container's image is by its bytes; undefined when that is not known (any more). */
+  readonly imageIdOf: (container: string) => string | undefined;
+  /** Of running tasks. */
+  readonly healthOf: (task: string) => Health;
+}
+
+/**
+ * The status Kubernetes would show for these facts. Pure. Fields of others and their conditions are kept, and what has not changed
+ * keeps its time: the same facts later give an equal status, so that comparing tells whether a write is due.
+ */
 export function podStatus(input: StatusInput): PodStatus {
   const { pod, views, plan, address } = input;
+  const podAddress = input.containers === undefined ? address : input.containers.podAddress;
   const inits = views.filter(({ isInit }) => isInit).map((view) => containerStatus(view, input));
   const main = views.filter(({ isInit }) => !isInit).map((view) => containerStatus(view, input));
   const { reason: _reason, message: _message, ...kept } = pod.status ?? {};
@@ -31,31 +53,41 @@ export function podStatus(input: StatusInput): PodStatus {
     startTime: pod.status?.startTime ?? formatTime(input.acceptedAt),
     hostIP: address,
     hostIPs: [{ ip: address }],
-    podIP: address,
-    podIPs: [{ ip: address }],
-    ...(inits.length === 0 ? {} : { initContainerStatuses: inits }),
-    containerStatuses: main,
+    ...(podAddress === undefined ? {} : { podIP: podAddress, podIPs: [{ ip: podAddress }] }),
+    ...(inits.length === 0 ? {} : { initContainerStatuses: inits.filter((one) => isWorthTelling(one, plan)) }),
+    containerStatuses: main.filter((one) => isWorthTelling(one, plan)),
   };
 }
 
-function containerStatus(view: ContainerView, { pod, plan, runtimeName }: StatusInput): ContainerStatus {
+/**
+ * A container of a pod that is over either ran, or waited for something that did not come. One that did neither has no status:
+ * `ContainerCreating` in a pod that was refused would say that somebody is still at it.
+ */
+const isWorthTelling = ({ name, containerID }: ContainerStatus, { phase, waiting }: PodPlan): boolean =>
+  (phase !== "Failed" && phase !== "Succeeded") || containerID !== undefined || waiting.has(name);
+
+/** Images are only recorded: `imageID` is empty where no image was used. */
+function containerStatus(view: ContainerView, { pod, plan, runtimeName, containers }: StatusInput): ContainerStatus {
   const { container, current, restart, previous, isInit } = view;
   const isRunning = current.kind === "running";
+  const health = (current.kind === "running" && containers?.healthOf(current.taskId)) || plainHealth;
   const hasSucceeded = current.kind === "ended" && current.terminated.exitCode === 0;
   const id = `${runtimeName}://${taskId(pod.metadata.uid ?? "", container.name, restart)}`;
   const waiting = plan.waiting.get(container.name);
   const isWaiting = waiting !== undefined && !isRunning;
   // While a container waits for its restart, how it ended is the last state.
+  const statuses = isInit ? pod.status?.initContainerStatuses : pod.status?.containerStatuses;
+  const stored = statuses?.find(({ name }) => name === container.name);
   const last = isWaiting && current.kind === "ended" ? current.terminated : previous;
   return {
     name: container.name,
     state: isWaiting ? { waiting } : stateOf(view),
     lastState: last === undefined ? {} : { terminated: last },
-    ready: isInit ? hasSucceeded : isRunning,
-    started: isRunning,
+    ready: isInit ? hasSucceeded : isRunning && health.ready,
+    started: isRunning && health.started,
     restartCount: restart,
     image: container.image ?? "",
-    imageID: "",
+    imageID: containers?.imageIdOf(container.name) ?? stored?.imageID ?? "",
     ...(current.kind === "none" ? {} : { containerID: id }),
   };
 }
@@ -73,6 +105,7 @@ function stateOf({ current }: ContainerView): ContainerStatus["state"] {
 
 type Wanted = Omit<Condition, "lastTransitionTime">;
 
+/** Kubernetes' conditions of a pod, of which `Ready` is what most clients wait for. */
 function conditions(
   input: StatusInput,
   inits: readonly ContainerStatus[],

@@ -4,12 +4,13 @@ import type { SourceName } from "./config-sources.ts";
 
 /**
  * Pods that wait for a ConfigMap or Secret. A kind is watched only while somebody waits for an object of it; then every change
- * of such an object asks for its pods again.
+ * of such an object asks for its pods again. Costs a walk over the waiting pods per change, and nothing while none waits.
  */
 export class SourceWaits {
   readonly #informers: InformerFactory;
   readonly #wake: (request: ReconcileRequest) => void;
   readonly #waiting = new Map<string, { readonly request: ReconcileRequest; readonly sources: ReadonlySet<string> }>();
+  /** One watch per kind, over all namespaces: usually there is none, and never more than two. */
   readonly #shares = new Map<SourceName["kind"], { readonly share: InformerShare; readonly remove: () => void }>();
 
   constructor(informers: InformerFactory, wake: (request: ReconcileRequest) => void) {
@@ -24,10 +25,12 @@ export class SourceWaits {
     for (const { kind } of sources) this.#watch(kind);
   }
 
+  /** The pod has what it needs, or is gone. The watches end with the last one that waits. */
   done(key: string): void {
     if (this.#waiting.delete(key) && this.#waiting.size === 0) this.close();
   }
 
+  /** Ends all watches. */
   close(): void {
     for (const { share, remove } of this.#shares.values()) {
       remove();

@@ -1,9 +1,16 @@
 import type { RuntimeCapabilities } from "#kernel/runtimes/index.ts";
-import type { Container, PodObject, SecurityContext, Volume } from "../pod-types.ts";
+import type { Container, PodObject, SecurityContext, Volume, VolumeMount } from "../pod-types.ts";
+import { seccompType } from "./container-setup.ts";
 
-/** What a runtime makes of a pod: reasons why it must not run here, and what of it will have no effect. */
+// What a runtime cannot do for a pod is decided here, before anything starts. Two questions: would the pod do something else than
+// it says (refused), or only something less (told)? A command in the wrong files or as the wrong user is the former; a missing
+// limit or probe the latter. What no runtime of ours can do is refused by the API server already when the pod is created.
+
+/** What a runtime makes of a pod. Each entry names a place in the document: `container "main": lifecycle.postStart`. */
 export interface Support {
+  /** Reasons why it must not run here. */
   readonly refusals: readonly string[];
+  /** What of it will have no effect. */
   readonly warnings: readonly string[];
 }
 
@@ -13,7 +20,9 @@ export interface RuntimeTraits extends RuntimeCapabilities {
   readonly isRoot: boolean;
 }
 
+/** Sources this program makes itself, whatever the runtime. */
 const volumeSources = ["emptyDir", "hostPath", "configMap", "secret", "downwardAPI", "projected"];
+/** Members of a security context that host processes have no use for. */
 const effectlessSecurity = [
   "privileged",
   "readOnlyRootFilesystem",
@@ -27,6 +36,9 @@ const effectlessSecurity = [
   "supplementalGroups",
   "sysctls",
 ];
+/** What an engine has no settings for, or not such as the same document means elsewhere. */
+const effectlessInContainers = ["seLinuxOptions", "appArmorProfile", "procMount"];
+/** Members of a pod's spec without effect: containers share the machine's network, hosts file and process table. */
 const effectlessPod = ["hostAliases", "subdomain", "shareProcessNamespace"];
 const probes = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
 
@@ -35,7 +47,7 @@ export function supportFor(pod: PodObject, traits: RuntimeTraits): Support {
   const refusals: string[] = [];
   const warnings: string[] = [];
   const { spec } = pod;
-  for (const volume of spec.volumes ?? []) checkVolume(volume, refusals, warnings);
+  for (const volume of spec.volumes ?? []) checkVolume(volume, traits, refusals, warnings);
   for (const container of spec.initContainers ?? []) {
     if (container.restartPolicy === "Always")
       refusals.push(`initContainers "${container.name}": sidecars (restartPolicy Always)`);
@@ -44,11 +56,13 @@ export function supportFor(pod: PodObject, traits: RuntimeTraits): Support {
     checkContainer(container, spec.volumes ?? [], traits, refusals, warnings);
     checkUser(container, pod, traits, refusals);
   }
-  checkSecurity("pod", spec.securityContext, warnings);
-  for (const name of effectlessPod) if (isAsked(Reflect.get(spec, name))) warnings.push(`spec.${name}`);
+  checkSecurity("pod", spec.securityContext, traits, refusals, warnings);
+  for (const name of traits.images ? [] : effectlessPod)
+    if (isAsked(Reflect.get(spec, name))) warnings.push(`spec.${name}`);
   return { refusals, warnings };
 }
 
+/** Set to something that differs from saying nothing: defaults and empty lists ask for nothing. */
 const isAsked = (value: unknown): boolean =>
   value !== undefined &&
   value !== false &&
@@ -56,7 +70,7 @@ const isAsked = (value: unknown): boolean =>
   !(Array.isArray(value) && value.length === 0) &&
   !(typeof value === "object" && value !== null && Object.keys(value).length === 0);
 
-function checkVolume(volume: Volume, refusals: string[], warnings: string[]): void {
+function checkVolume(volume: Volume, { images }: RuntimeTraits, refusals: string[], warnings: string[]): void {
   const sources = Object.keys(volume).filter((name) => name !== "name" && volume[name] !== undefined);
   for (const source of sources) {
     if (!volumeSources.includes(source)) refusals.push(`volume "${volume.name}" of type ${source}`);
@@ -64,6 +78,7 @@ function checkVolume(volume: Volume, refusals: string[], warnings: string[]): vo
   for (const source of volume.projected?.sources ?? []) {
     if (source["serviceAccountToken"] !== undefined) refusals.push(`volume "${volume.name}": serviceAccountToken`);
   }
+  if (images && volume.emptyDir?.medium === "Memory") return;
   if (isAsked(volume.emptyDir?.medium)) warnings.push(`volume "${volume.name}": emptyDir.medium (it is on disk)`);
   if (isAsked(volume.emptyDir?.sizeLimit)) warnings.push(`volume "${volume.name}": emptyDir.sizeLimit`);
 }
@@ -82,34 +97,65 @@ function checkContainer(
   if (!traits.mounts.supported) {
     for (const mount of container.volumeMounts ?? []) {
       const volume = volumes.find(({ name }) => name === mount.name);
-      if (isInPlace(volume, mount.mountPath, mount.readOnly === true)) continue;
+      if (isMountless(volume, mount, traits)) continue;
       refusals.push(`${here}: mounting volume "${mount.name}" at ${mount.mountPath} (${traits.mounts.reason})`);
     }
   }
+  if (traits.images) checkMemoryMounts(container, volumes, refusals);
   if (isAsked(container.volumeDevices)) refusals.push(`${here}: volumeDevices`);
-  if (container.lifecycle?.postStart !== undefined) refusals.push(`${here}: lifecycle.postStart`);
+  if (container.lifecycle?.postStart !== undefined && !traits.images) refusals.push(`${here}: lifecycle.postStart`);
   const preStop = container.lifecycle?.preStop;
-  if (preStop !== undefined && preStop.exec === undefined) {
+  if (preStop !== undefined && preStop.exec === undefined && !traits.images) {
     refusals.push(`${here}: lifecycle.preStop of type ${Object.keys(preStop).join(", ")}`);
   }
-  for (const probe of probes) if (isAsked(container[probe])) warnings.push(`${here}: ${probe}`);
+  for (const probe of traits.images ? [] : probes) if (isAsked(container[probe])) warnings.push(`${here}: ${probe}`);
   if (!traits.limits && isAsked(container.resources?.limits)) warnings.push(`${here}: resources.limits`);
-  if ((container.ports ?? []).some((port) => isAsked(port.hostPort))) warnings.push(`${here}: hostPort`);
+  if (!traits.images && (container.ports ?? []).some((port) => isAsked(port.hostPort)))
+    warnings.push(`${here}: hostPort`);
   if (container.stdin === true) warnings.push(`${here}: stdin`);
   if (container.tty === true) warnings.push(`${here}: tty`);
-  checkSecurity(here, container.securityContext, warnings);
+  checkSecurity(here, container.securityContext, traits, refusals, warnings);
 }
 
-function checkSecurity(here: string, context: SecurityContext | undefined, warnings: string[]): void {
-  for (const name of effectlessSecurity) {
-    if (isAsked(context?.[name])) warnings.push(`${here}: securityContext.${name}`);
+function isMountless(volume: Volume | undefined, mount: VolumeMount, { images }: RuntimeTraits): boolean {
+  if (images) return volume?.emptyDir?.medium === "Memory";
+  return isInPlace(volume, mount.mountPath, mount.readOnly === true);
+}
+
+/** Engines of API 1.41 mount volumes whole. */
+function checkMemoryMounts(container: Container, volumes: readonly Volume[], refusals: string[]): void {
+  for (const { name, subPath, subPathExpr } of container.volumeMounts ?? []) {
+    const isInMemory = volumes.some((volume) => volume.name === name && volume.emptyDir?.medium === "Memory");
+    if (isInMemory && isAsked(subPath ?? subPathExpr)) {
+      refusals.push(`container "${container.name}": subPath of volume "${name}", which is in memory`);
+    }
   }
 }
 
+function checkSecurity(
+  here: string,
+  context: SecurityContext | undefined,
+  { images }: RuntimeTraits,
+  refusals: string[],
+  warnings: string[],
+): void {
+  for (const name of images ? effectlessInContainers : effectlessSecurity) {
+    if (isAsked(context?.[name])) warnings.push(`${here}: securityContext.${name}`);
+  }
+  if (!images) return;
+  // It would be root on this machine, whoever has created the pod.
+  if (context?.["privileged"] === true) refusals.push(`${here}: securityContext.privileged`);
+  if (seccompType(context ?? {}, {}) === "Localhost")
+    refusals.push(`${here}: securityContext.seccompProfile of type Localhost`);
+}
+
+/** A user is refused where it cannot be had: a command that runs as somebody else may do anything else. */
 function checkUser(container: Container, pod: PodObject, traits: RuntimeTraits, refusals: string[]): void {
   const user = userOf(container, pod);
   const here = `container "${container.name}"`;
   if (user !== undefined && !traits.users) refusals.push(`${here}: securityContext.runAsUser (it needs root)`);
+  // Whom an image runs as is known when it is there.
+  if (traits.images) return;
   const mustNotBeRoot = container.securityContext?.runAsNonRoot ?? pod.spec.securityContext?.runAsNonRoot;
   if (mustNotBeRoot === true && (user?.uid ?? (traits.isRoot ? 0 : 1)) === 0) {
     refusals.push(`${here}: securityContext.runAsNonRoot (it would run as root)`);

@@ -1,19 +1,25 @@
+import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { codeOf } from "#lib/base/index.ts";
 import { readLogs } from "#kernel/logs/index.ts";
 
+// Kubernetes' limits, in bytes and lines.
 const longestMessage = 4_096;
 const longestFallback = 2_048;
 const fallbackLines = 80;
 
 /**
  * What a container that has ended says about its end: the start of its message file, 4 KiB at most; with the policy
- * FallbackToLogsOnError and no message of a failed container, the end of its log (80 lines, 2 KiB at most).
+ * FallbackToLogsOnError and no message of a failed container, the end of its log (80 lines, 2 KiB at most). Empty when it says
+ * nothing; never a failure of what the container has made of its file. Bytes that are no UTF-8 are replaced.
  */
 export async function terminationMessage(options: {
+  /** The file that the container was given for it. */
   readonly outputPath: string;
   readonly logPath: string;
+  /** `terminationMessagePolicy`; anything but FallbackToLogsOnError means File. */
   readonly policy: string | undefined;
+  /** Ended with another code than 0, or could not be started, or was lost. */
   readonly failed: boolean;
 }): Promise<string> {
   const message = await startOf(options.outputPath);
@@ -25,10 +31,15 @@ export async function terminationMessage(options: {
   return textFrom(tail);
 }
 
+/** A container can replace its file by anything. A pipe must not be waited for, nor a link be followed with our rights. */
+const reading = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const isNoMessage = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EISDIR", "EACCES", "ENXIO"]);
+
 async function startOf(path: string): Promise<string> {
   try {
-    const handle = await open(path, "r");
+    const handle = await open(path, reading);
     try {
+      if (!(await handle.stat()).isFile()) return "";
       const bytes = Buffer.alloc(longestMessage);
       const { bytesRead } = await handle.read(bytes, 0, longestMessage, 0);
       return textFrom(bytes.subarray(0, bytesRead));
@@ -36,7 +47,7 @@ async function startOf(path: string): Promise<string> {
       await handle.close();
     }
   } catch (thrown) {
-    if (codeOf(thrown) === "ENOENT" || codeOf(thrown) === "ENOTDIR") return "";
+    if (isNoMessage.has(codeOf(thrown) ?? "")) return "";
     throw thrown;
   }
 }

@@ -5,19 +5,25 @@ import { sourceKey, type Sources } from "./config-sources.ts";
 import { notFound } from "./environment.ts";
 import { fieldValue, type Node, resourceValue } from "./pod-fields.ts";
 
+/** One file of a volume that is made of objects. */
 export interface VolumeFile {
-  /** Relative, without `..`. */
+  /** Relative, without `..`; may have directories. */
   readonly path: string;
   readonly data: Buffer;
+  /** Permission bits, 0o644 unless the document says otherwise. */
   readonly mode: number;
 }
 
 /** What a volume is on this machine. */
 export type VolumeContent =
+  /** A directory of the pod's own, which its containers share and may write to. */
   | { readonly kind: "empty" }
+  /** Made once, when the pod's first container starts; for reading only. */
   | { readonly kind: "files"; readonly files: readonly VolumeFile[] }
+  /** What is there already; `type` is Kubernetes' check of it. */
   | { readonly kind: "host"; readonly path: string; readonly type: string };
 
+/** What the files of volumes are made of. */
 export interface VolumeInput {
   readonly pod: PodObject;
   readonly node: Node;
@@ -26,7 +32,10 @@ export interface VolumeInput {
 
 const defaultMode = 0o644;
 
-/** What to put where a volume is mounted, or every reason why it cannot be made. */
+/**
+ * What to put where a volume is mounted, or every reason why it cannot be made. Pure. A volume without a source is an emptyDir, as
+ * in Kubernetes. Of two projected files with the same path the later one wins.
+ */
 export function volumeContent(volume: Volume, input: VolumeInput): Result<VolumeContent, readonly string[]> {
   if (volume.hostPath !== undefined) {
     return ok({ kind: "host", path: volume.hostPath.path, type: volume.hostPath.type ?? "" });
@@ -56,6 +65,7 @@ function partsOf(volume: Volume, input: VolumeInput): readonly Part[] | undefine
   });
 }
 
+/** The files of one ConfigMap or Secret: all its keys, or those that are named, under the names that are given to them. */
 function keyFiles(
   kind: "ConfigMap" | "Secret",
   name = "",
@@ -78,6 +88,7 @@ function keyFiles(
   return problems.length === 0 ? ok(files) : err(problems);
 }
 
+/** Files that tell the pod of itself, as it is when the volume is made. */
 function downwardFiles(items: readonly DownwardItem[] | undefined, mode: number | undefined, input: VolumeInput): Part {
   const files: VolumeFile[] = [];
   const problems: string[] = [];
@@ -90,6 +101,7 @@ function downwardFiles(items: readonly DownwardItem[] | undefined, mode: number 
   return problems.length === 0 ? ok(files) : err(problems);
 }
 
+/** A volume belongs to no container: a resource without a container's name means the first one's. */
 function downwardValue(item: DownwardItem, { pod, node }: VolumeInput): Result<string, string> {
   const first = pod.spec.containers[0];
   if (item.fieldRef !== undefined) return fieldValue(pod, item.fieldRef.fieldPath, node);

@@ -1,9 +1,10 @@
-import { mkdir } from "node:fs/promises";
+import { chmod, chown } from "node:fs/promises";
 import { dirname } from "node:path";
-import { err, messageOf, ok, type Result } from "#lib/base/index.ts";
+import { codeOf, err, messageOf, ok, type Result } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { ConfigMap, Secret, type Stored } from "#kernel/model/index.ts";
-import type { Task } from "#kernel/runtimes/index.ts";
+import type { ImageFacts, Task } from "#kernel/runtimes/index.ts";
 import type { PodObject } from "../pod-types.ts";
 import { contentsOf, sourceKey, type Sources, sourcesOf } from "./config-sources.ts";
 import { containerTask } from "./container-task.ts";
@@ -15,6 +16,7 @@ import { userOf } from "./support.ts";
 import { volumeContent } from "./volumes.ts";
 
 export interface WorkspaceOptions {
+  /** Reads ConfigMaps and Secrets. */
   readonly client: ApiClient;
   /** Pods and their logs are kept under it. */
   readonly directory: string;
@@ -25,7 +27,16 @@ export interface WorkspaceOptions {
   readonly workingDirectory?: string;
 }
 
-/** Turns a container that is to run into a task whose files are in place, or says why that cannot be done now. */
+/** The word of a `Waiting` for a machine that has no room left: the pod is to be failed. */
+export const diskFull = "DiskFull";
+
+/**
+ * Turns a container that is to run into a task whose files are in place, or says why that cannot be done now:
+ *
+ * - CreateContainerConfigError: the document is wrong, or a ConfigMap or Secret is missing, which is watched for;
+ * - CreateContainerError: the machine lacks something, which nobody tells of when it comes;
+ * - DiskFull.
+ */
 export class Workspace {
   readonly #options: WorkspaceOptions;
 
@@ -47,55 +58,81 @@ export class Workspace {
     return found;
   }
 
-  /** Makes what all containers of a pod share: its volumes. */
-  async prepareVolumes(pod: PodObject, sources: Sources): Promise<Waiting | undefined> {
+  /**
+   * Makes what all containers of a pod share: its volumes. Tells everything that stands against it at once. `address` is the pod's
+   * own, if it has one.
+   */
+  async prepareVolumes(pod: PodObject, sources: Sources, address?: string): Promise<Waiting | undefined> {
+    const node = this.#nodeFor(address);
     const paths = podPaths(this.#options.directory, pod);
     const problems: string[] = [];
+    let reason = "CreateContainerConfigError";
     for (const volume of pod.spec.volumes ?? []) {
-      const content = volumeContent(volume, { pod, node: this.#options.node, sources });
+      const content = volumeContent(volume, { pod, node, sources });
       if (!content.ok) {
         problems.push(...content.error);
         continue;
       }
       try {
         await materializeVolume(content.value, paths.volume(volume.name));
+        if (content.value.kind === "empty")
+          await giveToGroup(paths.volume(volume.name), pod.spec.securityContext?.["fsGroup"]);
       } catch (thrown) {
         problems.push(`volume ${volume.name}: ${messageOf(thrown)}`);
+        reason = hostReason(thrown);
       }
     }
-    return problems.length === 0 ? undefined : { reason: "CreateContainerConfigError", message: problems.join("; ") };
+    return problems.length === 0 ? undefined : { reason, message: problems.join("; ") };
   }
 
-  /** The task for one execution of a container. Its volumes must have been made. */
+  /** The task for one execution of a container. Its volumes must have been made; `made` where tasks are containers. */
   async prepare(
     pod: PodObject,
     { view, restart }: Execution,
     sources: Sources,
     canMount: boolean,
+    made: { readonly image?: ImageFacts; readonly address?: string } = {},
   ): Promise<Result<Task, Waiting>> {
-    const { directory, node, environment } = this.#options;
+    const { directory, environment } = this.#options;
     const { container } = view;
     const paths = podPaths(directory, pod);
     const task = containerTask({
       pod,
       container,
       restart,
-      node,
+      node: this.#nodeFor(made.address),
       sources,
-      base: environment,
+      base: made.image === undefined ? environment : {},
       paths,
       // A user without rights to our directory needs another place to stand.
       workingDirectory: this.#options.workingDirectory ?? (userOf(container, pod) === undefined ? paths.work : "/"),
       canMount,
+      ...(made.image === undefined ? {} : { image: made.image }),
     });
     if (!task.ok) return err({ reason: "CreateContainerConfigError", message: task.error.join("; ") });
     try {
-      if (task.value.workingDirectory.startsWith(paths.work)) await mkdir(paths.work, { recursive: true });
-      await mkdir(dirname(task.value.logPath), { recursive: true, mode: 0o750 });
+      if (task.value.workingDirectory.startsWith(paths.work)) await makeDirectories(paths.work);
+      await makeDirectories(dirname(task.value.logPath), 0o750);
       await prepareTask(task.value, paths.output(container.name, restart));
       return ok(task.value);
     } catch (thrown) {
-      return err({ reason: "CreateContainerError", message: messageOf(thrown) });
+      return err({ reason: hostReason(thrown), message: messageOf(thrown) });
     }
   }
+
+  #nodeFor(address: string | undefined): Node {
+    const { node } = this.#options;
+    return address === undefined ? node : { ...node, podAddress: address };
+  }
 }
+
+/** As Kubernetes: what is made in the volume belongs to the group, too. Only root may give files away. */
+async function giveToGroup(directory: string, group: unknown): Promise<void> {
+  if (typeof group !== "number" || process.getuid?.() !== 0) return;
+  await chown(directory, 0, group);
+  await chmod(directory, 0o2777);
+}
+
+/** What the machine's refusal means for the pod. A quota that is used up is a full disk to who has to live with it. */
+const hostReason = (thrown: unknown): string =>
+  codeOf(thrown) === "ENOSPC" || codeOf(thrown) === "EDQUOT" ? diskFull : "CreateContainerError";

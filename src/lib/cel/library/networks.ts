@@ -12,7 +12,9 @@ import {
 } from "./addresses.ts";
 import { asText, type LibraryFunction } from "./function.ts";
 
-/** An IP address in an expression. */
+// Kubernetes' ip and cidr libraries. What an address is, is decided in `addresses.ts`.
+
+/** An IP address in an expression. Equal when the addresses are, however they were written. */
 export class CelIp implements TextValue {
   readonly #value: Address;
 
@@ -20,6 +22,7 @@ export class CelIp implements TextValue {
     this.#value = value;
   }
 
+  /** The address behind a value of this class, or behind a text, which several functions take instead. */
   static addressOf(value: unknown): Address {
     if (typeof value === "string") return CelIp.addressOf(ip(value));
     if (value instanceof CelIp) return value.#value;
@@ -31,7 +34,7 @@ export class CelIp implements TextValue {
   }
 }
 
-/** An IP network in an expression. */
+/** An IP network in an expression. `10.0.0.1/8` and `10.0.0.0/8` are different, as in Kubernetes: see `masked()`. */
 export class CelCidr implements TextValue {
   readonly #value: Network;
 
@@ -50,12 +53,14 @@ export class CelCidr implements TextValue {
   }
 }
 
+/** Throws for what is no address. */
 function ip(text: unknown): CelIp {
   const address = parseAddress(asText(text));
   if (address !== undefined) return new CelIp(address);
   throw new Error(`${JSON.stringify(text)} is not an IP address`);
 }
 
+/** Throws for what is no network. */
 function cidr(text: unknown): CelCidr {
   const network = parseNetwork(asText(text));
   if (network !== undefined) return new CelCidr(network);
@@ -71,33 +76,45 @@ function within(...texts: readonly string[]): (value: unknown) => boolean {
   return (value) => networks.some((network) => containsAddress(network, addressOf(value)));
 }
 
+/** Texts are taken in the place of networks and addresses, as in Kubernetes. */
 const contains = (outer: unknown, inside: unknown): boolean => containsNetwork(networkOf(outer), networkOf(inside));
 const containsIp = (network: unknown, value: unknown): boolean => containsAddress(networkOf(network), addressOf(value));
-const isCanonical = (text: unknown): boolean => ip(text).toText() === text;
-const isSpecial = within(
-  "0.0.0.0/32",
-  "::/128",
-  "127.0.0.0/8",
-  "::1/128",
-  "224.0.0.0/4",
-  "ff00::/8",
-  "169.254.0.0/16",
-  "255.255.255.255/32",
-  "fe80::/10",
-);
-const isGlobalUnicast = (value: unknown): boolean => !isSpecial(value);
+/** What `ip` means in `ip.isCanonical(…)`: the CEL library has no other way to a function with a dot in its name. */
+export class IpNamespace {
+  /** Throws for what is no address, like Kubernetes. */
+  isCanonical(text: unknown): boolean {
+    return ip(text).toText() === text;
+  }
+}
+export const ipNamespace = new IpNamespace();
 
+const isUnspecified = within("0.0.0.0/32", "::/128");
+const isLoopback = within("127.0.0.0/8", "::1/128");
+const isLinkLocalUnicast = within("169.254.0.0/16", "fe80::/10");
+const isMulticast = within("224.0.0.0/4", "ff00::/8");
+// RFC 4291 2.7: the scope is in the last four bits of the first group, the four before are flags.
+const linkLocalScopes = Array.from({ length: 16 }, (_, flags) => `ff${flags.toString(16)}2::/16`);
+const isLinkLocalMulticast = within("224.0.0.0/24", ...linkLocalScopes);
+// Only IPv4 has one; Go does not count it among the global unicast addresses.
+const isBroadcast = within("255.255.255.255/32");
+const special = [isUnspecified, isLoopback, isLinkLocalUnicast, isMulticast, isBroadcast];
+/** Go's meaning: private addresses are global unicast too. */
+const isGlobalUnicast = (value: unknown): boolean => !special.some((isOne) => isOne(value));
+
+/** Both libraries. `string()` gives the canonical text. */
 export const networkFunctions: readonly LibraryFunction[] = [
   { signature: "ip(string): net.IP", call: ip },
   { signature: "isIP(string): bool", call: (text) => parseAddress(asText(text)) !== undefined },
-  { signature: "isCanonicalIP(string): bool", call: isCanonical },
+  { signature: "IpNamespace.isCanonical(string): bool", call: (_, text) => ipNamespace.isCanonical(text) },
+  { signature: "string(net.IP): string", call: (value) => formatAddress(addressOf(value)) },
   { signature: "net.IP.family(): int", call: (value) => BigInt(addressOf(value).family) },
-  { signature: "net.IP.isUnspecified(): bool", call: within("0.0.0.0/32", "::/128") },
-  { signature: "net.IP.isLoopback(): bool", call: within("127.0.0.0/8", "::1/128") },
-  { signature: "net.IP.isLinkLocalMulticast(): bool", call: within("224.0.0.0/24", "ff02::/16") },
-  { signature: "net.IP.isLinkLocalUnicast(): bool", call: within("169.254.0.0/16", "fe80::/10") },
+  { signature: "net.IP.isUnspecified(): bool", call: isUnspecified },
+  { signature: "net.IP.isLoopback(): bool", call: isLoopback },
+  { signature: "net.IP.isLinkLocalMulticast(): bool", call: isLinkLocalMulticast },
+  { signature: "net.IP.isLinkLocalUnicast(): bool", call: isLinkLocalUnicast },
   { signature: "net.IP.isGlobalUnicast(): bool", call: isGlobalUnicast },
   { signature: "cidr(string): net.CIDR", call: cidr },
+  { signature: "string(net.CIDR): string", call: (value) => formatNetwork(networkOf(value)) },
   { signature: "isCIDR(string): bool", call: (text) => parseNetwork(asText(text)) !== undefined },
   { signature: "net.CIDR.ip(): net.IP", call: (value) => new CelIp(networkOf(value).address) },
   { signature: "net.CIDR.prefixLength(): int", call: (value) => BigInt(networkOf(value).prefix) },
@@ -108,6 +125,7 @@ export const networkFunctions: readonly LibraryFunction[] = [
   { signature: "net.CIDR.containsCIDR(string): bool", call: contains },
 ];
 
+/** Equality for the CEL library, which compares objects by identity otherwise; families differ in their texts. */
 export const isSameIp = (a: unknown, b: unknown): boolean =>
   formatAddress(addressOf(a)) === formatAddress(addressOf(b));
 export const isSameCidr = (a: unknown, b: unknown): boolean =>

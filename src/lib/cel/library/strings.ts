@@ -1,20 +1,26 @@
 import { asList, asNumber, asText, checkLength, type LibraryFunction } from "./function.ts";
 
+// CEL's strings extension, version 2, without `strings.quote`. What a function makes is bounded before it is made.
+
 /** Positions count code points, as in CEL. Texts without surrogates, nearly all, need no conversion. */
 const isShort = (text: string): boolean => !/[\ud800-\udfff]/.test(text);
 const pointsOf = (text: string): readonly string[] => Array.from(text);
 const countPoints = (text: string): number => (isShort(text) ? text.length : pointsOf(text).length);
 
+/** `text` from one code point to another, the end excluded. */
 function slice(text: string, start: number, end: number): string {
   return isShort(text) ? text.slice(start, end) : pointsOf(text).slice(start, end).join("");
 }
 
+/** The index in UTF-16 code units that lies behind so many code points. */
 const unitsBefore = (text: string, points: number): number => (isShort(text) ? points : slice(text, 0, points).length);
 
+/** The end itself is in range: it is where an empty text can be. */
 function checkRange(index: number, length: number): void {
   if (index < 0 || index > length) throw new Error(`index ${index} is out of range 0 to ${length}`);
 }
 
+/** The end is excluded, and the end of the text unless given. Unlike JavaScript's, it swaps nothing and cuts nothing. */
 function substring(text: unknown, start: unknown, end?: unknown): string {
   const source = asText(text);
   const length = countPoints(source);
@@ -26,6 +32,7 @@ function substring(text: unknown, start: unknown, end?: unknown): string {
   return slice(source, from, to);
 }
 
+/** The first place at or behind `start`, -1 when there is none. The empty text is found at `start`. */
 function indexOf(text: unknown, part: unknown, start?: unknown): bigint {
   const source = asText(text);
   const from = start === undefined ? 0 : asNumber(start);
@@ -34,6 +41,7 @@ function indexOf(text: unknown, part: unknown, start?: unknown): bigint {
   return BigInt(found === -1 ? -1 : countPoints(source.slice(0, found)));
 }
 
+/** The last place at or in front of `start`, which is the end unless told. */
 function lastIndexOf(text: unknown, part: unknown, start?: unknown): bigint {
   const source = asText(text);
   const from = start === undefined ? countPoints(source) : asNumber(start);
@@ -42,6 +50,7 @@ function lastIndexOf(text: unknown, part: unknown, start?: unknown): bigint {
   return BigInt(found === -1 ? -1 : countPoints(source.slice(0, found)));
 }
 
+/** One code point; the empty text at the end. */
 function charAt(text: unknown, index: unknown): string {
   const at = asNumber(index);
   checkRange(at, countPoints(asText(text)));
@@ -58,6 +67,7 @@ function split(text: unknown, separator: unknown, limit?: unknown): readonly str
   return [...parts.slice(0, most - 1), parts.slice(most - 1).join(by)];
 }
 
+/** Throws for items that are no texts: a list of JSON may hold anything. */
 function join(list: unknown, separator: unknown = ""): string {
   const [parts, by] = [asList(list).map(asText), asText(separator)];
   checkLength(parts.reduce((sum, part) => sum + part.length + by.length, 0));
@@ -74,9 +84,24 @@ function replace(text: unknown, pattern: unknown, replacement: unknown, count?: 
   return parts.slice(1).reduce((done, part, index) => done + (index < replaced ? to : from) + part, parts[0] ?? "");
 }
 
+// Unicode's White_Space, which is what Go trims. JavaScript's trim takes U+FEFF too and leaves U+0085.
+const isBlank = (text: string, at: number): boolean =>
+  /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]$/.test(text.charAt(at));
+
+/** Walks in from both ends: an expression such as `\s+$` would look at blanks inside the text again and again. */
+function trim(text: unknown): string {
+  const source = asText(text);
+  let [start, end] = [0, source.length];
+  while (start < end && isBlank(source, start)) start += 1;
+  while (end > start && isBlank(source, end - 1)) end -= 1;
+  return source.slice(start, end);
+}
+
+/** Letters beyond ASCII stay, in every language. */
 const lowerAscii = (text: unknown): string => asText(text).replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 const upperAscii = (text: unknown): string => asText(text).replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 
+/** `contains`, `startsWith`, `endsWith` and `size` are the CEL library's own: they agree with Kubernetes. */
 export const stringFunctions: readonly LibraryFunction[] = [
   { signature: "string.charAt(int): string", call: charAt },
   { signature: "string.indexOf(string): int", call: indexOf, replaces: true },
@@ -87,6 +112,7 @@ export const stringFunctions: readonly LibraryFunction[] = [
   { signature: "string.substring(int, int): string", call: substring, replaces: true },
   { signature: "string.lowerAscii(): string", call: lowerAscii, replaces: true },
   { signature: "string.upperAscii(): string", call: upperAscii, replaces: true },
+  { signature: "string.trim(): string", call: trim, replaces: true },
   { signature: "string.split(string): list<string>", call: split, replaces: true },
   { signature: "string.split(string, int): list<string>", call: split, replaces: true },
   { signature: "string.replace(string, string): string", call: replace },

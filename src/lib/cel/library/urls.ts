@@ -1,16 +1,22 @@
 import type { TextValue } from "../values.ts";
 import { asText, type LibraryFunction } from "./function.ts";
 
+// Kubernetes' url library, which is Go's net/url: `ParseRequestURI` decides what a URL is, `Parse` takes it apart.
+
 interface UrlParts {
+  /** As written; two URLs are equal when their texts are. */
   readonly text: string;
+  /** In lower case; empty for an absolute path. */
   readonly scheme: string;
   /** Host and port as written. */
   readonly host: string;
+  /** As `getEscapedPath` gives it. */
   readonly path: string;
+  /** Between "?" and "#", as written. */
   readonly query: string;
 }
 
-/** A URL in an expression, as written. */
+/** A URL in an expression; leaves it as it was written. */
 export class CelUrl implements TextValue {
   readonly #parts: UrlParts;
 
@@ -18,6 +24,7 @@ export class CelUrl implements TextValue {
     this.#parts = parts;
   }
 
+  /** The parts behind a value of this class; the field is private so that expressions see no members. */
   static partsOf(value: unknown): UrlParts {
     if (value instanceof CelUrl) return value.#parts;
     throw new Error("expected a URL");
@@ -31,14 +38,43 @@ export class CelUrl implements TextValue {
 // RFC 3986 3: scheme, authority (user information, host, port), path, query, fragment.
 const shape = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/(?:[^/?#@]*@)?([^/?#@]*))?([^?#]*)(?:\?([^#]*))?(?:#.*)?$/;
 const hostShape = /^(?:\[[0-9A-Fa-f:.]+\]|[^[\]:\s]*)(?::\d*)?$/;
+const control = /[\u0000-\u001f\u007f]/;
+const wrongEscape = /%(?![0-9A-Fa-f]{2})/;
 
-/** Absolute URIs and absolute paths, which is what Go's `ParseRequestURI` takes. */
+/**
+ * Absolute URIs and absolute paths, which is what Go's `ParseRequestURI` takes. Blanks are allowed in path and query, where
+ * people write them; escapes are checked in the path, in the query a wrong one only loses its key.
+ */
 function parseUrl(text: string): UrlParts | undefined {
-  const match = /[\s\u0000-\u001f\u007f]/.test(text) || /%(?![0-9A-Fa-f]{2})/.test(text) ? null : shape.exec(text);
+  const match = control.test(text) ? null : shape.exec(text);
   if (match === null || text === "") return undefined;
   const [, scheme = "", host = "", path = "", query = ""] = match;
-  if (!hostShape.test(host) || (scheme === "" && !text.startsWith("/"))) return undefined;
-  return { text, scheme, host, path, query };
+  if (!hostShape.test(host) || wrongEscape.test(path) || (scheme === "" && !text.startsWith("/"))) return undefined;
+  // `mailto:a@b` has an opaque part in the place of a path.
+  const isOpaque = scheme !== "" && match[2] === undefined && !path.startsWith("/");
+  return { text, scheme: scheme.toLowerCase(), host, path: isOpaque ? "" : escapePath(path), query };
+}
+
+// What Go leaves as it was written: RFC 3986's pchar, and brackets.
+const validPath = /^(?:[A-Za-z0-9\-_.~!$&'()*+,;=:@/[\]]|%[0-9A-Fa-f]{2})*$/;
+
+/** A path that cannot be sent as written is decoded and escaped anew as a whole: `/a b` is `/a%20b`, but `/(a b` is `/%28a%20b`. */
+function escapePath(path: string): string {
+  if (validPath.test(path)) return path;
+  const bytes = new TextEncoder().encode(path);
+  let escaped = "";
+  for (let at = 0; at < bytes.length; at += 1) {
+    const isEscape = bytes[at] === 0x25;
+    const byte = isEscape ? Number.parseInt(String.fromCharCode(...bytes.subarray(at + 1, at + 3)), 16) : bytes[at];
+    if (isEscape) at += 2;
+    escaped += escapeByte(byte ?? 0);
+  }
+  return escaped;
+}
+
+function escapeByte(byte: number): string {
+  const char = String.fromCharCode(byte);
+  return /[A-Za-z0-9\-_.~$&+,/:;=@]/.test(char) ? char : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`;
 }
 
 function url(text: unknown): CelUrl {
@@ -47,17 +83,23 @@ function url(text: unknown): CelUrl {
   throw new Error(`${JSON.stringify(text)} is not a URL`);
 }
 
+// Getters of parts; an absent part is the empty text, as in Kubernetes.
 const partsOf = (value: unknown): UrlParts => CelUrl.partsOf(value);
+/** Without port, and without the brackets of an IPv6 address. */
 const hostname = (host: string): string => host.replace(/:\d*$/, "").replace(/^\[(.*)\]$/, "$1");
 const port = (host: string): string => /:(\d*)$/.exec(host)?.[1] ?? "";
 
-/** Every key with all its values; what cannot be decoded is left out, as in Go. */
+/** Every key with all its values; what cannot be decoded, and what holds a semicolon, is left out, as in Go. */
 function queryOf(text: string): Map<string, readonly string[]> {
   const values = new Map<string, string[]>();
   for (const part of text.split("&")) {
-    const [key, value] = [part.replace(/=.*$/, ""), /=(.*)$/.exec(part)?.[1] ?? ""].map(decode);
-    if (part === "" || key === undefined || value === undefined) continue;
-    values.set(key, [...(values.get(key) ?? []), value]);
+    const equals = part.indexOf("=");
+    const key = decode(equals === -1 ? part : part.slice(0, equals));
+    const value = decode(equals === -1 ? "" : part.slice(equals + 1));
+    if (part === "" || part.includes(";") || key === undefined || value === undefined) continue;
+    const known = values.get(key);
+    if (known === undefined) values.set(key, [value]);
+    else known.push(value);
   }
   return values;
 }
@@ -66,7 +108,7 @@ function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll("+", " "));
   } catch {
-    // The bytes behind the escapes are not UTF-8.
+    // An escape is wrong, or the bytes behind the escapes are not UTF-8.
     return undefined;
   }
 }
@@ -84,4 +126,5 @@ export const urlFunctions: readonly LibraryFunction[] = [
   { signature: `${type}.getQuery(): map<string, list<string>>`, call: (value) => queryOf(partsOf(value).query) },
 ];
 
+/** By text: `https://h` and `https://h/` are different, although every server takes them for the same. */
 export const isSameUrl = (a: unknown, b: unknown): boolean => partsOf(a).text === partsOf(b).text;

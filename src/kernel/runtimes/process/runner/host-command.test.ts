@@ -1,7 +1,10 @@
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Task } from "../../contract.ts";
-import { shellTask } from "../../testing/index.ts";
-import { hostCommand } from "./host-command.ts";
+import { shellTask, temporaryDirectory } from "../../testing/index.ts";
+import { capabilitiesWith, onceFoundTools } from "./capabilities.ts";
+import { hostCommand, prepareMountPoints } from "./host-command.ts";
 
 const tools = { unshare: "/u", mount: "/m", setpriv: "/s", shell: "/sh" };
 const task = (more: Partial<Task> = {}): Task => ({ ...shellTask("/work", "id", "true"), ...more });
@@ -23,4 +26,70 @@ test("a task with mounts becomes its user only after mounting", () => {
   expect(user).toBeUndefined();
   const asUser = ["/s", "--reuid=5", "--regid=6", "--clear-groups", "--"];
   expect(args.slice(-13)).toEqual(["/work", "/a", "/b", "ro", "--", ...asUser, "/bin/sh", "-c", "true"].slice(-13));
+});
+
+test("mounts stand in the order of the task, each with its mode, before the command", () => {
+  const mounts = [
+    { source: "/a b", target: "/x", readOnly: false },
+    { source: "/c", target: "/x/$(y)", readOnly: true },
+  ];
+  const { program, args, cwd, reportsOn3 } = hostCommand(task({ mounts, command: ["p", "--", "'q'"] }), tools);
+  expect([program, cwd, reportsOn3]).toEqual(["/u", "/", true]);
+  const inside = args.slice(args.indexOf("slipway"));
+  expect(inside).toEqual(["slipway", "/work", "/a b", "/x", "rw", "/c", "/x/$(y)", "ro", "--", "p", "--", "'q'"]);
+});
+
+test("nothing of the task is part of the script that root's shell reads", () => {
+  const mounts = [{ source: "/$(reboot)", target: "/`reboot`", readOnly: true }];
+  const { args } = hostCommand(task({ mounts, command: ["; reboot"], workingDirectory: "/reboot" }), tools);
+  const script = args[args.indexOf("-c") + 1];
+  expect(script).not.toContain("reboot");
+  expect(script).toBe(
+    hostCommand(task({ mounts: [{ source: "/a", target: "/b", readOnly: false }] }), tools).args[
+      args.indexOf("-c") + 1
+    ],
+  );
+});
+
+test("no mounts need no tools, and without tools there are no mounts", () => {
+  expect(hostCommand(task({ mounts: [] }), tools).program).toBe("/bin/sh");
+  expect(hostCommand(task(), undefined).reportsOn3).toBe(false);
+});
+
+test("a missing mount point is made as what is mounted on it", async () => {
+  const { path, remove } = await temporaryDirectory();
+  try {
+    await mkdir(join(path, "directory"));
+    await writeFile(join(path, "file"), "text");
+    const mount = (source: string, target: string) => ({
+      source: join(path, source),
+      target: join(path, target),
+      readOnly: true,
+    });
+    const mounts = [mount("directory", "a/b/c"), mount("file", "d/e/f"), mount("file", "file")];
+    // Twice: another task may have made them meanwhile.
+    for (let time = 0; time < 2; time++) await prepareMountPoints(mounts);
+    expect((await stat(join(path, "a/b/c"))).isDirectory()).toBe(true);
+    expect(await readFile(join(path, "d/e/f"), "utf8")).toBe("");
+    expect(await readFile(join(path, "file"), "utf8")).toBe("text");
+    await expect(prepareMountPoints([mount("none", "x")])).rejects.toMatchObject({ code: "ENOENT" });
+    await expect(prepareMountPoints([mount("directory", "file/x")])).rejects.toMatchObject({ code: "ENOTDIR" });
+  } finally {
+    await remove();
+  }
+});
+
+test("what host processes can be given is told by whether mounting is possible, and why not", () => {
+  expect(capabilitiesWith(tools)).toMatchObject({ images: false, limits: false, mounts: { supported: true } });
+  expect(capabilitiesWith("no util-linux").mounts).toEqual({ supported: false, reason: "no util-linux" });
+  expect(capabilitiesWith(tools).users).toBe(process.getuid?.() === 0);
+});
+
+test("the tools are looked for once", async () => {
+  const find = onceFoundTools();
+  const found = find();
+  expect(find()).toBe(found);
+  const answer = await found;
+  if (typeof answer === "string") expect(answer).toMatch(/^[a-z].*[^.]$/);
+  else for (const program of Object.values(answer)) expect(program).toMatch(/^\//);
 });

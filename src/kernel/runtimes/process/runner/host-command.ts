@@ -1,10 +1,10 @@
 import { constants } from "node:fs";
-import { access, mkdir, open, stat } from "node:fs/promises";
+import { access, open, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { codeOf } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
 import type { Task, TaskMount } from "../../contract.ts";
 
-/** The programs that give a child its own view of the file system. */
+/** The programs that give a child its own view of the file system, as absolute paths: nobody's PATH decides which run as root. */
 export interface NamespaceTools {
   readonly unshare: string;
   readonly mount: string;
@@ -12,18 +12,23 @@ export interface NamespaceTools {
   readonly shell: string;
 }
 
-/** What to spawn for a task. `reportsOn3`: descriptor 3 is a pipe on which a failed preparation says why. */
+/** What to spawn for a task. */
 export interface HostCommand {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
+  /** Whom the kernel shall make of the child at once; absent when the command becomes its user by itself. */
   readonly user?: { readonly uid: number; readonly gid: number };
+  /** Descriptor 3 is a pipe on which a failed preparation says why; the exit code is then 125. */
   readonly reportsOn3: boolean;
 }
 
 const systemPath = ["/usr/bin", "/bin", "/usr/sbin", "/sbin"];
 
-/** The tools, or why mounts are not possible here. Namespaces are Linux', mounting is root's. */
+/**
+ * The tools, or why mounts are not possible here: a sentence for people. Namespaces are Linux', mounting is root's. A container
+ * that forbids unshare(2) is not noticed before the first task that needs it, which then could not be started.
+ */
 export async function findNamespaceTools(): Promise<NamespaceTools | string> {
   if (process.platform !== "linux") return "mount namespaces exist on Linux only";
   if (process.getuid?.() !== 0) return "mounting needs root";
@@ -47,6 +52,8 @@ async function findProgram(name: string): Promise<string | undefined> {
 
 // Arguments: working directory, then source, target, ro|rw of each mount, then --, then the command. The program is replaced
 // at every step, so the process keeps the pid that it was spawned with. Descriptor 3 is closed before the command starts.
+// Nothing of the task becomes text of the script: paths with spaces, quotes or dollars are arguments like any other.
+// A read-only bind needs a second mount(2): the kernel ignores the flag when the bind is made.
 const script = (tools: NamespaceTools): string => `
 directory=$1; shift
 while [ "$1" != -- ]; do
@@ -59,7 +66,11 @@ message=$(cd "$directory" 2>&1) || { echo "$message" >&3; exit 125; }
 cd "$directory"
 exec "$@" 3>&-`;
 
-/** How to start a task: directly, or inside a private mount namespace when it has mounts. */
+/**
+ * How to start a task: directly, or inside a private mount namespace when it has mounts. Pure.
+ *
+ *     unshare --mount … sh -c SCRIPT slipway DIR  SRC DST ro  …  -- setpriv --reuid=… -- PROGRAM ARGS…
+ */
 export function hostCommand(task: Task, tools: NamespaceTools | undefined): HostCommand {
   const [program, ...args] = task.command;
   const user = task.user;
@@ -80,31 +91,17 @@ export function hostCommand(task: Task, tools: NamespaceTools | undefined): Host
 
 /**
  * Makes sure that every mount has something to be mounted on. Missing directories are made on the host, as empty ones, and
- * stay: removing one would take the mount away from every other task that uses it.
+ * stay: removing one would take the mount away from every other task that uses it. A file is mounted on a file, which is made
+ * empty. Throws what the system says, for instance when a source does not exist. Safe to repeat and to run side by side.
  */
 export async function prepareMountPoints(mounts: readonly TaskMount[]): Promise<void> {
   for (const mount of mounts) {
     const directory = (await stat(mount.source)).isDirectory();
     const path = directory ? mount.target : dirname(mount.target);
-    await ensureDirectory(path);
+    await makeDirectories(path);
     if (!directory) await makeFile(mount.target);
   }
 }
-
-/** Node's own recursive mkdir never returns for a path that the kernel refuses to make, as under /proc. */
-async function ensureDirectory(path: string): Promise<void> {
-  const code = await mkdir(path).then(() => undefined, codeOf);
-  if (code === undefined || code === "EEXIST") return;
-  if (code === "ENOENT" && dirname(path) !== path && !(await exists(dirname(path))))
-    await ensureDirectory(dirname(path));
-  await mkdir(path);
-}
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );
 
 async function makeFile(path: string): Promise<void> {
   const handle = await open(path, "a");

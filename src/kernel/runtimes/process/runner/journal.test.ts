@@ -1,10 +1,9 @@
-import { appendFile, readFile, stat, truncate, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { temporaryDirectory } from "../../testing/index.ts";
 import { Journal, type JournalEntry } from "./journal.ts";
-import { acquireLock } from "./lock.ts";
-import { identityOf, isAlive } from "./process-identity.ts";
+import { JournalFile } from "./journal-file.ts";
 
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
 let path: string;
@@ -65,18 +64,63 @@ test("the file grows beyond what was set aside at first, and shrinks when most o
   expect(await reopened()).toEqual([`intent ${ids[0]}`, "intent last", "intent kept"]);
 });
 
-test("a lock keeps others out while its holder lives, and not longer", async () => {
-  const lock = join(directory.path, "lock");
-  expect(await acquireLock(lock)).toBe(true);
-  expect(await acquireLock(lock)).toBe(false);
-  await writeFile(lock, JSON.stringify({ ...identityOf(process.pid), startTicks: "1" }));
-  expect(await acquireLock(lock)).toBe(true);
+test.each(["null", "1", "[]", '"text"', "{}", '{"entry":"intent"}', '{"entry":"removed"}', '{"entry":"x","id":"b"}'])(
+  "a line that says %s keeps nobody from starting",
+  async (line) => {
+    await writeFile(path, `${JSON.stringify(intent("a"))}\n${line}\n${JSON.stringify(intent("c"))}\n`);
+    expect(await reopened()).toEqual(["intent a", "intent c"]);
+  },
+);
+
+test("entries of one turn and of one flush share a flush, in their order", async () => {
+  const { journal } = await Journal.open(path);
+  const order: string[] = [];
+  const ids = Array.from({ length: 50 }, (_, index) => `t${index}`);
+  await Promise.all(ids.map((id) => journal.append(intent(id)).then(() => order.push(id))));
+  expect(order).toEqual(ids);
+  expect(await reopened()).toEqual(ids.map((id) => `intent ${id}`));
 });
 
-test("a process is the same only with its start time and boot", () => {
-  const self = identityOf(process.pid);
-  expect(isAlive(self)).toBe(process.platform === "linux");
-  expect(isAlive({ ...self, startTicks: "0" })).toBe(false);
-  expect(isAlive({ ...self, boot: "another" })).toBe(false);
-  expect(isAlive({ pid: process.pid })).toBe(false);
+test("closing waits for what was appended", async () => {
+  const { journal } = await Journal.open(path);
+  const appended = journal.append(intent("a"));
+  await journal.close();
+  await appended;
+  expect(await reopened()).toEqual(["intent a"]);
+});
+
+test("what is opened is written anew, without what is stale", async () => {
+  const lines = [intent("a"), intent("b"), { entry: "removed", ids: ["a"] }].map((entry) => JSON.stringify(entry));
+  await writeFile(path, `${lines.join("\n")}\n{"torn`);
+  const { journal } = await Journal.open(path);
+  await journal.close();
+  expect((await readFile(path, "utf8")).replaceAll("\0", "")).toBe(`${JSON.stringify(intent("b"))}\n`);
+});
+
+test("nobody else may read it", async () => {
+  const { journal } = await Journal.open(path);
+  await journal.close();
+  expect((await stat(path)).mode & 0o077).toBe(0);
+});
+
+test("a new file that a crash left half made is not taken for the journal", async () => {
+  await writeFile(path, `${JSON.stringify(intent("a"))}\n`);
+  await writeFile(`${path}.new`, `${JSON.stringify(intent("b"))}\n`);
+  expect(await reopened()).toEqual(["intent a"]);
+});
+
+test("a journal that cannot be made anew is left as it was, and nothing stays open or half made", async () => {
+  await writeFile(path, `${JSON.stringify(intent("a"))}\n`);
+  const text = await readFile(path, "utf8");
+  // Nothing can be renamed over a directory that is not empty.
+  const taken = join(directory.path, "taken");
+  await mkdir(join(taken, "inside"), { recursive: true });
+  const open = async () => (await readdir("/proc/self/fd").catch(() => [])).length;
+  const before = await open();
+  for (let attempt = 0; attempt < 20; attempt++) {
+    await expect(JournalFile.replace(taken, text)).rejects.toMatchObject({ code: expect.stringMatching(/^E/) });
+  }
+  expect(await open()).toBeLessThan(before + 10);
+  expect((await readdir(directory.path)).sort()).toEqual(["journal", "taken"]);
+  expect(await readFile(path, "utf8")).toBe(text);
 });

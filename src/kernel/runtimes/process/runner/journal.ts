@@ -1,12 +1,20 @@
-import { deferred, type Deferred, type Instant } from "#lib/base/index.ts";
+import { deferred, type Deferred, type Instant, isJsonObject } from "#lib/base/index.ts";
 import type { TaskOutcome } from "../../contract.ts";
 import { JournalFile } from "./journal-file.ts";
 
-/** What the runner must not forget. Commands and environments are never written: they may hold secrets. */
+/**
+ * What the runner must not forget. Commands and environments are never written: they may hold secrets.
+ *
+ *     intent  -> started -> ended -> removed     the usual way
+ *     intent  -> ended -> removed                it could not be started
+ *     intent  | started, and nothing more        the runner was killed: its successor calls the task lost
+ */
 export type JournalEntry =
+  /** Before anything is done: from here on the task may have run. */
   | { readonly entry: "intent"; readonly id: string; readonly at: Instant }
   | { readonly entry: "started"; readonly id: string; readonly at: Instant; readonly process: ProcessIdentity }
   | { readonly entry: "ended"; readonly id: string; readonly outcome: TaskOutcome }
+  /** The owner needs them no more; the ids are unknown from here on. */
   | { readonly entry: "removed"; readonly ids: readonly string[] };
 
 /** Names a process for ever: a pid is used again, a pid with its start time and the machine's boot is not. */
@@ -14,6 +22,7 @@ export interface ProcessIdentity {
   readonly pid: number;
   /** Clock ticks since boot; absent where the system does not tell. */
   readonly startTicks?: string;
+  /** The kernel's id of this boot; ticks count from it. Present with `startTicks`. */
   readonly boot?: string;
 }
 
@@ -21,16 +30,20 @@ export interface ProcessIdentity {
 const leastStale = 2_000;
 
 /**
- * Lines of JSON, appended and flushed to the disk. Entries that come while a flush is under way share the next one. An append
- * that fails may be repeated: reading skips what is damaged, and the last word on each task counts. Lines about removed tasks
- * are dropped when they outnumber the others.
+ * Lines of JSON, appended and flushed to the disk. Entries that come while a flush is under way share the next one: the cost of
+ * a hundred tasks that end together is that of one or two flushes. An append that fails has left nothing and may be repeated;
+ * the last word on each task counts. Lines about removed tasks are dropped when they outnumber the others.
+ *
+ * One process at a time: the runner's lock sees to it. Memory and file grow with the tasks that are not removed.
  */
 export class Journal {
   readonly #path: string;
+  /** The last durable entry about each task that was not removed, in the order of their first entries. */
   readonly #live: Map<string, JournalEntry>;
   #file: JournalFile;
+  /** Lines in the file; those beyond the live ones are stale. */
   #lines: number;
-  #waiting: { readonly text: string; readonly done: Deferred<void> }[] = [];
+  #waiting: { readonly entry: JournalEntry; readonly done: Deferred<void> }[] = [];
   #flushing: Promise<void> | undefined;
 
   private constructor(path: string, live: Map<string, JournalEntry>, file: JournalFile) {
@@ -40,7 +53,10 @@ export class Journal {
     this.#lines = live.size;
   }
 
-  /** Opens the journal at `path`; `last` is the last entry about each task that was not removed. */
+  /**
+   * Opens the journal at `path`; `last` is the last entry about each task that was not removed. The file is written anew, which
+   * drops what is torn, damaged or stale. Rejects when the disk fails; the old file is then untouched.
+   */
   static async open(path: string): Promise<{ readonly journal: Journal; readonly last: readonly JournalEntry[] }> {
     const live = new Map<string, JournalEntry>();
     for (const entry of parseEntries(JournalFile.read(path))) note(live, entry);
@@ -49,16 +65,15 @@ export class Journal {
     return { journal: new Journal(path, live, file), last };
   }
 
-  /** Resolves when the entry is on the disk. */
+  /** Resolves when the entry is on the disk. Rejects when that is not certain; the next append makes sure that it is not. */
   append(entry: JournalEntry): Promise<void> {
-    this.#lines++;
-    note(this.#live, entry);
     const done = deferred<void>();
-    this.#waiting.push({ text: lineOf(entry), done });
+    this.#waiting.push({ entry, done });
     this.#flushing ??= this.#flush();
     return done.promise;
   }
 
+  /** Resolves when all that was appended is on the disk or was refused. Nothing may be appended afterwards. */
   async close(): Promise<void> {
     await this.#flushing;
     this.#file.close();
@@ -70,19 +85,26 @@ export class Journal {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
       this.#waiting = [];
+      const end = this.#file.end;
       try {
-        this.#file.append(batch.map((one) => one.text).join(""));
+        this.#file.append(batch.map(({ entry }) => lineOf(entry)).join(""));
         await this.#file.flush();
-        for (const one of batch) one.done.resolve();
+        this.#lines += batch.length;
+        for (const { entry, done } of batch) {
+          note(this.#live, entry);
+          done.resolve();
+        }
       } catch (failure) {
-        for (const one of batch) one.done.reject(failure);
+        // A batch that was written and not flushed may reach the disk some day, so the next one takes its place.
+        this.#file.rewind(end);
+        for (const { done } of batch) done.reject(failure);
       }
       if (this.#lines - this.#live.size > leastStale + this.#live.size) await this.#compact();
     }
     this.#flushing = undefined;
   }
 
-  /** Entries still waiting are then written twice, which changes nothing. */
+  /** Entries that still wait are not part of it: they are appended to the new file. */
   async #compact(): Promise<void> {
     try {
       const file = await JournalFile.replace(this.#path, [...this.#live.values()].map(lineOf).join(""));
@@ -108,11 +130,21 @@ function parseEntries(text: string): readonly JournalEntry[] {
   return whole.map(parseEntry).filter((entry) => entry !== undefined);
 }
 
-// A line may be damaged in the middle of the file when a write failed halfway and later ones succeeded.
+// One damaged line must not keep the runner from starting: the others are what its tasks' ends are known by.
 function parseEntry(line: string): JournalEntry | undefined {
   try {
-    return JSON.parse(line) as JournalEntry;
+    const value: unknown = JSON.parse(line);
+    return isEntry(value) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+/** As much as is needed to read on safely: what is written here is written by this very program. */
+function isEntry(value: unknown): value is JournalEntry {
+  if (!isJsonObject(value)) return false;
+  const { entry, id, ids } = value;
+  return entry === "removed"
+    ? Array.isArray(ids)
+    : typeof id === "string" && (entry === "intent" || entry === "started" || entry === "ended");
 }

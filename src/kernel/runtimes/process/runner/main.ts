@@ -1,13 +1,23 @@
 // The runner process: starts host processes for a server that may die, and remembers how they ended.
+//
 //   node runner.cjs DIRECTORY IDLE_MS
+//
+// DIRECTORY  journal, lock, log, pipes and (if the path is short enough) socket; made when absent, for this user only
+// IDLE_MS    how long it stays without an owner and without tasks
+//
+// It says `ready` on stdout when it listens, and ends with 0 when it has nothing left to do, at once when another runner has
+// the directory. In this order: lock, journal (which ends what a dead runner left), socket. SIGTERM gives its tasks 10 s.
 import { writeSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf, systemClock } from "#lib/base/index.ts";
+import { formatInstant, messageOf, type Millis, systemClock } from "#lib/base/index.ts";
+import type { Task, TaskStatus } from "../../contract.ts";
 import { ensureRunnerDirectories, type RunnerPaths, runnerPaths } from "../paths.ts";
 import { capabilitiesWith, onceFoundTools } from "./capabilities.ts";
-import { acquireLock, releaseLock } from "./lock.ts";
+import { Journal } from "./journal.ts";
+import { acquireLock } from "./lock.ts";
 import { PipePool } from "./pipe-pool.ts";
 import { RunnerServer } from "./runner-server.ts";
+import { spawnTask } from "./task-process.ts";
 import { TaskTable } from "./task-table.ts";
 
 const [directory = "", idle = "10000"] = process.argv.slice(2);
@@ -16,7 +26,8 @@ for (const signal of ["SIGHUP", "SIGINT"] as const) process.on(signal, () => und
 
 async function main(paths: RunnerPaths, idleMs: number): Promise<void> {
   await ensureRunnerDirectories(paths);
-  if (!(await acquireLock(paths.lock))) return;
+  const lock = await acquireLock(paths.lock);
+  if (lock === undefined) return;
   const tools = onceFoundTools();
   const server = new RunnerServer({
     clock: systemClock,
@@ -25,21 +36,21 @@ async function main(paths: RunnerPaths, idleMs: number): Promise<void> {
     capabilities: async () => capabilitiesWith(await tools()),
   });
   const pipes = await PipePool.create(join(paths.directory, "pipes"));
-  const table = await TaskTable.open({
+  const context = { clock: systemClock, pipes, namespaceTools: tools };
+  const options = {
     clock: systemClock,
-    pipes,
-    namespaceTools: tools,
-    journalPath: paths.journal,
-    onChange: (status) => server.tell(status),
-    onTrouble: (failure) => complain(`the journal cannot be written: ${messageOf(failure)}`),
-  });
+    spawn: (task: Task) => spawnTask(task, context),
+    onChange: (status: TaskStatus) => server.tell(status),
+    onTrouble: complaints(),
+  };
+  const table = await TaskTable.open(options, await Journal.open(paths.journal));
   await server.listen(table);
   process.on("SIGTERM", () => table.stopAll(10_000));
   sayReady();
   await server.done;
   await server.close();
   await table.close();
-  await releaseLock(paths.lock);
+  await lock.release();
 }
 
 /** Whoever started this process waits for this line; it may be gone already. */
@@ -51,9 +62,22 @@ function sayReady(): void {
   }
 }
 
-/** Standard error is the runner's log file. */
-function complain(text: string): void {
-  writeSync(2, `${new Date(systemClock.now()).toISOString()} ${text}\n`);
+/** Tries come every second and for each task, and the disk is full already: the log gets a line a minute. */
+const complaintEvery: Millis = 60_000;
+
+/** Tells the log, which is standard error, that the journal is in trouble. Never throws: that would end the runner, and every task. */
+function complaints(): (failure: unknown) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return (failure) => {
+    const now = systemClock.monotonic();
+    if (now - last < complaintEvery) return;
+    last = now;
+    try {
+      writeSync(2, `${formatInstant(systemClock.now())} the journal cannot be written: ${messageOf(failure)}\n`);
+    } catch {
+      // The log is on the same full disk.
+    }
+  };
 }
 
 void main(runnerPaths(directory), Number(idle));

@@ -4,21 +4,31 @@ import { mkdir, rm } from "node:fs/promises";
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { messageOf } from "#lib/base/index.ts";
+import { pipesFailed } from "../../errors.ts";
 
 /** One pipe: `output` yields what is written to `descriptor`, which the caller gives to a child and then closes. */
 export interface Pipe {
+  /** Starts to flow with its first `data` listener; `end` comes when every copy of the writing end is closed. */
   readonly output: Socket;
+  /** The writing end. Ours to close with `closeWritingEnd`, or the pipe never ends. */
   readonly descriptor: number;
-  /** Gives the pipe's name back. Only a pipe that has ended may serve another process. */
+  /**
+   * Gives the pipe's name back and stops reading. Only a pipe that has ended may serve another process: what somebody still holds
+   * open would print into a stranger's log, so its name is removed instead.
+   */
   release(ended: boolean): void;
 }
 
+/** Names made by one mkfifo: it costs a process, a millisecond or two, whatever their number. */
 const batch = 16;
 const run = promisify(execFile);
 
 /**
  * Real pipes for children. What Node itself gives a child as stdout is a socket, on which `echo x > /dev/stdout`, common in
  * scripts, fails. Named pipes made in batches by mkfifo(1) behave as scripts expect, and are opened again for the next child.
+ *
+ * Names grow with the largest number of children at one time and are kept for the next ones; nothing is open between them.
  */
 export class PipePool {
   readonly #directory: string;
@@ -30,6 +40,7 @@ export class PipePool {
     this.#directory = directory;
   }
 
+  /** Makes `directory`, whose parent must exist, emptied of what an earlier process left in it. */
   static async create(directory: string): Promise<PipePool> {
     await rm(directory, { recursive: true, force: true });
     await mkdir(directory, { mode: 0o700 });
@@ -40,6 +51,7 @@ export class PipePool {
     return pool;
   }
 
+  /** A pipe of the caller's own, to be released. Rejects when the disk or the table of descriptors is full; nothing is then held. */
   async acquire(): Promise<Pipe> {
     let path = this.#free.pop();
     while (path === undefined) {
@@ -52,8 +64,7 @@ export class PipePool {
 
   #open(path: string): Pipe {
     // Reading end first and without blocking, then opening the writing end succeeds at once.
-    const reading = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const descriptor = openSync(path, constants.O_WRONLY);
+    const { reading, descriptor } = this.#openEnds(path);
     const output = new Socket({ fd: reading, readable: true, writable: false });
     const release = (ended: boolean) => {
       output.destroy();
@@ -63,16 +74,37 @@ export class PipePool {
     return { output, descriptor, release };
   }
 
+  #openEnds(path: string): { readonly reading: number; readonly descriptor: number } {
+    let reading: number | undefined;
+    try {
+      reading = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+      return { reading, descriptor: openSync(path, constants.O_WRONLY) };
+    } catch (thrown) {
+      if (reading !== undefined) closeSync(reading);
+      this.#free.push(path);
+      throw thrown;
+    }
+  }
+
   async #makeMore(): Promise<void> {
     try {
       const paths = Array.from({ length: batch }, () => join(this.#directory, `${this.#made++}`));
       // Whoever runs as another user must be able to open /dev/stdout again; the directory keeps strangers out.
-      await run("mkfifo", ["-m", "622", ...paths], { env: { PATH: "/usr/bin:/bin" } });
+      await run("mkfifo", ["-m", "622", ...paths], { env: { PATH: "/usr/bin:/bin", LC_ALL: "C" } });
       this.#free.push(...paths);
+    } catch (thrown) {
+      throw pipesFailed(this.#directory, reasonOf(thrown), thrown);
     } finally {
       this.#making = undefined;
     }
   }
+}
+
+/** mkfifo says a line for each name, all alike but for the name: `mkfifo: cannot create fifo '/…': No space left on device`. */
+function reasonOf(thrown: unknown): string {
+  const stderr = typeof thrown === "object" && thrown !== null && "stderr" in thrown ? thrown.stderr : undefined;
+  const line = typeof stderr === "string" ? stderr.split("\n")[0] : undefined;
+  return line === undefined || line === "" ? messageOf(thrown) : line.slice(line.lastIndexOf(": ") + 2);
 }
 
 /** Closes the caller's copy of a pipe's writing end, so that the pipe ends with the child. */

@@ -9,13 +9,16 @@ export function identityOf(pid: number): ProcessIdentity {
   return startTicks === undefined || boot === undefined ? { pid } : { pid, startTicks, boot };
 }
 
-/** True only when exactly this process still exists. */
+/** True only when exactly this process still exists. Where the system tells no start times nobody is known to be alive. */
 export function isAlive(process: ProcessIdentity): boolean {
   if (process.startTicks === undefined) return false;
   return process.boot === bootId() && process.startTicks === startTicksOf(process.pid);
 }
 
-/** Sends a signal to a process group. False when no process of it is left. */
+/**
+ * Sends a signal to a process group. False when no process of it is left. The caller must know that the group is still its own:
+ * its leader has not been waited for, or was alive a moment ago.
+ */
 export function signalGroup(leader: number, signal: NodeJS.Signals): boolean {
   try {
     process.kill(-leader, signal);
@@ -27,6 +30,7 @@ export function signalGroup(leader: number, signal: NodeJS.Signals): boolean {
   }
 }
 
+/** Field 22 of proc(5) stat, kept as text: it is only ever compared. */
 function startTicksOf(pid: number): string | undefined {
   const stat = readKernelFile(`/proc/${pid}/stat`);
   // The second field, the program's name in parentheses, may itself hold spaces and parentheses.
@@ -35,6 +39,7 @@ function startTicksOf(pid: number): string | undefined {
   return fields?.[0] === "Z" ? undefined : fields?.[19];
 }
 
+// The same for as long as this process can live.
 let knownBoot: string | undefined;
 
 function bootId(): string | undefined {

@@ -1,28 +1,38 @@
 import { chmod, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
-import { type Cancel, type Clock, deferred, messageOf, type Millis } from "#lib/base/index.ts";
+import { type Cancel, type Clock, deferred, messageOf, type Millis, toError } from "#lib/base/index.ts";
 import type { RuntimeCapabilities, TaskStatus } from "../../contract.ts";
 import { encodeFrame, type Message, protocolVersion, receiveFrames, type Request } from "../wire.ts";
 import type { TaskTable } from "./task-table.ts";
 
 export interface RunnerServerOptions {
   readonly clock: Clock;
+  /** Short enough for the kernel; see `runnerPaths`. Only its owner may connect, which is all the authentication there is. */
   readonly socketPath: string;
+  /** How long to stay without owner and tasks. */
   readonly idle: Millis;
+  /** Asked for when the owner asks. */
   readonly capabilities: () => Promise<RuntimeCapabilities>;
 }
 
 /**
  * The runner's socket. One connection at a time owns the runner; the newest that says hello. Without an owner and without
  * running tasks the runner ends after `idle`, or at once when the owner has released it.
+ *
+ *     connect -> hello -> [owner] start, stop, remove, capabilities … -> release | connection lost
+ *                            \-> another connection says hello: this one is told `replaced` and closed
+ *
+ * Requests of others than the owner are refused, so two servers can never give contrary orders.
  */
 export class RunnerServer {
   readonly #options: RunnerServerOptions;
   readonly #server: Server;
   readonly #done = deferred<void>();
+  readonly #connections = new Set<Socket>();
   #table: TaskTable | undefined;
   #owner: Socket | undefined;
   #cancelIdle: Cancel | undefined;
+  /** The last owner is not coming back: nobody need wait for it. */
   #released = false;
 
   constructor(options: RunnerServerOptions) {
@@ -35,6 +45,7 @@ export class RunnerServer {
     return this.#done.promise;
   }
 
+  /** Resolves when connections are accepted; the idle time begins. Rejects when the socket cannot be made. */
   async listen(table: TaskTable): Promise<void> {
     this.#table = table;
     const { socketPath } = this.#options;
@@ -54,13 +65,15 @@ export class RunnerServer {
     if (status.state.phase === "ended") this.#rest();
   }
 
+  /** Cuts all connections, also those that never said hello, and removes the socket. */
   async close(): Promise<void> {
     this.#cancelIdle?.();
-    this.#owner?.destroy();
+    for (const socket of this.#connections) socket.destroy();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
     await rm(this.#options.socketPath, { force: true });
   }
 
+  /** Begins to wait for the end if there is nothing else to wait for. Called whenever that may have changed. */
   #rest(): void {
     this.#cancelIdle?.();
     if (this.#owner !== undefined || this.#table === undefined || this.#table.active > 0) return;
@@ -68,9 +81,11 @@ export class RunnerServer {
   }
 
   #accept(socket: Socket): void {
+    this.#connections.add(socket);
     // A reset by the other end is an end like any other.
     socket.on("error", () => undefined);
     socket.on("close", () => {
+      this.#connections.delete(socket);
       if (this.#owner === socket) this.#owner = undefined;
       this.#rest();
     });
@@ -118,6 +133,12 @@ export class RunnerServer {
   }
 }
 
+/** Never throws: an answer that cannot be sent breaks its connection, not the runner. */
 function send(socket: Socket, message: Message): void {
-  if (socket.writable) socket.write(encodeFrame(message));
+  if (!socket.writable) return;
+  try {
+    socket.write(encodeFrame(message));
+  } catch (thrown) {
+    socket.destroy(toError(thrown));
+  }
 }

@@ -8,29 +8,50 @@ import { type HostCommand, hostCommand, type NamespaceTools, prepareMountPoints 
 import { closeWritingEnd, type Pipe, type PipePool } from "./pipe-pool.ts";
 import { signalGroup } from "./process-identity.ts";
 
+/** Who must know which process groups live, to end them should this process not come to it. */
+export interface GroupGuard {
+  /** Called in the same turn as the spawn. */
+  add(leader: number): void;
+  /** Called when the leader has ended and its group was killed. */
+  remove(leader: number): void;
+}
+
 export interface SpawnContext {
   readonly clock: Clock;
   readonly pipes: PipePool;
   /** Finds the tools for mounts; a text says why there are none. */
   readonly namespaceTools: () => Promise<NamespaceTools | string>;
+  readonly guard?: GroupGuard;
 }
 
-/** A child that was spawned. `ended` never rejects and resolves once all its output has been written. */
+/** A child that was spawned. */
 export interface TaskProcess {
   readonly pid: number;
   readonly startedAt: Instant;
+  /** Never rejects. Resolves once the process has ended, its group is killed and all its output has been written. */
   readonly ended: Promise<TaskOutcome>;
+  /**
+   * Sends a signal to all processes of the task. Nothing happens once its first process has ended: the number may be somebody
+   * else's by then, while its output is still being written or its end noted.
+   */
+  signal(signal: NodeJS.Signals): void;
 }
 
 /** How long after a process's end its output is waited for, when something that left its group keeps the pipe open. */
 const outputGraceMs: Millis = 1_000;
 
-/** Spawns a task as leader of a session and process group of its own. An outcome instead of a process: it could not start. */
+/** A program's name can be as long as the caller likes; what is told of it is kept, and sent around. */
+const longestMessage = 1_024;
+
+/**
+ * Spawns a task as leader of a session and process group of its own. An outcome instead of a process: it could not start, and
+ * nothing of it is left. Rejects when this machine has no pipe for it. stdin is /dev/null; descriptors of ours are not passed on.
+ */
 export async function spawnTask(task: Task, context: SpawnContext): Promise<TaskProcess | TaskOutcome> {
-  const { clock, pipes } = context;
-  const prepared = await prepare(task, context);
+  const { clock, guard } = context;
+  const prepared = zeroByteIn(task) ?? (await prepare(task, context));
   if (typeof prepared === "string") return notStarted(128, prepared, clock.now());
-  const [stdout, stderr] = await Promise.all([pipes.acquire(), pipes.acquire()]);
+  const [stdout, stderr] = await acquireTwo(context.pipes);
   const startedAt = clock.now();
   const child = spawnChild(prepared, task, stdout, stderr);
   closeWritingEnd(stdout);
@@ -40,7 +61,36 @@ export async function spawnTask(task: Task, context: SpawnContext): Promise<Task
     for (const pipe of [stdout, stderr]) pipe.release(true);
     return notStarted(codeOf(failure) === "ENOENT" ? 127 : 126, await explain(failure, task), clock.now());
   }
-  return { pid: child.pid, startedAt, ended: outcomeOf(child, task, [stdout, stderr], startedAt, clock) };
+  const { pid } = child;
+  guard?.add(pid);
+  let hasExited = false;
+  child.once("exit", () => (hasExited = true));
+  const ended = outcomeOf(child, task, [stdout, stderr], startedAt, context);
+  return { pid, startedAt, ended, signal: (signal) => void (hasExited || signalGroup(pid, signal)) };
+}
+
+/** One of them alone would stay open for ever. */
+async function acquireTwo(pipes: PipePool): Promise<readonly [Pipe, Pipe]> {
+  const first = await pipes.acquire();
+  try {
+    return [first, await pipes.acquire()];
+  } catch (thrown) {
+    closeWritingEnd(first);
+    first.release(true);
+    throw thrown;
+  }
+}
+
+/**
+ * No program can be given a zero byte. Node's own refusal quotes the text around it, which may be a secret, and what is said of
+ * a task is written down.
+ */
+function zeroByteIn({ command, env, workingDirectory }: Task): string | undefined {
+  const place = command.findIndex((text) => text.includes("\0"));
+  if (place >= 0) return `${place === 0 ? "the program's name" : `argument ${place}`} holds a zero byte`;
+  const variable = Object.entries(env).find(([name, value]) => name.includes("\0") || value.includes("\0"));
+  if (variable !== undefined) return `variable ${variable[0].replaceAll("\0", "?")} holds a zero byte`;
+  return workingDirectory.includes("\0") ? "the working directory holds a zero byte" : undefined;
 }
 
 async function prepare(task: Task, context: SpawnContext): Promise<HostCommand | string> {
@@ -65,7 +115,7 @@ function spawnChild(command: HostCommand, task: Task, stdout: Pipe, stderr: Pipe
       ...command.user,
     });
   } catch (thrown) {
-    // Node throws for some failures (arguments with a zero byte, no descriptors left) and emits others.
+    // Node throws for some failures (no descriptors left) and emits others.
     return thrown instanceof Error ? thrown : new Error(String(thrown));
   }
 }
@@ -85,7 +135,7 @@ async function explain(failure: Error, task: Task): Promise<string> {
 const notStarted = (code: number, message: string, finishedAt: Instant): TaskOutcome => ({
   kind: "not-started",
   code,
-  message,
+  message: message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message,
   finishedAt,
 });
 
@@ -94,7 +144,7 @@ async function outcomeOf(
   task: Task,
   pipes: readonly [Pipe, Pipe],
   startedAt: Instant,
-  clock: Clock,
+  { clock, guard }: SpawnContext,
 ): Promise<TaskOutcome> {
   const log = new LogWriter(task.logPath, {
     clock,
@@ -105,8 +155,12 @@ async function outcomeOf(
   const report = reportOf(child);
   const [code, signal] = await exitOf(child);
   const finishedAt = clock.now();
-  // As in a container: what the first process leaves behind ends with it.
-  if (child.pid !== undefined) signalGroup(child.pid, "SIGKILL");
+  // As in a container: what the first process leaves behind ends with it. While one of them lives, the kernel gives the group's
+  // number to nobody; when none does, nobody can have got it and made a group of it within the same turn.
+  if (child.pid !== undefined) {
+    signalGroup(child.pid, "SIGKILL");
+    guard?.remove(child.pid);
+  }
   const late = lateness(pipes, clock);
   const ended = await Promise.all(outputs.map((output) => Promise.race([output, late.reached.then(() => false)])));
   late.cancel();

@@ -1,9 +1,16 @@
 import { type Cancel, type Clock, messageOf, type Millis } from "#lib/base/index.ts";
 import type { Task, TaskOutcome, TaskState, TaskStatus } from "../../contract.ts";
-import { Journal, type JournalEntry } from "./journal.ts";
+import type { Journal, JournalEntry } from "./journal.ts";
 import { identityOf, isAlive, signalGroup } from "./process-identity.ts";
-import { type SpawnContext, spawnTask, type TaskProcess } from "./task-process.ts";
+import type { TaskProcess } from "./task-process.ts";
 
+/**
+ * A task's way through the table. What stands right of an arrow is told only when what stands above it is in the journal.
+ *
+ *     start()  -intent->  starting  -started->  running  -ended->  ended  -removed->  (unknown)
+ *                            \________________________________________/
+ *                              could not be started, or stopped before
+ */
 interface Entry {
   readonly id: string;
   state: TaskState;
@@ -12,25 +19,34 @@ interface Entry {
   process?: TaskProcess;
   /** The grace of a stop that came before there was a process. */
   stopGrace?: Millis;
+  /** When the shortest grace so far is over, by the clock that nobody sets, and what takes its KILL back. */
+  killAt?: Millis;
   cancelKill?: Cancel;
 }
 
-export interface TaskTableOptions extends SpawnContext {
-  /** Called after a change is durable. */
+export interface TaskTableOptions {
+  readonly clock: Clock;
+  /** Starts a task's process, or says why there is none. A rejection is an outcome as well: this machine cannot start it. */
+  readonly spawn: (task: Task) => Promise<TaskProcess | TaskOutcome>;
+  /** Called after a change is durable, once per phase, in order per task. Must not throw. */
   readonly onChange: (status: TaskStatus) => void;
-  /** The journal does not take an entry; it is tried again. */
+  /** The journal does not take an entry; it is tried again. Called for every try. Must not throw. */
   readonly onTrouble: (failure: unknown) => void;
 }
 
 /** Where a table writes down what a successor must know. */
-type TaskJournal = Pick<Journal, "append" | "close">;
+export type TaskJournal = Pick<Journal, "append" | "close">;
 
 /** For tables that have no successor. */
 const noJournal: TaskJournal = { append: () => Promise.resolve(), close: () => Promise.resolve() };
 
+/** Between two tries to note an end. An end that is not noted is kept in memory, and its task counts as active. */
 const retryMs: Millis = 1_000;
 
-/** All tasks of a runner. A change is told only when the journal has it, so nobody knows more than a successor would. */
+/**
+ * All tasks of a runner. A change is told only when the journal has it, so nobody knows more than a successor would. Entries stay
+ * until they are removed by their owner: the table is as large as what its owner has not settled yet.
+ */
 export class TaskTable {
   readonly #options: TaskTableOptions;
   readonly #clock: Clock;
@@ -44,9 +60,15 @@ export class TaskTable {
     this.#journal = journal;
   }
 
-  /** Reads what an earlier runner left. Its tasks without an end are ended if they still run, and lost. */
-  static async open(options: TaskTableOptions & { readonly journalPath: string }): Promise<TaskTable> {
-    const { journal, last } = await Journal.open(options.journalPath);
+  /**
+   * Takes over what an earlier runner left, the `last` entries of its journal. Its tasks without an end are ended if they still
+   * run, and lost. Resolves when all of that is in the journal. Who opens a table is the only runner of its directory; see
+   * `acquireLock`.
+   */
+  static async open(
+    options: TaskTableOptions,
+    { journal, last }: { readonly journal: TaskJournal; readonly last: readonly JournalEntry[] },
+  ): Promise<TaskTable> {
     const table = new TaskTable(options, journal);
     await Promise.all(last.map((entry) => table.#recover(entry)));
     return table;
@@ -57,7 +79,7 @@ export class TaskTable {
     return new TaskTable(options, noJournal);
   }
 
-  /** Tasks that have not ended. */
+  /** Tasks that have not ended, or whose end is not noted yet. */
   get active(): number {
     return this.#active;
   }
@@ -66,6 +88,10 @@ export class TaskTable {
     return [...this.#entries.values()].map(statusOf);
   }
 
+  /**
+   * Resolves once the task runs or has ended. A known id is not started again, whatever its command: the answer is how it stands.
+   * Rejects when the intent cannot be noted; the task has then not run and its id is as unknown as before.
+   */
   async start(task: Task): Promise<TaskStatus> {
     const known = this.#entries.get(task.id);
     if (known !== undefined) {
@@ -80,6 +106,10 @@ export class TaskTable {
     return statusOf(entry);
   }
 
+  /**
+   * TERM to all processes of the task, KILL after `grace`; KILL at once when that is 0 or less. A repeated call can only bring the
+   * end closer. A task that is not running yet is not started at all, or ended right after. Unknown and ended ones are left alone.
+   */
   stop(id: string, grace: Millis): void {
     const entry = this.#entries.get(id);
     if (entry === undefined || entry.state.phase === "ended") return;
@@ -87,16 +117,19 @@ export class TaskTable {
       entry.stopGrace = Math.min(grace, entry.stopGrace ?? grace);
       return;
     }
-    const { pid } = entry.process;
+    const { process } = entry;
+    const killAt = this.#clock.monotonic() + Math.max(0, grace);
+    if (entry.killAt !== undefined && entry.killAt <= killAt) return;
+    entry.killAt = killAt;
     entry.cancelKill?.();
     if (grace <= 0) {
-      signalGroup(pid, "SIGKILL");
+      process.signal("SIGKILL");
       return;
     }
-    signalGroup(pid, "SIGTERM");
+    process.signal("SIGTERM");
     // A stopped process does not see TERM before it goes on.
-    signalGroup(pid, "SIGCONT");
-    entry.cancelKill = this.#clock.after(grace, () => signalGroup(pid, "SIGKILL"));
+    process.signal("SIGCONT");
+    entry.cancelKill = this.#clock.after(grace, () => process.signal("SIGKILL"));
   }
 
   /** Asks all tasks to end as `stop` does, at once. */
@@ -104,6 +137,7 @@ export class TaskTable {
     for (const id of this.#entries.keys()) this.stop(id, grace);
   }
 
+  /** Forgets those of the ids that have ended. Rejects when that cannot be noted; then none is forgotten. */
   async remove(ids: readonly string[]): Promise<void> {
     const ended = ids.filter((id) => this.#entries.get(id)?.state.phase === "ended");
     if (ended.length === 0) return;
@@ -111,6 +145,7 @@ export class TaskTable {
     for (const id of ended) this.#entries.delete(id);
   }
 
+  /** Lets go of the journal; only for a table without active tasks. */
   close(): Promise<void> {
     return this.#journal.close();
   }
@@ -119,7 +154,7 @@ export class TaskTable {
     try {
       await this.#journal.append({ entry: "intent", id: task.id, at: this.#clock.now() });
     } catch (failure) {
-      // Not remembered, so not begun: the caller may try again.
+      // Not remembered, so not begun: the caller may try again. Whoever asked for the same id meanwhile is told the same.
       this.#entries.delete(task.id);
       this.#active--;
       throw failure;
@@ -139,7 +174,7 @@ export class TaskTable {
 
   async #spawn(task: Task): Promise<TaskProcess | TaskOutcome> {
     try {
-      return await spawnTask(task, this.#options);
+      return await this.#options.spawn(task);
     } catch (thrown) {
       return { kind: "not-started", code: 128, message: messageOf(thrown), finishedAt: this.#clock.now() };
     }

@@ -1,0 +1,145 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { withCpu } from "../harness/candidates.ts";
+import type { Environment } from "../harness/environment.ts";
+import { treeRssBytes } from "../harness/memory.ts";
+import type { Benchmark, Candidate, CandidateSource, Measured } from "../harness/types.ts";
+
+const megabytes = ({ rssBytes = NaN }: Measured): number => rssBytes / 1e6;
+const percentOfCore = ({ cpuUs, ms }: Measured): number => cpuUs / 10 / ms;
+/** CPU time is counted in hundredths of a second. */
+const idleMs = 10_000;
+
+const bareServer =
+  'require("http").createServer((q, r) => r.end("ok")).listen(0, "127.0.0.1", () => console.log("http://"))';
+
+/** `slipway up` that nobody asks for anything, its runner process included (P12). */
+export function b12(environment: Environment): Benchmark {
+  const up = (directory: string) => [commandOf(environment), "up", "--data-dir", directory, "--port", "0"];
+  return {
+    id: "B12",
+    title: "idle server",
+    windowMs: idleMs,
+    candidates: [
+      idle(environment, "bare", "floor", () => ["-e", bareServer]),
+      idle(environment, "up", "ours", up),
+      starting(environment, "start", up),
+    ],
+    lines: [
+      {
+        metric: "memory, with the runner of host steps",
+        unit: "MB",
+        better: "less",
+        value: megabytes,
+        ours: "up",
+        floor: "bare",
+        hold: { ratio: 120 },
+        goal: [{ ratio: 90 }],
+      },
+      {
+        metric: "CPU, percent of a core",
+        unit: "%",
+        better: "less",
+        value: percentOfCore,
+        ours: "up",
+        floor: "bare",
+        hold: { ratio: 1 },
+        goal: [{ ratio: 0.3 }],
+      },
+      {
+        metric: "start with a data directory that is there",
+        unit: "ms",
+        better: "less",
+        value: ({ ops, ms }) => ms / ops,
+        ours: "start",
+        hold: { ratio: 1000 },
+      },
+    ],
+  };
+}
+
+function commandOf({ home }: Environment): string {
+  const text = readFileSync(join(home, "..", "package.json"), "utf8");
+  const { bin } = JSON.parse(text) as { readonly bin: { readonly slipway: string } };
+  return join(home, "..", bin.slipway);
+}
+
+interface Program {
+  readonly pid: number;
+  readonly stop: () => Promise<void>;
+}
+
+/** Resolves when it has said where it serves. */
+function startProgram(args: readonly string[]): Promise<Program> {
+  const child = spawn(process.execPath, [...args], { stdio: ["ignore", "pipe", "ignore"] });
+  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const program = {
+    pid: child.pid ?? 0,
+    async stop() {
+      child.kill("SIGTERM");
+      await exited;
+    },
+  };
+  return new Promise((resolve, reject) => {
+    let said = "";
+    child.stdout.on("data", (part: Buffer) => {
+      said += part.toString("utf8");
+      if (said.includes("http")) resolve(program);
+    });
+    void exited.then(() => reject(new Error(`${args.join(" ")} ended before it served`)));
+  });
+}
+
+function idle(
+  environment: Environment,
+  name: string,
+  role: "ours" | "floor",
+  args: (directory: string) => readonly string[],
+): CandidateSource {
+  return {
+    name,
+    role,
+    async start(): Promise<Candidate> {
+      const program = await startProgram(args(await environment.directory()));
+      return {
+        measure: (ms) =>
+          withCpu([program.pid], async () => {
+            const start = performance.now();
+            await sleep(ms);
+            return { ops: 1, ms: performance.now() - start, rssBytes: treeRssBytes([program.pid]) };
+          }),
+        close: () => program.stop(),
+      };
+    },
+  };
+}
+
+/** From the start of the process to its first answer. */
+function starting(
+  environment: Environment,
+  name: string,
+  args: (directory: string) => readonly string[],
+): CandidateSource {
+  return {
+    name,
+    role: "ours",
+    async start(): Promise<Candidate> {
+      const directory = await environment.directory();
+      // The first start makes keys and certificates, which is another thing.
+      await (await startProgram(args(directory))).stop();
+      return {
+        measure: () =>
+          withCpu([process.pid], async () => {
+            const start = performance.now();
+            const program = await startProgram(args(directory));
+            const ms = performance.now() - start;
+            await program.stop();
+            return { ops: 1, ms };
+          }),
+        close: () => Promise.resolve(),
+      };
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import type { Environment } from "../harness/environment.ts";
+import { treeRssBytes } from "../harness/memory.ts";
+import type { Benchmark, Candidate, CandidateSource, Measured } from "../harness/types.ts";
+
+const bytes = 1200;
+
+/** Start with many objects, and what each of them takes: P9 and P8. */
+export function stored(environment: Environment): readonly Benchmark[] {
+  const candidate = (count: number): CandidateSource => opened(environment, `${count / 1000}k`, count);
+  return [
+    {
+      id: "P8",
+      title: "memory of 50,000 objects of 1.2 KB, their events kept",
+      candidates: [candidate(50_000)],
+      lines: [
+        {
+          metric: "resident memory for an object",
+          unit: "KiB",
+          better: "less",
+          value: ({ rssBytes = NaN }: Measured) => rssBytes / 50_000 / 1024,
+          ours: "50k",
+          hold: { ratio: 4 },
+        },
+      ],
+    },
+    {
+      id: "P9",
+      title: "start with 100,000 objects",
+      candidates: [candidate(100_000)],
+      lines: [
+        {
+          metric: "start",
+          unit: "s",
+          better: "less",
+          value: ({ ms }: Measured) => ms / 1000,
+          ours: "100k",
+          hold: { ratio: 5 },
+        },
+      ],
+    },
+  ];
+}
+
+/** Opens the same store in a new process each time. Memory is what it has beyond one with an empty store. */
+function opened(environment: Environment, name: string, count: number): CandidateSource {
+  const openIn = async (dir: string, expected: number) => {
+    const worker = environment.worker("ours/stored-items", { isOurs: true });
+    const figures = await worker.call<Omit<Measured, "rssBytes">>("open", { dir, count: expected });
+    const rssBytes = treeRssBytes([worker.pid]);
+    await worker.close();
+    return { ...figures, rssBytes };
+  };
+  return {
+    name,
+    role: "ours",
+    async start(): Promise<Candidate> {
+      const dir = await environment.directory();
+      const empty = await environment.directory();
+      const filler = environment.worker("ours/stored-items");
+      await filler.call("fill", { dir, count, bytes });
+      await filler.close();
+      return {
+        async measure() {
+          const bare = await openIn(empty, 0);
+          const full = await openIn(dir, count);
+          return { ...full, rssBytes: full.rssBytes - bare.rssBytes };
+        },
+        close: () => Promise.resolve(),
+      };
+    },
+  };
+}

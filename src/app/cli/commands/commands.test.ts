@@ -1,0 +1,429 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type JsonObject, systemClock } from "#lib/base/index.ts";
+import type { EphemeralControlPlane } from "#app/server/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import { ConfigMap, type KubeObject } from "#kernel/model/index.ts";
+import { type CommandLine, commandLine, type Finished } from "../testing/command-line.ts";
+
+// Command lines against a real control plane in this process: its server, its controllers, and steps that need no process.
+
+let plane: EphemeralControlPlane;
+let client: ApiClient;
+let cli: CommandLine;
+
+beforeAll(async () => {
+  const { startEphemeral } = await import("#app/server/index.ts");
+  const workingDirectory = tmpdir();
+  plane = await startEphemeral({
+    clock: systemClock,
+    version: "test",
+    level: "error",
+    workingDirectory,
+    environment: {},
+  });
+  ({ client } = plane);
+  // `run` looks for a running control plane itself; this is what tells it that there is one.
+  cli = await commandLine({ client, variables: { SLIPWAY_KUBECONFIG: "the-test" } });
+  for (const name of ["one", "two"])
+    await client.create(ConfigMap, {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name, namespace: "default", labels: { which: name } },
+    });
+}, 60_000);
+
+afterAll(async () => {
+  await cli.close();
+  await plane.close();
+}, 60_000);
+
+async function must(...words: readonly string[]): Promise<Finished> {
+  const done = await cli.run(...words);
+  if (done.code !== 0) throw new Error(`slipway ${words.join(" ")} ended with ${done.code}\n${done.err}${done.out}`);
+  return done;
+}
+
+/** A step that makes a ConfigMap, which is done as soon as it is there. */
+const make = (more: JsonObject = {}): JsonObject => ({ template: { apiVersion: "v1", kind: "ConfigMap" }, ...more });
+const wait = (more: JsonObject = {}): JsonObject => ({ wait: { seconds: 600 }, ...more });
+const fails = (more: JsonObject = {}): JsonObject => ({
+  template: { apiVersion: "v1", kind: "ConfigMap", data: { n: "${{ fromJson('no json') }}" } },
+  ...more,
+});
+
+/** Writes a workflow document and returns its name in the directory. */
+async function file(name: string, steps: JsonObject, spec: JsonObject = {}): Promise<string> {
+  const object = { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", metadata: { name }, spec: { ...spec, steps } };
+  await writeFile(join(cli.directory, `${name}.json`), JSON.stringify(object));
+  return `${name}.json`;
+}
+
+/** Starts a run that stays, and waits until its phase is that. */
+async function begin(name: string, steps: JsonObject, phase = "Running", spec: JsonObject = {}): Promise<void> {
+  await must("run", "--detach", await file(name, steps, spec));
+  await until(name, phase);
+}
+
+async function until(name: string, phase: string): Promise<void> {
+  let found = "";
+  for (let look = 0; look < 500; look++) {
+    found = (await must("get", "wf", name, "-o", "jsonpath={.status.phase}")).out.trim();
+    if (found === phase) return;
+    // Everything is in this process: whoever waits must let the others go on.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  throw new Error(`${name} stays ${found}, expected ${phase}`);
+}
+
+describe("run", () => {
+  test("0: every step is told as it ends, on stderr; stdout stays empty", async () => {
+    const { code, out, err } = await cli.run(
+      "run",
+      await file("well", { a: make(), b: make({ dependencies: ["a"] }) }),
+    );
+    expect(code, err).toBe(0);
+    expect(out).toBe("");
+    expect(err.split("\n")[0]).toBe("slipway: on the control plane of the-test, which decides where steps run");
+    expect(err).toMatch(/\] a: Succeeded in /);
+    expect(err.trimEnd()).toMatch(/\] well: Succeeded in [\d.]+s$/);
+  });
+
+  test("1: why a step failed is the last thing on the screen", async () => {
+    const { code, err } = await cli.run("run", await file("badly", { a: fails() }));
+    expect(code).toBe(1);
+    expect(err).toContain("a: Failed");
+    expect(err).toContain("ExpressionError");
+  });
+
+  test("2: nothing is started when one of several documents is wrong", async () => {
+    const good = await file("innocent", { a: make() });
+    const { code, err } = await cli.run("run", good, await file("guilty", { a: {} }), "-p", "junk");
+    expect(code).toBe(2);
+    expect(err).toContain('expected --param name=value, found "junk"');
+    expect(err).toContain("guilty.json:");
+    expect((await cli.run("get", "wf", "innocent")).code).toBe(1);
+  });
+
+  test("4: past its deadline", async () => {
+    const { code, err } = await cli.run("run", await file("late", { a: wait() }, { activeDeadlineSeconds: 1 }));
+    expect(code, err).toBe(4);
+  });
+
+  test("-o json prints the object at its end", async () => {
+    const { code, out } = await cli.run("run", await file("printed", { a: make() }), "-o", "json");
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ kind: "Workflow", status: { phase: "Succeeded" } });
+  });
+
+  test("several runs go on side by side, and the worst of them decides", async () => {
+    const files = [await file("first", { a: make() }), await file("second", { a: fails() })];
+    const { code, err } = await cli.run("run", ...files);
+    expect(code).toBe(1);
+    expect(err).toContain("first: Succeeded");
+    expect(err).toContain("second: Failed");
+  });
+
+  test("other objects of the documents are there before the runs, and are brought up to date", async () => {
+    const path = join(cli.directory, "with-map.yaml");
+    const map = (value: string) =>
+      `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: given}\ndata: {value: "${value}"}\n`;
+    const run = `---\napiVersion: slipway.dev/v1alpha1\nkind: Workflow\nmetadata: {name: reads}\nspec:\n  activeDeadlineSeconds: 60\n  steps: {a: {externalRef: {apiVersion: v1, kind: ConfigMap, name: given}}}\n`;
+    for (const value of ["old", "new"]) {
+      await writeFile(path, map(value) + run);
+      const { code, err } = await cli.run("run", path);
+      expect(code, err).toBe(0);
+      expect((await must("get", "cm", "given", "-o", "jsonpath={.data.value}")).out).toBe(`${value}\n`);
+    }
+  });
+
+  test("documents without a run are refused: nothing would happen", async () => {
+    await writeFile(join(cli.directory, "map.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: lonely}\n");
+    expect(await cli.run("run", "map.yaml")).toMatchObject({
+      code: 2,
+      err: "slipway: the documents hold no run: nothing would happen\nslipway lint tells what they hold\n",
+    });
+    expect((await cli.run("get", "cm", "lonely")).code).toBe(1);
+  });
+
+  test("a kind that the control plane does not serve stops everything before the run", async () => {
+    const path = join(cli.directory, "strange.yaml");
+    const run = JSON.stringify({
+      apiVersion: "slipway.dev/v1alpha1",
+      kind: "Workflow",
+      metadata: { name: "never" },
+      spec: { steps: { a: make() } },
+    });
+    await writeFile(path, `apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t}\n---\n${run}\n`);
+    const { code, err } = await cli.run("run", path);
+    expect(code).toBe(2);
+    expect(err).toContain("the control plane serves no example.com/v1 Thing");
+    expect((await cli.run("get", "wf", "never")).code).toBe(1);
+  });
+
+  test("--detach needs somebody to leave the run to", async () => {
+    const { code, err } = await cli.run("run", "--ephemeral", "--detach", await file("orphan", { a: wait() }));
+    expect(code).toBe(2);
+    expect(err).toContain("--detach needs a running control plane");
+  });
+
+  test("a name that is taken gets a suffix, and the person is told", async () => {
+    await begin("taken", { a: make() }, "Succeeded");
+    const { code, err } = await cli.run("run", "taken.json");
+    expect(code).toBe(0);
+    expect(err).toMatch(/slipway: taken exists already; this run is taken-\w{5}\n/);
+  });
+});
+
+describe("get", () => {
+  test("a table is the server's, and wide has more columns", async () => {
+    const { out } = await must("get", "configmaps", "one", "two");
+    expect(out).toMatch(/^NAME +DATA +AGE\none +0 +\S+\ntwo +0 +\S+\n$/);
+    expect((await must("get", "crd", "-o", "wide")).out).toMatch(/^NAME /);
+    expect((await must("get", "cm", "-A")).out).toMatch(/^NAMESPACE +NAME /);
+  });
+
+  test("labels and namespaces choose, and nothing is said on stdout when nothing is there", async () => {
+    expect((await must("get", "cm", "-l", "which=two", "-o", "name")).out).toBe("configmap/two\n");
+    const empty = await must("get", "cm", "-l", "which=none");
+    expect(empty).toMatchObject({ out: "", err: "no configmaps in namespace default\n" });
+    expect((await must("-n", "kube-system", "get", "jobs")).err).toBe("no jobs in namespace kube-system\n");
+    expect((await must("get", "jobs", "-A")).err).toBe("no jobs\n");
+  });
+
+  test("one name is the object, several and none are a List", async () => {
+    const json = async (...words: readonly string[]) =>
+      JSON.parse((await must(...words, "-o", "json")).out) as JsonObject;
+    expect(await json("get", "cm", "one")).toMatchObject({ kind: "ConfigMap", metadata: { name: "one" } });
+    expect(await json("get", "cm", "one", "two")).toMatchObject({ kind: "List", items: [{}, {}] });
+    expect(await json("get", "cm", "-l", "which=none")).toMatchObject({ kind: "List", items: [] });
+    expect((await must("get", "configmap/one", "configmap/two", "-o", "name")).out).toBe(
+      "configmap/one\nconfigmap/two\n",
+    );
+  });
+
+  test.each<[readonly string[], number, string]>([
+    [["get", "cm", "nobody"], 1, 'configmaps "nobody" not found'],
+    [["get", "confgmaps"], 2, 'serves no kind "confgmaps"; did you mean "configmaps"?'],
+    [
+      ["get", "cm", "-o", "toml"],
+      2,
+      'no output format "toml": expected table, wide, json, yaml, name or jsonpath=TEMPLATE',
+    ],
+    [["get", "cm", "-o", "jsonpath={.items[*}"], 2, "the jsonpath template is not valid"],
+    [["get", "cm/one", "two"], 2, 'expected cm/NAME, found "two"'],
+    [["get", "cm", "one", "two", "-w"], 2, "--watch takes at most one name"],
+    [["get", "cm", "-l", "a in"], 1, "selector"],
+  ])("%j ends with %d", async (words, code, message) => {
+    const found = await cli.run(...words);
+    expect(found).toMatchObject({ code, out: "", err: expect.stringContaining(message) });
+  });
+
+  test("--watch goes on with every change until it is stopped, as objects and as a table", async () => {
+    const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "watched", namespace: "default" } };
+    await client.create(ConfigMap, { ...object, data: { n: "1" } } as KubeObject);
+    const ref = { type: ConfigMap, namespace: "default", name: "watched" };
+    const stop = new AbortController();
+    const watching = await commandLine({ client, signal: stop.signal });
+    const told = (output: Finished) => output.out.trimEnd().split("\n");
+    const objects = watching.run("get", "cm", "watched", "-o", "jsonpath={.data.n}", "-w");
+    const table = watching.run("get", "cm", "watched", "-w");
+    // Whatever was not listed comes by the watch: the last one is told either way.
+    for (const n of ["2", "3", "last"]) await client.patch(ref, { type: "merge", body: { data: { n } } });
+    await watching.until((text) => text.includes("last") && text.split("watched").length > 2);
+    await client.delete(ref);
+    stop.abort();
+    for (const each of [objects, table]) expect((await each).code).toBe(0);
+    expect(told(await objects)).toContain("last");
+    expect(told(await table)[0]).toMatch(/^NAME +DATA +AGE$/);
+    expect(
+      told(await table)
+        .slice(1)
+        .every((row) => /^watched +1 +\S+$/.test(row)),
+    ).toBe(true);
+    await watching.close();
+  });
+});
+
+describe("describe, graph and logs", () => {
+  beforeAll(() => begin("shown", { a: make({ displayName: "Make it" }), b: wait({ dependencies: ["a"] }) }));
+
+  test("describe tells the steps in order and the events", async () => {
+    await until("shown", "Running");
+    while ((await must("get", "wf", "shown", "-o", "jsonpath={.status.progress}")).out.trim() !== "1/2")
+      await new Promise((resolve) => setImmediate(resolve));
+    const { out } = await must("describe", "shown");
+    expect(out).toMatch(/^Name: +shown +Namespace: +default +Phase: +Running \(1\/2\)/);
+    expect(out).toMatch(/\nb +(?:Waiting|Running) .*\[x\] a/);
+    for (const reason of ["WorkflowStarted", "StepSucceeded"]) expect(out).toContain(reason);
+    expect((await must("describe", "workflow", "shown")).out).toContain("Name:");
+    expect((await must("describe", "wf/shown")).out).toContain("Name:");
+  });
+
+  test("graph draws a run, or every run of a file", async () => {
+    expect((await must("graph", "shown")).out).toBe("Make it\n  b      <- a\n");
+    expect((await must("graph", "shown.json")).out).toBe("Make it\n  b      <- a\n");
+    expect(JSON.parse((await must("graph", "shown", "-o", "json")).out)).toMatchObject({
+      edges: [{ from: "a", to: "b" }],
+    });
+    await writeFile(join(cli.directory, "map.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\n");
+    expect(await cli.run("graph", "map.yaml")).toMatchObject({ code: 2, err: "slipway: map.yaml holds no run\n" });
+    expect(await cli.run("graph", "nowhere.yaml")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("cannot read"),
+    });
+    expect(await cli.run("graph", "nobody")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('"nobody" not found'),
+    });
+  });
+
+  test("logs of steps without programs are empty, and unknown steps are named with the known ones", async () => {
+    expect(await must("logs", "shown")).toMatchObject({ out: "" });
+    expect(await cli.run("logs", "shown", "a", "x", "y")).toMatchObject({
+      code: 2,
+      err: 'slipway: no step "x", "y"\nthe steps are a, b\n',
+    });
+  });
+
+  test.each<[readonly string[], number, string]>([
+    [["describe", "nobody"], 1, '"nobody" not found'],
+    [["describe", "cm/one"], 2, "objects of kind ConfigMap are no runs"],
+    [["logs", "nobody"], 1, '"nobody" not found'],
+    [["cancel", "nobody"], 1, 'there is no workflow "nobody"'],
+  ])("%j ends with %d", async (words, code, message) => {
+    expect(await cli.run(...words)).toMatchObject({ code, err: expect.stringContaining(message) });
+  });
+});
+
+describe("cancel, suspend, resume and retry", () => {
+  test("a run is suspended, resumed, canceled and run again", async () => {
+    await begin("steered", { a: make(), b: wait() });
+    expect((await must("suspend", "steered")).out).toBe("workflow/steered suspended\n");
+    await until("steered", "Suspended");
+    expect((await must("resume", "workflow/steered")).out).toBe("workflow/steered resumed\n");
+    await until("steered", "Running");
+    expect((await must("cancel", "workflow", "steered", "--reason", "no need")).out).toBe(
+      "workflow/steered canceled\n",
+    );
+    await until("steered", "Canceled");
+    expect((await must("retry", "steered", "--step", "b")).out).toBe("workflow/steered retried\n");
+    await until("steered", "Running");
+    expect((await must("get", "wf", "steered", "-o", "jsonpath={.status.runNumber}")).out).toBe("2\n");
+  });
+
+  test("the reason is recorded with the action", async () => {
+    await begin("explained", { a: make(), b: wait() });
+    await must("cancel", "explained", "--reason", "by mistake", "--force");
+    const { out } = await must("get", "ra", "-o", "json");
+    const { items } = JSON.parse(out) as { readonly items: readonly { readonly spec: JsonObject }[] };
+    expect(items.map(({ spec }) => spec)).toContainEqual(
+      expect.objectContaining({ action: "cancel", reason: "by mistake", force: true }),
+    );
+  });
+
+  test("a refusal is told with its reason, and ends with 1", async () => {
+    await begin("refused", { a: make() }, "Succeeded");
+    expect(await cli.run("suspend", "refused")).toMatchObject({
+      code: 1,
+      out: "",
+      err: "slipway: workflow/refused: the workflow is Succeeded; only retry is possible\n",
+    });
+    expect(await cli.run("retry", "refused", "--step", "aa")).toMatchObject({
+      code: 1,
+      err: 'slipway: workflow/refused: there is no step "aa", did you mean "a"\n',
+    });
+  });
+
+  test.each<[readonly string[], string]>([
+    [["cancel", "one", "two"], "cancel takes one run, found also two"],
+    [["cancel", "one", "--step", "a", "--step", "b"], "cancel takes one --step"],
+  ])("%j is refused as usage", async (words, message) => {
+    expect(await cli.run(...words)).toMatchObject({ code: 2, err: expect.stringContaining(message) });
+  });
+});
+
+describe("lint", () => {
+  test("0 with warnings, 2 with errors, 2 with warnings under --strict", async () => {
+    const warned = await file("unbounded", { a: make() });
+    expect(await cli.run("lint", warned)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("warning: spec: no deadline"),
+      err: "1 document, 0 errors, 1 warning\n",
+    });
+    expect((await cli.run("lint", "--strict", warned)).code).toBe(2);
+    const wrong = await file("wrong", { a: {} });
+    expect(await cli.run("lint", warned, wrong)).toMatchObject({ code: 2, err: "2 documents, 1 error, 1 warning\n" });
+  });
+
+  test("json is a list of problems, an empty one when all is well", async () => {
+    const good = await file("sound", { a: make() }, { activeDeadlineSeconds: 5 });
+    expect(await cli.run("lint", good, "-o", "json")).toEqual({ code: 0, out: "[]\n", err: "" });
+    const { out } = await cli.run("lint", await file("wrong", { a: {} }), "-o", "json");
+    expect(JSON.parse(out)).toMatchObject([{ code: "not-exactly-one", position: { file: "wrong.json", line: 1 } }]);
+  });
+});
+
+describe("store", () => {
+  const store = (...words: readonly string[]) => cli.run("store", ...words, "--data-dir", "state");
+
+  test.each<[readonly string[], string]>([
+    [["chek"], 'expected one of backup, check, export, restore, found "chek"'],
+    [["backup"], "backup needs the file of the backup: slipway store backup FILE"],
+    [["restore"], "restore needs the file of the backup"],
+    [["check", "x"], 'check takes no file, found "x"'],
+    [["check", "-o", "yaml"], "check answers in words or in json"],
+    [["backup", "state/store/copy"], "a backup inside of the store would be lost with it"],
+  ])("%j is refused as usage", async (words, message) => {
+    expect(await store(...words)).toMatchObject({ code: 2, out: "", err: expect.stringContaining(message) });
+  });
+
+  test("a directory without a store is no empty store", async () => {
+    for (const words of [["check"], ["export"], ["backup", "b.mdb"]])
+      expect(await store(...words)).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/^slipway: there is no store in .*state\nname the directory .*--data-dir\n$/),
+      });
+    expect(await store("restore", "b.mdb")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("there is no file"),
+    });
+  });
+
+  test("what was stored is backed up, checked, exported and restored", async () => {
+    const { fillStore } = await import("#app/server/testing/index.ts");
+    await fillStore(join(cli.directory, "state"));
+    expect((await store("backup", "b.mdb")).out).toMatch(/b\.mdb: \d+ bytes\n$/);
+    expect(await store("backup", "b.mdb")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--force replaces it"),
+    });
+    expect(JSON.parse((await store("backup", "b.mdb", "--force", "-o", "json")).out)).toMatchObject({
+      bytes: expect.any(Number),
+    });
+    expect(await store("check")).toMatchObject({
+      code: 0,
+      out: "",
+      err: expect.stringMatching(/: sound: 3 objects, /),
+    });
+    expect(JSON.parse((await store("check", "-o", "json")).out)).toMatchObject({ findings: [], objects: 3 });
+    const documents = (await store("export")).out.split("---\n");
+    expect(documents.map((text) => /^ {2}name: (.*)$/m.exec(text)?.[1])).toEqual(["demo", "b", "a"]);
+    expect(JSON.parse((await store("export", "-o", "json")).out)).toMatchObject({ kind: "List", items: [{}, {}, {}] });
+    expect((await store("restore", "b.mdb")).out).toMatch(
+      /state holds the objects of .*b\.mdb; what was there is now .*\n$/,
+    );
+  });
+
+  test("what contradicts itself ends with 4, and the way out is told", async () => {
+    await writeFile(join(cli.directory, "state/store/store.mdb"), Buffer.alloc(65_536, 7));
+    const { code, err } = await store("check");
+    expect(code).toBe(4);
+    expect(err).toContain("slipway store restore FILE");
+    await store("restore", "b.mdb");
+    expect((await store("check")).code).toBe(0);
+    expect((await readFile(join(cli.directory, "b.mdb"))).length).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,121 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { formatProblem } from "#lib/base/index.ts";
+import { objectsOf, readDocuments, readParams, type ReadRequest } from "./documents.ts";
+
+let directory: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "slipway-documents-"));
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+const workflow = (spec: string, name = "wf"): string =>
+  `apiVersion: slipway.dev/v1alpha1\nkind: Workflow\nmetadata: {name: ${name}}\nspec: ${spec}\n`;
+const good = workflow("{activeDeadlineSeconds: 9, steps: {a: {container: {image: i}}}}");
+
+/** Reads files of these texts, named 1.yaml, 2.yaml and so on. */
+async function read(texts: readonly string[], more: Partial<ReadRequest> = {}) {
+  const names = texts.map((_, index) => `${index + 1}.yaml`);
+  await Promise.all(texts.map((text, index) => writeFile(join(directory, names[index] ?? ""), text)));
+  const found = await readDocuments(names, { directory, ...more });
+  return { ...found, told: found.problems.map(formatProblem) };
+}
+
+test("documents come in the order of files and within them, each with who understands it", async () => {
+  const plain = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n";
+  const found = await read([`${plain}---\n${good}`, good]);
+  expect(found.told).toEqual([]);
+  expect(found.documents.map(({ file, dialect, object }) => [file, dialect?.name, object?.kind])).toEqual([
+    ["1.yaml", undefined, "ConfigMap"],
+    ["1.yaml", "workflow", "Workflow"],
+    ["2.yaml", "workflow", "Workflow"],
+  ]);
+  expect(objectsOf(found).map(({ object }) => object.kind)).toEqual(["ConfigMap", "Workflow", "Workflow"]);
+});
+
+test("problems of all files are told at once, and then there are no objects at all", async () => {
+  const found = await read([
+    good,
+    workflow("{steps: {a: {}}}"),
+    "a: [",
+    "",
+    "---\n---\n",
+    "apiVersion: v1\n",
+    "- just\n- a list\n",
+    workflow("{steps: {b: {wait: {seconds: 0}}}}"),
+  ]);
+  expect(found.told).toEqual([
+    expect.stringContaining("2.yaml:4:19: error: spec.steps.a: exactly one of "),
+    expect.stringMatching(/^3\.yaml:\d+:\d+: error: /),
+    "4.yaml:1:1: error: the file holds no document",
+    "5.yaml:1:1: error: the file holds no document",
+    "6.yaml:1:1: error: this is no document of a known dialect and no Kubernetes object: expected apiVersion and kind",
+    "7.yaml:1:1: error: this is no document of a known dialect and no Kubernetes object: expected apiVersion and kind",
+    "8.yaml:4:36: error: spec.steps.b.wait.seconds: must be a positive integer, found 0",
+  ]);
+  expect(objectsOf(found)).toEqual([]);
+});
+
+test.each([
+  ["apiVersion: 1\nkind: Pod", false],
+  ["apiVersion: v1\nkind: [Pod]", false],
+  ["kind: Pod", false],
+  ["apiVersion: v1\nkind: Pod", true],
+  ["apiVersion: example.com/v1\nkind: Whatever", true],
+])("%j is an object for the server: %s", async (text, isObject) => {
+  const found = await read([text]);
+  expect(objectsOf(found)).toHaveLength(isObject ? 1 : 0);
+  expect(found.problems.map(({ code }) => code)).toEqual(isObject ? [] : ["unknown-document"]);
+});
+
+test("a kind that Kubernetes does not have is warned about, with what was meant, and stays an object", async () => {
+  const found = await read([
+    "apiVersion: v1\nkind: Pdo\n---\napiVersion: v1\nkind: Foo\n---\napiVersion: v1\nkind: Job\n",
+  ]);
+  expect(found.told).toEqual([
+    '1.yaml:2:7: warning: kind: there is no Pdo in v1 (did you mean "Pod"?)',
+    "1.yaml:5:7: warning: kind: there is no Foo in v1",
+    "1.yaml:8:7: warning: kind: there is no Job in v1 (Job belongs to the group batch)",
+  ]);
+  expect(objectsOf(found)).toHaveLength(3);
+});
+
+test("warnings stop nobody, and what is unwise is told to lint alone", async () => {
+  const unbounded = workflow("{steps: {a: {container: {image: i}}}}");
+  expect((await read([unbounded])).told).toEqual([]);
+  const linted = await read([unbounded], { lint: true });
+  expect(linted.told).toEqual([expect.stringContaining("1.yaml:4:7: warning: spec: no deadline and no timeout")]);
+  expect(objectsOf(linted)).toHaveLength(1);
+});
+
+test("arguments of the command line go to every document that has parameters", async () => {
+  const text = workflow(
+    "{activeDeadlineSeconds: 9, params: [{name: num, type: integer}], steps: {a: {wait: {seconds: 1}}}}",
+  );
+  const found = await read([text], { arguments: { num: "7" } });
+  expect(objectsOf(found)[0]?.object.spec).toMatchObject({ arguments: { num: 7 } });
+});
+
+test("an argument that cannot be read is not called missing as well, but others are", async () => {
+  const params = "params: [{name: num, type: integer, required: true}, {name: who, required: true}]";
+  const text = workflow(`{activeDeadlineSeconds: 9, ${params}, steps: {a: {wait: {seconds: 1}}}}`);
+  const found = await read([text], { arguments: { num: "x" } });
+  expect(found.problems.map(({ path, message }) => `${path}: ${message}`)).toEqual([
+    'spec.arguments.num: expected an integer, found "x"',
+    'spec.arguments.who: the parameter "who" is required',
+  ]);
+});
+
+test("pairs are cut at the first equals sign, the last of a name wins, and all others are told", () => {
+  expect(readParams(["a=1", "b=", "c=x=y", "a=2"])).toEqual({ values: { a: "2", b: "", c: "x=y" }, problems: [] });
+  const { values, problems } = readParams(["a=1", "=2", "nothing", ""]);
+  expect(values).toEqual({ a: "1" });
+  expect(problems.map(formatProblem)).toEqual([
+    'error: expected --param name=value, found "=2"',
+    'error: expected --param name=value, found "nothing"',
+    'error: expected --param name=value, found ""',
+  ]);
+  expect(readParams(["__proto__=x"]).values).toEqual(Object.fromEntries([["__proto__", "x"]]));
+});

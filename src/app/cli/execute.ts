@@ -1,0 +1,61 @@
+import { CommanderError } from "commander";
+import { SlipwayError, toError } from "#lib/base/index.ts";
+import type { CommandSpec, Surroundings } from "./command.ts";
+import { Exit, exitCode, exitCodeOf, UsageError } from "./exit-codes.ts";
+import { buildProgram, type Manner } from "./program.ts";
+
+/**
+ * Carries out one command line (`["get", "wf"]`) and answers with its exit code. Everything a person should read has been
+ * written by then; nothing is thrown. Knows no process: signals and the end of the program are for `main.ts`.
+ */
+export async function execute(
+  args: readonly string[],
+  specs: readonly CommandSpec[],
+  version: string,
+  surroundings: Surroundings,
+): Promise<number> {
+  let ended: number = exitCode.succeeded;
+  let manner: Manner = { verbose: 0, color: "auto" };
+  const program = buildProgram(specs, version, surroundings, {
+    onStart: (said) => {
+      manner = said;
+    },
+    onEnd: (code) => {
+      ended = code;
+    },
+  });
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return ended;
+  } catch (thrown) {
+    // Commander has printed its own messages before it threw them.
+    if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCode.succeeded : exitCode.usage;
+    surroundings.environment(manner.color).err.write(failureText(thrown, manner.verbose));
+    return exitCodeOf(thrown);
+  }
+}
+
+/**
+ * What people are told of what went wrong: message, then hint; the causes with `-v`, the stack with `-vv`. Nothing for an
+ * `Exit`, after which everything has been said.
+ */
+export function failureText(thrown: unknown, verbose: number): string {
+  if (thrown instanceof Exit) return "";
+  const error = toError(thrown);
+  const hint = error instanceof UsageError || error instanceof SlipwayError ? error.hint : undefined;
+  const lines = [
+    `slipway: ${error.message}`,
+    ...(hint === undefined ? [] : [hint]),
+    ...(verbose > 0 ? causesOf(error).map((cause) => `  because: ${cause.message}`) : []),
+    ...(verbose > 1 ? [error.stack ?? ""] : []),
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** What caused it, what caused that, and so on, ten at most: the chain of a broken library may be a circle. */
+function causesOf(error: Error): readonly Error[] {
+  const causes: Error[] = [];
+  for (let { cause } = error; cause !== undefined && causes.length < 10; { cause } = toError(cause))
+    causes.push(toError(cause));
+  return causes;
+}

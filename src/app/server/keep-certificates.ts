@@ -1,0 +1,43 @@
+import { type Clock, type Logger, toError } from "#lib/base/index.ts";
+import { ensureCertificates, type ServingCertificates } from "#kernel/apiserver/index.ts";
+
+/** A month before their end is a long time: a day more or less does not matter, and a laptop may sleep. */
+const checkEveryMs = 6 * 3_600_000;
+
+/**
+ * Looks at the certificates in `dir` four times a day and tells `use` when they were renewed. What fails is logged and tried again at
+ * the next look; the old ones go on until then. Timers do not count while a machine sleeps, and the look after that is soon enough.
+ */
+export function keepCertificates(
+  dir: string,
+  first: ServingCertificates,
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+  use: (renewed: ServingCertificates) => Promise<void>,
+): { close(): Promise<void> } {
+  let current = first;
+  let looking = Promise.resolve();
+  let cancel = clock.after(checkEveryMs, look);
+  let isClosed = false;
+
+  function look(): void {
+    looking = renew()
+      .catch((thrown: unknown) => log.error("certificates cannot be renewed", { error: toError(thrown) }))
+      .then(() => {
+        if (!isClosed) cancel = clock.after(checkEveryMs, look);
+      });
+  }
+  async function renew(): Promise<void> {
+    const found = await ensureCertificates(dir, clock.now());
+    if (found.cert === current.cert && found.client.cert === current.client.cert) return;
+    await use(found);
+    current = found;
+    log.info("certificates renewed", { dir });
+  }
+  return {
+    async close() {
+      isClosed = true;
+      cancel();
+      await looking;
+    },
+  };
+}

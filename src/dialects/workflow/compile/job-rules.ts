@@ -1,0 +1,123 @@
+import { type FieldPath, formatFieldPath, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { checkJobSpec } from "#kernel/specs/index.ts";
+import { nearest } from "#lib/text/index.ts";
+import { fieldTokens, isWithin } from "../field-tokens.ts";
+import type { ProblemCollector } from "../problems.ts";
+import { jobOfContainer } from "./container-job.ts";
+import type { StepSource } from "./step-source.ts";
+
+// A Job is created long after its workflow was: what it would be refused for then is said now, by the rules of the server.
+
+/**
+ * Reports what the Jobs of `jobTemplate` and `container` steps would be refused for, and fields that no Job has. Places where
+ * an error was reported before are left alone, and so is what an expression decides when the step starts.
+ * What Kubernetes takes and the embedded server does not is the warning `not-served`, which that server's admission refuses.
+ */
+export function checkJobs(sources: readonly StepSource[], found: ProblemCollector): void {
+  for (const { step, path } of sources) {
+    if (step.jobTemplate !== undefined) checkTemplate(step.jobTemplate, [...path, "jobTemplate"], found);
+    if (step.container !== undefined) checkContainer(step.container, [...path, "container"], found);
+  }
+}
+
+/** Without a Pod there is little to judge, and that it is missing has been reported. */
+function checkTemplate(template: JsonObject, path: FieldPath, found: ProblemCollector): void {
+  const { spec } = template;
+  if (!isJsonObject(spec) || !isJsonObject(spec["template"]) || !isJsonObject(spec["template"]["spec"])) return;
+  const { selector: _own, manualSelector: _too, ...judged } = spec;
+  judge(judged, (field) => field, template, path, found);
+}
+
+const mainContainer = "spec.template.spec.containers[0]";
+const podVolumes = "spec.template.spec.volumes";
+
+/** The user's fields are named as the user wrote them; what the short form adds is right. */
+function checkContainer(container: JsonObject, path: FieldPath, found: ProblemCollector): void {
+  const { spec } = jobOfContainer(container);
+  if (!isJsonObject(spec)) return;
+  const toShort = (field: string): string => {
+    if (isWithin(field, mainContainer)) return field.slice(mainContainer.length).replace(/^\./, "");
+    return isWithin(field, podVolumes) ? `volumes${field.slice(podVolumes.length)}` : field;
+  };
+  judge(spec, toShort, container, path, found);
+}
+
+interface Finding {
+  readonly field?: string;
+  readonly message?: string;
+}
+
+/** `toWritten` turns a field of the Job, from `spec` on, into the field of `written` that it comes from. */
+function judge(
+  spec: JsonObject,
+  toWritten: (field: string) => string,
+  written: JsonObject,
+  path: FieldPath,
+  found: ProblemCollector,
+): void {
+  const findings = checkJobSpec(withTextLabels(spec), ["spec"], { isOpen });
+  const told = found.problems.filter(({ severity }) => severity === "error").map((problem) => problem.path);
+  const place = (field: string): FieldPath => [...path, ...fieldTokens(written, toWritten(field))];
+  const report = (kind: "error" | "warn", code: string, { field = "spec", message = "" }: Finding): void => {
+    const at = place(field);
+    const name = formatFieldPath(at);
+    if (!told.some((other) => isWithin(name, other))) found[kind](at, code, message);
+  };
+  for (const cause of findings.causes) report("error", codes[cause.reason ?? ""] ?? "invalid-value", cause);
+  for (const field of findings.unknown) {
+    const meant = nearest(field.slice("spec.".length), jobFields);
+    const hint = meant === undefined ? "" : `; did you mean "${meant}"?`;
+    report("error", "unknown-field", {
+      field,
+      message: `is not a field of a Job, which would be created without it${hint}`,
+    });
+  }
+  for (const cause of findings.unsupported) report("warn", "not-served", cause);
+}
+
+/** What the spec of a Job is made of, for suggestions. */
+const jobFields = [
+  "activeDeadlineSeconds",
+  "backoffLimit",
+  "backoffLimitPerIndex",
+  "completionMode",
+  "completions",
+  "managedBy",
+  "maxFailedIndexes",
+  "parallelism",
+  "podFailurePolicy",
+  "podReplacementPolicy",
+  "successPolicy",
+  "suspend",
+  "template",
+  "ttlSecondsAfterFinished",
+] as const;
+
+const codes: Readonly<Record<string, string>> = {
+  FieldValueRequired: "required",
+  FieldValueTypeInvalid: "wrong-type",
+  FieldValueNotSupported: "unsupported-value",
+  FieldValueForbidden: "forbidden",
+};
+
+/** Known only when the step starts. */
+const isOpen = (text: string): boolean => text.includes("${{");
+
+/** Labels and annotations that are numbers are made texts when the Job is made. */
+function withTextLabels(spec: JsonObject): JsonObject {
+  const template = spec["template"];
+  const metadata = isJsonObject(template) ? template["metadata"] : undefined;
+  if (!isJsonObject(template) || !isJsonObject(metadata)) return spec;
+  const texts = Object.fromEntries(
+    ["labels", "annotations"].flatMap((name): [string, JsonValue][] => {
+      const values = metadata[name];
+      return isJsonObject(values) ? [[name, Object.fromEntries(Object.entries(values).map(asText))]] : [];
+    }),
+  );
+  return { ...spec, template: { ...template, metadata: { ...metadata, ...texts } } };
+}
+
+const asText = ([name, value]: readonly [string, JsonValue | undefined]): [string, string] => [
+  name,
+  typeof value === "string" ? value : JSON.stringify(value ?? null),
+];

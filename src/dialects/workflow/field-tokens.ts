@@ -1,0 +1,40 @@
+import { type FieldPath, formatFieldPath, isJsonObject, type JsonValue } from "#lib/base/index.ts";
+
+// Schemas and the server's rules name fields as texts (`spec.steps.a.retry.limit`). Places in files are found by tokens, and
+// a text cannot be cut into them without the document: a key may hold what looks like the end of one.
+
+/** Whether a field is the parent or stands in it; both in Kubernetes notation. */
+export const isWithin = (field: string, parent: string): boolean =>
+  field === parent || field.startsWith(`${parent}.`) || field.startsWith(`${parent}[`);
+
+/** The field without its last member or index: `a.b[0]` → `a.b` → `a` → `a`. */
+export const parentOf = (field: string): string => field.replace(/(?:\.[^.[\]]+|\[[^\]]*\])$/, "");
+
+/**
+ * The path a text names, found by walking the document; what does not exist there is one last token, so that the place of the
+ * problem is its nearest existing parent. O(width of what is on the way).
+ *
+ * `spec.steps.a.b` in a document with a step `a` → `["spec", "steps", "a", "b"]`.
+ */
+export function fieldTokens(document: JsonValue, field: string): FieldPath {
+  const path: (string | number)[] = [];
+  let value: JsonValue | undefined = document;
+  for (;;) {
+    const next = memberToward(value, path, field);
+    if (next === undefined) break;
+    path.push(next.name);
+    value = next.value;
+  }
+  const rest = field.slice(formatFieldPath(path).length).replace(/^\./, "");
+  return rest === "" ? path : [...path, rest];
+}
+
+/** The member of a value on the way to a field. */
+function memberToward(value: JsonValue | undefined, path: FieldPath, field: string) {
+  if (typeof value !== "object" || value === null) return undefined;
+  const members: readonly (readonly [string | number, JsonValue | undefined])[] = isJsonObject(value)
+    ? Object.entries(value)
+    : [...value.entries()];
+  const found = members.find(([name]) => isWithin(field, formatFieldPath([...path, name])));
+  return found === undefined ? undefined : { name: found[0], value: found[1] };
+}

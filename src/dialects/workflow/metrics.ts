@@ -1,0 +1,94 @@
+import { type Instant, parseInstant } from "#lib/base/index.ts";
+import type { CounterSeries, FamilyOf, HistogramSeries, Informer, Metrics, Sample } from "#kernel/kit/index.ts";
+import type { StepStatus, Workflow, WorkflowStatus } from "./kinds.ts";
+
+// What is counted is read from stored states as the mirror hears of them, so the reconciler knows nothing of it and a run is counted
+// once, by the event that shows its end. Steps are counted then, too: one walk per run instead of one per event.
+
+/** What a step may be; a step of a spec that was changed meanwhile is `other`. */
+const stepKinds = ["jobTemplate", "container", "template", "externalRef", "wait"] as const;
+const active: ReadonlySet<string> = new Set(["Starting", "Running", "Cancelling"]);
+const settled: ReadonlySet<string> = new Set(["Succeeded", "Failed", "Skipped", "Canceled"]);
+
+interface Families {
+  readonly runs: FamilyOf<CounterSeries>;
+  readonly runDurations: HistogramSeries;
+  readonly steps: FamilyOf<CounterSeries>;
+  readonly latencies: HistogramSeries;
+}
+
+/** From under a second to a day. */
+const runBuckets: readonly number[] = [0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 86_400];
+
+/**
+ * Adds the families of workflows to the metrics and counts in them until the answered function is called. Runs that had ended before
+ * the mirror was read are not counted: an earlier process has.
+ */
+export function countWorkflows(metrics: Metrics, workflows: Informer<Workflow>): () => void {
+  const families: Families = {
+    runs: metrics.counter("slipway_workflow_runs_total", "Runs by how they ended."),
+    runDurations: metrics
+      .histogram("slipway_workflow_run_duration_seconds", "Time from a run's start to its end.", runBuckets)
+      .series(),
+    steps: metrics.counter(
+      "slipway_workflow_steps_total",
+      "Steps of ended runs, by what they were and how they ended.",
+    ),
+    latencies: metrics
+      .histogram("slipway_workflow_step_latency_seconds", "Time from a step's readiness to its first start.")
+      .series(),
+  };
+  metrics.gauge("slipway_workflow_active_steps", "Steps that have something at work.", () => [
+    { labels: {}, value: unfinishedSteps(workflows).filter(({ phase = "" }) => active.has(phase)).length },
+  ]);
+  metrics.gauge("slipway_workflow_waiting_steps", "Steps that wait, by what for.", () => waitingByReason(workflows));
+  return workflows.addHandler({
+    update(old, object) {
+      const { status } = object;
+      if (status?.completionTime === undefined || old.status?.completionTime === status.completionTime) return;
+      countRun(families, object, status);
+    },
+  });
+}
+
+function countRun({ runs, runDurations, steps, latencies }: Families, run: Workflow, status: WorkflowStatus): void {
+  runs.series({ outcome: status.phase ?? "" }).add();
+  observe(runDurations, status.startTime, status.completionTime);
+  const before = lastEnd(status);
+  for (const [key, step] of Object.entries(status.statuses ?? {})) {
+    const { phase = "", reason = "", finishTime } = step;
+    // What a retry has kept was counted with the run it ended in.
+    if (!settled.has(phase) || (parseInstant(finishTime ?? "") ?? Infinity) <= before) continue;
+    steps.series({ kind: kindOf(run, key), outcome: phase, reason }).add();
+    if (step.startTime !== undefined) observe(latencies, step.readyTime ?? step.startTime, step.startTime);
+  }
+}
+
+/** When the run before this one ended, if there was one. */
+function lastEnd({ history = [] }: WorkflowStatus): Instant {
+  return parseInstant(history.at(-1)?.completionTime ?? "") ?? -Infinity;
+}
+
+function observe(series: HistogramSeries, from: string | undefined, to: string | undefined): void {
+  const [begun, ended] = [parseInstant(from ?? ""), parseInstant(to ?? "")];
+  // A clock that was set back in between makes no time negative.
+  if (begun !== undefined && ended !== undefined) series.observe(Math.max(0, ended - begun) / 1000);
+}
+
+function kindOf({ spec }: Workflow, key: string): string {
+  const step = spec.steps?.[key] ?? spec.finally?.[key] ?? {};
+  return stepKinds.find((kind) => kind in step) ?? "other";
+}
+
+const unfinishedSteps = (workflows: Informer<Workflow>): readonly StepStatus[] =>
+  workflows
+    .list()
+    .filter(({ status }) => status?.completionTime === undefined)
+    .flatMap(({ status }) => Object.values(status?.statuses ?? {}));
+
+function waitingByReason(workflows: Informer<Workflow>): readonly Sample[] {
+  const counts = new Map<string, number>();
+  for (const { phase, reason = "" } of unfinishedSteps(workflows))
+    if (phase === "Waiting") counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return [...counts].map(([reason, value]) => ({ labels: { reason }, value }));
+}

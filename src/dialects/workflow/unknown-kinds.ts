@@ -1,0 +1,56 @@
+import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import { nearest } from "#lib/text/index.ts";
+import { unknownKind } from "../kubernetes-kinds.ts";
+import { type StepSource, stepSources } from "./compile/step-source.ts";
+import { RunAction, Workflow, type WorkflowSpec } from "./kinds.ts";
+import type { Report } from "./problems.ts";
+
+// A kind that nobody serves is no error: its definition may come later, and the step waits for it. But mostly it is a slip.
+
+/** Tells whether a server serves a kind now. */
+export type Serves = (apiVersion: string, kind: string) => boolean;
+
+/** Warns about steps whose kind the server does not serve at this moment. */
+export function warnUnserved(spec: WorkflowSpec, serves: Serves, warn: Report): void {
+  for (const { path, apiVersion, kind } of kindsOf(spec)) {
+    if (serves(apiVersion, kind)) continue;
+    const message = `the server serves no ${kind} in ${apiVersion}: the step waits until it does`;
+    warn(path, "unknown-kind", message, hintFor(apiVersion, kind));
+  }
+}
+
+/** Warns, without a server, about kinds of closed groups that do not exist: Kubernetes' own and ours. */
+export function warnUnknown(spec: WorkflowSpec, warn: Report): void {
+  for (const { path, apiVersion, kind } of kindsOf(spec)) {
+    const isOurs = apiVersion.startsWith(`${Workflow.group}/`);
+    if (isOurs ? ownKinds.includes(kind) : unknownKind(apiVersion, kind) === undefined) continue;
+    warn(path, "unknown-kind", `there is no ${kind} in ${apiVersion}`, hintFor(apiVersion, kind));
+  }
+}
+
+const ownKinds: readonly string[] = [Workflow.kind, RunAction.kind];
+
+/** What was probably meant; undefined where nothing comes near. */
+function hintFor(apiVersion: string, kind: string): string | undefined {
+  if (!apiVersion.startsWith(`${Workflow.group}/`)) return unknownKind(apiVersion, kind)?.hint;
+  const meant = nearest(kind, ownKinds);
+  return meant === undefined ? undefined : `did you mean "${meant}"?`;
+}
+
+/** The kinds that steps name themselves, with the place of the name. What an expression decides is not known yet. */
+function* kindsOf(spec: WorkflowSpec) {
+  for (const source of stepSources(spec)) {
+    const member = memberOf(source);
+    if (member === undefined) continue;
+    const { apiVersion, kind } = isJsonObject(member.value) ? member.value : {};
+    if (isPlain(apiVersion) && isPlain(kind)) yield { path: [...source.path, member.name, "kind"], apiVersion, kind };
+  }
+}
+
+function memberOf({ step }: StepSource): { readonly name: string; readonly value: unknown } | undefined {
+  if (step.template !== undefined) return { name: "template", value: step.template };
+  return step.externalRef === undefined ? undefined : { name: "externalRef", value: step.externalRef };
+}
+
+const isPlain = (value: JsonValue | undefined): value is string =>
+  typeof value === "string" && value !== "" && !value.includes("${{");

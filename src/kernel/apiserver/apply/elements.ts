@@ -1,0 +1,117 @@
+import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import { canonicalJson, parseJson } from "#lib/json/index.ts";
+
+// One step of a path as FieldsV1 writes it: `f:<name>` a member, `k:<JSON of key fields, names sorted>` an item of a keyed list,
+// `v:<JSON scalar>` an item of a set, `i:<n>` an item by its place.
+
+/** `spec` -> `f:spec`; any name, the empty one as well. */
+export const fieldElement = (name: string): string => `f:${name}`;
+/** `"x"` -> `v:"x"`. */
+export const valueElement = (value: JsonValue): string => `v:${JSON.stringify(value)}`;
+/** The name of an `f:` element; undefined for others. */
+export const fieldNameOf = (element: string): string | undefined =>
+  element.startsWith("f:") ? element.slice(2) : undefined;
+
+/** What an element says: its kind's place in the order, its content, and its one spelling, undefined when it is no element. */
+interface ReadElement {
+  readonly rank: number;
+  readonly value: JsonValue;
+  readonly canonical: string | undefined;
+}
+
+// Keys and values are JSON in a text; the same few are met at every write. Forgotten all at once, which costs less than order.
+const readElements = new Map<string, ReadElement>();
+const maxReadElements = 4096;
+const maxReadLength = 256;
+
+function readElement(text: string): ReadElement {
+  const known = readElements.get(text);
+  if (known !== undefined) return known;
+  const read = readAfresh(text);
+  if (text.length > maxReadLength) return read;
+  if (readElements.size >= maxReadElements) readElements.clear();
+  readElements.set(text, read);
+  return read;
+}
+
+/** `text` is no member: those need no reading. */
+function readAfresh(text: string): ReadElement {
+  const rank = "kvi".indexOf(text.slice(0, 1));
+  const content = text.slice(2);
+  const isPlace = rank === 2;
+  const parsed = text[1] !== ":" || rank < 0 || isPlace ? undefined : parseJson(content);
+  if (isPlace && text[1] === ":" && /^-?\d{1,15}$/.test(content)) {
+    return { rank, value: Number(content), canonical: `i:${Number(content)}` };
+  }
+  if (parsed?.ok !== true) return { rank, value: null, canonical: undefined };
+  return { rank, value: parsed.value, canonical: rank === 0 ? keySpelling(parsed.value) : valueElement(parsed.value) };
+}
+
+const keySpelling = (key: JsonValue): string | undefined =>
+  isJsonObject(key) && Object.keys(key).length > 0 ? `k:${canonicalJson(key)}` : undefined;
+
+const isField = (element: string): boolean => element.startsWith("f:");
+
+/** An element in its one canonical spelling, or undefined when it is none: `k:{"b":1, "a":2}` -> `k:{"a":2,"b":1}`. */
+export const canonicalElement = (text: string): string | undefined =>
+  isField(text) ? text : readElement(text).canonical;
+
+/** An element as conflicts print it: `.image`, `[name="c"]`, `[="x"]`, `[0]`. */
+export function formatElement(element: string): string {
+  const content = element.slice(2);
+  if (element.startsWith("f:")) return `.${content}`;
+  if (element.startsWith("v:")) return `[=${content}]`;
+  if (element.startsWith("i:")) return `[${content}]`;
+  const key = readElement(element).value;
+  if (!isJsonObject(key)) return `[${content}]`;
+  return `[${Object.entries(key)
+    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+    .join(",")}]`;
+}
+
+/**
+ * The order in which Kubernetes writes elements: members by name, then keyed items by their keys, then values, then places; numbers
+ * by size. Negative when `a` comes first.
+ */
+export function compareElements(a: string, b: string): number {
+  // Members need no reading: their order is that of their texts.
+  if (isField(a) || isField(b)) return isField(a) && isField(b) ? compareTexts(a, b) : isField(a) ? -1 : 1;
+  const [first, second] = [readElement(a), readElement(b)];
+  return first.rank - second.rank || compareValues(first.value, second.value);
+}
+
+/** Sorts elements in place, in the order of `compareElements`. */
+export function sortElements(elements: string[]): string[] {
+  if (elements.length < 2) return elements;
+  return elements.every(isField) ? elements.sort() : elements.sort(compareElements);
+}
+
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+const kindOf = (value: JsonValue): number => {
+  if (typeof value === "number") return 0;
+  if (typeof value === "string") return 1;
+  if (typeof value === "boolean") return 2;
+  if (Array.isArray(value)) return 3;
+  return value === null ? 5 : 4;
+};
+
+function compareValues(a: JsonValue, b: JsonValue): number {
+  if (isJsonObject(a) && isJsonObject(b)) return compareKeys(Object.entries(a), Object.entries(b));
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  if (typeof a === "string" && typeof b === "string") return compareTexts(a, b);
+  if (typeof a === "boolean" && typeof b === "boolean") return Number(a) - Number(b);
+  return kindOf(a) - kindOf(b);
+}
+
+type KeyField = readonly [string, JsonValue | undefined];
+
+function compareKeys(a: readonly KeyField[], b: readonly KeyField[]): number {
+  for (const [index, [name, value]] of a.entries()) {
+    const other = b[index];
+    if (other === undefined) return 1;
+    const order = compareValues(name, other[0]) || compareValues(value ?? null, other[1] ?? null);
+    if (order !== 0) return order;
+  }
+  return a.length - b.length;
+}

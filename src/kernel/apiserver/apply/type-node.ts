@@ -1,0 +1,148 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { definitionNames, rawDefinitions, refOf, refTo } from "#kernel/specs/index.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
+
+// One view of schemas for the walks of server-side apply: over the definitions of built-in kinds, which know list types only in their
+// raw form, and over the structural schemas of custom kinds. What a value is decides first (scalars are leaves whatever the schema
+// says, which settles IntOrString and Quantity); the node tells whether an object or a list is one leaf or many.
+
+/** How the value at one place of an object divides among owners. Nodes are made at first use and kept: equal places, equal nodes. */
+export interface TypeNode {
+  /** atomic: an object here has one owner. granular: each member has its own. */
+  readonly objects: "granular" | "atomic";
+  /** atomic: a list here has one owner. map: each item, known by its `keys`. set: each value. */
+  readonly lists: "map" | "set" | "atomic";
+  /** Names of key fields, sorted; empty unless `lists` is map. */
+  readonly keys: readonly string[];
+  /** Built-in structs that are never absent: no member and `{}` mean the same. */
+  readonly isAlwaysThere: boolean;
+  /** True for a field of the schema, false for a key of a map: fields are owned through what is in them, keys themselves. */
+  isNamed(member: string): boolean;
+  /** Where the value of a member stands; `untyped` for what the schema does not know. Any name will do, `__proto__` as well. */
+  member(name: string): TypeNode;
+  /** Where the items of a list stand, all of them. */
+  readonly items: TypeNode;
+  /** What an absent key field of an item counts as; undefined when it has no default. */
+  keyDefault(key: string): JsonValue | undefined;
+}
+
+/** A value no schema describes: its objects are granular, its lists leaves. */
+export const untyped: TypeNode = {
+  objects: "granular",
+  lists: "atomic",
+  keys: [],
+  isAlwaysThere: false,
+  isNamed: () => false,
+  member: () => untyped,
+  get items() {
+    return untyped;
+  },
+  keyDefault: () => undefined,
+};
+
+const nodes = new WeakMap<ServedResource, TypeNode>();
+
+/** The root of a kind's objects. */
+export function typeNodeOf(resource: ServedResource): TypeNode {
+  let node = nodes.get(resource);
+  if (node === undefined) nodes.set(resource, (node = rootOf(resource)));
+  return node;
+}
+
+function rootOf({ custom, schema }: ServedResource): TypeNode {
+  return custom ? customTypeNode(jsonOf(schema.root)) : builtInTypeNode(schema.name);
+}
+
+// A schema is JSON; its interface only names the keywords.
+const jsonOf = (schema: object): JsonObject => schema as JsonObject;
+
+/** The objects of a built-in kind, by the name of its definition. */
+export const builtInTypeNode = (definitionName: string): TypeNode =>
+  new SchemaNode({ $ref: refTo(definitionName) }, builtIn);
+
+/** The objects of a custom kind, by its structural schema. Their metadata is that of all objects. */
+export function customTypeNode(root: JsonObject): TypeNode {
+  const { properties } = root;
+  const metadata = { $ref: refTo(definitionNames.objectMeta) };
+  const scalar = { type: "string" };
+  const envelope = { ...(isJsonObject(properties) ? properties : {}), apiVersion: scalar, kind: scalar, metadata };
+  return new SchemaNode({ ...root, properties: envelope }, custom);
+}
+
+/** Where a schema's references lead, and what an object without any description of its members is. */
+interface Source {
+  readonly objects: "granular" | "atomic";
+  readonly hasZeroStructs: boolean;
+}
+
+// In the definitions an object without members is a RawExtension or JSON: opaque. In a custom kind's schema it is simply unknown.
+const builtIn: Source = { objects: "atomic", hasZeroStructs: true };
+const custom: Source = { objects: "granular", hasZeroStructs: false };
+
+class SchemaNode implements TypeNode {
+  readonly objects: "granular" | "atomic";
+  readonly lists: "map" | "set" | "atomic";
+  readonly keys: readonly string[];
+  readonly isAlwaysThere: boolean;
+  readonly #schema: JsonObject;
+  readonly #source: Source;
+  readonly #members = new Map<string, TypeNode>();
+  #others: TypeNode | undefined;
+  #items: TypeNode | undefined;
+
+  /** Keywords may stand beside a reference or behind it. */
+  constructor(raw: JsonObject, source: Source) {
+    this.#schema = targetOf(raw);
+    // Only definitions refer to definitions, and custom kinds to that of metadata.
+    this.#source = refOf(raw) === undefined ? source : builtIn;
+    const keyword = (name: string): JsonValue | undefined => raw[name] ?? this.#schema[name];
+    const isDescribed = isJsonObject(this.#schema["properties"]) || isJsonObject(this.#schema["additionalProperties"]);
+    this.objects =
+      keyword("x-kubernetes-map-type") === "atomic" ? "atomic" : isDescribed ? "granular" : this.#source.objects;
+    const keys = keyword("x-kubernetes-list-map-keys");
+    const lists = keyword("x-kubernetes-list-type");
+    this.lists = lists === "map" || lists === "set" ? lists : "atomic";
+    this.keys = lists === "map" && Array.isArray(keys) ? keys.map(String).sort() : [];
+    const zero = raw["default"];
+    this.isAlwaysThere = source.hasZeroStructs && isJsonObject(zero) && Object.keys(zero).length === 0;
+  }
+
+  isNamed(member: string): boolean {
+    const { properties } = this.#schema;
+    return isJsonObject(properties) && Object.hasOwn(properties, member);
+  }
+
+  member(name: string): TypeNode {
+    const known = this.#members.get(name);
+    if (known !== undefined) return known;
+    const { properties, additionalProperties } = this.#schema;
+    if (isJsonObject(properties) && Object.hasOwn(properties, name)) {
+      const made = nodeOf(properties[name], this.#source);
+      this.#members.set(name, made);
+      return made;
+    }
+    this.#others ??= nodeOf(additionalProperties, this.#source);
+    return this.#others;
+  }
+
+  get items(): TypeNode {
+    this.#items ??= nodeOf(this.#schema["items"], this.#source);
+    return this.#items;
+  }
+
+  keyDefault(key: string): JsonValue | undefined {
+    const { items } = this.#schema;
+    const properties = isJsonObject(items) ? targetOf(items)["properties"] : undefined;
+    const field = isJsonObject(properties) && Object.hasOwn(properties, key) ? properties[key] : undefined;
+    return isJsonObject(field) ? field["default"] : undefined;
+  }
+}
+
+const nodeOf = (raw: JsonValue | undefined, source: Source): TypeNode =>
+  isJsonObject(raw) ? new SchemaNode(raw, source) : untyped;
+
+function targetOf(raw: JsonObject): JsonObject {
+  const ref = refOf(raw);
+  const target = ref === undefined ? raw : rawDefinitions()[ref];
+  return isJsonObject(target) ? target : {};
+}

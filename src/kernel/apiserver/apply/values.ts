@@ -1,0 +1,73 @@
+import { isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { canonicalJson } from "#lib/json/index.ts";
+import { valueElement } from "./elements.ts";
+import type { TypeNode } from "./type-node.ts";
+
+// What the walks ask of a value at a place of the schema. A value of another type than the schema's is a leaf: it was let in by somebody
+// (a schema that changed, a kind without one), and walks must not fail on it.
+
+/** True when an object's members have owners of their own. */
+export const isGranular = (value: JsonValue | undefined, type: TypeNode): value is JsonObject =>
+  isJsonObject(value) && type.objects === "granular";
+
+/** True when a list's items have owners of their own. */
+export const isTracked = (value: JsonValue | undefined, type: TypeNode): value is JsonArray =>
+  Array.isArray(value) && type.lists !== "atomic";
+
+export const isEmptyObject = (value: JsonValue | undefined): boolean => {
+  if (!isJsonObject(value)) return false;
+  for (const _name in value) return false;
+  return true;
+};
+
+/** A member, not one that objects inherit: `constructor` and `__proto__` are names like any other. */
+export const memberOf = (object: JsonObject, name: string): JsonValue | undefined =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
+
+/** Sets a member of an object under construction; plain assignment of `__proto__` would set the prototype. */
+export function setMember(object: Record<string, JsonValue | undefined>, name: string, value: JsonValue): void {
+  if (name === "__proto__") {
+    Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true });
+  } else object[name] = value;
+}
+
+// Keys of frozen items by the list they stand in: a status write meets the same items again and again.
+const elements = new WeakMap<object, { readonly type: TypeNode; readonly element: string }>();
+
+/**
+ * The element of an item, `k:{"name":"c"}` or `v:"x"`; undefined when the item has none of the key fields, or is no scalar in a set.
+ * A key field that is absent counts as its default; one that has none is left out.
+ */
+export function elementOf(item: JsonValue, type: TypeNode): string | undefined {
+  if (type.lists === "set") return typeof item === "object" ? undefined : valueElement(item);
+  if (!isJsonObject(item)) return undefined;
+  const known = elements.get(item);
+  if (known !== undefined && known.type === type) return known.element;
+  const element = elementOfKeys(item, type);
+  if (element !== undefined && Object.isFrozen(item)) elements.set(item, { type, element });
+  return element;
+}
+
+function elementOfKeys(item: JsonObject, type: TypeNode): string | undefined {
+  let fields = "";
+  for (const name of type.keys) {
+    const value = memberOf(item, name) ?? type.keyDefault(name);
+    if (value === undefined) continue;
+    const text = typeof value === "object" ? canonicalJson(value) : JSON.stringify(value);
+    fields += `${fields === "" ? "" : ","}${JSON.stringify(name)}:${text}`;
+  }
+  return fields === "" ? undefined : `k:{${fields}}`;
+}
+
+/** The items of a list by element, in their order; items without an element are left out. More than one: duplicates. */
+export function itemsByElement(list: JsonArray, type: TypeNode): Map<string, JsonValue[]> {
+  const items = new Map<string, JsonValue[]>();
+  for (const item of list) {
+    const element = elementOf(item, type);
+    if (element === undefined) continue;
+    const same = items.get(element);
+    if (same === undefined) items.set(element, [item]);
+    else same.push(item);
+  }
+  return items;
+}

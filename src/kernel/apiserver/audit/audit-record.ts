@@ -1,0 +1,96 @@
+import { formatMicroTime, type Instant, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import type { Identity } from "../authz/identity.ts";
+
+/** What is known of a request when it has been answered; parts that it never came to are absent. */
+export interface AuditFacts {
+  readonly id: string;
+  readonly startedAt: Instant;
+  /** Until the answer began. */
+  readonly ms: number;
+  readonly ip: string;
+  readonly code: number;
+  /** Whose rights counted; absent when nobody was recognised. */
+  readonly identity?: Identity;
+  /** Who acted as `identity`. */
+  readonly caller?: Identity;
+  readonly verb: string;
+  /** Of requests that are about no resource. */
+  readonly path?: string;
+  readonly group?: string;
+  readonly resource?: string;
+  readonly subresource?: string;
+  readonly namespace?: string;
+  readonly name?: string;
+  readonly isDryRun?: boolean;
+  /** Of a write: what was sent, as it was decoded. */
+  readonly body?: JsonValue;
+  /** As announced by the client; NaN when it was not. */
+  readonly bodyBytes?: number;
+}
+
+/** Longer bodies are left out and only their size is told: a log is no backup. */
+const maxBodyBytes = 16 * 1024;
+
+/** One line of the audit log, without its newline. Nothing that opens a door is in it: see `redacted`. */
+export function auditLine(facts: AuditFacts): string {
+  const { identity, caller, group, resource, subresource, namespace, name, path } = facts;
+  const record: JsonObject = {
+    time: formatMicroTime(facts.startedAt),
+    id: facts.id,
+    ...(identity === undefined ? {} : { user: identity.user, groups: [...identity.groups] }),
+    ...(caller === undefined || caller === identity ? {} : { by: caller.user }),
+    ip: facts.ip,
+    verb: facts.verb,
+    ...present({ path, group, resource, ns: namespace, name, sub: subresource }),
+    code: facts.code,
+    ms: Math.round(facts.ms * 1000) / 1000,
+    ...(facts.isDryRun === true ? { dryRun: true } : {}),
+  };
+  const body = bodyText(facts);
+  const text = JSON.stringify(record);
+  return body === "" ? text : `${text.slice(0, -1)},${body}}`;
+}
+
+/** Empty texts say nothing. */
+const present = (members: Readonly<Record<string, string | undefined>>): JsonObject =>
+  Object.fromEntries(Object.entries(members).filter(([, text]) => text !== undefined && text !== ""));
+
+/** The last member of the record. A body that was announced as long is not even written as text: that would hold up others. */
+function bodyText({ body, bodyBytes = 0, resource = "", subresource = "" }: AuditFacts): string {
+  if (body === undefined || body === null) return "";
+  if (bodyBytes > maxBodyBytes) return `"bodySize":${bodyBytes}`;
+  const text = JSON.stringify(redacted(resource, subresource, body));
+  return text.length > maxBodyBytes ? `"bodySize":${text.length}` : `"body":${text}`;
+}
+
+const mask = "<redacted>";
+/** Where a client-side apply keeps the whole object once more. */
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+/**
+ * The body without what must not be in a log: the values of Secrets, tokens that are asked about, and copies of either. A patch of
+ * a Secret that is a list of operations is left out whole, because its values may stand anywhere.
+ */
+export function redacted(resource: string, subresource: string, body: JsonValue): JsonValue {
+  if (resource === "tokenreviews" && isJsonObject(body)) return { ...body, spec: mask };
+  if (subresource === "token" && isJsonObject(body)) return { ...body, status: mask };
+  if (resource !== "secrets") return body;
+  if (!isJsonObject(body)) return mask;
+  const { metadata } = body;
+  return {
+    ...body,
+    ...masked(body, "data"),
+    ...masked(body, "stringData"),
+    ...(isJsonObject(metadata) && isJsonObject(metadata["annotations"]) && lastApplied in metadata["annotations"]
+      ? { metadata: { ...metadata, annotations: { ...metadata["annotations"], [lastApplied]: mask } } }
+      : {}),
+  };
+}
+
+/** Keys are names, and help; values are the secret. */
+function masked(body: JsonObject, member: string): JsonObject {
+  const values = body[member];
+  if (values === undefined || values === null) return {};
+  if (!isJsonObject(values)) return { [member]: mask };
+  return { [member]: Object.fromEntries(Object.keys(values).map((key) => [key, mask])) };
+}

@@ -1,0 +1,129 @@
+import type { Access, Identity } from "./identity.ts";
+import { allows, type CompiledRules, compileRules, type PolicyRule, policyRule } from "./rbac/policy-rule.ts";
+
+// Roles of Slipway itself, given by group. They are data and not ClusterRoles, because they have exceptions, which RBAC cannot say.
+//
+//   slipway:operators   read everything; write everything but roles, bindings, credentials, definitions, and Secrets of kube-system
+//   slipway:viewers     read everything but Secrets; no way into a container
+//   slipway:agents      `slipway:agent:<name>`: the Lease of that name in slipway-system, and Events; what is assigned to an agent
+//                       is granted to its user by bindings, as to any other
+
+/** Rules, and what they do not allow although they match. */
+interface BuiltInRole {
+  readonly text: string;
+  readonly rules: CompiledRules;
+  readonly except: CompiledRules;
+  /** Exceptions that count in one namespace only. */
+  readonly exceptIn: readonly { readonly namespace: string; readonly rules: CompiledRules }[];
+}
+
+export const operatorsGroup = "slipway:operators";
+export const viewersGroup = "slipway:viewers";
+export const agentsGroup = "slipway:agents";
+/** Followed by the agent's name. */
+export const agentUserPrefix = "slipway:agent:";
+/** Where agents keep their Leases. */
+const agentsNamespace = "slipway-system";
+
+const all = ["*"];
+const read = ["get", "list", "watch"];
+const write = ["create", "update", "patch", "delete", "deletecollection"];
+const anything = policyRule({ verbs: all, apiGroups: all, resources: all });
+const paths = policyRule({ verbs: ["get"], nonResourceURLs: all });
+const selfReviews = [
+  policyRule({
+    verbs: ["create"],
+    apiGroups: ["authorization.k8s.io"],
+    resources: ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
+  }),
+  policyRule({ verbs: ["create"], apiGroups: ["authentication.k8s.io"], resources: ["selfsubjectreviews"] }),
+];
+
+const operator: BuiltInRole = {
+  text: "role slipway:operator",
+  rules: compileRules([anything, paths]),
+  except: compileRules([
+    policyRule({ verbs: write, apiGroups: ["rbac.authorization.k8s.io", "apiextensions.k8s.io"], resources: all }),
+    policyRule({ verbs: all, apiGroups: [""], resources: ["serviceaccounts/token"] }),
+    policyRule({ verbs: ["create"], apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"] }),
+    policyRule({ verbs: ["impersonate", "escalate", "bind"], apiGroups: all, resources: all }),
+  ]),
+  exceptIn: [
+    {
+      namespace: "kube-system",
+      rules: compileRules([policyRule({ verbs: write, apiGroups: [""], resources: ["secrets"] })]),
+    },
+  ],
+};
+
+const viewer: BuiltInRole = {
+  text: "role slipway:viewer",
+  rules: compileRules([policyRule({ verbs: read, apiGroups: all, resources: all }), paths, ...selfReviews]),
+  except: compileRules([
+    policyRule({ verbs: all, apiGroups: [""], resources: ["secrets", "serviceaccounts/token"] }),
+    // These are reached by GET, and are more than reading.
+    policyRule({ verbs: all, apiGroups: [""], resources: ["*/exec", "*/attach", "*/portforward", "*/proxy"] }),
+  ]),
+  exceptIn: [],
+};
+
+const byGroup: ReadonlyMap<string, BuiltInRole> = new Map([
+  [operatorsGroup, operator],
+  [viewersGroup, viewer],
+]);
+
+const agentEvents = compileRules([
+  policyRule({ verbs: ["create", "patch", "update"], apiGroups: ["", "events.k8s.io"], resources: ["events"] }),
+]);
+const agentLeaseRule = (name: string): PolicyRule =>
+  policyRule({
+    verbs: ["get", "list", "watch", "update", "patch", "create"],
+    apiGroups: ["coordination.k8s.io"],
+    resources: ["leases"],
+    resourceNames: [name],
+  });
+
+/** Why one of the roles of the caller's groups allows it; undefined when none does. */
+export function findBuiltInRole(identity: Identity, access: Access): string | undefined {
+  for (const group of identity.groups) {
+    const role = byGroup.get(group);
+    if (role !== undefined && roleAllows(role, access)) return role.text;
+    if (group === agentsGroup && agentMay(identity.user, access)) return "role slipway:agent";
+  }
+  return undefined;
+}
+
+function roleAllows({ rules, except, exceptIn }: BuiltInRole, access: Access): boolean {
+  if (!allows(rules, access)) return false;
+  if (access.path !== undefined) return true;
+  if (allows(except, access)) return false;
+  return !exceptIn.some(({ namespace, rules: denied }) => isIn(access, namespace) && allows(denied, access));
+}
+
+/** A write to all namespaces at once is one to this namespace, too. */
+const isIn = (access: Access, namespace: string): boolean =>
+  (access.namespace ?? "") === "" || access.namespace === namespace;
+
+/** An agent's Lease has the agent's name. It is made by an apply: the path of a POST has no name that could be judged. */
+function agentMay(user: string, access: Access): boolean {
+  if (!user.startsWith(agentUserPrefix) || access.path !== undefined) return false;
+  if (allows(agentEvents, access)) return true;
+  const isLease = access.group === "coordination.k8s.io" && access.resource === "leases";
+  if (!isLease || access.namespace !== agentsNamespace) return false;
+  return allows(compileRules([agentLeaseRule(user.slice(agentUserPrefix.length))]), access);
+}
+
+/** The rules of the caller's groups; `hasExceptions` when not everything that they match is allowed. */
+export function builtInRulesOf(
+  identity: Identity,
+  namespace: string,
+): { readonly rules: readonly PolicyRule[]; readonly hasExceptions: boolean } {
+  const roles = identity.groups.flatMap((group) => byGroup.get(group) ?? []);
+  const isAgent = identity.groups.includes(agentsGroup) && identity.user.startsWith(agentUserPrefix);
+  const lease =
+    isAgent && namespace === agentsNamespace ? [agentLeaseRule(identity.user.slice(agentUserPrefix.length))] : [];
+  return {
+    rules: [...roles.flatMap(({ rules }) => rules.rules), ...(isAgent ? [...agentEvents.rules, ...lease] : [])],
+    hasExceptions: roles.length > 0,
+  };
+}

@@ -1,0 +1,53 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
+import type { Instant } from "#lib/base/index.ts";
+import { authenticatedGroup, type Identity } from "./identity.ts";
+
+/** What a connection's certificate says, read once per connection: requests on it are many. */
+interface Bearer {
+  readonly identity: Identity;
+  readonly from: Instant;
+  readonly until: Instant;
+}
+
+const bearers = new WeakMap<TLSSocket, Bearer | null>();
+
+/**
+ * Who the client's certificate is made out to: `CN` is the user, each `O` a group, as in Kubernetes. Undefined without one, with one
+ * that our authority did not sign for clients, and outside its dates, also when those end while the connection lasts.
+ *
+ * Browsers send certificates by themselves, so that a request which a browser has marked is never anybody's by certificate alone.
+ */
+export function certificateIdentity(socket: Socket, headers: IncomingHttpHeaders, now: Instant): Identity | undefined {
+  if (!(socket instanceof TLSSocket) || isFromBrowser(headers)) return undefined;
+  let bearer = bearers.get(socket);
+  if (bearer === undefined) {
+    bearer = socket.authorized ? readBearer(socket) : null;
+    bearers.set(socket, bearer);
+  }
+  return bearer !== null && bearer.from <= now && now < bearer.until ? bearer.identity : undefined;
+}
+
+/** `Origin` and the `Sec-Fetch-` headers, which no page can keep its browser from sending, nor send itself. */
+function isFromBrowser(headers: IncomingHttpHeaders): boolean {
+  return (
+    headers.origin !== undefined ||
+    headers["sec-fetch-site"] !== undefined ||
+    headers["sec-fetch-mode"] !== undefined ||
+    headers["sec-fetch-dest"] !== undefined
+  );
+}
+
+function readBearer(socket: TLSSocket): Bearer | null {
+  const { subject, valid_from: from, valid_to: until } = socket.getPeerCertificate();
+  // Several values of one attribute come as a list, which the types do not say.
+  const { CN, O } = (subject ?? {}) as unknown as Readonly<Record<"CN" | "O", string | readonly string[] | undefined>>;
+  if (typeof CN !== "string" || CN === "") return null;
+  const groups = O === undefined ? [] : typeof O === "string" ? [O] : O;
+  return {
+    identity: { user: CN, groups: [...new Set([...groups, authenticatedGroup])] },
+    from: Date.parse(from),
+    until: Date.parse(until),
+  };
+}

@@ -1,0 +1,35 @@
+import { jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { matchesLabels, readLabelSelector } from "#kernel/kit/index.ts";
+import { listAt, objectAt, textAt } from "#kernel/specs/index.ts";
+
+/** True for a ClusterRole whose rules are those of other roles. */
+export const isAggregated = (role: JsonObject): boolean => objectAt(role, "aggregationRule") !== undefined;
+
+/**
+ * The rules an aggregated role has to have: those of all roles that one of its selectors matches, itself left out, in the order
+ * of their names and each once. So they are the same whatever order the roles came in. O(roles × selectors).
+ */
+export function aggregatedRules(role: JsonObject, roles: readonly JsonObject[]): readonly JsonValue[] {
+  const selectors = listAt(role, "aggregationRule", "clusterRoleSelectors").flatMap((selector) => {
+    const read = readLabelSelector(selector);
+    return read.ok ? [read.value] : [];
+  });
+  const name = nameOf(role);
+  const chosen = roles
+    .filter((other) => nameOf(other) !== name)
+    .filter((other) => selectors.some((selector) => matchesLabels(selector, labelsOf(other))))
+    .sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+  const rules: JsonValue[] = [];
+  for (const rule of chosen.flatMap((other) => listAt(other, "rules"))) {
+    if (!rules.some((known) => jsonEquals(known, rule))) rules.push(rule);
+  }
+  return rules;
+}
+
+const nameOf = (role: JsonObject): string => textAt(role, "metadata", "name") ?? "";
+const labelsOf = (role: JsonObject): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(objectAt(role, "metadata", "labels") ?? {}).flatMap(([key, value]) =>
+      typeof value === "string" ? [[key, value]] : [],
+    ),
+  );

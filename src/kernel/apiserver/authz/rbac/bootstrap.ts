@@ -1,0 +1,211 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import { ClusterRole, ClusterRoleBinding, rbacGroup } from "../../kinds/rbac.ts";
+import { apiVersionOf, type ResourceType } from "#kernel/model/index.ts";
+import { authenticatedGroup, mastersGroup } from "../identity.ts";
+import { aggregatedRules } from "./aggregation.ts";
+import { type PolicyRule, policyRule, ruleJson } from "./policy-rule.ts";
+
+// The roles and bindings that every server starts with, by the names of Kubernetes' bootstrap policy and with what of it concerns kinds
+// that are served here. What a user has changed is not changed back.
+
+const read = ["get", "list", "watch"];
+const write = ["create", "delete", "deletecollection", "patch", "update"];
+const labels = { "kubernetes.io/bootstrapping": "rbac-defaults" };
+const aggregateTo = (role: string) => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: "true" });
+
+const resources = (apiGroup: string, verbs: readonly string[], ...names: readonly string[]): PolicyRule =>
+  policyRule({ verbs, apiGroups: [apiGroup], resources: names });
+const paths = (...urls: readonly string[]): PolicyRule => policyRule({ verbs: ["get"], nonResourceURLs: urls });
+
+/** Who views a namespace does not see Secrets, and no roles: they would tell how to become somebody else. */
+const viewed = [
+  resources(
+    "",
+    read,
+    "configmaps",
+    "endpoints",
+    "events",
+    "limitranges",
+    "namespaces",
+    "namespaces/status",
+    "persistentvolumeclaims",
+    "persistentvolumeclaims/status",
+    "pods",
+    "pods/log",
+    "pods/status",
+    "resourcequotas",
+    "resourcequotas/status",
+    "serviceaccounts",
+    "services",
+    "services/status",
+  ),
+  resources(
+    "apps",
+    read,
+    "daemonsets",
+    "daemonsets/status",
+    "deployments",
+    "deployments/scale",
+    "deployments/status",
+    "replicasets",
+    "replicasets/scale",
+    "replicasets/status",
+    "statefulsets",
+    "statefulsets/scale",
+    "statefulsets/status",
+  ),
+  resources("autoscaling", read, "horizontalpodautoscalers", "horizontalpodautoscalers/status"),
+  resources("batch", read, "cronjobs", "cronjobs/status", "jobs", "jobs/status"),
+  resources("networking.k8s.io", read, "ingresses", "ingresses/status", "networkpolicies"),
+  resources("policy", read, "poddisruptionbudgets", "poddisruptionbudgets/status"),
+  resources("slipway.dev", read, "*"),
+];
+
+const edited = [
+  resources("", read, "pods/attach", "pods/exec", "pods/portforward", "pods/proxy", "secrets", "services/proxy"),
+  resources("", ["impersonate"], "serviceaccounts"),
+  resources("", write, "pods", "pods/attach", "pods/exec", "pods/portforward", "pods/proxy"),
+  resources("", ["create"], "pods/eviction", "serviceaccounts/token"),
+  resources(
+    "",
+    write,
+    "configmaps",
+    "events",
+    "persistentvolumeclaims",
+    "secrets",
+    "serviceaccounts",
+    "services",
+    "services/proxy",
+  ),
+  resources(
+    "apps",
+    write,
+    "daemonsets",
+    "deployments",
+    "deployments/rollback",
+    "deployments/scale",
+    "replicasets",
+    "replicasets/scale",
+    "statefulsets",
+    "statefulsets/scale",
+  ),
+  resources("autoscaling", write, "horizontalpodautoscalers"),
+  resources("batch", write, "cronjobs", "jobs"),
+  resources("coordination.k8s.io", [...write, ...read], "leases"),
+  resources("networking.k8s.io", write, "ingresses", "networkpolicies"),
+  resources("policy", write, "poddisruptionbudgets"),
+  resources("slipway.dev", write, "*"),
+];
+
+const administered = [
+  resources("authorization.k8s.io", ["create"], "localsubjectaccessreviews"),
+  resources(rbacGroup, [...write, ...read], "roles", "rolebindings"),
+];
+
+const discovered = [
+  paths(
+    "/api",
+    "/api/*",
+    "/apis",
+    "/apis/*",
+    "/healthz",
+    "/livez",
+    "/openapi",
+    "/openapi/*",
+    "/readyz",
+    "/version",
+    "/version/",
+  ),
+];
+
+interface RoleData {
+  readonly name: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly rules?: readonly PolicyRule[];
+  /** The role gathers all that carry this mark. */
+  readonly gathers?: string;
+}
+
+const roles: readonly RoleData[] = [
+  {
+    name: "cluster-admin",
+    rules: [
+      policyRule({ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }),
+      policyRule({ verbs: ["*"], nonResourceURLs: ["*"] }),
+    ],
+  },
+  { name: "system:aggregate-to-view", labels: aggregateTo("view"), rules: viewed },
+  { name: "system:aggregate-to-edit", labels: aggregateTo("edit"), rules: edited },
+  { name: "system:aggregate-to-admin", labels: aggregateTo("admin"), rules: administered },
+  // In this order, because each gathers the one before.
+  { name: "view", labels: aggregateTo("edit"), gathers: "view" },
+  { name: "edit", labels: aggregateTo("admin"), gathers: "edit" },
+  { name: "admin", gathers: "admin" },
+  {
+    name: "system:basic-user",
+    rules: [
+      resources("authorization.k8s.io", ["create"], "selfsubjectaccessreviews", "selfsubjectrulesreviews"),
+      resources("authentication.k8s.io", ["create"], "selfsubjectreviews"),
+    ],
+  },
+  { name: "system:discovery", rules: discovered },
+  { name: "system:public-info-viewer", rules: [paths("/healthz", "/livez", "/readyz", "/version", "/version/")] },
+  {
+    name: "system:auth-delegator",
+    rules: [
+      resources("authentication.k8s.io", ["create"], "tokenreviews"),
+      resources("authorization.k8s.io", ["create"], "subjectaccessreviews"),
+    ],
+  },
+];
+
+const bindings = [
+  { role: "cluster-admin", group: mastersGroup },
+  { role: "system:basic-user", group: authenticatedGroup },
+  { role: "system:discovery", group: authenticatedGroup },
+  { role: "system:public-info-viewer", group: authenticatedGroup },
+];
+
+/** An object with its kind, ready to be stored where there is none of its name. */
+export interface FirstObject {
+  readonly type: ResourceType;
+  readonly object: JsonObject;
+}
+
+/** Kubernetes' bootstrap policy as objects, aggregated roles with their rules. About 20 µs. */
+export function bootstrapPolicy(): readonly FirstObject[] {
+  const made: JsonObject[] = [];
+  for (const role of roles) made.push(roleObject(role, made));
+  return [
+    ...made.map((object) => ({ type: ClusterRole, object })),
+    ...bindings.map((binding) => ({ type: ClusterRoleBinding, object: bindingObject(binding) })),
+  ];
+}
+
+function roleObject({ name, labels: marks = {}, rules = [], gathers }: RoleData, before: readonly JsonObject[]) {
+  const role: JsonObject = {
+    apiVersion: apiVersionOf(ClusterRole),
+    kind: ClusterRole.kind,
+    metadata: metadataOf(name, marks),
+  };
+  if (gathers === undefined) return { ...role, rules: rules.map(ruleJson) };
+  const aggregated = {
+    ...role,
+    aggregationRule: { clusterRoleSelectors: [{ matchLabels: aggregateTo(gathers) }] },
+  };
+  return { ...aggregated, rules: aggregatedRules(aggregated, before) };
+}
+
+const bindingObject = ({ role, group }: (typeof bindings)[number]): JsonObject => ({
+  apiVersion: apiVersionOf(ClusterRoleBinding),
+  kind: ClusterRoleBinding.kind,
+  metadata: metadataOf(role, {}),
+  roleRef: { apiGroup: rbacGroup, kind: ClusterRole.kind, name: role },
+  subjects: [{ apiGroup: rbacGroup, kind: "Group", name: group }],
+});
+
+const metadataOf = (name: string, marks: Readonly<Record<string, string>>): JsonObject => ({
+  name,
+  labels: { ...labels, ...marks },
+  annotations: { "rbac.authorization.kubernetes.io/autoupdate": "true" },
+});

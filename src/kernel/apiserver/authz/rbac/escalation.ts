@@ -1,0 +1,90 @@
+import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
+import { objectAt, textAt } from "#kernel/specs/index.ts";
+import { forbidden, type ResourceType } from "#kernel/model/index.ts";
+import { ClusterRole, rbacGroup } from "../../kinds/rbac.ts";
+import type { Authorizer } from "../authorizer.ts";
+import { type Identity, isMaster } from "../identity.ts";
+import { type PolicyRule, policyRule, ruleJson, rulesOf, uncovered } from "./policy-rule.ts";
+
+// Nobody may give what he does not have. Whoever writes a role must hold all that is in it, or have the verb `escalate` on roles; who
+// binds a role must hold all that is in it, or have the verb `bind` on that role. So the right to write roles is not the right to
+// everything (Kubernetes: privilege escalation prevention).
+
+/** What an aggregated role may come to hold, because nobody can say which roles there will be. */
+const everything = [
+  policyRule({ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }),
+  policyRule({ verbs: ["*"], nonResourceURLs: ["*"] }),
+];
+
+/** Throws 403 when the caller would gain or give more than he has. `object` is about to be stored and valid. */
+export function refuseEscalation(
+  authorizer: Authorizer,
+  identity: Identity,
+  type: ResourceType,
+  object: JsonObject,
+  old: JsonObject | undefined,
+): void {
+  if (isMaster(identity)) return;
+  const isBinding = type.plural.endsWith("bindings");
+  if (isBinding) checkBinding(authorizer, identity, type, object, old);
+  else checkRole(authorizer, identity, type, object, old);
+}
+
+function checkRole(
+  authorizer: Authorizer,
+  identity: Identity,
+  type: ResourceType,
+  object: JsonObject,
+  old: JsonObject | undefined,
+): void {
+  const isSame = (member: string) => old !== undefined && jsonEquals(object[member], old[member]);
+  if (isSame("rules") && isSame("aggregationRule")) return;
+  const namespace = textAt(object, "metadata", "namespace") ?? "";
+  const name = textAt(object, "metadata", "name") ?? "";
+  const resource = type.plural;
+  if (authorizer.allows(identity, { verb: "escalate", group: rbacGroup, resource, namespace, name })) return;
+  const held = authorizer.rulesFor(identity, namespace);
+  const lacking = uncovered(held.rules, rulesOf(object));
+  // Rules with exceptions are more than what their holder may do.
+  if (lacking.length > 0 || held.incomplete) throw refusal(type, name, identity, lacking);
+  const aggregates = type.kind === ClusterRole.kind && objectAt(object, "aggregationRule") !== undefined;
+  if (aggregates && uncovered(held.rules, everything).length > 0) {
+    throw forbidden(type, name, "must have cluster-admin privileges to use the aggregationRule");
+  }
+}
+
+function checkBinding(
+  authorizer: Authorizer,
+  identity: Identity,
+  type: ResourceType,
+  object: JsonObject,
+  old: JsonObject | undefined,
+): void {
+  const isSame = old !== undefined && jsonEquals(object["subjects"], old["subjects"]);
+  if (isSame && jsonEquals(object["roleRef"], old["roleRef"])) return;
+  const namespace = textAt(object, "metadata", "namespace") ?? "";
+  const name = textAt(object, "metadata", "name") ?? "";
+  const roleName = textAt(object, "roleRef", "name") ?? "";
+  const isCluster = textAt(object, "roleRef", "kind") === ClusterRole.kind;
+  const resource = isCluster ? "clusterroles" : "roles";
+  if (authorizer.allows(identity, { verb: "bind", group: rbacGroup, resource, namespace, name: roleName })) return;
+  const rules = authorizer.index.role(isCluster ? "" : namespace, roleName);
+  if (rules === undefined) {
+    throw forbidden(type, name, `${resource}.${rbacGroup} ${JSON.stringify(roleName)} not found`);
+  }
+  const held = authorizer.rulesFor(identity, namespace);
+  const lacking = uncovered(held.rules, rules);
+  if (lacking.length > 0 || held.incomplete) throw refusal(type, name, identity, lacking);
+}
+
+/** Kubernetes lists what is lacking in the form of its own source; JSON says the same. */
+function refusal(type: ResourceType, name: string, identity: Identity, lacking: readonly PolicyRule[]) {
+  const shown = lacking.slice(0, 20).map((rule) => JSON.stringify(ruleJson(rule)));
+  const more = lacking.length > shown.length ? [`and ${lacking.length - shown.length} more`] : [];
+  const groups = identity.groups.map((group) => JSON.stringify(group)).join(" ");
+  return forbidden(
+    type,
+    name,
+    `user ${JSON.stringify(identity.user)} (groups=[${groups}]) is attempting to grant RBAC permissions not currently held:\n${[...shown, ...more].join("\n")}`,
+  );
+}

@@ -1,0 +1,164 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import { objectsAt, textAt } from "#kernel/specs/index.ts";
+import { rbacGroup } from "../../kinds/rbac.ts";
+import type { Store, StoreEvent, Subscription } from "../../store/store.ts";
+import type { Access, Identity } from "../identity.ts";
+import { allows, type CompiledRules, compileRules, type PolicyRule, rulesOf } from "./policy-rule.ts";
+
+// Roles and bindings as the authorizer asks for them. Nothing is scanned per request: a question looks up the caller's user and
+// groups, and of each the bindings of the cluster and of one namespace.
+//
+//   #grants   "User:alice" -> namespace ("" for the cluster) -> binding -> Grant {role: "/view"}
+//   #roles    "/view", "team-a/deployer" -> its rules, compiled
+//
+// A binding whose role does not exist stays in the index and gives nothing, until the role comes.
+
+/** One binding, as it concerns one subject. */
+export interface Grant {
+  /** `RoleBinding "team-a/readers"`, for reasons. */
+  readonly binding: string;
+  /** Key of the role: its namespace, a slash, and its name. */
+  readonly role: string;
+  /** `ClusterRole "view"`, for reasons. */
+  readonly roleText: string;
+  /** `User "alice"`, for reasons. */
+  readonly subject: string;
+}
+
+type Places = Map<string, Map<string, Grant>>;
+
+/** Follows the four kinds in a store from its present state on; what is published counts in the same turn. */
+export class RuleIndex {
+  readonly #roles = new Map<string, CompiledRules>();
+  readonly #grants = new Map<string, Places>();
+  readonly #subscriptions: readonly Subscription[];
+
+  constructor(store: Pick<Store, "page" | "subscribe">) {
+    const follow = (resource: string, set: Setter, drop: Setter): Subscription => {
+      const collection = { group: rbacGroup, resource };
+      const { entries, revision } = store.page(collection, {});
+      for (const entry of entries) set(entry.key.namespace, entry.key.name, entry.object());
+      return store.subscribe(collection, revision, (events) => {
+        for (const event of events) this.#take(event, set, drop);
+      });
+    };
+    const setRole: Setter = (namespace, name, object) =>
+      void this.#roles.set(`${namespace}/${name}`, compileRules(rulesOf(object)));
+    const dropRole: Setter = (namespace, name) => void this.#roles.delete(`${namespace}/${name}`);
+    const setBinding: Setter = (namespace, name, object) => this.#setBinding(namespace, name, object);
+    const dropBinding: Setter = (namespace, name, object) => this.#dropBinding(namespace, name, object);
+    this.#subscriptions = [
+      follow("roles", setRole, dropRole),
+      follow("clusterroles", setRole, dropRole),
+      follow("rolebindings", setBinding, dropBinding),
+      follow("clusterrolebindings", setBinding, dropBinding),
+    ];
+  }
+
+  /** The first grant that allows it, or undefined. A few lookups per group of the caller; roles are checked verb by verb. */
+  find(identity: Identity, access: Access): Grant | undefined {
+    const found = this.#findFor(`User:${identity.user}`, access);
+    if (found !== undefined) return found;
+    for (const group of identity.groups) {
+      const grant = this.#findFor(`Group:${group}`, access);
+      if (grant !== undefined) return grant;
+    }
+    return undefined;
+  }
+
+  /** All rules that count for the caller in a namespace, those of the cluster among them; of the cluster alone without one. */
+  rulesFor(identity: Identity, namespace: string | undefined): readonly PolicyRule[] {
+    const subjects = [`User:${identity.user}`, ...identity.groups.map((group) => `Group:${group}`)];
+    const places = namespace === undefined || namespace === "" ? [""] : ["", namespace];
+    const roles = subjects.flatMap((subject) =>
+      places.flatMap((place) =>
+        [...(this.#grants.get(subject)?.get(place)?.values() ?? [])].map((grant) => grant.role),
+      ),
+    );
+    return [...new Set(roles)].flatMap((role) => this.#roles.get(role)?.rules ?? []);
+  }
+
+  /** The rules of a role, or undefined when there is none of the name. `namespace` is empty for a ClusterRole. */
+  role(namespace: string, name: string): readonly PolicyRule[] | undefined {
+    return this.#roles.get(`${namespace}/${name}`)?.rules;
+  }
+
+  close(): void {
+    for (const subscription of this.#subscriptions) subscription.close();
+  }
+
+  #findFor(subject: string, access: Access): Grant | undefined {
+    const places = this.#grants.get(subject);
+    if (places === undefined) return undefined;
+    const found = this.#findIn(places.get(""), access);
+    const { namespace } = access;
+    // What belongs to no namespace is never allowed by a binding of one.
+    if (found !== undefined || access.path !== undefined || namespace === undefined || namespace === "") return found;
+    return this.#findIn(places.get(namespace), access);
+  }
+
+  #findIn(grants: ReadonlyMap<string, Grant> | undefined, access: Access): Grant | undefined {
+    if (grants === undefined) return undefined;
+    for (const grant of grants.values()) {
+      const role = this.#roles.get(grant.role);
+      if (role !== undefined && allows(role, access)) return grant;
+    }
+    return undefined;
+  }
+
+  #take({ type, entry, previous }: StoreEvent, set: Setter, drop: Setter): void {
+    const { namespace, name } = entry.key;
+    // Subjects that a binding has no longer are those of the state before.
+    if (previous !== undefined) drop(namespace, name, previous.object());
+    if (type !== "delete") set(namespace, name, entry.object());
+  }
+
+  #setBinding(namespace: string, name: string, object: JsonObject): void {
+    for (const [key, grant] of grantsOf(namespace, name, object)) {
+      const places = this.#grants.get(key) ?? new Map<string, Map<string, Grant>>();
+      this.#grants.set(key, places);
+      const grants = places.get(namespace) ?? new Map<string, Grant>();
+      places.set(namespace, grants);
+      grants.set(name, grant);
+    }
+  }
+
+  /** Leaves nothing behind: the index is as large as what the bindings say now. */
+  #dropBinding(namespace: string, name: string, object: JsonObject): void {
+    for (const [key] of grantsOf(namespace, name, object)) {
+      const places = this.#grants.get(key);
+      const grants = places?.get(namespace);
+      grants?.delete(name);
+      if (grants?.size === 0) places?.delete(namespace);
+      if (places?.size === 0) this.#grants.delete(key);
+    }
+  }
+}
+
+type Setter = (namespace: string, name: string, object: JsonObject) => void;
+
+/** A binding by subject. An account is known by the user name that its tokens authenticate as. */
+function* grantsOf(namespace: string, name: string, binding: JsonObject): Generator<readonly [string, Grant]> {
+  const kind = textAt(binding, "roleRef", "kind") ?? "";
+  const roleName = textAt(binding, "roleRef", "name") ?? "";
+  const isLocal = kind === "Role";
+  const text = namespace === "" ? `ClusterRoleBinding "${name}"` : `RoleBinding "${name}/${namespace}"`;
+  const grant = {
+    binding: text,
+    role: `${isLocal ? namespace : ""}/${roleName}`,
+    roleText: `${kind} "${isLocal ? `${roleName}/${namespace}` : roleName}"`,
+  };
+  for (const subject of objectsAt(binding, "subjects")) {
+    const own = textAt(subject, "name") ?? "";
+    if (subject["kind"] === "ServiceAccount") {
+      const home = textAt(subject, "namespace") ?? namespace;
+      if (home === "") continue;
+      yield [`User:${accountUser(home, own)}`, { ...grant, subject: `ServiceAccount "${own}/${home}"` }];
+    } else if (subject["kind"] === "User" || subject["kind"] === "Group") {
+      yield [`${subject["kind"]}:${own}`, { ...grant, subject: `${subject["kind"]} "${own}"` }];
+    }
+  }
+}
+
+/** `system:serviceaccount:<namespace>:<name>`, the user of an account. */
+export const accountUser = (namespace: string, name: string): string => `system:serviceaccount:${namespace}:${name}`;

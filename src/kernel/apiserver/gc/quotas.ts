@@ -1,0 +1,68 @@
+import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
+import { objectAt, withMembers } from "#kernel/specs/index.ts";
+import { measureOf } from "../kinds/quota-measures.ts";
+import type { StoreEvent } from "../store/store.ts";
+import type { ApiContext } from "../verbs/context.ts";
+import { quotas, usedOf } from "../verbs/quota.ts";
+import { KeyQueue } from "./key-queue.ts";
+
+/**
+ * Writes into the status of ResourceQuotas what is used of them, for people to read. Nothing is decided by it: creations are counted when
+ * they happen. One count at a time for each namespace, so a burst of creations costs a few.
+ */
+export class QuotaKeeper {
+  readonly #context: ApiContext;
+  /** Keys are namespaces. */
+  readonly #queue: KeyQueue;
+
+  constructor(context: ApiContext) {
+    this.#context = context;
+    const { clock, log } = context;
+    this.#queue = new KeyQueue({ work: (namespace) => this.#count(namespace), clock, log });
+  }
+
+  get idle(): boolean {
+    return this.#queue.idle;
+  }
+
+  /** Takes up what changed while nobody watched. */
+  start(): void {
+    for (const { key } of this.#context.store.page(quotas, {}).entries) this.#queue.add(key.namespace);
+  }
+
+  /** The changes of one commit. Without any quota, which is most servers, there is nothing to look at. */
+  observe(batch: readonly StoreEvent[]): void {
+    const { store } = this.#context;
+    if (store.count(quotas) === 0) return;
+    const namespaces = new Set(batch.filter(mayMatter).map(({ entry }) => entry.key.namespace));
+    for (const namespace of namespaces) if (store.count(quotas, namespace) > 0) this.#queue.add(namespace);
+  }
+
+  close(): Promise<void> {
+    return this.#queue.close();
+  }
+
+  async #count(namespace: string): Promise<void> {
+    await this.#context.store.write((transaction) => {
+      for (const entry of transaction.heads(quotas, namespace)) {
+        const quota = entry.object();
+        const hard = objectAt(quota, "spec", "hard") ?? {};
+        const status = { hard, used: usedNow(hard, (name) => usedOf(transaction, name, namespace)) };
+        if (!jsonEquals(quota["status"], status)) transaction.put(entry.key, withMembers(quota, { status }));
+      }
+    });
+  }
+}
+
+/** Changes of an Event or Lease come often and hardly anybody counts them; they are counted with the next change of something else. */
+const mayMatter = ({ type, entry }: StoreEvent): boolean =>
+  entry.key.namespace !== "" &&
+  (type !== "modify" || (entry.key.resource !== "events" && entry.key.resource !== "leases"));
+
+/** Only what can be counted: amounts of machines have no figure here. */
+const usedNow = (hard: JsonObject, used: (name: string) => number): JsonObject =>
+  Object.fromEntries(
+    Object.keys(hard)
+      .filter((name) => measureOf(name) !== undefined)
+      .map((name) => [name, String(used(name))]),
+  );

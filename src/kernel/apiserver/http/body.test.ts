@@ -1,0 +1,173 @@
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { describe, expect, test } from "vitest";
+import { decodeApplied, decodeJson, decodeObject, mediaTypeOf, readBody } from "./body.ts";
+
+/** A request with these headers whose body comes in these pieces. */
+const requestOf = (headers: IncomingHttpHeaders, pieces: readonly (string | Buffer)[] = []): IncomingMessage =>
+  Object.assign(Readable.from(pieces.map((piece) => Buffer.from(piece))), { headers }) as unknown as IncomingMessage;
+const read = (text: string | Buffer, headers: IncomingHttpHeaders = {}) =>
+  decodeObject(Buffer.from(text), requestOf(headers), 200);
+const json = { "content-type": "application/json" };
+const yaml = { "content-type": "application/yaml" };
+
+describe("reading", () => {
+  test("puts the pieces together, however they are cut", async () => {
+    expect((await readBody(requestOf({}, ["{", '"a"', ":1}"]), 100)).toString()).toBe('{"a":1}');
+    expect(await readBody(requestOf({}, []), 100)).toHaveLength(0);
+  });
+
+  test.each([
+    [10, 10, true],
+    [11, 10, false],
+    [0, 0, true],
+    [1, 0, false],
+  ])("%d bytes where %d are allowed: %j", async (size, most, isRead) => {
+    const body = readBody(requestOf({}, ["x".repeat(size)]), most);
+    if (isRead) expect(await body).toHaveLength(size);
+    else
+      await expect(body).rejects.toMatchObject({
+        code: 413,
+        message: `the body of the request is larger than ${most} bytes`,
+      });
+  });
+
+  test("a body that is announced as too large is refused before a byte of it is read", async () => {
+    let pieces = 0;
+    const stream = Readable.from(
+      (function* () {
+        for (;;) yield Buffer.alloc(10, `${(pieces += 1)}`);
+      })(),
+    );
+    const request = Object.assign(stream, { headers: { "content-length": "1000" } }) as unknown as IncomingMessage;
+    await expect(readBody(request, 100)).rejects.toMatchObject({ code: 413 });
+    expect(pieces).toBe(0);
+  });
+
+  test("one that goes on beyond what was announced is refused on the way", async () => {
+    const request = requestOf(
+      { "content-length": "1" },
+      Array.from({ length: 100 }, () => "0123456789"),
+    );
+    await expect(readBody(request, 50)).rejects.toMatchObject({ code: 413 });
+  });
+});
+
+describe("the media type", () => {
+  test.each<[string | undefined, string | undefined]>([
+    [undefined, undefined],
+    ["application/json", "application/json"],
+    ["Application/JSON; charset=utf-8", "application/json"],
+    [" application/yaml ;x=y", "application/yaml"],
+    ["", ""],
+  ])("of %j is %j", (header, type) => {
+    expect(mediaTypeOf(requestOf(header === undefined ? {} : { "content-type": header }))).toBe(type);
+  });
+
+  test.each([
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/cbor",
+    "text/json",
+    "",
+  ])("%j is refused with what is taken", (type) => {
+    expect(() => read("{}", { "content-type": type })).toThrow(
+      expect.objectContaining({ code: 415, message: expect.stringContaining("application/json, application/yaml") }),
+    );
+  });
+
+  test("is JSON where none is given, but never for a browser", () => {
+    expect(read('{"a":1}').value).toEqual({ a: 1 });
+    expect(() => read('{"a":1}', { origin: "https://localhost:6443" })).toThrow(expect.objectContaining({ code: 415 }));
+  });
+});
+
+describe("JSON", () => {
+  test("is read with the keys that stand twice, each by its path", () => {
+    const { value, duplicates } = read('{"a":{"b":1,"b":2},"c":[{"d":1,"d":1}]}', json);
+    expect(value).toEqual({ a: { b: 2 }, c: [{ d: 1 }] });
+    expect(duplicates).toHaveLength(2);
+    expect(duplicates[0]).toContain("b");
+  });
+
+  test("keeps names that have a meaning in JavaScript", () => {
+    const { value } = read('{"__proto__":{"x":1},"constructor":2,"toString":3}', json);
+    expect(Object.keys(value as object).sort()).toEqual(["__proto__", "constructor", "toString"]);
+    expect(({} as { x?: number }).x).toBeUndefined();
+  });
+
+  test("of nothing is nothing", () => {
+    expect(read("", json)).toEqual({ value: undefined, duplicates: [] });
+    expect(read("")).toEqual({ value: undefined, duplicates: [] });
+  });
+
+  test.each<[string, string | Buffer]>([
+    ["cut off", '{"a":'],
+    ["two values", "{}{}"],
+    ["a byte order mark", "\ufeff{}"],
+    ["bytes that are no UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
+    ["a number beyond every number", '{"a":1e400}'],
+    ["an integer beyond those that are exact", '{"a":9007199254740993}'],
+    ["NaN", '{"a":NaN}'],
+    ["a comment", "{} // no"],
+    ["201 levels", `${"[".repeat(201)}${"]".repeat(201)}`],
+  ])("%s is refused with its place", (_what, text) => {
+    expect(() => decodeJson(Buffer.from(text), 200)).toThrow(
+      expect.objectContaining({
+        code: 400,
+        message: expect.stringMatching(/^the body of the request cannot be read as JSON: line \d+, column \d+: ./),
+      }),
+    );
+  });
+
+  test("of a hundred thousand levels is refused, too, and not by the end of the stack", () => {
+    expect(() => decodeJson(Buffer.from("[".repeat(100_000)), 200)).toThrow(expect.objectContaining({ code: 400 }));
+  });
+});
+
+describe("YAML", () => {
+  test("is read by the rules of Kubernetes' own reader", () => {
+    expect(read("a: yes\nb: 0755\nc: 'no'\non: 1\n", yaml).value).toEqual({ a: true, b: 493, c: "no", true: 1 });
+  });
+
+  test("of nothing is nothing", () => {
+    expect(read("", yaml).value ?? undefined).toBeUndefined();
+    expect(read("# only a comment\n", yaml).value ?? undefined).toBeUndefined();
+  });
+
+  test.each<[string, string | Buffer, string]>([
+    ["two documents", "a: 1\n---\nb: 2\n", "holds more than one YAML document"],
+    ["a key twice", "a: 1\na: 2\n", "cannot be read as YAML"],
+    ["a list that never ends", "a: [1, 2", "cannot be read as YAML"],
+    ["bytes that are no UTF-8", Buffer.from([0x61, 0x3a, 0x20, 0xff, 0x0a]), "cannot be read as YAML: it is no UTF-8"],
+  ])("%s is refused", (_what, text, message) => {
+    expect(() => read(text, yaml)).toThrow(
+      expect.objectContaining({ code: 400, message: expect.stringContaining(message) }),
+    );
+  });
+
+  test("a bomb of aliases is refused within the budget of the reader", () => {
+    const levels = Array.from(
+      { length: 12 },
+      (_, at) => `l${at + 1}: &l${at + 1} [${Array.from({ length: 10 }, () => `*l${at}`).join(",")}]`,
+    );
+    expect(() => read(`l0: &l0 [x]\n${levels.join("\n")}\n`, yaml)).toThrow(expect.objectContaining({ code: 400 }));
+  });
+});
+
+describe("a document for apply", () => {
+  test.each([
+    ['{"a":1}', { a: 1 }],
+    ['  \n {"a":1}', { a: 1 }],
+    ["a: 1\n", { a: 1 }],
+    ["- 1\n", [1]],
+  ])("%j is read as what it looks like", (text, value) => {
+    expect(decodeApplied(Buffer.from(text), 200).value).toEqual(value);
+  });
+
+  test("of JSON is refused in JSON's words", () => {
+    expect(() => decodeApplied(Buffer.from('{"a":'), 200)).toThrow(/as JSON: line 1/);
+    expect(() => decodeApplied(Buffer.from("a: [\n"), 200)).toThrow(/as YAML/);
+  });
+});

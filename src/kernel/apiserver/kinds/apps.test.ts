@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../testing/index.ts";
+
+let api: TestServer;
+beforeAll(async () => {
+  api = await startTestServer();
+});
+afterAll(() => api.close());
+
+const deployments = "/apis/apps/v1/namespaces/default/deployments";
+const sets = "/apis/apps/v1/namespaces/default/replicasets";
+
+const labels = { app: "web" };
+const spec = (more: object = {}, podSpec: object = {}) => ({
+  selector: { matchLabels: labels },
+  template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "example/web:1" }], ...podSpec } },
+  ...more,
+});
+const deployment = (name: string, more: object = {}) => ({
+  apiVersion: "apps/v1",
+  kind: "Deployment",
+  metadata: { name },
+  spec: more,
+});
+const replicaSet = (name: string, more: object = {}) => ({ ...deployment(name, more), kind: "ReplicaSet" });
+
+describe("defaults", () => {
+  test("a Deployment has a size, a strategy, a history and a deadline", async () => {
+    const { status, json } = await api.ask("POST", deployments, { body: deployment("filled", spec()) });
+    expect(status).toBe(201);
+    expect(json).toMatchObject({
+      metadata: { generation: 1 },
+      spec: {
+        replicas: 1,
+        strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: "25%", maxUnavailable: "25%" } },
+        revisionHistoryLimit: 10,
+        progressDeadlineSeconds: 600,
+        template: { spec: { restartPolicy: "Always", terminationGracePeriodSeconds: 30 } },
+      },
+    });
+  });
+
+  test("half a rolling update gets its other half, Recreate gets none", async () => {
+    const half = { strategy: { rollingUpdate: { maxSurge: 2 } } };
+    const rolling = await api.ask("POST", deployments, { body: deployment("half", spec(half)) });
+    expect(rolling.json["spec"]?.["strategy"]).toEqual({
+      type: "RollingUpdate",
+      rollingUpdate: { maxSurge: 2, maxUnavailable: "25%" },
+    });
+    const recreate = { strategy: { type: "Recreate" } };
+    const plain = await api.ask("POST", deployments, { body: deployment("recreate", spec(recreate)) });
+    expect(plain.json["spec"]?.["strategy"]).toEqual({ type: "Recreate" });
+  });
+
+  test("a ReplicaSet without labels has those of its Pods, and its status starts at none", async () => {
+    const { json } = await api.ask("POST", sets, { body: replicaSet("labelled", spec()) });
+    expect(json).toMatchObject({ metadata: { labels }, spec: { replicas: 1 }, status: { replicas: 0 } });
+  });
+});
+
+describe("what is refused", () => {
+  const rolling = (rollingUpdate: object) => spec({ strategy: { rollingUpdate } });
+  test.each([
+    ["a negative size", spec({ replicas: -1 }), ["spec.replicas", "must be greater than or equal to 0"]],
+    ["no selector", spec({ selector: undefined }), ["spec.selector", "Required value"]],
+    ["an empty selector", spec({ selector: {} }), ["spec.selector", "empty selector is invalid"]],
+    [
+      "a selector that does not select the template",
+      spec({ selector: { matchLabels: { app: "db" } } }),
+      ["spec.template.metadata.labels", "does not match"],
+    ],
+    [
+      "a selector nobody can read",
+      spec({ selector: { matchExpressions: [{ key: "a", operator: "Like" }] } }),
+      ["spec.selector", "Like"],
+    ],
+    [
+      "Pods that end",
+      spec({}, { restartPolicy: "Never" }),
+      ["spec.template.spec.restartPolicy", 'supported values: "Always"'],
+    ],
+    [
+      "Pods with a deadline",
+      spec({}, { activeDeadlineSeconds: 5 }),
+      ["spec.template.spec.activeDeadlineSeconds", "have no deadline"],
+    ],
+    ["Pods without containers", spec({}, { containers: [] }), ["spec.template.spec.containers", "Required value"]],
+    [
+      "another strategy",
+      spec({ strategy: { type: "Canary" } }),
+      ["spec.strategy.type", 'supported values: "Recreate", "RollingUpdate"'],
+    ],
+    [
+      "Recreate with numbers",
+      spec({ strategy: { type: "Recreate", rollingUpdate: { maxSurge: 1 } } }),
+      ["spec.strategy.rollingUpdate", "may not be specified"],
+    ],
+    [
+      "an update that can never move",
+      rolling({ maxSurge: 0, maxUnavailable: "0%" }),
+      ["spec.strategy.rollingUpdate.maxUnavailable", "may not be 0 when `maxSurge` is 0"],
+    ],
+    [
+      "more missing than there are",
+      rolling({ maxUnavailable: "101%" }),
+      ["spec.strategy.rollingUpdate.maxUnavailable", "must not be greater than 100%"],
+    ],
+    [
+      "a share that is none",
+      rolling({ maxSurge: "1/4" }),
+      ["spec.strategy.rollingUpdate.maxSurge", "a valid percent string"],
+    ],
+    [
+      "a negative surge",
+      rolling({ maxSurge: -1 }),
+      ["spec.strategy.rollingUpdate.maxSurge", "greater than or equal to 0"],
+    ],
+    [
+      "a deadline that ends before a Pod can count",
+      spec({ minReadySeconds: 600 }),
+      ["spec.progressDeadlineSeconds", "must be greater than minReadySeconds"],
+    ],
+    [
+      "a negative history",
+      spec({ revisionHistoryLimit: -1 }),
+      ["spec.revisionHistoryLimit", "greater than or equal to 0"],
+    ],
+  ])("%s", async (_, body, [field = "", words = ""]) => {
+    const { status, json } = await api.ask("POST", deployments, { body: deployment("refused", body) });
+    const causes = (json["details"]?.["causes"] ?? []) as unknown as readonly { field: string; message: string }[];
+    expect({ status, causes }).toEqual({
+      status: 422,
+      causes: expect.arrayContaining([expect.objectContaining({ field, message: expect.stringContaining(words) })]),
+    });
+  });
+
+  test("another selector, later", async () => {
+    await api.ask("POST", deployments, { body: deployment("fixed", spec()) });
+    const selector = { matchLabels: { tier: "front" } };
+    const body = [
+      { op: "replace", path: "/spec/selector", value: selector },
+      { op: "add", path: "/spec/template/metadata/labels/tier", value: "front" },
+    ];
+    const headers = { "Content-Type": "application/json-patch+json" };
+    const { status, json } = await api.ask("PATCH", `${deployments}/fixed`, { body, headers });
+    expect([status, json["message"]]).toEqual([422, expect.stringContaining("spec.selector: Invalid value")]);
+    expect(json["message"]).toContain("field is immutable");
+  });
+});
+
+describe("the scale subresource", () => {
+  const path = `${deployments}/scaled/scale`;
+  const scale = (replicas: unknown, metadata: object = {}) => ({
+    apiVersion: "autoscaling/v1",
+    kind: "Scale",
+    metadata: { name: "scaled", namespace: "default", ...metadata },
+    spec: { replicas },
+  });
+  beforeAll(async () => {
+    await api.ask("POST", deployments, { body: deployment("scaled", spec({ replicas: 2 })) });
+  });
+
+  test("shows size and selector", async () => {
+    const { json } = await api.ask("GET", path);
+    expect(json).toMatchObject({ kind: "Scale", spec: { replicas: 2 }, status: { replicas: 0, selector: "app=web" } });
+    expect(json["metadata"]).toHaveProperty("resourceVersion");
+  });
+
+  test("a PUT changes the size of the object and makes a new generation; the same again changes nothing", async () => {
+    const first = await api.ask("PUT", path, { body: scale(5) });
+    expect([first.status, first.json["spec"]]).toEqual([200, { replicas: 5 }]);
+    const object = await api.ask("GET", `${deployments}/scaled`);
+    expect(object.json).toMatchObject({ metadata: { generation: 2 }, spec: { replicas: 5 } });
+    const second = await api.ask("PUT", path, { body: scale(5) });
+    expect(second.json["metadata"]).toEqual(first.json["metadata"]);
+  });
+
+  test.each(["application/merge-patch+json", "application/strategic-merge-patch+json"])(
+    "a %s does too",
+    async (type) => {
+      const body = { spec: { replicas: type.length } };
+      const { status, json } = await api.ask("PATCH", path, { body, headers: { "Content-Type": type } });
+      expect([status, json["spec"]]).toEqual([200, { replicas: type.length }]);
+    },
+  );
+
+  test.each([
+    ["a size that is no count", scale(-1), 422, "spec.replicas"],
+    ["a size that is a text", scale("3"), 422, "spec.replicas"],
+    ["an old version", scale(1, { resourceVersion: "1" }), 409, "has been modified"],
+    ["another object's uid", scale(1, { uid: "other" }), 409, "UID"],
+    ["another name", scale(1, { name: "other" }), 400, "does not match the name of the path"],
+    ["another kind", { ...scale(1), kind: "Deployment" }, 400, '"Scale"'],
+  ])("%s is refused", async (_, body, code, words) => {
+    const { status, json } = await api.ask("PUT", path, { body });
+    expect([status, json["message"]]).toEqual([code, expect.stringMatching(new RegExp(words, "i"))]);
+  });
+
+  test("an object that is not there, a kind without it, and an apply", async () => {
+    expect((await api.ask("GET", `${deployments}/none/scale`)).status).toBe(404);
+    expect((await api.ask("GET", "/apis/batch/v1/namespaces/default/jobs/x/scale")).status).toBe(404);
+    const headers = { "Content-Type": "application/apply-patch+yaml" };
+    expect((await api.ask("PATCH", `${path}?fieldManager=m`, { body: scale(1), headers })).status).toBe(415);
+  });
+});
+
+test("tables show what kubectl shows", async () => {
+  await api.ask("POST", deployments, { body: deployment("shown", spec({ replicas: 4 })) });
+  const Accept = "application/json;as=Table;g=meta.k8s.io;v=v1";
+  const table = await api.ask("GET", `${deployments}?fieldSelector=metadata.name=shown`, { headers: { Accept } });
+  const columns = table.json["columnDefinitions"] as unknown as readonly { name: string }[];
+  expect(columns.map(({ name }) => name)).toEqual([
+    "Name",
+    "Ready",
+    "Up-to-date",
+    "Available",
+    "Age",
+    "Containers",
+    "Images",
+    "Selector",
+  ]);
+  const [row] = table.json["rows"] as unknown as readonly { cells: readonly unknown[] }[];
+  expect(row?.cells).toEqual(["shown", "0/4", 0, 0, expect.any(String), "main", "example/web:1", "app=web"]);
+});

@@ -1,0 +1,166 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestServer, type TestServer } from "../testing/index.ts";
+
+// Nodes, claims, and the kinds that are stored only.
+
+let api: TestServer;
+beforeAll(async () => {
+  api = await startTestServer();
+});
+afterAll(() => api.close());
+
+const merge = { headers: { "Content-Type": "application/merge-patch+json" } };
+const table = { headers: { Accept: "application/json;as=Table;g=meta.k8s.io;v=v1" } };
+const cellsAt = async (path: string) => {
+  const { json } = await api.ask("GET", path, table);
+  const [row] = json["rows"] as unknown as readonly { readonly cells: readonly unknown[] }[];
+  return row?.cells;
+};
+
+describe("a Node", () => {
+  const node = {
+    apiVersion: "v1",
+    kind: "Node",
+    metadata: { name: "one", labels: { "node-role.kubernetes.io/worker": "", "node-role.kubernetes.io/build": "" } },
+    spec: { unschedulable: true },
+    status: {
+      conditions: [{ type: "Ready", status: "True" }],
+      addresses: [{ type: "InternalIP", address: "127.0.0.1" }],
+    },
+  };
+
+  test("registers with its status, is found by field and shown with its roles", async () => {
+    expect((await api.ask("POST", "/api/v1/nodes", { body: node })).json).toMatchObject({ status: node.status });
+    const found = await api.ask("GET", "/api/v1/nodes?fieldSelector=spec.unschedulable%3Dtrue");
+    expect(found.json["items"]).toHaveLength(1);
+    expect(await cellsAt("/api/v1/nodes/one")).toEqual([
+      "one",
+      "Ready,SchedulingDisabled",
+      "build,worker",
+      expect.any(String),
+      "",
+      "127.0.0.1",
+      "<none>",
+      "<unknown>",
+      "<unknown>",
+      "<unknown>",
+    ]);
+  });
+});
+
+describe("a claim", () => {
+  const path = "/api/v1/namespaces/default/persistentvolumeclaims";
+  const claim = (name: string, spec: object = {}) => ({
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: { name },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...spec },
+  });
+
+  test("waits, protected from deletion", async () => {
+    const { json } = await api.ask("POST", path, { body: claim("data") });
+    expect(json).toMatchObject({
+      metadata: { finalizers: ["kubernetes.io/pvc-protection"] },
+      spec: { volumeMode: "Filesystem" },
+      status: { phase: "Pending" },
+    });
+    expect((await cellsAt(`${path}/data`))?.slice(0, 7)).toEqual(["data", "Pending", "", "", "", "", "<unset>"]);
+    await api.ask("DELETE", `${path}/data`);
+    expect((await cellsAt(`${path}/data`))?.[1]).toBe("Terminating");
+  });
+
+  test("may grow and may be given a volume once; all else stays", async () => {
+    await api.ask("POST", path, { body: claim("grown") });
+    const patch = async (spec: object) =>
+      (await api.ask("PATCH", `${path}/grown`, { ...merge, body: { spec } })).status;
+    expect(await patch({ volumeName: "v" })).toBe(200);
+    expect(await patch({ volumeName: "w" })).toBe(422);
+    expect(await patch({ resources: { requests: { storage: "2Gi" } } })).toBe(200);
+    expect(await patch({ resources: { requests: { storage: "1Gi" } } })).toBe(422);
+    expect(await patch({ accessModes: ["ReadOnlyMany"] })).toBe(422);
+  });
+
+  test.each([
+    ["no access mode", { accessModes: [] }, "spec.accessModes", "Required value"],
+    ["another access mode", { accessModes: ["Append"] }, "spec.accessModes[0]", "Unsupported value"],
+    [
+      "a mode that wants to be alone",
+      { accessModes: ["ReadWriteOnce", "ReadWriteOncePod"] },
+      "spec.accessModes",
+      "ReadWriteOncePod",
+    ],
+    ["no size", { resources: {} }, "spec.resources.requests.storage", "Required value"],
+    [
+      "a size of nothing",
+      { resources: { requests: { storage: 0 } } },
+      "spec.resources.requests.storage",
+      "greater than zero",
+    ],
+    [
+      "a size that is none",
+      { resources: { requests: { storage: "big" } } },
+      "spec.resources.requests.storage",
+      "quantity",
+    ],
+    ["a block device", { volumeMode: "Block" }, "spec.volumeMode", "Filesystem"],
+  ])("is refused with %s", async (_what, spec, field, message) => {
+    const { status, json } = await api.ask("POST", path, { body: claim("bad", spec) });
+    expect(status).toBe(422);
+    expect(json["details"]?.["causes"]).toContainEqual(
+      expect.objectContaining({ field, message: expect.stringContaining(message) }),
+    );
+  });
+});
+
+const template = { metadata: { labels: { app: "x" } }, spec: { containers: [{ name: "c", image: "i" }] } };
+const selector = { matchLabels: { app: "x" } };
+
+describe("kinds that are stored only", () => {
+  test.each([
+    [
+      "StatefulSet",
+      "/apis/apps/v1/namespaces/default/statefulsets",
+      { serviceName: "s", selector, template },
+      ["x", "0/1"],
+    ],
+    [
+      "DaemonSet",
+      "/apis/apps/v1/namespaces/default/daemonsets",
+      { selector, template },
+      ["x", 0, 0, 0, 0, 0, "<none>"],
+    ],
+    [
+      "Ingress",
+      "/apis/networking.k8s.io/v1/namespaces/default/ingresses",
+      { rules: [{ host: "a.example" }], tls: [{}] },
+      ["x", "<none>", "a.example", "", "80, 443"],
+    ],
+    [
+      "NetworkPolicy",
+      "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
+      { podSelector: selector, ingress: [{ from: [{ ipBlock: { cidr: "10.0.0.0/8" } }], ports: [{ port: "http" }] }] },
+      ["x", "app=x"],
+    ],
+    [
+      "LimitRange",
+      "/api/v1/namespaces/default/limitranges",
+      { limits: [{ type: "Container", max: { cpu: 2, memory: "1Gi" } }] },
+      ["x", expect.stringMatching(/^20\d\d-/)],
+    ],
+  ])("%s says so at every write", async (kind, path, spec, cells) => {
+    const apiVersion = path.replace(/^\/apis?\//, "").replace(/\/namespaces.*/, "");
+    const body = { apiVersion, kind, metadata: { name: "x" }, spec };
+    const made = await api.ask("POST", path, { body });
+    expect([made.status, made.json["message"]]).toEqual([201, undefined]);
+    expect(made.headers["warning"]).toContain(`${kind} is stored, not acted upon`);
+    const changed = await api.ask("PATCH", `${path}/x`, { ...merge, body: { metadata: { labels: { a: "b" } } } });
+    expect(changed.headers["warning"]).toContain("not acted upon");
+    expect((await cellsAt(`${path}/x`))?.slice(0, cells.length)).toEqual(cells);
+  });
+
+  test("a StatefulSet can be scaled, for what it is worth", async () => {
+    const path = "/apis/apps/v1/namespaces/default/statefulsets/x/scale";
+    const { json } = await api.ask("PATCH", path, { ...merge, body: { spec: { replicas: 3 } } });
+    expect(json).toMatchObject({ kind: "Scale", spec: { replicas: 3 }, status: { selector: "app=x" } });
+  });
+});

@@ -1,0 +1,108 @@
+import { isJsonObject, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { fieldError } from "#lib/schema/index.ts";
+import { parseQuantity } from "#lib/text/index.ts";
+import {
+  type Findings,
+  listAt,
+  mapItems,
+  mapMember,
+  numberAt,
+  objectAt,
+  scalarText,
+  textAt,
+  withMembers,
+} from "#kernel/specs/index.ts";
+import type { Rule } from "./built-in.ts";
+
+// What may change in the spec of a Pod that exists: the rules of Kubernetes' ValidatePodUpdate. Two of them have no place here:
+// scheduling gates and negative grace periods are refused when a Pod is created. One is added: the node, which Kubernetes sets
+// through the binding subresource, is set by an update, once.
+
+/** Checks the change of a Pod's spec. The errors that name a field come first; the last one is about everything else. */
+export const podUpdateRule: Rule = (pod, found, old) => {
+  const [spec, oldSpec] = [objectAt(pod, "spec") ?? {}, objectAt(old, "spec") ?? {}];
+  if (jsonEquals(spec, oldSpec) || !hasSameContainers(spec, oldSpec, found)) return;
+  checkDeadline(spec, oldSpec, found);
+  checkTolerations(spec, oldSpec, found);
+  const changed = changedFields(fixedPart(spec, oldSpec), fixedPart(oldSpec, oldSpec));
+  if (changed.length === 0) return;
+  const detail =
+    "pod updates may not change fields other than spec.containers[*].image, spec.initContainers[*].image, " +
+    `spec.activeDeadlineSeconds and spec.tolerations (additions only); found changes of ${changed.join(", ")}`;
+  found.errors.push(fieldError.forbidden("spec", detail));
+};
+
+/** Containers are told apart by their place: nothing else can be said when there are more or fewer of them. */
+function hasSameContainers(spec: JsonObject, old: JsonObject, { errors }: Findings): boolean {
+  const differing = (["containers", "initContainers"] as const).filter(
+    (member) => listAt(spec, member).length !== listAt(old, member).length,
+  );
+  for (const member of differing) {
+    const what = member === "containers" ? "containers" : "init containers";
+    errors.push(fieldError.forbidden(`spec.${member}`, `pod updates may not add or remove ${what}`));
+  }
+  return differing.length === 0;
+}
+
+/** A deadline may appear and come closer, never move away or vanish: someone may count on it. */
+function checkDeadline(spec: JsonObject, old: JsonObject, { errors }: Findings) {
+  const [deadline, before] = [numberAt(spec, "activeDeadlineSeconds"), numberAt(old, "activeDeadlineSeconds")];
+  if (before === undefined || (deadline !== undefined && deadline <= before)) return;
+  const detail =
+    deadline === undefined
+      ? "must not update from a positive integer to nil value"
+      : `must be less than or equal to the previous value ${before}`;
+  errors.push(fieldError.invalid("spec.activeDeadlineSeconds", deadline ?? null, detail));
+}
+
+/** Every toleration the Pod had must still be there, in whatever order; only for how long it is tolerated may differ. */
+function checkTolerations(spec: JsonObject, old: JsonObject, { errors }: Findings) {
+  const withoutTime = (value: JsonValue | undefined): JsonObject =>
+    isJsonObject(value) ? withMembers(value, { tolerationSeconds: undefined }) : {};
+  const left = listAt(spec, "tolerations").map(withoutTime);
+  const isKept = (toleration: JsonValue) => left.some((one) => jsonEquals(one, withoutTime(toleration)));
+  if (listAt(old, "tolerations").every(isKept)) return;
+  const detail = "existing toleration can not be modified except its tolerationSeconds";
+  errors.push(fieldError.forbidden("spec.tolerations", detail));
+}
+
+/**
+ * The spec without what has rules of its own, in a form in which equal meanings are equal. Kubernetes compares "semantically" too: a
+ * file that says `cpu: 1` replaces a Pod that says `cpu: "1000m"`. `old` tells whether the Pod is bound; the new spec must not.
+ */
+function fixedPart(spec: JsonObject, old: JsonObject): JsonObject {
+  const container = (one: JsonObject) =>
+    mapMember(withMembers(one, { image: undefined }), "resources", (resources) =>
+      mapMember(mapMember(resources, "limits", withPlainAmounts), "requests", withPlainAmounts),
+    );
+  const plain = ["containers", "initContainers"].reduce((value, member) => mapItems(value, member, container), spec);
+  const bound = textAt(old, "nodeName") === undefined ? { nodeName: undefined } : {};
+  const free = { activeDeadlineSeconds: undefined, tolerations: undefined, ...bound };
+  const fixed = withoutEmptyLists(withMembers(plain, free));
+  return isJsonObject(fixed) ? fixed : {};
+}
+
+/** `1`, `"1"` and `"1000m"` are one amount of CPU. */
+const withPlainAmounts = (amounts: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(amounts).map(([name, amount]) => {
+      const quantity = parseQuantity(scalarText(amount));
+      return [name, quantity.ok ? String(quantity.value.nano) : amount];
+    }),
+  );
+
+/** An empty list and none mean the same in every field of a Pod. An empty object does not: `emptyDir: {}` is a volume. */
+function withoutEmptyLists(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(withoutEmptyLists);
+  if (!isJsonObject(value)) return value;
+  const kept = Object.entries(value).flatMap(([name, member]): [string, JsonValue][] =>
+    member === undefined || (Array.isArray(member) && member.length === 0) ? [] : [[name, withoutEmptyLists(member)]],
+  );
+  return Object.fromEntries(kept);
+}
+
+/** Names of the members of the spec that differ, as `spec.restartPolicy`, in the order in which they are met. */
+const changedFields = (spec: JsonObject, old: JsonObject): readonly string[] =>
+  [...new Set([...Object.keys(old), ...Object.keys(spec)])]
+    .filter((name) => !jsonEquals(spec[name], old[name]))
+    .map((name) => `spec.${name}`);

@@ -1,0 +1,56 @@
+import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import { numberAt, objectsAt, scalarText, textAt } from "#kernel/specs/index.ts";
+import { parseQuantity } from "#lib/text/index.ts";
+
+/** Something a quota can limit: objects of a kind, or what they take up. */
+export interface Measure {
+  /** Of the collection whose objects are weighed. */
+  readonly group: string;
+  readonly resource: string;
+  /** What one object takes of the quota; 1, whatever is in it, when absent. */
+  readonly weigh?: (object: JsonObject) => number;
+}
+
+const core = (resource: string, weigh?: (object: JsonObject) => number): Measure => ({
+  group: "",
+  resource,
+  ...(weigh === undefined ? {} : { weigh }),
+});
+
+/** Names from before every kind could be counted. They count what is of use: a Pod that has ended takes nothing. */
+const named: ReadonlyMap<string, Measure> = new Map([
+  ["pods", core("pods", (pod) => (isEnded(textAt(pod, "status", "phase")) ? 0 : 1))],
+  ["configmaps", core("configmaps")],
+  ["secrets", core("secrets")],
+  ["services", core("services")],
+  ["services.loadbalancers", core("services", (service) => (typeOf(service) === "LoadBalancer" ? 1 : 0))],
+  ["services.nodeports", core("services", nodePortsOf)],
+  ["persistentvolumeclaims", core("persistentvolumeclaims")],
+  ["resourcequotas", core("resourcequotas")],
+]);
+
+const isEnded = (phase: string | undefined): boolean => phase === "Succeeded" || phase === "Failed";
+const typeOf = (service: JsonObject): string | undefined => textAt(service, "spec", "type");
+
+/** Before the ports are given out, those that will be count; afterwards it is the same number. */
+function nodePortsOf(service: JsonObject): number {
+  const ports = objectsAt(service, "spec", "ports");
+  if (typeOf(service) === "NodePort" || typeOf(service) === "LoadBalancer") return ports.length;
+  return ports.filter((port) => (numberAt(port, "nodePort") ?? 0) > 0).length;
+}
+
+/**
+ * What a name in `spec.hard` counts: `pods`, `services.nodeports`, or `count/<plural>.<group>` of any kind, served or not (without a group
+ * it is the core's). Undefined for amounts of machines (`requests.cpu`), which nothing here reckons with.
+ */
+export function measureOf(name: string): Measure | undefined {
+  const counted = /^count\/([^.]+)(?:\.(.+))?$/.exec(name);
+  if (counted === null) return named.get(name);
+  return { group: counted[2] ?? "", resource: counted[1] ?? "" };
+}
+
+/** A limit as a number, whole units rounded up; undefined for what is no quantity. */
+export function quotaAmount(value: JsonValue | undefined): number | undefined {
+  const quantity = parseQuantity(scalarText(value));
+  return quantity.ok ? Number((quantity.value.nano + 999_999_999n) / 1_000_000_000n) : undefined;
+}

@@ -1,0 +1,137 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import { type FieldError, fieldError } from "#lib/schema/index.ts";
+import { listAt, numberAt, objectAt, objectsAt, textAt, withMembers } from "#kernel/specs/index.ts";
+import type { Allotment } from "./served-resource.ts";
+
+// Addresses and ports of Services, which are given out by the server: every one to one Service at a time. The truth are the Services
+// themselves, looked through when one is created; there is no list beside them that could disagree.
+
+/** Kubernetes' usual range, 10.96.0.0/16. The first address is left to the API server, the last ones of the range are not special. */
+const network = [10, 96] as const;
+const firstHost = 2;
+const lastHost = 65_534;
+const nodePorts = { from: 30_000, to: 32_767 } as const;
+
+/** Reached from outside by a port of every machine; a load balancer stands before such ports. */
+export const needsNodePorts = (spec: JsonObject): boolean =>
+  textAt(spec, "type") === "NodePort" || textAt(spec, "type") === "LoadBalancer";
+
+/** All but names for something outside. */
+export const needsAddress = (spec: JsonObject): boolean => textAt(spec, "type") !== "ExternalName";
+
+/** Headless: a name for the Pods themselves. */
+export const isNone = (spec: JsonObject): boolean => textAt(spec, "clusterIP") === "None";
+
+/**
+ * The Service with an address, and with ports on nodes if it is reached by them. What it asks for by itself it gets, or a refusal that
+ * says why not. Asked inside the critical section with all other Services; linear in their number.
+ */
+export function allotAddresses(service: JsonObject, others: Iterable<JsonObject>, random: () => number): Allotment {
+  const spec = objectAt(service, "spec") ?? {};
+  if (!needsAddress(spec)) return { object: service, causes: [] };
+  const causes: FieldError[] = [];
+  const taken = takenBy(others);
+  const clusterIP = textAt(spec, "clusterIP") ?? freeAddress(taken.addresses, random);
+  if (clusterIP === undefined) causes.push(fieldError.invalid("spec.clusterIPs[0]", null, "the range is full"));
+  const problem = addressProblem(clusterIP ?? "None", taken.addresses);
+  if (problem !== undefined) causes.push(fieldError.invalid("spec.clusterIPs[0]", clusterIP, problem));
+  const asked = listAt(spec, "clusterIPs");
+  if (asked.length > 0 && (asked.length > 1 || asked[0] !== clusterIP))
+    causes.push(fieldError.invalid("spec.clusterIPs", asked, "must be the one address of `clusterIP`"));
+  const ports = needsNodePorts(spec) ? withNodePorts(spec, taken.ports, random, causes) : {};
+  const one = { clusterIP: clusterIP ?? null, clusterIPs: [clusterIP ?? null] };
+  const family = { ipFamilies: ["IPv4"], ipFamilyPolicy: textAt(spec, "ipFamilyPolicy") ?? "SingleStack" };
+  return { object: withMembers(service, { spec: { ...spec, ...ports, ...one, ...family } }), causes };
+}
+
+/** What all other Services have. */
+interface Taken {
+  readonly addresses: ReadonlySet<string>;
+  /** With the protocol: a port of TCP leaves that of UDP free. */
+  readonly ports: ReadonlySet<string>;
+}
+
+function takenBy(services: Iterable<JsonObject>): Taken {
+  const [addresses, ports] = [new Set<string>(), new Set<string>()];
+  for (const service of services) {
+    const spec = objectAt(service, "spec") ?? {};
+    addresses.add(textAt(spec, "clusterIP") ?? "None");
+    for (const port of objectsAt(spec, "ports")) ports.add(portKey(port, numberAt(port, "nodePort") ?? 0));
+  }
+  return { addresses, ports };
+}
+
+const portKey = (port: JsonObject, number: number): string => `${number}/${textAt(port, "protocol") ?? "TCP"}`;
+
+/**
+ * Begins anywhere, so that an address that was just given back is not the next one to be given out, while somebody may still remember
+ * whose it was.
+ */
+function freeAddress(taken: ReadonlySet<string>, random: () => number): string | undefined {
+  return firstFree(firstHost, lastHost, random, (host) => {
+    const address = [...network, host >> 8, host & 255].join(".");
+    return taken.has(address) ? undefined : address;
+  });
+}
+
+/** The first of a range that suits, from a random place on and round. */
+function firstFree<T>(
+  from: number,
+  to: number,
+  random: () => number,
+  suits: (value: number) => T | undefined,
+): T | undefined {
+  const size = to - from + 1;
+  const start = Math.floor(random() * size);
+  for (let step = 0; step < size; step++) {
+    const found = suits(from + ((start + step) % size));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Without leading zeros, which some readers take for octal (CVE-2021-29923). */
+const numberInAddress = /^(?:0|[1-9]\d{0,2})$/;
+
+/** In the words of kube-apiserver, which people search for. */
+function addressProblem(address: string, taken: ReadonlySet<string>): string | undefined {
+  if (address === "None") return undefined;
+  const parts = address.split(".");
+  const isAddress = parts.length === 4 && parts.every((part) => numberInAddress.test(part) && Number(part) < 256);
+  if (!isAddress) return "must be empty, 'None', or a valid IP address";
+  if (Number(parts[0]) !== network[0] || Number(parts[1]) !== network[1])
+    return `provided IP is not in the valid range. The range of valid IPs is ${network.join(".")}.0.0/16`;
+  return taken.has(address) ? "provided IP is already allocated" : undefined;
+}
+
+/** Every port of the Service with one of the machine. Ports of one Service count as taken for each other too. */
+function withNodePorts(
+  spec: JsonObject,
+  taken: ReadonlySet<string>,
+  random: () => number,
+  causes: FieldError[],
+): JsonObject {
+  const own = new Set(taken);
+  const ports = objectsAt(spec, "ports").map((port, index) => {
+    const asked = numberAt(port, "nodePort") ?? 0;
+    const here = ["spec", "ports", index, "nodePort"];
+    const nodePort = asked === 0 ? freePort(port, own, random) : asked;
+    if (nodePort === undefined) causes.push(fieldError.invalid(here, 0, "the range of node ports is full"));
+    else if (nodePort < nodePorts.from || nodePort > nodePorts.to)
+      causes.push(
+        fieldError.invalid(
+          here,
+          nodePort,
+          `provided port is not in the valid range. The range of valid ports is ${nodePorts.from}-${nodePorts.to}`,
+        ),
+      );
+    else if (own.has(portKey(port, nodePort)))
+      causes.push(fieldError.invalid(here, nodePort, "provided port is already allocated"));
+    own.add(portKey(port, nodePort ?? 0));
+    return { ...port, nodePort: nodePort ?? 0 };
+  });
+  return { ports };
+}
+
+const freePort = (port: JsonObject, taken: ReadonlySet<string>, random: () => number): number | undefined =>
+  firstFree(nodePorts.from, nodePorts.to, random, (number) => (taken.has(portKey(port, number)) ? undefined : number));

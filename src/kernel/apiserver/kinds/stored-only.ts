@@ -1,0 +1,104 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import { formatLabelSelector, readLabelSelector } from "#kernel/kit/index.ts";
+import { DaemonSet, Ingress, LimitRange, NetworkPolicy, type ResourceType, StatefulSet } from "#kernel/model/index.ts";
+import { definitionNames, mapMember, valueAt, withAbsent, withPodSpecDefaults } from "#kernel/specs/index.ts";
+import {
+  daemonSetTable,
+  ingressTable,
+  limitRangeTable,
+  networkPolicyTable,
+  statefulSetTable,
+} from "../tables/stored-only.ts";
+import type { BuiltIn, Rule } from "./built-in.ts";
+
+// Kinds that documents bring along and that nothing here acts on. They are stored and served so that such documents can be applied whole,
+// and every write says that nothing will come of it. What they hold is checked by type alone.
+
+/** The Warning of every create and change. */
+const notActedUpon =
+  ({ kind }: ResourceType): Rule =>
+  (_object, { warnings }) => {
+    warnings.push(`${kind} is stored, not acted upon: this server has no controller for it`);
+  };
+
+/** Defaults of the kind, and of the Pods in its template, so that `kubectl diff` and `apply` see what they see in Kubernetes. */
+const withTemplate = (object: JsonObject, presets: JsonObject): JsonObject =>
+  mapMember(object, "spec", (spec) =>
+    mapMember(withAbsent(spec, presets), "template", (template) => mapMember(template, "spec", withPodSpecDefaults)),
+  );
+
+/** Pods with names and volumes of their own. Scaling it changes the number that is stored. */
+export const statefulSetKind: BuiltIn = {
+  type: StatefulSet,
+  definition: definitionNames.statefulSet,
+  table: statefulSetTable,
+  subresources: ["status", "scale"],
+  hasGeneration: true,
+  scale: {
+    specReplicasPath: ".spec.replicas",
+    statusReplicasPath: ".status.replicas",
+    selector(object) {
+      const selector = readLabelSelector(valueAt(object, "spec", "selector"));
+      return selector.ok ? formatLabelSelector(selector.value) : "";
+    },
+  },
+  defaults: (set) =>
+    withTemplate(set, {
+      replicas: 1,
+      podManagementPolicy: "OrderedReady",
+      revisionHistoryLimit: 10,
+      updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 0 } },
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain", whenScaled: "Retain" },
+    }),
+  // The schema demands the count.
+  prepareForCreate: (set) => ({ ...set, status: { replicas: 0 } }),
+  // Selectors and templates are not judged: no Pod will ever be made of them.
+  rules: [notActedUpon(StatefulSet)],
+};
+
+/** A Pod on every machine. */
+export const daemonSetKind: BuiltIn = {
+  type: DaemonSet,
+  definition: definitionNames.daemonSet,
+  table: daemonSetTable,
+  subresources: ["status"],
+  hasGeneration: true,
+  defaults: (set) =>
+    withTemplate(set, {
+      revisionHistoryLimit: 10,
+      updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
+    }),
+  prepareForCreate: (set) => ({
+    ...set,
+    status: { currentNumberScheduled: 0, numberMisscheduled: 0, desiredNumberScheduled: 0, numberReady: 0 },
+  }),
+  rules: [notActedUpon(DaemonSet)],
+};
+
+/** Names of the web that lead to Services. */
+export const ingressKind: BuiltIn = {
+  type: Ingress,
+  definition: definitionNames.ingress,
+  table: ingressTable,
+  subresources: ["status"],
+  hasGeneration: true,
+  prepareForCreate: (ingress) => ({ ...ingress, status: { loadBalancer: {} } }),
+  rules: [notActedUpon(Ingress)],
+};
+
+/** Who may talk to whom. Pods of one machine talk as they like, which the Warning says: a policy is not kept by being stored. */
+export const networkPolicyKind: BuiltIn = {
+  type: NetworkPolicy,
+  definition: definitionNames.networkPolicy,
+  table: networkPolicyTable,
+  hasGeneration: true,
+  rules: [notActedUpon(NetworkPolicy)],
+};
+
+/** Least, most and usual resources of Pods. Has no status, and no generation in Kubernetes either. */
+export const limitRangeKind: BuiltIn = {
+  type: LimitRange,
+  definition: definitionNames.limitRange,
+  table: limitRangeTable,
+  rules: [notActedUpon(LimitRange)],
+};

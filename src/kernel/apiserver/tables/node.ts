@@ -1,0 +1,59 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import { isTrueAt, objectAt, objectsAt, textAt, valueAt } from "#kernel/specs/index.ts";
+import type { TableView } from "../kinds/built-in.ts";
+import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
+
+const rolePrefix = "node-role.kubernetes.io/";
+const unknown = "<unknown>";
+
+/** Nodes, as Kubernetes prints them; roles are labels. */
+export const nodeTable: TableView = {
+  columns: [
+    nameColumn,
+    shown("Status", "Whether it takes Pods."),
+    shown("Roles", "What it is for."),
+    ageColumn,
+    shown("Version", "What runs its Pods."),
+    wide("Internal-IP", "Its address inside."),
+    wide("External-IP", "Its address outside."),
+    wide("OS-Image", "Its operating system."),
+    wide("Kernel-Version", "Its kernel."),
+    wide("Container-Runtime", "What runs its containers."),
+  ],
+  row: (node, now) => {
+    const info = objectAt(node, "status", "nodeInfo") ?? {};
+    return [
+      textAt(node, "metadata", "name") ?? "",
+      status(node),
+      roles(node),
+      ageOf(valueAt(node, "metadata", "creationTimestamp"), now),
+      textAt(info, "kubeletVersion") ?? "",
+      address(node, "InternalIP"),
+      address(node, "ExternalIP"),
+      textAt(info, "osImage") ?? unknown,
+      textAt(info, "kernelVersion") ?? unknown,
+      textAt(info, "containerRuntimeVersion") ?? unknown,
+    ];
+  },
+};
+
+/** A Node that nobody has described yet is Unknown; cordoning is shown behind the word, as kubectl users know it. */
+function status(node: JsonObject): string {
+  const ready = objectsAt(node, "status", "conditions").find((condition) => condition["type"] === "Ready");
+  const word = ready === undefined ? "Unknown" : ready["status"] === "True" ? "Ready" : "NotReady";
+  return isTrueAt(node, "spec", "unschedulable") ? `${word},SchedulingDisabled` : word;
+}
+
+/** `node-role.kubernetes.io/worker` → `worker`; none is usual here. */
+function roles(node: JsonObject): string {
+  const labels = Object.keys(objectAt(node, "metadata", "labels") ?? {});
+  const found = labels.filter((label) => label.startsWith(rolePrefix)).map((label) => label.slice(rolePrefix.length));
+  return found.length === 0 ? none : found.sort().join(",");
+}
+
+/** The first of its kind: a machine with two families shows the first. */
+const address = (node: JsonObject, type: string): string =>
+  textAt(
+    objectsAt(node, "status", "addresses").find((one) => one["type"] === type),
+    "address",
+  ) ?? none;

@@ -1,0 +1,54 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import { listAt, numberAt, objectAt, objectsAt, scalarText, textAt, valueAt } from "#kernel/specs/index.ts";
+import type { TableView } from "../kinds/built-in.ts";
+import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
+
+/** Services, as Kubernetes prints them: what is not there is `<none>`, a load balancer to come is `<pending>`. */
+export const serviceTable: TableView = {
+  columns: [
+    nameColumn,
+    shown("Type", "How it is reached."),
+    shown("Cluster-IP", "Its address inside."),
+    shown("External-IP", "Its address outside."),
+    shown("Port(s)", "Ports, with those on nodes behind a colon."),
+    ageColumn,
+    wide("Selector", "Labels of its Pods."),
+  ],
+  row: (service, now) => {
+    const spec = objectAt(service, "spec") ?? {};
+    return [
+      textAt(service, "metadata", "name") ?? "",
+      textAt(spec, "type") ?? "",
+      textAt(spec, "clusterIP") ?? none,
+      externalAddress(service, spec),
+      list(objectsAt(spec, "ports").map(portText)),
+      ageOf(valueAt(service, "metadata", "creationTimestamp"), now),
+      list(
+        Object.entries(objectAt(spec, "selector") ?? {})
+          .map(([key, value]) => `${key}=${scalarText(value)}`)
+          .sort(),
+      ),
+    ];
+  },
+};
+
+/** Parts joined without spaces, because scripts cut tables at spaces. */
+const list = (texts: readonly string[]): string => (texts.length === 0 ? none : texts.join(","));
+
+/** `80/TCP`, `80:30080/TCP`. */
+function portText(port: JsonObject): string {
+  const nodePort = numberAt(port, "nodePort") ?? 0;
+  const outside = nodePort === 0 ? "" : `:${nodePort}`;
+  return `${numberAt(port, "port") ?? 0}${outside}/${textAt(port, "protocol") ?? "TCP"}`;
+}
+
+/** Of a name outside it is that name; of a load balancer what the status says it was given, which on this server is nothing. */
+function externalAddress(service: JsonObject, spec: JsonObject): string {
+  const own = listAt(spec, "externalIPs").map(scalarText);
+  if (textAt(spec, "type") === "ExternalName") return textAt(spec, "externalName") ?? none;
+  if (textAt(spec, "type") !== "LoadBalancer") return list(own);
+  const given = objectsAt(service, "status", "loadBalancer", "ingress").map(
+    (one) => textAt(one, "ip") ?? textAt(one, "hostname") ?? "",
+  );
+  return given.length + own.length === 0 ? "<pending>" : list([...given, ...own]);
+}

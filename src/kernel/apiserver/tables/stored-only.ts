@@ -1,0 +1,104 @@
+import type { Instant, JsonObject } from "#lib/base/index.ts";
+import { numberAt, objectAt, objectsAt, scalarText, textAt, valueAt } from "#kernel/specs/index.ts";
+import type { TableView } from "../kinds/built-in.ts";
+import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
+import { formatSelector } from "./job.ts";
+
+// Tables of kinds that nobody acts on here: counts are those that a client has written into the status, and 0 without one.
+
+const name = (object: JsonObject): string => textAt(object, "metadata", "name") ?? "";
+const age = (object: JsonObject, now: Instant): string => ageOf(valueAt(object, "metadata", "creationTimestamp"), now);
+const count = (object: JsonObject, ...path: readonly string[]): number => numberAt(object, ...path) ?? 0;
+const containers = (object: JsonObject, member: string): string =>
+  objectsAt(object, "spec", "template", "spec", "containers")
+    .map((container) => textAt(container, member) ?? "")
+    .join(",");
+
+/** No counts of updated Pods here, as in Kubernetes: names tell the Pods of a StatefulSet apart. */
+export const statefulSetTable: TableView = {
+  columns: [
+    nameColumn,
+    shown("Ready", "Pods that are ready, of those wanted."),
+    ageColumn,
+    wide("Containers", "Names of the containers."),
+    wide("Images", "Images of the containers."),
+  ],
+  row: (set, now) => [
+    name(set),
+    `${count(set, "status", "readyReplicas")}/${count(set, "spec", "replicas")}`,
+    age(set, now),
+    containers(set, "name"),
+    containers(set, "image"),
+  ],
+};
+
+/** kubectl aligns numbers by it, and `--sort-by` needs it. */
+const integer = { type: "integer" } as const;
+
+/** Wanted is what the status says, not a number in the spec: it depends on the machines there are. */
+export const daemonSetTable: TableView = {
+  columns: [
+    nameColumn,
+    shown("Desired", "Machines that should have a Pod.", integer),
+    shown("Current", "Machines that have one.", integer),
+    shown("Ready", "Machines whose Pod is ready.", integer),
+    shown("Up-to-date", "Machines whose Pod is of the present template.", integer),
+    shown("Available", "Machines whose Pod has been ready for minReadySeconds.", integer),
+    shown("Node Selector", "Labels of the machines."),
+    ageColumn,
+    wide("Containers", "Names of the containers."),
+    wide("Images", "Images of the containers."),
+    wide("Selector", "Labels of the Pods."),
+  ],
+  row: (set, now) => [
+    name(set),
+    count(set, "status", "desiredNumberScheduled"),
+    count(set, "status", "currentNumberScheduled"),
+    count(set, "status", "numberReady"),
+    count(set, "status", "updatedNumberScheduled"),
+    count(set, "status", "numberAvailable"),
+    formatSelector({ matchLabels: objectAt(set, "spec", "template", "spec", "nodeSelector") ?? {} }),
+    age(set, now),
+    containers(set, "name"),
+    containers(set, "image"),
+    formatSelector(objectAt(set, "spec", "selector")),
+  ],
+};
+
+/** Ports are 80, and 443 where there is TLS, whatever an Ingress says: it cannot say anything else. */
+export const ingressTable: TableView = {
+  columns: [
+    nameColumn,
+    shown("Class", "Which controller it is for."),
+    shown("Hosts", "Names it answers to."),
+    shown("Address", "Where it is reached."),
+    shown("Ports", "80, and 443 with TLS."),
+    ageColumn,
+  ],
+  row: (ingress, now) => {
+    const hosts = objectsAt(ingress, "spec", "rules").flatMap((rule) => textAt(rule, "host") ?? []);
+    const addresses = objectsAt(ingress, "status", "loadBalancer", "ingress").map(
+      (one) => textAt(one, "ip") ?? scalarText(one["hostname"]),
+    );
+    return [
+      name(ingress),
+      textAt(ingress, "spec", "ingressClassName") ?? none,
+      hosts.length === 0 ? "*" : hosts.join(","),
+      addresses.join(","),
+      objectsAt(ingress, "spec", "tls").length === 0 ? "80" : "80, 443",
+      age(ingress, now),
+    ];
+  },
+};
+
+/** Whom it is about. */
+export const networkPolicyTable: TableView = {
+  columns: [nameColumn, shown("Pod-Selector", "Labels of the Pods it is about."), ageColumn],
+  row: (policy, now) => [name(policy), formatSelector(objectAt(policy, "spec", "podSelector")), age(policy, now)],
+};
+
+/** The time itself and not an age, as Kubernetes prints it. */
+export const limitRangeTable: TableView = {
+  columns: [nameColumn, shown("Created At", "When it was created.", { type: "date" })],
+  row: (range) => [name(range), textAt(range, "metadata", "creationTimestamp") ?? ""],
+};

@@ -1,0 +1,135 @@
+import { formatTime, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { ApiError, badRequest, invalid, isAlreadyExists, isNotFound, notFound } from "#kernel/model/index.ts";
+import { readApplied } from "../apply/applied-document.ts";
+import { type Applied, applyManagers } from "../apply/apply-managers.ts";
+import { conflictCauses, conflictMessage } from "../apply/conflicts.ts";
+import { typeNodeOf } from "../apply/type-node.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
+import { type Admitted, admit, expectKind, expectName, inNamespace } from "./admission.ts";
+import type { Answer } from "./answer.ts";
+import { changeObject, type Endpoint } from "./change.ts";
+import type { ApiContext } from "./context.ts";
+import { createObject } from "./create.ts";
+import { scopeOf, storedManagers, writerOf } from "./field-owners.ts";
+import { metadataOf, metaText } from "./metadata.ts";
+import type { WriteRequest } from "./options.ts";
+import { keyFor } from "./storage-view.ts";
+
+// Server-side apply (KEP-555) around the pure functions of ../apply: what is read before the critical section, what is decided in it, and
+// the race between "create" and "change", which look alike to the client. Several applies at once to one name all succeed: one creates.
+
+/** Between the look and the write the object may come or go; more often than this is no coincidence. */
+const maxTurns = 5;
+
+/** What is applied to. A missing object is created on the main endpoint; on `/status` it is 404. */
+export interface ApplyTarget {
+  readonly namespace: string;
+  readonly name: string;
+  readonly endpoint: Endpoint;
+}
+
+/**
+ * Server-side apply: creates the object (`created` in the answer) or lays the document over the newest state. Applying the same again
+ * writes nothing. 400 without a manager, 409 with one cause for each field that another manager owns and that would change, unless the
+ * request forces; 422 for what the document has wrong by itself.
+ */
+export async function applyObject(
+  context: ApiContext,
+  resource: ServedResource,
+  target: ApplyTarget,
+  body: JsonValue,
+  request: WriteRequest,
+): Promise<Answer> {
+  if (request.fieldManager === undefined) throw badRequest("fieldManager is required for apply patches");
+  const document = readDocument(resource, target, body, request);
+  const key = keyFor(resource, target.namespace, target.name);
+  for (let turn = 1; ; turn++) {
+    const exists = context.store.get(key) !== undefined;
+    try {
+      return exists
+        ? await applyToExisting(context, resource, target, document, request)
+        : await applyToNothing(context, resource, target, document, request);
+    } catch (thrown) {
+      const isRace = exists ? isNotFound(thrown) : isAlreadyExists(thrown);
+      if (!isRace || turn === maxTurns) throw thrown;
+    }
+  }
+}
+
+/** Everything that is wrong with the document whatever it is applied to. */
+function readDocument(
+  resource: ServedResource,
+  { namespace, name }: ApplyTarget,
+  body: JsonValue,
+  request: WriteRequest,
+): Admitted {
+  const sent = expectName(inNamespace(expectKind(body, resource), resource, namespace), name);
+  if ((metadataOf(sent)["managedFields"] ?? null) !== null) throw badRequest("metadata.managedFields must be nil");
+  // Nulls go before unknown fields are looked for: they declare nothing, wherever they stand.
+  const { object, causes } = readApplied(sent, typeNodeOf(resource));
+  if (causes.length > 0) throw invalid(resource.type, name, causes);
+  return admit(object, resource, request);
+}
+
+/** On the head, inside the critical section: what was looked at before may be older. 404 when the object is gone meanwhile. */
+function applyToExisting(
+  context: ApiContext,
+  resource: ServedResource,
+  target: ApplyTarget,
+  document: Admitted,
+  request: WriteRequest,
+): Promise<Answer> {
+  return changeObject(context, {
+    ...target,
+    resource,
+    request,
+    replaces: false,
+    compute: (old) => {
+      const { object, managers } = applied(context, resource, target.endpoint, old, document.object, request);
+      return { object, warnings: document.warnings, managers };
+    },
+  });
+}
+
+/** An ordinary creation, but for its owners. A uid in the document says which object is meant, and that one is not there. */
+async function applyToNothing(
+  context: ApiContext,
+  resource: ServedResource,
+  target: ApplyTarget,
+  { object, warnings }: Admitted,
+  request: WriteRequest,
+): Promise<Answer> {
+  if (target.endpoint !== "main") throw notFound(resource.type, target.name);
+  const uid = metaText(object, "uid");
+  if (uid !== "") {
+    throw new ApiError("Conflict", `the object of uid ${uid} does not exist, and apply cannot create it under its uid`);
+  }
+  const { managers } = applied(context, resource, "main", undefined, object, request);
+  const answer = await createObject(context, resource, target.namespace, object, { ...request, managers });
+  return { ...answer, warnings: [...warnings, ...answer.warnings], created: true };
+}
+
+/** The merged object and who owns what in it. `live` is absent for an object about to be created. */
+function applied(
+  context: ApiContext,
+  resource: ServedResource,
+  endpoint: Endpoint,
+  live: JsonObject | undefined,
+  document: JsonObject,
+  request: WriteRequest,
+): Applied {
+  const outcome = applyManagers({
+    live,
+    document,
+    type: typeNodeOf(resource),
+    managers: live === undefined ? [] : storedManagers(metadataOf(live)["managedFields"]).managers,
+    writer: writerOf(resource, request),
+    scope: scopeOf(resource, endpoint),
+    force: request.force === true,
+    now: formatTime(context.clock.now()),
+  });
+  if (outcome.ok) return outcome.value;
+  throw new ApiError("Conflict", conflictMessage(outcome.error), {
+    details: { causes: conflictCauses(outcome.error) },
+  });
+}

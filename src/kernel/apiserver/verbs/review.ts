@@ -1,0 +1,34 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import { invalid } from "#kernel/model/index.ts";
+import { withMembers } from "#kernel/specs/index.ts";
+import type { Identity } from "../authz/identity.ts";
+import { answerReview } from "../authz/reviews/answer-review.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
+import { admit, expectKind, inNamespace } from "./admission.ts";
+import type { ApiContext } from "./context.ts";
+import type { WriteRequest } from "./options.ts";
+
+/** The object of a question with its answer, and the warnings about how it was asked. */
+export interface Reviewed {
+  readonly object: JsonObject;
+  readonly warnings: readonly string[];
+}
+
+/** POST of a kind that is a question. Judged like any new object, and answered instead of stored. */
+export function reviewObject(
+  context: ApiContext,
+  identity: Identity,
+  resource: ServedResource,
+  namespace: string,
+  body: unknown,
+  request: WriteRequest,
+): Reviewed {
+  const { type } = resource;
+  // Clients send the status they have, which is none: members that an answer must have are null in it.
+  const sent = withMembers(expectKind(body, resource), { status: undefined });
+  const admitted = admit(inNamespace(sent, resource, namespace), resource, request);
+  const object = resource.prepareForCreate(admitted.object);
+  const { causes } = resource.validateCreate(object);
+  if (causes.length > 0) throw invalid(type, "", causes);
+  return { object: answerReview(context, identity, { type, namespace, object }), warnings: admitted.warnings };
+}

@@ -1,0 +1,216 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { type FieldType, type MessageType, messageType } from "./messages.ts";
+import { embeddedJson, jsonTypes, specials } from "./special.ts";
+import { malformed, type WireReader, wireType } from "./wire-reader.ts";
+
+// Go's generated clients write every field that is not a pointer, zero or not, and JSON leaves zeros out: so plain scalars that
+// are zero and plain messages that are empty are dropped, while what a pointer points to is kept (`replicas: 0`, `emptyDir: {}`).
+
+const maxDepth = 100;
+/** Bytes of memory a decoded object or list item is counted with, beside its text. */
+const objectCost = 16;
+
+type Draft = Record<string, JsonValue | undefined>;
+
+/**
+ * The JSON object that a message of this type encodes. A field whose number the type does not have becomes the member `#7`, which
+ * no schema knows either: so that field validation tells of it like of any unknown field. Throws ApiError 400 naming the byte.
+ * Time and memory are linear in the bytes: 100 levels, and at most four times the size of the body for what is made of it.
+ */
+export function decodeMessage(type: MessageType, message: WireReader): JsonObject {
+  return new Decoding(message.left).object(type, message, 0);
+}
+
+/** One body. What is left of its budget is all the state there is: the reader knows the place, the draft what was found. */
+class Decoding {
+  #budget: number;
+
+  constructor(bodyBytes: number) {
+    // The constant lets small bodies through that are nothing but empty messages.
+    this.#budget = 4 * bodyBytes + 4096;
+  }
+
+  object(type: MessageType, reader: WireReader, depth: number): JsonObject {
+    const draft: Draft = {};
+    this.#readInto(draft, type, reader, depth);
+    return draft;
+  }
+
+  #readInto(draft: Draft, type: MessageType, reader: WireReader, depth: number): void {
+    if (depth > maxDepth) throw malformed(reader.at, `messages are nested deeper than ${maxDepth} levels`);
+    while (!reader.isAtEnd) {
+      const { field, type: wire } = reader.tag();
+      const known = type.get(field);
+      if (known === undefined) {
+        reader.skip(wire);
+        set(draft, `#${field}`, true);
+      } else {
+        this.#field(draft, known, wire, reader, depth);
+      }
+    }
+  }
+
+  /** Reads the value behind a tag whose field is known, and puts it where its cardinality says. The last of equal fields wins. */
+  #field(draft: Draft, field: FieldType, wire: number, reader: WireReader, depth: number): void {
+    const { name, type } = field;
+    switch (field.cardinality) {
+      case "embedded": {
+        expect(field, wire, wireType.bytes, reader);
+        const message = messageType(type);
+        if (message !== undefined) this.#readInto(draft, message, reader.message(), depth + 1);
+        return;
+      }
+      case "list":
+        return this.#append(listOf(draft, name), field, wire, reader, depth);
+      case "map":
+        expect(field, wire, wireType.bytes, reader);
+        return this.#entry(mapOf(draft, name), field, reader.message(), depth + 1);
+      case "pointer":
+        return set(draft, name, this.#value(field, wire, reader, depth));
+      case "plain": {
+        const value = this.#value(field, wire, reader, depth);
+        if (!isAbsent(type, value)) set(draft, name, value);
+      }
+    }
+  }
+
+  /** One item; or many, for numbers may also come packed into one field. */
+  #append(list: JsonValue[], field: FieldType, wire: number, reader: WireReader, depth: number): void {
+    const isPacked = wire === wireType.bytes && scalarWire(field.type) !== wireType.bytes;
+    if (!isPacked) return void list.push(this.#value(field, wire, reader, depth) ?? null);
+    for (const items = reader.message(); !items.isAtEnd; )
+      list.push(this.#value(field, scalarWire(field.type), items, depth) ?? null);
+  }
+
+  /** An entry of a map is a message of its key and its value. */
+  #entry(map: Draft, field: FieldType, reader: WireReader, depth: number): void {
+    let key = "";
+    let value: JsonValue | undefined = field.type === "string" || field.type === "bytes" ? "" : {};
+    while (!reader.isAtEnd) {
+      const { field: number, type: wire } = reader.tag();
+      if (number === 1 && wire === wireType.bytes) key = this.#text(reader.string());
+      else if (number === 2) value = this.#value(field, wire, reader, depth);
+      else reader.skip(wire);
+    }
+    if (value !== undefined) set(map, key, value);
+  }
+
+  /** One value. 64-bit numbers beyond what JSON keeps exact are refused rather than rounded. */
+  #value(field: FieldType, wire: number, reader: WireReader, depth: number): JsonValue | undefined {
+    expect(field, wire, scalarWire(field.type), reader);
+    const { at } = reader;
+    switch (field.type) {
+      case "string":
+        return this.#text(reader.string());
+      case "bytes":
+        return this.#text(Buffer.from(reader.bytes()).toString("base64"));
+      case "bool":
+        return reader.varint() !== 0n;
+      case "int32":
+        return int32(reader.integer(), at);
+      case "int64":
+        return reader.integer();
+      case "double":
+        return reader.double();
+      default:
+        return this.#message(field.type, reader.message(), depth + 1);
+    }
+  }
+
+  /** A message as the JSON of its type: an object, or what `special.ts` makes of it. */
+  #message(name: string, reader: WireReader, depth: number): JsonValue | undefined {
+    const { at } = reader;
+    const type = messageType(name);
+    if (type === undefined) throw malformed(at, `${name} is not a message this server knows`);
+    this.#spend(objectCost, at);
+    if (jsonTypes.has(name)) return embeddedJson(firstBytes(reader), at);
+    const fields = this.object(type, reader, depth);
+    const special = specials.get(name);
+    return special === undefined ? fields : special(fields, at);
+  }
+
+  #text(text: string): string {
+    this.#spend(text.length, 0);
+    return text;
+  }
+
+  #spend(cost: number, at: number): void {
+    this.#budget -= cost;
+    if (this.#budget < 0) throw malformed(at, "what is encoded takes more than four times the size of the body");
+  }
+}
+
+/** Names of messages have dots, those of scalars do not. */
+const isScalar = (type: string): boolean => !type.includes(".");
+
+/** The wire type of a value of this type. */
+function scalarWire(type: string): number {
+  switch (type) {
+    case "bool":
+    case "int32":
+    case "int64":
+      return wireType.varint;
+    case "double":
+      return wireType.fixed64;
+    default:
+      return wireType.bytes;
+  }
+}
+
+/** A known field of another wire type is a mistake of the sender, not a newer schema: those get new numbers. */
+function expect({ name }: FieldType, wire: number, expected: number, reader: WireReader): void {
+  if (wire !== expected) throw malformed(reader.at, `${name} has wire type ${wire}, expected ${expected}`);
+}
+
+/** Negative ones arrive sign-extended to 64 bits; what does not fit would have been cut in silence by Go. */
+function int32(value: number, at: number): number {
+  if (value !== (value | 0)) throw malformed(at, `${value} has more than 32 bits`);
+  return value;
+}
+
+/** What JSON leaves out of a field that is no pointer. `targetPort: 0` has its own type, and stays. */
+function isAbsent(type: string, value: JsonValue | undefined): boolean {
+  if (value === undefined) return true;
+  if (isScalar(type)) return value === "" || value === 0 || value === false;
+  return isJsonObject(value) && Object.keys(value).length === 0;
+}
+
+/** The bytes of field 1, which types that embed JSON keep it in; empty when there is none. */
+function firstBytes(reader: WireReader): Uint8Array {
+  let found: Uint8Array = new Uint8Array();
+  while (!reader.isAtEnd) {
+    const { field, type } = reader.tag();
+    if (field === 1 && type === wireType.bytes) found = reader.bytes();
+    else reader.skip(type);
+  }
+  return found;
+}
+
+/** Names of fields are the table's, keys of maps are anybody's: `toString` must not be found where nobody put it. */
+const own = (draft: Draft, name: string): JsonValue | undefined =>
+  Object.hasOwn(draft, name) ? draft[name] : undefined;
+
+/** The list under a name, made at the first of its items. */
+function listOf(draft: Draft, name: string): JsonValue[] {
+  const list = own(draft, name);
+  if (Array.isArray(list)) return list;
+  const fresh: JsonValue[] = [];
+  set(draft, name, fresh);
+  return fresh;
+}
+
+/** The map under a name, made at the first of its entries. */
+function mapOf(draft: Draft, name: string): Draft {
+  const map = own(draft, name);
+  // Whatever is under the name of a map was put there by this function.
+  if (map !== undefined) return map as Draft;
+  const fresh: Draft = {};
+  set(draft, name, fresh);
+  return fresh;
+}
+
+/** Keys of maps come from outside; assignment to this one name would set the prototype. */
+function set(draft: Draft, name: string, value: JsonValue | undefined): void {
+  if (name !== "__proto__") draft[name] = value;
+  else Object.defineProperty(draft, name, { value, enumerable: true, configurable: true, writable: true });
+}

@@ -1,0 +1,472 @@
+import {
+  type Cancel,
+  type Clock,
+  deferred,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type Logger,
+  messageOf,
+  type Millis,
+  sleep,
+} from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import { dirname } from "node:path";
+import type { ContainerHost, Runtime, RuntimeCapabilities, Task, TaskOutcome, TaskStatus } from "../contract.ts";
+import { runtimeClosed } from "../errors.ts";
+import { TaskMirror } from "../task-mirror.ts";
+import { type Owner, taskContainer } from "./container-config.ts";
+import { type EngineAddress, isLocal } from "./engine/engine-address.ts";
+import { EngineClient } from "./engine/engine-client.ts";
+import { EngineRefusal, isRefusal } from "./engine/engine-errors.ts";
+import { jsonLines } from "./engine/json-lines.ts";
+import { execIn } from "./exec.ts";
+import { findImage, pullImage } from "./images.ts";
+import { engineName, labels } from "./names.ts";
+import { attachOutput, type Output, readBackOutput } from "./output.ts";
+import { type ContainerLife, lifeOf, notStarted, outcomeOf } from "./outcome.ts";
+import { labelsOf, Sandboxes } from "./sandboxes.ts";
+
+export interface DockerRuntimeOptions {
+  readonly address: EngineAddress;
+  /** Identity of the control plane, the same for its whole life: containers are found again by it. */
+  readonly store: string;
+  /**
+   * Given for a control plane that ends with this process: its identity, by which others see that what is left of it can go. Closing
+   * with `stopTasks` then removes everything.
+   */
+  readonly owner?: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** What is known of a task besides its status. */
+interface Known {
+  /** Of its container. */
+  readonly name: string;
+  readonly logPath: string;
+  readonly sandbox: string;
+  output?: Output;
+  /** When the shortest grace so far is over, by the monotonic clock. */
+  killAt?: Millis;
+  cancelKill?: Cancel;
+}
+
+// Between the attempts to hear the engine's events again.
+const firstRetry: Millis = 100;
+const longestRetry: Millis = 5_000;
+
+/**
+ * Runs tasks as containers of a Docker Engine. The engine is the memory: a task's container has a name made of its id, which the
+ * engine gives only once, and stays until the task is removed.
+ *
+ *     this process                            engine                       container
+ *     ------------                            ------                       ---------
+ *     start(task)        create NAME -->      refused when it exists
+ *                        attach      -->      output, from the first byte
+ *                        start       -->                                   runs
+ *     status running
+ *     (killed)                                output is kept, too          goes on
+ *     (next process)     events, list -->     all of this store
+ *                        logs         -->     our log, written anew
+ *     status ended       inspect      <--     exit code and times          exited
+ *
+ * While the engine is away calls reject with `engine-unreachable`; when it is back everything is looked at again. A container that
+ * somebody else has removed is reported lost.
+ */
+export function createDockerRuntime(options: DockerRuntimeOptions): Runtime {
+  return new DockerRuntime(options);
+}
+
+class DockerRuntime implements Runtime {
+  readonly name = "docker";
+  readonly containers: ContainerHost;
+  readonly #options: DockerRuntimeOptions;
+  readonly #engine: EngineClient;
+  readonly #owner: Owner;
+  readonly #sandboxes: Sandboxes;
+  readonly #mirror = new TaskMirror();
+  readonly #known = new Map<string, Known>();
+  /** Starts and ends that are being seen to, by task. */
+  readonly #starting = new Map<string, Promise<TaskStatus>>();
+  readonly #finishing = new Map<string, Promise<void>>();
+  readonly #closed = new AbortController();
+  /** Resolves when the engine's containers are known for the first time. */
+  readonly #attached = deferred<void>();
+  readonly #watching: Promise<void>;
+
+  constructor(options: DockerRuntimeOptions) {
+    this.#options = options;
+    this.#engine = new EngineClient(options.address);
+    this.#owner = { store: options.store, ...(options.owner === undefined ? {} : { process: options.owner }) };
+    this.#sandboxes = new Sandboxes(this.#engine, this.#owner);
+    this.containers = this.#containerHost();
+    // Whoever calls is told.
+    this.#attached.promise.catch(() => undefined);
+    this.#watching = this.#watch();
+  }
+
+  capabilities(): Promise<RuntimeCapabilities> {
+    const mounts = isLocal(this.#options.address)
+      ? ({ supported: true } as const)
+      : ({
+          supported: false,
+          reason: `the engine at ${this.#engine.address} does not see this machine's files`,
+        } as const);
+    return Promise.resolve({ images: true, mounts, users: true, limits: true });
+  }
+
+  async start(task: Task): Promise<TaskStatus> {
+    await this.#ready();
+    const known = this.#mirror.find(task.id);
+    if (known !== undefined && known.state.phase !== "starting") return known;
+    const present = this.#starting.get(task.id);
+    if (present !== undefined) return present;
+    const starting = this.#startNow(task).finally(() => this.#starting.delete(task.id));
+    this.#starting.set(task.id, starting);
+    return starting;
+  }
+
+  async stop(id: string, grace: Millis): Promise<void> {
+    await this.#ready();
+    await this.#starting.get(id)?.catch(() => undefined);
+    await this.#stopKnown(id, grace);
+  }
+
+  async list(): Promise<readonly TaskStatus[]> {
+    await this.#attached.promise;
+    return this.#mirror.list();
+  }
+
+  find(id: string): TaskStatus | undefined {
+    return this.#mirror.find(id);
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    const ended = ids.filter((id) => this.#mirror.find(id)?.state.phase === "ended");
+    if (ended.length === 0) return;
+    await this.#ready();
+    await Promise.all(ended.map((id) => this.#removeContainer(this.#known.get(id)?.name ?? this.#nameOf(id))));
+    for (const id of ended) this.#known.delete(id);
+    this.#mirror.remove(ended);
+  }
+
+  subscribe(listener: (status: TaskStatus) => void): Cancel {
+    return this.#mirror.subscribe(listener);
+  }
+
+  async close({ stopTasks }: { readonly stopTasks?: Millis } = {}): Promise<void> {
+    if (this.#closed.signal.aborted) return;
+    if (stopTasks !== undefined)
+      await this.#endAll(stopTasks).catch((thrown: unknown) => this.#warn("containers cannot be ended", thrown));
+    this.#closed.abort(runtimeClosed(this.name));
+    this.#attached.reject(runtimeClosed(this.name));
+    for (const known of this.#known.values()) {
+      known.cancelKill?.();
+      known.output?.close();
+    }
+    await this.#watching;
+    await this.#sandboxes
+      .releaseNetwork()
+      .catch((thrown: unknown) => this.#warn("the network cannot be removed", thrown));
+    this.#engine.close();
+  }
+
+  async #ready(): Promise<void> {
+    this.#closed.signal.throwIfAborted();
+    await this.#attached.promise;
+  }
+
+  readonly #nameOf = (id: string): string => engineName(this.#options.store, id);
+
+  #warn(message: string, thrown: unknown): void {
+    this.#options.log.warn(message, { error: messageOf(thrown) });
+  }
+
+  // Starting
+
+  async #startNow(task: Task): Promise<TaskStatus> {
+    const { clock } = this.#options;
+    const name = this.#nameOf(task.id);
+    const life = await this.#create(task, name);
+    const known: Known = { name, logPath: task.logPath, sandbox: task.container?.sandbox ?? "" };
+    this.#known.set(task.id, known);
+    if (life !== undefined && life.startedAt !== undefined) return this.#adopt(task.id, known, life);
+    this.#mirror.put({ id: task.id, state: { phase: "starting" } });
+    await makeDirectories(dirname(task.logPath), 0o750);
+    known.output = await attachOutput(this.#engine, name, task.logPath, clock);
+    try {
+      await this.#engine.call("POST", `/containers/${name}/start`);
+    } catch (thrown) {
+      known.output.close();
+      if (!(thrown instanceof EngineRefusal) || thrown.status === 404) throw thrown;
+      return this.#put(task.id, notStarted(thrown.message, clock.now()));
+    }
+    const { startedAt = clock.now() } = lifeOf(await this.#inspect(name));
+    this.#noteRunning(task.id, startedAt);
+    void known.output.done.then(() => this.#lookAtEnd(task.id));
+    return this.#mirror.find(task.id) ?? { id: task.id, state: { phase: "running", startedAt } };
+  }
+
+  /** Makes the container; undefined. When the engine has it already, how it stands. */
+  async #create(task: Task, name: string): Promise<ContainerLife | undefined> {
+    const setup = task.container;
+    if (setup === undefined) throw new Error(`task ${task.id} says nothing of a container`);
+    const sandbox = this.#sandboxes.find(setup.sandbox);
+    if (sandbox === undefined) throw new Error(`sandbox ${setup.sandbox} is not open`);
+    try {
+      const body = taskContainer(task, setup, sandbox, this.#owner);
+      await this.#engine.call("POST", "/containers/create", { query: { name }, body });
+      return undefined;
+    } catch (thrown) {
+      if (!isRefusal(thrown, 409)) throw thrown;
+      return lifeOf(await this.#inspect(name));
+    }
+  }
+
+  #put(id: string, outcome: TaskOutcome): TaskStatus {
+    const status: TaskStatus = { id, state: { phase: "ended", outcome } };
+    this.#mirror.put(status);
+    return this.#mirror.find(id) ?? status;
+  }
+
+  // Ending
+
+  async #stopKnown(id: string, grace: Millis): Promise<void> {
+    const known = this.#known.get(id);
+    const phase = this.#mirror.find(id)?.state.phase;
+    if (known === undefined || phase === undefined || phase === "ended") return;
+    if (phase === "starting") {
+      // It was made and never started, by this process or one before it.
+      await this.#removeContainer(known.name);
+      this.#put(id, notStarted("it was stopped before it was started", this.#options.clock.now()));
+      return;
+    }
+    const { clock } = this.#options;
+    const killAt = clock.monotonic() + Math.max(0, grace);
+    if (known.killAt !== undefined && known.killAt <= killAt) return;
+    const isFirst = known.killAt === undefined;
+    known.killAt = killAt;
+    known.cancelKill?.();
+    if (grace <= 0) return this.#kill(known, "SIGKILL");
+    known.cancelKill = clock.after(grace, () => {
+      void this.#kill(known, "SIGKILL").catch((thrown: unknown) => this.#warn("a container cannot be killed", thrown));
+    });
+    if (isFirst) await this.#kill(known, stopSignal(await this.#inspect(known.name)));
+  }
+
+  /** What has ended meanwhile, or is gone, need not be told to. */
+  async #kill({ name }: Known, signal: string): Promise<void> {
+    try {
+      await this.#engine.call("POST", `/containers/${name}/kill`, { query: { signal } });
+    } catch (thrown) {
+      if (!isRefusal(thrown, 409) && !isRefusal(thrown, 404)) throw thrown;
+    }
+  }
+
+  /** Something says that a task may have ended: it is looked at, once at a time. */
+  #lookAtEnd(id: string): void {
+    if (this.#closed.signal.aborted || this.#finishing.has(id)) return;
+    const finishing = this.#finish(id)
+      // The engine is away. When it is back everything is looked at.
+      .catch((thrown: unknown) =>
+        this.#options.log.debug("a container cannot be looked at", { error: messageOf(thrown) }),
+      )
+      .finally(() => this.#finishing.delete(id));
+    this.#finishing.set(id, finishing);
+  }
+
+  async #finish(id: string): Promise<void> {
+    const known = this.#known.get(id);
+    if (known === undefined || this.#mirror.find(id)?.state.phase === "ended") return;
+    let note: string | undefined;
+    try {
+      const { output } = known;
+      const life = lifeOf(await this.#inspect(known.name));
+      if (life.isRunning) return;
+      note = await output?.done;
+      // It is only now certain that the engine did not go away under the output.
+      this.#end(id, known, lifeOf(await this.#inspect(known.name)), note);
+    } catch (thrown) {
+      if (isRefusal(thrown, 404)) return this.#lose(id, known);
+      delete known.output;
+      throw thrown;
+    }
+  }
+
+  /** The engine may tell of the end of a short task before it has answered the start: who listens hears of both, in order. */
+  #noteRunning(id: string, startedAt: number): void {
+    if (this.#mirror.find(id)?.state.phase === "starting")
+      this.#mirror.put({ id, state: { phase: "running", startedAt } });
+  }
+
+  #end(id: string, known: Known, life: ContainerLife, note: string | undefined): void {
+    known.cancelKill?.();
+    this.#noteRunning(id, life.startedAt ?? this.#options.clock.now());
+    this.#put(id, outcomeOf(life, this.#options.clock.now(), note));
+  }
+
+  #lose(id: string, known: Known): void {
+    known.cancelKill?.();
+    const state = this.#mirror.find(id)?.state;
+    const startedAt = state?.phase === "running" ? { startedAt: state.startedAt } : {};
+    const message = "its container was removed by somebody else";
+    this.#put(id, { kind: "lost", message, ...startedAt, finishedAt: this.#options.clock.now() });
+  }
+
+  // Watching
+
+  /** Hears the engine's events until this runtime is closed; whenever that begins anew, all containers are looked at. */
+  async #watch(): Promise<void> {
+    const { signal } = this.#closed;
+    let delay = firstRetry;
+    while (!signal.aborted) {
+      try {
+        const events = await this.#engine.stream("GET", "/events", { query: { filters: this.#eventFilter() }, signal });
+        await this.#synchronize();
+        this.#attached.resolve();
+        delay = firstRetry;
+        for await (const event of jsonLines(events)) this.#heed(event);
+      } catch (thrown) {
+        if (signal.aborted) return;
+        this.#warn("the Docker Engine cannot be heard, trying again", thrown);
+      }
+      await sleep(this.#options.clock, delay, signal).catch(() => undefined);
+      delay = Math.min(2 * delay, longestRetry);
+    }
+  }
+
+  #eventFilter(): string {
+    return JSON.stringify({
+      type: ["container"],
+      event: ["die", "destroy"],
+      label: [`${labels.store}=${this.#options.store}`],
+    });
+  }
+
+  #heed(event: JsonValue): void {
+    const actor = isJsonObject(event) ? event["Actor"] : undefined;
+    const attributes = isJsonObject(actor) ? actor["Attributes"] : undefined;
+    if (!isJsonObject(attributes)) return;
+    const task = attributes[labels.task];
+    if (typeof task === "string") return this.#lookAtEnd(task);
+    const sandbox = attributes[labels.sandbox];
+    if (typeof sandbox === "string") this.#loseSandbox(sandbox);
+  }
+
+  /** Whoever is left in a sandbox without its pause container cannot be joined by anybody any more: all of it begins anew. */
+  #loseSandbox(sandbox: string): void {
+    this.#sandboxes.noteEnded(sandbox);
+    for (const known of this.#known.values()) {
+      if (known.sandbox !== sandbox) continue;
+      void this.#kill(known, "SIGKILL").catch((thrown: unknown) => this.#warn("a container cannot be killed", thrown));
+    }
+  }
+
+  /** Brings everything up to what the engine says, also what happened while nobody was listening. */
+  async #synchronize(): Promise<void> {
+    const filters = JSON.stringify({ label: [`${labels.store}=${this.#options.store}`] });
+    const answer = await this.#engine.call("GET", "/containers/json", { query: { all: "1", filters } });
+    const present = new Set<string>();
+    const running = new Set<string>();
+    for (const container of Array.isArray(answer) ? answer.filter(isJsonObject) : []) {
+      const { [labels.task]: id, [labels.sandbox]: sandbox = "", [labels.log]: logPath = "" } = labelsOf(container);
+      if (id === undefined) {
+        if (container["State"] === "running") running.add(sandbox);
+        if (container["State"] === "running") this.#sandboxes.noteRunning(sandbox, container);
+        else this.#sandboxes.noteEnded(sandbox);
+        continue;
+      }
+      present.add(id);
+      if (this.#starting.has(id) || this.#mirror.find(id)?.state.phase === "ended") continue;
+      const known = this.#known.get(id) ?? { name: this.#nameOf(id), logPath, sandbox };
+      this.#known.set(id, known);
+      await this.#adopt(id, known, lifeOf(await this.#inspect(known.name)));
+    }
+    for (const [id, known] of this.#known) {
+      if (!present.has(id) && !this.#starting.has(id) && this.#mirror.find(id)?.state.phase === "running")
+        this.#lose(id, known);
+      else if (known.sandbox !== "" && !running.has(known.sandbox)) this.#sandboxes.noteEnded(known.sandbox);
+    }
+  }
+
+  /** A container that this process did not start, or lost sight of. Its log is written anew. */
+  async #adopt(id: string, known: Known, life: ContainerLife): Promise<TaskStatus> {
+    const { clock } = this.#options;
+    if (life.startedAt === undefined) {
+      if (life.error !== "" || life.exitCode !== 0) return this.#put(id, notStarted(life.error, clock.now()));
+      const made: TaskStatus = { id, state: { phase: "starting" } };
+      this.#mirror.put(made);
+      return made;
+    }
+    if (known.output === undefined) known.output = await readBackOutput(this.#engine, known.name, known.logPath, clock);
+    this.#mirror.put({ id, state: { phase: "running", startedAt: life.startedAt } });
+    const { output } = known;
+    if (life.isRunning) void output.done.then(() => this.#lookAtEnd(id));
+    else this.#end(id, known, life, await output.done);
+    return this.#mirror.find(id) ?? { id, state: { phase: "running", startedAt: life.startedAt } };
+  }
+
+  #inspect(name: string): Promise<JsonObject> {
+    return this.#engine.object("GET", `/containers/${name}/json`);
+  }
+
+  async #removeContainer(name: string): Promise<void> {
+    try {
+      await this.#engine.call("DELETE", `/containers/${name}`, { query: { force: "1", v: "1" } });
+    } catch (thrown) {
+      // 409: its removal is under way already.
+      if (!isRefusal(thrown, 404) && !isRefusal(thrown, 409)) throw thrown;
+    }
+  }
+
+  /** Stops everything, waits for the ends, and leaves nothing behind when nobody can come back for it. */
+  async #endAll(grace: Millis): Promise<void> {
+    await this.#ready();
+    await Promise.all([...this.#known.keys()].map((id) => this.#stopKnown(id, grace)));
+    await Promise.all([...this.#known.keys()].map((id) => this.#ended(id)));
+    if (this.#options.owner === undefined) return;
+    await this.remove([...this.#known.keys()]);
+    for (const id of await this.#sandboxes.list()) await this.#sandboxes.close(id);
+  }
+
+  #ended(id: string): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (status: TaskStatus | undefined) => {
+        if (status !== undefined && (status.id !== id || status.state.phase !== "ended")) return;
+        cancel();
+        resolve();
+      };
+      const cancel = this.#mirror.subscribe(look);
+      look(this.#mirror.find(id));
+    });
+  }
+
+  #containerHost(): ContainerHost {
+    const sandboxes = this.#sandboxes;
+    const engine = this.#engine;
+    return {
+      openSandbox: async (sandbox) => {
+        await this.#ready();
+        return sandboxes.open(sandbox);
+      },
+      addressOf: (id) => sandboxes.addressOf(id),
+      sandboxes: () => sandboxes.list(),
+      rename: (id, names) => sandboxes.rename(id, names),
+      closeSandbox: (id) => sandboxes.close(id),
+      get hostAddress() {
+        return sandboxes.hostAddress;
+      },
+      findImage: (image) => findImage(engine, image),
+      pull: (image, logins, signal) => pullImage(engine, image, logins, signal),
+      exec: (task, command, signal) => execIn(engine, this.#nameOf(task), command, signal),
+    };
+  }
+}
+
+/** What the image wants to be asked with. */
+function stopSignal(container: JsonObject): string {
+  const config = container["Config"];
+  const signal = isJsonObject(config) ? config["StopSignal"] : undefined;
+  return typeof signal === "string" && signal !== "" ? signal : "SIGTERM";
+}

@@ -1,0 +1,189 @@
+import { readFileSync } from "node:fs";
+import {
+  Agent,
+  type ClientRequest,
+  type IncomingMessage,
+  request as httpRequest,
+  type RequestOptions,
+} from "node:http";
+import { Agent as TlsAgent, request as httpsRequest } from "node:https";
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { type EngineAddress, formatAddress } from "./engine-address.ts";
+import { EngineRefusal, engineTooOld, engineUnreachable } from "./engine-errors.ts";
+
+/** The oldest API that has what is used here (Docker 20.10), and the newest one this program was written against. */
+const oldestApi = [1, 41] as const;
+const newestApi = [1, 47] as const;
+
+/** Connections that are kept for the next request. Streams have their own. */
+const keptConnections = 8;
+
+/** An answer is read whole into memory up to here; the list of all containers of a busy engine is a few MiB. */
+const longestAnswer = 64 * 1024 * 1024;
+
+export interface EngineRequest {
+  readonly query?: Readonly<Record<string, string>>;
+  /** JSON, or a stream of tar for imports. */
+  readonly body?: JsonValue | Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+type Method = "GET" | "POST" | "DELETE";
+
+/**
+ * Speaks to one Docker Engine over HTTP. Paths are without version, which is agreed on by the first call: the engine's own, within
+ * the range above. Refusals are `EngineRefusal`, everything else that fails is `engine-unreachable`. Requests are not repeated.
+ */
+export class EngineClient {
+  readonly address: string;
+  readonly #target: RequestOptions;
+  readonly #request: typeof httpRequest;
+  readonly #agent: Agent;
+  #version: Promise<string> | undefined;
+
+  /** Reads the files of TLS at once; throws what the system says about them. */
+  constructor(address: EngineAddress) {
+    this.address = formatAddress(address);
+    const { target, tls } = connectionTo(address);
+    this.#target = target;
+    this.#request = tls === undefined ? httpRequest : httpsRequest;
+    const options = { keepAlive: true, maxFreeSockets: keptConnections };
+    this.#agent = tls === undefined ? new Agent(options) : new TlsAgent({ ...options, ...tls });
+  }
+
+  /** One request; the answer's JSON, undefined when it has none. */
+  async call(method: Method, path: string, options: EngineRequest = {}): Promise<JsonValue | undefined> {
+    const response = await this.#open(method, path, options, this.#agent);
+    const text = (await this.#readAll(response)).toString("utf8");
+    return text.trim() === "" ? undefined : (JSON.parse(text) as JsonValue);
+  }
+
+  /** The same for answers that are one object; anything else is an empty one. */
+  async object(method: Method, path: string, options: EngineRequest = {}): Promise<JsonObject> {
+    const value = await this.call(method, path, options);
+    return isJsonObject(value) ? value : {};
+  }
+
+  /**
+   * A request whose answer is read as it comes, on a connection of its own. Resolves with its head; the caller reads the body to its
+   * end, or destroys it.
+   */
+  stream(method: Method, path: string, options: EngineRequest = {}): Promise<IncomingMessage> {
+    return this.#open(method, path, options, undefined);
+  }
+
+  /** Ends the connections that are kept; streams go on. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #open(
+    method: Method,
+    path: string,
+    options: EngineRequest,
+    agent: Agent | undefined,
+  ): Promise<IncomingMessage> {
+    const version = await (this.#version ??= this.#agree());
+    const query = new URLSearchParams(options.query).toString();
+    const response = await this.#send(method, `/${version}${path}${query === "" ? "" : `?${query}`}`, options, agent);
+    if ((response.statusCode ?? 500) < 400) return response;
+    throw new EngineRefusal(response.statusCode ?? 500, refusalText(await this.#readAll(response)));
+  }
+
+  /** A failure is not kept: the next call asks again. */
+  async #agree(): Promise<string> {
+    try {
+      const response = await this.#send("GET", "/_ping", {}, this.#agent);
+      await this.#readAll(response);
+      const found = String(response.headers["api-version"] ?? "1.0");
+      const [major = 0, minor = 0] = found.split(".").map(Number);
+      if (major < oldestApi[0] || (major === oldestApi[0] && minor < oldestApi[1]))
+        throw engineTooOld(this.address, found);
+      return `v${newestApi[0]}.${Math.min(minor, newestApi[1])}`;
+    } catch (thrown) {
+      this.#version = undefined;
+      throw thrown;
+    }
+  }
+
+  #send(method: Method, path: string, options: EngineRequest, agent: Agent | undefined): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const fail = (cause: unknown) => {
+        if (options.signal?.aborted === true) reject(options.signal.reason as Error);
+        else reject(engineUnreachable(this.address, cause));
+      };
+      const { body, signal } = options;
+      const isTar = Buffer.isBuffer(body);
+      const payload = body === undefined ? undefined : isTar ? body : Buffer.from(JSON.stringify(body));
+      const request: ClientRequest = this.#request({
+        ...this.#target,
+        agent: agent ?? this.#ownAgent(),
+        method,
+        path,
+        headers: {
+          host: "docker",
+          ...(payload === undefined ? {} : { "content-type": isTar ? "application/x-tar" : "application/json" }),
+          "content-length": payload?.length ?? 0,
+          ...options.headers,
+        },
+        ...(signal === undefined ? {} : { signal }),
+      });
+      request.once("response", resolve);
+      request.once("error", fail);
+      request.end(payload);
+    });
+  }
+
+  /** Connections of streams take no place among those that are kept. */
+  #ownAgent(): Agent {
+    return this.#agent instanceof TlsAgent ? new TlsAgent(this.#agent.options) : new Agent({ keepAlive: false });
+  }
+
+  async #readAll(response: IncomingMessage): Promise<Buffer> {
+    const pieces: Buffer[] = [];
+    let length = 0;
+    try {
+      for await (const piece of response as AsyncIterable<Buffer>) {
+        pieces.push(piece);
+        length += piece.length;
+        if (length > longestAnswer) throw new Error(`its answer is longer than ${longestAnswer} bytes`);
+      }
+    } catch (thrown) {
+      throw engineUnreachable(this.address, thrown);
+    }
+    return Buffer.concat(pieces);
+  }
+}
+
+/** The engine says `{"message": "…"}`; what stands between may be a proxy that says anything. */
+function refusalText(body: Buffer): string {
+  const text = body.toString("utf8").trim();
+  try {
+    const value = JSON.parse(text) as JsonValue;
+    if (isJsonObject(value) && typeof value["message"] === "string") return value["message"];
+  } catch {
+    // Told as it is.
+  }
+  return text.slice(0, 1024) || "the engine gave no reason";
+}
+
+interface Connection {
+  readonly target: RequestOptions;
+  readonly tls?: {
+    readonly ca?: Buffer;
+    readonly cert: Buffer;
+    readonly key: Buffer;
+    readonly rejectUnauthorized: boolean;
+  };
+}
+
+function connectionTo(address: EngineAddress): Connection {
+  if (address.kind === "socket") return { target: { socketPath: address.path } };
+  const target = { host: address.host, port: address.port };
+  if (address.tls === undefined) return { target };
+  const { folder, verifies } = address.tls;
+  const read = (name: string) => readFileSync(`${folder}/${name}`);
+  const keys = { cert: read("cert.pem"), key: read("key.pem"), rejectUnauthorized: verifies };
+  return { target, tls: verifies ? { ...keys, ca: read("ca.pem") } : keys };
+}

@@ -1,0 +1,21 @@
+import type { JsonValue } from "#lib/base/index.ts";
+
+/** Longer than any line of progress or event; beyond it the stream is not what it says. */
+const longestLine = 1024 * 1024;
+
+/**
+ * The values of a stream that has one per line, as they come: progress of pulls, events. The engine ends lines by CR LF or LF, and
+ * sometimes by nothing at the end. Throws for lines that are no JSON.
+ */
+export async function* jsonLines(source: AsyncIterable<Uint8Array>): AsyncIterable<JsonValue> {
+  const decoder = new TextDecoder();
+  let held = "";
+  for await (const chunk of source) {
+    held += decoder.decode(chunk, { stream: true });
+    const lines = held.split("\n");
+    held = lines.pop() ?? "";
+    if (held.length > longestLine) throw new Error("a line of the engine's answer has no end");
+    for (const line of lines) if (line.trim() !== "") yield JSON.parse(line) as JsonValue;
+  }
+  if (held.trim() !== "") yield JSON.parse(held) as JsonValue;
+}

@@ -1,0 +1,32 @@
+import type { ExecResult } from "../contract.ts";
+import type { EngineClient } from "./engine/engine-client.ts";
+import { textOf } from "./engine/members.ts";
+import { FrameReader } from "./engine/stream-frames.ts";
+
+/** Of a probe's or hook's output this much is told to people. */
+const keptOutput = 4_096;
+
+/**
+ * Runs a command in a running container and waits for its end. Programs that are not there end with 126 or 127, as the engine's
+ * runtime says. The engine cannot end a command: after an abort it goes on until its container ends.
+ */
+export async function execIn(
+  engine: EngineClient,
+  container: string,
+  command: readonly string[],
+  signal: AbortSignal,
+): Promise<ExecResult> {
+  const body = { AttachStdout: true, AttachStderr: true, Cmd: [...command] };
+  const made = await engine.object("POST", `/containers/${container}/exec`, { body, signal });
+  const path = `/exec/${textOf(made, "Id")}`;
+  const response = await engine.stream("POST", `${path}/start`, { body: { Detach: false, Tty: false }, signal });
+  const pieces: Buffer[] = [];
+  let length = 0;
+  const frames = new FrameReader((_stream, payload) => {
+    if (length < keptOutput) pieces.push(payload.subarray(0, keptOutput - length));
+    length += payload.length;
+  });
+  for await (const chunk of response as AsyncIterable<Buffer>) frames.push(chunk);
+  const { ExitCode } = await engine.object("GET", `${path}/json`, { signal });
+  return { code: typeof ExitCode === "number" ? ExitCode : 126, output: Buffer.concat(pieces).toString("utf8") };
+}

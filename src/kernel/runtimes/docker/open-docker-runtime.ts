@@ -1,0 +1,103 @@
+import { readlinkSync } from "node:fs";
+import type { Clock, Logger } from "#lib/base/index.ts";
+import type { Runtime } from "../contract.ts";
+import type { ProcessIdentity } from "../process/runner/journal.ts";
+import { identityOf, isAlive } from "../process/runner/process-identity.ts";
+import { type AddressSurroundings, engineAddress, formatAddress, isLocal } from "./engine/engine-address.ts";
+import type { EngineClient } from "./engine/engine-client.ts";
+import { listOf, objectOf, textOf } from "./engine/members.ts";
+import { labels } from "./names.ts";
+
+export interface OpenDockerOptions {
+  /** Where the engine's address is looked for. */
+  readonly surroundings: AddressSurroundings;
+  /** Identity of the control plane; see `DockerRuntimeOptions`. */
+  readonly store: string;
+  /** The control plane ends with this process. */
+  readonly isEphemeral: boolean;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A runtime whose engine has answered. */
+export interface OpenedDocker {
+  readonly runtime: Runtime;
+  /** For people: `Docker Engine 20.10.24 at unix:///var/run/docker.sock`. */
+  readonly title: string;
+}
+
+/**
+ * Finds the engine, asks it whether it is there, and removes what control planes of processes that were killed have left in it.
+ * Rejects with `engine-address`, `engine-unreachable` or `engine-too-old`, each with a way out. Its parts are loaded only here.
+ */
+export async function openDockerRuntime(options: OpenDockerOptions): Promise<OpenedDocker> {
+  const address = engineAddress(options.surroundings);
+  if (!address.ok) throw address.error;
+  const { EngineClient } = await import("./engine/engine-client.ts");
+  const { createDockerRuntime } = await import("./docker-runtime.ts");
+  const engine = new EngineClient(address.value);
+  try {
+    const version = textOf(await engine.object("GET", "/version"), "Version");
+    if (isLocal(address.value)) await removeLeftovers(engine, options.log);
+    const { store, clock, log } = options;
+    const owner = options.isEphemeral ? { owner: formatOwner(ownIdentity()) } : {};
+    const runtime = createDockerRuntime({ address: address.value, store, ...owner, clock, log });
+    return { runtime, title: `Docker Engine ${version} at ${formatAddress(address.value)}` };
+  } finally {
+    engine.close();
+  }
+}
+
+/** Numbers of processes mean something within one boot and one namespace of them. */
+interface OwnerIdentity extends ProcessIdentity {
+  readonly space: string;
+}
+
+const ownIdentity = (): OwnerIdentity => ({ ...identityOf(process.pid), space: processSpace() });
+
+const formatOwner = ({ pid, startTicks = "", boot = "", space }: OwnerIdentity): string =>
+  [pid, startTicks, boot, space].join(" ");
+
+/** Undefined for what is not of this form. */
+function parseOwner(text: string): OwnerIdentity | undefined {
+  const [, pid, startTicks = "", boot = "", space = ""] = /^(\d+) (\d+) (\S+) (\S+)$/.exec(text) ?? [];
+  return pid === undefined ? undefined : { pid: Number(pid), startTicks, boot, space };
+}
+
+function processSpace(): string {
+  try {
+    return readlinkSync("/proc/self/ns/pid");
+  } catch {
+    // Without /proc nobody's end is known, and nothing is removed.
+    return "";
+  }
+}
+
+/**
+ * Certain that the owner is gone. Of another process namespace nothing is known while the machine has not been started anew: a
+ * container that shares the engine's socket numbers its processes by itself.
+ */
+function isGone(text: string): boolean {
+  const owner = parseOwner(text);
+  const own = ownIdentity();
+  if (owner === undefined || own.boot === undefined) return false;
+  return owner.boot !== own.boot || (owner.space === own.space && !isAlive(owner));
+}
+
+/** Containers first: they hold the others. One that another command removes at the same moment is no trouble. */
+async function removeLeftovers(engine: EngineClient, log: Logger): Promise<void> {
+  const query = { all: "1", filters: JSON.stringify({ label: [labels.owner] }) };
+  for (const { list, path, key } of [
+    { list: "/containers/json", path: "/containers", key: "Id" },
+    { list: "/volumes", path: "/volumes", key: "Name" },
+    { list: "/networks", path: "/networks", key: "Id" },
+  ]) {
+    for (const found of listOf(await engine.call("GET", list, { query }), "Volumes")) {
+      if (!isGone(textOf(objectOf(found, "Labels"), labels.owner))) continue;
+      log.info("removing what a killed command has left in the engine", { name: textOf(found, key) });
+      const forced =
+        path === "/networks" ? {} : { query: { force: "1", ...(path === "/containers" ? { v: "1" } : {}) } };
+      await engine.call("DELETE", `${path}/${textOf(found, key)}`, forced).catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { identityOf, isAlive, signalGroup } from "./process-identity.ts";
+
+const isLinux = process.platform === "linux";
+const nobody = 2 ** 30;
+
+test("a process is the same only with its start time and boot", () => {
+  const self = identityOf(process.pid);
+  expect(isAlive(self)).toBe(isLinux);
+  expect(isAlive({ ...self, startTicks: "0" })).toBe(false);
+  expect(isAlive({ ...self, boot: "another" })).toBe(false);
+  expect(isAlive({ pid: process.pid })).toBe(false);
+});
+
+test("another process's number with our start time is not us", () => {
+  expect(isAlive({ ...identityOf(process.pid), pid: process.ppid })).toBe(false);
+});
+
+test("of a process that does not exist only the number is known", () => {
+  expect(identityOf(nobody)).toEqual({ pid: nobody });
+  expect(isAlive(identityOf(nobody))).toBe(false);
+});
+
+test.skipIf(!isLinux)("the start time is what the kernel says, the boot what it calls itself", () => {
+  const { startTicks, boot } = identityOf(process.pid);
+  // Our own name holds no parentheses, so here the plain way of counting fields is right.
+  expect(startTicks).toBe(readFileSync(`/proc/${process.pid}/stat`, "utf8").split(" ")[21]);
+  expect(boot).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
+});
+
+test("a group without processes cannot be signalled", () => {
+  expect(signalGroup(nobody, "SIGTERM")).toBe(false);
+});
+
+test("a wrong signal is a mistake, not an absent group", () => {
+  expect(() => signalGroup(nobody, "SIGNONE" as NodeJS.Signals)).toThrow("Unknown signal");
+});

@@ -1,0 +1,151 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import type { Schema } from "#lib/schema/index.ts";
+import { k8sOpenApiText } from "./data/k8s-openapi.ts";
+
+// The types of Kubernetes' built-in kinds, from the OpenAPI documents of its API groups, in two forms: as published (`rawDefinitions`),
+// for OpenAPI and strategic merge, and as structural schemas (`definition`), for pruning, zero values and types. Both are made
+// when they are first asked for and then kept: most commands need neither.
+
+const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
+const core = "io.k8s.api.core.v1";
+const authentication = "io.k8s.api.authentication.v1";
+const authorization = "io.k8s.api.authorization.v1";
+const rbac = "io.k8s.api.rbac.v1";
+const extensions = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1";
+
+/** Names of the definitions that code refers to; a test proves that the data has them all. */
+export const definitionNames = {
+  objectMeta: `${meta}.ObjectMeta`,
+  listMeta: `${meta}.ListMeta`,
+  deleteOptions: `${meta}.DeleteOptions`,
+  status: `${meta}.Status`,
+  namespace: `${core}.Namespace`,
+  configMap: `${core}.ConfigMap`,
+  secret: `${core}.Secret`,
+  serviceAccount: `${core}.ServiceAccount`,
+  coreEvent: `${core}.Event`,
+  event: "io.k8s.api.events.v1.Event",
+  pod: `${core}.Pod`,
+  service: `${core}.Service`,
+  node: `${core}.Node`,
+  persistentVolumeClaim: `${core}.PersistentVolumeClaim`,
+  resourceQuota: `${core}.ResourceQuota`,
+  job: "io.k8s.api.batch.v1.Job",
+  cronJob: "io.k8s.api.batch.v1.CronJob",
+  jobSpec: "io.k8s.api.batch.v1.JobSpec",
+  replicaSet: "io.k8s.api.apps.v1.ReplicaSet",
+  statefulSet: "io.k8s.api.apps.v1.StatefulSet",
+  daemonSet: "io.k8s.api.apps.v1.DaemonSet",
+  networkPolicy: "io.k8s.api.networking.v1.NetworkPolicy",
+  limitRange: `${core}.LimitRange`,
+  ingress: "io.k8s.api.networking.v1.Ingress",
+  deployment: "io.k8s.api.apps.v1.Deployment",
+  lease: "io.k8s.api.coordination.v1.Lease",
+  role: `${rbac}.Role`,
+  clusterRole: `${rbac}.ClusterRole`,
+  roleBinding: `${rbac}.RoleBinding`,
+  clusterRoleBinding: `${rbac}.ClusterRoleBinding`,
+  selfSubjectReview: `${authentication}.SelfSubjectReview`,
+  tokenRequest: `${authentication}.TokenRequest`,
+  tokenReview: `${authentication}.TokenReview`,
+  selfSubjectAccessReview: `${authorization}.SelfSubjectAccessReview`,
+  selfSubjectRulesReview: `${authorization}.SelfSubjectRulesReview`,
+  subjectAccessReview: `${authorization}.SubjectAccessReview`,
+  localSubjectAccessReview: `${authorization}.LocalSubjectAccessReview`,
+  customResourceDefinition: `${extensions}.CustomResourceDefinition`,
+} as const;
+
+let parsed: JsonObject | undefined;
+
+/**
+ * The definitions of built-in types as the data has them, by name, parsed at the first call (1.2 ms). Shared: not to be changed.
+ * References among them are `#/components/schemas/<name>`.
+ */
+export function rawDefinitions(): JsonObject {
+  parsed ??= JSON.parse(k8sOpenApiText) as JsonObject;
+  return parsed;
+}
+
+const refPrefix = "#/components/schemas/";
+/** Any value, kept as it is. */
+const anything: Schema = { "x-kubernetes-preserve-unknown-fields": true };
+
+/**
+ * Types the data describes by what they look like in JSON, which is not enough to check them: `type: string` for a Quantity that may
+ * be a number too, no type at all for an IntOrString.
+ */
+const byHand: ReadonlyMap<string, Schema> = new Map([
+  ["io.k8s.apimachinery.pkg.util.intstr.IntOrString", { "x-kubernetes-int-or-string": true }],
+  ["io.k8s.apimachinery.pkg.api.resource.Quantity", { ...anything, anyOf: [{ type: "string" }, { type: "number" }] }],
+  [`${extensions}.JSON`, anything],
+  [`${extensions}.JSONSchemaPropsOrStringArray`, anything],
+]);
+/** A schema or something simpler: pruned like a schema, of any type. */
+const schemaOrSimpler = new Set([`${extensions}.JSONSchemaPropsOrBool`, `${extensions}.JSONSchemaPropsOrArray`]);
+
+const structural = new Map<string, Schema>();
+
+/**
+ * A definition of a built-in type as a structural schema: for pruning, zero values and types. References to other definitions stay.
+ * List types are left out: Kubernetes itself does not demand unique keys in the lists of its built-in kinds.
+ */
+export function definition(name: string): Schema | undefined {
+  const known = structural.get(name);
+  if (known !== undefined) return known;
+  const made = byHand.get(name) ?? (schemaOrSimpler.has(name) ? membersOfSchemas() : readDefinition(name));
+  if (made !== undefined) structural.set(name, made);
+  return made;
+}
+
+function readDefinition(name: string): Schema | undefined {
+  const raw = rawDefinitions();
+  const found = Object.hasOwn(raw, name) ? raw[name] : undefined;
+  return isJsonObject(found) ? toStructural(found) : undefined;
+}
+
+const membersOfSchemas = (): Schema => ({ properties: definition(`${extensions}.JSONSchemaProps`)?.properties ?? {} });
+
+/** The name a `$ref` of the data leads to: `#/components/schemas/io.k8s…Pod` -> `io.k8s…Pod`. */
+export const definitionOfRef = (ref: string): string => ref.slice(refPrefix.length);
+/** The `$ref` to a definition inside an OpenAPI document. */
+export const refTo = (name: string): string => `${refPrefix}${name}`;
+
+/**
+ * The name of the definition that a schema of the data refers to; undefined when it refers to none. `{allOf: [{$ref}]}` is how
+ * the data writes a reference that has keywords of its own, which OpenAPI 3.0 would ignore beside a bare `$ref`.
+ */
+export function refOf(raw: JsonObject): string | undefined {
+  if (typeof raw["$ref"] === "string") return definitionOfRef(raw["$ref"]);
+  const [only] = Array.isArray(raw["allOf"]) ? (raw["allOf"] as readonly JsonValue[]) : [];
+  return isJsonObject(only) && typeof only["$ref"] === "string" ? definitionOfRef(only["$ref"]) : undefined;
+}
+
+/** An object without members, and a schema without a type, hold anything: RawExtension, FieldsV1 and their like. */
+function toStructural(raw: JsonObject): Schema {
+  const ref = refOf(raw);
+  if (ref !== undefined) return { $ref: ref };
+  const { type, format, properties, additionalProperties, items, required } = raw;
+  const isFree = type === "object" && properties === undefined && additionalProperties === undefined;
+  if (isFree || type === undefined) return anything;
+  return {
+    type: type as Exclude<Schema["type"], undefined>,
+    ...(typeof format === "string" ? { format } : {}),
+    ...(isJsonObject(properties) ? { properties: toProperties(properties, namesOf(required)) } : {}),
+    ...(isJsonObject(additionalProperties) ? { additionalProperties: toStructural(additionalProperties) } : {}),
+    ...(isJsonObject(items) ? { items: toStructural(items) } : {}),
+    ...(required === undefined ? {} : { required: namesOf(required) }),
+  };
+}
+
+const namesOf = (value: JsonValue | undefined): readonly string[] =>
+  Array.isArray(value) ? value.filter((name: JsonValue) => typeof name === "string") : [];
+
+/** Zero values are kept only where a field is required: there Kubernetes fills them in, elsewhere it leaves the field out. */
+const toProperties = (properties: JsonObject, required: readonly string[]): Readonly<Record<string, Schema>> =>
+  Object.fromEntries(
+    Object.entries(properties).map(([name, raw]) => {
+      const member = isJsonObject(raw) ? raw : {};
+      const zero = required.includes(name) ? member["default"] : undefined;
+      return [name, { ...toStructural(member), ...(zero === undefined ? {} : { default: zero }) }];
+    }),
+  );

@@ -1,0 +1,74 @@
+import type { FieldPath, JsonObject, JsonValue } from "#lib/base/index.ts";
+import { fieldError } from "#lib/schema/index.ts";
+import { checkNotNegative, checkOneOf, checkUnion, type Report } from "./findings.ts";
+import { listAt, numberAt, objectAt, textAt } from "./read.ts";
+
+// Probes and lifecycle hooks: what is asked of a container, when, and by which means.
+
+/** Periods in seconds, and counts. */
+const probeNumbers = ["initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold"];
+
+/**
+ * One handler, and times that make sense. More than one success in a row is only meaningful for readiness: the other two act at
+ * once, on the first failure or the first success.
+ */
+export function checkProbe(container: JsonObject, name: string, at: FieldPath, report: Report) {
+  const probe = objectAt(container, name);
+  if (probe === undefined) return;
+  const here = [...at, name];
+  checkUnion(probe, ["exec", "httpGet", "tcpSocket", "grpc"], here, report);
+  checkNotNegative(probe, probeNumbers, here, report);
+  checkHandler(probe, here, report);
+  if (name !== "readinessProbe" && (numberAt(probe, "successThreshold") ?? 1) !== 1) {
+    report(fieldError.invalid([...here, "successThreshold"], probe["successThreshold"], "must be 1"));
+  }
+}
+
+/** `postStart` and `preStop`: exactly one means each. */
+export function checkLifecycle(container: JsonObject, at: FieldPath, report: Report): void {
+  for (const hook of ["postStart", "preStop"]) {
+    const handler = objectAt(container, "lifecycle", hook);
+    if (handler === undefined) continue;
+    const here = [...at, "lifecycle", hook];
+    checkUnion(handler, ["exec", "httpGet", "tcpSocket", "sleep"], here, report);
+    checkHandler(handler, here, report);
+    checkNotNegative(objectAt(handler, "sleep") ?? {}, ["seconds"], [...here, "sleep"], report);
+  }
+}
+
+/** What each means must say: a command, or a port and how to talk to it. That there is exactly one means is the caller's to check. */
+function checkHandler(handler: JsonObject, at: FieldPath, report: Report) {
+  if (objectAt(handler, "exec") !== undefined && listAt(handler, "exec", "command").length === 0)
+    report(fieldError.required([...at, "exec", "command"]));
+  const http = objectAt(handler, "httpGet");
+  if (http !== undefined) {
+    checkPort(http["port"], [...at, "httpGet", "port"], report);
+    checkOneOf(http, "scheme", ["HTTP", "HTTPS"], [...at, "httpGet"], report);
+    if (textAt(http, "path") === undefined) report(fieldError.required([...at, "httpGet", "path"]));
+  }
+  const tcp = objectAt(handler, "tcpSocket");
+  if (tcp !== undefined) checkPort(tcp["port"], [...at, "tcpSocket", "port"], report);
+  const grpc = objectAt(handler, "grpc");
+  if (grpc !== undefined) checkPort(numberAt(grpc, "port") ?? 0, [...at, "grpc", "port"], report);
+}
+
+/** A port by its number, or by the name of one of the container's ports. A text of digits is a name, and no good one. */
+function checkPort(port: JsonValue | undefined, at: FieldPath, report: Report) {
+  if (port === undefined) return report(fieldError.required(at));
+  const problem = typeof port === "string" ? portNameProblem(port) : isPort(port) ? undefined : portDetail;
+  if (problem !== undefined) report(fieldError.invalid(at, port, problem));
+}
+
+/** Ports of TCP, UDP and SCTP; 0 stands for "not given" in Kubernetes' types. */
+export const isPort = (value: unknown): boolean => typeof value === "number" && value >= 1 && value <= 65_535;
+export const portDetail = "must be between 1 and 65535";
+
+/** What is wrong with the name of a port, or undefined: service names of RFC 6335, 5.1. */
+export function portNameProblem(name: string): string | undefined {
+  if (name.length > 15) return "must be no more than 15 characters";
+  if (!/^[-a-z0-9]+$/.test(name)) return 'must consist of lower case letters, digits and "-"';
+  if (!/[a-z]/.test(name)) return "must contain at least one letter";
+  if (name.startsWith("-") || name.endsWith("-") || name.includes("--"))
+    return 'must not begin or end with "-" or contain two of them in a row';
+  return undefined;
+}

@@ -1,0 +1,9 @@
+// The door for the API server and for dialects. Dialects need `checkJobSpec` alone; the rest is what the server's kinds are made of.
+export { checkJobSpec, type JobSpecFindings } from "./check-job-spec.ts";
+export * from "./definitions.ts";
+export * from "./findings.ts";
+export { withJobSpecDefaults } from "./job-defaults.ts";
+export { checkJobRules } from "./job-rules.ts";
+export { qosClassOf, withPodSpecDefaults } from "./pod-defaults.ts";
+export { checkPodSpec, checkTemplateMetadata } from "./pod-rules.ts";
+export * from "./read.ts";

@@ -1,0 +1,150 @@
+import type { FieldPath, JsonObject } from "#lib/base/index.ts";
+import { fieldError } from "#lib/schema/index.ts";
+import { labelRule, labelValueRule, qualifiedNameRule, subdomainRule } from "#kernel/model/index.ts";
+import { checkContainer, checkIds } from "./container-rules.ts";
+import { checkNotNegative, checkOneOf, type Findings, type Report } from "./findings.ts";
+import { listAt, numberAt, objectAt, objectsAt, scalarText, textAt, valueAt } from "./read.ts";
+import { checkVolumes } from "./volume-rules.ts";
+
+// Rules of a PodSpec, as Kubernetes' core/v1 validation has them, and the limits of this server's Pod runner. The two are kept
+// apart (see Findings): a Pod that needs what the runner lacks is refused by the name of the field, never run without it.
+
+/** Features that cannot be left out without changing what the pod does: a pod that asks for them is refused. */
+const refused: readonly (readonly [readonly string[], string])[] = [
+  [["ephemeralContainers"], "ephemeral containers are not supported"],
+  [["resourceClaims"], "dynamic resource allocation is not supported"],
+  [["runtimeClassName"], "runtime classes are not supported"],
+  [["schedulingGates"], "scheduling gates are not supported"],
+  [["schedulingGroup"], "scheduling groups are not supported"],
+  [["hostPID"], "sharing the host's process namespace is not permitted"],
+  [["hostIPC"], "sharing the host's IPC namespace is not permitted"],
+  [["securityContext", "windowsOptions"], "Windows containers are not supported"],
+];
+
+/** Features that only concern clusters of several machines: they are kept, and said to be without effect. */
+const ignored = [
+  "affinity",
+  "topologySpreadConstraints",
+  "priorityClassName",
+  "tolerations",
+  "dnsConfig",
+  "readinessGates",
+];
+
+/** Whether a feature is asked for: zero values are how clients write that it is not. */
+const isAsked = (value: unknown): boolean =>
+  value !== undefined && value !== false && value !== "" && !(Array.isArray(value) && value.length === 0);
+
+/**
+ * Adds everything that is to be said of a PodSpec with its defaults, in a Pod or in a template; `at` is the path of the spec.
+ * What a template may not do that a Pod may (restart always, in a Job) is for the owner of the template to check.
+ */
+export function checkPodSpec(spec: JsonObject, at: FieldPath, found: Findings): void {
+  const report: Report = (error) => found.errors.push(error);
+  const refuse: Report = (error) => found.unsupported.push(error);
+  for (const [path, why] of refused) {
+    if (isAsked(valueAt(spec, ...path))) refuse(fieldError.forbidden([...at, ...path], why));
+  }
+  for (const name of ignored) {
+    if (isAsked(valueAt(spec, name))) found.warnings.push(`${[...at, name].join(".")}: has no effect on this server`);
+  }
+  checkOneOf(spec, "restartPolicy", ["Always", "OnFailure", "Never"], at, report);
+  checkOneOf(spec, "dnsPolicy", ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"], at, report);
+  checkNumbers(spec, at, report);
+  checkNames(spec, at, report);
+  const context = objectAt(spec, "securityContext") ?? {};
+  checkIds(context, ["runAsUser", "runAsGroup", "fsGroup"], [...at, "securityContext"], report);
+  if (textAt(spec, "dnsPolicy") === "None" && listAt(spec, "dnsConfig", "nameservers").length === 0)
+    report(fieldError.required([...at, "dnsConfig", "nameservers"], "at least one is needed when dnsPolicy is None"));
+  const volumes = checkVolumes(spec, at, report, refuse);
+  checkContainers(spec, at, volumes, report, refuse);
+}
+
+/** A deadline of 0 seconds would end the Pod before it starts: Kubernetes wants at least 1. A grace period of 0 is fine. */
+function checkNumbers(spec: JsonObject, at: FieldPath, report: Report) {
+  checkNotNegative(spec, ["terminationGracePeriodSeconds"], at, report);
+  const deadline = numberAt(spec, "activeDeadlineSeconds");
+  if (deadline !== undefined && (deadline < 1 || deadline > 2_147_483_647)) {
+    report(fieldError.invalid([...at, "activeDeadlineSeconds"], deadline, "must be between 1 and 2147483647"));
+  }
+}
+
+/** Names that become those of objects, or of hosts. Kubernetes generates a hostname when there is none. */
+function checkNames(spec: JsonObject, at: FieldPath, report: Report) {
+  const rules = {
+    nodeName: subdomainRule,
+    serviceAccountName: subdomainRule,
+    hostname: labelRule,
+    subdomain: labelRule,
+  };
+  for (const [name, rule] of Object.entries(rules)) {
+    const value = textAt(spec, name);
+    const problem = value === undefined ? undefined : rule(value);
+    if (problem !== undefined) report(fieldError.invalid([...at, name], value, problem));
+  }
+}
+
+/** Containers and init containers share one space of names: logs and statuses are found by them. */
+function checkContainers(
+  spec: JsonObject,
+  at: FieldPath,
+  volumes: ReadonlySet<string>,
+  report: Report,
+  refuse: Report,
+) {
+  if (listAt(spec, "containers").length === 0) report(fieldError.required([...at, "containers"]));
+  const names = new Set<string>();
+  for (const member of ["containers", "initContainers"]) {
+    for (const [index, container] of objectsAt(spec, member).entries()) {
+      const here = [...at, member, index];
+      checkContainer(container, here, volumes, report);
+      checkRestartPolicy(container, member, here, report);
+      if (isAsked(objectAt(container, "securityContext", "windowsOptions"))) {
+        refuse(
+          fieldError.forbidden([...here, "securityContext", "windowsOptions"], "Windows containers are not supported"),
+        );
+      }
+      const name = textAt(container, "name");
+      if (name === undefined) continue;
+      if (names.has(name)) report(fieldError.duplicate([...here, "name"], name));
+      names.add(name);
+    }
+  }
+}
+
+/**
+ * Only an init container may have a restart policy, which makes it a sidecar (KEP-753); and of init containers only a sidecar is probed
+ * and has hooks, because the others are waited for until they end.
+ */
+function checkRestartPolicy(container: JsonObject, member: string, at: FieldPath, report: Report) {
+  const policy = textAt(container, "restartPolicy");
+  if (member === "containers") {
+    if (policy !== undefined)
+      report(fieldError.forbidden([...at, "restartPolicy"], "may not be set for non-init containers"));
+    return;
+  }
+  if (policy !== undefined && policy !== "Always")
+    report(fieldError.notSupported([...at, "restartPolicy"], policy, ["Always"]));
+  if (policy === "Always") return;
+  for (const name of ["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"]) {
+    if (objectAt(container, name) !== undefined) {
+      report(fieldError.forbidden([...at, name], "may not be set for init containers without restartPolicy=Always"));
+    }
+  }
+}
+
+/** Labels and annotations of a Pod template, which become those of its Pods: they are checked as an object's own are. */
+export function checkTemplateMetadata(template: JsonObject, at: FieldPath, found: Findings): void {
+  for (const [key, value] of Object.entries(objectAt(template, "metadata", "labels") ?? {})) {
+    const here = [...at, "metadata", "labels"];
+    const keyProblem = qualifiedNameRule(key);
+    const valueProblem = labelValueRule(scalarText(value));
+    if (keyProblem !== undefined) found.errors.push(fieldError.invalid(here, key, keyProblem));
+    if (valueProblem !== undefined) found.errors.push(fieldError.invalid([...here, key], value, valueProblem));
+  }
+  for (const key of Object.keys(objectAt(template, "metadata", "annotations") ?? {})) {
+    // As Kubernetes: capitals are allowed in keys of annotations.
+    const problem = qualifiedNameRule(key.toLowerCase());
+    if (problem !== undefined) found.errors.push(fieldError.invalid([...at, "metadata", "annotations"], key, problem));
+  }
+}

@@ -1,0 +1,151 @@
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { jsonEquals } from "#lib/base/index.ts";
+import {
+  type ApiClient,
+  controllerFor,
+  type Informer,
+  type Manager,
+  patchStatus,
+  type ReconcileRequest,
+  type Reconciler,
+  refTo,
+  removeFinalizer,
+  requestFor,
+  requestKey,
+} from "#kernel/kit/index.ts";
+import {
+  type KubeObject,
+  keyOf,
+  type ObjectMeta,
+  PersistentVolumeClaim,
+  Pod,
+  type Stored,
+} from "#kernel/model/index.ts";
+import type { PodObject } from "../pod-types.ts";
+
+// On one machine a claim is a directory: `<data>/volumes/<namespace>/<name>`. It is there when the claim is Bound, and goes with the claim
+// once no Pod uses it any more. Names are those of the API, which has no slash in them, so no claim leads out of its place.
+
+/** The parts of Kubernetes' PersistentVolumeClaim that are read and written here. */
+export interface ClaimObject extends KubeObject {
+  readonly metadata: ObjectMeta;
+  readonly spec: {
+    readonly accessModes?: readonly string[];
+    readonly resources?: { readonly requests?: Readonly<Record<string, string>> };
+    readonly volumeName?: string;
+  };
+  readonly status?: ClaimStatus;
+}
+
+/** What was given; a claim is given what it asks for, whatever the disk has. */
+interface ClaimStatus {
+  readonly phase?: string;
+  readonly accessModes?: readonly string[];
+  readonly capacity?: Readonly<Record<string, string>>;
+}
+
+/** Put on every claim by the server; taken away here when the directory is gone. */
+export const protectionFinalizer = "kubernetes.io/pvc-protection";
+/** Index of Pods by the keys of the claims they name. */
+const byClaim = "claim";
+
+/** Where the directory of a claim is, below that of all volumes. */
+export const claimDirectory = (volumes: string, namespace: string, name: string): string =>
+  join(volumes, namespace, name);
+
+/** Gives the manager the binder of claims. `directory` is where all volumes are; it is made when the first claim needs it. */
+export function addClaimController(manager: Manager, options: { readonly directory: string }): void {
+  const { client, informers } = manager;
+  const claims = informers.acquire<ClaimObject>(PersistentVolumeClaim);
+  const pods = informers.acquire<PodObject>(Pod);
+  pods.informer.addIndex(byClaim, claimKeys);
+  const parts = { client, claims: claims.informer, pods: pods.informer, directory: options.directory };
+  controllerFor(manager, "persistentvolumeclaim")
+    .for<ClaimObject>(PersistentVolumeClaim)
+    .watches<PodObject>(Pod, (pod) =>
+      claimKeys(pod).flatMap((key) => {
+        // A Pod matters to a claim that wants to go; a claim that stays does not ask who uses it.
+        const claim = claims.informer.get(key);
+        return claim?.metadata.deletionTimestamp === undefined ? [] : [requestFor(claim)];
+      }),
+    )
+    .complete(new ClaimReconciler(parts));
+  manager.onStopped(() => {
+    claims.release();
+    pods.release();
+  });
+}
+
+/** A Pod may name a claim that is not there, or name one twice: the index holds keys, not claims. */
+function claimKeys(pod: KubeObject): readonly string[] {
+  const { namespace = "" } = pod.metadata;
+  return claimNames(pod).map((name) => keyOf({ namespace, name }));
+}
+
+/** Names of the claims that a Pod's volumes are; volumes of other types have none. */
+function claimNames(pod: KubeObject): readonly string[] {
+  // The types of Pods here know no claims yet; what the server has stored has been checked by it.
+  const volumes: unknown = Reflect.get(Object(pod.spec), "volumes");
+  if (!Array.isArray(volumes)) return [];
+  return volumes.flatMap((volume: unknown) => {
+    const name: unknown = Reflect.get(Object(Reflect.get(Object(volume), "persistentVolumeClaim")), "claimName");
+    return typeof name === "string" ? [name] : [];
+  });
+}
+
+/** What a pass works with; all of it lives as long as the manager. */
+interface Parts {
+  readonly client: ApiClient;
+  readonly claims: Informer<ClaimObject>;
+  readonly pods: Informer<PodObject>;
+  readonly directory: string;
+}
+
+/** The directory comes before the status that tells of it, and goes before the finalizer that guards it: a crash repeats, and loses nothing. */
+class ClaimReconciler implements Reconciler {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async reconcile(request: ReconcileRequest): Promise<undefined> {
+    const claim = this.#parts.claims.get(requestKey(request));
+    if (claim === undefined) return;
+    const { namespace = "", name } = claim.metadata;
+    const path = claimDirectory(this.#parts.directory, namespace, name);
+    // A claim that waits for its Pods to end is looked at again when one of them changes.
+    if (claim.metadata.deletionTimestamp === undefined) await this.#bind(claim, path);
+    else if (!this.#isUsed(claim)) await this.#remove(claim, path);
+  }
+
+  /** The name of the volume is written once: it is the claim's own, as a provisioner would call it. Idempotent, also after a growth. */
+  async #bind(claim: Stored<ClaimObject>, path: string): Promise<void> {
+    const { client } = this.#parts;
+    await mkdir(path, { recursive: true });
+    const { accessModes = [], resources = {}, volumeName } = claim.spec;
+    const status: ClaimStatus = { phase: "Bound", accessModes, capacity: resources.requests ?? {} };
+    const { uid } = claim.metadata;
+    const body = { metadata: { uid }, spec: { volumeName: `pvc-${uid}` } };
+    const named =
+      volumeName === undefined
+        ? await client.patch<ClaimObject>(refTo(PersistentVolumeClaim, claim), { type: "merge", body })
+        : claim;
+    if (!jsonEquals(claim.status ?? {}, status)) await patchStatus(client, PersistentVolumeClaim, named, status);
+  }
+
+  /** Who has taken the finalizer away by hand has taken the directory upon himself. */
+  async #remove(claim: Stored<ClaimObject>, path: string): Promise<void> {
+    if (claim.metadata.finalizers?.includes(protectionFinalizer) !== true) return;
+    await rm(path, { recursive: true, force: true });
+    await removeFinalizer(this.#parts.client, PersistentVolumeClaim, claim, protectionFinalizer);
+  }
+
+  /** Pods that have ended use nothing, and will not start again. */
+  #isUsed({ metadata }: Stored<ClaimObject>): boolean {
+    return this.#parts.pods
+      .byIndex(byClaim, keyOf(metadata))
+      .some(({ status }) => status?.phase !== "Succeeded" && status?.phase !== "Failed");
+  }
+}

@@ -1,0 +1,191 @@
+import { formatTime, type Instant, parseInstant, type Result } from "#lib/base/index.ts";
+import { isTrue } from "#kernel/kit/index.ts";
+import type { ObjectReference, Stored } from "#kernel/model/index.ts";
+import { nextTime, parseCron, timeZone } from "#lib/text/index.ts";
+import { type CronJobObject, type CronJobStatus, scheduledAnnotation } from "../cron-job-types.ts";
+import type { JobObject } from "../job-types.ts";
+import { isOver } from "../jobs/plan-job.ts";
+import { jobNameFor } from "./scheduled-job.ts";
+import { type Calendar, missedTimes } from "./missed-times.ts";
+
+/** A Job that the CronJob controls. */
+export type CronsJob = Stored<JobObject>;
+
+/** Something to tell people by an event of the CronJob. */
+export interface Note {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly text: string;
+  /** The time of the schedule it is about: told once for each. Absent: told once for each text. */
+  readonly about?: Instant;
+}
+
+/** Everything a CronJob needs now. Safe to repeat from the start after a crash at any point: a time has one name for its Job. */
+export interface CronJobPlan {
+  /** Ended Jobs beyond what is kept, and Jobs that are replaced. */
+  readonly remove: readonly CronsJob[];
+  /** The time of the schedule for which a Job is to be made now. */
+  readonly create?: Instant;
+  readonly notes: readonly Note[];
+  readonly status: CronJobStatus;
+  /** Look again then, even if nothing happens. */
+  readonly wakeAt?: Instant;
+}
+
+/**
+ * Decides what to do for a CronJob. Pure. `jobs` are those it controls. Of several missed times only the latest is made up for, as in
+ * Kubernetes; a time that Forbid holds back is made up for when the Job before it ends, unless a later one has come or the deadline
+ * has passed.
+ */
+export function planCronJob(cron: Stored<CronJobObject>, jobs: readonly CronsJob[], now: Instant): CronJobPlan {
+  const old = superfluous(cron, jobs);
+  const status = statusOf(cron, jobs);
+  const seen = endings(cron, jobs);
+  const still = { remove: old, notes: seen, status };
+  if (cron.metadata.deletionTimestamp !== undefined) return still;
+  const calendar = calendarOf(cron);
+  if (!calendar.ok) return { ...still, notes: [...seen, calendar.error] };
+  if (cron.spec.suspend === true) return still;
+  const { schedule, zone } = calendar.value;
+  const wakeAt = nextTime(schedule, now, zone);
+  const start = startOf(cron, jobs, calendar.value, now);
+  return {
+    remove: [...old, ...start.replaced],
+    notes: [...seen, ...start.notes],
+    status,
+    ...(start.at === undefined ? {} : { create: start.at }),
+    ...(wakeAt === undefined ? {} : { wakeAt }),
+  };
+}
+
+/** The schedule as it can be reckoned with. The server has refused what cannot be read; a zone may still be gone from this machine. */
+function calendarOf({ spec }: CronJobObject): Result<Calendar, Note> {
+  const zone = timeZone(spec.timeZone);
+  if (!zone.ok) return { ok: false, error: { type: "Warning", reason: "UnknownTimeZone", text: zone.error } };
+  const schedule = parseCron(spec.schedule);
+  if (schedule.ok) return { ok: true, value: { schedule: schedule.value, zone: zone.value } };
+  return { ok: false, error: { type: "Warning", reason: "UnparseableSchedule", text: schedule.error } };
+}
+
+interface Start {
+  readonly at?: Instant;
+  readonly replaced: readonly CronsJob[];
+  readonly notes: readonly Note[];
+}
+
+/** Whether a Job is to be made now, for which time, and which ones have to go for it. */
+function startOf(cron: Stored<CronJobObject>, jobs: readonly CronsJob[], calendar: Calendar, now: Instant): Start {
+  const { concurrencyPolicy = "Allow" } = cron.spec;
+  const { latest, isMany } = missedTimes(calendar, begin(cron, now), now);
+  const nothing: Start = { replaced: [], notes: [] };
+  if (latest === undefined) return nothing;
+  const notes: readonly Note[] = isMany ? [{ ...tooMany, about: latest }] : [];
+  // Made before, though the status may not say so yet.
+  if (jobs.some(({ metadata }) => metadata.name === jobNameFor(cron, latest))) return nothing;
+  const running = jobs.filter((job) => isScheduled(job) && !isOver(job));
+  if (running.length > 0 && concurrencyPolicy === "Forbid")
+    return { replaced: [], notes: [...notes, { ...forbidden, about: latest }] };
+  const replaced = concurrencyPolicy === "Replace" ? running.filter(isLive) : [];
+  return { at: latest, replaced, notes };
+}
+
+// In Kubernetes' words, which runbooks search for.
+const tooMany: Note = {
+  type: "Warning",
+  reason: "TooManyMissedTimes",
+  text: "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew",
+};
+const forbidden: Note = {
+  type: "Normal",
+  reason: "JobAlreadyActive",
+  text: "Not starting job because prior execution is running and concurrency policy is Forbid",
+};
+
+/** From when on missed times count: the last one made up for, the CronJob's creation, or as far back as the deadline reaches. */
+function begin({ metadata, spec, status }: Stored<CronJobObject>, now: Instant): Instant {
+  const since = instant(status?.lastScheduleTime) ?? instant(metadata.creationTimestamp) ?? now;
+  const { startingDeadlineSeconds } = spec;
+  return startingDeadlineSeconds === undefined ? since : Math.max(since, now - startingDeadlineSeconds * 1000);
+}
+
+/** A time that nobody can read counts as none. */
+const instant = (text: string | undefined): Instant | undefined =>
+  text === undefined ? undefined : parseInstant(text);
+/** Not on its way out already. */
+const isLive = ({ metadata }: CronsJob): boolean => metadata.deletionTimestamp === undefined;
+/** Made for a time, and not by a person with `kubectl create job --from`. */
+const isScheduled = ({ metadata }: CronsJob): boolean => metadata.annotations?.[scheduledAnnotation] !== undefined;
+
+/**
+ * What the Jobs say. A Job that was made before a crash tells its time too, so that it is written down late rather than never.
+ * References that are there already stay as they are, so that nothing is written for nothing.
+ */
+function statusOf({ status = {} }: CronJobObject, jobs: readonly CronsJob[]): CronJobStatus {
+  const known = new Map((status.active ?? []).map((reference) => [reference.uid, reference]));
+  const active = jobs
+    .filter((job) => isScheduled(job) && !isOver(job))
+    .toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+    .map((job) => known.get(job.metadata.uid) ?? referenceTo(job));
+  const lastSuccessfulTime = latestOf([
+    status.lastSuccessfulTime,
+    ...jobs.filter(hasSucceeded).map((job) => job.status?.completionTime),
+  ]);
+  const lastScheduleTime = latestOf([status.lastScheduleTime, ...jobs.map(scheduledAt)]);
+  return {
+    ...(active.length === 0 ? {} : { active }),
+    ...(lastScheduleTime === undefined ? {} : { lastScheduleTime }),
+    ...(lastSuccessfulTime === undefined ? {} : { lastSuccessfulTime }),
+  };
+}
+
+/** In UTC and whole seconds, as the status has it, whatever the zone of the schedule. */
+function scheduledAt({ metadata }: CronsJob): string | undefined {
+  const at = instant(metadata.annotations?.[scheduledAnnotation]);
+  return at === undefined ? undefined : formatTime(at);
+}
+
+/** Only meaningful of a Job that is over. */
+const hasSucceeded = ({ status }: CronsJob): boolean => isTrue(status?.conditions, "Complete");
+
+/** Compared as times and not as texts: offsets differ. */
+const latestOf = (times: readonly (string | undefined)[]): string | undefined =>
+  times.filter((time) => time !== undefined).toSorted((a, b) => (instant(b) ?? 0) - (instant(a) ?? 0))[0];
+
+/** Without resourceVersion, which would change with every look at the Job. */
+function referenceTo({ apiVersion, kind, metadata }: CronsJob): ObjectReference {
+  const { name, namespace, uid } = metadata;
+  return { apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }), uid };
+}
+
+/** What became of the Jobs that the status calls active. */
+function endings({ status }: CronJobObject, jobs: readonly CronsJob[]): readonly Note[] {
+  const byUid = new Map(jobs.map((job) => [job.metadata.uid, job]));
+  return (status?.active ?? []).flatMap(({ uid = "", name = "" }): readonly Note[] => {
+    const job = byUid.get(uid);
+    if (job === undefined) return [{ type: "Normal", reason: "MissingJob", text: `Active job went missing: ${name}` }];
+    if (!isOver(job)) return [];
+    const condition = hasSucceeded(job) ? "Complete" : "Failed";
+    const text = `Saw completed job: ${name}, condition: ${condition}`;
+    return [{ type: "Normal", reason: "SawCompletedJob", text }];
+  });
+}
+
+/** Ended Jobs beyond the limits, the oldest. Those that a person made from the template count too, as in Kubernetes. */
+function superfluous({ spec }: CronJobObject, jobs: readonly CronsJob[]): readonly CronsJob[] {
+  const { successfulJobsHistoryLimit = 3, failedJobsHistoryLimit = 1 } = spec;
+  const ended = jobs.filter((job) => isOver(job) && isLive(job)).toSorted(byStart);
+  const excess = (of: readonly CronsJob[], kept: number) => of.slice(0, Math.max(0, of.length - kept));
+  return [
+    ...excess(ended.filter(hasSucceeded), successfulJobsHistoryLimit),
+    ...excess(
+      ended.filter((job) => !hasSucceeded(job)),
+      failedJobsHistoryLimit,
+    ),
+  ];
+}
+
+/** Oldest first; of equal ones by name, so that every pass decides alike. */
+function byStart(a: CronsJob, b: CronsJob): number {
+  const startOfJob = (job: CronsJob) => instant(job.status?.startTime) ?? instant(job.metadata.creationTimestamp) ?? 0;
+  return startOfJob(a) - startOfJob(b) || (a.metadata.name < b.metadata.name ? -1 : 1);
+}

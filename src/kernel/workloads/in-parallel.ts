@@ -1,0 +1,22 @@
+const width = 16;
+
+/**
+ * Runs `run` on all items, sixteen at a time. After the first failure no further item is begun; it rejects with that failure when
+ * what was under way has ended, so that a pass which is tried again never overlaps the one before.
+ */
+export async function inParallel<T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> {
+  const rest = items.values();
+  const failures: unknown[] = [];
+  const lane = async (): Promise<void> => {
+    for (const item of rest) {
+      try {
+        await run(item);
+      } catch (thrown) {
+        failures.push(thrown);
+      }
+      if (failures.length > 0) return;
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
+  if (failures.length > 0) throw failures[0];
+}

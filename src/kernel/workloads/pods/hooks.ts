@@ -1,0 +1,43 @@
+import { type Clock, messageOf, sleep } from "#lib/base/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import type { ContainerHost } from "#kernel/runtimes/index.ts";
+import type { Container, Handler, PodObject } from "../pod-types.ts";
+import { knock } from "./knock.ts";
+import type { PodNotes } from "./pod-notes.ts";
+
+export interface HooksOptions {
+  readonly host: ContainerHost;
+  /** Where pods on the machine's own network are. */
+  readonly nodeAddress: string;
+  readonly clock: Clock;
+  readonly notes: PodNotes;
+}
+
+/** The hooks of containers: what is done beside a container right after its start, and before it is asked to end. */
+export class Hooks {
+  readonly #options: HooksOptions;
+
+  constructor(options: HooksOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects when the hook fails, or with the signal's reason. */
+  async run(
+    pod: Stored<PodObject>,
+    container: Container,
+    task: string,
+    hook: Handler,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { host, nodeAddress, clock } = this.#options;
+    if (hook.sleep !== undefined) return sleep(clock, 1000 * hook.sleep.seconds, signal);
+    const address = host.addressOf(pod.metadata.uid) ?? nodeAddress;
+    const result = await knock(hook, { host, task, container, address }, signal);
+    if (!result.succeeded) throw new Error(result.message);
+  }
+
+  /** A hook's failure is told to users; what it had printed may be part of it. */
+  tellFailed(pod: Stored<PodObject>, container: string, which: "PostStart" | "PreStop", failure: unknown): void {
+    this.#options.notes.hookFailed(pod, container, which, messageOf(failure));
+  }
+}

@@ -1,0 +1,126 @@
+// Kubernetes' ReplicaSet controller as a pure function (kubernetes/kubernetes, pkg/controller/replicaset), but for the pause after
+// failures, which is ours.
+
+import { type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
+import { matchesLabels, readLabelSelector } from "#kernel/kit/index.ts";
+import { controllerOf, type Stored } from "#kernel/model/index.ts";
+import type { ReplicaSetObject, ReplicaSetStatus } from "../deployment-types.ts";
+import { byWorth, isActive, isReady, readySince, type ReplicaPod } from "./replica-pod.ts";
+
+/** Everything a ReplicaSet needs now. Safe to repeat from the start after a crash at any point. */
+export interface ReplicaSetPlan {
+  /** Pods that match its selector and are controlled by nobody. */
+  readonly adopt: readonly ReplicaPod[];
+  /** Pods it controls that no longer match: whoever took their label away wants to look at them in peace. */
+  readonly letGo: readonly ReplicaPod[];
+  /** How many Pods to create. */
+  readonly create: number;
+  readonly remove: readonly ReplicaPod[];
+  /** The counts; conditions are the business of who carries the plan out. */
+  readonly status: ReplicaSetStatus;
+  /** Look again then, even if nothing happens. */
+  readonly wakeAt?: Instant;
+}
+
+/** No more Pods than this are created or ended in one pass, so that one large set does not hold up all others. */
+export const mostAtOnce = 500;
+/** Ended Pods of a ReplicaSet that are kept for people to look at. */
+const failuresKept = 3;
+/** After the first failure; four times as long after each further one that is kept: 1, 4, 16, then 64 seconds. */
+const firstDelay: Millis = 1000;
+
+/**
+ * Decides what to do for a ReplicaSet. Pure. `pods` are the Pods of its namespace that it controls or that nobody controls.
+ *
+ * Pods of a ReplicaSet always restart, so one that has ended was refused or evicted, and the next would be too: new ones are
+ * created after a growing pause, and old failures go. (Kubernetes creates them as fast as it can and sweeps at 12,500.)
+ */
+export function planReplicaSet(
+  set: Stored<ReplicaSetObject>,
+  pods: readonly ReplicaPod[],
+  now: Instant,
+): ReplicaSetPlan {
+  const { uid, deletionTimestamp, generation } = set.metadata;
+  const { replicas: wanted = 1, minReadySeconds = 0, template } = set.spec;
+  const matches = matcherOf(set);
+  const isOwn = (pod: ReplicaPod): boolean => controllerOf(pod)?.uid === uid;
+  const mine = pods.filter(isOwn);
+  const letGo = mine.filter((pod) => !matches(pod) && pod.metadata.deletionTimestamp === undefined);
+  const free = pods.filter((pod) => controllerOf(pod) === undefined && matches(pod) && isActive(pod));
+  const isLeaving = deletionTimestamp !== undefined;
+  const adopt = isLeaving ? [] : free;
+  const held = [...mine.filter(matches), ...adopt];
+  const active = held.filter(isActive);
+  const failures = held.filter(
+    ({ status, metadata }) => hasEnded(status?.phase) && metadata.deletionTimestamp === undefined,
+  );
+  const available = availability(active, minReadySeconds * 1000, now);
+  const status: ReplicaSetStatus = {
+    ...counts({
+      replicas: active.length,
+      fullyLabeledReplicas: active.filter((pod) => hasLabels(pod, template.metadata?.labels)).length,
+      readyReplicas: active.filter(isReady).length,
+      availableReplicas: available.count,
+      terminatingReplicas: held.filter(({ metadata }) => metadata.deletionTimestamp !== undefined).length,
+    }),
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+  };
+  if (isLeaving) return { adopt, letGo: [], create: 0, remove: [], status };
+  const missing = Math.min(wanted - active.length, mostAtOnce);
+  const retryAt = missing > 0 ? nextTry(failures) : 0;
+  const wakes = [available.next, retryAt > now ? retryAt : undefined].filter((at) => at !== undefined);
+  return {
+    adopt,
+    letGo,
+    create: missing > 0 && retryAt <= now ? missing : 0,
+    remove: [...surplus(active, wanted), ...oldest(failures)],
+    status,
+    ...(wakes.length === 0 ? {} : { wakeAt: Math.min(...wakes) }),
+  };
+}
+
+const hasEnded = (phase: string | undefined): boolean => phase === "Succeeded" || phase === "Failed";
+
+/** A selector that cannot be read, which no server stores, matches nothing. */
+function matcherOf({ spec }: ReplicaSetObject): (pod: ReplicaPod) => boolean {
+  const selector = readLabelSelector(spec.selector);
+  return ({ metadata }) => selector.ok && matchesLabels(selector.value, metadata.labels ?? {});
+}
+
+const hasLabels = ({ metadata }: ReplicaPod, labels: Readonly<Record<string, string>> = {}): boolean =>
+  Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value);
+
+/** How many have been ready for long enough, and when the next will have been. */
+function availability(active: readonly ReplicaPod[], pause: Millis, now: Instant) {
+  let count = 0;
+  let next: Instant | undefined;
+  for (const pod of active) {
+    const since = readySince(pod);
+    if (since === undefined) continue;
+    if (since + pause <= now) count++;
+    else next = Math.min(next ?? since + pause, since + pause);
+  }
+  return { count, next };
+}
+
+/** The status as Kubernetes writes it: zeros are absent, but for `replicas`. */
+function counts({ replicas, ...others }: Readonly<Record<string, number>> & { readonly replicas: number }) {
+  return { replicas, ...Object.fromEntries(Object.entries(others).filter(([, count]) => count > 0)) };
+}
+
+/** The Pods to end when there are too many: those that are missed least. */
+function surplus(active: readonly ReplicaPod[], wanted: number): readonly ReplicaPod[] {
+  const excess = Math.min(active.length - wanted, mostAtOnce);
+  return excess <= 0 ? [] : [...active].sort(byWorth).slice(0, excess);
+}
+
+const born = ({ metadata }: ReplicaPod): Instant => parseInstant(metadata.creationTimestamp) ?? 0;
+
+/** Failures beyond those that are kept. */
+const oldest = (failures: readonly ReplicaPod[]): readonly ReplicaPod[] =>
+  [...failures].sort((a, b) => born(a) - born(b)).slice(0, Math.max(0, failures.length - failuresKept));
+
+function nextTry(failures: readonly ReplicaPod[]): Instant {
+  if (failures.length === 0) return 0;
+  return Math.max(...failures.map(born)) + firstDelay * 4 ** Math.min(failures.length - 1, failuresKept);
+}

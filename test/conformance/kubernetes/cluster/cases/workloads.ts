@@ -1,0 +1,331 @@
+import { type Case, eventually, refused } from "../suite/case.ts";
+import { configMap, deployment, job, pod } from "./documents.ts";
+
+const apps = ["deployments.apps", "replicasets.apps"];
+const fails = (name: string, more: object = {}) => job(name, "exit 3", { backoffLimit: 0, ...more });
+const waitFor = (condition: string, name: string) =>
+  `kubectl wait --for=condition=${condition} job/${name} --timeout=100s`;
+const reason = (name: string) =>
+  `kubectl get job ${name} -o 'jsonpath={.status.conditions[?(@.type=="Failed")].reason}'`;
+
+const rollouts: readonly Case[] = [
+  {
+    line: 21,
+    name: "scale changes the number of Pods, and only from the number that is named",
+    needs: apps,
+    files: { "d.json": deployment("d", 1) },
+    steps: [
+      ["kubectl create -f d.json && kubectl rollout status deployment/d --timeout=100s", /successfully rolled out/],
+      ["kubectl scale deployment/d --replicas=3", /deployment.apps\/d scaled/],
+      ["kubectl get deployment d -o 'jsonpath={.status.readyReplicas}'", eventually("3")],
+      ["kubectl get deployment d", /^NAME +READY +UP-TO-DATE +AVAILABLE +AGE\nd +3\/3 +3 +3 /],
+      ["kubectl scale deployment/d --current-replicas=7 --replicas=2", refused(/[Ee]xpected replicas to be 7, was 3/)],
+      ["kubectl scale deployment/d --replicas=0"],
+      ["kubectl get pods -l app=d -o name | wc -l", eventually(/^ *0\n$/)],
+    ],
+  },
+  {
+    line: 21,
+    name: "rollout status, history, restart and undo",
+    needs: apps,
+    files: { "d.json": deployment("d", 1) },
+    steps: [
+      ["kubectl create -f d.json && kubectl rollout status deployment/d --timeout=100s", /successfully rolled out/],
+      [
+        "kubectl set env deployment/d A=2 && kubectl rollout status deployment/d --timeout=100s",
+        /successfully rolled out/,
+      ],
+      ["kubectl rollout history deployment/d", { out: [/^1 +<none>$/m, /^2 +<none>$/m] }],
+      ["kubectl rollout undo deployment/d && kubectl rollout status deployment/d --timeout=100s", /rolled back/],
+      ["kubectl get deployment d -o 'jsonpath={.spec.template.spec.containers[0].env}'", ""],
+      ["kubectl rollout restart deployment/d && kubectl rollout status deployment/d --timeout=100s", /restarted/],
+      ["kubectl get rs -o name | wc -l", /^ *3\n$/],
+      ["kubectl get rs -l app=d -o 'jsonpath={.items[*].spec.replicas}' | tr ' ' '\\n' | sort | tr -d '\\n'", "001"],
+    ],
+  },
+  {
+    line: 21,
+    name: "a paused rollout goes on when it is resumed",
+    needs: apps,
+    files: { "d.json": deployment("d", 1) },
+    steps: [
+      ["kubectl create -f d.json && kubectl rollout status deployment/d --timeout=100s"],
+      ["kubectl rollout pause deployment/d", /paused/],
+      ["kubectl set env deployment/d A=2"],
+      ["kubectl get deployment d -o 'jsonpath={.status.updatedReplicas}'", eventually(/^0?$/)],
+      [
+        "kubectl rollout resume deployment/d && kubectl rollout status deployment/d --timeout=100s",
+        /successfully rolled out/,
+      ],
+    ],
+  },
+];
+
+const logs: readonly Case[] = [
+  {
+    line: 22,
+    name: "logs: whole, the tail, with times, since, of one container, of a selector, of a Job",
+    files: {
+      "p.json": pod("p", "for n in 1 2 3; do echo $n; done", {}, { labels: { l: "1" } }),
+      "j.json": job("j", "echo job"),
+      "two.json": pod("two", "", {
+        containers: ["a", "b"].map((name) => ({ name, image: "busybox", command: ["sh", "-c", `echo ${name}`] })),
+      }),
+    },
+    steps: [
+      ["kubectl create -f p.json -f j.json -f two.json"],
+      ["kubectl get pod p two -o 'jsonpath={.items[*].status.phase}'", eventually("Succeeded Succeeded")],
+      ["kubectl logs p", "1\n2\n3\n"],
+      ["kubectl logs p --tail=1", "3\n"],
+      ["kubectl logs p --since=1h --tail=-1", "1\n2\n3\n"],
+      ["kubectl logs p --limit-bytes=2", /^1\n/],
+      ["kubectl logs p --timestamps", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z 1\n/],
+      ["kubectl logs two -c b", "b\n"],
+      ["kubectl logs two -c nonsense", refused(/container nonsense is not valid for pod two/)],
+      ["kubectl logs two --all-containers | sort", "a\nb\n"],
+      ["kubectl logs -l l=1 --prefix", /^\[pod\/p\/main\] 1\n/],
+      ["kubectl logs -f job/j --pod-running-timeout=60s", "job\n"],
+    ],
+  },
+  {
+    line: 22,
+    name: "logs -f follows to the end",
+    files: { "p.json": pod("p", "for n in 1 2 3; do echo $n; sleep 0.2; done") },
+    steps: [
+      ["kubectl create -f p.json"],
+      ["kubectl get pod p -o 'jsonpath={.status.phase}'", eventually(/Running|Succeeded/)],
+      ["kubectl logs -f p", "1\n2\n3\n"],
+    ],
+  },
+  {
+    line: 22,
+    name: "logs --previous shows the try before",
+    files: { "p.json": pod("p", "echo try; sleep 0.2; exit 1", { restartPolicy: "OnFailure" }) },
+    steps: [
+      ["kubectl create -f p.json"],
+      ["kubectl get pod p -o 'jsonpath={.status.containerStatuses[0].restartCount}'", eventually(/^[1-9]/)],
+      ["kubectl logs p --previous", "try\n"],
+      ["kubectl delete pod p --now"],
+    ],
+  },
+];
+
+const jobs: readonly Case[] = [
+  {
+    line: 23,
+    name: "a Job is made from a CronJob, and succeeds",
+    needs: ["cronjobs.batch"],
+    since: 21,
+    steps: [
+      ["kubectl create cronjob c --image=busybox --schedule='0 0 1 1 *' -- true"],
+      ["kubectl get cronjob c", /^NAME +SCHEDULE .*\nc +0 0 1 1 \* /],
+      ["kubectl create job once --from=cronjob/c", "job.batch/once created\n"],
+      [waitFor("complete", "once")],
+      ["kubectl get job once -o 'jsonpath={.metadata.ownerReferences[0].kind}'", "CronJob"],
+    ],
+  },
+  {
+    line: 23,
+    name: "a Job fails when its retries or its time are used up",
+    files: {
+      "retries.json": fails("retries"),
+      "late.json": job("late", "exec sleep 60", { activeDeadlineSeconds: 1 }),
+    },
+    steps: [
+      ["kubectl create -f retries.json -f late.json"],
+      [waitFor("failed", "retries")],
+      [reason("retries"), "BackoffLimitExceeded"],
+      [waitFor("failed", "late")],
+      [reason("late"), "DeadlineExceeded"],
+    ],
+  },
+  {
+    line: 23,
+    name: "three at a time until seven have succeeded; each index once",
+    files: {
+      "seven.json": job("seven", "true", { parallelism: 3, completions: 7 }),
+      "index.json": job("index", "echo $JOB_COMPLETION_INDEX", {
+        completions: 3,
+        parallelism: 3,
+        completionMode: "Indexed",
+      }),
+    },
+    steps: [
+      ["kubectl create -f seven.json -f index.json"],
+      [waitFor("complete", "seven")],
+      ["kubectl get job seven -o 'jsonpath={.status.succeeded}'", "7"],
+      ["kubectl get job seven", /^NAME .*\nseven +(Complete +)?7\/7 /],
+      [waitFor("complete", "index")],
+      ["kubectl get job index -o 'jsonpath={.status.completedIndexes}'", "0-2"],
+      ["kubectl logs -l job-name=index | sort", "0\n1\n2\n"],
+    ],
+  },
+  {
+    line: 23,
+    name: "a Job goes away some time after its end",
+    files: { "j.json": job("j", "true", { ttlSecondsAfterFinished: 0 }) },
+    steps: [
+      ["kubectl create -f j.json"],
+      ["kubectl get jobs,pods -o name", { ...eventually(""), err: /No resources|^$/ }],
+    ],
+  },
+  {
+    line: 23,
+    name: "a suspended Job has no Pods until it is resumed",
+    files: { "j.json": job("j", "true", { suspend: true }) },
+    steps: [
+      ["kubectl create -f j.json"],
+      [waitFor("Suspended", "j")],
+      ["kubectl get pods -o name", ""],
+      [`kubectl patch job j --type=merge -p '{"spec":{"suspend":false}}'`],
+      [waitFor("complete", "j")],
+    ],
+  },
+  {
+    line: 23,
+    name: "a policy for failed Pods fails a Job at once, or does not count the failure",
+    files: {
+      "fail.json": job("fail", "exit 42", {
+        backoffLimit: 6,
+        podFailurePolicy: { rules: [{ action: "FailJob", onExitCodes: { operator: "In", values: [42] } }] },
+      }),
+      "ignore.json": job("ignore", "exit 42", {
+        backoffLimit: 0,
+        podFailurePolicy: { rules: [{ action: "Ignore", onExitCodes: { operator: "In", values: [42] } }] },
+      }),
+    },
+    steps: [
+      ["kubectl create -f fail.json -f ignore.json"],
+      [waitFor("failed", "fail")],
+      [reason("fail"), "PodFailurePolicy"],
+      ["kubectl get pods -l job-name=ignore -o 'jsonpath={.items[*].status.phase}'", eventually(/Failed/)],
+      [reason("ignore"), ""],
+      ["kubectl delete job ignore"],
+    ],
+  },
+];
+
+const environment = [
+  { name: "PLAIN", value: "a $(OTHER)" },
+  { name: "FROM_MAP", valueFrom: { configMapKeyRef: { name: "c", key: "k" } } },
+  { name: "FROM_SECRET", valueFrom: { secretKeyRef: { name: "s", key: "k" } } },
+  { name: "WHO", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+];
+
+const pods: readonly Case[] = [
+  {
+    line: 24,
+    name: "environment of values, ConfigMaps, Secrets and the Pod's own fields",
+    files: {
+      "c.json": configMap("c", { k: "map", ALL: "all" }),
+      "p.json": pod("p", "", {
+        containers: [
+          {
+            name: "main",
+            image: "busybox",
+            command: ["sh", "-c", "echo $PLAIN, $FROM_MAP, $FROM_SECRET, $WHO, $ALL"],
+            env: [{ name: "OTHER", value: "b" }, ...environment],
+            envFrom: [{ configMapRef: { name: "c" } }],
+          },
+        ],
+      }),
+    },
+    steps: [
+      [
+        "kubectl create -f c.json && kubectl create secret generic s --from-literal=k=secret && kubectl create -f p.json",
+      ],
+      ["kubectl get pod p -o 'jsonpath={.status.phase}'", eventually("Succeeded")],
+      ["kubectl logs p", "a b, map, secret, p, all\n"],
+    ],
+  },
+  {
+    line: 24,
+    name: "init containers run in order before the others, and a folder is shared",
+    files: {
+      "p.json": pod("p", "", {
+        volumes: [{ name: "v", emptyDir: {} }],
+        initContainers: ["one", "two"].map((name) => ({
+          name,
+          image: "busybox",
+          command: ["sh", "-c", `echo ${name} >>/shared/order`],
+          volumeMounts: [{ name: "v", mountPath: "/shared" }],
+        })),
+        containers: [
+          {
+            name: "main",
+            image: "busybox",
+            command: ["sh", "-c", "cat /shared/order"],
+            volumeMounts: [{ name: "v", mountPath: "/shared" }],
+          },
+        ],
+      }),
+    },
+    steps: [
+      ["kubectl create -f p.json"],
+      ["kubectl get pod p -o 'jsonpath={.status.phase}'", eventually("Succeeded")],
+      ["kubectl logs p", "one\ntwo\n"],
+      ["kubectl logs p -c one", ""],
+    ],
+  },
+  {
+    line: 24,
+    name: "a container that fails is started again after a while, and says why",
+    files: {
+      "p.json": pod("p", "", {
+        restartPolicy: "OnFailure",
+        containers: [
+          {
+            name: "main",
+            image: "busybox",
+            command: ["sh", "-c", "echo the end >&2; exit 4"],
+            terminationMessagePolicy: "FallbackToLogsOnError",
+          },
+        ],
+      }),
+    },
+    steps: [
+      ["kubectl create -f p.json"],
+      [
+        "kubectl get pod p -o 'jsonpath={.status.containerStatuses[0].state.waiting.reason}'",
+        eventually("CrashLoopBackOff"),
+      ],
+      ["kubectl get pod p -o json", { out: [/"exitCode": 4/, /"message": "the end\\n"/] }],
+      ["kubectl get pod p", /^NAME .*\np +0\/1 +(CrashLoopBackOff|Error) +[1-9]/],
+      ["kubectl delete pod p --now"],
+    ],
+  },
+  {
+    line: 24,
+    name: "a Pod waits for a ConfigMap that is missing, and says so",
+    files: {
+      "p.json": pod("p", "", {
+        containers: [
+          { name: "main", image: "busybox", command: ["true"], envFrom: [{ configMapRef: { name: "missing" } }] },
+        ],
+      }),
+    },
+    steps: [
+      ["kubectl create -f p.json"],
+      [
+        "kubectl get pod p -o 'jsonpath={.status.containerStatuses[0].state.waiting.reason}'",
+        eventually("CreateContainerConfigError"),
+      ],
+      ["kubectl create cm missing"],
+      ["kubectl get pod p -o 'jsonpath={.status.phase}'", eventually("Succeeded")],
+    ],
+  },
+  {
+    line: 26,
+    name: "what cannot be done to Pods is refused by name",
+    embeddedOnly: "other servers do it",
+    files: { "p.json": pod("p", "exec sleep 60") },
+    steps: [
+      ["kubectl create -f p.json && kubectl wait --for=condition=Ready pod/p --timeout=60s"],
+      ["kubectl exec p -- true", { code: 1, err: /NotImplemented|is not available on this server/ }],
+      ["kubectl port-forward p 1:1", { code: 1, err: /NotImplemented|is not available on this server/ }],
+      ["kubectl delete pod p --now"],
+    ],
+  },
+];
+
+export const workloadCases: readonly Case[] = [...rollouts, ...logs, ...jobs, ...pods];

@@ -1,0 +1,73 @@
+import { existsSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { cases } from "./cases/index.ts";
+import { type Api, openApi } from "./suite/api.ts";
+import type { Case } from "./suite/case.ts";
+import { openPlace } from "./suite/place.ts";
+import { runCase } from "./suite/session.ts";
+
+// Every case of the tables with every kubectl. CLUSTER_CASES=16 or part of a name runs only those, KUBECTL_MINORS=1.30 only those.
+
+const isEmbedded = inject("isEmbedded");
+const kubeconfig = inject("kubeconfig");
+const only = process.env["CLUSTER_CASES"];
+const minors = inject("kubectls").filter(({ minor }) => process.env["KUBECTL_MINORS"]?.includes(minor) ?? true);
+
+let api: Api;
+/** `plural` or `plural.group` of all that is served. */
+let served: ReadonlySet<string>;
+
+beforeAll(async () => {
+  api = await openApi(kubeconfig);
+  served = await servedKinds(api);
+});
+afterAll(() => api.close());
+
+const isWanted = ({ line, name }: Case) => only === undefined || String(line) === only || name.includes(only);
+const number = (minor: string) => Number(minor.split(".")[1]);
+
+describe.each(minors)("kubectl $minor", ({ minor, path }) => {
+  test("is here", () => {
+    expect(existsSync(path), `kubectl ${minor} is missing; run: node scripts/test-tools.mjs`).toBe(true);
+  });
+
+  for (const one of cases.filter(isWanted)) {
+    const { line, name, since = 0, needs = [], embeddedOnly } = one;
+    if (number(minor) < since) continue;
+    test.concurrent(`${line}. ${name}`, async (context) => {
+      if (embeddedOnly !== undefined && !isEmbedded) context.skip(`only on the embedded server: ${embeddedOnly}`);
+      expect(
+        needs.filter((kind) => !served.has(kind)),
+        "kinds that the server does not serve",
+      ).toEqual([]);
+      const place = await openPlace(api, kubeconfig);
+      try {
+        await runCase(one, { ...place, kubectlPath: path });
+      } finally {
+        await place.close();
+      }
+    });
+  }
+});
+
+async function servedKinds(server: Api): Promise<ReadonlySet<string>> {
+  const lists = [{ group: "", path: "/api/v1" }];
+  for (const { name, preferredVersion } of (await server.ask("GET", "/apis")).json[
+    "groups"
+  ] as never as readonly Group[])
+    lists.push({ group: `.${name}`, path: `/apis/${preferredVersion.groupVersion}` });
+  const found = await Promise.all(
+    lists.map(async ({ group, path }) => {
+      const { resources } = (await server.ask("GET", path)).json as never as {
+        readonly resources: readonly { name: string }[];
+      };
+      return resources.map(({ name }) => `${name}${group}`);
+    }),
+  );
+  return new Set(found.flat());
+}
+
+interface Group {
+  readonly name: string;
+  readonly preferredVersion: { readonly groupVersion: string };
+}

@@ -1,0 +1,155 @@
+import { execFile } from "node:child_process";
+import { mkdir, readFile, rm, statfs, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openStore } from "#kernel/apiserver/index.ts";
+import { readLogs } from "#kernel/logs/index.ts";
+import type { Runtime } from "#kernel/runtimes/index.ts";
+import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
+import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
+import { isAlive } from "#kernel/runtimes/process/runner/process-identity.ts";
+import { outcomeOf } from "#kernel/runtimes/runtime.contract.ts";
+import { shellTask, testRuntime } from "#kernel/runtimes/testing/index.ts";
+import { silentLog, systemClock } from "#lib/base/index.ts";
+import { exec, removeDirectory, root, slipway, temporaryDirectory } from "#test/support/slipway.ts";
+
+const run = promisify(execFile);
+
+// A disk of one megabyte, which only root can make.
+describe.skipIf(process.getuid?.() !== 0 || process.platform !== "linux")("on a disk that fills up", () => {
+  let directory = "";
+  let disk = "";
+  let runtime: Runtime | undefined;
+  beforeEach(async () => {
+    directory = await temporaryDirectory();
+    disk = join(directory, "disk");
+    await mkdir(disk);
+    await run("mount", ["-t", "tmpfs", "-o", "size=1m,nr_inodes=200,mode=700", "tmpfs", disk]);
+  });
+  afterEach(async () => {
+    await runtime?.close({ stopTasks: 0 });
+    runtime = undefined;
+    await run("umount", ["-l", disk]);
+    await removeDirectory(directory);
+  });
+
+  /** Takes all the room that is left. */
+  async function fill(): Promise<void> {
+    const { bavail, bsize } = await statfs(disk);
+    await writeFile(join(disk, "filler"), Buffer.alloc(bavail * bsize)).catch(() => undefined);
+    expect((await statfs(disk)).bavail).toBe(0);
+  }
+
+  /** Leaves room for this many files and directories. */
+  async function leaveNodes(count: number): Promise<void> {
+    const { ffree } = await statfs(disk);
+    await mkdir(join(disk, "nodes"));
+    const names = Array.from({ length: ffree - 1 - count }, (_, index) => join(disk, "nodes", `${index}`));
+    await Promise.all(names.map((name) => writeFile(name, "")));
+    expect((await statfs(disk)).ffree).toBe(count);
+  }
+
+  test("the store is read-only while its disk is full, answers reads, and takes writes again when there is room", async () => {
+    await run("mount", ["-o", "remount,size=8m", disk]);
+    const store = await openStore(join(disk, "store"), { clock: systemClock, log: silentLog });
+    const key = (name: string) => ({ group: "", resource: "configmaps", namespace: "default", name });
+    const object = (name: string) => ({
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name, namespace: "default", uid: name, creationTimestamp: "2026-01-01T00:00:00Z" },
+      data: { text: "x".repeat(400_000) },
+    });
+    const write = (name: string) => store.write((transaction) => void transaction.put(key(name), object(name)));
+    const names: string[] = [];
+    try {
+      await writeFile(join(disk, "filler"), Buffer.alloc(2_000_000));
+      const refusal = await (async () => {
+        for (let count = 0; count < 40; count++) {
+          await write(`c${count}`);
+          names.push(`c${count}`);
+        }
+      })().catch((thrown: unknown) => thrown);
+      expect(refusal).toMatchObject({ message: expect.stringMatching(/no space left|disk is full/) });
+      await expect(write("late")).rejects.toMatchObject({ code: "store-full" });
+      for (const name of names) expect(store.get(key(name))?.uid).toBe(name);
+      await rm(join(disk, "filler"));
+      await expect
+        .poll(
+          () =>
+            write("again").then(
+              () => "stored",
+              () => "refused",
+            ),
+          { timeout: 20_000, interval: 500 },
+        )
+        .toBe("stored");
+    } finally {
+      await store.close();
+    }
+    const reopened = await openStore(join(disk, "store"), { clock: systemClock, log: silentLog });
+    for (const name of [...names, "again"]) expect(reopened.get(key(name))?.uid).toBe(name);
+    expect(reopened.get(key("late"))).toBeUndefined();
+    await reopened.close();
+  });
+
+  test("the runner goes on, and an end that it could not note is told when there is room", async () => {
+    runtime = await testRuntime(disk, { runnerIdle: 60_000 });
+    const gate = join(directory, "gate");
+    // What is noted of it fits into the room that the journal has set aside, but for its end.
+    const id = `${"x".repeat(110_000)}/main/0`;
+    const logPath = join(directory, "0.log");
+    await runtime.start(shellTask(directory, id, `while [ ! -e ${gate} ]; do sleep 0.02; done; exit 7`, { logPath }));
+    const before = await holderOf(runnerPaths(join(disk, "runner")).lock);
+    await fill();
+    await writeFile(gate, "");
+    const other = shellTask(directory, `${"y".repeat(110_000)}/main/0`, "true", { logPath });
+    await expect(runtime.start(other)).rejects.toThrow("ENOSPC");
+    expect(runtime.find(id)?.state.phase).toBe("running");
+    await rm(join(disk, "filler"));
+    expect(await outcomeOf(runtime, id)).toMatchObject({ kind: "exited", code: 7 });
+    expect((await runtime.start(other)).id).toBe(other.id);
+    const after = await holderOf(runnerPaths(join(disk, "runner")).lock);
+    expect(after).toEqual(before);
+    expect(after !== undefined && isAlive(after)).toBe(true);
+  });
+
+  test("a task whose log fills the disk runs to its end, and what it had printed can be read", async () => {
+    runtime = await testRuntime(directory);
+    const task = shellTask(directory, "loud/main/0", "seq 1 300000; exit 3", { logPath: join(disk, "0.log") });
+    await runtime.start(task);
+    const outcome = await outcomeOf(runtime, task.id);
+    expect(outcome).toMatchObject({ kind: "exited", code: 3, note: expect.stringContaining("ENOSPC") });
+    const pieces: Uint8Array[] = [];
+    for await (const piece of readLogs(task.logPath)) pieces.push(piece);
+    expect(Buffer.concat(pieces).toString()).toMatch(/^1\n2\n3\n/);
+  });
+
+  test.each([1, 4, 20])("a run with room for %d files fails and says why", async (count) => {
+    await leaveNodes(count);
+    const document = join(root, "examples/workflow/hello.yaml");
+    const { code, err } = await slipway(["run", "--ephemeral", document], { env: { TMPDIR: disk } });
+    expect(code).toBe(1);
+    expect(err).toMatch(/greet: Failed .*the disk is full: ENOSPC: no space left on device, mkdir/);
+  });
+
+  test("a run without room for anything says so in one line", async () => {
+    await leaveNodes(0);
+    const document = join(root, "examples/workflow/hello.yaml");
+    const { code, err } = await slipway(["run", "--ephemeral", document], { env: { TMPDIR: disk } });
+    expect(code).toBe(1);
+    expect(err).toMatch(/^slipway: ENOSPC: no space left on device, mkdtemp '[^']+'\n$/);
+  });
+
+  test("a run whose output is lost says so, and its steps are what they are", async () => {
+    const document = join(directory, "loud.yaml");
+    const steps = "{loud: {container: {image: none, command: [seq, '300000']}}}";
+    const text = `apiVersion: slipway.dev/v1alpha1\nkind: Workflow\nmetadata: {name: loud}\nspec: {steps: ${steps}}\n`;
+    await writeFile(document, text);
+    const { code, err } = await slipway(["run", "--ephemeral", document], { env: { TMPDIR: disk } });
+    expect(code).toBe(0);
+    expect(err).toMatch(/error output of a container was lost .*output is incomplete: ENOSPC/);
+    expect((await exec("ls", [disk])).out).toBe("");
+    expect(await readFile(document, "utf8")).toBe(text);
+  });
+});
