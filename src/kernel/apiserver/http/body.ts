@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { formatProblem, type JsonValue } from "#lib/base/index.ts";
 import { readJson } from "#lib/json/index.ts";
 import { readYaml } from "#lib/yaml/index.ts";
-import { badRequest, tooLarge, unsupportedMediaType } from "#kernel/model/index.ts";
+import { badRequest, unsupportedMediaType } from "#kernel/model/index.ts";
 import { decodeProtobuf, protobufMediaType } from "../wire/envelope.ts";
 
 /**
@@ -17,21 +17,6 @@ export interface DecodedBody {
 
 const objectMediaTypes = ["application/json", "application/yaml", protobufMediaType];
 const empty: DecodedBody = { value: undefined, duplicates: [] };
-
-/** The whole body, or 413 as soon as it is known to be too large: at once when its length is announced, else when it comes. */
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  const announced = Number(request.headers["content-length"] ?? "0");
-  const refuse = () => tooLarge(`the body of the request is larger than ${maxBytes} bytes`);
-  if (announced > maxBytes) throw refuse();
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBytes) throw refuse();
-    chunks.push(chunk);
-  }
-  return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
-}
 
 /** The media type of the body without its parameters; what a request without one is taken for is the caller's to say. */
 export function mediaTypeOf(request: IncomingMessage): string | undefined {

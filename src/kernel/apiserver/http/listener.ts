@@ -58,11 +58,12 @@ export async function openListener(
   const server = createServer(
     { ...tlsOptions(options.tls), minVersion: "TLSv1.2", maxHeaderSize: 16 * 1024, noDelay: true },
     (request, response) => {
+      const { socket } = request;
       active.add(response);
       response.once("close", () => {
         active.delete(response);
         // Kept alive it would hold up the end of the server; what has been written still goes out.
-        if (closing.signal.aborted) request.socket.destroySoon();
+        if (closing.signal.aborted) socket.destroySoon();
       });
       void handleRequest(door, request, response);
     },

@@ -136,6 +136,16 @@ describe("a connection", () => {
     expect(answers.match(/HTTP\/1\.1/g)).toHaveLength(1);
   });
 
+  test("whose body grows beyond the limit is told so, and the server goes on", async () => {
+    const chunk = "x".repeat(1500);
+    const piece = `${chunk.length.toString(16)}\r\n${chunk}\r\n`;
+    const chunked = head("POST", maps, "Content-Type: application/json", "Transfer-Encoding: chunked");
+    const answers = await talk(chunked + piece + piece);
+    expect(answers).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answers).toContain("the body of the request is larger than 1000 bytes");
+    expect((await api.ask("GET", "/readyz")).status).toBe(200);
+  });
+
   test("that speaks no HTTP gets an answer or nothing, and the server goes on", async () => {
     expect(await talk("NONSENSE\r\n\r\n")).toMatch(/^(?:HTTP\/1\.1 400 .*|)$/s);
     expect((await api.ask("GET", "/readyz")).status).toBe(200);

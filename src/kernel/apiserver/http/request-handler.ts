@@ -73,12 +73,15 @@ export async function handleRequest(
 ): Promise<void> {
   const { clock, log } = door.resources.context;
   const startedAt = clock.monotonic();
+  // Node takes it away from a request that ends early.
+  const { socket } = request;
+  const ip = socket.remoteAddress ?? "";
   stampHeaders(request, response);
   const told: Told = { labels: otherLabels };
   try {
     await route(door, request, response, told);
   } catch (thrown) {
-    if (request.socket.destroyed) {
+    if (socket.destroyed) {
       // Nobody is there to hear of it.
       response.destroy();
     } else {
@@ -91,7 +94,7 @@ export async function handleRequest(
   const took = clock.monotonic() - startedAt;
   door.requests.record({ ...told.labels, code: String(response.statusCode) }, took);
   if (door.audit !== undefined && told.isOpen !== true) {
-    door.audit.append(auditLine(auditFacts(request, response, told, { now: clock.now(), took })));
+    door.audit.append(auditLine(auditFacts(request, response, told, { now: clock.now(), took, ip })));
   }
 }
 
@@ -100,7 +103,7 @@ function auditFacts(
   request: IncomingMessage,
   response: ServerResponse,
   { labels, identity, caller, route, body }: Told,
-  { now, took }: { readonly now: Instant; readonly took: Millis },
+  { now, took, ip }: { readonly now: Instant; readonly took: Millis; readonly ip: string },
 ): AuditFacts {
   const url = request.url ?? "";
   const mark = url.indexOf("?");
@@ -109,7 +112,7 @@ function auditFacts(
     id: String(response.getHeader("Audit-Id")),
     startedAt: now - took,
     ms: took,
-    ip: request.socket.remoteAddress ?? "",
+    ip,
     code: response.statusCode,
     verb: route === undefined ? (request.method ?? "").toLowerCase() : labels.verb,
     // Without the query: somebody may have put a token there.
