@@ -6,7 +6,7 @@ import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { expiringSteps } from "./compile/expiring.ts";
 import { Workflow } from "./kinds.ts";
 import { finalizer, type Notice } from "./messages.ts";
-import { type ActionStep, actionStage, answerStage, hasOpenActions } from "./reconcile/actions.ts";
+import { type ActionStep, actionStage, answerStage, decide, hasOpenActions } from "./reconcile/actions.ts";
 import { effectStage } from "./reconcile/effects.ts";
 import { finalizeWorkflow } from "./reconcile/finalize.ts";
 import { expireChildren, expireWorkflow, isFinished } from "./reconcile/finished.ts";
@@ -86,7 +86,8 @@ async function passOver(pass: Pass): Promise<Turn> {
   const { memory, workflow } = held;
   const { compiled, problems } = compilationOf(memory, workflow);
   if (compiled === undefined) return await invalidStage(held, problems);
-  const action = await actionStage(held, compiled, runOf(memory, workflow).run);
+  const { run } = runOf(memory, workflow);
+  const action = await actionStage(held, run, (asked) => decide(asked, workflow, compiled.plan, run));
   if (action.is === "answered") return { again: workflow };
   return await runStage(held, compiled, action);
 }

@@ -1,12 +1,7 @@
 import { parseInstant } from "#lib/base/index.ts";
 import {
-  buildPlan,
   type LogRef,
-  noRetry,
-  type NodeSpec,
   type ObjectRef,
-  type Plan,
-  planStep,
   type RunState,
   type RunView,
   runActions,
@@ -14,6 +9,7 @@ import {
   viewSteps,
 } from "#engine/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
+import { outlinePlan } from "./compile/outline.ts";
 import { type StepSource, stepSources } from "./compile/step-source.ts";
 import { type Reference, Workflow, type WorkflowSpec } from "./kinds.ts";
 import { decodeRun } from "./state.ts";
@@ -39,7 +35,7 @@ export function viewWorkflow(object: Workflow, children: readonly KubeObject[] =
   const { metadata, spec, status } = object;
   const run = decodeRun(status);
   const sources = stepSources(spec);
-  const plan = outlineOf(spec, sources);
+  const plan = outlinePlan(spec, sources);
   const sourceByKey = new Map(sources.map((source) => [source.key, source]));
   const childrenByStep = groupByStep(children);
   const steps = viewSteps(plan, run).map((view) =>
@@ -65,43 +61,6 @@ export function viewWorkflow(object: Workflow, children: readonly KubeObject[] =
 
 const isSettled = ({ phase }: StepView): boolean =>
   phase === "Succeeded" || phase === "Failed" || phase === "Skipped" || phase === "Canceled";
-
-/**
- * The plan as far as drawing needs it: gates and expressions play no part. Edges to nowhere and cycles are left out,
- * because a document that is wrong must be drawn as well: it is then that people look.
- */
-function outlineOf(spec: WorkflowSpec, sources: readonly StepSource[]): Plan {
-  const part = (final: boolean) => sources.filter((source) => source.final === final);
-  const final = outline(part(true), {});
-  const policy = { strategy: spec.failureStrategy ?? "Continue" } as const;
-  return outline(part(false), final.steps.length === 0 ? { policy } : { policy, final });
-}
-
-/** A graph with a cycle becomes one without edges: every step is shown, in the order of the keys. */
-function outline(sources: readonly StepSource[], options: Parameters<typeof buildPlan>[2]): Plan {
-  const keys = new Set(sources.map((source) => source.key));
-  const nodes = sources.map(({ key, step }): NodeSpec => {
-    const dependsOn = step.externalRef === undefined ? (step.dependencies ?? []) : [];
-    return { id: key, dependsOn: dependsOn.filter((dependency) => keys.has(dependency)) };
-  });
-  const steps = sources.map(({ key, step }) =>
-    planStep({ id: key, retry: { ...noRetry, limit: step.retry?.limit ?? 0 }, onFailure: step.onFailure ?? "Fail" }),
-  );
-  const plan = buildPlan(nodes, steps, options);
-  if (plan.ok) return plan.value;
-  const loose = buildPlan(
-    nodes.map(({ id }) => ({ id, dependsOn: [] })),
-    steps,
-    options,
-  );
-  return loose.ok ? loose.value : emptyPlan;
-}
-
-const emptyPlan: Plan = (() => {
-  const plan = buildPlan([], []);
-  if (!plan.ok) throw new Error("the empty graph is a graph");
-  return plan.value;
-})();
 
 /**
  * Adds what the engine does not know: names for people, children, logs. Objects that the step only waits for have

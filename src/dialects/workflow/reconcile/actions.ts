@@ -3,7 +3,6 @@ import { type ActionFact, isTerminal, type Plan, reset, type RunState, stepState
 import { type ApiClient, refTo } from "#kernel/kit/index.ts";
 import { keyOf, type Stored } from "#kernel/model/index.ts";
 import { nearest } from "#lib/text/index.ts";
-import type { CompiledWorkflow } from "../compile/compiled.ts";
 import { RunAction, Workflow } from "../kinds.ts";
 import type { Pass } from "./pass.ts";
 import { type CarriedAction, carriedActions } from "../run-action.ts";
@@ -59,6 +58,25 @@ const hasStep = ({ graph, final }: Plan, key: string): boolean =>
 function noStep({ graph, final }: Plan, key: string): string {
   const close = nearest(key, [...graph.ids, ...(final?.graph.ids ?? [])]);
   return `there is no step "${key}"${close === undefined ? "" : `, did you mean "${close}"`}`;
+}
+
+/**
+ * As `decide`, for a workflow whose specification cannot be carried out. Only its end can be asked for, and that is without the
+ * final steps, which cannot be run either.
+ */
+export function decideInvalid(
+  action: Stored<RunAction>,
+  workflow: Stored<Workflow>,
+  plan: Plan,
+  run: RunState,
+): Decision {
+  const decision = decide(action, workflow, plan, run);
+  if (decision.is !== "apply" && decision.is !== "accept") return decision;
+  const wrong = "the specification of the workflow is invalid";
+  if (isTerminal(run.phase)) return refused(`${wrong} and cannot be corrected after its end; create another workflow`);
+  if (decision.is === "accept" || decision.fact.action !== "cancel" || decision.fact.step !== undefined)
+    return refused(`${wrong}; correct it, or cancel the whole workflow`);
+  return { is: "apply", fact: { ...decision.fact, force: true } };
 }
 
 /** Asks the engine first, so that a refusal comes with its reason. */
@@ -148,12 +166,16 @@ export type ActionStep =
 export const hasOpenActions = ({ actions, key }: Pass): boolean =>
   openActions(actions.byIndex(targetIndex, key)).length > 0;
 
-/** Takes the oldest open action for the workflow, and answers at once what needs no change of the run. */
-export async function actionStage(pass: Pass, { plan }: CompiledWorkflow, run: RunState): Promise<ActionStep> {
-  const { actions, key, workflow, client, now, signal } = pass;
+/** Takes the oldest open action for the workflow, has it judged, and answers at once what needs no change of the run. */
+export async function actionStage(
+  pass: Pass,
+  run: RunState,
+  judge: (action: Stored<RunAction>) => Decision,
+): Promise<ActionStep> {
+  const { actions, key, client, now, signal } = pass;
   const [action] = openActions(actions.byIndex(targetIndex, key));
   if (action === undefined) return { is: "none" };
-  const decision = decide(action, workflow, plan, run);
+  const decision = judge(action);
   switch (decision.is) {
     case "apply":
       return { is: "apply", action, fact: decision.fact };

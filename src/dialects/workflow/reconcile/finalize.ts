@@ -39,7 +39,7 @@ export async function finalizeWorkflow(pass: Finalization): Promise<Millis | und
   if (!(workflow.metadata.finalizers ?? []).includes(finalizer)) return undefined;
   const active = isLetGo(workflow) ? [] : pass.children.filter((child) => isActiveChild(workflow, child));
   memory.deletingSince ??= now;
-  await endAll(pass, active);
+  await endChildren(pass, active);
   if (active.length > 0) {
     if (now - memory.deletingSince >= patience && memory.reportedCleanup !== true) {
       memory.reportedCleanup = true;
@@ -67,8 +67,14 @@ function isActiveChild(workflow: Workflow, child: Stored): boolean {
   return stateOfObject(child).is === "running" || child.metadata.deletionTimestamp !== undefined;
 }
 
-/** Asks for each child once: a child on its way out has a deletion time. */
-async function endAll({ client, signal }: Finalization, active: readonly Stored[]): Promise<void> {
+/**
+ * Deletes children, with the grace of a cancelled step; asks for each once: a child on its way out has a deletion time. Answers
+ * after how long to look again.
+ */
+export async function endChildren(
+  { client, signal }: Pick<Finalization, "client" | "signal">,
+  active: readonly Stored[],
+): Promise<Millis> {
   for (const child of active) {
     const { uid, deletionTimestamp } = child.metadata;
     if (deletionTimestamp !== undefined) continue;
@@ -87,4 +93,5 @@ async function endAll({ client, signal }: Finalization, active: readonly Stored[
         throw new Error(`${child.kind} "${child.metadata.name}": ${messageOf(thrown)}`, { cause: thrown });
     }
   }
+  return pollEvery;
 }

@@ -1,7 +1,19 @@
 import type { Problem } from "#lib/base/index.ts";
+import { advance, type ChildFact, type Fact, isActive, type Plan, type RunState, stepState } from "#engine/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import { labels } from "../child-names.ts";
+import type { CompiledWorkflow } from "../compile/compiled.ts";
+import { outlinePlan } from "../compile/outline.ts";
+import { stepSources } from "../compile/step-source.ts";
+import { stateOfObject } from "../completion.ts";
 import { Workflow } from "../kinds.ts";
 import { notices } from "../messages.ts";
+import { actionStage, answerStage, decideInvalid } from "./actions.ts";
+import { endChildren } from "./finalize.ts";
+import { isFinished } from "./finished.ts";
+import { runOf } from "./memory.ts";
 import type { Pass, Turn } from "./pass.ts";
+import { storeStage } from "./store.ts";
 import { setOne } from "./summary.ts";
 
 /** Longest message in a condition, in characters. A status is written often, and events cut theirs at 1024 bytes. */
@@ -9,10 +21,30 @@ const longest = 2_000;
 
 /**
  * A workflow that cannot be run says so, with everything that is wrong, and waits to be corrected. Nothing is deleted and nothing
- * that runs is ended: admission refuses such specifications, so this is about servers without it and about rules that have become
- * stricter. The same finding is written and told once.
+ * that runs is ended, unless somebody cancels it: admission refuses such specifications, so this is about servers without it and
+ * about rules that have become stricter.
  */
 export async function invalidStage(pass: Pass, problems: readonly Problem[]): Promise<Turn> {
+  const workflow = isFinished(pass.workflow) ? pass.workflow : await tellInvalid(pass, problems);
+  const held = workflow === pass.workflow ? pass : { ...pass, workflow };
+  const { run } = runOf(pass.memory, workflow);
+  const plan = outlinePlan(workflow.spec, stepSources(workflow.spec));
+  const action = await actionStage(held, run, (asked) => decideInvalid(asked, workflow, plan, run));
+  if (action.is === "answered") return { again: workflow };
+  if (isFinished(workflow) || (action.is === "none" && run.closing !== "Cancel")) return {};
+  // The mirrors that are missing ask for a pass when they are filled.
+  if (!(await pass.kinds.isComplete(workflow))) return {};
+  const facts: readonly Fact[] = action.is === "apply" ? [action.fact] : run.forced === true ? [] : [forcedCancel];
+  const stored = await endStage(held, plan, run, facts);
+  await answerStage(held, action, stored ?? workflow);
+  return stored === undefined ? { wake: await endChildren(held, activeChildren(held)) } : { again: stored };
+}
+
+/** A cancel from before the workflow was invalid: its final steps cannot be run any more. */
+const forcedCancel: Fact = { kind: "action", action: "cancel", force: true };
+
+/** The same finding is written and told once: the workflow itself when it says so already. */
+async function tellInvalid(pass: Pass, problems: readonly Problem[]): Promise<Stored<Workflow>> {
   const { workflow, client, now, signal } = pass;
   const { generation } = workflow.metadata;
   const told = problems.map(({ path, message }) => `${path}: ${message}`).join("; ");
@@ -24,7 +56,7 @@ export async function invalidStage(pass: Pass, problems: readonly Problem[]): Pr
     generation,
     now,
   );
-  if (conditions === present) return {};
+  if (conditions === present) return workflow;
   const phase = workflow.status?.phase ?? "Pending";
   const status = {
     ...workflow.status,
@@ -35,5 +67,56 @@ export async function invalidStage(pass: Pass, problems: readonly Problem[]): Pr
   const stored = await client.updateStatus<Workflow>(Workflow, { ...workflow, status }, { signal });
   if (workflow.status?.observedGeneration === undefined) pass.record(stored, notices.created(workflow.metadata.name));
   pass.record(stored, notices.invalid(message));
-  return {};
+  return stored;
 }
+
+/**
+ * One step of the engine towards the end of a canceled run, over the outline of its plan: what has not started is settled, what
+ * runs is told to end, what is gone is settled too. Answers with the version it stored; undefined when nothing has changed.
+ */
+async function endStage(
+  pass: Pass,
+  plan: Plan,
+  before: RunState,
+  facts: readonly Fact[],
+): Promise<Stored<Workflow> | undefined> {
+  const { workflow, now } = pass;
+  const { run } = advance(plan, before, [...childFacts(pass, before), ...facts], now);
+  const state = { workflow, compiled: outlineOf(workflow, plan), run, now };
+  return await storeStage(pass, state, before, { references: new Map(), conflicts: [], isInvalid: true });
+}
+
+/** What nothing can be started from, and nothing has outputs of. */
+const outlineOf = ({ metadata }: Stored<Workflow>, plan: Plan): CompiledWorkflow => ({
+  plan,
+  steps: new Map(),
+  outputs: [],
+  params: {},
+  identity: { name: metadata.name, namespace: metadata.namespace ?? "", uid: metadata.uid, labels: {} },
+  expiring: [],
+  selector: {},
+});
+
+/** The children of active steps, as their kinds tell of their ends; one that is not there is gone. */
+function childFacts(pass: Pass, run: RunState): readonly ChildFact[] {
+  const children = new Map(pass.kinds.controlledBy(pass.workflow).map((child) => [attemptNameOf(child), child]));
+  return Object.keys(run.steps).flatMap((step): readonly ChildFact[] => {
+    const { phase, attempt } = stepState(run, step);
+    if (!isActive(phase)) return [];
+    const child = children.get(`${step} ${attempt}`);
+    return [{ kind: "child", step, attempt, state: child === undefined ? { is: "gone" } : childState(child) }];
+  });
+}
+
+const attemptNameOf = ({ metadata }: Stored): string =>
+  `${metadata.labels?.[labels.step] ?? ""} ${metadata.labels?.[labels.attempt] ?? ""}`;
+
+function childState(child: Stored): ChildFact["state"] {
+  const state = stateOfObject(child);
+  if (state.is === "running") return { is: "alive" };
+  return state.is === "failed" ? { ...state, retryable: false } : state;
+}
+
+/** What is still to be ended; children that have ended by themselves stay, with their logs. */
+const activeChildren = ({ kinds, workflow }: Pass): readonly Stored[] =>
+  kinds.controlledBy(workflow).filter((child) => stateOfObject(child).is === "running");

@@ -12,6 +12,8 @@ export interface StatusFacts {
   readonly references: ReadonlyMap<string, Reference>;
   /** Started steps whose definition was changed behind the back of admission. */
   readonly conflicts: readonly string[];
+  /** The specification cannot be carried out: the condition that says so stays. */
+  readonly isInvalid?: boolean;
 }
 
 // What a status says beyond the run: conditions, progress, history, and per step the child and the last failures. Everything here is
@@ -42,7 +44,7 @@ export function statusAfter(
     conditions:
       isSameSummary(before, run) && previous?.observedGeneration === generation && previous?.conditions !== undefined
         ? previous.conditions
-        : conditionsAfter(previous?.conditions ?? [], run, facts.conflicts, generation, now),
+        : conditionsAfter(previous?.conditions ?? [], run, facts, generation, now),
     progress: `${done}/${total}`,
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     ...(run.number > before.number ? { history: historyAfter(previous) } : {}),
@@ -118,7 +120,7 @@ function toldByPause(text = ""): { readonly reason?: string; readonly message?: 
 function conditionsAfter(
   present: readonly WorkflowCondition[],
   run: RunState,
-  conflicts: readonly string[],
+  { conflicts, isInvalid = false }: StatusFacts,
   observedGeneration: number | undefined,
   now: Instant,
 ): readonly WorkflowCondition[] {
@@ -136,7 +138,7 @@ function conditionsAfter(
       reason: suspended ? "Requested" : "Resumed",
     });
   if (conflicts.length > 0) wanted.push(specConflict(conflicts));
-  else if (present.some((condition) => condition.type === "Invalid"))
+  else if (!isInvalid && present.some((condition) => condition.type === "Invalid"))
     wanted.push({ type: "Invalid", status: "False", reason: "Valid" });
   return wanted.reduce((list, condition) => setOne(list, condition, observedGeneration, now), present);
 }
