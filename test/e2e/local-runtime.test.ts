@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { readdirSync } from "node:fs";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
@@ -63,6 +64,14 @@ test("killing ends every process of every task without an answer", async () => {
   await runtime.start(shellTask(directory.path, "a/main/0", "sleep 3600 & echo $! > child; wait"));
   runtime.kill();
   expect(await outcomeOf(runtime, "a/main/0")).toMatchObject({ signal: "SIGKILL" });
+});
+
+test("once it has closed nobody makes anything in its directory, which can be removed", async () => {
+  const path = join(directory.path, "short");
+  await mkdir(path);
+  await createLocalRuntime({ directory: path, clock: systemClock, log: silentLog }).close();
+  // Looked at in the turn of the close: all the pipes that are made ahead of the first task are there, not the first few.
+  expect(readdirSync(join(path, "pipes"))).toHaveLength(16);
 });
 
 test("a directory that is not there is an error of the start, not of the process", async () => {

@@ -165,7 +165,7 @@ describe("run", () => {
 
   test("--detach needs somebody to leave the run to", async () => {
     const { code, err } = await cli.run("run", "--ephemeral", "--detach", await file("orphan", { a: wait() }));
-    expect(code).toBe(2);
+    expect(code, err).toBe(2);
     expect(err).toContain("--detach needs a running control plane");
   });
 

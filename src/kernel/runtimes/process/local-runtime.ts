@@ -40,6 +40,7 @@ class ChildrenRuntime implements LocalRuntime {
   readonly #table: Promise<TaskTable>;
   /** The same, once it is there: `kill` cannot wait. */
   #started: TaskTable | undefined;
+  #pipes: PipePool | undefined;
   #isClosed = false;
   #onIdle: (() => void) | undefined;
 
@@ -93,8 +94,12 @@ class ChildrenRuntime implements LocalRuntime {
     if (this.#isClosed) return;
     this.#isClosed = true;
     const table = await this.#table.catch(() => undefined);
-    if (table === undefined || stopTasks === undefined) return;
-    table.stopAll(stopTasks);
+    if (table !== undefined && stopTasks !== undefined) await this.#endAll(table, stopTasks);
+    await this.#pipes?.close();
+  }
+
+  async #endAll(table: TaskTable, grace: Millis): Promise<void> {
+    table.stopAll(grace);
     if (table.active > 0) {
       const idle = deferred<void>();
       this.#onIdle = () => idle.resolve();
@@ -105,6 +110,7 @@ class ChildrenRuntime implements LocalRuntime {
 
   async #open(directory: string, log: Logger): Promise<TaskTable> {
     const pipes = await PipePool.create(`${directory}/pipes`);
+    this.#pipes = pipes;
     const context = { clock: this.#clock, pipes, namespaceTools: this.#tools, guard: this.#reaper };
     const table = TaskTable.inMemory({
       clock: this.#clock,

@@ -62,6 +62,11 @@ export class PipePool {
     return this.#open(path);
   }
 
+  /** Resolves when nothing is being made in the directory any more, so that it can be removed. Pipes in use stay open. */
+  async close(): Promise<void> {
+    await this.#making?.catch(() => undefined); // Whoever asked for a pipe has been told.
+  }
+
   #open(path: string): Pipe {
     // Reading end first and without blocking, then opening the writing end succeeds at once.
     const { reading, descriptor } = this.#openEnds(path);
