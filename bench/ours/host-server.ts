@@ -23,6 +23,7 @@ export async function start({
     directory: dir,
     runnerPath,
     environment: { PATH: process.env["PATH"] ?? "/usr/bin:/bin" },
+    signal: new AbortController().signal,
   });
   running = { plane, store };
   const tls = await ensureCertificates(`${dir}/pki`, systemClock.now());

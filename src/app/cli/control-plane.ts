@@ -23,6 +23,7 @@ export async function openControlPlane({
   options,
   environment,
   clock,
+  signal,
   connect,
 }: Invocation<RunOptions>): Promise<ControlPlaneSession> {
   const running = options.ephemeral === true ? undefined : await findRunning(options, environment);
@@ -41,6 +42,7 @@ export async function openControlPlane({
     level: options.verbose > 1 ? "debug" : options.verbose > 0 ? "info" : "error",
     workingDirectory: environment.directory,
     environment: hostEnvironment(environment),
+    signal,
     ...(options.runtime === "docker" ? { docker: environment } : {}),
   });
   const usesImages = options.runtime === "docker";

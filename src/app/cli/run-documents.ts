@@ -32,6 +32,8 @@ export async function runDocuments(read: ReadDocuments, invocation: Invocation<R
   try {
     announce(session, runs, invocation);
     const namespace = session.namespace;
+    // Later than this a signal cancels the runs, instead of leaving some of them started.
+    invocation.signal.throwIfAborted();
     for (const object of others) await declare(session.client, object, namespace);
     const started: { readonly stored: Stored; readonly type: ResourceType; readonly dialect: Dialect }[] = [];
     for (const { object, dialect } of runs) {

@@ -106,7 +106,8 @@ function cancelOnSignal(
       giveUp.signal,
     ).catch((thrown: unknown) => giveUp.abort(thrown));
   };
-  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
   return { giveUp: giveUp.signal, close: () => signal.removeEventListener("abort", onAbort) };
 }
 

@@ -47,6 +47,8 @@ export interface ControlPlaneOptions {
    * ends a start that has not touched any work yet. What it rejects with, the start rejects with.
    */
   readonly onServer?: (server: ApiServer) => Promise<void>;
+  /** Ends the start, which then rejects with its reason; means nothing once it has resolved: see `close`. */
+  readonly signal: AbortSignal;
 }
 
 /** An API server and all controllers, at work in this process. */
@@ -70,7 +72,9 @@ export async function startControlPlane(given: ControlPlaneOptions): Promise<Con
   const stop = new AbortController();
   try {
     await options.onServer?.(server);
+    options.signal.throwIfAborted();
     manager = await makeManager(options, dialects, runtime, server);
+    options.signal.throwIfAborted();
     const ended = manager.run(stop.signal);
     ended.catch((thrown: unknown) => log.error("controllers have failed", { error: toError(thrown) }));
     return { server, ended, close: (closing = {}) => closeAll(stop, ended, runtime, server, closing) };
@@ -141,10 +145,9 @@ async function makeManager(
   runtime: Runtime,
   server: ApiServer,
 ): Promise<Manager> {
-  const { clock, log, directory, environment, workingDirectory, metrics } = options;
+  const { clock, log, directory, environment, workingDirectory, metrics, signal } = options;
   const client = server.client();
   const random = () => randomInt(2 ** 47) / 2 ** 47;
-  const { signal } = new AbortController();
   // What an earlier version has stored is brought up to date.
   if (options.isFresh !== true) await installCrds(client, definitionsOf(dialects), { clock, log, random, signal });
   const node = thisNode();

@@ -20,6 +20,8 @@ export interface EphemeralOptions {
   readonly environment: Readonly<Record<string, string>>;
   /** Given for steps in containers: where the engine's address is looked for. Else they are children of this process. */
   readonly docker?: DockerSurroundings;
+  /** Ends the start, which then rejects with its reason. A control plane that has started is ended by `close`. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -58,6 +60,7 @@ export async function startEphemeral({ level, ...options }: EphemeralOptions): P
     rmSync(directory, { recursive: true, force: true });
   };
   try {
+    options.signal.throwIfAborted();
     const chosen = await openRuntime(options.docker, { store: store.clusterUid, isEphemeral: true, clock, log });
     const { runtime = local } = chosen;
     const parts = { ...options, store, log, directory, runnerPath, isFresh: true };

@@ -32,6 +32,7 @@ test("what a control plane counts is what the reference lists, and the size of i
     runtime: createFakeRuntime(parts),
     environment: {},
     isFresh: true,
+    signal: new AbortController().signal,
   });
   const counted = metrics.collect().map(({ name }) => name);
   expect([...counted, "slipway_store_db_file_bytes"].sort()).toEqual([...(await documented())].sort());

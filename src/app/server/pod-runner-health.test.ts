@@ -20,6 +20,7 @@ test("the server is not ready while its runtime does not answer, and names the p
     runnerPath: "",
     environment: {},
     isFresh: true,
+    signal: new AbortController().signal,
   });
   const client = plane.server.client();
   expect(await client.raw("/readyz/pod-runner")).toBe("ok");

@@ -38,6 +38,8 @@ export interface ServeOptions {
   readonly environment: Readonly<Record<string, string>>;
   /** Given for steps in containers: where the engine's address is looked for. Else they are host processes. */
   readonly docker?: DockerSurroundings;
+  /** Ends the start, which then rejects with its reason. A server that answers is ended by `close`. */
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -61,7 +63,7 @@ export interface RunningServer {
 
 /** Opens a data directory and serves it over HTTPS on loopback, with all controllers. Whatever was begun is undone when it rejects. */
 export async function serve(options: ServeOptions): Promise<RunningServer> {
-  const { directory, clock } = options;
+  const { directory, clock, signal } = options;
   const log = options.isTerminal ? plainLog(options.level, clock) : (await import("./log.ts")).serverLog(options.level);
   const undo: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -70,6 +72,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   try {
     const lock = await ownDirectory(directory);
     undo.push(() => lock.release());
+    signal.throwIfAborted();
     const failed = deferred<ServerFailure>();
     const keyFile = options.encryptionKeyFile;
     const encryptionKeys = keyFile === undefined ? [] : await readEncryptionKeys(keyFile, directory);
@@ -83,6 +86,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
       },
     });
     undo.push(() => store.close());
+    signal.throwIfAborted();
     const certificates = await ensureCertificates(`${directory}/pki`, clock.now());
     const token = await ensureAdminToken(store, await readKubeconfigToken(options.kubeconfig));
     const metrics = new Metrics();
@@ -91,6 +95,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     undo.push(() => audit.close());
     const { ca: rootCertificate, accountKey } = certificates;
     const steps = await openRuntime(options.docker, { store: store.clusterUid, isEphemeral: false, clock, log });
+    signal.throwIfAborted();
     const door: { listener?: Listener } = {};
     const parts = {
       ...options,

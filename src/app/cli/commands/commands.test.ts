@@ -23,6 +23,7 @@ beforeAll(async () => {
     level: "error",
     workingDirectory,
     environment: {},
+    signal: new AbortController().signal,
   });
   ({ client } = plane);
   // `run` looks for a running control plane itself; this is what tells it that there is one.

@@ -77,6 +77,7 @@ export const upCommand = command<UpOptions>({
       level: options.logLevel,
       isTerminal: environment.err.isTerminal,
       environment: hostEnvironment(environment),
+      signal,
       ...(options.runtime === "docker" ? { docker: environment } : {}),
     });
     environment.out.write(`${greeting(server)}\n`);

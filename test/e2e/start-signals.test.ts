@@ -1,0 +1,34 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { access, watch } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { cleanEnvironment, removeDirectory, root, slipwayBin, temporaryDirectory } from "#test/support/slipway.ts";
+
+/** Resolves when a file of that name has come into the directory. */
+async function appeared(directory: string, name: string): Promise<void> {
+  for await (const { filename } of watch(directory)) if (filename === name) return;
+}
+
+test.each([
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+] as const)("%s while a server starts ends it with %i, and its directory is free", async (signal, expected) => {
+  const directory = await temporaryDirectory();
+  const locked = appeared(directory, "lock");
+  const child = spawn(process.execPath, [slipwayBin, "up", "--data-dir", directory, "--port", "0"], {
+    cwd: root,
+    env: cleanEnvironment(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => (printed += chunk.toString()));
+  const exit = once(child, "exit");
+  await locked;
+  child.kill(signal);
+  expect(await exit, printed).toEqual([expected, null]);
+  expect(printed).not.toContain("Slipway serves");
+  await expect(access(join(directory, "lock"))).rejects.toThrow("ENOENT");
+  await removeDirectory(directory);
+});
