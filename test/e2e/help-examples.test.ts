@@ -151,8 +151,8 @@ test.each(examplesOf("run"))("%s", async (example) => {
 test.each(examplesOf("up"))("%s", async (example) => {
   // The port of the example may be taken on the machine of the test.
   const line = example.replace(/--port \d+/, "--port 0");
-  const { code, out, err } = await untilPrinted(line, /Slipway serves https:\S+\n.*\n.*\n/, {});
-  expect(out, err).toContain("Slipway serves https://127.0.0.1:");
+  const { code, out, err } = await untilPrinted(line, /is ready at https:\S+\n(?:.*\n){3}/, {});
+  expect(out, err).toContain("is ready at https://127.0.0.1:");
   expect(code, err).toBe(143);
   for (const directory of [".slipway", "state"]) await endRunner(join(home, directory));
 });

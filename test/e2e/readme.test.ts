@@ -73,7 +73,7 @@ test("the two commands: their scripts exist, the lock file fits, and the demo ma
 async function tryBlock(block: Block): Promise<string> {
   let out = "";
   for (const line of commandsOf(block)) {
-    if (line.endsWith("&")) out += await shell.typeAndWatch(line, /Slipway serves https:.*\n(?:.*\n){2}/);
+    if (line.endsWith("&")) out += await shell.typeAndWatch(line, /is ready at https:.*\n(?:.*\n){3}/);
     else if (/ (?:-w|--watch)\b/.test(line)) {
       out += await shell.typeAndWatch(line, /\bSucceeded\b.*\n/);
       await shell.interrupt();

@@ -28,7 +28,7 @@ test.each([
   await locked;
   child.kill(signal);
   expect(await exit, printed).toEqual([expected, null]);
-  expect(printed).not.toContain("Slipway serves");
+  expect(printed).not.toContain("is ready at");
   await expect(access(join(directory, "lock"))).rejects.toThrow("ENOENT");
   await removeDirectory(directory);
 });

@@ -53,7 +53,6 @@ export interface ServerFailure {
 /** A server that answers. `close` ends it in order and leaves running steps to their runner. */
 export interface RunningServer {
   readonly url: string;
-  readonly kubeconfig: string;
   /** How and where steps run, for people: see `ChosenRuntime`. */
   readonly runtime: string;
   /** Resolves when the server cannot go on: 5 after a broken disk, 1 otherwise. */
@@ -125,8 +124,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     });
     undo.push(() => renewal.close());
     log.info("serving", { url: listener.url, directory, runtime: steps.title });
-    const { kubeconfig } = options;
-    return { url: listener.url, kubeconfig, runtime: steps.title, failed: failed.promise, close };
+    return { url: listener.url, runtime: steps.title, failed: failed.promise, close };
   } catch (thrown) {
     await close();
     throw thrown;

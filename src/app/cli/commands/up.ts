@@ -1,6 +1,7 @@
 import { command } from "../command.ts";
-import { defaultDataDirectory } from "../environment.ts";
+import { defaultDataDirectory, type Environment } from "../environment.ts";
 import { exitCode, UsageError } from "../exit-codes.ts";
+import type { Served } from "../output/greeting.ts";
 
 interface UpOptions {
   readonly dataDir?: string;
@@ -9,6 +10,7 @@ interface UpOptions {
   readonly encryptionKeyFile?: string;
   readonly runtime: "process" | "docker";
   readonly logLevel: "error" | "warn" | "info" | "debug";
+  readonly output?: "json";
 }
 
 /**
@@ -53,6 +55,11 @@ export const upCommand = command<UpOptions>({
       choices: ["error", "warn", "info", "debug"],
       initial: "info",
     },
+    {
+      flags: "-o, --output <format>",
+      summary: "how the ready server is told on stdout: json, in one line",
+      choices: ["json"],
+    },
   ],
   async action({ options, environment, clock, signal }) {
     const { port } = options;
@@ -62,13 +69,11 @@ export const upCommand = command<UpOptions>({
     const { version } = await import("../version.ts");
     const path = await import("node:path");
     const directory = path.resolve(environment.directory, options.dataDir ?? defaultDataDirectory(environment));
+    const kubeconfig = path.resolve(environment.directory, options.kubeconfig ?? `${directory}/kubeconfig`);
     const server = await serve({
       directory,
       ports: port === undefined ? { first: firstPort, tries: 100 } : { first: port, tries: 1 },
-      kubeconfig:
-        options.kubeconfig === undefined
-          ? `${directory}/kubeconfig`
-          : path.resolve(environment.directory, options.kubeconfig),
+      kubeconfig,
       ...(options.encryptionKeyFile === undefined
         ? {}
         : { encryptionKeyFile: path.resolve(environment.directory, options.encryptionKeyFile) }),
@@ -80,19 +85,22 @@ export const upCommand = command<UpOptions>({
       signal,
       ...(options.runtime === "docker" ? { docker: environment } : {}),
     });
-    environment.out.write(`${greeting(server)}\n`);
+    const isFound = kubeconfig === `${defaultDataDirectory(environment)}/kubeconfig`;
+    const { url, runtime } = server;
+    await greet({ version, url, directory, kubeconfig, runtime, isFound }, options, environment);
     return await untilStopped(server, signal, () => environment.err.write("slipway: stopping; steps that run go on\n"));
   },
 });
 
-/** Printed when requests are answered, not before: scripts wait for its first line. */
-const greeting = ({ url, kubeconfig, runtime }: Server): string =>
-  [
-    `Slipway serves ${url}`,
-    `  steps run ${runtime}`,
-    `  export KUBECONFIG=${kubeconfig}`,
-    "  kubectl get workflows",
-  ].join("\n");
+/** The server is data; what to do next is for people who look. */
+async function greet(served: Served, { output }: UpOptions, { out, err }: Environment): Promise<void> {
+  const { isFound: _isFound, ...facts } = served;
+  if (output === "json") return out.write(`${JSON.stringify({ ...facts, pid: process.pid })}\n`);
+  const { greeting, nextSteps } = await import("../output/greeting.ts");
+  const { paintFor } = await import("../output/paint.ts");
+  out.write(greeting(served, paintFor(out.color)));
+  if (err.isTerminal) err.write(nextSteps(served, paintFor(err.color)));
+}
 
 type Server = Awaited<ReturnType<typeof import("#app/server/index.ts").serve>>;
 

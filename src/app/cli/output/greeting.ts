@@ -1,0 +1,42 @@
+import type { Paint } from "./paint.ts";
+
+/** A control plane that answers, for whoever started it. Paths are absolute. */
+export interface Served {
+  readonly version: string;
+  readonly url: string;
+  readonly directory: string;
+  readonly kubeconfig: string;
+  /** What follows `steps run`. */
+  readonly runtime: string;
+  /** `slipway` finds it without being told where, as kubectl never does. */
+  readonly isFound: boolean;
+}
+
+/** What was started and where. Printed when requests are answered, not before: scripts wait for its first line. */
+export const greeting = ({ version, url, directory, kubeconfig, runtime }: Served, paint: Paint): string =>
+  [
+    paint.good(`Slipway ${version} is ready at ${url}`),
+    `  data        ${directory}`,
+    `  kubeconfig  ${kubeconfig}`,
+    `  steps run   ${runtime}`,
+    "",
+  ].join("\n");
+
+/** What a person does next; for a terminal only, since nobody reads it in the log of a service. */
+export function nextSteps({ kubeconfig, isFound }: Served, paint: Paint): string {
+  const path = quoted(kubeconfig);
+  const named = isFound ? "" : ` --kubeconfig ${path}`;
+  return [
+    "",
+    "In another terminal:",
+    `  slipway${named} run FILE             ${paint.dim("carry a document to its end")}`,
+    `  slipway${named} get workflows        ${paint.dim("list runs")}`,
+    `  export KUBECONFIG=${path}`,
+    `  kubectl get workflows        ${paint.dim("the same with kubectl")}`,
+    "Ctrl-C stops the control plane; steps that run go on until it is started again.",
+    "",
+  ].join("\n");
+}
+
+/** As a POSIX shell takes one word. */
+const quoted = (path: string): string => (/^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`);
