@@ -10,12 +10,14 @@ import { buildFaults, canFault } from "./faults.ts";
 // What clients of a whole server are told when its disk is full or breaks, and when somebody sets the clock.
 
 const maps = "/api/v1/namespaces/default/configmaps";
-const map = (name: string) => ({
+const map = (name: string, length = 3000) => ({
   apiVersion: "v1",
   kind: "ConfigMap",
   metadata: { name },
-  data: { fill: "x".repeat(3000) },
+  data: { fill: "x".repeat(length) },
 });
+/** As much as one may hold. Some fit into the room that the store has set aside. */
+const large = 1_000_000;
 
 describe.skipIf(!canFault)("a server", () => {
   let tools: string;
@@ -56,7 +58,7 @@ describe.skipIf(!canFault)("a server", () => {
     api = await connectApi(server.url, server.kubeconfig);
   }
 
-  const create = (name: string) => api.ask("POST", maps, map(name));
+  const create = (name: string, length?: number) => api.ask("POST", maps, map(name, length));
   const statusOf = async (path: string): Promise<number> => (await api.ask("GET", path)).status;
 
   test("whose disk is full answers reads, asks writers to come back, and takes writes again", async () => {
@@ -67,18 +69,21 @@ describe.skipIf(!canFault)("a server", () => {
       for await (const event of events) told.push(event);
     })();
     await setFault("write");
+    const fitting: string[] = [];
     // The write that meets the fault learns of it as of any failed commit.
-    expect((await create("lost")).status).toBeGreaterThanOrEqual(500);
+    for (let count = 0; (await create(`large-${count}`, large)).status === 201; count++) fitting.push(`large-${count}`);
+    expect(fitting.length).toBeLessThan(10);
+    const lost = `large-${fitting.length}`;
     const refused = await create("refused");
     expect([refused.status, refused.json.reason]).toEqual([503, "ServiceUnavailable"]);
     expect(refused.headers["retry-after"]).toBe("5");
     expect(await statusOf(`${maps}/before`)).toBe(200);
-    expect(await statusOf(`${maps}/lost`)).toBe(404);
+    expect(await statusOf(`${maps}/${lost}`)).toBe(404);
     expect([await statusOf("/readyz"), await statusOf("/livez")]).toEqual([500, 200]);
     await setFault("");
     await expect.poll(async () => (await create("after")).status, { timeout: 30_000, interval: 500 }).toBe(201);
     expect(await statusOf("/readyz")).toBe(200);
-    await expect.poll(() => told.map(({ object }) => object.metadata?.name)).toEqual(["before", "after"]);
+    await expect.poll(() => told.map(({ object }) => object.metadata?.name)).toEqual(["before", ...fitting, "after"]);
     expect(await server.stop()).toBe(143);
     await watching;
     expect((await checkStore(join(directory, "store"))).findings).toEqual([]);

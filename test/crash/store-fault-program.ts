@@ -12,13 +12,15 @@ const fatal: Error[] = [];
 
 const store = await openStore(directory, { clock, onFatal: (error) => void fatal.push(error) });
 const key = { group: "crash.slipway.dev", resource: "items", namespace: "default", name: "a" };
-const put = (value: number): Promise<string> => {
+/** Two are more than the room that the store has set aside at any time, so that a full disk is met at once. */
+const large = 1_200_000;
+const put = (value: number, length = 3_000): Promise<string> => {
   const metadata = { name: "a", namespace: "default", uid: "uid-a", creationTimestamp: "2026-01-01T00:00:00Z" };
   const object = {
     apiVersion: "crash.slipway.dev/v1",
     kind: "Item",
     metadata,
-    spec: { value, fill: "x".repeat(3_000) },
+    spec: { value, fill: "x".repeat(length) },
   };
   return store.write((transaction) => transaction.put(key, object).revision).then(String, codeOf);
 };
@@ -32,7 +34,7 @@ const look = (): unknown => ({
 
 const healthy = await put(1);
 writeFileSync(faultFile, fault);
-const broken = await Promise.all([put(2), put(3)]);
+const broken = await Promise.all([put(2, large), put(3, large)]);
 const during = { broken, next: await put(4), ...(look() as object) };
 await clock.advance(5_000);
 const probed = look();

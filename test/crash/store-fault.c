@@ -1,5 +1,5 @@
-// Loaded before the C library: while the file named by FAULT says "flush" or "write", flushing or writing a database file
-// fails the way a broken or a full disk does. While it says "cut", the power goes: of what is written from then on some reaches the
+// Loaded before the C library: while the file named by FAULT says "flush" or "write", flushing a database file, or making it
+// longer, fails the way a broken or a full disk does. While it says "cut", the power goes: of what is written from then on some reaches the
 // disk and some does not, as it pleases the kernel and the drive, and the next flush finds nobody to answer. The file named by
 // CLOCK holds seconds, as eight bytes, by which somebody has set the clock wrong.
 #define _GNU_SOURCE
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -41,6 +42,17 @@ static int fails(int fd, const char *operation, int error) {
   return 1;
 }
 
+/* A full disk refuses what needs room; bytes that the file has already can be written over. */
+static int is_full(int fd, off64_t end) {
+  struct stat64 file;
+  return says(fd, "write") && (fstat64(fd, &file) != 0 || end > file.st_size);
+}
+static int refuses(int fd, off64_t end) {
+  if (!is_full(fd, end)) return 0;
+  errno = ENOSPC;
+  return 1;
+}
+
 static int is_lost(int fd) { return says(fd, "cut") && rand() % 2 == 0; }
 
 static ssize_t size_of(const struct iovec *parts, int count) {
@@ -59,20 +71,20 @@ int fdatasync(int fd) { return flush(fd, "fdatasync"); }
 int fsync(int fd) { return flush(fd, "fsync"); }
 
 ssize_t write(int fd, const void *bytes, size_t size) {
-  if (fails(fd, "write", ENOSPC)) return -1;
+  if (refuses(fd, lseek64(fd, 0, SEEK_CUR) + size)) return -1;
   return is_lost(fd) ? (ssize_t)size : REAL("write", ssize_t (*)(int, const void *, size_t))(fd, bytes, size);
 }
 ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at) {
-  if (fails(fd, "write", ENOSPC)) return -1;
+  if (refuses(fd, at + size)) return -1;
   return is_lost(fd) ? (ssize_t)size : REAL("pwrite64", ssize_t (*)(int, const void *, size_t, off64_t))(fd, bytes, size, at);
 }
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) { return pwrite64(fd, bytes, size, at); }
 ssize_t writev(int fd, const struct iovec *parts, int count) {
-  if (fails(fd, "write", ENOSPC)) return -1;
+  if (refuses(fd, lseek64(fd, 0, SEEK_CUR) + size_of(parts, count))) return -1;
   return is_lost(fd) ? size_of(parts, count) : REAL("writev", ssize_t (*)(int, const struct iovec *, int))(fd, parts, count);
 }
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t at) {
-  if (fails(fd, "write", ENOSPC)) return -1;
+  if (refuses(fd, at + size_of(parts, count))) return -1;
   if (is_lost(fd)) return size_of(parts, count);
   return REAL("pwritev64", ssize_t (*)(int, const struct iovec *, int, off64_t))(fd, parts, count, at);
 }

@@ -7,6 +7,7 @@ import { encodeRevision, readRevision, recordKey, recordValue } from "./codec.ts
 import type { CommitBatch, Disk, DiskMeta, Row } from "./disk.ts";
 import { pageBytes, prepareDatabaseFile } from "./database-file.ts";
 import { readFailure, storeCorrupt, storeFormat } from "./errors.ts";
+import { FileReserve } from "./file-reserve.ts";
 import { replaceFile } from "./files.ts";
 
 /** The database's file within a data directory. A backup is such a file. */
@@ -66,7 +67,7 @@ export async function openLmdb(path: string, createdAt?: string): Promise<LmdbDi
   });
   try {
     if (createdAt !== undefined && tables.meta.get(metaKeys.format) === undefined) await initialise(tables, createdAt);
-    return new LmdbDisk(path, tables, readMeta(tables.meta), await placeOf(path));
+    return new LmdbDisk(path, tables, readMeta(tables.meta), await FileReserve.open(path), await placeOf(path));
   } catch (thrown) {
     await tables.env.close();
     throw readFailure(thrown);
@@ -134,11 +135,13 @@ export class LmdbDisk implements Disk {
   readonly #path: string;
   #tables: Tables;
   #probes = 0;
+  readonly #reserve: FileReserve;
   readonly #place: string | undefined;
   #lookedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(path: string, tables: Tables, meta: DiskMeta, place: string | undefined) {
+  constructor(path: string, tables: Tables, meta: DiskMeta, reserve: FileReserve, place: string | undefined) {
     this.#path = path;
+    this.#reserve = reserve;
     this.#place = place;
     this.#tables = tables;
     this.meta = meta;
@@ -224,6 +227,9 @@ export class LmdbDisk implements Disk {
    * there is room tells one from the other.
    */
   async #commit(changes: readonly Change[]): Promise<void> {
+    const room = roomFor(changes);
+    const used = (): number => usedBytes(this.#tables.env);
+    if (!this.#reserve.take(room, used)) await this.#reserve.extend(room, used());
     try {
       await commitWhole(this.#tables.env, changes);
     } catch (thrown) {
@@ -244,8 +250,30 @@ export class LmdbDisk implements Disk {
   }
 
   async close(): Promise<void> {
+    await this.#reserve.close();
     await this.#tables.env.close();
   }
+}
+
+/** Where the last page in use ends. The library's own types lack what `getStats` answers. */
+function usedBytes(env: Tables["env"]): number {
+  const stats: { readonly lastPageNumber?: unknown } = env.getStats();
+  if (typeof stats.lastPageNumber !== "number")
+    throw new Error("the database library does not say which page is its last");
+  return (stats.lastPageNumber + 1) * pageBytes;
+}
+
+/** For the root pages of all tables, the pages between roots and leaves, and the list of free pages. */
+const roomForEach = 64 * pageBytes;
+
+/**
+ * The most that a transaction adds to the file, in bytes: the leaf of every change is copied, and may be split; values of more
+ * than half a page have pages of their own.
+ */
+function roomFor(changes: readonly Change[]): number {
+  let pages = 0;
+  for (const { value } of changes) pages += 2 + Math.ceil((value?.length ?? 0) / pageBytes);
+  return roomForEach + pages * pageBytes;
 }
 
 interface Change {
