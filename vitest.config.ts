@@ -8,8 +8,10 @@ const shared = {
   pool: "forks",
   isolate: false,
   maxWorkers: availableParallelism(),
-  // Long enough that only what hangs runs into it, on the busiest machine.
+  // Long enough that only what hangs runs into them, on the busiest machine.
   testTimeout: 60_000,
+  hookTimeout: 60_000,
+  expect: { poll: { timeout: 40_000 } },
   sequence: { shuffle: { files: true } },
 } as const;
 const alone = {
@@ -18,6 +20,7 @@ const alone = {
   fileParallelism: false,
   testTimeout: 120_000,
   hookTimeout: 120_000,
+  expect: { poll: { timeout: 60_000 } },
 } as const;
 
 /** Tests that stop, overload or break the server: never somebody's cluster. */

@@ -7,10 +7,6 @@ const tickMs = 1;
 const buffer = Buffer.alloc(64);
 const statistics = openStatistics();
 
-let longestMs = 0;
-let lastMs = 0;
-let timer: NodeJS.Timeout | undefined;
-
 /** The main thread's, whoever asks; absent where there is no /proc. */
 function openStatistics(): number | undefined {
   try {
@@ -28,17 +24,37 @@ function spentMs(): number {
   return Number(buffer.toString("latin1", 0, length).split(" ", 1)[0]) / 1e6;
 }
 
-function tick(): void {
-  const now = spentMs();
-  longestMs = Math.max(longestMs, now - lastMs);
-  lastMs = now;
+/** Finds the longest turn in what `spentMs` tells has been spent so far, looked at once a turn. */
+export class LongestTurn {
+  readonly #spentMs: () => number;
+  #last: number;
+  #longest = 0;
+
+  constructor(spentMs: () => number) {
+    this.#spentMs = spentMs;
+    this.#last = spentMs();
+  }
+
+  tick(): void {
+    const now = this.#spentMs();
+    this.#longest = Math.max(this.#longest, now - this.#last);
+    this.#last = now;
+  }
+
+  /** The longest since the last call; the turn it is called in counts for neither. */
+  read(): number {
+    const longest = this.#longest;
+    this.#last = this.#spentMs();
+    this.#longest = 0;
+    return longest;
+  }
 }
+
+const turns = new LongestTurn(spentMs);
+let timer: NodeJS.Timeout | undefined;
 
 /** The longest that one turn of the event loop kept the main thread busy since the last call, in milliseconds. Counting begins with the first call. */
 export function longestHold(): number {
-  timer ??= setInterval(tick, tickMs).unref();
-  const longest = longestMs;
-  lastMs = spentMs();
-  longestMs = 0;
-  return longest;
+  timer ??= setInterval(() => turns.tick(), tickMs).unref();
+  return turns.read();
 }

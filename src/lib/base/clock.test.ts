@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { afterEach, expect, test, vi } from "vitest";
 import { type Clock, deferred, FakeClock, sleep, systemClock } from "./index.ts";
 
@@ -41,6 +42,15 @@ test("work that promises put off is done before the next timer runs", async () =
   clock.after(2, () => seen.push("timer"));
   await clock.advance(2);
   expect(seen).toEqual(["promise", "timer"]);
+});
+
+test("no time passes while files are read, however long that takes", async () => {
+  const clock = new FakeClock(0);
+  const seen: string[] = [];
+  clock.after(1, () => void readFile(import.meta.filename).then(() => seen.push(`read at ${clock.now()}`)));
+  clock.after(2, () => seen.push("timer"));
+  await clock.advance(5);
+  expect(seen).toEqual(["read at 1", "timer"]);
 });
 
 test("a canceled timer does not run, and canceling again or late is harmless", async () => {

@@ -32,8 +32,9 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Moves forward by `step`, running due timers at their own time, and lets promises settle after each. A timer that a timer
-   * sets runs in the same call when it is due within the step. `advance(0)` runs what is due now. Must not run twice at once.
+   * Moves forward by `step`, running due timers at their own time, and lets promises settle and files be read and written after
+   * each. A timer that a timer sets runs in the same call when it is due within the step. `advance(0)` runs what is due now.
+   * Must not run twice at once.
    */
   async advance(step: Millis): Promise<void> {
     const end = this.#passed + step;
@@ -58,6 +59,13 @@ export class FakeClock implements Clock {
 // Work that was put off to the next turn may put off more work; a few turns let such chains come to rest.
 const turns = 5;
 
+/** Resolves after some turns without any request to a disk: how long that takes, no clock can hurry. */
 async function settled(): Promise<void> {
-  for (let turn = 0; turn < turns; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+  for (let turn = 0; turn < turns; turn++) {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    if (isAtDisk()) turn = -1;
+  }
 }
+
+/** True while a file is opened, read, written or closed by other threads of this process. */
+const isAtDisk = (): boolean => process.getActiveResourcesInfo().some((name) => /^(?:FSReq|CloseReq)/.test(name));

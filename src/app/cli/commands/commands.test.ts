@@ -69,14 +69,8 @@ async function begin(name: string, steps: JsonObject, phase = "Running", spec: J
 }
 
 async function until(name: string, phase: string): Promise<void> {
-  let found = "";
-  for (let look = 0; look < 500; look++) {
-    found = (await must("get", "wf", name, "-o", "jsonpath={.status.phase}")).out.trim();
-    if (found === phase) return;
-    // Everything is in this process: whoever waits must let the others go on.
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  throw new Error(`${name} stays ${found}, expected ${phase}`);
+  const phaseOf = async () => (await must("get", "wf", name, "-o", "jsonpath={.status.phase}")).out.trim();
+  await expect.poll(phaseOf, { interval: 5 }).toBe(phase);
 }
 
 describe("run", () => {
@@ -253,8 +247,8 @@ describe("describe, graph and logs", () => {
 
   test("describe tells the steps in order and the events", async () => {
     await until("shown", "Running");
-    while ((await must("get", "wf", "shown", "-o", "jsonpath={.status.progress}")).out.trim() !== "1/2")
-      await new Promise((resolve) => setImmediate(resolve));
+    const progress = async () => (await must("get", "wf", "shown", "-o", "jsonpath={.status.progress}")).out.trim();
+    await expect.poll(progress, { interval: 5 }).toBe("1/2");
     const { out } = await must("describe", "shown");
     expect(out).toMatch(/^Name: +shown +Namespace: +default +Phase: +Running \(1\/2\)/);
     expect(out).toMatch(/\nb +(?:Waiting|Running) .*\[x\] a/);

@@ -1,8 +1,13 @@
-/** Resolves when `holds` does, looking once per turn of the event loop; rejects after many turns. For conditions without an event. */
-export async function waitUntil(holds: () => boolean | Promise<boolean>, turns = 20_000): Promise<void> {
-  for (let turn = 0; turn < turns; turn++) {
-    if (await holds()) return;
+import { type Millis, systemClock } from "#lib/base/index.ts";
+
+/** Long enough that only what hangs runs into it, on the busiest machine; shorter than a test may take, so that the place is told. */
+const patience: Millis = 40_000;
+
+/** Resolves when `holds` does, looking once per turn of the event loop; rejects when it never does. For conditions without an event. */
+export async function waitUntil(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const end = systemClock.monotonic() + patience;
+  while (!(await holds())) {
+    if (systemClock.monotonic() > end) throw new Error(`the condition did not come true in ${patience / 1000} s`);
     await new Promise((resolve) => setImmediate(resolve));
   }
-  throw new Error("the condition did not come true");
 }
