@@ -229,12 +229,12 @@ test("what the runtime cannot do is refused or told by name", async () => {
   const limits = { cpu: "1" };
   const warned = await run({
     ...base,
-    spec: { ...base.spec, containers: [{ ...main, resources: { limits }, readinessProbe: { exec: {} } }] },
+    spec: { ...base.spec, containers: [{ ...main, resources: { limits }, stdin: true }] },
   });
   expect(warned.status?.phase).toBe("Succeeded");
   await eventWith(
     "note",
-    'the process runtime does not apply: container "main": readinessProbe, container "main": resources.limits',
+    'the process runtime does not apply: container "main": resources.limits, container "main": stdin',
   );
   const refused = await run(shellPod("claims", "true", { volumes: [{ name: "v", persistentVolumeClaim: {} }] }));
   expect(refused.status).toMatchObject({

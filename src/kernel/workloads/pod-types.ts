@@ -64,7 +64,7 @@ export interface SecurityContext {
 /** A number, or the name of a port of the container. */
 export type PortReference = number | string;
 
-/** What a hook or probe does. Host processes carry out only `exec`, and only as a preStop hook. */
+/** What a hook or probe does. */
 export interface Handler {
   readonly exec?: { readonly command?: readonly string[] };
   readonly httpGet?: {

@@ -3,6 +3,7 @@ import { controllerFor, eventRecorder, type Manager, requestChannel, requestFor 
 import { Pod, type Stored } from "#kernel/model/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
 import type { PodObject } from "../pod-types.ts";
+import { ProcessReach, reachInto } from "./container-reach.ts";
 import { ContainerStopper } from "./container-stopper.ts";
 import { PodCleaner } from "./pod-cleaner.ts";
 import type { Node } from "./pod-fields.ts";
@@ -63,9 +64,13 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
   const notes = new PodNotes(events);
   const wake = (pod: Stored<PodObject>) => channel.send(requestFor(pod));
   const { containers: host } = runtime;
-  const hooks = host && new Hooks({ host, nodeAddress: node.address, clock, notes });
+  const reach =
+    host === undefined
+      ? new ProcessReach({ runtime, workspace, directory, nodeAddress: node.address, clock })
+      : reachInto(host, node.address);
+  const hooks = new Hooks({ reach, clock, notes });
   const images = host && new ImageKeeper({ host, client, notes, clock, wake });
-  const health = host && hooks && new HealthKeeper({ host, hooks, notes, nodeAddress: node.address, clock, log, wake });
+  const health = new HealthKeeper({ reach, hooks, notes, clock, log, wake });
   const names = new ServiceNames(informers, share.informer, (uid, all) => {
     if (host === undefined) return;
     void host
@@ -73,7 +78,7 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
       .catch((thrown: unknown) => log.warn("names of a pod cannot be changed", { error: messageOf(thrown) }));
   });
   if (host !== undefined) manager.add({ name: "service-names", run: () => names.start() });
-  const stopper = new ContainerStopper({ runtime, workspace, clock, log, ...(hooks === undefined ? {} : { hooks }) });
+  const stopper = new ContainerStopper({ runtime, hooks, clock, log });
   const parts = {
     client,
     pods: share.informer,
@@ -83,7 +88,8 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
     workspace,
     cleaner,
     waits,
-    ...(host && images && health ? { containers: { host, images, health, namesOf: names.of } } : {}),
+    health,
+    ...(host && images ? { containers: { host, images, namesOf: names.of } } : {}),
     node,
     directory,
     clock,
@@ -115,7 +121,7 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
     waits.close();
     names.close();
     images?.close();
-    health?.close();
+    health.close();
     share.release();
     // What was recorded is written, or dropped with a note in the log; nobody need wait for it.
     void events.close();

@@ -22,6 +22,10 @@ export interface ContainerView {
   readonly previous: Terminated | undefined;
 }
 
+/** An init container that runs beside the others, and is never waited for to end. */
+export const isSidecar = ({ isInit, container }: Pick<ContainerView, "isInit" | "container">): boolean =>
+  isInit && container.restartPolicy === "Always";
+
 /** What the pod runner knows besides the stored pod. All lookups are without waiting. */
 export interface TaskFacts {
   readonly runtimeName: string;

@@ -1,7 +1,7 @@
 import { type Cancel, type Clock, type Instant, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import type { ContainerHost } from "#kernel/runtimes/index.ts";
 import type { Container, PodObject, Probe } from "../pod-types.ts";
+import type { ContainerReach } from "./container-reach.ts";
 import type { ContainerView } from "./container-view.ts";
 import type { Hooks } from "./hooks.ts";
 import { knock } from "./knock.ts";
@@ -16,11 +16,9 @@ import { counted, firstTally, type ProbeKind, type ProbeTally } from "./probe-ta
 // which the pod's next pass sees to.
 
 export interface HealthKeeperOptions {
-  readonly host: ContainerHost;
+  readonly reach: ContainerReach;
   readonly hooks: Hooks;
   readonly notes: PodNotes;
-  /** Where pods on the machine's own network are. */
-  readonly nodeAddress: string;
   readonly clock: Clock;
   readonly log: Logger;
   /** The pod is to be looked at again. */
@@ -113,10 +111,10 @@ export class HealthKeeper {
   }
 
   async #runHook(watched: Watched): Promise<void> {
-    const { pod, container, task, ended } = watched;
+    const { pod, container, ended } = watched;
     const hook = container.lifecycle?.postStart ?? {};
     try {
-      await this.#options.hooks.run(pod, container, task, hook, ended.signal);
+      await this.#options.hooks.run(watched, hook, ended.signal);
     } catch (thrown) {
       if (ended.signal.aborted) return;
       this.#options.hooks.tellFailed(pod, container.name, "PostStart", thrown);
@@ -171,14 +169,12 @@ export class HealthKeeper {
   }
 
   async #answer(watched: Watched, probe: Probe): ReturnType<typeof knock> {
-    const { host, nodeAddress, clock } = this.#options;
-    const { pod, task, container, ended } = watched;
+    const { reach, clock } = this.#options;
     const seconds = probe.timeoutSeconds ?? 1;
     const over = new AbortController();
     const cancel = clock.after(second * seconds, () => over.abort(new Error("time-out")));
-    const address = host.addressOf(pod.metadata.uid) ?? nodeAddress;
     try {
-      return await knock(probe, { host, task, container, address }, AbortSignal.any([over.signal, ended.signal]));
+      return await knock(probe, watched, reach, AbortSignal.any([over.signal, watched.ended.signal]));
     } catch {
       return { succeeded: false, message: `probe timed out after ${seconds}s` };
     } finally {

@@ -1,14 +1,12 @@
 import { type Clock, messageOf, sleep } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import type { ContainerHost } from "#kernel/runtimes/index.ts";
-import type { Container, Handler, PodObject } from "../pod-types.ts";
+import type { Handler, PodObject } from "../pod-types.ts";
+import type { ContainerReach, RunningContainer } from "./container-reach.ts";
 import { knock } from "./knock.ts";
 import type { PodNotes } from "./pod-notes.ts";
 
 export interface HooksOptions {
-  readonly host: ContainerHost;
-  /** Where pods on the machine's own network are. */
-  readonly nodeAddress: string;
+  readonly reach: ContainerReach;
   readonly clock: Clock;
   readonly notes: PodNotes;
 }
@@ -22,17 +20,10 @@ export class Hooks {
   }
 
   /** Rejects when the hook fails, or with the signal's reason. */
-  async run(
-    pod: Stored<PodObject>,
-    container: Container,
-    task: string,
-    hook: Handler,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { host, nodeAddress, clock } = this.#options;
+  async run(target: RunningContainer, hook: Handler, signal: AbortSignal): Promise<void> {
+    const { reach, clock } = this.#options;
     if (hook.sleep !== undefined) return sleep(clock, 1000 * hook.sleep.seconds, signal);
-    const address = host.addressOf(pod.metadata.uid) ?? nodeAddress;
-    const result = await knock(hook, { host, task, container, address }, signal);
+    const result = await knock(hook, target, reach, signal);
     if (!result.succeeded) throw new Error(result.message);
   }
 

@@ -1,18 +1,9 @@
 import { messageOf } from "#lib/base/index.ts";
-import type { ContainerHost, ExecResult } from "#kernel/runtimes/index.ts";
 import type { Container, Handler, PortReference } from "../pod-types.ts";
+import type { ContainerReach, RunningContainer } from "./container-reach.ts";
 
 /** What an attempt to reach a container came to. `message` says in the kubelet's words what was wrong. */
 export type Knock = { readonly succeeded: true } | { readonly succeeded: false; readonly message: string };
-
-export interface KnockTarget {
-  readonly host: ContainerHost;
-  /** The running task. */
-  readonly task: string;
-  readonly container: Container;
-  /** Where its ports are. */
-  readonly address: string;
-}
 
 const success: Knock = { succeeded: true };
 const failure = (message: string): Knock => ({ succeeded: false, message });
@@ -24,11 +15,21 @@ const keptBody = 1_024;
  * Carries out the action of a probe or hook: `exec` succeeds with code 0, `httpGet` with an answer from 200 to 399 (redirects are not
  * followed), `tcpSocket` with a connection. Never rejects but for an abort: time-outs are the caller's, by the signal.
  */
-export async function knock(handler: Handler, target: KnockTarget, signal: AbortSignal): Promise<Knock> {
+export async function knock(
+  handler: Handler,
+  target: RunningContainer,
+  reach: ContainerReach,
+  signal: AbortSignal,
+): Promise<Knock> {
+  const address = reach.addressOf(target.pod);
   try {
-    if (handler.exec !== undefined) return await knockByCommand(handler.exec.command ?? [], target, signal);
-    if (handler.httpGet !== undefined) return await knockByHttp(handler.httpGet, target, signal);
-    if (handler.tcpSocket !== undefined) return await knockByTcp(handler.tcpSocket, target, signal);
+    if (handler.exec !== undefined) {
+      const { code, output } = await reach.exec(target, handler.exec.command ?? [], signal);
+      return code === 0 ? success : failure(output.trim() || `command ended with code ${code}`);
+    }
+    const { container } = target;
+    if (handler.httpGet !== undefined) return await knockByHttp(handler.httpGet, container, address, signal);
+    if (handler.tcpSocket !== undefined) return await knockByTcp(handler.tcpSocket, container, address, signal);
     return failure(`an action of type ${Object.keys(handler).join(", ")} is not supported`);
   } catch (thrown) {
     signal.throwIfAborted();
@@ -36,20 +37,12 @@ export async function knock(handler: Handler, target: KnockTarget, signal: Abort
   }
 }
 
-async function knockByCommand(
-  command: readonly string[],
-  { host, task }: KnockTarget,
-  signal: AbortSignal,
-): Promise<Knock> {
-  const { code, output }: ExecResult = await host.exec(task, command, signal);
-  return code === 0 ? success : failure(output.trim() || `command ended with code ${code}`);
-}
-
 // Node's network modules are loaded by the first probe: most commands never need them.
 
 async function knockByHttp(
   action: NonNullable<Handler["httpGet"]>,
-  { container, address }: KnockTarget,
+  container: Container,
+  address: string,
   signal: AbortSignal,
 ): Promise<Knock> {
   const port = portNumber(action.port, container);
@@ -94,7 +87,8 @@ const headersOf = ({ httpHeaders }: NonNullable<Handler["httpGet"]>): Readonly<R
 
 async function knockByTcp(
   action: NonNullable<Handler["tcpSocket"]>,
-  { container, address }: KnockTarget,
+  container: Container,
+  address: string,
   signal: AbortSignal,
 ): Promise<Knock> {
   const port = portNumber(action.port, container);

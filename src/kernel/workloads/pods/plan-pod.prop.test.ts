@@ -2,8 +2,10 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { formatTime } from "#lib/base/index.ts";
 import type { PodObject, PodPhase, PodStatus } from "../pod-types.ts";
+import type { Container } from "../pod-types.ts";
 import { shellPod } from "../testing/index.ts";
 import type { ContainerView, Current } from "./container-view.ts";
+import { plainHealth } from "./health-keeper.ts";
 import { backoffDelay, calmAfter, planPod, type PodPlan } from "./plan-pod.ts";
 import { podStatus } from "./pod-status.ts";
 
@@ -12,6 +14,7 @@ const begin = Date.UTC(2026, 0, 1);
 interface Shape {
   readonly restartPolicy: "Always" | "OnFailure" | "Never";
   readonly inits: number;
+  readonly sidecars: number;
   readonly mains: number;
   readonly deadline: number | undefined;
 }
@@ -24,6 +27,7 @@ type Action =
 const shape = fc.record({
   restartPolicy: fc.constantFrom<Shape["restartPolicy"]>("Always", "OnFailure", "Never"),
   inits: fc.nat({ max: 2 }),
+  sidecars: fc.nat({ max: 2 }),
   mains: fc.integer({ min: 1, max: 2 }),
   deadline: fc.option(fc.integer({ min: 1, max: 200 }), { nil: undefined }),
 });
@@ -46,7 +50,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 class World {
   now = begin;
   pod: PodObject;
-  readonly #names: readonly { readonly name: string; readonly isInit: boolean }[];
+  readonly #containers: readonly { readonly container: Container; readonly isInit: boolean }[];
   readonly #current = new Map<string, { restart: number; current: Current }>();
   readonly #calm = new Map<string, number>();
   /** `name/restart`, in the order of their starts. */
@@ -54,18 +58,24 @@ class World {
   readonly phases: PodPhase[] = [];
   readonly #exits = new Map<string, number>();
 
-  constructor({ restartPolicy, inits, mains, deadline }: Shape) {
-    const container = (name: string) => ({ name, image: "x", command: ["x"] });
-    const initNames = Array.from({ length: inits }, (_, index) => `init${index}`);
-    const mainNames = Array.from({ length: mains }, (_, index) => `main${index}`);
-    this.#names = [
-      ...initNames.map((name) => ({ name, isInit: true })),
-      ...mainNames.map((name) => ({ name, isInit: false })),
+  constructor({ restartPolicy, inits, sidecars, mains, deadline }: Shape) {
+    const several = (length: number, name: string, more: Partial<Container> = {}) =>
+      Array.from(
+        { length },
+        (_, index): Container => ({ name: `${name}${index}`, image: "x", command: ["x"], ...more }),
+      );
+    // Some sidecars come before the ordinary init containers, some after.
+    const [first, ...rest] = several(sidecars, "aside", { restartPolicy: "Always" });
+    const initContainers = [...(first === undefined ? [] : [first]), ...several(inits, "init"), ...rest];
+    const containers = several(mains, "main");
+    this.#containers = [
+      ...initContainers.map((container) => ({ container, isInit: true })),
+      ...containers.map((container) => ({ container, isInit: false })),
     ];
     const base = shellPod("p", "true", {
       restartPolicy,
-      initContainers: initNames.map(container),
-      containers: mainNames.map(container),
+      initContainers,
+      containers,
       terminationGracePeriodSeconds: 10,
       ...(deadline === undefined ? {} : { activeDeadlineSeconds: deadline }),
     });
@@ -73,9 +83,9 @@ class World {
   }
 
   get views(): readonly ContainerView[] {
-    return this.#names.map(({ name, isInit }) => {
-      const { restart = 0, current = { kind: "none" } } = this.#current.get(name) ?? {};
-      return { container: { name, image: "x" }, isInit, restart, current, previous: undefined };
+    return this.#containers.map(({ container, isInit }) => {
+      const { restart = 0, current = { kind: "none" } } = this.#current.get(container.name) ?? {};
+      return { container, isInit, restart, current, previous: undefined };
     });
   }
 
@@ -84,8 +94,13 @@ class World {
     return planPod(this.pod, this.views, obstacles, this.now);
   }
 
-  /** One pass. What the plan starts runs at once; what it stops ends with 143. */
-  pass(): PodPlan {
+  /** Passes as long as they start or end something, as every such change asks for the next one. */
+  pass(): void {
+    for (let plan = this.#passOnce(); plan.start.length + plan.stop.length > 0; ) plan = this.#passOnce();
+  }
+
+  /** What the plan starts runs at once; what it stops ends with 143. */
+  #passOnce(): PodPlan {
     const plan = this.plan();
     for (const { view, restart } of plan.start) {
       const { name } = view.container;
@@ -103,6 +118,7 @@ class World {
       plan: next,
       runtimeName: "fake",
       address: "127.0.0.1",
+      healthOf: () => plainHealth,
       acceptedAt: begin,
       now: this.now,
     });
@@ -162,14 +178,16 @@ class World {
         expect(status.conditions?.find((one) => one.type === type)?.status).toBe("False");
       }
     } else {
-      expect(status.containerStatuses).toHaveLength(this.#names.filter(({ isInit }) => !isInit).length);
+      expect(status.containerStatuses).toHaveLength(this.#containers.filter(({ isInit }) => !isInit).length);
     }
     if (plan.wakeAt !== undefined) expect(plan.wakeAt).toBeGreaterThan(this.now);
   }
 }
 
-const policyOf = ({ restartPolicy }: Shape, name: string) =>
-  name.startsWith("init") && restartPolicy === "Always" ? "OnFailure" : restartPolicy;
+function policyOf({ restartPolicy }: Shape, name: string): Shape["restartPolicy"] {
+  if (name.startsWith("aside")) return "Always";
+  return name.startsWith("init") && restartPolicy === "Always" ? "OnFailure" : restartPolicy;
+}
 
 test("whatever ends whenever: order, policy and phases of a pod are kept, and an end is for ever", () => {
   fc.assert(
@@ -193,9 +211,22 @@ test("whatever ends whenever: order, policy and phases of a pod are kept, and an
             expect(policyOf(given, name)).not.toBe("Never");
             if (policyOf(given, name) === "OnFailure") expect(code).not.toBe(0);
           }
-          // Whoever starts after an init container starts after its success.
-          const earlier = world.views.filter(({ isInit, container }) => isInit && container.name < name);
-          for (const { container } of earlier) expect(world.exitOf(container.name)).toBe(0);
+          // Whoever starts after an init container starts after its success, and after a sidecar has been started.
+          const position = world.views.findIndex(({ container }) => container.name === name);
+          for (const { container, isInit } of world.views.slice(0, position)) {
+            if (isInit && container.restartPolicy === undefined) expect(world.exitOf(container.name)).toBe(0);
+            else if (isInit) expect(world.starts).toContain(`${container.name}/0`);
+          }
+          // Sidecars serve the others, and nobody else.
+          const others = world.views.filter(({ isInit }) => !isInit).map(({ container }) => container.name);
+          const isDone = (other: string) => {
+            const code = world.exitOf(other);
+            return (
+              code !== undefined &&
+              (given.restartPolicy === "Never" || (given.restartPolicy === "OnFailure" && code === 0))
+            );
+          };
+          if (name.startsWith("aside") && restart !== "0") expect(others.every(isDone)).toBe(false);
         }
       }
       // No execution is started twice, and their numbers have no gaps.

@@ -3,6 +3,7 @@ import { formatTime } from "#lib/base/index.ts";
 import type { PodObject, PodSpec, PodStatus } from "../pod-types.ts";
 import { shellPod } from "../testing/index.ts";
 import type { ContainerView, Current } from "./container-view.ts";
+import { plainHealth } from "./health-keeper.ts";
 import { backoffDelay, type Obstacles, planPod } from "./plan-pod.ts";
 import { podStatus } from "./pod-status.ts";
 
@@ -84,6 +85,99 @@ test("init containers go one by one, and the others wait for them", () => {
   expect(start.map(({ view }) => view.container.name)).toEqual(["b"]);
   expect(waiting.get("main")).toEqual({ reason: "PodInitializing" });
   expect(phase).toBe("Pending");
+});
+
+const sidecar = (name: string, current: Current, more: Partial<ContainerView> = {}): ContainerView =>
+  view(name, current, { container: { name, image: "x", restartPolicy: "Always" }, isInit: true, ...more });
+const names = (list: readonly { readonly view: ContainerView }[]) => list.map((one) => one.view.container.name);
+
+test("a sidecar is waited for until it has started, and those after it start beside it", () => {
+  const views = [sidecar("proxy", running), view("init", none, { isInit: true }), view("main", none)];
+  const early = plan(podOf(), views, { starting: new Set(["proxy"]) });
+  expect(early).toMatchObject({ phase: "Pending", start: [] });
+  expect([...early.waiting.keys()]).toEqual(["init", "main"]);
+  expect(names(plan(podOf(), views).start)).toEqual(["init"]);
+  const [proxy = sidecar("proxy", running)] = views;
+  const later = [proxy, view("init", ended(0), { isInit: true }), view("main", none)];
+  expect(names(plan(podOf(), later).start)).toEqual(["main"]);
+});
+
+test("a sidecar is restarted whatever its pod's policy, also while others are being started", () => {
+  const views = [sidecar("proxy", ended(0)), view("init", running, { isInit: true }), view("main", none)];
+  const { start, waiting, phase } = plan(podOf({ restartPolicy: "Never" }), views);
+  expect(names(start)).toEqual(["proxy"]);
+  expect(waiting.get("main")).toEqual({ reason: "PodInitializing" });
+  expect(phase).toBe("Pending");
+  const late = plan(podOf({ restartPolicy: "Never" }), [sidecar("proxy", ended(1)), view("main", running)]);
+  expect([names(late.start), late.phase]).toEqual([["proxy"], "Running"]);
+});
+
+test.each([
+  ["Never", 1, "Failed"],
+  ["Never", 0, "Succeeded"],
+  ["OnFailure", 0, "Succeeded"],
+] as const)(
+  "with %s and exit code %d of the others, sidecars are ended, the last first; then the pod has %s",
+  (restartPolicy, code, phase) => {
+    const pod = podOf({ restartPolicy, terminationGracePeriodSeconds: 7 }, { phase: "Running" });
+    const main = view("main", ended(code));
+    const both = plan(pod, [sidecar("a", running), sidecar("b", running), main]);
+    expect(both).toMatchObject({
+      phase: "Running",
+      start: [],
+      stop: [{ view: { container: { name: "b" } }, grace: 7_000 }],
+    });
+    const one = plan(pod, [sidecar("a", running), sidecar("b", ended(143)), main]);
+    expect([one.phase, names(one.stop), one.start]).toEqual(["Running", ["a"], []]);
+    expect(plan(pod, [sidecar("a", ended(137)), sidecar("b", ended(143)), main])).toMatchObject({
+      phase,
+      start: [],
+      stop: [],
+    });
+  },
+);
+
+test("an init container that fails for good takes the sidecars before it along", () => {
+  const views = [sidecar("proxy", running), view("init", ended(1), { isInit: true }), view("main", none)];
+  const failing = plan(podOf({ restartPolicy: "Never" }), views);
+  expect(failing).toMatchObject({ phase: "Pending", start: [], stop: [{ view: { container: { name: "proxy" } } }] });
+  const [, ...rest] = views;
+  expect(plan(podOf({ restartPolicy: "Never" }), [sidecar("proxy", ended(143)), ...rest]).phase).toBe("Failed");
+});
+
+test("a pod that is deleted ends its sidecars last, and gives them a moment after the grace", () => {
+  const deleted = (left: number, seconds = 30) =>
+    podOf({}, { phase: "Running" }, { deletionTimestamp: formatTime(now + left), deletionGracePeriodSeconds: seconds });
+  const views = [sidecar("proxy", running), view("main", running)];
+  expect(names(plan(deleted(5_000), views).stop)).toEqual(["main"]);
+  const late = plan(deleted(-1_000), [sidecar("proxy", running), view("main", ended(137))]);
+  expect(late.stop).toMatchObject([{ view: { container: { name: "proxy" } }, grace: 2_000 }]);
+  expect(names(plan(deleted(0, 0), views).stop)).toEqual(["proxy", "main"]);
+});
+
+test("sidecars that still end when the deadline passes do not fail what was done in time", () => {
+  const pod = podOf({ activeDeadlineSeconds: 30 }, { startTime: formatTime(now - 40_000), phase: "Running" });
+  const views = [sidecar("proxy", running), view("main", ended(0, now - 20_000))];
+  expect(plan(pod, views)).not.toHaveProperty("reason");
+  expect(plan(pod, [sidecar("proxy", ended(143)), view("main", ended(0, now - 20_000))]).phase).toBe("Succeeded");
+});
+
+test("a sidecar counts for the readiness of its pod, and as initialized once it has started", () => {
+  const status = (current: Current, started: boolean, main: Current = none) => {
+    const views = [sidecar("proxy", current), view("main", main)];
+    const health = { started, ready: started };
+    return podStatus({ ...facts, healthOf: () => health, pod: podOf(), views, plan: plan(podOf(), views), now });
+  };
+  const word = (of: PodStatus, type: string) => of.conditions?.find((one) => one.type === type)?.status;
+  expect(word(status(running, false), "Initialized")).toBe("False");
+  const begun = status(running, true, running);
+  expect(begun.initContainerStatuses).toMatchObject([{ name: "proxy", ready: true, started: true }]);
+  expect([word(begun, "Initialized"), word(begun, "Ready")]).toEqual(["True", "True"]);
+  const broken = status(ended(1), true, running);
+  expect([word(broken, "Initialized"), word(broken, "Ready")]).toEqual(["True", "False"]);
+  expect(broken.conditions?.find(({ type }) => type === "Ready")?.message).toBe(
+    "containers with unready status: [proxy]",
+  );
 });
 
 test("a blocked container is not started and says why", () => {
@@ -222,8 +316,9 @@ test("a finished pod stays as it is, whatever is said of its containers", () => 
   });
 });
 
+const facts = { runtimeName: "process", address: "127.0.0.1", acceptedAt: now, healthOf: () => plainHealth };
 const statusFor = (pod: PodObject, views: readonly ContainerView[]) =>
-  podStatus({ pod, views, plan: plan(pod, views), runtimeName: "process", address: "127.0.0.1", acceptedAt: now, now });
+  podStatus({ ...facts, pod, views, plan: plan(pod, views), now });
 
 const condition = (status: PodStatus, type: string) => status.conditions?.find((one) => one.type === type);
 
@@ -234,15 +329,8 @@ test("a running pod is ready, and its times do not move while nothing changes", 
   expect(
     ["PodScheduled", "Initialized", "ContainersReady", "Ready"].map((type) => condition(status, type)?.status),
   ).toEqual(["True", "True", "True", "True"]);
-  const later = podStatus({
-    pod: podOf({}, status),
-    views,
-    plan: plan(podOf(), views),
-    runtimeName: "process",
-    address: "127.0.0.1",
-    acceptedAt: now + 5_000,
-    now: now + 5_000,
-  });
+  const late = { ...facts, acceptedAt: now + 5_000, now: now + 5_000 };
+  const later = podStatus({ ...late, pod: podOf({}, status), views, plan: plan(podOf(), views) });
   expect(later).toEqual(status);
 });
 
@@ -270,15 +358,7 @@ test("conditions of others are kept", () => {
 });
 
 const statusOf = (pod: PodObject, views: readonly ContainerView[], obstacles: Partial<Obstacles> = {}) =>
-  podStatus({
-    pod,
-    views,
-    plan: plan(pod, views, obstacles),
-    runtimeName: "process",
-    address: "127.0.0.1",
-    acceptedAt: now,
-    now,
-  });
+  podStatus({ ...facts, pod, views, plan: plan(pod, views, obstacles), now });
 
 test("a refused pod says why and nothing of containers that nobody creates", () => {
   const inits = [view("prepare", none, { isInit: true })];

@@ -1,6 +1,6 @@
 import { type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
 import { isFinished, type PodObject, type PodPhase } from "../pod-types.ts";
-import type { ContainerView } from "./container-view.ts";
+import { type ContainerView, isSidecar } from "./container-view.ts";
 
 // The rules of a pod's life, as a kubelet has them. One pass looks at the containers, asks for a plan, carries it out, and writes
 // the status that follows; whatever happens in between is seen by the next pass.
@@ -11,8 +11,11 @@ import type { ContainerView } from "./container-view.ts";
 //   deleted                                 stop everything within what is left of the grace, then Succeeded or Failed
 //   refused, or its host is full            stop everything, Failed (UnsupportedPod, Evicted)
 //   past its deadline                       stop everything within its grace, Failed (DeadlineExceeded)
-//   an init container has not succeeded     that one starts, restarts or waits; the others wait for it
+//   an init container has not succeeded     that one starts, restarts or waits; those after it wait
 //   otherwise                               all containers, each by the restart policy
+//
+// A sidecar is an init container that is restarted for ever. It is waited for until it has started, not until it has ended; it is asked
+// to end only when all others have, the last one first; and what becomes of it is nobody's success or failure (KEP-753).
 
 /** Why a container that should run does not. */
 export interface Waiting {
@@ -33,6 +36,8 @@ export interface Obstacles {
   readonly blocked: ReadonlyMap<string, Waiting>;
   /** By container name: restarts before this one count no more, because it ran long enough. */
   readonly calmSince: ReadonlyMap<string, number>;
+  /** Names of containers that run and have not started yet: a hook or a startup probe is not done. */
+  readonly starting?: ReadonlySet<string>;
   /** By container name: it runs and must not, and why. By the restart policy it starts again. */
   readonly unhealthy?: ReadonlyMap<string, { readonly message: string; readonly graceMs?: Millis }>;
 }
@@ -83,9 +88,10 @@ export function planPod(pod: PodObject, views: readonly ContainerView[], obstacl
   if (obstacles.evicted !== undefined) {
     return ending(pod, views, { phase: "Failed", reason: "Evicted", message: obstacles.evicted }, graceOf(pod));
   }
-  const plan = { ...advance(pod, views, obstacles, now), stop: unhealthy(pod, views, obstacles) };
+  const { isDecided, ...going } = advance(pod, views, obstacles, now);
+  const plan = { ...going, stop: [...going.stop, ...unhealthy(pod, views, obstacles)] };
   const overdue = deadlineOf(pod, obstacles.acceptedAt);
-  if (overdue === undefined || isOverBefore(overdue, plan, views)) return plan;
+  if (overdue === undefined || (isDecided && allEndedBefore(overdue, views))) return plan;
   if (overdue <= now) {
     const message = "Pod was active on the node longer than the specified deadline";
     return ending(pod, views, { phase: "Failed", reason: "DeadlineExceeded", message }, graceOf(pod));
@@ -103,9 +109,10 @@ function unhealthy(pod: PodObject, views: readonly ContainerView[], obstacles: O
 }
 
 /** Its containers ended in time, and only we come late to see it: after a restart of the server, for instance. */
-const isOverBefore = (deadline: Instant, { phase }: PodPlan, views: readonly ContainerView[]): boolean =>
-  (phase === "Succeeded" || phase === "Failed") &&
-  views.every(({ current }) => current.kind === "none" || (current.kind === "ended" && current.at < deadline));
+const allEndedBefore = (deadline: Instant, views: readonly ContainerView[]): boolean =>
+  views
+    .filter((view) => !isSidecar(view))
+    .every(({ current }) => current.kind === "none" || (current.kind === "ended" && current.at < deadline));
 
 const reasonOf = ({ status }: PodObject) => ({
   ...(status?.reason === undefined ? {} : { reason: status.reason }),
@@ -129,47 +136,94 @@ function ending(
   grace: Millis,
 ): PodPlan {
   const running = views.filter(({ current }) => current.kind === "running");
-  const phase = running.length === 0 ? end.phase : (pod.status?.phase ?? "Running");
-  return { ...end, phase, start: [], stop: running.map((view) => ({ view, grace })), waiting: new Map() };
+  const phase = running.length === 0 || isFinished(pod) ? end.phase : holdingPhase(pod, views);
+  return { ...end, phase, start: [], stop: stopInTurn(running, grace), waiting: new Map() };
+}
+
+const holdingPhase = ({ status }: PodObject, views: readonly ContainerView[]): PodPhase =>
+  views.some((view) => !view.isInit && hasRun(view)) ? "Running" : (status?.phase ?? "Pending");
+
+/** Sidecars have this long at least, also where the others have used up the grace; Kubernetes gives it as well. */
+const leastGrace: Millis = 2_000;
+
+/** Sidecars serve the others to their end: they come last, and of several the last one first. Without grace nobody waits for anybody. */
+function stopInTurn(running: readonly ContainerView[], grace: Millis): PodPlan["stop"] {
+  const ordinary = running.filter((view) => !isSidecar(view));
+  if (grace <= 0 || ordinary.length > 0) return (grace <= 0 ? running : ordinary).map((view) => ({ view, grace }));
+  return running.slice(-1).map((view) => ({ view, grace: Math.max(leastGrace, grace) }));
 }
 
 /** `deletionTimestamp` is the end of the grace, not the time of the request. */
 function terminating(pod: PodObject, views: readonly ContainerView[], now: Instant): PodPlan {
   const until = parseInstant(pod.metadata.deletionTimestamp ?? "") ?? now;
-  const grace = pod.metadata.deletionGracePeriodSeconds === 0 ? 0 : Math.max(0, until - now);
   const main = views.filter(({ isInit }) => !isInit);
+  const ordinary = views.filter((view) => !isSidecar(view));
+  const isForced = pod.metadata.deletionGracePeriodSeconds === 0;
+  // The last moments are the sidecars' own: only they may still run after the grace.
+  const least = ordinary.some(({ current }) => current.kind === "running") ? 0 : leastGrace;
   const succeeded = main.every(({ current }) => current.kind === "ended" && current.terminated.exitCode === 0);
+  const grace = isForced ? 0 : Math.max(least, until - now);
   return ending(pod, views, { phase: succeeded ? "Succeeded" : "Failed" }, grace);
 }
 
 /** What follows the end of a container. */
 type Policy = "Always" | "OnFailure" | "Never";
 
-/** For init containers Always means the same as OnFailure: one that has succeeded is never considered again. */
+/** For init containers Always means the same as OnFailure. */
 const policyOf = ({ spec }: PodObject): Policy => spec.restartPolicy ?? "Always";
 
 const mustRestart = (policy: Policy, exitCode: number): boolean =>
   policy === "Always" || (policy === "OnFailure" && exitCode !== 0);
 
-/** The ordinary way of a pod that nothing stands against. */
-function advance(pod: PodObject, views: readonly ContainerView[], obstacles: Obstacles, now: Instant): PodPlan {
-  const steps = new Steps(obstacles, now);
-  const inits = views.filter(({ isInit }) => isInit);
-  const main = views.filter(({ isInit }) => !isInit);
-  const pending = inits.find(({ current }) => current.kind !== "ended" || current.terminated.exitCode !== 0);
-  if (pending !== undefined && !main.some(hasRun)) {
-    for (const { container } of [...inits.slice(inits.indexOf(pending) + 1), ...main]) {
-      steps.waiting.set(container.name, { reason: "PodInitializing" });
-    }
-    return steps.plan(steps.consider(pending, policyOf(pod)) === "failed" ? "Failed" : "Pending");
-  }
-  const outcomes = main.map((view) => steps.consider(view, policyOf(pod)));
-  if (outcomes.every((outcome) => outcome === "succeeded")) return steps.plan("Succeeded");
-  if (outcomes.every((outcome) => outcome === "succeeded" || outcome === "failed")) return steps.plan("Failed");
-  return steps.plan(main.some(hasRun) ? "Running" : "Pending");
+interface Going extends PodPlan {
+  /** How the pod ends is known: at most sidecars still run. */
+  readonly isDecided: boolean;
 }
 
-/** Main containers start only after all init containers have succeeded, so one that has run proves that they did. */
+/** The ordinary way of a pod that nothing stands against. */
+function advance(pod: PodObject, views: readonly ContainerView[], obstacles: Obstacles, now: Instant): Going {
+  const steps = new Steps(obstacles, now);
+  const initialized = initialize(pod, views, obstacles, steps);
+  const end = (phase: PodPhase) => ({
+    ...ending(pod, views, { phase }, graceOf(pod)),
+    // Who never came to start says so; a sidecar that waits for its restart waits no more.
+    waiting: new Map([...steps.waiting].filter(([, { reason }]) => reason === "PodInitializing")),
+    isDecided: true,
+  });
+  if (initialized === "failed") return end("Failed");
+  if (initialized === "open") return { ...steps.plan("Pending"), isDecided: false };
+  const main = views.filter(({ isInit }) => !isInit);
+  const outcomes = main.map((view) => steps.consider(view, policyOf(pod)));
+  if (outcomes.includes("open")) return { ...steps.plan(main.some(hasRun) ? "Running" : "Pending"), isDecided: false };
+  return end(outcomes.includes("failed") ? "Failed" : "Succeeded");
+}
+
+/**
+ * Init containers in their order, up to the first one that is to be waited for. Whom a later container follows has been waited for
+ * already: of those only sidecars still matter, which start again by themselves.
+ */
+function initialize(
+  pod: PodObject,
+  views: readonly ContainerView[],
+  { starting }: Obstacles,
+  steps: Steps,
+): "succeeded" | "failed" | "open" {
+  const reached = views.findLastIndex(hasRun);
+  for (const [index, view] of views.entries()) {
+    if (!view.isInit) break;
+    if (index < reached && !isSidecar(view)) continue;
+    const outcome = steps.consider(view, isSidecar(view) ? "Always" : policyOf(pod));
+    const hasStarted = view.current.kind === "running" && starting?.has(view.container.name) !== true;
+    if (outcome === "succeeded" || index < reached || (isSidecar(view) && hasStarted)) continue;
+    for (const { container } of views.slice(index + 1)) {
+      steps.waiting.set(container.name, { reason: "PodInitializing" });
+    }
+    return outcome;
+  }
+  return "succeeded";
+}
+
+/** Containers start in their order, so one that has run proves that those before it were waited for. */
 const hasRun = ({ current, restart }: ContainerView): boolean => current.kind !== "none" || restart > 0;
 
 /** Gathers what to do about each container. */
@@ -194,6 +248,8 @@ class Steps {
       return "open";
     }
     const { exitCode } = current.terminated;
+    // An init container that has succeeded is never considered again.
+    if (view.isInit && !isSidecar(view) && exitCode === 0) return "succeeded";
     if (!mustRestart(policy, exitCode)) return exitCode === 0 ? "succeeded" : "failed";
     const inARow = restart + 1 - (this.#obstacles.calmSince.get(container.name) ?? 0);
     const at = current.at + (current.ranFor >= calmAfter ? 0 : backoffDelay(inARow));

@@ -31,10 +31,10 @@ import { type Container, isFinished, type PodObject, type PodStatus } from "../p
 import { type Sources, sourcesOf } from "./config-sources.ts";
 import { rootRefusal, sandboxOf } from "./container-setup.ts";
 import type { ContainerStopper } from "./container-stopper.ts";
-import { type ContainerView, viewContainers } from "./container-view.ts";
-import type { Health, HealthKeeper } from "./health-keeper.ts";
+import { type ContainerView, isSidecar, viewContainers } from "./container-view.ts";
+import type { HealthKeeper } from "./health-keeper.ts";
 import type { ImageKeeper } from "./image-keeper.ts";
-import { calmAfter, type Execution, planPod, type PodPlan, type Waiting } from "./plan-pod.ts";
+import { calmAfter, type Execution, type Obstacles, planPod, type PodPlan, type Waiting } from "./plan-pod.ts";
 import type { PodCleaner } from "./pod-cleaner.ts";
 import type { Node } from "./pod-fields.ts";
 import { PodMemories, type PodMemory } from "./pod-memory.ts";
@@ -59,6 +59,7 @@ export interface PodRunnerParts {
   readonly workspace: Workspace;
   readonly cleaner: PodCleaner;
   readonly waits: SourceWaits;
+  readonly health: HealthKeeper;
   /** Given where tasks are containers. */
   readonly containers?: ContainerParts;
   readonly node: Node;
@@ -72,7 +73,6 @@ export interface PodRunnerParts {
 export interface ContainerParts {
   readonly host: ContainerHost;
   readonly images: ImageKeeper;
-  readonly health: HealthKeeper;
   /** Names under which a pod is reached besides its own. */
   readonly namesOf: (pod: PodObject) => readonly string[];
 }
@@ -172,7 +172,7 @@ export class PodRunner implements Reconciler {
       ...facts,
       ...(refusal === undefined ? {} : { refused: refusal }),
       ...(memory.evicted === undefined ? {} : { evicted: memory.evicted }),
-      unhealthy: this.#unhealthy(views),
+      ...this.#healthOf(views),
     });
     let plan = planPod(given, views, obstacles(), now);
     const failure = await this.#startAll(key, given, plan.start, facts.blocked, memory).catch(
@@ -244,22 +244,23 @@ export class PodRunner implements Reconciler {
   }
 
   #watchHealth(pod: Stored<PodObject>, views: readonly ContainerView[]): void {
-    const { containers } = this.#parts;
-    if (containers === undefined) return;
-    for (const { current, container, isInit } of views) {
-      if (current.kind !== "running" || isInit) continue;
-      containers.health.watch(pod, container, current.taskId, current.startedAt, false);
+    const { health } = this.#parts;
+    for (const view of views) {
+      if (view.current.kind !== "running" || !isWatched(view)) continue;
+      health.watch(pod, view.container, view.current.taskId, view.current.startedAt, false);
     }
-    containers.health.keep(pod.metadata.uid, views);
+    health.keep(pod.metadata.uid, views);
   }
 
-  #unhealthy(views: readonly ContainerView[]): ReadonlyMap<string, NonNullable<Health["verdict"]>> {
-    const verdicts = views.flatMap(({ current, container }) => {
-      if (current.kind !== "running") return [];
-      const verdict = this.#parts.containers?.health.healthOf(current.taskId).verdict;
-      return verdict === undefined ? [] : [[container.name, verdict] as const];
-    });
-    return new Map(verdicts);
+  /** What hooks and probes say of the containers that run. */
+  #healthOf(views: readonly ContainerView[]): Required<Pick<Obstacles, "starting" | "unhealthy">> {
+    const known = views.flatMap(({ current, container: { name } }) =>
+      current.kind === "running" ? [{ name, ...this.#parts.health.healthOf(current.taskId) }] : [],
+    );
+    return {
+      starting: new Set(known.flatMap(({ name, started }) => (started ? [] : [name]))),
+      unhealthy: new Map(known.flatMap(({ name, verdict }) => (verdict === undefined ? [] : [[name, verdict]]))),
+    };
   }
 
   /** Reads the termination messages of executions that have ended since the last look. */
@@ -335,14 +336,15 @@ export class PodRunner implements Reconciler {
     const broken = memory.volumesMade ? undefined : await workspace.prepareVolumes(pod, sources, made.value.address);
     memory.volumesMade = broken === undefined;
     if (broken !== undefined) return broken;
-    const task = await workspace.prepare(pod, execution, sources, traits.mounts.supported, made.value);
+    const canMount = traits.mounts.supported;
+    const { container } = execution.view;
+    const task = await workspace.prepare(pod, container, execution.restart, sources, canMount, made.value);
     if (!task.ok) return task.error;
     const isNew = runtime.find(task.value.id) === undefined;
-    const { container } = execution.view;
     try {
       const { state } = await runtime.start(task.value);
-      if (state.phase === "running" && !execution.view.isInit) {
-        this.#parts.containers?.health.watch(pod, container, task.value.id, state.startedAt, isNew);
+      if (state.phase === "running" && isWatched(execution.view)) {
+        this.#parts.health.watch(pod, container, task.value.id, state.startedAt, isNew);
       }
     } catch (thrown) {
       const refusal = containerRefusal(thrown);
@@ -384,8 +386,7 @@ export class PodRunner implements Reconciler {
       if (asked !== undefined && until >= asked - 100) continue;
       memory.stopUntil.set(id, until);
       if (asked === undefined) this.#parts.notes.stopping(pod, view.container.name, why);
-      const { mounts } = await this.#runtimeTraits();
-      await this.#parts.stopper.stop(pod, view, id, grace, mounts.supported);
+      await this.#parts.stopper.stop(pod, view, id, grace);
     }
   }
 
@@ -407,6 +408,7 @@ export class PodRunner implements Reconciler {
       address: node.address,
       acceptedAt,
       now,
+      healthOf: (task) => this.#parts.health.healthOf(task),
       ...this.#containerFacts(pod),
     });
     const isOver = status.phase === "Succeeded" || status.phase === "Failed";
@@ -433,7 +435,6 @@ export class PodRunner implements Reconciler {
       containers: {
         podAddress: own ?? pod.status?.podIP,
         imageIdOf: (container) => containers.images.digestOf(uid, container),
-        healthOf: (task) => containers.health.healthOf(task),
       },
     };
   }
@@ -480,13 +481,16 @@ export class PodRunner implements Reconciler {
   async #forgetOthers(key: string, present: string | undefined): Promise<void> {
     for (const [uid, { logs }] of this.#memories.others(key, present)) {
       await this.#parts.cleaner.forget(uid, logs);
-      this.#parts.containers?.health.keep(uid, []);
+      this.#parts.health.keep(uid, []);
       this.#parts.containers?.images.forget(uid);
       this.#memories.forget(key, uid);
       this.#parts.waits.done(key);
     }
   }
 }
+
+/** Init containers that end have neither hooks nor probes. */
+const isWatched = (view: ContainerView): boolean => !view.isInit || isSidecar(view);
 
 /** One sentence with everything that is refused, for `status.message` and the event. */
 const refusalText = ({ refusals }: Support, runtime: string): string | undefined =>

@@ -1,7 +1,7 @@
 import { formatTime, type Instant } from "#lib/base/index.ts";
 import { type Condition, withCondition } from "#kernel/kit/index.ts";
 import { type ContainerStatus, type PodObject, type PodStatus, refusedCondition } from "../pod-types.ts";
-import type { ContainerView } from "./container-view.ts";
+import { type ContainerView, isSidecar } from "./container-view.ts";
 import { type Health, plainHealth } from "./health-keeper.ts";
 import type { PodPlan } from "./plan-pod.ts";
 import { taskId } from "./pod-paths.ts";
@@ -17,6 +17,8 @@ export interface StatusInput {
   readonly runtimeName: string;
   /** Of the node. */
   readonly address: string;
+  /** Of running tasks. */
+  readonly healthOf: (task: string) => Health;
   /** Given where tasks are containers. */
   readonly containers?: ContainerFacts;
   /** When the pod runner took the pod; the time of its binding. */
@@ -30,8 +32,6 @@ export interface ContainerFacts {
   readonly podAddress: string | undefined;
   /** What a container's image is by its bytes; undefined when that is not known (any more). */
   readonly imageIdOf: (container: string) => string | undefined;
-  /** Of running tasks. */
-  readonly healthOf: (task: string) => Health;
 }
 
 /**
@@ -67,10 +67,11 @@ const isWorthTelling = ({ name, containerID }: ContainerStatus, { phase, waiting
   (phase !== "Failed" && phase !== "Succeeded") || containerID !== undefined || waiting.has(name);
 
 /** Images are only recorded: `imageID` is empty where no image was used. */
-function containerStatus(view: ContainerView, { pod, plan, runtimeName, containers }: StatusInput): ContainerStatus {
+function containerStatus(view: ContainerView, input: StatusInput): ContainerStatus {
+  const { pod, plan, runtimeName, containers, healthOf } = input;
   const { container, current, restart, previous, isInit } = view;
   const isRunning = current.kind === "running";
-  const health = (current.kind === "running" && containers?.healthOf(current.taskId)) || plainHealth;
+  const health = isRunning ? healthOf(current.taskId) : plainHealth;
   const hasSucceeded = current.kind === "ended" && current.terminated.exitCode === 0;
   const id = `${runtimeName}://${taskId(pod.metadata.uid ?? "", container.name, restart)}`;
   const waiting = plan.waiting.get(container.name);
@@ -83,7 +84,7 @@ function containerStatus(view: ContainerView, { pod, plan, runtimeName, containe
     name: container.name,
     state: isWaiting ? { waiting } : stateOf(view),
     lastState: last === undefined ? {} : { terminated: last },
-    ready: isInit ? hasSucceeded : isRunning && health.ready,
+    ready: isInit && !isSidecar(view) ? hasSucceeded : isRunning && health.ready,
     started: isRunning && health.started,
     restartCount: restart,
     image: container.image ?? "",
@@ -115,8 +116,11 @@ function conditions(
   const isOver = plan.phase === "Succeeded" || plan.phase === "Failed";
   const over = plan.phase === "Succeeded" ? "PodCompleted" : "PodFailed";
   const list = (names: readonly ContainerStatus[]) => `[${names.map(({ name }) => name).join(" ")}]`;
-  const unready = main.filter(({ ready }) => !ready);
-  const incomplete = inits.filter(({ ready }) => !ready);
+  const sidecars = new Set(input.views.filter(isSidecar).map(({ container }) => container.name));
+  const unready = [...inits.filter(({ name }) => sidecars.has(name)), ...main].filter(({ ready }) => !ready);
+  // One that had started once stays initialized, whatever becomes of it: main containers run only after it.
+  const hasBegun = main.some(({ containerID }) => containerID !== undefined);
+  const incomplete = inits.filter(({ name, ready, started }) => !(sidecars.has(name) ? started || hasBegun : ready));
   const hasStarted = [...inits, ...main].some(({ containerID }) => containerID !== undefined);
   const ready: Omit<Wanted, "type"> =
     unready.length === 0

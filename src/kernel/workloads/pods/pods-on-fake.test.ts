@@ -6,7 +6,7 @@ import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { ConfigMap, Event, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";
 import { createFakeRuntime, type FakeRuntime } from "#kernel/runtimes/index.ts";
 import { temporaryDirectory } from "#kernel/runtimes/testing/index.ts";
-import type { PodObject, PodSpec } from "../pod-types.ts";
+import type { Container, PodObject, PodSpec } from "../pod-types.ts";
 import { addTestPodRunner, bench, type Bench, shellPod } from "../testing/index.ts";
 
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
@@ -44,6 +44,15 @@ async function until(name: string, holds: Condition, step = 50): Promise<Stored<
 const startedTask = async (id: string): Promise<void> => {
   while (!runtime.started.some((task) => task.id === id)) await clock.advance(10);
 };
+
+/** The newest command beside the main container of a pod that was not seen before. */
+async function startedExec(uid: string, known = 0): Promise<string> {
+  for (;;) {
+    const found = runtime.started.filter(({ id }) => id.startsWith(`${uid}/main.exec/`))[known];
+    if (found !== undefined) return found.id;
+    await clock.advance(10);
+  }
+}
 
 async function create(name: string, spec: Partial<PodSpec> = {}): Promise<string> {
   const { metadata } = await place.client.create(Pod, shellPod(name, "sleep", spec));
@@ -245,9 +254,9 @@ test("logs stay after their pod is gone, until their time is over", async () => 
 const fullVolume = { name: "v", configMap: { name: "none" } };
 
 test("a pod that is refused fails at once, binds all the same, and runs nothing", async () => {
-  const uid = await create("refused", { initContainers: [{ name: "side", command: ["x"], restartPolicy: "Always" }] });
+  const uid = await create("refused", { volumes: [{ name: "v", nfs: {} }] });
   const pod = await until("refused", phaseIs("Failed"));
-  expect(pod?.status).toMatchObject({ reason: "UnsupportedPod", containerStatuses: [], initContainerStatuses: [] });
+  expect(pod?.status).toMatchObject({ reason: "UnsupportedPod", containerStatuses: [] });
   expect(pod?.spec.nodeName).toBe("test-node");
   expect(runtime.started.filter(({ id }) => id.startsWith(uid))).toEqual([]);
 });
@@ -309,8 +318,7 @@ test("a preStop command runs first, within the grace, and the container gets wha
   const uid = await create("hooked", { containers: [container], terminationGracePeriodSeconds: 30 });
   await until("hooked", phaseIs("Running"));
   await place.client.delete({ type: Pod, namespace: "default", name: "hooked" });
-  const hook = `${uid}/main.prestop/0`;
-  await startedTask(hook);
+  const hook = await startedExec(uid);
   expect(runtime.stops).toEqual([]);
   await clock.advance(10_000);
   await runtime.exit(hook, 0);
@@ -328,11 +336,71 @@ test("a preStop command that does not end is ended, and the container has two se
   const uid = await create("slow-hook", { containers: [container], terminationGracePeriodSeconds: 5 });
   await until("slow-hook", phaseIs("Running"));
   await place.client.delete({ type: Pod, namespace: "default", name: "slow-hook" });
+  await startedExec(uid);
   await until("slow-hook", (pod) => pod === undefined, 500);
   expect(runtime.stops).toEqual([
-    { id: `${uid}/main.prestop/0`, grace: 0 },
+    { id: expect.stringMatching(`^${uid}/main\\.exec/`), grace: 0 },
     { id: `${uid}/main/0`, grace: 2_000 },
   ]);
+});
+
+const probed = (name: string, probes: Partial<Container>, spec: Partial<PodSpec> = {}) =>
+  create(name, { containers: [{ name: "main", image: "x", command: ["x"], ...probes }], ...spec });
+const probe = { exec: { command: ["probe"] }, periodSeconds: 1 };
+
+test("a process is ready when its readiness probe says so, and its commands leave nothing behind", async () => {
+  const uid = await probed("patient", { readinessProbe: probe });
+  const first = await startedExec(uid);
+  expect(runtime.started.find(({ id }) => id === first)?.command).toEqual(["probe"]);
+  await runtime.exit(first, 1);
+  const unready = await until("patient", phaseIs("Running"));
+  expect(mainOf(unready)).toMatchObject({ ready: false, started: true });
+  await runtime.exit(await startedExec(uid, 1), 0);
+  await until("patient", (pod) => mainOf(pod)?.ready === true);
+  expect((await runtime.list()).map(({ id }) => id).filter((id) => id === first)).toEqual([]);
+  await expect(access(runtime.started.find(({ id }) => id === first)?.logPath ?? "")).rejects.toThrow("ENOENT");
+});
+
+test("a process whose liveness probe fails is ended and starts again; a command that hangs is ended", async () => {
+  const livenessProbe = { ...probe, failureThreshold: 1, timeoutSeconds: 3, terminationGracePeriodSeconds: 4 };
+  const uid = await probed("sick", { livenessProbe }, { restartPolicy: "Always" });
+  const hanging = await startedExec(uid);
+  await startedTask(`${uid}/main/1`);
+  expect(runtime.stops).toContainEqual({ id: hanging, grace: 0 });
+  expect(runtime.stops).toContainEqual({ id: `${uid}/main/0`, grace: 4_000 });
+});
+
+test("a startup probe and a postStart hook hold back what comes after", async () => {
+  const side = {
+    name: "side",
+    image: "x",
+    command: ["x"],
+    restartPolicy: "Always",
+    lifecycle: { postStart: { exec: { command: ["hook"] } } },
+    startupProbe: { ...probe, failureThreshold: 30 },
+  };
+  const uid = await create("slow-side", { initContainers: [side] });
+  const execs = () => runtime.started.filter(({ id }) => id.startsWith(`${uid}/side.exec/`));
+  while (execs().length < 1) await clock.advance(10);
+  expect(execs()[0]?.command).toEqual(["hook"]);
+  await runtime.exit(execs()[0]?.id ?? "", 0);
+  while (execs().length < 2) await clock.advance(10);
+  await runtime.exit(execs()[1]?.id ?? "", 1);
+  expect(runtime.started.some(({ id }) => id === `${uid}/main/0`)).toBe(false);
+  while (execs().length < 3) await clock.advance(10);
+  await runtime.exit(execs()[2]?.id ?? "", 0);
+  await startedTask(`${uid}/main/0`);
+  await runtime.exit(`${uid}/main/0`, 0);
+  await until("slow-side", phaseIs("Succeeded"));
+  expect(runtime.stops).toContainEqual({ id: `${uid}/side/0`, grace: 30_000 });
+});
+
+test("a postStart hook that fails ends its container", async () => {
+  const lifecycle = { postStart: { exec: { command: ["hook"] } } };
+  const uid = await probed("unhooked", { lifecycle });
+  await runtime.exit(await startedExec(uid), 1);
+  const over = await until("unhooked", phaseIs("Failed"));
+  expect(mainOf(over)?.state.terminated).toMatchObject({ exitCode: 143 });
 });
 
 test("a pod removed by force has no time for a hook", async () => {
@@ -343,7 +411,7 @@ test("a pod removed by force has no time for a hook", async () => {
   await place.client.delete({ type: Pod, namespace: "default", name: "forced" }, { gracePeriodSeconds: 0 });
   while (runtime.stops.length === 0) await clock.advance(10);
   expect(runtime.stops[0]).toEqual({ id: `${uid}/main/0`, grace: 0 });
-  expect(runtime.started.some(({ id }) => id.includes("prestop"))).toBe(false);
+  expect(runtime.started.some(({ id }) => id.includes(".exec/"))).toBe(false);
 });
 
 test("a pod of another node is none of our business", async () => {

@@ -52,11 +52,7 @@ test.each<[string, Partial<PodSpec>, object]>([
     { volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "t" } }] } }] },
     refused('volume "v": serviceAccountToken'),
   ],
-  [
-    "a sidecar",
-    { initContainers: [{ name: "i", command: ["x"], restartPolicy: "Always" }] },
-    refused('initContainers "i": sidecars (restartPolicy Always)'),
-  ],
+  ["a sidecar", { initContainers: [{ name: "i", command: ["x"], restartPolicy: "Always" }] }, nothing],
   [
     "an init container without command",
     { initContainers: [{ name: "i" }] },
@@ -85,33 +81,15 @@ test.each<[string, Partial<Container>, object]>([
   ],
   ["a block device", { volumeDevices: [{ name: "v", devicePath: "/dev/x" }] }, refused(`${here}: volumeDevices`)],
   ["no block device", { volumeDevices: [] }, nothing],
-  [
-    "a postStart hook",
-    { lifecycle: { postStart: { exec: { command: ["x"] } } } },
-    refused(`${here}: lifecycle.postStart`),
-  ],
-  ["a preStop command", { lifecycle: { preStop: { exec: { command: ["x"] } } } }, nothing],
-  [
-    "a preStop request",
-    { lifecycle: { preStop: { httpGet: { port: 1 } } } },
-    refused(`${here}: lifecycle.preStop of type httpGet`),
-  ],
-  [
-    "a preStop pause",
-    { lifecycle: { preStop: { sleep: { seconds: 1 } } } },
-    refused(`${here}: lifecycle.preStop of type sleep`),
-  ],
+  ["a postStart hook", { lifecycle: { postStart: { exec: { command: ["x"] } } } }, nothing],
+  ["a preStop hook", { lifecycle: { preStop: { httpGet: { port: 1 } } } }, nothing],
   ["limits", { resources: { limits: { cpu: "1" } } }, warned(`${here}: resources.limits`)],
   ["requests", { resources: { requests: { cpu: "1" } } }, nothing],
   ["a port", { ports: [{ containerPort: 80 }] }, nothing],
   ["a port of the host", { ports: [{ hostPort: 80 }] }, warned(`${here}: hostPort`)],
   ["a terminal", { stdin: true, tty: true }, warned(`${here}: stdin`, `${here}: tty`)],
   ["no terminal", { stdin: false, tty: false }, nothing],
-  [
-    "all probes",
-    { livenessProbe: { exec: {} }, readinessProbe: { exec: {} }, startupProbe: { exec: {} } },
-    warned(`${here}: livenessProbe`, `${here}: readinessProbe`, `${here}: startupProbe`),
-  ],
+  ["all probes", { livenessProbe: { exec: {} }, readinessProbe: { exec: {} }, startupProbe: { exec: {} } }, nothing],
 ])("a container with %s", (_name, container, expected) => {
   expect(supportFor(podWith(container), root)).toEqual(expected);
 });

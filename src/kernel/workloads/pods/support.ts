@@ -6,7 +6,7 @@ import { seccompType } from "./container-setup.ts";
 // it says (refused), or only something less (told)? A command in the wrong files or as the wrong user is the former; a missing
 // limit or probe the latter. What no runtime of ours can do is refused by the API server already when the pod is created.
 
-/** What a runtime makes of a pod. Each entry names a place in the document: `container "main": lifecycle.postStart`. */
+/** What a runtime makes of a pod. Each entry names a place in the document: `container "main": resources.limits`. */
 export interface Support {
   /** Reasons why it must not run here. */
   readonly refusals: readonly string[];
@@ -40,7 +40,6 @@ const effectlessSecurity = [
 const effectlessInContainers = ["seLinuxOptions", "appArmorProfile", "procMount"];
 /** Members of a pod's spec without effect: containers share the machine's network, hosts file and process table. */
 const effectlessPod = ["hostAliases", "subdomain", "shareProcessNamespace"];
-const probes = ["livenessProbe", "readinessProbe", "startupProbe"] as const;
 
 /** Everything a pod asks for that the runtime cannot do, by name. What changes the pod's meaning is refused, the rest is told. */
 export function supportFor(pod: PodObject, traits: RuntimeTraits): Support {
@@ -48,10 +47,6 @@ export function supportFor(pod: PodObject, traits: RuntimeTraits): Support {
   const warnings: string[] = [];
   const { spec } = pod;
   for (const volume of spec.volumes ?? []) checkVolume(volume, traits, refusals, warnings);
-  for (const container of spec.initContainers ?? []) {
-    if (container.restartPolicy === "Always")
-      refusals.push(`initContainers "${container.name}": sidecars (restartPolicy Always)`);
-  }
   for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
     checkContainer(container, spec.volumes ?? [], traits, refusals, warnings);
     checkUser(container, pod, traits, refusals);
@@ -103,12 +98,6 @@ function checkContainer(
   }
   if (traits.images) checkMemoryMounts(container, volumes, refusals);
   if (isAsked(container.volumeDevices)) refusals.push(`${here}: volumeDevices`);
-  if (container.lifecycle?.postStart !== undefined && !traits.images) refusals.push(`${here}: lifecycle.postStart`);
-  const preStop = container.lifecycle?.preStop;
-  if (preStop !== undefined && preStop.exec === undefined && !traits.images) {
-    refusals.push(`${here}: lifecycle.preStop of type ${Object.keys(preStop).join(", ")}`);
-  }
-  for (const probe of traits.images ? [] : probes) if (isAsked(container[probe])) warnings.push(`${here}: ${probe}`);
   if (!traits.limits && isAsked(container.resources?.limits)) warnings.push(`${here}: resources.limits`);
   if (!traits.images && (container.ports ?? []).some((port) => isAsked(port.hostPort)))
     warnings.push(`${here}: hostPort`);

@@ -5,11 +5,11 @@ import { makeDirectories } from "#lib/base/index.node.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { ConfigMap, Secret, type Stored } from "#kernel/model/index.ts";
 import type { ImageFacts, Task } from "#kernel/runtimes/index.ts";
-import type { PodObject } from "../pod-types.ts";
+import type { Container, PodObject } from "../pod-types.ts";
 import { contentsOf, sourceKey, type Sources, sourcesOf } from "./config-sources.ts";
 import { containerTask } from "./container-task.ts";
 import { materializeVolume, prepareTask } from "./materialize.ts";
-import type { Execution, Waiting } from "./plan-pod.ts";
+import type { Waiting } from "./plan-pod.ts";
 import type { Node } from "./pod-fields.ts";
 import { podPaths } from "./pod-paths.ts";
 import { userOf } from "./support.ts";
@@ -88,13 +88,13 @@ export class Workspace {
   /** The task for one execution of a container. Its volumes must have been made; `made` where tasks are containers. */
   async prepare(
     pod: PodObject,
-    { view, restart }: Execution,
+    container: Container,
+    restart: number,
     sources: Sources,
     canMount: boolean,
     made: { readonly image?: ImageFacts; readonly address?: string } = {},
   ): Promise<Result<Task, Waiting>> {
     const { directory, environment } = this.#options;
-    const { container } = view;
     const paths = podPaths(directory, pod);
     const task = containerTask({
       pod,

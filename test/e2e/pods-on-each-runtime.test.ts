@@ -1,0 +1,4 @@
+import { podContract } from "./pods.contract.ts";
+
+podContract("process");
+podContract("docker");

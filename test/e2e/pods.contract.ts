@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort, openPods, podOf, type PodPlace, shell } from "#test/support/pods.ts";
+
+/** Runs until it is asked to end. What the shell says of its own end is nobody's business. */
+const untilTerm = (farewell: string) => `exec 2>/dev/null; trap '${farewell}' TERM; while :; do sleep 0.1; done`;
+
+const state = ".status.containerStatuses[0]";
+const shared = { volumes: [{ name: "shared", emptyDir: {} }] };
+const volumeMounts = [{ name: "shared", mountPath: "/shared" }];
+/** A shell script asked every second. */
+const probe = (script: string, more: object = {}) => ({
+  exec: { command: ["/bin/sh", "-c", script] },
+  periodSeconds: 1,
+  ...more,
+});
+
+/** What a Pod means, whatever it runs on: the same documents and the same outcomes on every runtime. */
+export function podContract(runtime: "process" | "docker"): void {
+  describe(`pods on the ${runtime} runtime`, () => {
+    let place: PodPlace;
+    beforeAll(async () => {
+      place = await openPods(runtime);
+    });
+    afterAll(() => place.close());
+
+    test("sidecars start in order before the others, and end after them in the opposite order", async () => {
+      const trace = (name: string) =>
+        shell(name, `echo +${name} >> /shared/trace; ${untilTerm(`echo -${name} >> /shared/trace; exit 3`)}`, {
+          restartPolicy: "Always",
+          startupProbe: probe(`grep -q +${name} /shared/trace`, { failureThreshold: 60 }),
+          volumeMounts,
+        });
+      const init = shell("init", "echo init >> /shared/trace", { volumeMounts });
+      // The last one to be ended tells what it has seen: nobody is left to be asked after it.
+      const last = shell("a", `echo +a >> /shared/trace; ${untilTerm("cat /shared/trace; exit 0")}`, {
+        restartPolicy: "Always",
+        startupProbe: probe("grep -q +a /shared/trace", { failureThreshold: 60 }),
+        volumeMounts,
+      });
+      const main = shell("main", "echo main >> /shared/trace", { volumeMounts });
+      const spec = { ...shared, initContainers: [last, init, trace("b")] };
+      await place.apply(podOf("sidecars", [main], spec));
+      await place.waitFor("sidecars", ".status.phase", "Succeeded");
+      expect(await place.kubectl.must(["logs", "sidecars", "-c", "a"])).toBe("+a\ninit\n+b\nmain\n-b\n");
+      expect(await place.read("pod/sidecars", ".status.initContainerStatuses[2].state.terminated.exitCode")).toBe("3");
+      expect(await place.kubectl.must(["get", "pod", "sidecars", "--no-headers"])).toMatch(
+        /^sidecars\s+0\/3\s+Completed/,
+      );
+    });
+
+    test("a Job whose Pod has a sidecar completes", async () => {
+      const side = shell("side", "while :; do sleep 0.1; done", { restartPolicy: "Always" });
+      const template = podOf("", [shell("main", "exit 0")], { initContainers: [side] });
+      const spec = { template: { spec: template.spec } };
+      await place.apply({ apiVersion: "batch/v1", kind: "Job", metadata: { name: "aside" }, spec });
+      await place.kubectl.must(["wait", "job/aside", "--for=condition=Complete", "--timeout=60s"]);
+      expect(await place.read("job/aside", ".status.succeeded")).toBe("1");
+    });
+
+    test("a container is ready when its probe says so, and starts again when it is not alive any more", async () => {
+      const script = "touch /shared/ready; while :; do sleep 0.1; done";
+      const probes = {
+        startupProbe: probe("test -e /shared/started", { failureThreshold: 60 }),
+        readinessProbe: probe("test -e /shared/ready"),
+        livenessProbe: probe("test ! -e /shared/sick", { failureThreshold: 1 }),
+        lifecycle: { postStart: { exec: { command: ["/bin/sh", "-c", "touch /shared/started"] } } },
+      };
+      // One restart heals it.
+      const patient = shell("main", `rm -f /shared/sick; ${script}`, { ...probes, volumeMounts });
+      const poison = shell(
+        "poison",
+        "while [ ! -e /shared/poisoned ]; do test -e /shared/ready && touch /shared/sick /shared/poisoned; sleep 0.1; done; sleep 600",
+        { volumeMounts },
+      );
+      await place.apply(podOf("probed", [patient, poison], { ...shared, restartPolicy: "Always" }));
+      await place.waitFor("probed", `${state}.restartCount`, "1");
+      await place.kubectl.must(["wait", "pod/probed", "--for=condition=Ready", "--timeout=60s"]);
+      const events = await place.events("probed");
+      expect(events).toMatch(/^Unhealthy Liveness probe of container main failed/m);
+      expect(events).toMatch(/^Killing Container main failed liveness probe/m);
+      await place.kubectl.must(["delete", "pod", "probed", "--grace-period=1"]);
+    });
+
+    test("probes reach ports by HTTP and TCP", async () => {
+      const port = await freePort();
+      const script = `mkdir /shared/www; busybox httpd -p ${port} -h /shared/www; sleep 3; touch /shared/www/index.html; exec sleep 600`;
+      const container = shell("main", script, {
+        ports: [{ name: "web", containerPort: port }],
+        startupProbe: { tcpSocket: { port }, periodSeconds: 1, failureThreshold: 60 },
+        readinessProbe: { httpGet: { port: "web", path: "/index.html" }, periodSeconds: 1 },
+        volumeMounts,
+      });
+      await place.apply(podOf("web", [container], shared));
+      await place.waitFor("web", `${state}.started`, "true");
+      await place.kubectl.must(["wait", "pod/web", "--for=condition=Ready", "--timeout=60s"]);
+      expect(await place.events("web")).toContain("HTTP probe failed with statuscode: 404");
+      await place.kubectl.must(["delete", "pod", "web", "--grace-period=1"]);
+    });
+
+    test("a preStop hook runs before TERM", async () => {
+      const lifecycle = { preStop: { exec: { command: ["/bin/sh", "-c", "echo hook >> /shared/end"] } } };
+      const script = untilTerm("echo term >> /shared/end; cat /shared/end; exit 0");
+      const pod = podOf("hooked", [shell("main", script, { lifecycle, volumeMounts })], {
+        ...shared,
+        terminationGracePeriodSeconds: 20,
+      });
+      await place.apply(pod);
+      await place.waitFor("hooked", ".status.phase", "Running");
+      const follower = place.kubectl.start(["logs", "-f", "hooked"]);
+      await place.kubectl.must(["delete", "pod", "hooked"]);
+      expect(await follower.until((out) => out.includes("term"))).toBe("hook\nterm\n");
+      await follower.stop();
+    });
+  });
+}
