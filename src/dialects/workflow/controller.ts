@@ -1,12 +1,5 @@
 import type { Millis } from "#lib/base/index.ts";
-import {
-  controllerFor,
-  type EventRecorder,
-  eventRecorder,
-  type Manager,
-  regardingOf,
-  requestChannel,
-} from "#kernel/kit/index.ts";
+import { controllerFor, type EventRecorder, type Manager, regardingOf, requestChannel } from "#kernel/kit/index.ts";
 import { Job, keyOf, splitKey } from "#kernel/model/index.ts";
 import { RunAction, Workflow } from "./kinds.ts";
 import { countWorkflows } from "./metrics.ts";
@@ -46,33 +39,29 @@ const always = "";
  * and every ten minutes in any case. One pass of a workflow at a time, 256 workflows at once.
  */
 export function addWorkflowControllers(manager: Manager, options: WorkflowControllerOptions = {}): void {
-  const { client, informers, clock, log } = manager;
+  const { client, clock } = manager;
   const memories = new Memories();
   const news = requestChannel();
   const kinds = new WatchedKinds(manager, (key) => {
     if (key !== always) news.send(splitKey(key));
   });
   const jobs = kinds.acquire(Job, always);
-  const workflows = informers.acquire<Workflow>(Workflow);
-  const actions = informers.acquire<RunAction>(RunAction);
-  actions.informer.addIndex(targetIndex, targetOf);
+  const workflows = manager.mirror<Workflow>(Workflow);
+  const actions = manager.mirror<RunAction>(RunAction);
+  actions.addIndex(targetIndex, targetOf);
   const recorder =
     options.recorder ??
-    eventRecorder({
-      client,
-      clock,
-      log,
+    manager.recorder({
       controller: "slipway.dev/workflow-controller",
       instance: "slipway",
-      schedule: manager.schedule,
       perObject: eventBudget,
     });
   const reconciler = workflowReconciler(
     {
       client,
       clock,
-      workflows: workflows.informer,
-      actions: actions.informer,
+      workflows,
+      actions,
       jobs,
       kinds,
       executors: { ...executorsOf(manager, kinds, jobs), ...options.executors },
@@ -92,14 +81,11 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
     .complete(reconciler);
   controllerFor(manager, "run-action")
     .for<RunAction>(RunAction)
-    .complete(actionUpkeep({ client, clock, actions: actions.informer, workflows: workflows.informer }));
-  const uncount = countWorkflows(manager.metrics, workflows.informer);
+    .complete(actionUpkeep({ client, clock, actions, workflows }));
+  const uncount = countWorkflows(manager.metrics, workflows);
   manager.onStopped(() => {
     uncount();
     kinds.close();
-    workflows.release();
-    actions.release();
-    if (options.recorder === undefined) void recorder.close().catch(() => undefined);
   });
 }
 

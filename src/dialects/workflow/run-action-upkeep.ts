@@ -1,6 +1,12 @@
 import { type Clock, type Millis, parseInstant } from "#lib/base/index.ts";
-import { type ApiClient, type Lister, type Reconciler, type ReconcileResult, refTo } from "#kernel/kit/index.ts";
-import { isConflict, isNotFound, keyOf, type Stored } from "#kernel/model/index.ts";
+import {
+  type ApiClient,
+  ensureDeleted,
+  type Lister,
+  type Reconciler,
+  type ReconcileResult,
+} from "#kernel/kit/index.ts";
+import { keyOf } from "#kernel/model/index.ts";
 import { RunAction, type Workflow } from "./kinds.ts";
 import { answer, targetOf } from "./reconcile/actions.ts";
 
@@ -37,7 +43,7 @@ export function actionUpkeep(parts: UpkeepParts): Reconciler {
       if (phase === "Done" || phase === "Refused") {
         const left = (parseInstant(finishTime ?? "") ?? now) + keptFor - now;
         if (left > 0) return { requeueAfter: left };
-        await remove(client, action, signal);
+        await ensureDeleted(client, RunAction, action, { signal });
         return undefined;
       }
       if (targetOf(action).some((key) => workflows.get(key) !== undefined)) return undefined;
@@ -49,13 +55,4 @@ export function actionUpkeep(parts: UpkeepParts): Reconciler {
       return { requeueAfter: keptFor };
     },
   };
-}
-
-/** Only this very action: one of the same name made later is another one. */
-async function remove(client: ApiClient, action: Stored<RunAction>, signal: AbortSignal): Promise<void> {
-  try {
-    await client.delete(refTo(RunAction, action), { preconditions: { uid: action.metadata.uid }, signal });
-  } catch (thrown) {
-    if (!isNotFound(thrown) && !isConflict(thrown)) throw thrown;
-  }
 }

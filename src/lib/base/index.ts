@@ -4,6 +4,7 @@ export * from "./duration.ts";
 export * from "./errors.ts";
 export * from "./fake-clock.ts";
 export * from "./field-path.ts";
+export * from "./in-parallel.ts";
 export * from "./json-value.ts";
 export * from "./log.ts";
 export * from "./problem.ts";

@@ -1,4 +1,4 @@
-import { type Logger, type Millis, messageOf } from "#lib/base/index.ts";
+import { inParallel, type Logger, type Millis, messageOf } from "#lib/base/index.ts";
 import { type Effect, exponential, type Fact } from "#engine/index.ts";
 import { type ApiClient, getOrUndefined, refTo } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
@@ -49,20 +49,17 @@ export async function performEffects(
 ): Promise<Performed> {
   const facts: Fact[] = [];
   const failures: unknown[] = [];
-  const rest = effects.values();
-  const lane = async (): Promise<void> => {
-    for (const effect of rest) {
-      if (context.signal.aborted) return;
-      try {
-        const fact = await perform(effect, state, executors, memory, context.signal);
-        if (fact !== undefined) facts.push(fact);
-      } catch (thrown) {
-        context.log.debug("an effect failed, trying again", { step: effect.step, error: messageOf(thrown) });
-        failures.push(thrown);
-      }
+  const attempt = async (effect: Effect): Promise<void> => {
+    if (context.signal.aborted) return;
+    try {
+      const fact = await perform(effect, state, executors, memory, context.signal);
+      if (fact !== undefined) facts.push(fact);
+    } catch (thrown) {
+      context.log.debug("an effect failed, trying again", { step: effect.step, error: messageOf(thrown) });
+      failures.push(thrown);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(width, effects.length) }, lane));
+  await inParallel(effects, attempt, width);
   return { facts, failures };
 }
 

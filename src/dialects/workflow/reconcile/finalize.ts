@@ -1,7 +1,7 @@
 import { type Instant, type Millis, messageOf } from "#lib/base/index.ts";
 import { isTerminal } from "#engine/index.ts";
-import { type ApiClient, refTo, removeFinalizer } from "#kernel/kit/index.ts";
-import { isConflict, isNotFound, type Stored } from "#kernel/model/index.ts";
+import { type ApiClient, ensureDeleted, removeFinalizer } from "#kernel/kit/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
 import { labels } from "../child-names.ts";
 import { stateOfObject } from "../completion.ts";
 import { Workflow } from "../kinds.ts";
@@ -76,21 +76,14 @@ export async function endChildren(
   active: readonly Stored[],
 ): Promise<Millis> {
   for (const child of active) {
-    const { uid, deletionTimestamp } = child.metadata;
-    if (deletionTimestamp !== undefined) continue;
+    if (child.metadata.deletionTimestamp !== undefined) continue;
     const type = await client.resourceType(child.apiVersion, child.kind);
     if (type === undefined) continue;
     try {
-      const options = {
-        propagationPolicy: "Background",
-        gracePeriodSeconds: graceSeconds,
-        preconditions: { uid },
-        signal,
-      } as const;
-      await client.delete(refTo(type, child), options);
+      const options = { propagationPolicy: "Background", gracePeriodSeconds: graceSeconds, signal } as const;
+      await ensureDeleted(client, type, child, options);
     } catch (thrown) {
-      if (!isNotFound(thrown) && !isConflict(thrown))
-        throw new Error(`${child.kind} "${child.metadata.name}": ${messageOf(thrown)}`, { cause: thrown });
+      throw new Error(`${child.kind} "${child.metadata.name}": ${messageOf(thrown)}`, { cause: thrown });
     }
   }
   return pollEvery;

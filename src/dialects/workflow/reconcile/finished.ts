@@ -1,7 +1,7 @@
 import { type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
 import { isTerminal } from "#engine/index.ts";
-import { type ApiClient, refTo } from "#kernel/kit/index.ts";
-import { isConflict, isNotFound, Job, keyOf, type Stored } from "#kernel/model/index.ts";
+import { type ApiClient, ensureDeleted } from "#kernel/kit/index.ts";
+import { Job, keyOf, type Stored } from "#kernel/model/index.ts";
 import type { ExpiringStep } from "../compile/expiring.ts";
 import { Workflow } from "../kinds.ts";
 import { statusOf } from "./attempts.ts";
@@ -33,7 +33,7 @@ export async function expireWorkflow(
   if (ttlSecondsAfterFinished === undefined || !isFinished(workflow)) return undefined;
   const left = remaining(workflow.status?.completionTime, ttlSecondsAfterFinished, now);
   if (left > 0) return left;
-  await remove(client, Workflow, workflow, signal);
+  await ensureDeleted(client, Workflow, workflow, { propagationPolicy: "Background", signal });
   return undefined;
 }
 
@@ -54,26 +54,8 @@ export async function expireChildren(
     if (job === undefined || job.metadata.deletionTimestamp !== undefined || job.metadata.uid !== reference?.uid)
       continue;
     const left = remaining(finishTime, seconds, now);
-    if (left <= 0) await remove(client, Job, job, signal);
+    if (left <= 0) await ensureDeleted(client, Job, job, { propagationPolicy: "Background", signal });
     else next = Math.min(next ?? left, left);
   }
   return next;
-}
-
-/** Whoever deleted or replaced it in between has done the same or knows better: neither is a failure. */
-async function remove(
-  client: ApiClient,
-  type: typeof Workflow | typeof Job,
-  object: Stored,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    await client.delete(refTo(type, object), {
-      propagationPolicy: "Background",
-      preconditions: { uid: object.metadata.uid },
-      signal,
-    });
-  } catch (thrown) {
-    if (!isNotFound(thrown) && !isConflict(thrown)) throw thrown;
-  }
 }

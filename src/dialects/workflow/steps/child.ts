@@ -1,15 +1,13 @@
 import { messageOf, type Millis, type Result } from "#lib/base/index.ts";
 import type { ChildState } from "#engine/index.ts";
-import { type ApiClient, ensureChild, type Lister, refTo } from "#kernel/kit/index.ts";
+import { type ApiClient, ensureChild, ensureDeleted, type Lister, refTo } from "#kernel/kit/index.ts";
 import {
   ApiError,
   apiVersionOf,
   controllerOf,
   controllerReference,
-  isConflict,
   isForbidden,
   isInvalid,
-  isNotFound,
   type KubeObject,
   keyOf,
   type ResourceType,
@@ -181,17 +179,8 @@ export async function deleteChild(
   const place = { name, ...(namespace === undefined ? {} : { namespace }) };
   const object = children.get(keyOf(place));
   if (object === undefined || !isChild(attempt, object) || object.metadata.deletionTimestamp !== undefined) return;
-  const { uid } = object.metadata;
-  try {
-    const gracePeriodSeconds = Math.ceil(graceMs / 1000);
-    await client.delete(
-      { type, ...place },
-      { propagationPolicy: "Background", gracePeriodSeconds, preconditions: { uid }, signal },
-    );
-  } catch (thrown) {
-    // Gone, or replaced by another object of its name: either way this child is no more.
-    if (!isNotFound(thrown) && !isConflict(thrown)) throw thrown;
-  }
+  const gracePeriodSeconds = Math.ceil(graceMs / 1000);
+  await ensureDeleted(client, type, object, { propagationPolicy: "Background", gracePeriodSeconds, signal });
 }
 
 /**

@@ -1,9 +1,11 @@
+import type { KubeObject, Status, Stored } from "#kernel/model/index.ts";
 import type { ApiClient } from "../client/api-client.ts";
 import type { InformerFactory } from "./informer-factory.ts";
 
 /**
- * The client, with every successful write made visible at once in the informers' reads, `createMany` excepted. Dry runs are not
- * writes.
+ * The client, with every successful write made visible at once in the informers' reads, `createMany` excepted. A deletion that has to
+ * wait (for a grace, for finalizers) shows the object as terminating; one that is done at once shows with its event. Dry runs are
+ * not writes.
  */
 export function freshClient(client: ApiClient, informers: InformerFactory): ApiClient {
   const createMany = client.createMany?.bind(client);
@@ -32,7 +34,11 @@ export function freshClient(client: ApiClient, informers: InformerFactory): ApiC
       if (!options?.dryRun) informers.noteWritten(ref.type, stored);
       return stored;
     },
-    delete: (ref, options) => client.delete(ref, options),
+    async delete(ref, options) {
+      const answer = await client.delete(ref, options);
+      if (!options?.dryRun && isTerminating(answer)) informers.noteWritten(ref.type, answer);
+      return answer;
+    },
     deleteCollection: (type, options) => client.deleteCollection(type, options),
     logs: (ref, options) => client.logs(ref, options),
     resourceType: (apiVersion, kind) => client.resourceType(apiVersion, kind),
@@ -41,3 +47,6 @@ export function freshClient(client: ApiClient, informers: InformerFactory): ApiC
     close: () => client.close(),
   };
 }
+
+/** A server answers with the object that is still there, or with a Status when nothing of it is left. */
+const isTerminating = (answer: KubeObject | Status): answer is Stored => "deletionTimestamp" in answer.metadata;

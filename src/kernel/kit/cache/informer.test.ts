@@ -372,6 +372,25 @@ describe("own writes", () => {
     await factory.close();
   });
 
+  test("a deletion that waits for a finalizer shows at once, one that is done or only tried does not", async () => {
+    const { informer, factory, hold, letGo, fresh } = await make();
+    const guarded = configMap("a");
+    await client.create(ConfigMap, { ...guarded, metadata: { ...guarded.metadata, finalizers: ["slipway.dev/test"] } });
+    await client.create(ConfigMap, configMap("b"));
+    await clock.advance(0);
+    hold();
+    const isTerminating = (name: string) => informer.get(`default/${name}`)?.metadata.deletionTimestamp !== undefined;
+    await fresh.delete({ type: ConfigMap, namespace: "default", name: "a" }, { dryRun: true });
+    expect(isTerminating("a")).toBe(false);
+    await fresh.delete({ type: ConfigMap, namespace: "default", name: "a" });
+    expect(isTerminating("a")).toBe(true);
+    await fresh.delete({ type: ConfigMap, namespace: "default", name: "b" });
+    expect([informer.get("default/b") === undefined, isTerminating("b")]).toEqual([false, false]);
+    await letGo();
+    expect(informer.get("default/b")).toBeUndefined();
+    await factory.close();
+  });
+
   test("an older event does not hide a newer own write", async () => {
     const { informer, factory, hold, letGo, fresh } = await make();
     await client.create(ConfigMap, configMap("a", { v: "1" }));

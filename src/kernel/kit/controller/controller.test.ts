@@ -3,6 +3,7 @@ import { deferred, FakeClock, type Logger, silentLog } from "#lib/base/index.ts"
 import {
   ConfigMap,
   controllerReference,
+  Event,
   type KubeObject,
   type ResourceType,
   type Stored,
@@ -12,7 +13,13 @@ import { controllerFor } from "./builder.ts";
 import type { Election } from "./election.ts";
 import { Manager } from "./manager.ts";
 import { annotationsChanged, anyOf, generationChanged, labelsChanged, statusChanged } from "./predicates.ts";
-import { type ReconcileContext, type ReconcileRequest, type Reconciler, TerminalError } from "./reconciler.ts";
+import {
+  type ReconcileContext,
+  type ReconcileRequest,
+  type Reconciler,
+  requeueAt,
+  TerminalError,
+} from "./reconciler.ts";
 import { requestChannel, requestKey } from "./source.ts";
 
 const Widget: ResourceType = {
@@ -253,6 +260,11 @@ describe("outcomes", () => {
     stop.abort();
   });
 
+  test("a time to look again is a delay, at least the shortest there is, and none is none", () => {
+    const at = [2_500, 1_000, 999, undefined].map((time) => requeueAt(time, 1_000)?.requeueAfter);
+    expect(at).toEqual([1_500, 1, 1, undefined]);
+  });
+
   test("a synchronous throw does no harm either", async () => {
     let calls = 0;
     const reconciler: Reconciler = {
@@ -485,6 +497,42 @@ describe("manager", () => {
     await clock.advance(1);
     await ended;
     expect(manager.phase).toBe("stopped");
+  });
+
+  test("what it was made of ends after it, and a part that fails to stop is logged", async () => {
+    const ended: string[] = [];
+    manager.onStopped(() => ended.push("first"));
+    manager.onStopped(() => {
+      throw new Error("stuck");
+    });
+    manager.onStopped(() => ended.push("last"));
+    await run();
+    stop.abort();
+    await settle();
+    expect([ended, manager.phase]).toEqual([["last", "first"], "stopped"]);
+    expect(logged).toEqual(["a part failed to stop"]);
+  });
+
+  test("mirrors and recorders last until it has stopped; what was recorded is written", async () => {
+    const mirror = manager.mirror(Widget);
+    const recorder = manager.recorder({ controller: "slipway.dev/test", instance: "here" });
+    const regarding = { apiVersion: "v1", kind: "Widget", namespace: "default", name: "a", uid: "u-1" };
+    const note = { regarding, type: "Normal", reason: "Done", action: "Test", note: "at the end" } as const;
+    // Parts say what they have to say while they end.
+    manager.onStopped(() => recorder.record(note));
+    await run();
+    await client.create(Widget, widget("a"));
+    await settle();
+    expect(mirror.list()).toHaveLength(1);
+    stop.abort();
+    await settle();
+    await client.create(Widget, widget("b"));
+    await settle();
+    expect(mirror.list()).toHaveLength(1);
+    recorder.record({ ...note, note: "too late" });
+    await recorder.flush();
+    const { items } = await client.list<KubeObject & { readonly note: string }>(Event);
+    expect(items.map((event) => event.note)).toEqual(["at the end"]);
   });
 
   test("a manager runs once, and takes nothing more while it runs", async () => {

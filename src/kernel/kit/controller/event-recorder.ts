@@ -2,6 +2,7 @@ import {
   type Clock,
   deepFreeze,
   formatMicroTime,
+  inParallel,
   type Instant,
   type Logger,
   messageOf,
@@ -246,7 +247,7 @@ class Recorder implements EventRecorder {
     this.#batches++;
     const repeated = batch.filter(({ name }) => name !== undefined);
     const isDone = await this.#createTogether(batch.filter(({ name }) => name === undefined));
-    await inParallel(isDone ? repeated : batch, parallelWrites, (occurrence) => this.#write(occurrence));
+    await inParallel(isDone ? repeated : batch, (occurrence) => this.#write(occurrence), parallelWrites);
     this.#batches--;
     for (const occurrence of batch) {
       const isBehind = occurrence.count > occurrence.writing;
@@ -381,14 +382,6 @@ function cutTo(most: number, text: string): string {
 const longestStart = 253 - 17;
 const nameStart = (name: string): string =>
   name.length <= longestStart ? name : name.slice(0, longestStart).replace(/[-.]+$/, "");
-
-async function inParallel<T>(items: readonly T[], width: number, run: (item: T) => Promise<void>): Promise<void> {
-  const rest = items.values();
-  const lane = async (): Promise<void> => {
-    for (const item of rest) await run(item);
-  };
-  await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
-}
 
 /** A reference that an event about this object carries. */
 export function regardingOf({ apiVersion, kind, metadata }: Stored): ObjectReference {

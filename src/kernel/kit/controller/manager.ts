@@ -1,11 +1,15 @@
 import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
+import type { KubeObject, ResourceType } from "#kernel/model/index.ts";
 import { freshClient } from "../cache/fresh-client.ts";
 import { InformerFactory } from "../cache/informer-factory.ts";
+import type { Informer } from "../cache/informer.ts";
+import type { Scope } from "../cache/reflector.ts";
 import type { ApiClient } from "../client/api-client.ts";
 import { type ControllerMetrics, controllerMetrics } from "../metrics/controller-metrics.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { aborted, type Runnable, type Schedule } from "./controller.ts";
 import { alwaysLeader, type Election } from "./election.ts";
+import { type EventRecorder, type EventRecorderOptions, eventRecorder } from "./event-recorder.ts";
 
 /** What a manager gives its controllers, and how it leads and stops. */
 export interface ManagerOptions {
@@ -78,9 +82,30 @@ export class Manager {
     this.#runnables.push(runnable);
   }
 
-  /** Calls `run` when all runnables have stopped, before the mirrors do. */
+  /**
+   * Calls `run` when all runnables have stopped, before the mirrors do; what was registered last is called first, so that parts end
+   * before those they were made of. A `run` that throws is logged and keeps nobody else from stopping.
+   */
   onStopped(run: () => void): void {
     this.#onStopped.push(run);
+  }
+
+  /** The mirror of a kind, shared with everybody who asks for the same, and given back when the manager has stopped. */
+  mirror<T extends KubeObject = KubeObject>(type: ResourceType, scope?: Scope): Informer<T> {
+    const share = this.informers.acquire<T>(type, scope);
+    this.onStopped(() => share.release());
+    return share.informer;
+  }
+
+  /**
+   * A recorder of events for one controller. When the manager has stopped, what was recorded is still written, or dropped with a note in
+   * the log; nobody waits for it.
+   */
+  recorder(options: Pick<EventRecorderOptions, "controller" | "instance" | "perObject">): EventRecorder {
+    const { client, clock, log, schedule } = this;
+    const recorder = eventRecorder({ client, clock, log, schedule, ...options });
+    this.onStopped(() => void recorder.close());
+    return recorder;
   }
 
   /** Runs until the signal aborts and everything has stopped. Rejects when leadership is lost or a runnable fails. Once only. */
@@ -129,7 +154,7 @@ export class Manager {
 
   /** One part that fails to stop does not keep the others from it. */
   async #close(): Promise<void> {
-    for (const run of this.#onStopped) {
+    for (const run of this.#onStopped.toReversed()) {
       try {
         run();
       } catch (thrown) {

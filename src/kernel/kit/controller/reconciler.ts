@@ -21,6 +21,10 @@ export interface ReconcileResult {
   readonly requeueAfter?: Millis;
 }
 
+/** To look again at a time; at once when it has come, and never when there is none. */
+export const requeueAt = (at: Instant | undefined, now: Instant): ReconcileResult | undefined =>
+  at === undefined ? undefined : { requeueAfter: Math.max(1, at - now) };
+
 /**
  * Brings one object closer to what it should be. Level-based: it looks at the present state, never at what changed, and may be
  * called at any time for any name. Never called twice at once for one key.

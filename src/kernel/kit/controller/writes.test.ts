@@ -17,9 +17,12 @@ import { type CrdInstallOptions, installCrds } from "./crd-installer.ts";
 import { waitFor } from "./wait-for.ts";
 import {
   addFinalizer,
+  adopt,
   createOrUpdate,
   ensureChild,
+  ensureDeleted,
   getOrUndefined,
+  orphan,
   patchStatus,
   refTo,
   removeFinalizer,
@@ -101,6 +104,71 @@ describe("owners and children", () => {
   test("another refusal than existing is passed on", async () => {
     const owner = await client.create(ConfigMap, configMap("owner"));
     await expect(ensureChild(client, ConfigMap, configMap("Bad_Name"), owner)).rejects.toBeInstanceOf(ApiError);
+  });
+});
+
+describe("deletion", () => {
+  test("deletes the object that was seen, and that it is gone already is no failure", async () => {
+    const seen = await client.create(ConfigMap, configMap("a"));
+    await ensureDeleted(client, ConfigMap, seen);
+    await expect(client.get(refOf("a"))).rejects.toSatisfy(isNotFound);
+    await ensureDeleted(client, ConfigMap, seen);
+  });
+
+  test("an object made later under the name stays, and so does a newer version when the version is asked for", async () => {
+    const former = await client.create(ConfigMap, configMap("a"));
+    await ensureDeleted(client, ConfigMap, former);
+    const seen = await client.create(ConfigMap, configMap("a"));
+    await ensureDeleted(client, ConfigMap, former);
+    expect(await client.get(refOf("a"))).toEqual(seen);
+    const newer = await client.update(ConfigMap, configMap("a", { v: "2" }));
+    const { resourceVersion } = seen.metadata;
+    await ensureDeleted(client, ConfigMap, seen, { preconditions: { resourceVersion } });
+    expect(await client.get(refOf("a"))).toEqual(newer);
+  });
+
+  test("a refusal for another reason is passed on", async () => {
+    const seen = await client.create(ConfigMap, configMap("a"));
+    const refusing = chaosClient(client, { clock: systemClock, random: () => 0, faults: { tooMany: 1 } });
+    await expect(ensureDeleted(refusing, ConfigMap, seen)).rejects.toMatchObject({ code: 429 });
+    expect(await client.get(refOf("a"))).toEqual(seen);
+  });
+});
+
+describe("adoption", () => {
+  test("an object gets its controller, keeps other owners, and is let go without losing them", async () => {
+    const owner = await client.create(ConfigMap, configMap("owner"));
+    const friend = { apiVersion: "v1", kind: "ConfigMap", name: "friend", uid: "u-1" };
+    const child = configMap("child");
+    const made = await client.create(ConfigMap, {
+      ...child,
+      metadata: { ...child.metadata, ownerReferences: [friend] },
+    });
+    await adopt(client, ConfigMap, made, owner);
+    const adopted = await client.get(refOf("child"));
+    expect(adopted.metadata.ownerReferences).toMatchObject([friend, { uid: owner.metadata.uid, controller: true }]);
+    await orphan(client, ConfigMap, adopted, owner);
+    expect((await client.get(refOf("child"))).metadata.ownerReferences).toEqual([friend]);
+  });
+
+  test("of two who saw the same version one gets it", async () => {
+    const [one, two] = [
+      await client.create(ConfigMap, configMap("one")),
+      await client.create(ConfigMap, configMap("two")),
+    ];
+    const child = await client.create(ConfigMap, configMap("child"));
+    await adopt(client, ConfigMap, child, one);
+    await expect(adopt(client, ConfigMap, child, two)).rejects.toSatisfy(isConflict);
+    expect((await client.get(refOf("child"))).metadata.ownerReferences).toMatchObject([{ name: "one" }]);
+  });
+
+  test("an object that is gone needs no owner", async () => {
+    const owner = await client.create(ConfigMap, configMap("owner"));
+    const child = await client.create(ConfigMap, configMap("child"));
+    await ensureDeleted(client, ConfigMap, child);
+    await adopt(client, ConfigMap, child, owner);
+    await orphan(client, ConfigMap, child, owner);
+    await expect(client.get(refOf("child"))).rejects.toSatisfy(isNotFound);
   });
 });
 

@@ -16,10 +16,11 @@ import {
   isConflict,
   isNotFound,
   type KubeObject,
+  type OwnerReference,
   type ResourceType,
   type Stored,
 } from "#kernel/model/index.ts";
-import type { ApiClient, Ref, WriteOptions } from "../client/api-client.ts";
+import type { ApiClient, DeleteOptions, Ref, WriteOptions } from "../client/api-client.ts";
 
 /** Names an object of a known kind. */
 export function refTo(type: ResourceType, { metadata }: KubeObject): Ref {
@@ -120,6 +121,62 @@ export async function getOrUndefined<T extends KubeObject = KubeObject>(
   } catch (thrown) {
     if (isNotFound(thrown)) return undefined;
     throw thrown;
+  }
+}
+
+/**
+ * Deletes this very object, bound to its uid, and to more when the options say so. That it is gone, or that what has its name is
+ * another object or version by now, is no failure: what was to be deleted is no more. Safe to repeat.
+ */
+export async function ensureDeleted(
+  client: ApiClient,
+  type: ResourceType,
+  object: Stored,
+  options: DeleteOptions = {},
+): Promise<void> {
+  const preconditions = { uid: object.metadata.uid, ...options.preconditions };
+  try {
+    await client.delete(refTo(type, object), { ...options, preconditions });
+  } catch (thrown) {
+    if (!isNotFound(thrown) && !isConflict(thrown)) throw thrown;
+  }
+}
+
+/**
+ * Makes `owner` the controller of an object that has none. Refused with a conflict when the object is not the newest, so that of two
+ * who want it one gets it. One that is gone needs no owner.
+ */
+export function adopt(client: ApiClient, type: ResourceType, object: Stored, owner: Stored): Promise<void> {
+  return patchOwners(client, type, object, [...(object.metadata.ownerReferences ?? []), controllerReference(owner)]);
+}
+
+/** Takes `owner` off the owners of an object, which goes on without it. Refused with a conflict when it is not the newest. */
+export function orphan(client: ApiClient, type: ResourceType, object: Stored, owner: Stored): Promise<void> {
+  const owners = object.metadata.ownerReferences ?? [];
+  return patchOwners(
+    client,
+    type,
+    object,
+    owners.filter(({ uid }) => uid !== owner.metadata.uid),
+  );
+}
+
+/** A merge patch replaces the whole list, so it is bound to the version whose list was read. */
+async function patchOwners(
+  client: ApiClient,
+  type: ResourceType,
+  object: Stored,
+  owners: readonly OwnerReference[],
+): Promise<void> {
+  const { uid, resourceVersion } = object.metadata;
+  const ownerReferences = owners.map((owner) => ({ ...owner }));
+  try {
+    await client.patch(refTo(type, object), {
+      type: "merge",
+      body: { metadata: { uid, resourceVersion, ownerReferences } },
+    });
+  } catch (thrown) {
+    if (!isNotFound(thrown)) throw thrown;
   }
 }
 

@@ -1,6 +1,5 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { jsonEquals } from "#lib/base/index.ts";
 import {
   type ApiClient,
   controllerFor,
@@ -56,25 +55,20 @@ export const claimDirectory = (volumes: string, namespace: string, name: string)
 
 /** Gives the manager the binder of claims. `directory` is where all volumes are; it is made when the first claim needs it. */
 export function addClaimController(manager: Manager, options: { readonly directory: string }): void {
-  const { client, informers } = manager;
-  const claims = informers.acquire<ClaimObject>(PersistentVolumeClaim);
-  const pods = informers.acquire<PodObject>(Pod);
-  pods.informer.addIndex(byClaim, claimKeys);
-  const parts = { client, claims: claims.informer, pods: pods.informer, directory: options.directory };
+  const claims = manager.mirror<ClaimObject>(PersistentVolumeClaim);
+  const pods = manager.mirror<PodObject>(Pod);
+  pods.addIndex(byClaim, claimKeys);
+  const parts = { client: manager.client, claims, pods, directory: options.directory };
   controllerFor(manager, "persistentvolumeclaim")
     .for<ClaimObject>(PersistentVolumeClaim)
     .watches<PodObject>(Pod, (pod) =>
       claimKeys(pod).flatMap((key) => {
         // A Pod matters to a claim that wants to go; a claim that stays does not ask who uses it.
-        const claim = claims.informer.get(key);
+        const claim = claims.get(key);
         return claim?.metadata.deletionTimestamp === undefined ? [] : [requestFor(claim)];
       }),
     )
     .complete(new ClaimReconciler(parts));
-  manager.onStopped(() => {
-    claims.release();
-    pods.release();
-  });
 }
 
 /** A Pod may name a claim that is not there, or name one twice: the index holds keys, not claims. */
@@ -132,7 +126,7 @@ class ClaimReconciler implements Reconciler {
       volumeName === undefined
         ? await client.patch<ClaimObject>(refTo(PersistentVolumeClaim, claim), { type: "merge", body })
         : claim;
-    if (!jsonEquals(claim.status ?? {}, status)) await patchStatus(client, PersistentVolumeClaim, named, status);
+    await patchStatus(client, PersistentVolumeClaim, named, status);
   }
 
   /** Who has taken the finalizer away by hand has taken the directory upon himself. */

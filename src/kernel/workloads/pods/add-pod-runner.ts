@@ -1,5 +1,5 @@
 import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
-import { controllerFor, eventRecorder, type Manager, requestChannel, requestFor } from "#kernel/kit/index.ts";
+import { controllerFor, type Manager, requestChannel, requestFor } from "#kernel/kit/index.ts";
 import { Pod, type Stored } from "#kernel/model/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
 import type { PodObject } from "../pod-types.ts";
@@ -46,16 +46,9 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
   const { client, clock, informers } = manager;
   const { runtime, directory, node } = options;
   const log = manager.log.with({ controller: "pod-runner" });
-  const share = informers.acquire<PodObject>(Pod);
-  share.informer.addIndex(byUid, ({ metadata }) => [metadata.uid ?? ""]);
-  const events = eventRecorder({
-    client,
-    clock,
-    log,
-    controller: "slipway.dev/pod-runner",
-    instance: node.name,
-    schedule: manager.schedule,
-  });
+  const pods = manager.mirror<PodObject>(Pod);
+  pods.addIndex(byUid, ({ metadata }) => [metadata.uid ?? ""]);
+  const events = manager.recorder({ controller: "slipway.dev/pod-runner", instance: node.name });
   const logRetention = options.logRetention ?? defaultLogRetention;
   const cleaner = new PodCleaner({ runtime, directory, clock, log, logRetention });
   const channel = requestChannel();
@@ -71,7 +64,7 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
   const hooks = new Hooks({ reach, clock, notes });
   const images = host && new ImageKeeper({ host, client, notes, clock, wake });
   const health = new HealthKeeper({ reach, hooks, notes, clock, log, wake });
-  const names = new ServiceNames(informers, share.informer, (uid, all) => {
+  const names = new ServiceNames(informers, pods, (uid, all) => {
     if (host === undefined) return;
     void host
       .rename(uid, all)
@@ -81,7 +74,7 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
   const stopper = new ContainerStopper({ runtime, hooks, clock, log });
   const parts = {
     client,
-    pods: share.informer,
+    pods,
     runtime,
     notes,
     stopper,
@@ -97,7 +90,7 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
   };
   const runner = new PodRunner({ ...parts, isRoot: options.isRoot });
   const unsubscribe = runtime.subscribe(({ id }) => {
-    for (const pod of share.informer.byIndex(byUid, uidOfTask(id))) channel.send(requestFor(pod));
+    for (const pod of pods.byIndex(byUid, uidOfTask(id))) channel.send(requestFor(pod));
   });
   controllerFor(manager, "pod-runner")
     .for<PodObject>(Pod, {
@@ -110,10 +103,10 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
     name: "pod-orphans",
     run: (signals) =>
       tirelessly(signals.stop, { clock, log }, () =>
-        cleaner.forgetStrangers((uid) => share.informer.byIndex(byUid, uid).length > 0),
+        cleaner.forgetStrangers((uid) => pods.byIndex(byUid, uid).length > 0),
       ),
   });
-  const uncount = countPods(manager.metrics, share.informer, clock);
+  const uncount = countPods(manager.metrics, pods, clock);
   manager.onStopped(() => {
     uncount();
     unsubscribe();
@@ -122,9 +115,6 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
     names.close();
     images?.close();
     health.close();
-    share.release();
-    // What was recorded is written, or dropped with a note in the log; nobody need wait for it.
-    void events.close();
   });
 }
 

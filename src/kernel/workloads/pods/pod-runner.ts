@@ -13,6 +13,7 @@ import {
 } from "#lib/base/index.ts";
 import {
   type ApiClient,
+  ensureDeleted,
   type Informer,
   patchStatus,
   type ReconcileContext,
@@ -24,7 +25,7 @@ import {
   requestKey,
   withCondition,
 } from "#kernel/kit/index.ts";
-import { isConflict, isNotFound, Pod, type Stored } from "#kernel/model/index.ts";
+import { Pod, type Stored } from "#kernel/model/index.ts";
 import { removeLog } from "#kernel/logs/index.ts";
 import type { ContainerHost, ImageFacts, Runtime, TaskStatus } from "#kernel/runtimes/index.ts";
 import { type Container, isFinished, type PodObject, type PodStatus } from "../pod-types.ts";
@@ -467,14 +468,9 @@ export class PodRunner implements Reconciler {
 
   /** A terminating pod whose containers have ended can go. */
   async #removeIfDeleted(pod: Stored<PodObject>): Promise<undefined> {
-    const { deletionTimestamp, deletionGracePeriodSeconds, uid } = pod.metadata;
+    const { deletionTimestamp, deletionGracePeriodSeconds } = pod.metadata;
     if (deletionTimestamp === undefined || deletionGracePeriodSeconds === 0) return;
-    try {
-      await this.#parts.client.delete(refTo(Pod, pod), { gracePeriodSeconds: 0, preconditions: { uid } });
-    } catch (thrown) {
-      // Somebody else was faster.
-      if (!isNotFound(thrown) && !isConflict(thrown)) throw thrown;
-    }
+    await ensureDeleted(this.#parts.client, Pod, pod, { gracePeriodSeconds: 0 });
   }
 
   /** Pods of this name that are gone. */

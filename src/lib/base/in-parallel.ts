@@ -1,10 +1,12 @@
-const width = 16;
-
 /**
- * Runs `run` on all items, sixteen at a time. After the first failure no further item is begun; it rejects with that failure when
- * what was under way has ended, so that a pass which is tried again never overlaps the one before.
+ * Runs `run` on all items, at most `width` at a time, in their order of beginning. After the first failure no further item is begun; it
+ * rejects with that failure when what was under way has ended, so that work which is tried again never overlaps what came before.
  */
-export async function inParallel<T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> {
+export async function inParallel<T>(
+  items: readonly T[],
+  run: (item: T) => Promise<unknown>,
+  width = 16,
+): Promise<void> {
   const rest = items.values();
   const failures: unknown[] = [];
   const lane = async (): Promise<void> => {

@@ -17,6 +17,20 @@ test("all items are run, sixteen at a time", async () => {
   expect([seen.sort((a, b) => a - b), most]).toEqual([items, 16]);
 });
 
+test("a width of one keeps the order, and nothing to do is done", async () => {
+  const seen: number[] = [];
+  await inParallel(
+    [3, 1, 2],
+    async (item) => {
+      await turn();
+      seen.push(item);
+    },
+    1,
+  );
+  await inParallel([], () => Promise.reject(new Error("never run")), 1);
+  expect(seen).toEqual([3, 1, 2]);
+});
+
 test("after a failure nothing is begun, and what is under way ends before it is told", async () => {
   const begun: number[] = [];
   const ended: number[] = [];
