@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type JsonObject, systemClock } from "#lib/base/index.ts";
 import type { EphemeralControlPlane } from "#app/server/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
@@ -69,8 +69,9 @@ async function begin(name: string, steps: JsonObject, phase = "Running", spec: J
 }
 
 async function until(name: string, phase: string): Promise<void> {
-  const phaseOf = async () => (await must("get", "wf", name, "-o", "jsonpath={.status.phase}")).out.trim();
-  await expect.poll(phaseOf, { interval: 5 }).toBe(phase);
+  const look = async () => (await must("get", "wf", name, "-o", "jsonpath={.status.phase}")).out.trim();
+  // Also in hooks, where `expect.poll` is not to be had.
+  await vi.waitFor(async () => expect(await look()).toBe(phase), { timeout: 40_000, interval: 5 });
 }
 
 describe("run", () => {
