@@ -72,11 +72,13 @@ const anything: Schema = { "x-kubernetes-preserve-unknown-fields": true };
 
 /**
  * Types the data describes by what they look like in JSON, which is not enough to check them: `type: string` for a Quantity that may
- * be a number too, no type at all for an IntOrString.
+ * be a number too, no type at all for an IntOrString, one format for times of whole seconds and of microseconds.
  */
 const byHand: ReadonlyMap<string, Schema> = new Map([
   ["io.k8s.apimachinery.pkg.util.intstr.IntOrString", { "x-kubernetes-int-or-string": true }],
   ["io.k8s.apimachinery.pkg.api.resource.Quantity", { ...anything, anyOf: [{ type: "string" }, { type: "number" }] }],
+  [`${meta}.Time`, { type: "string", format: "kubernetes-time" }],
+  [`${meta}.MicroTime`, { type: "string", format: "kubernetes-micro-time" }],
   [`${extensions}.JSON`, anything],
   [`${extensions}.JSONSchemaPropsOrStringArray`, anything],
 ]);

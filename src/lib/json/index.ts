@@ -1,4 +1,5 @@
 export * from "./canonical.ts";
+export * from "./indent.ts";
 export * from "./json-patch.ts";
 export * from "./json-path.ts";
 export * from "./json-path-template.ts";

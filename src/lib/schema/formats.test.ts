@@ -1,8 +1,11 @@
 import { expect, test } from "vitest";
+import { canonicalFormats } from "./formats.ts";
 import { formatChecks, isBase64 } from "./index.ts";
 
 const good: Readonly<Record<string, readonly string[]>> = {
   "date-time": ["2026-01-31T12:00:00Z", "2026-01-31T12:00:00.123+02:00"],
+  "kubernetes-time": ["2026-01-31T12:00:00Z", "2026-01-31T12:00:00.5+02:00"],
+  "kubernetes-micro-time": ["2026-01-31T12:00:00.000000Z", "2026-01-31T12:00:00.123456+02:00"],
   date: ["2026-01-31", "2024-02-29"],
   duration: ["1h30m", "0", "1.5s"],
   byte: ["", "YQ==", "YWI=", "YWJj", "YW\nJj"],
@@ -18,6 +21,8 @@ const good: Readonly<Record<string, readonly string[]>> = {
 };
 const bad: Readonly<Record<string, readonly string[]>> = {
   "date-time": ["2026-01-31", "2026-01-31 12:00:00Z", "2026-13-01T00:00:00Z"],
+  "kubernetes-time": ["2026-01-31", "yesterday"],
+  "kubernetes-micro-time": ["2026-01-31T12:00:00Z", "2026-01-31T12:00:00.123Z", "2026-01-31T12:00:00.1234567Z"],
   date: ["2026-1-31", "2025-02-29", "2026-04-31", "2026-00-10"],
   duration: ["1 week", "5", ""],
   byte: ["YQ", "Y===", "YQ==YQ==", "Y!=="],
@@ -50,4 +55,17 @@ test("every format that is checked is in these tables", () => {
 test("base64 of a megabyte is checked without recursion", () => {
   expect(isBase64("YWJj".repeat(350_000))).toBe(true);
   expect(isBase64(`${"YWJj".repeat(350_000)}!`)).toBe(false);
+});
+
+test.each([
+  ["kubernetes-time", "2026-01-31T12:00:00Z", "2026-01-31T12:00:00Z"],
+  ["kubernetes-time", "2026-01-31T12:00:00.999Z", "2026-01-31T12:00:00Z"],
+  ["kubernetes-time", "2026-01-31T01:30:00+02:00", "2026-01-30T23:30:00Z"],
+  ["kubernetes-time", "yesterday", "yesterday"],
+  ["kubernetes-micro-time", "2026-01-31T12:00:00.123456Z", "2026-01-31T12:00:00.123456Z"],
+  ["kubernetes-micro-time", "2026-01-31T01:30:00.000001+02:00", "2026-01-30T23:30:00.000001Z"],
+  ["kubernetes-micro-time", "1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999Z"],
+  ["kubernetes-micro-time", "2026-01-31T12:00:00Z", "2026-01-31T12:00:00Z"],
+])("the canonical form in %s of %s is %s", (format, text, expected) => {
+  expect(canonicalFormats.get(format)?.(text)).toBe(expected);
 });

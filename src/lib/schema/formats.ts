@@ -1,4 +1,4 @@
-import { parseDuration, parseInstant } from "#lib/base/index.ts";
+import { formatTime, parseDuration, parseInstant } from "#lib/base/index.ts";
 
 /** Says what a text of a format must be, or undefined when it is one. */
 export type FormatCheck = (text: string) => string | undefined;
@@ -77,9 +77,37 @@ const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
  */
 const isUri = (text: string): boolean => /^(?:[A-Za-z][A-Za-z0-9+.-]*:|\/)[^\s<>"{}|\\^`]*$/.test(text);
 
+/** RFC 3339 with exactly the six digits of `MicroTime`. */
+const isMicroTime = (text: string): boolean => /\.\d{6}(?:[Zz]|[+-]\d{2}:\d{2})$/.test(text) && isTime(text);
+const isTime = (text: string): boolean => parseInstant(text) !== undefined;
+
+const microTime = (text: string): string => {
+  const at = isMicroTime(text) ? parseInstant(text) : undefined;
+  // JavaScript's instants have three of the six digits.
+  const digits = /\.(\d{6})/.exec(text)?.[1];
+  return at === undefined ? text : `${formatTime(at).slice(0, -1)}.${digits}Z`;
+};
+
+/**
+ * How the formats that Go's types of Kubernetes read and write come out of them: in UTC, with as many digits as the type holds.
+ * Texts of other forms stay as they are.
+ */
+export const canonicalFormats: ReadonlyMap<string, (text: string) => string> = new Map([
+  [
+    "kubernetes-time",
+    (text) => (/^.{10}T[^.]{8}Z$/.test(text) || !isTime(text) ? text : formatTime(parseInstant(text) ?? 0)),
+  ],
+  ["kubernetes-micro-time", microTime],
+]);
+
 /** The formats that are checked. Unknown ones say nothing about a value. */
 export const formatChecks: ReadonlyMap<string, FormatCheck> = new Map([
-  ["date-time", byTest((text) => parseInstant(text) !== undefined, "must be a time as RFC 3339 writes it")],
+  ["date-time", byTest(isTime, "must be a time as RFC 3339 writes it")],
+  ["kubernetes-time", byTest(isTime, "must be a time as RFC 3339 writes it")],
+  [
+    "kubernetes-micro-time",
+    byTest(isMicroTime, "must be a time with six digits of the second, such as 2026-01-31T12:00:00.000000Z"),
+  ],
   ["date", byTest(isDate, "must be a date such as 2026-01-31")],
   ["duration", byTest((text) => parseDuration(text).ok, "must be a duration such as 1h30m")],
   ["byte", byTest(isBase64, "must be base64")],

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { canonicalFormats } from "./formats.ts";
 import type { Schema } from "./schema.ts";
 import { type CompileNode, compileOnce, dereference, lazily, type ResolveRef } from "./walk.ts";
 
@@ -14,7 +15,10 @@ export interface PruneRun {
  */
 export type Prune = (value: JsonValue, run: PruneRun, known?: JsonValue) => JsonValue;
 
-/** Compiles the pruning of a structural schema. Cost of a run is linear in the value. */
+/**
+ * Compiles the pruning of a structural schema. What has a canonical form comes out in it: digits that the type cannot hold are
+ * dropped as members are that it does not know. Cost of a run is linear in the value.
+ */
 export const compilePrune = (schema: Schema, resolve?: ResolveRef): Prune =>
   compileOnce<Prune>((node, compile) => makePrune(node, compile, resolve), resolve)(schema);
 
@@ -22,6 +26,8 @@ export const compilePrune = (schema: Schema, resolve?: ResolveRef): Prune =>
 const keep: Prune = (value) => value;
 
 function makePrune(schema: Schema, compile: CompileNode<Prune>, resolve: ResolveRef | undefined): Prune {
+  const canonical = canonicalFormats.get(schema.format ?? "");
+  if (canonical !== undefined) return (value) => (typeof value === "string" ? canonical(value) : value);
   const members = memberPruner(schema, compile, resolve);
   const items = schema.items === undefined ? undefined : lazily(compile, schema.items);
   if (members === undefined && items === undefined) return keep;

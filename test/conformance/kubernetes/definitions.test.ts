@@ -230,6 +230,22 @@ describe("rules", () => {
     ]);
   });
 
+  test("with an optional old value judge new objects and values too", async () => {
+    const once = rule("!oldSelf.hasValue() || oldSelf.value() == self", { optionalOldSelf: true, message: "stays" });
+    const properties = { color: { ...text, "x-kubernetes-validations": once } };
+    const made = await define({ plural: "doors", kind: "Door", spec: { properties } });
+    expect(made.status, made.text).toBe(201);
+    expect(made.headers["warning"]).toBeUndefined();
+    const path = objects("doors");
+    expect((await api.ask("POST", path, { body: object("Door", "a", {}) })).status).toBe(201);
+    const paint = (color: string) =>
+      api.ask("PATCH", `${path}/a`, { bytes: JSON.stringify({ spec: { color } }), headers: merge });
+    expect((await paint("red")).status).toBe(200);
+    expect((await paint("blue")).json["details"]?.["causes"]).toMatchObject([
+      { field: "spec.color", message: expect.stringContaining("stays") },
+    ]);
+  });
+
   test("that cost too much refuse the object, soon", async () => {
     const made = await define({
       plural: "mills",

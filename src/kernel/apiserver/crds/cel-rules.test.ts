@@ -47,6 +47,21 @@ describe("a rule", () => {
     expect(evaluate({ rule: "self >= oldSelf" }, 2, 2)).toBe(true);
   });
 
+  test("whose old value is optional is asked about new values too, and sees that there is none", () => {
+    const once = {
+      rule: "!oldSelf.hasValue() || oldSelf.value() == self",
+      messageExpression: "'was ' + oldSelf.orValue('nothing')",
+      optionalOldSelf: true,
+    };
+    expect(compileCelRule(once)).toMatchObject({ ok: true, value: { usesOldSelf: false } });
+    expect(evaluate(once, "a")).toBe(true);
+    expect(evaluate(once, "a", "a")).toBe(true);
+    expect(evaluate(once, "b", "a")).toBe("was a");
+    const rises = { rule: "self.n >= oldSelf.?n.orValue(0) // or begins", optionalOldSelf: true };
+    expect(evaluate(rises, { n: 0 })).toBe(true);
+    expect(evaluate(rises, { n: 1 }, { n: 2 })).toBe(`failed rule: ${rises.rule}`);
+  });
+
   test("that fails to evaluate refuses the object and says why", () => {
     expect(evaluate({ rule: "self.missing > 0" }, {})).toMatch(/^the rule "self.missing > 0" cannot be evaluated: /);
   });
@@ -78,7 +93,8 @@ describe("without a program", () => {
     [{ rule: "self.n.frobnicate() > 1" }, "unsupported"],
     [{ rule: "frobnicate(self)" }, "unsupported"],
     [{ rule: "format.dns1123Label().validate(self) == null" }, "unsupported"],
-    [{ rule: "true", optionalOldSelf: true }, "unsupported"],
+    [{ rule: "true", optionalOldSelf: true }, "invalid"],
+    [{ rule: "true) || (oldSelf.hasValue()", optionalOldSelf: true }, "invalid"],
   ])("the rule %j is %s", (rule, kind) => {
     expect(compileCelRule(rule)).toMatchObject({ ok: false, error: { kind } });
   });

@@ -1,5 +1,11 @@
-import { err, type JsonValue, ok, type Result } from "#lib/base/index.ts";
-import { type CelEnvironment, type CelProblem, type CelProgram, compileExpression } from "#lib/cel/index.ts";
+import { err, ok, type Result } from "#lib/base/index.ts";
+import {
+  type CelBindings,
+  type CelEnvironment,
+  type CelProblem,
+  type CelProgram,
+  compileExpression,
+} from "#lib/cel/index.ts";
 import type { CompileRule, RuleProblem } from "#lib/schema/index.ts";
 import { escapedNames, renameMembers } from "./cel-names.ts";
 
@@ -8,6 +14,8 @@ const costLimit = 1_000_000;
 
 // One object for all rules: preparing an environment is the expensive part.
 const environment: CelEnvironment = { variables: { self: "dyn", oldSelf: "dyn" } };
+/** `before` holds the old value, or nothing: what an optional `oldSelf` is made of. */
+const optionalEnvironment: CelEnvironment = { variables: { self: "dyn", before: "list" } };
 
 /** Libraries of newer API servers that are used like variables. */
 const foreignLibrary = /\b(?:authorizer|base64|format|math|request|semver|sets)\s*\./;
@@ -19,18 +27,24 @@ const foreignLibrary = /\b(?:authorizer|base64|format|math|request|semver|sets)\
  * A `messageExpression` that cannot be compiled is passed over in silence: the fixed message is always right.
  */
 export const compileCelRule: CompileRule = (rule) => {
-  if (rule.optionalOldSelf === true) return unsupported("optionalOldSelf is not supported");
-  const program = compileBoolean(rule.rule);
+  const plain = compileBoolean(rule.rule, environment);
+  if (!plain.ok) return plain;
+  const usesOldSelf = plain.value.references.variables.some(({ root }) => root === "oldSelf");
+  const isOptional = rule.optionalOldSelf === true;
+  if (isOptional && !usesOldSelf) return invalid("optionalOldSelf may not be set where the rule does not use oldSelf");
+  const program = isOptional ? compileBoolean(withOptional(rule.rule), optionalEnvironment) : plain;
   if (!program.ok) return program;
-  const message =
-    rule.messageExpression === undefined ? undefined : compileExpression(rule.messageExpression, environment);
+  const message = compileMessage(rule.messageExpression, isOptional);
   const names = escapedNames(`${rule.rule} ${rule.messageExpression ?? ""}`);
   return ok({
-    usesOldSelf: program.value.references.variables.some(({ root }) => root === "oldSelf"),
+    // One whose old value is optional is asked about new values too.
+    usesOldSelf: usesOldSelf && !isOptional,
     evaluate(self, oldSelf) {
+      const old = oldSelf === undefined ? [] : [renameMembers(oldSelf, names)];
+      const [known] = old;
       const bindings = {
         self: renameMembers(self, names),
-        ...(oldSelf === undefined ? {} : { oldSelf: renameMembers(oldSelf, names) }),
+        ...(isOptional ? { before: old } : known === undefined ? {} : { oldSelf: known }),
       };
       const outcome = program.value.evaluate(bindings, { costLimit });
       if (!outcome.ok) return err(`the rule ${JSON.stringify(rule.rule)} cannot be evaluated: ${outcome.error}`);
@@ -40,8 +54,20 @@ export const compileCelRule: CompileRule = (rule) => {
   });
 };
 
+/** `oldSelf` as `optionalOldSelf` has it: an optional that is empty for a new value. The expression must be one by itself. */
+const withOptional = (expression: string): string => `cel.bind(oldSelf, before[?0], (${expression}\n))`;
+
+function compileMessage(
+  expression: string | undefined,
+  isOptional: boolean,
+): Result<CelProgram, CelProblem> | undefined {
+  if (expression === undefined) return undefined;
+  const plain = compileExpression(expression, environment);
+  return plain.ok && isOptional ? compileExpression(withOptional(expression), optionalEnvironment) : plain;
+}
+
 /** A rule whose type is known only when it runs is let through; what it then gives must be true. */
-function compileBoolean(source: string): Result<CelProgram, RuleProblem> {
+function compileBoolean(source: string, environment: CelEnvironment): Result<CelProgram, RuleProblem> {
   const program = compileExpression(source, environment);
   if (!program.ok) return err(problemOf(program.error, source));
   const { resultType } = program.value;
@@ -57,13 +83,10 @@ function problemOf({ kind, message }: CelProblem, source: string): RuleProblem {
   return { kind: isInvalid ? "invalid" : "unsupported", message };
 }
 
-const unsupported = (message: string): Result<never, RuleProblem> => err({ kind: "unsupported", message });
+const invalid = (message: string): Result<never, RuleProblem> => err({ kind: "invalid", message });
 
 /** A message made from the object. One that fails or is blank gives way to the rule's fixed message, as in Kubernetes. */
-function messageText(
-  message: Result<CelProgram, CelProblem> | undefined,
-  bindings: { readonly self: JsonValue; readonly oldSelf?: JsonValue },
-): string | undefined {
+function messageText(message: Result<CelProgram, CelProblem> | undefined, bindings: CelBindings): string | undefined {
   const text = message?.ok === true ? message.value.evaluate(bindings, { costLimit }) : undefined;
   return text?.ok === true && typeof text.value === "string" && text.value.trim() !== ""
     ? text.value.trim()

@@ -1,6 +1,16 @@
 import { describe, expect, test } from "vitest";
 import type { JsonValue } from "#lib/base/index.ts";
-import { deleteRequest, forceOf, isWatch, listRequest, logRequest, watchRequest, writeRequest } from "./query.ts";
+import {
+  checkTimeout,
+  deleteRequest,
+  forceOf,
+  isWatch,
+  listRequest,
+  logRequest,
+  wantsIndent,
+  watchRequest,
+  writeRequest,
+} from "./query.ts";
 
 const query = (text: string) => new URLSearchParams(text);
 
@@ -137,4 +147,22 @@ describe("DeleteOptions", () => {
   test("an unknown dry run is 422 in the body, too", () => {
     expect(() => deleteRequest(query(""), { dryRun: ["Some"] })).toThrow(expect.objectContaining({ code: 422 }));
   });
+});
+
+test.each([
+  ["pretty=true", "kubectl/v1.33.0", true],
+  ["pretty=1", undefined, true],
+  ["pretty=false", "curl/8.5.0", false],
+  ["pretty=maybe", "curl/8.5.0", false],
+  ["pretty=", "curl/8.5.0", true],
+  ["", "Wget/1.21", true],
+  ["", "Mozilla/5.0", false],
+  ["", undefined, false],
+])("?%s of %s is laid out: %s", (text, userAgent, expected) => {
+  expect(wantsIndent(query(text), userAgent)).toBe(expected);
+});
+
+test("a timeout is a duration", () => {
+  for (const good of ["", "timeout=", "timeout=30s", "timeout=0", "timeout=1m30s"]) checkTimeout(query(good));
+  expect(() => checkTimeout(query("timeout=30"))).toThrow(/invalid timeout specified in the request URL: .*"30"/);
 });

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import { isJsonObject, type JsonValue, parseDuration } from "#lib/base/index.ts";
 import { badRequest, invalidOption } from "#kernel/model/index.ts";
 import { maxManagerName } from "../apply/managers.ts";
 import type { DeleteRequest, ListRequest, WatchRequest, WriteRequest } from "../verbs/options.ts";
@@ -25,13 +25,34 @@ function natural(query: URLSearchParams, name: string): number | undefined {
   return value;
 }
 
+const isTrue = (value: string): boolean => ["true", "1", "t", "T", "True", "TRUE"].includes(value);
+
 /** What Go's strconv.ParseBool takes. No value counts as absent; what cannot be read is refused, where Kubernetes takes it for true. */
 function flag(query: URLSearchParams, name: string): boolean | undefined {
   const value = query.get(name);
   if (value === null || value === "") return undefined;
-  if (["true", "1", "t", "T", "True", "TRUE"].includes(value)) return true;
+  if (isTrue(value)) return true;
   if (["false", "0", "f", "F", "False", "FALSE"].includes(value)) return false;
   throw badRequest(`${name} must be true or false, found ${JSON.stringify(value)}`);
+}
+
+/**
+ * Whether JSON is to be laid out for people. `pretty` decides; without it curl and wget get what Kubernetes gives them. Browsers
+ * do not: what asks from inside of one is a program.
+ */
+export function wantsIndent(query: URLSearchParams, userAgent: string | undefined): boolean {
+  const pretty = query.get("pretty") ?? "";
+  return pretty === "" ? /^(?:curl|Wget)\b/.test(userAgent ?? "") : isTrue(pretty);
+}
+
+/**
+ * 400 for a `timeout` that is no duration. It says how long the caller waits for an answer that ends by itself; none takes longer
+ * than the few seconds that a revision of the future is waited for.
+ */
+export function checkTimeout(query: URLSearchParams): void {
+  const timeout = query.get("timeout") ?? "";
+  const parsed = timeout === "" ? undefined : parseDuration(timeout);
+  if (parsed?.ok === false) throw badRequest(`invalid timeout specified in the request URL: ${parsed.error}`);
 }
 
 /** Members without a value are left out, as exact optional types demand. */

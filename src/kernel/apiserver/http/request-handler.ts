@@ -17,6 +17,7 @@ import { type HealthChecks, healthReply } from "./health.ts";
 import type { InFlight, Slot } from "./in-flight.ts";
 import type { RequestLabels, RequestMetrics } from "./metrics.ts";
 import { answerCall, identifyCall, MethodNotAllowed, type ResourceServer } from "./resource-handler.ts";
+import { checkTimeout } from "./query.ts";
 import { jsonReply, refusalOf, type Reply, send, sendStatus } from "./respond.ts";
 import { parseRoute, type ResourceRoute } from "./route.ts";
 import { versionInfo } from "./version.ts";
@@ -183,6 +184,8 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
   if (resource === undefined) return sendDocument(door, exchange);
   const call = identifyCall(door.resources.context, resource, request.method ?? "", query);
   const { verb } = call;
+  // Watches and logs last as long as they are told to in other words.
+  if (verb !== "watch" && resource.subresource !== "log") checkTimeout(query);
   told.route = resource;
   told.labels = { verb, resource: call.resource.type.plural, subresource: resource.subresource };
   const entrant = { user: identity.user, resource: call.resource.type.plural };

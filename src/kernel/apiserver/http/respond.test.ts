@@ -28,7 +28,7 @@ interface Answer {
 /** What a client gets from this handler. */
 async function answerOf(
   handler: RequestListener,
-  options: { readonly method?: string; readonly headers?: Record<string, string> } = {},
+  options: { readonly method?: string; readonly path?: string; readonly headers?: Record<string, string> } = {},
 ): Promise<Answer> {
   const server = createServer(handler);
   server.listen({ host: "127.0.0.1", port: 0 });
@@ -48,8 +48,10 @@ async function answerOf(
 
 const sending =
   (reply: Reply): RequestListener =>
-  (request, response) =>
-    void send({ request, response } as unknown as Exchange, reply);
+  (request, response) => {
+    const query = new URL(request.url ?? "", "http://localhost").searchParams;
+    void send({ request, response, query } as unknown as Exchange, reply);
+  };
 
 /** A body that is made while it is sent. */
 const streamed = (parts: readonly Buffer[], length?: number): Streamed => ({
@@ -97,13 +99,33 @@ describe("sending", () => {
     const failures: unknown[] = [];
     const answer = answerOf((request, response) => {
       const reply = { code: 200, contentType: "text/x", body: { parts: failing } };
-      send({ request, response } as unknown as Exchange, reply).catch((thrown: unknown) => {
-        failures.push(thrown);
-        response.destroy();
-      });
+      send({ request, response, query: new URLSearchParams() } as unknown as Exchange, reply).catch(
+        (thrown: unknown) => {
+          failures.push(thrown);
+          response.destroy();
+        },
+      );
     });
     await expect(answer).rejects.toThrow();
     expect(failures).toEqual([new Error("gone")]);
+  });
+
+  test.each([
+    ["whole", jsonReply({ a: [1] }), true],
+    [
+      "in parts",
+      { code: 200, contentType: "application/json", body: streamed([Buffer.from('{"a"'), Buffer.from(":[1]}")]) },
+      false,
+    ],
+  ])("JSON %s is laid out when people ask", async (_, reply, isWhole) => {
+    const { body, headers } = await answerOf(sending(reply), { path: "/?pretty=true" });
+    expect(body.toString()).toBe('{\n  "a": [\n    1\n  ]\n}');
+    expect(headers["content-length"]).toBe(isWhole ? String(body.length) : undefined);
+  });
+
+  test("other forms stay as they are", async () => {
+    const { body } = await answerOf(sending(textReply('{"a":1}')), { path: "/?pretty=true" });
+    expect(body.toString()).toBe('{"a":1}');
   });
 
   test("headers and warnings go along", async () => {

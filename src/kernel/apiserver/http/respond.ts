@@ -4,8 +4,10 @@ import { Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import { ApiError, type Status } from "#kernel/model/index.ts";
 import { codeOf, toError } from "#lib/base/index.ts";
+import { jsonIndenter } from "#lib/json/index.ts";
 import { drained } from "./drained.ts";
 import type { Exchange } from "./exchange.ts";
+import { wantsIndent } from "./query.ts";
 
 /** Below this a loopback connection is faster than the compression; clients across networks list in pages anyway. */
 const gzipThresholdBytes = 128 * 1024;
@@ -36,11 +38,13 @@ export interface WholeReply extends Reply {
 
 /**
  * Sends the reply and resolves when the connection has taken it. HEAD gets the headers of GET. Large bodies are compressed (level 1)
- * for callers who take gzip; the length is not known then.
+ * for callers who take gzip; the length is not known then. JSON is laid out for people who ask for it.
  */
 export async function send(exchange: Exchange, reply: Reply): Promise<void> {
-  const { response, request } = exchange;
-  const { body } = reply;
+  const { response, request, query } = exchange;
+  const isForPeople =
+    reply.contentType.startsWith("application/json") && wantsIndent(query, request.headers["user-agent"]);
+  const body = isForPeople ? indented(reply.body) : reply.body;
   const { length } = body;
   setHeaders(response, reply);
   const isPacked =
@@ -57,6 +61,15 @@ export async function send(exchange: Exchange, reply: Reply): Promise<void> {
   if (request.method === "HEAD") response.end();
   else if (Buffer.isBuffer(body)) response.end(body);
   else await sendParts(response, body.parts);
+}
+
+function indented(body: Buffer | Streamed): Buffer | Streamed {
+  const indent = jsonIndenter();
+  if (Buffer.isBuffer(body)) return indent(body);
+  const parts = async function* () {
+    for await (const part of body.parts) yield indent(part);
+  };
+  return { parts: parts() };
 }
 
 /** At the pace of the reader; one that goes away ends the making too. */

@@ -25,9 +25,10 @@ const isName: Check = (value) => typeof value === "string" && subdomainRule(valu
 
 // Events that are recorded together bear the same time.
 let lastTime: JsonValue | undefined;
+const isCanonicalMicroTime = /^.{10}T.{8}\.\d{6}Z$/;
 const isTime: Check = (value) => {
   if (value === lastTime) return value !== undefined;
-  if (typeof value !== "string" || parseInstant(value) === undefined) return false;
+  if (typeof value !== "string" || !isCanonicalMicroTime.test(value) || parseInstant(value) === undefined) return false;
   lastTime = value;
   return true;
 };

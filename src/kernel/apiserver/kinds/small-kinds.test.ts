@@ -237,7 +237,7 @@ describe("Event", () => {
   test("of the newer API says who, what and when", () => {
     const { errors } = writeNew(served(eventKind), {
       ...fromCoreEvent(core),
-      eventTime: "2026-01-31T12:00:00Z",
+      eventTime: "2026-01-31T12:00:00.000000Z",
       type: "Odd",
       note: "x".repeat(2000),
     });

@@ -92,6 +92,14 @@ describe("31. forms", () => {
     expect(names(all.json)).toEqual(["a", "b", "c", "d", "e"]);
   });
 
+  test("JSON is laid out for people, with the same content", async () => {
+    const { text, json } = await api.ask("GET", `${maps}?${bySet}&pretty=true`);
+    expect(text.trim()).toBe(JSON.stringify(json, undefined, 2));
+    const plain = await api.ask("GET", `${maps}?${bySet}&pretty=false`, { headers: { "User-Agent": "curl/8.5.0" } });
+    expect(plain.text.trim()).toBe(JSON.stringify(plain.json));
+    expect(plain.json["items"]).toEqual(json["items"]);
+  });
+
   test("what nobody can make is 406", async () => {
     const { status, json } = await api.ask("GET", maps, { headers: { Accept: "image/png" } });
     expect({ status, reason: json["reason"] }).toEqual({ status: 406, reason: "NotAcceptable" });

@@ -61,7 +61,25 @@ const pod = (spec: object) => ({
 
 type Row = readonly [what: string, method: string, path: string, ask: Ask | undefined, statuses: readonly number[]];
 
+const leases = "/apis/coordination.k8s.io/v1/namespaces/NS/leases";
+const lease = (renewTime: string) => ({
+  apiVersion: "coordination.k8s.io/v1",
+  kind: "Lease",
+  metadata: { name: "timed" },
+  spec: { renewTime },
+});
+const event = (firstTimestamp: string) => ({
+  apiVersion: "v1",
+  kind: "Event",
+  metadata: { name: "timed", namespace: "NS" },
+  involvedObject: { kind: "ConfigMap", namespace: "NS", name: "there" },
+  firstTimestamp,
+});
+
 const rows: readonly Row[] = [
+  ["a timeout that is no duration", "GET", `${maps}?timeout=soon`, undefined, [400]],
+  ["a time without its six digits", "POST", leases, { body: lease("2026-01-31T12:00:00Z") }, [400, 422]],
+  ["a time that is a word", "POST", "/api/v1/namespaces/NS/events", { body: event("yesterday") }, [400, 422]],
   ["a limit with an exponent", "GET", `${maps}?limit=1e3`, undefined, [400]],
   ["a revision that is a word", "GET", `${maps}?resourceVersion=abc&resourceVersionMatch=Exact`, undefined, [400, 422]],
   ["a negative revision", "GET", `${maps}?watch=1&resourceVersion=-1`, undefined, [400]],
@@ -208,10 +226,30 @@ const rows: readonly Row[] = [
   ],
 ];
 
+const filled = (text: string) => text.replaceAll("NS", namespace);
+const filledBody = (body: unknown) => JSON.parse(filled(JSON.stringify(body))) as unknown;
+
 test.each(rows)("%s is refused", async (_what, method, path, ask, statuses) => {
-  const filled = (text: string) => text.replaceAll("NS", namespace);
-  const body = ask?.body === undefined ? {} : { body: JSON.parse(filled(JSON.stringify(ask.body))) as unknown };
+  const body = ask?.body === undefined ? {} : { body: filledBody(ask.body) };
   const { status, json, text } = await api.ask(method, filled(path), { ...ask, ...body });
   expect(statuses, text).toContain(status);
   expect(json).toMatchObject({ kind: "Status", status: "Failure", code: status, message: expect.any(String) });
+});
+
+test("times come back in UTC, with the digits that their type has", async () => {
+  const stored = async (path: string, body: unknown) => {
+    const { status, json, text } = await api.ask("POST", filled(path), { body: filledBody(body) });
+    expect(status, text).toBe(201);
+    return json;
+  };
+  const told = await stored("/api/v1/namespaces/NS/events", event("2026-01-31T01:30:00.9+02:00"));
+  expect(told["firstTimestamp"]).toBe("2026-01-30T23:30:00Z");
+  const renewed = await stored(leases, lease("2026-01-31T01:30:00.123456+02:00"));
+  expect(renewed["spec"]).toEqual({ renewTime: "2026-01-30T23:30:00.123456Z" });
+  // Who applies what is there already, written differently, changes nothing.
+  const again = await api.ask("PATCH", filled(`${leases}/timed`), {
+    bytes: JSON.stringify({ spec: { renewTime: "2026-01-30T23:30:00.123456+00:00" } }),
+    headers: { "Content-Type": "application/merge-patch+json" },
+  });
+  expect(again.json["metadata"]).toEqual(renewed["metadata"]);
 });

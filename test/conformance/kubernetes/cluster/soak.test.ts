@@ -161,13 +161,15 @@ function followByWatch(k8s: ClientNode, config: KubeConfig) {
   const watchOnce = () =>
     new Promise<void>((resolve) => {
       counts.watches += 1;
+      const ended = new AbortController();
       const done = (error: unknown) => {
         if (isExpired(error)) at.revision = "";
+        ended.abort();
         resolve();
       };
       const query = { labelSelector, resourceVersion: at.revision };
       new k8s.Watch(config).watch(path, query, onEvent, done).then(
-        (request) => abort.signal.addEventListener("abort", () => request.abort(), { once: true }),
+        (request) => abort.signal.addEventListener("abort", () => request.abort(), { signal: ended.signal }),
         () => resolve(),
       );
     });
