@@ -162,6 +162,11 @@ test.each(examplesOf("store"))("%s", async (example) => {
   expect(code, err + out).toBe(0);
 });
 
+test.each(examplesOf("credential"))("%s", async (example) => {
+  const { code, err } = await onServer(example);
+  expect(code, err).toBe(0);
+});
+
 test("no command was left out", () => {
   const tried = [
     ...steering,
@@ -172,6 +177,7 @@ test("no command was left out", () => {
     "graph",
     "version",
     "completion",
+    "credential",
     "run",
     "up",
     "store",

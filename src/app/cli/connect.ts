@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { type Clock, codeOf, isJsonObject, SlipwayError, silentLog } from "#lib/base/index.ts";
+import type { Connection } from "#kernel/kit/index.ts";
 import type { GlobalOptions } from "./command.ts";
 import { defaultDataDirectory, type Environment } from "./environment.ts";
 import type { Session } from "./session.ts";
@@ -45,11 +46,10 @@ async function ownerOf(directory: string): Promise<number | undefined> {
 }
 
 /**
- * A client for the running control plane, or an error that says how to start one. The connection is made by the first
- * request. With a named kubeconfig its server and namespace are used, any Kubernetes API; else the one that `slipway
- * up` wrote.
+ * How the running control plane is reached, or an error that says how to start one. With a named kubeconfig its server and
+ * namespace are used, any Kubernetes API; else the one that `slipway up` wrote.
  */
-export async function connectRunning(choice: Choice, environment: Environment, clock: Clock): Promise<Session> {
+export async function findConnection(choice: Choice, environment: Environment, clock: Clock): Promise<Connection> {
   const named = namedKubeconfig(choice, environment);
   if (named === undefined && (await findRunning(choice, environment)) === undefined) {
     const hint = "start one with: slipway up\nor name another with: --kubeconfig FILE";
@@ -57,14 +57,20 @@ export async function connectRunning(choice: Choice, environment: Environment, c
       hint,
     });
   }
-  const { createHttpClient, loadKubeconfig } = await import("#kernel/kit/index.ts");
-  const connection = await loadKubeconfig({
+  const { loadKubeconfig } = await import("#kernel/kit/index.ts");
+  return await loadKubeconfig({
     files: [named ?? `${defaultDataDirectory(environment)}/kubeconfig`],
     ...(choice.context === undefined ? {} : { context: choice.context }),
     environment: environment.all,
     clock,
     log: silentLog,
   });
+}
+
+/** A client for what `findConnection` has found. The connection is made by the first request. */
+export async function connectRunning(choice: Choice, environment: Environment, clock: Clock): Promise<Session> {
+  const connection = await findConnection(choice, environment, clock);
+  const { createHttpClient } = await import("#kernel/kit/index.ts");
   const random = () => randomInt(2 ** 47) / 2 ** 47;
   const client = createHttpClient({ connection, clock, log: silentLog, random, userAgent: `slipway/${version}` });
   return { client, namespace: choice.namespace ?? connection.namespace ?? "default", close: () => client.close() };

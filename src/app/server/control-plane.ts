@@ -3,7 +3,7 @@ import { arch, cpus, hostname, platform, release, totalmem, type } from "node:os
 import { type Dialect, loadDialects } from "#dialects/index.ts";
 import { type Clock, type Logger, toError } from "#lib/base/index.ts";
 import { type CrdDocument, toCrd } from "#lib/schema/index.ts";
-import { type ApiServer, type AuditLog, createApiServer, type Store } from "#kernel/apiserver/index.ts";
+import { type ApiServer, type AuditLog, createApiServer, Credential, type Store } from "#kernel/apiserver/index.ts";
 import { asOurs, installCrds, Manager, Metrics } from "#kernel/kit/index.ts";
 import { createProcessRuntime, type Runtime } from "#kernel/runtimes/index.ts";
 import {
@@ -131,9 +131,9 @@ function startServer(
   });
 }
 
-/** The definitions of all kinds of the dialects. A test proves that they may be stored unchecked. */
+/** The definitions of all kinds of our own: the server's, and those of the dialects. A test proves that they may be stored unchecked. */
 export const definitionsOf = (dialects: readonly Dialect[]): readonly CrdDocument[] =>
-  dialects.flatMap(({ kinds }) => kinds.map((kind) => asOurs(toCrd(kind))));
+  [Credential, ...dialects.flatMap(({ kinds }) => kinds)].map((kind) => asOurs(toCrd(kind)));
 
 /**
  * A manager with all controllers, not started. Kinds come first: a controller whose kind is not served would wait for

@@ -5,6 +5,7 @@ import { newUid } from "#lib/base/index.node.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import { type Identity, internal } from "./authz/identity.ts";
 import { Authorizer } from "./authz/authorizer.ts";
+import { credentialAdmission } from "./authz/credential.ts";
 import { RoleAggregator } from "./authz/rbac/aggregator.ts";
 import { Authenticator } from "./authz/tokens.ts";
 import { EmbeddedClient } from "./embedded-client.ts";
@@ -85,7 +86,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   const kinds = createRegistry({
     now: () => clock.now(),
     compileRule: compileCelRule,
-    ...(options.admissions === undefined ? {} : { admissions: options.admissions }),
+    admissions: [credentialAdmission, ...(options.admissions ?? [])],
   });
   // From here on the registry is that of the store.
   const following = followDefinitions(store, kinds, log);

@@ -1,10 +1,11 @@
 export { AuditLog, type AuditLogOptions } from "./audit/audit-log.ts";
 export type { KubeconfigContent } from "./authz/kubeconfig.ts";
 export { readKubeconfigToken, writeKubeconfig } from "./authz/kubeconfig.ts";
-export { ensureCertificates, type ServingCertificates } from "./authz/certificates.ts";
+export { ensureCertificates, issueClientCertificate, type ServingCertificates } from "./authz/certificates.ts";
 export type { Identity } from "./authz/identity.ts";
 export { readEncryptionKeys } from "./authz/encryption-keys.ts";
-export { createStaticToken } from "./authz/static-tokens.ts";
+export { createStaticToken, newToken } from "./authz/static-tokens.ts";
+export { Credential, credentialHash, newCredential } from "./authz/credential.ts";
 export { ensureAdminToken } from "./authz/tokens.ts";
 export type { KindAdmission } from "./crds/admission.ts";
 export { type ApiServer, type ApiServerOptions, createApiServer } from "./api-server.ts";

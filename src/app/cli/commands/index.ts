@@ -2,6 +2,7 @@ import type { CommandSpec } from "../command.ts";
 import { cancelCommand, resumeCommand, retryCommand, suspendCommand } from "./actions.ts";
 import { completeCommand } from "./complete.ts";
 import { completionCommand } from "./completion.ts";
+import { credentialCommand } from "./credential.ts";
 import { describeCommand } from "./describe.ts";
 import { getCommand } from "./get.ts";
 import { graphCommand } from "./graph.ts";
@@ -25,6 +26,7 @@ const verbs: readonly CommandSpec[] = [
   graphCommand,
   upCommand,
   storeCommand,
+  credentialCommand,
   completionCommand,
   versionCommand,
 ];

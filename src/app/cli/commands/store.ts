@@ -38,7 +38,8 @@ export const storeCommand = command<StoreOptions>({
   completes: [verbs, "file"],
   async action(invocation) {
     const { args, options, environment } = invocation;
-    const verb = verbOf(args[0] ?? "");
+    const { actionWord } = await import("../action-words.ts");
+    const verb = actionWord(verbs, args[0] ?? "");
     const path = await import("node:path");
     const directory = path.resolve(environment.directory, options.dataDir ?? defaultDataDirectory(environment));
     const file = fileOf(verb, args[1]);
@@ -60,13 +61,6 @@ export const storeCommand = command<StoreOptions>({
     }
   },
 });
-
-/** Words instead of commands of their own: they share all their options, and completion offers them. */
-function verbOf(word: string): Verb {
-  const verb = verbs.find((known) => known === word);
-  if (verb === undefined) throw new UsageError(`expected one of ${verbs.join(", ")}, found "${word}"`);
-  return verb;
-}
 
 /** The file of the verbs that have one. */
 function fileOf(verb: Verb, file: string | undefined): string | undefined {

@@ -1,4 +1,5 @@
 import type { Access, Identity } from "./identity.ts";
+import { Credential } from "./credential.ts";
 import { allows, type CompiledRules, compileRules, type PolicyRule, policyRule } from "./rbac/policy-rule.ts";
 
 // Roles of Slipway itself, given by group. They are data and not ClusterRoles, because they have exceptions, which RBAC cannot say.
@@ -45,6 +46,7 @@ const operator: BuiltInRole = {
   except: compileRules([
     policyRule({ verbs: write, apiGroups: ["rbac.authorization.k8s.io", "apiextensions.k8s.io"], resources: all }),
     policyRule({ verbs: all, apiGroups: [""], resources: ["serviceaccounts/token"] }),
+    policyRule({ verbs: write, apiGroups: [Credential.group], resources: [Credential.plural] }),
     policyRule({ verbs: ["create"], apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"] }),
     policyRule({ verbs: ["impersonate", "escalate", "bind"], apiGroups: all, resources: all }),
   ]),

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { codeOf, type Instant, SlipwayError } from "#lib/base/index.ts";
 import { newAccountKey } from "./account-tokens.ts";
 import { admin, mastersGroup } from "./identity.ts";
-import type { KeyPair } from "./x509.ts";
+import type { CertificateSubject, KeyPair } from "./x509.ts";
 
 /** What a listener needs, the authority its clients must trust, and the keys that let the administrator in. All PEM. */
 export interface ServingCertificates {
@@ -51,11 +51,11 @@ export async function ensureCertificates(
 
 /**
  * A certificate of this directory's authority for a user in groups, with its key: who has it is let in as that user until it ends
- * (`days`), without anything being stored. Throws `no-authority` when no server has made one here yet.
+ * (`days`), without anything being stored, unless its subject is revocable. Throws `no-authority` when no server has made one here yet.
  */
 export async function issueClientCertificate(
   dir: string,
-  subject: { readonly user: string; readonly groups: readonly string[] },
+  subject: CertificateSubject,
   now: Instant,
   days: number,
 ): Promise<KeyPair & { readonly ca: string }> {

@@ -4,9 +4,21 @@ import { TLSSocket } from "node:tls";
 import type { Instant } from "#lib/base/index.ts";
 import { authenticatedGroup, type Identity } from "./identity.ts";
 
-/** What a connection's certificate says, read once per connection: requests on it are many. */
-interface Bearer {
+/**
+ * The organizational unit (`OU`) of client certificates that count only while their credential is there. Kubernetes reads nothing
+ * from it.
+ */
+export const revocableUnit = "slipway:revocable";
+
+/** Whom a certificate names. */
+export interface CertifiedIdentity {
   readonly identity: Identity;
+  /** SHA-256 of a certificate that counts only while there is a credential of this hash; absent for those that nobody can take back. */
+  readonly revocable?: string;
+}
+
+/** What a connection's certificate says, read once per connection: requests on it are many. */
+interface Bearer extends CertifiedIdentity {
   readonly from: Instant;
   readonly until: Instant;
 }
@@ -19,14 +31,18 @@ const bearers = new WeakMap<TLSSocket, Bearer | null>();
  *
  * Browsers send certificates by themselves, so that a request which a browser has marked is never anybody's by certificate alone.
  */
-export function certificateIdentity(socket: Socket, headers: IncomingHttpHeaders, now: Instant): Identity | undefined {
+export function certificateIdentity(
+  socket: Socket,
+  headers: IncomingHttpHeaders,
+  now: Instant,
+): CertifiedIdentity | undefined {
   if (!(socket instanceof TLSSocket) || isFromBrowser(headers)) return undefined;
   let bearer = bearers.get(socket);
   if (bearer === undefined) {
     bearer = socket.authorized ? readBearer(socket) : null;
     bearers.set(socket, bearer);
   }
-  return bearer !== null && bearer.from <= now && now < bearer.until ? bearer.identity : undefined;
+  return bearer !== null && bearer.from <= now && now < bearer.until ? bearer : undefined;
 }
 
 /** `Origin` and the `Sec-Fetch-` headers, which no page can keep its browser from sending, nor send itself. */
@@ -40,13 +56,16 @@ function isFromBrowser(headers: IncomingHttpHeaders): boolean {
 }
 
 function readBearer(socket: TLSSocket): Bearer | null {
-  const { subject, valid_from: from, valid_to: until } = socket.getPeerCertificate();
+  const { subject, fingerprint256, valid_from: from, valid_to: until } = socket.getPeerCertificate();
   // Several values of one attribute come as a list, which the types do not say.
-  const { CN, O } = (subject ?? {}) as unknown as Readonly<Record<"CN" | "O", string | readonly string[] | undefined>>;
+  const { CN, O, OU } = (subject ?? {}) as unknown as Readonly<
+    Record<"CN" | "O" | "OU", string | readonly string[] | undefined>
+  >;
   if (typeof CN !== "string" || CN === "") return null;
   const groups = O === undefined ? [] : typeof O === "string" ? [O] : O;
   return {
     identity: { user: CN, groups: [...new Set([...groups, authenticatedGroup])] },
+    ...(OU === revocableUnit ? { revocable: fingerprint256.replaceAll(":", "").toLowerCase() } : {}),
     from: Date.parse(from),
     until: Date.parse(until),
   };

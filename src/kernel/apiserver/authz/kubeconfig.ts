@@ -9,28 +9,32 @@ import { readYaml, writeYaml } from "#lib/yaml/index.ts";
 /** What a client needs to reach this server. */
 export interface KubeconfigContent {
   readonly url: string;
-  readonly caPem: string;
-  readonly token: string;
-  /** PEM. With it the default context uses the certificate, and `slipway-token` the token. */
+  /** Whom clients trust; the system's authorities when absent. */
+  readonly caPem?: string;
+  readonly token?: string;
+  /** PEM. With both the default context uses the certificate, and `slipway-token` the token. */
   readonly client?: { readonly cert: string; readonly key: string };
+  /** What the file calls whom it lets in; `slipway-admin` when absent. */
+  readonly user?: string;
 }
 
-/** Cluster and context; the user is `slipway-admin`. */
+/** Cluster and context. */
 const name = "slipway";
 const tokenName = `${name}-token`;
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 /** The kubeconfig as data: one cluster with the CA embedded, one or two users, a context for each. */
-export function kubeconfigOf({ url, caPem, token, client }: KubeconfigContent): JsonValue {
-  const authority = Buffer.from(caPem).toString("base64");
+export function kubeconfigOf(content: KubeconfigContent): JsonValue {
+  const { url, caPem, token, client, user = `${name}-admin` } = content;
+  const trust = caPem === undefined ? {} : { "certificate-authority-data": base64(caPem) };
   return {
     apiVersion: "v1",
     kind: "Config",
-    clusters: [{ name, cluster: { server: url, "certificate-authority-data": authority } }],
-    users: usersOf(token, client),
+    clusters: [{ name, cluster: { server: url, ...trust } }],
+    users: usersOf(content, user),
     contexts: [
-      { name, context: { cluster: name, user: `${name}-admin`, namespace: "default" } },
-      ...(client === undefined
+      { name, context: { cluster: name, user, namespace: "default" } },
+      ...(client === undefined || token === undefined
         ? []
         : [{ name: tokenName, context: { cluster: name, user: tokenName, namespace: "default" } }]),
     ],
@@ -38,16 +42,14 @@ export function kubeconfigOf({ url, caPem, token, client }: KubeconfigContent): 
   };
 }
 
-function usersOf(token: string, client: KubeconfigContent["client"]): readonly JsonValue[] {
-  if (client === undefined) return [{ name: `${name}-admin`, user: { token } }];
+function usersOf({ token, client }: KubeconfigContent, user: string): readonly JsonValue[] {
+  if (client === undefined) return [{ name: user, user: { token: token ?? "" } }];
   const certificate = {
     "client-certificate-data": base64(client.cert),
     "client-key-data": base64(client.key),
   };
-  return [
-    { name: `${name}-admin`, user: certificate },
-    { name: tokenName, user: { token } },
-  ];
+  const own = { name: user, user: certificate };
+  return token === undefined ? [own] : [own, { name: tokenName, user: { token } }];
 }
 
 /**

@@ -3,8 +3,9 @@ import type { Clock } from "#lib/base/index.ts";
 import { ApiError, tooManyRequests } from "#kernel/model/index.ts";
 import type { Store } from "../store/store.ts";
 import { AccountTokens } from "./account-tokens.ts";
+import type { CertifiedIdentity } from "./client-certificate.ts";
 import { admin, type Identity } from "./identity.ts";
-import { StaticTokens } from "./static-tokens.ts";
+import { credentialHash, findCredential } from "./credential.ts";
 import type { ReviewedToken, TokenReviewer } from "./token-reviewer.ts";
 
 // The store has hashes only: a copy of the data directory lets nobody in. SHA-256 without salt or stretching is enough for 256 random
@@ -43,7 +44,6 @@ const maxAddresses = 1000;
 export class Authenticator implements TokenReviewer {
   readonly #store: Pick<Store, "system" | "get">;
   readonly #clock: Clock;
-  readonly #static: StaticTokens;
   readonly #failures = new Map<string, { second: number; count: number }>();
   /** Makes tokens, too. */
   readonly accounts: AccountTokens;
@@ -52,7 +52,6 @@ export class Authenticator implements TokenReviewer {
   constructor(store: Pick<Store, "system" | "get">, clock: Clock, accountKey?: string) {
     this.#store = store;
     this.#clock = clock;
-    this.#static = new StaticTokens(store);
     this.accounts = new AccountTokens(store, clock, accountKey);
   }
 
@@ -60,8 +59,9 @@ export class Authenticator implements TokenReviewer {
    * The caller, or a refusal: 401 without valid credentials, 429 after too many wrong ones in the same second. `address` is that of the
    * connection; a header that names another is not believed. `certified` is whom the connection's certificate names.
    */
-  authenticate(header: string | undefined, address: string, certified?: Identity): Identity {
-    if (certified !== undefined) return certified;
+  authenticate(header: string | undefined, address: string, certified?: CertifiedIdentity): Identity {
+    const known = certified === undefined ? undefined : this.#identifyCertified(certified);
+    if (known !== undefined) return known;
     if (header === undefined) throw unauthorized();
     const token = /^Bearer ([\w~+/.=-]{1,4096})$/i.exec(header)?.[1];
     const found = token === undefined ? undefined : this.#identify(token);
@@ -79,12 +79,21 @@ export class Authenticator implements TokenReviewer {
     return this.accounts.review(token, audiences);
   }
 
+  /** A certificate that can be taken back counts while its credential is there. */
+  #identifyCertified({ identity, revocable }: CertifiedIdentity): Identity | undefined {
+    return revocable === undefined
+      ? identity
+      : findCredential(this.#store, "ClientCertificate", revocable, this.#clock.now());
+  }
+
   #identify(token: string): Identity | undefined {
     return this.#identifyStatic(token) ?? this.accounts.review(token, [])?.identity;
   }
 
   #identifyStatic(token: string): Identity | undefined {
-    return isAdminToken(this.#store, token) ? admin : this.#static.find(token);
+    return isAdminToken(this.#store, token)
+      ? admin
+      : findCredential(this.#store, "Token", credentialHash(token), this.#clock.now());
   }
 
   #countFailure(address: string): void {

@@ -1,9 +1,10 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { textAt } from "#kernel/specs/index.ts";
+import { listAt, textAt } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { rbacGroup } from "../kinds/rbac.ts";
 import { authorize, type Authorizer } from "./authorizer.ts";
 import { type Identity, isMaster } from "./identity.ts";
+import { Credential } from "./credential.ts";
 import { refuseEscalation } from "./rbac/escalation.ts";
 
 /**
@@ -14,7 +15,7 @@ export type WritePermit = (object: JsonObject, old: JsonObject | undefined) => v
 
 /**
  * What has to be asked about a write beyond the verb of its request: roles and bindings may not give more than their writer has,
- * and an apply that creates needs the right to create. Undefined for masters, and when there is nothing to ask, so that such
+ * credentials are made by those who may act as their user, and an apply that creates needs the right to create. Undefined for masters, and when there is nothing to ask, so that such
  * writes cost nothing more.
  */
 export function writePermit(
@@ -23,13 +24,23 @@ export function writePermit(
   { type }: ServedResource,
   isApply: boolean,
 ): WritePermit | undefined {
-  if (isMaster(identity) || (type.group !== rbacGroup && !isApply)) return undefined;
+  const isCredential = type.group === Credential.group && type.plural === Credential.plural;
+  if (isMaster(identity) || (type.group !== rbacGroup && !isApply && !isCredential)) return undefined;
   return (object, old) => {
     if (isApply && old === undefined) {
       const name = textAt(object, "metadata", "name") ?? "";
       const namespace = textAt(object, "metadata", "namespace") ?? "";
       authorize(authorizer, identity, { verb: "create", group: type.group, resource: type.plural, namespace, name });
     }
+    if (isCredential && old === undefined) refuseForeignCredential(authorizer, identity, object);
     if (type.group === rbacGroup) refuseEscalation(authorizer, identity, type, object, old);
   };
+}
+
+/** Whoever has a credential of somebody acts as him: that is `impersonate` on the user and on each group. */
+function refuseForeignCredential(authorizer: Authorizer, identity: Identity, object: JsonObject): void {
+  const may = (resource: string, name: string) =>
+    authorize(authorizer, identity, { verb: "impersonate", group: "", resource, name });
+  may("users", textAt(object, "spec", "user") ?? "");
+  for (const group of listAt(object, "spec", "groups")) may("groups", typeof group === "string" ? group : "");
 }

@@ -18,6 +18,7 @@ import { randomBytes, webcrypto } from "node:crypto";
 import type { JsonName } from "@peculiar/x509";
 import { isIP } from "node:net";
 import type { Instant } from "#lib/base/index.ts";
+import { revocableUnit } from "./client-certificate.ts";
 
 /** A certificate and its private key, both PEM. */
 export interface KeyPair {
@@ -77,19 +78,32 @@ export async function createServing(authority: KeyPair, names: readonly string[]
   });
 }
 
+/** Whom a client certificate is made out to. */
+export interface CertificateSubject {
+  readonly user: string;
+  readonly groups: readonly string[];
+  /** It counts only while its credential is there. */
+  readonly isRevocable?: boolean;
+}
+
 /**
  * A client certificate for a user in groups (`CN` and `O`, as Kubernetes reads them), valid for `days`. For clients only: it serves
  * nobody, and a serving certificate authenticates nobody.
  */
 export async function createClient(
   authority: KeyPair,
-  subject: { readonly user: string; readonly groups: readonly string[] },
+  subject: CertificateSubject,
   now: Instant,
   days = 365,
 ): Promise<KeyPair> {
   const keys = await generateKeys();
   const issuer = new X509Certificate(authority.cert);
-  const names = [{ O: [...subject.groups] }, { CN: [subject.user] }].filter((part) => (part.O ?? part.CN).length > 0);
+  const { user, groups, isRevocable = false } = subject;
+  const names = [
+    ...(groups.length === 0 ? [] : [{ O: [...groups] }]),
+    ...(isRevocable ? [{ OU: [revocableUnit] }] : []),
+    { CN: [user] },
+  ];
   return issue({
     subject: names,
     issuer: issuer.subject,

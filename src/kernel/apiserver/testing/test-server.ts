@@ -39,7 +39,7 @@ export interface TestServer {
   readonly token: string;
   readonly ca: string;
   /** A certificate of the server's authority, for tests of who is let in. */
-  certify(user: string, groups: readonly string[], days?: number): Promise<KeyPair>;
+  certify(user: string, groups: readonly string[], days?: number, isRevocable?: boolean): Promise<KeyPair>;
   readonly serving: KeyPair;
   ask(method: string, path: string, ask?: Ask): Promise<Answered>;
   /** Opens a watch; events are read one by one. */
@@ -85,7 +85,8 @@ export async function startTestServer(
     token,
     ca: authority.cert,
     serving,
-    certify: (user, groups, days) => createClient(authority, { user, groups }, systemClock.now(), days),
+    certify: (user, groups, days, isRevocable = false) =>
+      createClient(authority, { user, groups, isRevocable }, systemClock.now(), days),
     ask: async (method, path, ask) => collect(await send(method, path, ask)),
     watch: async (path, headers = {}) => testWatch(await send("GET", path, { headers })),
     async close() {

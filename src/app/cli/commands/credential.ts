@@ -1,0 +1,171 @@
+import type { IssuedCredential } from "#app/server/index.ts";
+import { isJsonObject, parseDuration } from "#lib/base/index.ts";
+import type { KubeObject, ResourceType } from "#kernel/model/index.ts";
+import { command, type Invocation } from "../command.ts";
+import { defaultDataDirectory } from "../environment.ts";
+import { exitCode, UsageError } from "../exit-codes.ts";
+import { formatHelp } from "../output/formats.ts";
+import { getCommand } from "./get.ts";
+
+/** Of all three verbs; absent flags were not given. */
+interface CredentialOptions {
+  readonly user?: string;
+  readonly group?: string[];
+  readonly role?: keyof typeof groupOfRole;
+  readonly expiresIn: string;
+  readonly description?: string;
+  readonly to?: string;
+  readonly certificate?: boolean;
+  readonly force?: boolean;
+  readonly dataDir?: string;
+  readonly output: string;
+}
+
+/** What Slipway's own roles are given by. */
+const groupOfRole = { admin: "system:masters", operator: "slipway:operators", viewer: "slipway:viewers" } as const;
+
+const verbs = ["create", "list", "revoke"] as const;
+
+const credentials: ResourceType = {
+  group: "slipway.dev",
+  version: "v1alpha1",
+  kind: "Credential",
+  plural: "credentials",
+  namespaced: false,
+};
+
+/**
+ * Tokens and client certificates for users, as objects of the running control plane: RBAC says who may make them, the audit log
+ * who did. The secret itself is made here and printed, or written, once; nobody can find it again.
+ */
+export const credentialCommand = command<CredentialOptions>({
+  name: "credential",
+  aliases: ["token"],
+  args: ["<action>", "[names...]"],
+  summary: "Let users in by tokens or certificates: create, list or revoke them",
+  group: "Control plane",
+  examples: [
+    "slipway credential create --user anna --role viewer",
+    "slipway credential create --user ci --group builders --expires-in 24h --to ci.kubeconfig",
+    "slipway credential list",
+    "slipway credential revoke --user anna",
+  ],
+  options: [
+    { flags: "--user <name>", summary: "create: for whom; revoke: all of this user" },
+    { flags: "--group <name>", summary: "create: a group of the user; may be repeated", repeatable: true },
+    { flags: "--role <name>", summary: "create: a role of Slipway's own", choices: Object.keys(groupOfRole) },
+    { flags: "--expires-in <time>", summary: "create: how long it is good, such as 24h, or never", initial: "720h" },
+    { flags: "--description <text>", summary: "create: what it is for" },
+    { flags: "--to <file>", summary: "create: write a kubeconfig (0600) instead of printing a token" },
+    {
+      flags: "--certificate",
+      summary: "create: a client certificate instead of a token; needs --to and the data directory",
+    },
+    { flags: "--force", summary: "create: replace the file if it is there" },
+    {
+      flags: "--data-dir <folder>",
+      summary: "of the server, for --certificate (default: $SLIPWAY_DATA_DIR or ~/.slipway)",
+    },
+    { flags: "-o, --output <format>", summary: formatHelp, initial: "table" },
+  ],
+  completes: [verbs],
+  async action(invocation) {
+    const { args, rest, options } = invocation;
+    const { actionWord } = await import("../action-words.ts");
+    const verb = actionWord(verbs, args[0] ?? "");
+    switch (verb) {
+      case "create":
+        if (rest.length > 0)
+          throw new UsageError(`create takes no names, found ${rest.join(", ")}`, "the user is --user");
+        return await create(invocation);
+      case "list":
+        return await getCommand.action({ ...invocation, args: [credentials.plural], options });
+      case "revoke":
+        return await revoke(rest, invocation);
+    }
+  },
+});
+
+/** Everything that can be wrong with the words is said before anything is made. */
+async function create(invocation: Invocation<CredentialOptions>): Promise<number> {
+  const { options, environment, clock } = invocation;
+  const { user, group = [], role, description, certificate = false } = options;
+  if (user === undefined) throw new UsageError("for whom is not said", "slipway credential create --user NAME");
+  if (certificate && options.to === undefined)
+    throw new UsageError("--certificate needs a file to write it to: --to FILE");
+  const now = clock.now();
+  const until = endOf(options.expiresIn, now);
+  if (certificate && until === undefined)
+    throw new UsageError("a certificate has an end: --expires-in a time, not never");
+  const path = await import("node:path");
+  const { withSession } = await import("../session.ts");
+  const server = await import("#app/server/index.ts");
+  const file = options.to === undefined ? undefined : path.resolve(environment.directory, options.to);
+  if (file !== undefined && options.force !== true) await server.expectNoFile(file);
+  const groups = [...group, ...(role === undefined ? [] : [groupOfRole[role]])];
+  const request = { user, groups, ...(description === undefined ? {} : { description }) };
+  const asked = until === undefined ? request : { ...request, until };
+  return await withSession(invocation, async ({ client }) => {
+    if (file === undefined) return await print(await server.issueToken(client, asked), until, invocation);
+    const { findConnection } = await import("../connect.ts");
+    const { server: url, certificateAuthority: ca } = await findConnection(options, environment, clock);
+    const directory = path.resolve(environment.directory, options.dataDir ?? defaultDataDirectory(environment));
+    const issued =
+      certificate && until !== undefined
+        ? await server.issueCertificate(client, { directory, ca }, { ...request, until }, now)
+        : await server.issueToken(client, asked);
+    await server.writeCredential(file, { url, ...(ca === undefined ? {} : { caPem: ca }) }, user, issued);
+    environment.out.write(`credential/${issued.name} created\n`);
+    environment.err.write(`slipway: ${options.to} lets ${user} in${await endText(until)}\n`);
+    return exitCode.succeeded;
+  });
+}
+
+/** `never` is none. */
+function endOf(text: string, now: number): number | undefined {
+  if (text === "never") return undefined;
+  const length = parseDuration(text);
+  if (!length.ok) throw new UsageError(`--expires-in: ${length.error}, or never`);
+  if (length.value <= 0) throw new UsageError(`--expires-in: expected a time above 0, found "${text}"`);
+  return now + length.value;
+}
+
+async function endText(until: number | undefined): Promise<string> {
+  const { formatTime } = await import("#lib/base/index.ts");
+  return until === undefined ? " until it is revoked" : ` until ${formatTime(until)}`;
+}
+
+/** The token alone on stdout, so that `$(…)` takes it; the rest is for people. */
+async function print(
+  { name, secret }: IssuedCredential,
+  until: number | undefined,
+  { options, environment }: Invocation<CredentialOptions>,
+): Promise<number> {
+  if (!("token" in secret)) throw new Error("a certificate is written to a file");
+  if (options.output === "json") environment.out.write(`${JSON.stringify({ name, ...secret })}\n`);
+  else environment.out.write(`${secret.token}\n`);
+  environment.err.write(
+    `slipway: credential/${name} created, good${await endText(until)}; the token is shown only now\n`,
+  );
+  return exitCode.succeeded;
+}
+
+/** By names, as `list` shows them, or all of a user. One that is gone already is as it should be, unless it was named. */
+async function revoke(names: readonly string[], invocation: Invocation<CredentialOptions>): Promise<number> {
+  const { options, environment } = invocation;
+  const { user } = options;
+  if ((names.length === 0) === (user === undefined))
+    throw new UsageError("revoke takes names, as list shows them, or --user", "slipway credential revoke --user NAME");
+  const { withSession } = await import("../session.ts");
+  return await withSession(invocation, async ({ client }) => {
+    const all = user === undefined ? [] : (await client.list(credentials)).items.filter((one) => userOf(one) === user);
+    if (user !== undefined && all.length === 0) environment.err.write(`slipway: ${user} has no credentials\n`);
+    for (const name of user === undefined ? names : all.map(({ metadata }) => metadata.name)) {
+      await client.delete({ type: credentials, name });
+      environment.out.write(`credential/${name} revoked\n`);
+    }
+    return exitCode.succeeded;
+  });
+}
+
+const userOf = ({ spec }: KubeObject): unknown => (isJsonObject(spec) ? spec["user"] : undefined);

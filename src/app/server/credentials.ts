@@ -1,0 +1,82 @@
+import { X509Certificate } from "node:crypto";
+import { access } from "node:fs/promises";
+import { type Instant, SlipwayError } from "#lib/base/index.ts";
+import {
+  Credential,
+  credentialHash,
+  issueClientCertificate,
+  type KubeconfigContent,
+  newCredential,
+  newToken,
+  writeKubeconfig,
+} from "#kernel/apiserver/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+
+// What `slipway credential` does. Secrets are made here, on the machine of whoever asks; the server is sent their hashes.
+
+/** For whom a credential is, and until when; without an end it is good until it is taken back. */
+export interface CredentialRequest {
+  readonly user: string;
+  readonly groups: readonly string[];
+  readonly until?: Instant;
+  readonly description?: string;
+}
+
+/** What lets its holder in, and the object that has to be deleted to take it back. */
+export interface IssuedCredential {
+  readonly name: string;
+  readonly secret: { readonly token: string } | { readonly cert: string; readonly key: string };
+}
+
+/** A new token of 256 random bits. Rejects with what the server says against it. */
+export async function issueToken(client: ApiClient, request: CredentialRequest): Promise<IssuedCredential> {
+  const token = newToken();
+  const made = newCredential({ ...request, form: "Token", sha256: credentialHash(token) });
+  const { metadata } = await client.create(Credential, made);
+  return { name: metadata.name, secret: { token } };
+}
+
+/**
+ * A new client certificate, signed by the authority in `directory`, the data directory of the server that `client` talks to: it has
+ * to be on this machine. `ca` is what the server is trusted by; an authority of another server is refused.
+ */
+export async function issueCertificate(
+  client: ApiClient,
+  { directory, ca }: { readonly directory: string; readonly ca: string | undefined },
+  request: CredentialRequest & { readonly until: Instant },
+  now: Instant,
+): Promise<IssuedCredential> {
+  const { user, groups, until } = request;
+  const days = (until - now) / 86_400_000;
+  const subject = { user, groups, isRevocable: true };
+  const { ca: own, cert, key } = await issueClientCertificate(`${directory}/pki`, subject, now, days);
+  if (ca?.trim() !== own.trim())
+    throw new SlipwayError("other-authority", `${directory} is not the data directory of the server that was named`, {
+      hint: "name that of the server with --data-dir, or make a token, which needs no directory",
+    });
+  const sha256 = credentialHash(new X509Certificate(cert).raw);
+  const { metadata } = await client.create(
+    Credential,
+    newCredential({ ...request, form: "ClientCertificate", sha256 }),
+  );
+  return { name: metadata.name, secret: { cert, key } };
+}
+
+/** Rejects with `file-exists` when something is there that must stay. */
+export async function expectNoFile(file: string): Promise<void> {
+  const isThere = await access(file).then(
+    () => true,
+    () => false,
+  );
+  if (isThere) throw new SlipwayError("file-exists", `${file} is there already`, { hint: "--force replaces it" });
+}
+
+/** Writes a kubeconfig for the holder of the credential, whole and for its owner only (0600). */
+export async function writeCredential(
+  file: string,
+  server: Pick<KubeconfigContent, "url" | "caPem">,
+  user: string,
+  { secret }: IssuedCredential,
+): Promise<void> {
+  await writeKubeconfig(file, { ...server, user, ...("token" in secret ? secret : { client: secret }) });
+}
