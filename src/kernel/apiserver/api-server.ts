@@ -17,6 +17,7 @@ import { storeFirstObjects, storeFirstRoles } from "./first-objects.ts";
 import { servedDocuments } from "./discovery/served-documents.ts";
 import type { HealthChecks } from "./http/health.ts";
 import { InFlight } from "./http/in-flight.ts";
+import { LargeBodies } from "./http/large-bodies.ts";
 import { type Listener, type ListenOptions, openListener } from "./http/listener.ts";
 import { EventLoopLag } from "./http/event-loop-lag.ts";
 import { addAuditMetrics, addServerMetrics, RequestMetrics } from "./http/metrics.ts";
@@ -170,6 +171,7 @@ function frontOf(
     resources: { context, shared: new TurnCache(), watchMeter, accounts: authenticator.accounts },
     authenticator,
     inFlight,
+    bodies: new LargeBodies(limits.maxLargeBodyBytes),
     requests: new RequestMetrics(metrics),
     metrics,
   };

@@ -131,8 +131,19 @@ function noteKey(walk: Walk, key: string, offset: number): void {
 
 const pathOf = (frames: readonly Frame[]): FieldPath => frames.map((frame) => frame.place);
 
-// A backslash alone is a match of one character, which is what makes it an unknown escape.
-const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})?/g;
+const hexEscape = /u[0-9a-fA-F]{4}/y;
+
+/** Offset of the first escape sequence that JSON does not have, or -1. A string may consist of a million of those it has. */
+function unknownEscape(body: string): number {
+  let at = body.indexOf("\\");
+  while (at !== -1) {
+    hexEscape.lastIndex = at + 1;
+    const isKnown = '"\\/bfnrt'.includes(body[at + 1] ?? "?") || hexEscape.test(body);
+    if (!isKnown) return at;
+    at = body.indexOf("\\", at + 2);
+  }
+  return -1;
+}
 
 function readString(walk: Walk): Fault | undefined {
   const start = walk.at;
@@ -144,9 +155,9 @@ function readString(walk: Walk): Fault | undefined {
     const message = `the control character ${JSON.stringify(body[control])} must be escaped in a string`;
     return { code: "syntax", message, offset: start + 1 + control };
   }
-  for (const match of body.matchAll(escape)) {
-    const offset = start + 1 + match.index;
-    if (match[0].length === 1) return { code: "syntax", message: "unknown escape sequence in a string", offset };
+  const wrong = unknownEscape(body);
+  if (wrong !== -1) {
+    return { code: "syntax", message: "unknown escape sequence in a string", offset: start + 1 + wrong };
   }
   walk.at = end + 1;
   return undefined;
@@ -194,6 +205,10 @@ function skipBlanks(text: string, start: number): number {
 
 /** Counts lines by line feeds, so that `\\r\\n` is one break and a column counts UTF-16 code units from 1. */
 function locate(text: string, fault: Fault): JsonError {
-  const before = text.slice(0, fault.offset);
-  return { ...fault, line: before.split("\n").length, column: before.length - before.lastIndexOf("\n") };
+  let [line, lineStart] = [1, 0];
+  for (let at = text.indexOf("\n"); at !== -1 && at < fault.offset; at = text.indexOf("\n", at + 1)) {
+    line += 1;
+    lineStart = at + 1;
+  }
+  return { ...fault, line, column: fault.offset - lineStart + 1 };
 }

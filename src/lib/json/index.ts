@@ -6,3 +6,4 @@ export * from "./json-path-template.ts";
 export * from "./merge-patch.ts";
 export * from "./parse.ts";
 export * from "./pointer.ts";
+export * from "./shape.ts";

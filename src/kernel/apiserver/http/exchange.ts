@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JsonValue } from "#lib/base/index.ts";
+import type { LargeBodies } from "./large-bodies.ts";
 import type { Identity } from "../authz/identity.ts";
 
 /** One request and its answer, with what is known of them before a route is chosen. It lives as long as the answer. */
@@ -10,6 +11,8 @@ export interface Exchange {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly identity: Identity;
+  /** Large bodies of all requests that are under way. */
+  readonly bodies: LargeBodies;
   /** Present when the audit log wants to know what was sent. */
   readonly noteBody?: (body: JsonValue | undefined) => void;
   /** Aborts when the client goes away or the server closes. Made when first asked for: most requests never wait. */

@@ -1,16 +1,38 @@
-import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { EventEmitter } from "node:events";
+import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
-import { readBody } from "./read-body.ts";
+import { defaultLimits } from "../verbs/limits.ts";
+import { LargeBodies, largeBodyBytes } from "./large-bodies.ts";
+import { type BodyExchange, type BodyLimits, readBody } from "./read-body.ts";
 
-/** A request with these headers whose body comes in these pieces. */
-const requestOf = (headers: IncomingHttpHeaders, pieces: readonly string[] = []): IncomingMessage =>
-  Object.assign(Readable.from(pieces.map((piece) => Buffer.from(piece))), { headers }) as unknown as IncomingMessage;
+const kilobyte = 1024;
+
+interface Ask {
+  readonly pieces: Iterable<string>;
+  readonly headers?: IncomingHttpHeaders;
+  readonly bodies?: LargeBodies;
+}
+
+/** An exchange whose body comes in these pieces, and what ends its answer. */
+function exchangeOf({ pieces, headers = {}, bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes) }: Ask) {
+  const buffers = (function* () {
+    for (const piece of pieces) yield Buffer.from(piece);
+  })();
+  const request = Object.assign(Readable.from(buffers), { headers });
+  const response = new EventEmitter();
+  return { exchange: { request, response, bodies } as unknown as BodyExchange, end: () => response.emit("close") };
+}
+const read = (ask: Ask, limits: Partial<BodyLimits> = {}) =>
+  readBody(exchangeOf(ask).exchange, { ...defaultLimits, ...limits });
+const inPieces = (text: string): readonly string[] => text.match(/[^]{1,16384}/g) ?? [];
 
 describe("reading", () => {
   test("puts the pieces together, however they are cut", async () => {
-    expect((await readBody(requestOf({}, ["{", '"a"', ":1}"]), 100)).toString()).toBe('{"a":1}');
-    expect(await readBody(requestOf({}, []), 100)).toHaveLength(0);
+    expect((await read({ pieces: ["{", '"a"', ":1}"] })).toString()).toBe('{"a":1}');
+    expect(await read({ pieces: [] })).toHaveLength(0);
+    const large = JSON.stringify({ a: "ü".repeat(largeBodyBytes) });
+    expect((await read({ pieces: inPieces(large) })).toString()).toBe(large);
   });
 
   test.each([
@@ -19,7 +41,7 @@ describe("reading", () => {
     [0, 0, true],
     [1, 0, false],
   ])("%d bytes where %d are allowed: %j", async (size, most, isRead) => {
-    const body = readBody(requestOf({}, ["x".repeat(size)]), most);
+    const body = read({ pieces: ["x".repeat(size)] }, { maxBodyBytes: most });
     if (isRead) expect(await body).toHaveLength(size);
     else
       await expect(body).rejects.toMatchObject({
@@ -30,21 +52,97 @@ describe("reading", () => {
 
   test("a body that is announced as too large is refused before a byte of it is read", async () => {
     let pieces = 0;
-    const stream = Readable.from(
-      (function* () {
-        for (;;) yield Buffer.alloc(10, `${(pieces += 1)}`);
-      })(),
-    );
-    const request = Object.assign(stream, { headers: { "content-length": "1000" } }) as unknown as IncomingMessage;
-    await expect(readBody(request, 100)).rejects.toMatchObject({ code: 413 });
+    const endless = (function* () {
+      for (;;) yield String((pieces += 1));
+    })();
+    const refused = read({ pieces: endless, headers: { "content-length": "1000" } }, { maxBodyBytes: 100 });
+    await expect(refused).rejects.toMatchObject({ code: 413 });
     expect(pieces).toBe(0);
   });
 
   test("one that goes on beyond what was announced is refused on the way", async () => {
-    const request = requestOf(
-      { "content-length": "1" },
-      Array.from({ length: 100 }, () => "0123456789"),
-    );
-    await expect(readBody(request, 50)).rejects.toMatchObject({ code: 413 });
+    const pieces = Array.from({ length: 100 }, () => "0123456789");
+    const refused = read({ pieces, headers: { "content-length": "1" } }, { maxBodyBytes: 50 });
+    await expect(refused).rejects.toMatchObject({ code: 413 });
+  });
+
+  test("a client that leaves in the middle is no body", async () => {
+    const { exchange } = exchangeOf({ pieces: ["{"] });
+    const body = readBody(exchange, defaultLimits);
+    exchange.request.destroy();
+    await expect(body).rejects.toThrow("the client has left");
+  });
+});
+
+describe("JSON of more than 64 KiB", () => {
+  const blanks = " ".repeat(largeBodyBytes);
+
+  test.each([
+    ["values", `[${"1,".repeat(60)}1]`, { maxBodyValues: 50 }, "holds more than 50 values"],
+    [
+      "members of one object",
+      JSON.stringify(Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`k${n}`, n]))),
+      { maxObjectMembers: 50 },
+      "holds an object with more than 50 members",
+    ],
+  ])("may not have too many %s", async (_what, text, limits, message) => {
+    for (const long of [`${text}${blanks}`, `${blanks}${text}`]) {
+      await expect(read({ pieces: inPieces(long) }, limits)).rejects.toMatchObject({
+        code: 413,
+        message: `the body of the request ${message}`,
+      });
+    }
+    expect(await read({ pieces: [text] }, limits)).toHaveLength(text.length);
+  });
+
+  test("that nests too deep is read no further than it needs to be for telling where", async () => {
+    let given = 0;
+    const pieces = (function* () {
+      for (; given < 1000; given += 1) yield "[".repeat(kilobyte);
+    })();
+    const body = await read({ pieces });
+    expect(body.length).toBeGreaterThan(200);
+    expect(given).toBeLessThan(200);
+  });
+
+  test.each([
+    ["a first letter", `a: [${"1,".repeat(largeBodyBytes)}1]`, {}],
+    ["its type", `[${"'[',".repeat(largeBodyBytes)}]`, { "content-type": "application/yaml" }],
+  ])("is told from YAML by %s", async (_what, text, headers) => {
+    expect(await read({ pieces: inPieces(text), headers }, { maxBodyValues: 50 })).toHaveLength(text.length);
+  });
+});
+
+describe("large bodies together", () => {
+  const large = inPieces("x".repeat(100 * kilobyte));
+
+  test("have a bound, and give their room back when they are answered", async () => {
+    const bodies = new LargeBodies(150 * kilobyte);
+    const first = exchangeOf({ pieces: large, bodies });
+    await readBody(first.exchange, defaultLimits);
+    expect(bodies.bytes).toBe(100 * kilobyte);
+    const second = exchangeOf({ pieces: large, bodies });
+    await expect(readBody(second.exchange, defaultLimits)).rejects.toMatchObject({
+      code: 429,
+      details: { retryAfterSeconds: 1 },
+    });
+    second.end();
+    expect(await read({ pieces: ["small"], bodies })).toHaveLength(5);
+    first.end();
+    expect(bodies.bytes).toBe(0);
+    expect(await read({ pieces: large, bodies })).toHaveLength(100 * kilobyte);
+  });
+
+  test("are given one in a turn of the event loop, in their order", async () => {
+    const bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes);
+    const seen: string[] = [];
+    const go = async (name: string) => {
+      await bodies.turn();
+      seen.push(name);
+      // Runs before the next turn, as whatever has come meanwhile does.
+      setImmediate(() => seen.push(`after ${name}`));
+    };
+    await Promise.all([go("a"), go("b"), go("c")]);
+    expect(seen).toEqual(["a", "after a", "b", "after b", "c"]);
   });
 });

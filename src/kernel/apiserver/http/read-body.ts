@@ -1,16 +1,36 @@
 import type { IncomingMessage } from "node:http";
 import { tooLarge } from "#kernel/model/index.ts";
+import { type JsonExcess, JsonShape } from "#lib/json/index.ts";
+import type { Limits } from "../verbs/limits.ts";
+import { mediaTypeOf } from "./body.ts";
+import type { Exchange } from "./exchange.ts";
+import { largeBodyBytes } from "./large-bodies.ts";
+
+export type BodyLimits = Pick<Limits, "maxBodyBytes" | "maxBodyValues" | "maxObjectMembers" | "maxDepth">;
+
+/** What reading needs of an exchange. */
+export type BodyExchange = Pick<Exchange, "request" | "response" | "bodies">;
 
 /**
- * The whole body, or 413 as soon as it is known to be too large: at once when its length is announced, else when it comes. What is
- * refused is left unread on its connection, which stays open for the answer. Rejects when the client goes away in the middle.
+ * The whole body, or a refusal as soon as it is known: 413 for what is too large, at once when its length is announced, and for JSON
+ * that consists of too much; 429 while too many large bodies are under way. JSON that nests too deep is given as far as it has come,
+ * for its reader to say where. What is refused is left unread on its connection, which stays open for the answer. Rejects when the
+ * client goes away in the middle.
  */
-export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+export async function readBody(exchange: BodyExchange, limits: BodyLimits): Promise<Buffer> {
+  const { request, bodies } = exchange;
   const announced = Number(request.headers["content-length"] ?? "0");
-  if (announced > maxBytes) return Promise.reject(bodyTooLarge(maxBytes));
+  if (announced > limits.maxBodyBytes) throw bodyTooLarge(limits.maxBodyBytes);
+  const body = await gather(exchange, limits);
+  if (body.length > largeBodyBytes) await bodies.turn();
+  return body;
+}
+
+function gather({ request, response, bodies }: BodyExchange, limits: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
-    let size = 0;
+    let [size, held] = [0, 0];
+    let shape: LateShape | undefined;
     const settle = (act: () => void): void => {
       request.off("data", take).off("end", finish).off("close", leave).off("error", leave);
       act();
@@ -18,16 +38,68 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bu
     const take = (chunk: Buffer): void => {
       size += chunk.length;
       chunks.push(chunk);
-      if (size <= maxBytes) return;
-      // Paused and not destroyed, as iterating over it would: that takes the connection away from the answer.
-      request.pause();
-      settle(() => reject(bodyTooLarge(maxBytes)));
+      try {
+        if (size > limits.maxBodyBytes) throw bodyTooLarge(limits.maxBodyBytes);
+        if (size <= largeBodyBytes) return;
+        if (held === 0) {
+          response.once("close", () => bodies.release(held));
+          if (isJson(request, chunks)) shape = new LateShape(limits);
+        }
+        bodies.hold(size - held);
+        held = size;
+        if (shape?.takeAll(chunks) !== "maxDepth") return;
+        request.pause();
+        finish();
+      } catch (refusal) {
+        // Paused and not destroyed, as iterating over it would: that takes the connection away from the answer.
+        request.pause();
+        settle(() => reject(refusal));
+      }
     };
     const finish = (): void => settle(() => resolve(joined(chunks)));
     const leave = (): void => settle(() => reject(new Error("the client has left before its body was whole")));
     request.on("data", take).on("end", finish).on("close", leave).on("error", leave);
   });
 }
+
+/** Looks at the pieces of a body that has become large; of small ones nothing is made. */
+class LateShape {
+  readonly #limits: BodyLimits;
+  #shape: JsonShape | undefined;
+  #taken = 0;
+
+  constructor(limits: BodyLimits) {
+    this.#limits = limits;
+  }
+
+  /** Takes those that it has not taken yet. Throws 413 for what no reader needs to see. */
+  takeAll(chunks: readonly Buffer[]): JsonExcess | undefined {
+    const { maxDepth, maxBodyValues: maxValues, maxObjectMembers: maxMembers } = this.#limits;
+    this.#shape ??= new JsonShape({ maxDepth, maxValues, maxMembers });
+    for (; this.#taken < chunks.length; this.#taken += 1) {
+      const excess = this.#shape.take(chunks[this.#taken] ?? Buffer.alloc(0));
+      if (excess === "maxValues") throw tooLarge(`the body of the request holds more than ${maxValues} values`);
+      if (excess === "maxMembers") {
+        throw tooLarge(`the body of the request holds an object with more than ${maxMembers} members`);
+      }
+      if (excess !== undefined) return excess;
+    }
+    return undefined;
+  }
+}
+
+/**
+ * By its first character and not by its type alone: what is sent for apply calls itself YAML and is JSON most often. In a YAML text that
+ * begins with a bracket, quotes may mean something else.
+ */
+function isJson(request: IncomingMessage, chunks: readonly Buffer[]): boolean {
+  if (mediaTypeOf(request) === "application/yaml") return false;
+  for (const chunk of chunks) for (const byte of chunk) if (!blanks.has(byte)) return byte === 0x5b || byte === 0x7b;
+  return true;
+}
+
+/** JSON's own: space, tab, line feed, carriage return. */
+const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 const bodyTooLarge = (maxBytes: number) => tooLarge(`the body of the request is larger than ${maxBytes} bytes`);
 

@@ -14,6 +14,7 @@ import type { Authenticator } from "../authz/tokens.ts";
 import type { Documents } from "./documents.ts";
 import { type Exchange, lazySignal } from "./exchange.ts";
 import { type HealthChecks, healthReply } from "./health.ts";
+import type { LargeBodies } from "./large-bodies.ts";
 import type { InFlight, Slot } from "./in-flight.ts";
 import type { RequestLabels, RequestMetrics } from "./metrics.ts";
 import { answerCall, identifyCall, MethodNotAllowed, type ResourceServer } from "./resource-handler.ts";
@@ -38,6 +39,7 @@ export interface FrontDoor {
   readonly documents: Documents;
   readonly health: HealthChecks;
   readonly inFlight: InFlight;
+  readonly bodies: LargeBodies;
   readonly requests: RequestMetrics;
   readonly metrics: Metrics;
   readonly hostNames: readonly string[];
@@ -164,6 +166,7 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
     path,
     query,
     identity: { user: "system:anonymous", groups: [] },
+    bodies: door.bodies,
     signal: lazySignal(response, door.closing),
   };
   if (open !== undefined) {

@@ -8,6 +8,7 @@ import { acceptedPatchTypes, applyMediaType, type PatchType, patchMediaTypes } f
 import { type Answer, answerBytes, answerObject } from "../verbs/answer.ts";
 import type { Endpoint } from "../verbs/change.ts";
 import type { ApiContext } from "../verbs/context.ts";
+import type { Limits } from "../verbs/limits.ts";
 import { createObject } from "../verbs/create.ts";
 import { deleteObject, removalStatus } from "../verbs/delete.ts";
 import { deleteCollection } from "../verbs/delete-collection.ts";
@@ -21,8 +22,9 @@ import { requestToken } from "../verbs/token-request.ts";
 import { updateObject } from "../verbs/update.ts";
 import { startWatch } from "../watch/watch.ts";
 import { type Negotiated, negotiate } from "./accept.ts";
-import { decodeApplied, decodeJson, decodeObject, mediaTypeOf } from "./body.ts";
+import { decodeApplied, type DecodedBody, decodeJson, decodeObject, mediaTypeOf } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
+import { largeBodyBytes } from "./large-bodies.ts";
 import { listMetadata, listReply } from "./list-reply.ts";
 import { sendLog } from "./log-reply.ts";
 import { readBody } from "./read-body.ts";
@@ -245,10 +247,19 @@ const endpointOf = ({ subresource }: ResourceRoute): Endpoint =>
   subresource === "status" || subresource === "finalize" ? subresource : "main";
 
 /** Whole and decoded: JSON, YAML, or protobuf for built-in kinds; undefined without a body. */
-async function objectBody(context: ApiContext, exchange: Exchange) {
-  const bytes = await readBody(exchange.request, context.limits.maxBodyBytes);
-  const decoded = decodeObject(bytes, exchange.request, context.limits.maxDepth);
+const objectBody = ({ limits }: ApiContext, exchange: Exchange): Promise<DecodedBody> =>
+  decodedBody(limits, exchange, (bytes) => decodeObject(bytes, exchange.request, limits.maxDepth));
+
+async function decodedBody(
+  limits: Limits,
+  exchange: Exchange,
+  decode: (bytes: Buffer) => DecodedBody,
+): Promise<DecodedBody> {
+  const bytes = await readBody(exchange, limits);
+  const decoded = decode(bytes);
   exchange.noteBody?.(decoded.value);
+  // What is done with a large object takes as long again as decoding it, so others come in between.
+  if (bytes.length > largeBodyBytes) await exchange.bodies.turn();
   return decoded;
 }
 
@@ -278,9 +289,10 @@ async function scaleReply(
   }
   const type = patchTypeOf(resource, mediaTypeOf(exchange.request) ?? "");
   if (type === "apply") throw unsupportedMediaType(applyMediaType, Object.values(patchMediaTypes));
-  const bytes = await readBody(exchange.request, context.limits.maxBodyBytes);
-  const { value = null, duplicates } = decodeJson(bytes, context.limits.maxDepth);
-  exchange.noteBody?.(value);
+  const { limits } = context;
+  const { value = null, duplicates } = await decodedBody(limits, exchange, (bytes) =>
+    decodeJson(bytes, limits.maxDepth),
+  );
   const request = writeRequestOf(context, resource, exchange, duplicates);
   return jsonReply(await patchScale(context, resource, route, { type, body: value }, request));
 }
@@ -288,10 +300,11 @@ async function scaleReply(
 async function patch(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
   negotiate(exchange.request.headers.accept);
   const type = patchTypeOf(resource, mediaTypeOf(exchange.request) ?? "");
-  const bytes = await readBody(exchange.request, context.limits.maxBodyBytes);
   const isApply = type === "apply";
-  const { value = null, duplicates } = (isApply ? decodeApplied : decodeJson)(bytes, context.limits.maxDepth);
-  exchange.noteBody?.(value);
+  const { limits } = context;
+  const { value = null, duplicates } = await decodedBody(limits, exchange, (bytes) =>
+    (isApply ? decodeApplied : decodeJson)(bytes, limits.maxDepth),
+  );
   const target = { namespace: route.namespace, name: route.name, endpoint: endpointOf(route) };
   const options = writeRequestOf(context, resource, exchange, duplicates, isApply);
   const request = { ...options, force: forceOf(exchange.query, isApply) };

@@ -1,6 +1,12 @@
 /** Bounds that keep one caller from harming the others. Sizes in bytes, times in milliseconds. */
 export interface Limits {
   readonly maxBodyBytes: number;
+  /** Of all bodies beyond 64 KiB that are under way together. */
+  readonly maxLargeBodyBytes: number;
+  /** Objects, arrays and scalars in one body: what is done with a body takes time for each of them. */
+  readonly maxBodyValues: number;
+  /** Members of one object in a body. */
+  readonly maxObjectMembers: number;
   /** JSON size of one stored object. */
   readonly maxObjectBytes: number;
   /** Nesting of JSON: every walk over an object is recursive. */
@@ -25,9 +31,12 @@ export interface Limits {
   readonly eventTtlMs: number;
 }
 
-/** Kubernetes' own where it has such a limit (body 3 MiB, object as etcd's request of 1.5 MiB), else far above what clients need. */
+/** Kubernetes' own where it has such a limit (body 3 MiB, object as etcd's request of 1.5 MiB), else far above what clients need: the largest definitions known have 50,000 values. */
 export const defaultLimits: Limits = {
   maxBodyBytes: 3 * 1024 * 1024,
+  maxLargeBodyBytes: 24 * 1024 * 1024,
+  maxBodyValues: 150_000,
+  maxObjectMembers: 10_000,
   maxObjectBytes: 1536 * 1024,
   maxDepth: 200,
   maxPatchOperations: 10_000,

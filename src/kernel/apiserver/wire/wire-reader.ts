@@ -12,6 +12,9 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 export const malformed = (at: number, problem: string) =>
   badRequest(`the body of the request cannot be read as protobuf: byte ${at}: ${problem}`);
 
+/** Tags, lengths and integers of one body: each costs time, and two bytes are enough for one. Real objects have some thousands. */
+export const mostVarints = 200_000;
+
 /**
  * Reads one message front to back. Never reads past its own end: a length that reaches beyond it is refused before anything is
  * made of it. Every method that reads throws ApiError 400 with the place.
@@ -19,12 +22,15 @@ export const malformed = (at: number, problem: string) =>
 export class WireReader {
   readonly #bytes: Uint8Array;
   readonly #end: number;
+  /** Shared by all messages of a body. */
+  readonly #budget: { varints: number };
   #at: number;
 
-  constructor(bytes: Uint8Array, start = 0, end = bytes.length) {
+  constructor(bytes: Uint8Array, start = 0, end = bytes.length, budget = { varints: mostVarints }) {
     this.#bytes = bytes;
     this.#at = start;
     this.#end = end;
+    this.#budget = budget;
   }
 
   /** Offset of the next byte in the whole body. */
@@ -53,6 +59,9 @@ export class WireReader {
   /** Unsigned, at most 64 bits. */
   varint(): bigint {
     const start = this.#at;
+    this.#budget.varints -= 1;
+    if (this.#budget.varints < 0)
+      throw malformed(start, `there are more than ${mostVarints} tags, lengths and integers`);
     // Most varints have one byte, and a bigint per byte is dear.
     const first = this.#byte(start);
     if (first < 0x80) return BigInt(first);
@@ -107,7 +116,7 @@ export class WireReader {
   /** The message that the next bytes hold. */
   message(): WireReader {
     const { start, end } = this.#extent();
-    return new WireReader(this.#bytes, start, end);
+    return new WireReader(this.#bytes, start, end, this.#budget);
   }
 
   /** Passes over a value nobody knows. */
