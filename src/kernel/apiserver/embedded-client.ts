@@ -79,6 +79,10 @@ export class EmbeddedClient implements ApiClient {
     };
   }
 
+  /**
+   * What a slow reader has not taken is bounded by `maxWatchBufferBytes`; beyond it the watch ends, and the reader goes on from
+   * its last revision. Leaving the loop ends the watch too.
+   */
   async *watch<T extends KubeObject>(type: ResourceType, options: WatchOptions): AsyncGenerator<WatchEvent<T>, void> {
     const resource = this.#served(type, "watch", options);
     const { signal, timeout, ...request } = options;
@@ -101,6 +105,7 @@ export class EmbeddedClient implements ApiClient {
     }
   }
 
+  /** Reviews are questions and not stored: they are answered by the same verb, with their `status` filled in. */
   async create<T extends KubeObject>(type: ResourceType, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
     const { namespace = "" } = object.metadata;
     const resource = this.#served(type, "create", { namespace }, options.signal);
@@ -113,6 +118,9 @@ export class EmbeddedClient implements ApiClient {
     return typed(answerObject(answer));
   }
 
+  /**
+   * One commit for all of them. Each body is copied before the first is judged, so that the caller may go on changing his own.
+   */
   async createMany(type: ResourceType, objects: readonly KubeObject[], options: WriteOptions = {}): Promise<void> {
     const bodies = objects.map((body) => ({ namespace: body.metadata.namespace ?? "", body: frozenCopy(body) }));
     // Every object of a kind has the same rules; what may differ is whether its namespace is open to the caller.
@@ -132,6 +140,7 @@ export class EmbeddedClient implements ApiClient {
     return this.#replace(type, object, "status", options);
   }
 
+  /** Only an apply knows `force`; for the other types there is nothing that it could take from anybody. */
   async patch<T extends KubeObject>(
     ref: Ref,
     patch: Patch,
@@ -145,6 +154,7 @@ export class EmbeddedClient implements ApiClient {
     return typed(answerObject(await patchObject(this.#context, resource, target, { type: patch.type, body }, request)));
   }
 
+  /** A Status when nothing is left of the object; the object itself when a grace period or finalizers keep it. */
   async delete(ref: Ref, options: DeleteOptions = {}): Promise<KubeObject | Status> {
     const resource = this.#served(ref.type, "delete", ref, options.signal);
     const { answer, removed } = await deleteObject(this.#context, resource, targetOf(ref), deleteRequest(options));
@@ -156,6 +166,10 @@ export class EmbeddedClient implements ApiClient {
     await deleteCollection(this.#context, resource, options, deleteRequest(options));
   }
 
+  /**
+   * The Pod is read first, so that a Pod that is not there, or a container it does not have, is refused before anything is
+   * streamed.
+   */
   async *logs(ref: Ref, options: LogOptions = {}): AsyncGenerator<Uint8Array, void> {
     const resource = this.#served(ref.type, "get", ref);
     const pod = answerObject(await getObject(this.#context, resource, targetOf(ref)));
@@ -163,6 +177,7 @@ export class EmbeddedClient implements ApiClient {
     yield* await this.#context.podLogs.open(typed(pod), { ...options, container });
   }
 
+  /** What is served at this moment: a definition that was stored a moment ago counts, with no discovery in between. */
   resourceType(apiVersion: string, kind: string): Promise<ResourceType | undefined> {
     const found = this.#context
       .registry()
@@ -180,10 +195,12 @@ export class EmbeddedClient implements ApiClient {
     );
   }
 
+  /** For `/healthz`, `/version` and their like. */
   raw(path: string, options: { readonly signal?: AbortSignal; readonly accept?: string } = {}): Promise<string> {
     return this.#rawGet(path, options.signal, options.accept);
   }
 
+  /** Nothing of its own to close: the store and the watches are the server's. */
   close(): Promise<void> {
     return Promise.resolve();
   }
@@ -201,6 +218,10 @@ export class EmbeddedClient implements ApiClient {
     return typed(answerObject(await updateObject(this.#context, resource, target, object, request)));
   }
 
+  /**
+   * The kind as it is served now, and 403 unless the identity may do this to it. Before anything is read or copied, so that a
+   * refusal costs nothing.
+   */
   #served(
     type: ResourceType,
     verb: string,
@@ -231,6 +252,7 @@ const namespaceMissing = ({ plural }: ResourceType): ApiError =>
 
 const targetOf = ({ namespace = "", name }: Ref) => ({ namespace, name });
 
+/** 404, as over HTTP, for a subresource that the kind does not have or that is not written through this client. */
 function endpointOf(resource: ServedResource, subresource: string | undefined): Endpoint {
   if (subresource === undefined || subresource === "") return "main";
   const served = resource.subresources.some((name) => name === subresource);
@@ -238,6 +260,7 @@ function endpointOf(resource: ServedResource, subresource: string | undefined): 
   throw unknownResource();
 }
 
+/** Members that are absent stay absent: the verbs tell "not said" and "undefined" apart. */
 function writeRequest({ dryRun, fieldValidation, fieldManager }: WriteOptions): WriteRequest {
   return {
     ...(dryRun === undefined ? {} : { dryRun }),

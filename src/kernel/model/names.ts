@@ -1,3 +1,4 @@
+import type { Random } from "#lib/base/index.ts";
 // Syntax of names, labels and annotation keys, one for the server, the clients and the selectors: apimachinery's
 // `util/validation`, which follows RFC 1123 and, for lengths, RFC 1035 2.3.4. Each rule answers with what is wrong, or undefined; it
 // does not repeat the name, because its caller says where the name stood.
@@ -63,7 +64,7 @@ const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789";
  * A name made from `generateName`: at most 58 characters of it and 5 random ones, so that it fits into a label. `random` is uniform
  * in [0, 1). One of 27^5 (14 million): whoever stores it tries again when it is taken.
  */
-export function generatedName(base: string, random: () => number): string {
+export function generatedName(base: string, random: Random): string {
   let suffix = "";
   for (let count = 0; count < 5; count++) suffix += suffixAlphabet[Math.floor(random() * suffixAlphabet.length)] ?? "b";
   return base.slice(0, 58) + suffix;

@@ -8,5 +8,6 @@ export * from "./in-parallel.ts";
 export * from "./json-value.ts";
 export * from "./log.ts";
 export * from "./problem.ts";
+export * from "./random.ts";
 export * from "./result.ts";
 export * from "./time.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
 import { definitionNames } from "#kernel/specs/index.ts";
 import { readApplied } from "./applied-document.ts";
-import { objectWith, testType } from "./test-world.ts";
+import { objectWith, testType } from "./testing/world.ts";
 import { builtInTypeNode } from "./type-node.ts";
 
 const read = (spec: JsonObject) => readApplied(objectWith(spec), testType);

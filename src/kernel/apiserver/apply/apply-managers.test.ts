@@ -1,7 +1,7 @@
 // Long, because it is one table: every rule of apply and of updates, with the owners before and after in full.
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
-import { objectWith, specSchema, typeWith, World } from "./test-world.ts";
+import { objectWith, specSchema, typeWith, World } from "./testing/world.ts";
 
 type Owners = Readonly<Record<string, readonly string[]>>;
 

@@ -7,7 +7,7 @@ import { fieldSetOf, fieldsOfNew } from "./field-set-of.ts";
 import { decodeFields } from "./fields-v1.ts";
 import { encodeManagers } from "./managers.ts";
 import { merge } from "./merge.ts";
-import { objectWith, printed, testType, World } from "./test-world.ts";
+import { objectWith, printed, testType, World } from "./testing/world.ts";
 import { builtInTypeNode } from "./type-node.ts";
 
 const word = fc.constantFrom("a", "b", "c");

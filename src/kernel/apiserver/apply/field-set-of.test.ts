@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
 import { definitionNames } from "#kernel/specs/index.ts";
 import { fieldSetOf } from "./field-set-of.ts";
-import { objectWith, printed, testType } from "./test-world.ts";
+import { objectWith, printed, testType } from "./testing/world.ts";
 import { builtInTypeNode } from "./type-node.ts";
 
 const inSpec = (spec: JsonObject): readonly string[] =>

@@ -11,7 +11,7 @@ import {
   union,
   withoutSubtrees,
 } from "./field-set.ts";
-import { printed } from "./test-world.ts";
+import { printed } from "./testing/world.ts";
 
 const ab: FieldSet = { "f:a": { ".": {}, "f:b": {} } };
 const b: FieldSet = { "f:a": { "f:b": {} } };

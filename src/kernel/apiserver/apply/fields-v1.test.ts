@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { deepFreeze, type JsonValue } from "#lib/base/index.ts";
 import { decodeFields } from "./fields-v1.ts";
 import { isMember } from "./field-set.ts";
-import { printed } from "./test-world.ts";
+import { printed } from "./testing/world.ts";
 
 describe("sets in canonical form", () => {
   test.each<[string, JsonValue]>([

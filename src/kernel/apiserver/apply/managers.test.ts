@@ -9,7 +9,7 @@ import {
   isSameOwnership,
   type Manager,
 } from "./managers.ts";
-import { printed } from "./test-world.ts";
+import { printed } from "./testing/world.ts";
 
 const entry: JsonObject = {
   manager: "m",

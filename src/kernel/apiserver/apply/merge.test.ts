@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { deepFreeze, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { merge } from "./merge.ts";
-import { objectWith, testType } from "./test-world.ts";
+import { objectWith, testType } from "./testing/world.ts";
 
 const merged = (live: JsonObject, applied: JsonObject): JsonValue | undefined =>
   merge(deepFreeze(objectWith(live)), deepFreeze(objectWith(applied)), testType)["spec"];

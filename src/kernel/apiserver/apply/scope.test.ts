@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { inScope, recorded } from "./scope.ts";
-import { printed } from "./test-world.ts";
+import { printed } from "./testing/world.ts";
 
 const set = {
   "f:apiVersion": {},

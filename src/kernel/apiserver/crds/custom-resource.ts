@@ -67,6 +67,7 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
   };
 }
 
+/** Accepted names win over those asked for: after a conflict with another definition only they are served. */
 function typeOf(crd: Definition, version: DefinitionVersion): ResourceType {
   const names = crd.acceptedNames ?? crd.names;
   return {
@@ -114,6 +115,7 @@ function withMetadata(root: Schema): Schema {
   };
 }
 
+/** The value is made at the first call and kept; `make` is pure, so it does not matter who calls first. */
 function lazily<T extends object>(make: () => T): () => T {
   let made: T | undefined;
   return () => {
@@ -122,11 +124,16 @@ function lazily<T extends object>(make: () => T): () => T {
   };
 }
 
+/** Those that this version declares. Without `status` the status is an ordinary member, written with the rest. */
 const subresourcesOf = (version: DefinitionVersion): readonly Subresource[] => [
   ...(version.hasStatus ? (["status"] as const) : []),
   ...(version.scale === undefined ? [] : (["scale"] as const)),
 ];
 
+/**
+ * Paths of `scale` as the definition has them. Without a path for the selector, the selector of the scale is empty, and
+ * autoscalers that count Pods refuse it.
+ */
 function scaleOf({ scale }: DefinitionVersion): ScalePaths | undefined {
   if (scale === undefined) return undefined;
   const path = textAt(scale, "labelSelectorPath");
@@ -138,6 +145,7 @@ function scaleOf({ scale }: DefinitionVersion): ScalePaths | undefined {
   };
 }
 
+/** Sent with every answer for the version, in Kubernetes' words unless the definition has its own. */
 const deprecationWarnings = (type: ResourceType, version: DefinitionVersion): readonly string[] =>
   version.deprecated ? [version.deprecationWarning ?? `${type.group}/${type.version} ${type.kind} is deprecated`] : [];
 
@@ -148,11 +156,15 @@ function isSameContent(object: JsonObject, old: JsonObject, { hasStatus }: Defin
   return !Object.keys(object).some(differs) && !Object.keys(old).some(differs);
 }
 
+/**
+ * A field selector compares texts; nothing found is the empty text, and so is all that a broken path finds.
+ */
 function selectable(path: string): (object: JsonObject) => string {
   const compiled = compileJsonPath(path);
   return (object) => scalarText(compiled.ok ? firstOf(compiled.value, object) : undefined);
 }
 
+/** Of several matches the first counts, as for Kubernetes' columns and selectors. */
 function firstOf(path: JsonPath, object: JsonObject): JsonValue | undefined {
   const found = path.find(object);
   return found.ok ? found.value[0] : undefined;

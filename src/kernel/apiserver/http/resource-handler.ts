@@ -178,6 +178,7 @@ function replyTo(context: ApiContext, call: ResourceCall, exchange: Exchange): P
   }
 }
 
+/** The form of an answer, with the time at which ages in tables are counted. */
 function viewFor(context: ApiContext, resource: ServedResource, exchange: Exchange, { form }: Negotiated): View {
   const include = parseIncludeObject(exchange.query.get("includeObject"));
   return { resource, form, include, now: context.clock.now() };
@@ -195,11 +196,13 @@ function objectReply(context: ApiContext, exchange: Exchange, answer: Answer, co
   return { code, contentType: negotiated.contentType, body, warnings: answer.warnings };
 }
 
+/** `resourceVersion` asks for a state not older than it: the newest one is, but for a revision that is still to come. */
 async function get(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
   const answer = await getObject(context, resource, route, exchange.query.get("resourceVersion") ?? "");
   return objectReply(context, exchange, answer, 200);
 }
 
+/** Forms are negotiated first: 406 costs no listing. */
 async function list(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
   const negotiated = negotiate(exchange.request.headers.accept);
   const listing = await listObjects(context, resource, listRequest(exchange.query, route.namespace), exchange.signal());
@@ -208,6 +211,7 @@ async function list(context: ApiContext, { resource, route }: ResourceCall, exch
 
 // Writes negotiate before they write: a caller who takes none of the forms gets 406 and nothing was stored.
 
+/** 201 with what was stored, or with the answer to a review. The namespace is that of the path. */
 async function create(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
   negotiate(exchange.request.headers.accept);
   if (resource.type.namespaced && route.namespace === "") {
@@ -222,6 +226,7 @@ async function create(context: ApiContext, { resource, route }: ResourceCall, ex
   return objectReply(context, exchange, await createObject(context, resource, route.namespace, value, request), 201);
 }
 
+/** 200 with what is stored now, also when nothing has changed. */
 async function update(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
   negotiate(exchange.request.headers.accept);
   const { value, duplicates } = await objectBody(context, exchange);
@@ -231,6 +236,10 @@ async function update(context: ApiContext, { resource, route }: ResourceCall, ex
   return objectReply(context, exchange, answer, 200);
 }
 
+/**
+ * Options of the query, the manager of fields by the user agent where none is named, and what has to be asked about the object
+ * itself.
+ */
 function writeRequestOf(
   { authorizer }: ApiContext,
   resource: ServedResource,
@@ -243,6 +252,7 @@ function writeRequestOf(
   return permit === undefined ? options : { ...options, permit };
 }
 
+/** What else has a path below an object does not come here. */
 const endpointOf = ({ subresource }: ResourceRoute): Endpoint =>
   subresource === "status" || subresource === "finalize" ? subresource : "main";
 
@@ -297,6 +307,9 @@ async function scaleReply(
   return jsonReply(await patchScale(context, resource, route, { type, body: value }, request));
 }
 
+/**
+ * 200, or 201 for an apply that has created the object. An empty body is null, which no kind of patch takes.
+ */
 async function patch(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
   negotiate(exchange.request.headers.accept);
   const type = patchTypeOf(resource, mediaTypeOf(exchange.request) ?? "");

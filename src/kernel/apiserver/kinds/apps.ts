@@ -25,6 +25,7 @@ import type { ScalePaths } from "./served-resource.ts";
 // Kinds of apps/v1 that keep Pods alive, as they are stored: Kubernetes' defaults and its validation (apps/v1). What keeps them
 // alive is in #kernel/workloads.
 
+/** Defaults of the Pods to come are written into the template, so that the template hash does not change when a default does. */
 const withTemplateDefaults = (spec: JsonObject): JsonObject =>
   mapMember(spec, "template", (template) => mapMember(template, "spec", withPodSpecDefaults));
 
@@ -38,6 +39,10 @@ function withTemplateLabels(set: JsonObject): JsonObject {
   return mapMember(set, "metadata", (metadata) => ({ ...metadata, labels }));
 }
 
+/**
+ * Kubernetes' defaults of apps/v1: ten old ReplicaSets for undoing, and ten minutes without progress until the rollout counts as
+ * stuck.
+ */
 const withDeploymentDefaults = (deployment: JsonObject): JsonObject =>
   mapMember(deployment, "spec", (spec) =>
     withTemplateDefaults(
@@ -74,6 +79,10 @@ const replicasRule: Rule = (object, found) => {
     );
 };
 
+/**
+ * The selector is required in apps/v1: a default taken from the template, as extensions/v1beta1 had it, would change with the
+ * template.
+ */
 function checkSelector(spec: JsonObject, { errors }: Findings): void {
   const value = valueAt(spec, "selector");
   const here = [...at, "selector"];
@@ -94,6 +103,10 @@ function checkSelector(spec: JsonObject, { errors }: Findings): void {
     );
 }
 
+/**
+ * A deadline that is over before a Pod can count as available would fail every rollout. Numbers of a rolling update next to
+ * Recreate are refused, not ignored.
+ */
 const deploymentRule: Rule = (deployment, { errors }) => {
   const spec = objectAt(deployment, "spec") ?? {};
   const report = (error: (typeof errors)[number]) => void errors.push(error);
@@ -113,6 +126,7 @@ const deploymentRule: Rule = (deployment, { errors }) => {
   checkRolling(rolling, [...here, "rollingUpdate"], report);
 };
 
+/** At least one of the two must leave room: with neither a Pod more nor a Pod less nothing could ever be replaced. */
 function checkRolling(
   rolling: JsonObject,
   here: FieldPath,
@@ -133,6 +147,7 @@ function checkRolling(
     );
 }
 
+/** As it was written. A share that rounds to nothing is seen to by the rollout itself, which then takes one Pod away. */
 const isNothing = (value: JsonValue | undefined): boolean => value === 0 || value === "0%";
 
 /** A count of at least 0, or a percentage; more than all cannot be missing. */
@@ -161,6 +176,10 @@ const replicaPaths: ScalePaths = {
   },
 };
 
+/**
+ * Changing `spec` raises the generation; the status begins with a count, so that `kubectl scale` and the table have one before
+ * the controller has looked.
+ */
 export const replicaSetKind: BuiltIn = {
   type: ReplicaSet,
   definition: definitionNames.replicaSet,
@@ -175,6 +194,7 @@ export const replicaSetKind: BuiltIn = {
   fields: { "status.replicas": (set) => String(numberAt(set, "status", "replicas") ?? 0) },
 };
 
+/** Served with `scale`, by which autoscalers and `kubectl scale` change the replicas without knowing the kind. */
 export const deploymentKind: BuiltIn = {
   type: Deployment,
   definition: definitionNames.deployment,

@@ -20,6 +20,7 @@ import type { BuiltIn, Rule } from "./built-in.ts";
 // Roles and bindings as they are stored: Kubernetes' defaults and its validation (rbac/v1). Who may write what into them is another
 // question (authz/rbac/escalation.ts), and so is what follows from them (authz/rbac/rule-index.ts).
 
+/** The API group of all four kinds, which also stands in `roleRef` and in subjects that are users or groups. */
 export const rbacGroup = "rbac.authorization.k8s.io";
 
 const rbac = { group: rbacGroup, version: "v1" } as const;
@@ -101,6 +102,9 @@ function withGroups(binding: JsonObject): JsonObject {
   });
 }
 
+/**
+ * A RoleBinding may name a ClusterRole, whose rules then count in its namespace only. A ClusterRoleBinding names nothing else.
+ */
 const bindingRule =
   (isNamespaced: boolean): Rule =>
   (object, found) => {
@@ -110,6 +114,7 @@ const bindingRule =
     }
   };
 
+/** Whether the role exists is not asked here, as in Kubernetes; who may bind one that is not there is for escalation.ts to say. */
 function checkRoleRef(role: JsonObject, kinds: readonly string[], { errors }: Findings): void {
   const group = textAt(role, "apiGroup") ?? "";
   if (group !== rbacGroup) errors.push(fieldError.notSupported(["roleRef", "apiGroup"], group, [rbacGroup]));

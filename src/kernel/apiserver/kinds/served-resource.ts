@@ -1,4 +1,4 @@
-import type { Instant, JsonObject } from "#lib/base/index.ts";
+import type { Instant, JsonObject, Random } from "#lib/base/index.ts";
 import type { Schema } from "#lib/schema/index.ts";
 import type { ResourceType, StatusCause } from "#kernel/model/index.ts";
 
@@ -108,7 +108,7 @@ export interface Allotment {
 }
 
 /** Synchronous. `random` gives numbers in [0, 1). */
-export type Allot = (object: JsonObject, others: Iterable<JsonObject>, random: () => number) => Allotment;
+export type Allot = (object: JsonObject, others: Iterable<JsonObject>, random: Random) => Allotment;
 
 /** `name` is the definition's name in OpenAPI documents. `root` may refer to other definitions, which `resolve` finds. */
 export interface KindSchema {

@@ -1,4 +1,4 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import type { JsonObject, Random } from "#lib/base/index.ts";
 import { type FieldError, fieldError } from "#lib/schema/index.ts";
 import { listAt, numberAt, objectAt, objectsAt, textAt, withMembers } from "#kernel/specs/index.ts";
 import type { Allotment } from "./served-resource.ts";
@@ -26,7 +26,7 @@ export const isNone = (spec: JsonObject): boolean => textAt(spec, "clusterIP") =
  * The Service with an address, and with ports on nodes if it is reached by them. What it asks for by itself it gets, or a refusal that
  * says why not. Asked inside the critical section with all other Services; linear in their number.
  */
-export function allotAddresses(service: JsonObject, others: Iterable<JsonObject>, random: () => number): Allotment {
+export function allotAddresses(service: JsonObject, others: Iterable<JsonObject>, random: Random): Allotment {
   const spec = objectAt(service, "spec") ?? {};
   if (!needsAddress(spec)) return { object: service, causes: [] };
   const causes: FieldError[] = [];
@@ -67,7 +67,7 @@ const portKey = (port: JsonObject, number: number): string => `${number}/${textA
  * Begins anywhere, so that an address that was just given back is not the next one to be given out, while somebody may still remember
  * whose it was.
  */
-function freeAddress(taken: ReadonlySet<string>, random: () => number): string | undefined {
+function freeAddress(taken: ReadonlySet<string>, random: Random): string | undefined {
   return firstFree(firstHost, lastHost, random, (host) => {
     const address = [...network, host >> 8, host & 255].join(".");
     return taken.has(address) ? undefined : address;
@@ -78,7 +78,7 @@ function freeAddress(taken: ReadonlySet<string>, random: () => number): string |
 function firstFree<T>(
   from: number,
   to: number,
-  random: () => number,
+  random: Random,
   suits: (value: number) => T | undefined,
 ): T | undefined {
   const size = to - from + 1;
@@ -105,12 +105,7 @@ function addressProblem(address: string, taken: ReadonlySet<string>): string | u
 }
 
 /** Every port of the Service with one of the machine. Ports of one Service count as taken for each other too. */
-function withNodePorts(
-  spec: JsonObject,
-  taken: ReadonlySet<string>,
-  random: () => number,
-  causes: FieldError[],
-): JsonObject {
+function withNodePorts(spec: JsonObject, taken: ReadonlySet<string>, random: Random, causes: FieldError[]): JsonObject {
   const own = new Set(taken);
   const ports = objectsAt(spec, "ports").map((port, index) => {
     const asked = numberAt(port, "nodePort") ?? 0;
@@ -133,5 +128,5 @@ function withNodePorts(
   return { ports };
 }
 
-const freePort = (port: JsonObject, taken: ReadonlySet<string>, random: () => number): number | undefined =>
+const freePort = (port: JsonObject, taken: ReadonlySet<string>, random: Random): number | undefined =>
   firstFree(nodePorts.from, nodePorts.to, random, (number) => (taken.has(portKey(port, number)) ? undefined : number));

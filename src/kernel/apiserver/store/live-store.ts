@@ -127,10 +127,15 @@ export class LiveStore implements Store {
     return held;
   }
 
+  /** O(1), by an index that is kept with every commit. */
   byUid(uid: string): Entry | undefined {
     return this.#state.image.byUid(uid);
   }
 
+  /**
+   * Objects that name the uid among their owners, whether that owner exists or not: the collector asks for those whose owner is
+   * gone.
+   */
   dependants(uid: string): readonly Entry[] {
     return this.#state.image.dependants(uid);
   }
@@ -162,6 +167,10 @@ export class LiveStore implements Store {
     return this.#enqueue([], [], result);
   }
 
+  /**
+   * Events after `from`, each once and in order, then what comes. Throws when those events are compacted already: the caller has
+   * to list anew.
+   */
   subscribe(
     collection: Collection,
     from: number,
@@ -175,6 +184,7 @@ export class LiveStore implements Store {
     return this.#publisher.subscribeAll(deliver);
   }
 
+  /** Resolves when everything up to the revision is published; rejects with the reason of the signal. */
   reached(revision: number, signal: AbortSignal): Promise<void> {
     return this.#publisher.reached(revision, signal);
   }
@@ -203,6 +213,7 @@ export class LiveStore implements Store {
     };
   }
 
+  /** Idempotent: every call answers the same end. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -257,6 +268,7 @@ export class LiveStore implements Store {
     return refusal === undefined ? this.#enqueue([], [change], undefined) : Promise.reject(refusal);
   }
 
+  /** What lies before the compacted revision cannot be told any more: 410 for clients, who then begin again with a list. */
   #assertRetained(revision: number | undefined): void {
     if (revision !== undefined && revision < this.#state.compacted) {
       throw revisionCompacted(revision, this.#state.compacted);
@@ -336,6 +348,7 @@ export class LiveStore implements Store {
     this.#compact(this.#retention.forced(this.#state));
   }
 
+  /** Never two at a time, never while writes are refused, and never back. A disk that fails here fails like in a commit. */
   #compact(through: number): void {
     if (this.#compacting !== undefined || this.#failure !== undefined || through <= this.#state.compacted) return;
     this.#compacting = this.#compactThrough(through)

@@ -4,8 +4,10 @@ import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, shown, wide } from "./columns.ts";
 import { formatSelector } from "./job.ts";
 
+/** Absent counts are 0: Kubernetes leaves zeros out of a status. */
 const count = (object: JsonObject, ...path: readonly string[]): number => numberAt(object, ...path) ?? 0;
 
+/** Shown with `-o wide` only. */
 const podColumns = [
   wide("Containers", "Names of the containers."),
   wide("Images", "Images of the containers."),
@@ -38,6 +40,7 @@ export const deploymentTable: TableView = {
   ],
 };
 
+/** Wanted, there, ready: the three numbers by which a set that does not get its Pods is found. */
 export const replicaSetTable: TableView = {
   columns: [
     nameColumn,

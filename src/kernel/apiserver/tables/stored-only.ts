@@ -6,9 +6,11 @@ import { formatSelector } from "./job.ts";
 
 // Tables of kinds that nobody acts on here: counts are those that a client has written into the status, and 0 without one.
 
+/** Every table begins with it. */
 const name = (object: JsonObject): string => textAt(object, "metadata", "name") ?? "";
 const age = (object: JsonObject, now: Instant): string => ageOf(valueAt(object, "metadata", "creationTimestamp"), now);
 const count = (object: JsonObject, ...path: readonly string[]): number => numberAt(object, ...path) ?? 0;
+/** Of all containers of the template, joined as kubectl prints lists. */
 const containers = (object: JsonObject, member: string): string =>
   objectsAt(object, "spec", "template", "spec", "containers")
     .map((container) => textAt(container, member) ?? "")

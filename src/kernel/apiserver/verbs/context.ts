@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "#lib/base/index.ts";
+import type { Clock, Logger, Random } from "#lib/base/index.ts";
 import type { ResourceRegistry } from "../kinds/served-resource.ts";
 import type { Store } from "../store/store.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
@@ -18,7 +18,7 @@ export interface ApiContext {
   readonly limits: Limits;
   readonly newUid: () => string;
   /** A number in [0, 1), for the suffixes of `generateName` and the spread of watch timeouts. */
-  readonly random: () => number;
+  readonly random: Random;
   readonly podLogs: PodLogs;
   /** Says who may do what; follows the store. */
   readonly authorizer: Authorizer;

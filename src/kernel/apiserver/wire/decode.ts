@@ -36,6 +36,7 @@ class Decoding {
     return draft;
   }
 
+  /** Fields may come in any order and more than once, as protobuf allows. */
   #readInto(draft: Draft, type: MessageType, reader: WireReader, depth: number): void {
     if (depth > maxDepth) throw malformed(reader.at, `messages are nested deeper than ${maxDepth} levels`);
     while (!reader.isAtEnd) {
@@ -129,11 +130,13 @@ class Decoding {
     return special === undefined ? fields : special(fields, at);
   }
 
+  /** Charged against the budget of the body. */
   #text(text: string): string {
     this.#spend(text.length, 0);
     return text;
   }
 
+  /** Refuses a small body that unfolds into something large, before that is built. */
   #spend(cost: number, at: number): void {
     this.#budget -= cost;
     if (this.#budget < 0) throw malformed(at, "what is encoded takes more than four times the size of the body");

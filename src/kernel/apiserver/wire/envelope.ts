@@ -52,6 +52,7 @@ function readEnvelope(reader: WireReader) {
   return { apiVersion, kind, raw };
 }
 
+/** The type of the object inside: the outer message is the same for all kinds. */
 function readTypeMeta(reader: WireReader) {
   let apiVersion = "";
   let kind = "";

@@ -6,6 +6,7 @@ import { protoFieldsText } from "./proto-fields.ts";
 /** How a field's values are joined: one, one whose presence has a meaning, a list, a map, or members of the parent itself. */
 export type Cardinality = "plain" | "pointer" | "list" | "map" | "embedded";
 
+/** One field as a decoder needs it. */
 export interface FieldType {
   /** Its key in JSON. */
   readonly name: string;
@@ -17,6 +18,7 @@ export interface FieldType {
 /** A message's fields by number. */
 export type MessageType = ReadonlyMap<number, FieldType>;
 
+/** Number, name, type, flags: as `proto-fields.ts` has them. */
 type Row = readonly [number, string, string, string];
 
 const cardinalities: Readonly<Record<string, Cardinality>> = {

@@ -25,6 +25,7 @@ export function embeddedJson(bytes: Uint8Array, at: number): JsonValue | undefin
   return read.value;
 }
 
+/** Absent is 0 in protobuf. */
 const numberOf = (value: JsonValue | undefined): number => (typeof value === "number" ? value : 0);
 const textOf = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "");
 

@@ -1,4 +1,4 @@
-import type { Millis } from "#lib/base/index.ts";
+import type { Millis, Random } from "#lib/base/index.ts";
 
 /** The series of delays: `first`, `first * factor`, … up to `longest`. */
 export interface BackoffOptions {
@@ -7,8 +7,7 @@ export interface BackoffOptions {
   readonly longest: Millis;
   /** The share of each delay that is drawn at random on top of it. */
   readonly jitter: number;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
+  readonly random: Random;
 }
 
 /** Growing delays between tries. `longest` bounds them before jitter, so that many who failed together do not come back together. */

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, messageOf } from "#lib/base/index.ts";
+import { type Clock, type Logger, messageOf, type Random } from "#lib/base/index.ts";
 import { type KubeObject, qualifiedResource, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import type { ApiClient } from "../client/api-client.ts";
 import { Informer } from "./informer.ts";
@@ -16,8 +16,7 @@ export interface InformerFactoryOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
+  readonly random: Random;
 }
 
 /** An informer with those who use it. */

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, type Millis, messageOf } from "#lib/base/index.ts";
+import { type Clock, type Logger, type Millis, messageOf, type Random } from "#lib/base/index.ts";
 import { type KubeObject, keyOf, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import type { ApiClient, WatchEvent } from "../client/api-client.ts";
 import { type LabelSelector, matchesLabels, parseLabelSelector } from "../client/label-selector.ts";
@@ -37,8 +37,7 @@ export interface InformerOptions {
   readonly scope?: Scope;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
+  readonly random: Random;
 }
 
 /** One handler and its resync. Not active any more: it is still in a list that is being told, and is passed over. */
@@ -58,7 +57,7 @@ interface Subscription<T extends KubeObject> {
 export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
   readonly type: ResourceType;
   readonly #clock: Clock;
-  readonly #random: () => number;
+  readonly #random: Random;
   readonly #log: Logger;
   readonly #scope: Scope;
   readonly #labels: LabelSelector;

@@ -1,4 +1,4 @@
-import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
+import { type Clock, type Logger, messageOf, type Millis, sleep, type Random } from "#lib/base/index.ts";
 import {
   ApiError,
   isGone,
@@ -36,8 +36,7 @@ export interface ReflectorOptions<T extends KubeObject = KubeObject> {
   readonly sink: ReflectorSink<T>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
+  readonly random: Random;
 }
 
 /** Servers send a bookmark every minute; a connection silent for longer than two of them is taken for dead. */

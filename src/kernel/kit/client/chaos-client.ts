@@ -1,4 +1,4 @@
-import { type Clock, type Millis, sleep, SlipwayError } from "#lib/base/index.ts";
+import { type Clock, type Millis, sleep, SlipwayError, type Random } from "#lib/base/index.ts";
 import { ApiError, conflict, expired, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import type { ApiClient, Ref, WatchEvent, WatchOptions } from "./api-client.ts";
 
@@ -27,8 +27,8 @@ export interface ChaosFaults {
 /** What makes the chaos: time, chance and faults. */
 export interface ChaosOptions {
   readonly clock: Clock;
-  /** Uniform in [0, 1); a seeded one makes the chaos repeatable. */
-  readonly random: () => number;
+  /** A seeded one makes the chaos repeatable. */
+  readonly random: Random;
   readonly faults: Partial<ChaosFaults>;
   readonly maxLatency?: Millis;
 }
@@ -86,7 +86,7 @@ export function chaosClient(inner: ApiClient, options: ChaosOptions): ChaosClien
 class Chaos {
   readonly happened = new Map<keyof ChaosFaults, number>();
   readonly #clock: Clock;
-  readonly #random: () => number;
+  readonly #random: Random;
   readonly #maxLatency: Millis;
   #faults: Partial<ChaosFaults>;
 

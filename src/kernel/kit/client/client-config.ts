@@ -1,4 +1,4 @@
-import type { Clock, Logger } from "#lib/base/index.ts";
+import type { Clock, Logger, Random } from "#lib/base/index.ts";
 
 /** How a request says who sends it. Token and certificate may stand together, as in kubeconfigs; a server takes what it likes. */
 export interface Credential {
@@ -52,8 +52,7 @@ export interface HttpClientConfig {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
+  readonly random: Random;
   /** `slipway/<version>`; servers name the field manager after the part before the slash. */
   readonly userAgent?: string;
   /** 50 a second with bursts of 100 unless told; none for loopback addresses and Unix sockets. `false` switches it off. */

@@ -41,6 +41,7 @@ export interface ExecOptions {
   readonly log: Logger;
 }
 
+/** What will be run, with everything resolved; running it is the only thing left. */
 interface ExecCommand {
   readonly command: string;
   readonly args: readonly string[];
@@ -130,6 +131,7 @@ function clusterInfoOf({
   };
 }
 
+/** A list member; empty for anything else. */
 const listAt = (object: JsonObject, key: string): readonly JsonValue[] => {
   const value = object[key];
   return Array.isArray(value) ? value : [];

@@ -48,6 +48,7 @@ class HttpClient implements ApiClient {
     this.#discovery = new Discovery((path, accept) => channel.json({ method: "GET", path, accept }));
   }
 
+  /** Without a cache in between: the newest state that the server has. */
   async get<T extends KubeObject = KubeObject>(ref: Ref, options: Signalled = {}): Promise<Stored<T>> {
     return this.#object<T>(await this.#channel.json({ method: "GET", path: objectPath(ref), ...signalOf(options) }));
   }
@@ -64,6 +65,7 @@ class HttpClient implements ApiClient {
     });
   }
 
+  /** Ends when the server ends it, which it does after some minutes; whoever wants more begins again from the last revision. */
   async *watch<T extends KubeObject = KubeObject>(
     type: ResourceType,
     options: WatchOptions,
@@ -109,18 +111,21 @@ class HttpClient implements ApiClient {
     return this.#object<T>(await this.#channel.json({ method: "PATCH", path, body, ...signalOf(options) }));
   }
 
+  /** Servers differ in what they answer for an object that is gone at once: a Status, or the object as it was. */
   async delete(ref: Ref, options: DeleteOptions = {}): Promise<KubeObject | Status> {
     const body = deleteBody(options);
     const answer = await this.#channel.json({ method: "DELETE", path: objectPath(ref), body, ...signalOf(options) });
     return isStatus(answer) ? answer : this.#object(answer);
   }
 
+  /** Selectors go into the query, everything else into the body, as the API has it. */
   async deleteCollection(type: ResourceType, options: ListOptions & DeleteOptions = {}): Promise<void> {
     const { labelSelector, fieldSelector } = listQuery(options);
     const path = withQuery(collectionPath(type, options.namespace), { labelSelector, fieldSelector });
     await this.#channel.json({ method: "DELETE", path, body: deleteBody(options), ...signalOf(options) });
   }
 
+  /** Bytes as they come, neither cut into lines nor decoded: a character may be split over two chunks. */
   async *logs(ref: Ref, options: LogOptions = {}): AsyncGenerator<Uint8Array> {
     const path = withQuery(objectPath(ref, "log"), logQuery(options));
     yield* await this.#channel.stream({ method: "GET", path, accept: "*/*", ...signalOf(options) });
@@ -142,6 +147,9 @@ class HttpClient implements ApiClient {
     this.#channel.close();
   }
 
+  /**
+   * POST and PUT differ in nothing but the path. Neither is repeated by itself after a broken connection: it may have been done.
+   */
   async #write<T extends KubeObject>(
     method: Method,
     path: string,
@@ -189,6 +197,7 @@ const patchTypes = {
 /** Exact optional types take an absent signal, not an undefined one. */
 const signalOf = ({ signal }: Signalled): Signalled => (signal === undefined ? {} : { signal });
 
+/** An object without a namespace is looked for among those of the cluster. */
 function refOf(type: ResourceType, { metadata }: KubeObject): Ref {
   const { namespace, name = "" } = metadata;
   return namespace === undefined ? { type, name } : { type, namespace, name };

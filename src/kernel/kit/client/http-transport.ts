@@ -152,6 +152,10 @@ export class HttpTransport {
     };
   }
 
+  /**
+   * A credential has a token or a password, not both. Impersonation goes with every request and needs the right `impersonate` on the
+   * server.
+   */
   #headers(request: HttpRequest, { token, basic }: Credential): OutgoingHttpHeaders {
     const { impersonate } = this.#connection;
     const { body } = request;
@@ -189,6 +193,10 @@ export class HttpTransport {
     return this.#pools;
   }
 
+  /**
+   * TLS 1.2 at the least, as Kubernetes demands. The connection used last is taken first, so that the others can go idle and
+   * close.
+   */
   #agent({ certificate, key }: Credential, maxSockets: number): HttpAgent {
     const common = {
       keepAlive: true,

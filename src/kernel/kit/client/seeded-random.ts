@@ -1,5 +1,7 @@
-/** Numbers uniform in [0, 1) that are the same for the same seed (mulberry32, 32 bits of state). For tests and chaos, never for secrets. */
-export function seededRandom(seed: number): () => number {
+import type { Random } from "#lib/base/index.ts";
+
+/** Chance that is the same for the same seed (mulberry32, 32 bits of state). For tests and chaos, never for secrets. */
+export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d2b79f5) >>> 0;

@@ -1,4 +1,12 @@
-import { type Clock, isJsonObject, jsonEquals, type JsonObject, type Logger, type Millis } from "#lib/base/index.ts";
+import {
+  type Clock,
+  isJsonObject,
+  jsonEquals,
+  type JsonObject,
+  type Logger,
+  type Millis,
+  type Random,
+} from "#lib/base/index.ts";
 import { CustomResourceDefinition, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { ApiClient } from "../client/api-client.ts";
 import { foreignDefinition, storageDowngrade } from "./errors.ts";
@@ -10,8 +18,7 @@ export interface CrdInstallOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
+  readonly random: Random;
   /** Replace definitions that are not ours, too. */
   readonly adopt?: boolean;
   /** How long a definition may take to be served; 30 s unless told. */

@@ -6,6 +6,7 @@ import {
   messageOf,
   type Millis,
   sleep,
+  type Random,
 } from "#lib/base/index.ts";
 import { isNotFound, type KubeObject, Lease, type Stored } from "#kernel/model/index.ts";
 import type { ApiClient } from "../client/api-client.ts";
@@ -17,8 +18,7 @@ export interface LeaseElectionOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
+  readonly random: Random;
   readonly namespace: string;
   readonly name: string;
   /** Different for every process: host name, process id and something random. */
@@ -31,6 +31,7 @@ export interface LeaseElectionOptions {
   readonly retryPeriod?: Millis;
 }
 
+/** As stored; a lease without a spec is read as an empty one. */
 interface LeaseObject extends KubeObject {
   readonly spec: LeaseSpec;
 }
@@ -122,6 +123,7 @@ class Candidate {
     this.#duration = options.leaseDuration ?? 15_000;
   }
 
+  /** Between one and 2.2 times the retry period. */
   pause(): Millis {
     return Math.round((this.#options.retryPeriod ?? 2000) * (1 + jitter * this.#options.random()));
   }
@@ -161,6 +163,10 @@ class Candidate {
     }
   }
 
+  /**
+   * Undefined when the lease is somebody else's and not run out. The update is bound to the version that was read, so of two
+   * candidates one wins.
+   */
   async #write(signal: AbortSignal): Promise<Stored<LeaseObject> | undefined> {
     const { client, namespace, name, identity } = this.#options;
     const known = this.#held ?? (await this.#read(signal));
@@ -178,6 +184,7 @@ class Candidate {
     return client.update(Lease, { ...known, spec: this.#spec(known.spec) }, { signal });
   }
 
+  /** Undefined when there is none yet: then it is created, and of two who create it one is refused. */
   async #read(signal: AbortSignal): Promise<Stored<LeaseObject> | undefined> {
     const { client, namespace, name } = this.#options;
     try {
@@ -189,6 +196,10 @@ class Candidate {
     }
   }
 
+  /**
+   * A lease counts as silent from the moment this process has first seen its present text. The first look can never find it
+   * expired unless it was given up.
+   */
   #isExpired(spec: LeaseSpec): boolean {
     if (spec.holderIdentity === undefined || spec.holderIdentity === "") return true;
     const now = this.#options.clock.monotonic();
@@ -197,6 +208,7 @@ class Candidate {
     return now - this.#observed.at >= (spec.leaseDurationSeconds ?? 0) * 1000;
   }
 
+  /** Becoming the leader anew is counted; renewing is not. */
   #spec(before: LeaseSpec): LeaseSpec {
     const { clock, identity } = this.#options;
     const now = formatMicroTime(clock.now());

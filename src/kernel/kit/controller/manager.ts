@@ -1,4 +1,4 @@
-import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
+import { type Clock, type Logger, messageOf, type Millis, sleep, type Random } from "#lib/base/index.ts";
 import type { KubeObject, ResourceType } from "#kernel/model/index.ts";
 import { freshClient } from "../cache/fresh-client.ts";
 import { InformerFactory } from "../cache/informer-factory.ts";
@@ -16,8 +16,7 @@ export interface ManagerOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Uniform in [0, 1). */
-  readonly random: () => number;
+  readonly random: Random;
   /** `alwaysLeader` unless told. */
   readonly election?: Election;
   readonly schedule?: Schedule;
@@ -39,7 +38,7 @@ export class Manager {
   readonly informers: InformerFactory;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly random: () => number;
+  readonly random: Random;
   readonly schedule: Schedule;
   /** For whatever else its controllers count. */
   readonly metrics: Metrics;

@@ -21,6 +21,12 @@ export interface ReconcileResult {
   readonly requeueAfter?: Millis;
 }
 
+/** A plan that holds until something happens or its time comes. */
+export interface Waking {
+  /** Look again then, even if nothing happens; absent when only a change can matter. */
+  readonly wakeAt?: Instant;
+}
+
 /** To look again at a time; at once when it has come, and never when there is none. */
 export const requeueAt = (at: Instant | undefined, now: Instant): ReconcileResult | undefined =>
   at === undefined ? undefined : { requeueAfter: Math.max(1, at - now) };

@@ -1,4 +1,4 @@
-import { type Clock, deferred, type Millis } from "#lib/base/index.ts";
+import { type Clock, deferred, type Millis, type Random } from "#lib/base/index.ts";
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
 import { Informer } from "../cache/informer.ts";
 import type { ApiClient, Ref } from "../client/api-client.ts";
@@ -11,8 +11,8 @@ export interface WaitOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   readonly timeout: Millis;
-  /** Uniform in [0, 1), for the spreading of reconnects. */
-  readonly random: () => number;
+  /** For the spreading of reconnects. */
+  readonly random: Random;
 }
 
 /**
@@ -52,12 +52,7 @@ export async function waitFor<T extends KubeObject = KubeObject>(
 }
 
 /** A mirror of a single object: lists, reconnects and lost events are its affair. */
-function informerOfOne<T extends KubeObject>(
-  client: ApiClient,
-  ref: Ref,
-  clock: Clock,
-  random: () => number,
-): Informer<T> {
+function informerOfOne<T extends KubeObject>(client: ApiClient, ref: Ref, clock: Clock, random: Random): Informer<T> {
   const fieldSelector = `metadata.name=${escapeFieldValue(ref.name)}`;
   const scope = ref.namespace === undefined ? { fieldSelector } : { fieldSelector, namespace: ref.namespace };
   return new Informer<T>({ client, type: ref.type, scope, clock, random, log: silentLog });

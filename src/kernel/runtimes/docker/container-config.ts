@@ -17,6 +17,7 @@ export interface Owner {
  */
 const logging: JsonObject = { Type: "json-file", Config: { "max-size": "10m", "max-file": "5" } };
 
+/** By these labels a later process finds what is its own, and a clean-up tells whose process is gone. */
 const ownerLabels = ({ store, process }: Owner): Readonly<Record<string, string>> => ({
   [labels.store]: store,
   ...(process === undefined ? {} : { [labels.owner]: process }),
@@ -90,6 +91,7 @@ function mountsOf(task: Task, setup: ContainerSetup, { store }: Owner): JsonObje
   return [...files, ...memory].sort((a, b) => a.Target.length - b.Target.length);
 }
 
+/** The same for the same sandbox and volume: making one again changes nothing. */
 export const volumeName = (store: string, sandbox: string, volume: string): string =>
   engineName(store, `${sandbox}/volume/${volume}`);
 

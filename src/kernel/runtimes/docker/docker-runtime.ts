@@ -106,6 +106,7 @@ class DockerRuntime implements Runtime {
     this.#watching = this.#watch();
   }
 
+  /** Asks nobody. Mounts need an engine that sees the files of this machine. */
   capabilities(): Promise<RuntimeCapabilities> {
     const mounts = isLocal(this.#options.address)
       ? ({ supported: true } as const)
@@ -116,6 +117,10 @@ class DockerRuntime implements Runtime {
     return Promise.resolve({ images: true, mounts, users: true, limits: true });
   }
 
+  /**
+   * Idempotent by the id: a task that is known is answered as it stands, one that is being started is waited for. The container
+   * is made under a name that follows from the id, so the engine refuses a second one after a crash.
+   */
   async start(task: Task): Promise<TaskStatus> {
     await this.#ready();
     const known = this.#mirror.find(task.id);
@@ -127,21 +132,28 @@ class DockerRuntime implements Runtime {
     return starting;
   }
 
+  /**
+   * Resolves when the container was asked to end, not when it has ended. A shorter grace than an earlier one counts, a longer one
+   * does not. Tasks that have ended, or that nobody knows, are left alone.
+   */
   async stop(id: string, grace: Millis): Promise<void> {
     await this.#ready();
     await this.#starting.get(id)?.catch(() => undefined);
     await this.#stopKnown(id, grace);
   }
 
+  /** Waits for the engine when this process has not heard of it yet: before that an empty list would be a lie. */
   async list(): Promise<readonly TaskStatus[]> {
     await this.#attached.promise;
     return this.#mirror.list();
   }
 
+  /** What is known without asking anybody; undefined for tasks of other stores. */
   find(id: string): TaskStatus | undefined {
     return this.#mirror.find(id);
   }
 
+  /** Takes containers of ended tasks away, with what they wrote into their own file system. Others of the ids are ignored. */
   async remove(ids: readonly string[]): Promise<void> {
     const ended = ids.filter((id) => this.#mirror.find(id)?.state.phase === "ended");
     if (ended.length === 0) return;
@@ -155,6 +167,10 @@ class DockerRuntime implements Runtime {
     return this.#mirror.subscribe(listener);
   }
 
+  /**
+   * Tasks go on unless `stopTasks` gives them a grace to end in. Harmless when called again; what cannot be undone while the
+   * engine is away is logged.
+   */
   async close({ stopTasks }: { readonly stopTasks?: Millis } = {}): Promise<void> {
     if (this.#closed.signal.aborted) return;
     if (stopTasks !== undefined)
@@ -172,6 +188,7 @@ class DockerRuntime implements Runtime {
     this.#engine.close();
   }
 
+  /** Rejects once this runtime is closed. */
   async #ready(): Promise<void> {
     this.#closed.signal.throwIfAborted();
     await this.#attached.promise;
@@ -185,6 +202,10 @@ class DockerRuntime implements Runtime {
 
   // Starting
 
+  /**
+   * Output is attached before the container starts, so that its first byte is not missed. A refusal of the start, such as a
+   * program that is not there, is the end of the task and not of the call.
+   */
   async #startNow(task: Task): Promise<TaskStatus> {
     const { clock } = this.#options;
     const name = this.#nameOf(task.id);
@@ -224,6 +245,7 @@ class DockerRuntime implements Runtime {
     }
   }
 
+  /** The end of a task: listeners hear it once, and it is not changed any more. */
   #put(id: string, outcome: TaskOutcome): TaskStatus {
     const status: TaskStatus = { id, state: { phase: "ended", outcome } };
     this.#mirror.put(status);
@@ -276,6 +298,7 @@ class DockerRuntime implements Runtime {
     this.#finishing.set(id, finishing);
   }
 
+  /** Looks twice, before and after the rest of the output: a container that ended is reported with all it has said. */
   async #finish(id: string): Promise<void> {
     const known = this.#known.get(id);
     if (known === undefined || this.#mirror.find(id)?.state.phase === "ended") return;
@@ -300,12 +323,14 @@ class DockerRuntime implements Runtime {
       this.#mirror.put({ id, state: { phase: "running", startedAt } });
   }
 
+  /** Listeners hear that it ran before they hear that it ended, however short it was. */
   #end(id: string, known: Known, life: ContainerLife, note: string | undefined): void {
     known.cancelKill?.();
     this.#noteRunning(id, life.startedAt ?? this.#options.clock.now());
     this.#put(id, outcomeOf(life, this.#options.clock.now(), note));
   }
 
+  /** Its exit code is not known and never will be; whether to try again is for others to say. */
   #lose(id: string, known: Known): void {
     known.cancelKill?.();
     const state = this.#mirror.find(id)?.state;
@@ -336,6 +361,7 @@ class DockerRuntime implements Runtime {
     }
   }
 
+  /** Only ends, and only of this store: a busy engine tells of thousands of other things. */
   #eventFilter(): string {
     return JSON.stringify({
       type: ["container"],
@@ -344,6 +370,7 @@ class DockerRuntime implements Runtime {
     });
   }
 
+  /** An event is a hint to look, never the truth itself: the same one may come twice, or be missed. */
   #heed(event: JsonValue): void {
     const actor = isJsonObject(event) ? event["Actor"] : undefined;
     const attributes = isJsonObject(actor) ? actor["Attributes"] : undefined;
@@ -407,10 +434,12 @@ class DockerRuntime implements Runtime {
     return this.#mirror.find(id) ?? { id, state: { phase: "running", startedAt: life.startedAt } };
   }
 
+  /** Everything the engine knows of a container. 404 when somebody has removed it. */
   #inspect(name: string): Promise<JsonObject> {
     return this.#engine.object("GET", `/containers/${name}/json`);
   }
 
+  /** By force, with its anonymous volumes: those that the image asked for and nobody else can name. */
   async #removeContainer(name: string): Promise<void> {
     try {
       await this.#engine.call("DELETE", `/containers/${name}`, { query: { force: "1", v: "1" } });
@@ -430,6 +459,7 @@ class DockerRuntime implements Runtime {
     for (const id of await this.#sandboxes.list()) await this.#sandboxes.close(id);
   }
 
+  /** Resolves at the end of the task, at once when that has come. Bounded by its caller: every task was told to end before. */
   #ended(id: string): Promise<void> {
     return new Promise((resolve) => {
       const look = (status: TaskStatus | undefined) => {
@@ -442,6 +472,7 @@ class DockerRuntime implements Runtime {
     });
   }
 
+  /** What the Pod runner asks of containers beyond running tasks, over the same engine and the same sandboxes. */
   #containerHost(): ContainerHost {
     const sandboxes = this.#sandboxes;
     const engine = this.#engine;

@@ -23,6 +23,7 @@ export async function findImage(engine: EngineClient, image: string): Promise<Im
 const imagePath = (image: string): string =>
   image.split("/").map(encodeURIComponent).join("/").replaceAll("%3A", ":").replaceAll("%40", "@");
 
+/** The digest under which a registry has it, else the id: images that were built or imported here have no digest. */
 function factsOf(image: JsonObject): ImageFacts {
   const id = textOf(image, "Id");
   const digests = Array.isArray(image["RepoDigests"]) ? image["RepoDigests"] : [];
@@ -70,6 +71,7 @@ export async function pullImage(
   throw pullFailed(image, failure);
 }
 
+/** One try with one login. Progress is read and dropped: it must be read to the end for the pull to be done. */
 async function pullOnce(
   engine: EngineClient,
   image: string,
@@ -89,6 +91,7 @@ async function pullOnce(
   }
 }
 
+/** Old engines have `error` alone, newer ones have both. */
 function refusalIn(line: JsonValue): string | undefined {
   if (!isJsonObject(line)) return undefined;
   const detail = line["errorDetail"];

@@ -10,6 +10,7 @@ import { labels, networkName, sandboxName } from "./names.ts";
 // A sandbox is one container of the pause image on the server's own network. Tasks join its network namespace, so that they have one
 // address and see each other on localhost, and the address stays while they come and go.
 
+/** A sandbox that can be joined, under the names it has at this moment. */
 interface Opened {
   readonly sandbox: Sandbox;
   readonly address: string | undefined;
@@ -41,10 +42,12 @@ export class Sandboxes {
     this.#owner = owner;
   }
 
+  /** The gateway of the network, at which containers reach this machine; undefined before the first sandbox was opened. */
   get hostAddress(): string | undefined {
     return this.#gateway;
   }
 
+  /** In the network of the store. Undefined for one in the machine's own network, and for one that does not run. */
   addressOf(id: string): string | undefined {
     return this.#opened.get(id)?.address ?? this.#found.get(id);
   }
@@ -66,6 +69,10 @@ export class Sandboxes {
     this.#found.delete(id);
   }
 
+  /**
+   * Makes the sandbox or finds it, and starts it when it has ended; answers its address. Safe to repeat; rejects with `sandbox-
+   * failed` when the network gives it none.
+   */
   open(sandbox: Sandbox): Promise<string | undefined> {
     return this.#inTurn(sandbox.id, async () => {
       const known = this.#opened.get(sandbox.id);
@@ -103,6 +110,7 @@ export class Sandboxes {
     });
   }
 
+  /** All that the engine has of this store, in whatever state; not only those that this process has opened. */
   async list(): Promise<readonly string[]> {
     const ids = new Set<string>();
     for (const container of await this.#listed("containers", `${labels.role}=sandbox`)) {
@@ -112,6 +120,10 @@ export class Sandboxes {
     return [...ids];
   }
 
+  /**
+   * Removes the sandbox with everything that is labelled with it, containers before volumes, because a volume in use cannot go.
+   * What is gone already is no failure.
+   */
   close(id: string): Promise<void> {
     return this.#inTurn(id, async () => {
       const mine = `${labels.sandbox}=${id}`;
@@ -162,6 +174,7 @@ export class Sandboxes {
     return name;
   }
 
+  /** Made once for all sandboxes; a failure is forgotten, so that the next sandbox tries again. */
   #ensureImage(): Promise<string> {
     this.#image ??= ensurePauseImage(this.#engine).catch((thrown: unknown) => {
       this.#image = undefined;
@@ -219,6 +232,7 @@ export class Sandboxes {
     return this.#engine.call("POST", "/networks/create", { body });
   }
 
+  /** Filtered by the engine, on the store and one label more; containers that have ended are among them. */
   async #listed(what: "containers" | "volumes", label: string): Promise<readonly JsonObject[]> {
     const filters = JSON.stringify({ label: [`${labels.store}=${this.#owner.store}`, label] });
     const path = what === "containers" ? "/containers/json" : "/volumes";
@@ -235,6 +249,9 @@ export class Sandboxes {
     }
   }
 
+  /**
+   * One piece of work at a time for one sandbox, in the order of the calls; a failure does not keep the next one from running.
+   */
   #inTurn<T>(id: string, work: () => Promise<T>): Promise<T> {
     const turn = (this.#turns.get(id) ?? Promise.resolve()).then(work, work);
     const settled = turn.catch(() => undefined);
@@ -249,6 +266,7 @@ export class Sandboxes {
 const sandboxFailed = ({ namespace, name }: Sandbox, message: string): SlipwayError =>
   new SlipwayError("sandbox-failed", `the network of pod ${namespace}/${name} cannot be made: ${message}`);
 
+/** Order does not matter: names are aliases in the engine's name server. */
 const sameNames = (some: readonly string[], others: readonly string[]): boolean =>
   some.length === others.length && some.every((name) => others.includes(name));
 

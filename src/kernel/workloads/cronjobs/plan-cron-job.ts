@@ -1,5 +1,5 @@
 import { formatTime, type Instant, parseInstant, type Result } from "#lib/base/index.ts";
-import { isTrue } from "#kernel/kit/index.ts";
+import { isTrue, type Waking } from "#kernel/kit/index.ts";
 import type { ObjectReference, Stored } from "#kernel/model/index.ts";
 import { nextTime, parseCron, timeZone } from "#lib/text/index.ts";
 import { type CronJobObject, type CronJobStatus, scheduledAnnotation } from "../cron-job-types.ts";
@@ -21,15 +21,13 @@ export interface Note {
 }
 
 /** Everything a CronJob needs now. Safe to repeat from the start after a crash at any point: a time has one name for its Job. */
-export interface CronJobPlan {
+export interface CronJobPlan extends Waking {
   /** Ended Jobs beyond what is kept, and Jobs that are replaced. */
   readonly remove: readonly CronsJob[];
   /** The time of the schedule for which a Job is to be made now. */
   readonly create?: Instant;
   readonly notes: readonly Note[];
   readonly status: CronJobStatus;
-  /** Look again then, even if nothing happens. */
-  readonly wakeAt?: Instant;
 }
 
 /**

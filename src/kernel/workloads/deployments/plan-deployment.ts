@@ -2,7 +2,7 @@
 
 import type { Instant } from "#lib/base/index.ts";
 import { jsonEquals } from "#lib/base/index.ts";
-import { matchesLabels, readLabelSelector } from "#kernel/kit/index.ts";
+import { matchesLabels, readLabelSelector, type Waking } from "#kernel/kit/index.ts";
 import { controllerOf, controllerReference, type Stored } from "#kernel/model/index.ts";
 import {
   type DeploymentObject,
@@ -28,7 +28,7 @@ import {
 import { isSameTemplate, templateHash } from "./template-hash.ts";
 
 /** Everything a Deployment needs now. Safe to repeat from the start after a crash at any point. */
-export interface DeploymentPlan {
+export interface DeploymentPlan extends Waking {
   /** ReplicaSets that match its selector and are controlled by nobody. */
   readonly adopt: readonly OwnedSet[];
   /** The set of a template that has none yet. */
@@ -40,8 +40,6 @@ export interface DeploymentPlan {
   /** The Deployment's own revision, when it is not said yet. */
   readonly revision?: string;
   readonly status: DeploymentStatus;
-  /** Look again then, even if nothing happens. */
-  readonly wakeAt?: Instant;
 }
 
 /** What a set is to have; all members are written, changed or not, in one patch bound to the version that was read. */

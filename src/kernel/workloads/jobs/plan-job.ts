@@ -1,5 +1,5 @@
 import { formatTime, type Instant, jsonEquals, parseInstant } from "#lib/base/index.ts";
-import { type Condition, conditionOf, isTrue, withCondition } from "#kernel/kit/index.ts";
+import { type Condition, conditionOf, isTrue, type Waking, withCondition } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { JobObject, JobStatus } from "../job-types.ts";
 import { isActive, isReady, isTracked, type JobPod, type NewPod } from "./job-pod.ts";
@@ -16,7 +16,7 @@ import { announcement, deadlineOf, startOf, type Verdict, verdictOn } from "./ve
 //   otherwise             creates the pods that are missing and ends those that are too many
 
 /** Everything a Job needs now. Safe to repeat from the start after a crash at any point. */
-export interface JobPlan {
+export interface JobPlan extends Waking {
   /** At most `mostCreatedAtOnce`. */
   readonly create: readonly NewPod[];
   /** To be deleted, with their own grace. */
@@ -29,8 +29,6 @@ export interface JobPlan {
   readonly release: readonly JobPod[];
   /** Its time to live is over: the Job itself goes. */
   readonly expires: boolean;
-  /** Look again then, even if nothing happens. */
-  readonly wakeAt?: Instant;
 }
 
 /** Its end is written down, and nothing of it counts any more. */

@@ -2,13 +2,13 @@
 // failures, which is ours.
 
 import { type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
-import { matchesLabels, readLabelSelector } from "#kernel/kit/index.ts";
+import { matchesLabels, readLabelSelector, type Waking } from "#kernel/kit/index.ts";
 import { controllerOf, type Stored } from "#kernel/model/index.ts";
 import type { ReplicaSetObject, ReplicaSetStatus } from "../deployment-types.ts";
 import { byWorth, isActive, isReady, readySince, type ReplicaPod } from "./replica-pod.ts";
 
 /** Everything a ReplicaSet needs now. Safe to repeat from the start after a crash at any point. */
-export interface ReplicaSetPlan {
+export interface ReplicaSetPlan extends Waking {
   /** Pods that match its selector and are controlled by nobody. */
   readonly adopt: readonly ReplicaPod[];
   /** Pods it controls that no longer match: whoever took their label away wants to look at them in peace. */
@@ -18,8 +18,6 @@ export interface ReplicaSetPlan {
   readonly remove: readonly ReplicaPod[];
   /** The counts; conditions are the business of who carries the plan out. */
   readonly status: ReplicaSetStatus;
-  /** Look again then, even if nothing happens. */
-  readonly wakeAt?: Instant;
 }
 
 /** No more Pods than this are created or ended in one pass, so that one large set does not hold up all others. */

@@ -26,15 +26,18 @@ export class RoleAggregator {
     this.#look();
   }
 
+  /** True when no role waits to be gathered; for tests and a clean stop. */
   get idle(): boolean {
     return this.#queue.idle;
   }
 
+  /** Hears nothing more and waits for the write that is under way. */
   close(): Promise<void> {
     this.#subscription.close();
     return this.#queue.close();
   }
 
+  /** Cheap: a queue holds each name once, and a pass that finds nothing to change writes nothing. */
   #look(): void {
     for (const role of this.#roles()) {
       const { name } = role.key;
@@ -46,6 +49,7 @@ export class RoleAggregator {
     return this.#context.store.page(collection, {}).entries;
   }
 
+  /** Writes only when the rules differ, so a chain of roles comes to rest. */
   async #aggregate(name: string): Promise<void> {
     const resource = this.#context.registry().find(ClusterRole.group, ClusterRole.version, ClusterRole.plural);
     const entry = resource && this.#context.store.get(keyFor(resource, "", name));

@@ -13,8 +13,10 @@ const write = ["create", "delete", "deletecollection", "patch", "update"];
 const labels = { "kubernetes.io/bootstrapping": "rbac-defaults" };
 const aggregateTo = (role: string) => ({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: "true" });
 
+/** A rule about kinds of one API group. */
 const resources = (apiGroup: string, verbs: readonly string[], ...names: readonly string[]): PolicyRule =>
   policyRule({ verbs, apiGroups: [apiGroup], resources: names });
+/** A rule about paths that name no resource; `get` is the only verb of the bootstrap policy for those. */
 const paths = (...urls: readonly string[]): PolicyRule => policyRule({ verbs: ["get"], nonResourceURLs: urls });
 
 /** Who views a namespace does not see Secrets, and no roles: they would tell how to become somebody else. */
@@ -61,6 +63,10 @@ const viewed = [
   resources("slipway.dev", read, "*"),
 ];
 
+/**
+ * What `edit` adds to `view`: everything in a namespace but roles, which would let an editor make himself an administrator, and
+ * the limits that the namespace was given.
+ */
 const edited = [
   resources("", read, "pods/attach", "pods/exec", "pods/portforward", "pods/proxy", "secrets", "services/proxy"),
   resources("", ["impersonate"], "serviceaccounts"),
@@ -182,6 +188,10 @@ export function bootstrapPolicy(): readonly FirstObject[] {
   ];
 }
 
+/**
+ * A role as it is stored. An aggregated one carries its rules from the start, because nobody has gathered them yet when the first
+ * request comes.
+ */
 function roleObject({ name, labels: marks = {}, rules = [], gathers }: RoleData, before: readonly JsonObject[]) {
   const role: JsonObject = {
     apiVersion: apiVersionOf(ClusterRole),
@@ -204,6 +214,7 @@ const bindingObject = ({ role, group }: (typeof bindings)[number]): JsonObject =
   subjects: [{ apiGroup: rbacGroup, kind: "Group", name: group }],
 });
 
+/** The label and the annotation by which Kubernetes' own tools know objects of the bootstrap policy. */
 const metadataOf = (name: string, marks: Readonly<Record<string, string>>): JsonObject => ({
   name,
   labels: { ...labels, ...marks },

@@ -30,6 +30,7 @@ export function refuseEscalation(
   else checkRole(authorizer, identity, type, object, old);
 }
 
+/** A change that leaves the rules alone is nobody's gain: labels of a role may be changed by whoever may write it. */
 function checkRole(
   authorizer: Authorizer,
   identity: Identity,
@@ -53,6 +54,10 @@ function checkRole(
   }
 }
 
+/**
+ * Checked again whenever subjects or role change. A role that is not there cannot be bound by halves: nobody knows what it will
+ * hold.
+ */
 function checkBinding(
   authorizer: Authorizer,
   identity: Identity,

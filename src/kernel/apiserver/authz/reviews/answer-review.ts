@@ -34,6 +34,10 @@ export function answerReview(sources: ReviewSources, identity: Identity, questio
   return { ...question.object, status: statusOf(sources, identity, question) };
 }
 
+/**
+ * Each kind of review has an answer of its own; who is asked about is the caller for the `Self…` kinds, and named in the question
+ * for the others.
+ */
 function statusOf(sources: ReviewSources, identity: Identity, question: Question): JsonObject {
   const { authorizer, tokens } = sources;
   const { type, object } = question;
@@ -75,6 +79,7 @@ function tokenStatus(tokens: TokenReviewer, { type, object }: Question): JsonObj
   };
 }
 
+/** For `kubectl auth can-i --list`. Not a base for decisions: `incomplete` says that rules cannot tell all of it. */
 function rulesStatus(authorizer: Authorizer, identity: Identity, object: JsonObject): JsonObject {
   const namespace = textAt(object, "spec", "namespace");
   if (namespace === undefined) throw badRequest("no namespace on request");
@@ -107,6 +112,7 @@ function askedFor({ type, namespace, object }: Question): {
   return { asked: { user, groups }, causes };
 }
 
+/** The question is about a resource or about a path, never about both or neither. All that is wrong with it is told at once. */
 function accessStatus(
   authorizer: Authorizer,
   identity: Identity,
@@ -129,6 +135,7 @@ function accessStatus(
   return { allowed, ...(reason === "" ? {} : { reason }) };
 }
 
+/** A path has neither group nor resource; the verb is the HTTP method in lower case. */
 const pathAccess = (asked: JsonObject): Access => ({
   verb: textAt(asked, "verb") ?? "",
   group: "",
@@ -136,6 +143,7 @@ const pathAccess = (asked: JsonObject): Access => ({
   path: textAt(asked, "path") ?? "",
 });
 
+/** A subresource is asked for as `pods/log`, the form that rules have it in. A name that is absent asks about all objects. */
 function resourceAccess(asked: JsonObject): Access {
   const subresource = textAt(asked, "subresource");
   const plural = textAt(asked, "resource") ?? "";

@@ -21,6 +21,7 @@ const keptConnections = 8;
 /** An answer is read whole into memory up to here; the list of all containers of a busy engine is a few MiB. */
 const longestAnswer = 64 * 1024 * 1024;
 
+/** What a request has besides its method and path. */
 export interface EngineRequest {
   readonly query?: Readonly<Record<string, string>>;
   /** JSON, or a stream of tar for imports. */
@@ -78,6 +79,7 @@ export class EngineClient {
     this.#agent.destroy();
   }
 
+  /** Waits for the version once. An answer of 400 or more becomes an `EngineRefusal` with the engine's own words. */
   async #open(
     method: Method,
     path: string,
@@ -107,6 +109,7 @@ export class EngineClient {
     }
   }
 
+  /** Resolves with the head of the answer, whatever its code. The signal ends the request with its own reason. */
   #send(method: Method, path: string, options: EngineRequest, agent: Agent | undefined): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const fail = (cause: unknown) => {
@@ -168,6 +171,7 @@ function refusalText(body: Buffer): string {
   return text.slice(0, 1024) || "the engine gave no reason";
 }
 
+/** What of an address node's own clients are told. */
 interface Connection {
   readonly target: RequestOptions;
   readonly tls?: {
@@ -178,6 +182,7 @@ interface Connection {
   };
 }
 
+/** The three files that `docker` itself reads from DOCKER_CERT_PATH. Unverified connections still show their own certificate. */
 function connectionTo(address: EngineAddress): Connection {
   if (address.kind === "socket") return { target: { socketPath: address.path } };
   const target = { host: address.host, port: address.port };

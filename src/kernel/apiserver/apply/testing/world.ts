@@ -1,11 +1,11 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { applyManagers } from "./apply-managers.ts";
-import { type Conflict, formatPath } from "./conflicts.ts";
-import { type FieldSet, pathsOf } from "./field-set.ts";
-import type { Manager } from "./managers.ts";
-import { readApplied } from "./applied-document.ts";
-import { customTypeNode, type TypeNode } from "./type-node.ts";
-import { updateManagers } from "./update-managers.ts";
+import { applyManagers } from "../apply-managers.ts";
+import { type Conflict, formatPath } from "../conflicts.ts";
+import { type FieldSet, pathsOf } from "../field-set.ts";
+import type { Manager } from "../managers.ts";
+import { readApplied } from "../applied-document.ts";
+import { customTypeNode, type TypeNode } from "../type-node.ts";
+import { updateManagers } from "../update-managers.ts";
 
 // For the tests of this folder: a kind with every class of field there is, and an object that several managers write.
 
