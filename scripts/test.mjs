@@ -9,6 +9,6 @@ const run = (program, ...args) => spawnSync(program, args, { stdio: "inherit" })
 if (!ensureAllTestTools()) process.exit(1);
 await bundle();
 const passed =
-  run("node", "scripts/check.mjs") &&
+  run("node", "scripts/check.mjs", "--all") &&
   run("node_modules/.bin/vitest", "run", "--project", "e2e", "--project", "cluster", "--project", "crash");
 process.exit(passed ? 0 : 1);

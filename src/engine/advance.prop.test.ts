@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "#test/support/property-runs.ts";
 import {
   advance,
   alwaysGate,
@@ -29,7 +30,7 @@ const changedSteps = ({ before, result }: Call): string[] =>
 const forward = (calls: readonly Call[]): Call[] =>
   calls.filter(({ before, result }) => before.number === result.run.number);
 
-const runs = { numRuns: 150 };
+const often = { numRuns: runs(150) };
 
 test("(8) no step starts before all its dependencies are terminal", () => {
   fc.assert(
@@ -46,7 +47,7 @@ test("(8) no step starts before all its dependencies are terminal", () => {
         }
       }
     }),
-    runs,
+    often,
   );
 });
 
@@ -60,7 +61,7 @@ test("(9) a terminal state never changes except by reset", () => {
         }
       }
     }),
-    runs,
+    often,
   );
 });
 
@@ -74,7 +75,7 @@ test("(10) attempts only grow, and by one, reset included", () => {
         }
       }
     }),
-    runs,
+    often,
   );
 });
 
@@ -88,7 +89,7 @@ test("(11) a step makes at most one attempt more than its retry limit, per run n
         }
       }
     }),
-    runs,
+    often,
   );
 });
 
@@ -108,7 +109,7 @@ test("(12) never more active steps than the parallelism allows, in the run and i
         }
       }
     }),
-    runs,
+    often,
   );
 });
 
@@ -120,7 +121,7 @@ test("(13) facts about another attempt than the current one change nothing", () 
       const facts = fact === undefined ? [] : [fact];
       expect(advance(plan, result.run, facts, now + 3).run).toEqual(advance(plan, result.run, [], now + 3).run);
     }),
-    runs,
+    often,
   );
 });
 
@@ -135,7 +136,7 @@ test("(14) facts commute within a call", () => {
         .map(({ fact }) => fact);
       expect(advance(plan, result.run, shuffled, now)).toEqual(advance(plan, result.run, facts, now));
     }),
-    runs,
+    often,
   );
 });
 
@@ -151,7 +152,7 @@ test("(14) facts about different children commute across calls, up to timestamps
       };
       expect(inOrder(a, b)).toEqual(inOrder(b, a));
     }),
-    runs,
+    often,
   );
 });
 
@@ -166,7 +167,7 @@ test("(15) advance is idempotent: again without facts, and again with the facts 
         }
       }
     }),
-    runs,
+    often,
   );
 });
 
@@ -178,7 +179,7 @@ test("a cache changes nothing but the time it takes", () => {
         expect(advance(plan, before, facts, now)).toEqual(result);
       }
     }),
-    runs,
+    often,
   );
 });
 
@@ -194,7 +195,7 @@ test("what advance returns agrees with reading effects, summary and deadlines of
         expect(deadlinesOf(plan, result.run).filter(({ at }) => at <= now)).toEqual([]);
       }
     }),
-    runs,
+    often,
   );
 });
 
@@ -259,7 +260,7 @@ test("(16) a step succeeds only by its child, an approval, the time, or its step
         }
       }
     }),
-    runs,
+    often,
   );
 });
 
@@ -279,7 +280,7 @@ test("(17) a step with the default gate and a bad dependency never starts", () =
         }
       }
     }),
-    runs,
+    often,
   );
 });
 
@@ -296,7 +297,7 @@ test("(18) an always() step starts in every run that is neither cancelled nor pa
         if (top && step.gate === alwaysGate) expect(stepState(run, id).startedAt).toBeDefined();
       }
     }),
-    runs,
+    often,
   );
 });
 
@@ -309,7 +310,7 @@ test("(19) a run succeeds only if every step is ok", () => {
           expect(isOk(step, stepState(result.run, id)) || id.includes("/")).toBe(true);
       }
     }),
-    runs,
+    often,
   );
 });
 
@@ -325,7 +326,7 @@ test("(20) in a terminal run every step is terminal and nothing is owed", () => 
         expect(effectsOf(plan, result.run)).toEqual([]);
       }
     }),
-    runs,
+    often,
   );
 });
 
@@ -338,7 +339,7 @@ test("(21) with a fair world every run ends", () => {
       );
       expect(isTerminal((ends.at(-1) as Call).result.run.phase)).toBe(true);
     }),
-    runs,
+    often,
   );
 });
 
@@ -353,7 +354,7 @@ test("(22) every run that is not terminal can be cancelled", () => {
         expect(end.phase).toBe("Canceled");
       }
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 
@@ -369,7 +370,7 @@ test("(23) nothing happens before wakeAt without facts, and something is due the
         if (wakeAt !== undefined) expect(advance(plan, run, [], wakeAt).run).not.toBe(run);
       }
     }),
-    runs,
+    often,
   );
 });
 
@@ -382,7 +383,7 @@ test("(24) a larger deadline never ends a run earlier", () => {
         )?.now ?? Number.POSITIVE_INFINITY;
       expect(closedAt(1 + limit + more)).toBeGreaterThanOrEqual(closedAt(1 + limit));
     }),
-    runs,
+    often,
   );
 });
 
@@ -405,7 +406,7 @@ test("(25) a run that failed and was reset ends like one that never failed", () 
       if (again.ok) expect(timeless(end(finish(plan, again.value, 9000)))).toEqual(timeless(smooth));
       else expect(timeless(rough)).toEqual(timeless(smooth));
     }),
-    runs,
+    often,
   );
 });
 
@@ -444,7 +445,7 @@ test("(26) a reset takes back the selected steps with everything behind them, an
         }
       },
     ),
-    runs,
+    often,
   );
 });
 
@@ -461,6 +462,6 @@ test("(29) fields written by a newer version survive everything, reset included"
         if (again.ok) for (const state of Object.values(again.value.steps)) expect(state).toMatchObject(strange);
       }
     }),
-    runs,
+    often,
   );
 });

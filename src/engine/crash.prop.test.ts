@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "#test/support/property-runs.ts";
 import { hashText, isTerminal, type Plan } from "./index.ts";
 import { plans, policies } from "./testing/arbitraries.ts";
 import { plan } from "./testing/build.ts";
@@ -54,7 +55,7 @@ test("(30) (31) whatever fails, each attempt has one child at most, and only one
     fc.property(plans(shape), fc.nat(), incidents(true), (plan, seed, script) => {
       checkWorld(plan, seed, script);
     }),
-    { numRuns: 250 },
+    { numRuns: runs(250) },
   );
 });
 
@@ -66,7 +67,7 @@ test("(32) when the faults stop, the run ends as the same children would have ma
       const quiet = checkWorld(plan, seed, []);
       expect(timeless(current(disturbed))).toEqual(timeless(current(quiet)));
     }),
-    { numRuns: 250 },
+    { numRuns: runs(250) },
   );
 });
 

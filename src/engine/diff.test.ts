@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "#test/support/property-runs.ts";
 import { advance, diff, newRun, type RunPhase, type StepPhase } from "./index.ts";
 import { plans, turns } from "./testing/arbitraries.ts";
 import { alive, failed, plan, succeeded } from "./testing/build.ts";
@@ -93,6 +94,6 @@ test("(27) a diff replayed on the state before gives the phases after, and names
         }
       }
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });

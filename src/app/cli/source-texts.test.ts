@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { formatProblem } from "#lib/base/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { decodeText, maxFileBytes, readSources } from "./source-texts.ts";
 
 let directory: string;
@@ -129,7 +130,7 @@ test("every text without a zero is read back from its bytes, and no other bytes 
         expect(decodeText(Buffer.from(text))).toBe(text.includes("\0") ? undefined : text);
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) => {
@@ -138,6 +139,6 @@ test("every text without a zero is read back from its bytes, and no other bytes 
       const mark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
       expect(Buffer.from(text).equals(bytes.subarray(mark))).toBe(true);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

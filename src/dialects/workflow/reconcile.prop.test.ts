@@ -5,6 +5,7 @@ import { isTerminal } from "#engine/index.ts";
 import { type ApiClient, type ChaosClient, chaosClient, seededRandom } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { Job } from "#kernel/model/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { RunAction, Workflow, type WorkflowSpec, type WorkflowStep } from "./kinds.ts";
 import { Harness } from "./testing/harness.ts";
 
@@ -182,7 +183,7 @@ test("whatever fails, breaks, dies or is late: one child per attempt, and the en
         expect([...created.values()].filter((count) => count > 1)).toEqual([]);
       },
     ),
-    { numRuns: 30, examples: [foundBefore] },
+    { numRuns: runs(30), examples: [foundBefore] },
   );
 });
 

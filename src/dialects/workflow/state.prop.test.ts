@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "#test/support/property-runs.ts";
 import { decodeRun, encodeRun } from "./state.ts";
+
+const often = { numRuns: runs(100) };
 
 // A fraction of a second may be written with any number of digits, or not at all, by whoever wrote the status.
 const time = fc
@@ -87,6 +90,7 @@ test("writing what was read changes nothing, unknown fields included (28, 29)", 
       expect(encodeRun(run, before)).toEqual(before);
       expect(encodeRun(run, before, run)).toEqual(before);
     }),
+    often,
   );
 });
 
@@ -96,5 +100,6 @@ test("reading what was written gives the run again, also into a status that desc
       const run = decodeRun(one);
       expect(decodeRun(encodeRun(run, other))).toEqual(run);
     }),
+    often,
   );
 });

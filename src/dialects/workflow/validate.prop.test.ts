@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { workflowAdmission } from "./admission.ts";
 import { documents } from "./document.ts";
 import { validateWorkflow } from "./validate.ts";
@@ -79,7 +80,7 @@ test("a damaged document is answered, and compiles exactly when nothing is wrong
         expect(message).not.toMatch(/undefined|\[object/);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -92,7 +93,7 @@ test("reading and linting anything at all gives problems with places, and never 
       expect(object === undefined).toBe(problems.some((problem) => problem.severity === "error"));
       for (const problem of [...problems, ...documents.lint(source)]) expect(problem.position).toEqual(positionOf());
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -102,6 +103,6 @@ test("no change of a document makes admission throw", () => {
       const { causes } = workflowAdmission.validate(next, before);
       for (const { field } of causes) expect(field).toMatch(/^spec/);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

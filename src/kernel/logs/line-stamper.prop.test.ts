@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "#test/support/property-runs.ts";
 import { LineStamper, type Stamped } from "./line-stamper.ts";
 import { flagOffset, fullFlag, longestHeldText, prefixLength, recordPrefix, timeLength } from "./record.ts";
 
@@ -59,7 +60,7 @@ test("records are the output: joined they are its bytes, each full one is a line
       expect(records.filter(({ full }) => full)).toHaveLength(all.split("\n").length - 1);
       for (const { text } of records) expect(text.includes(10)).toBe(false);
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });
 
@@ -74,7 +75,7 @@ test("how a line was cut on its way makes no difference, unless somebody lost pa
         expect(Buffer.concat(pieces.map(({ bytes }) => bytes)).equals(whole.bytes)).toBe(true);
       },
     ),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });
 

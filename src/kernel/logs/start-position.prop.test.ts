@@ -2,6 +2,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { LogWriter } from "./log-writer.ts";
 import type { LogStream } from "./record.ts";
 import { textOf, withDirectory } from "./testing/index.ts";
@@ -38,7 +39,7 @@ async function write(path: string, lines: readonly Line[], maxBytes: number): Pr
 
 const textFor = (lines: readonly Line[]): string => lines.map(({ text }) => `${text}\n`).join("");
 const sizes = fc.constantFrom(120, 1_000, 10_000_000);
-const runs = { numRuns: 40 };
+const often = { numRuns: runs(40) };
 
 test("a tail is the end of the whole, of both streams together and of each", async () => {
   await fc.assert(
@@ -54,7 +55,7 @@ test("a tail is the end of the whole, of both streams together and of each", asy
         }
       }),
     ),
-    runs,
+    often,
   );
 });
 
@@ -74,7 +75,7 @@ test("since shows exactly the records that are not older, in whatever file they 
           expect(await textOf(path, { since })).toBe(textFor(younger));
         }),
     ),
-    runs,
+    often,
   );
 });
 

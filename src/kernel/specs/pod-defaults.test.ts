@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { pullPolicyOf, qosClassOf, withPodSpecDefaults } from "./pod-defaults.ts";
 
 test.each([
@@ -140,7 +141,7 @@ describe("defaults", () => {
           expect(withPodSpecDefaults(once)).toBe(once);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 });

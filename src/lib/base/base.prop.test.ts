@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "#test/support/property-runs.ts";
 import { formatInstant, formatTime, jsonEquals, parseDuration, parseInstant } from "./index.ts";
 import { hashName } from "./index.node.ts";
 
@@ -20,7 +21,7 @@ test("no day is read that the calendar does not have", () => {
       if (at !== undefined) expect(formatInstant(at).slice(0, 10)).toBe(`${y}-${m}-${d}`);
       else expect(month < 1 || month > 12 || day < 1 || day > 28).toBe(true);
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(1_000) },
   );
 });
 
@@ -43,7 +44,7 @@ test("a duration of decimals is exact to the millisecond", () => {
       const text = `${Math.floor(millis / 1000)}.${String(millis % 1000).padStart(3, "0")}s`;
       expect(parseDuration(text)).toEqual({ ok: true, value: millis });
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -60,7 +61,7 @@ test("values are equal exactly when their sorted texts are", () => {
       expect(jsonEquals(a, b)).toBe(sorted(a) === sorted(b));
       expect(jsonEquals(a, JSON.parse(JSON.stringify(a)))).toBe(true);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 

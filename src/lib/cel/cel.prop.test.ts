@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { JsonValue } from "#lib/base/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { type CelEnvironment, compileExpression, compileTemplate } from "./index.ts";
 import { formatAddress, parseAddress } from "./library/addresses.ts";
 
@@ -90,7 +91,7 @@ test("no text makes the compiler or the evaluation throw", () => {
       const program = compileExpression(parts.join(""), environment);
       if (program.ok) program.value.evaluate({ self: { a: [1, { a: "x" }] }, text: "t" });
     }),
-    { numRuns: 5_000 },
+    { numRuns: runs(5_000) },
   );
 });
 
@@ -128,15 +129,16 @@ test("string functions agree with their definitions on code points", () => {
   );
 });
 
-test("addresses survive writing and reading", () => {
+test("addresses survive writing and reading, all but IPv4 addresses in disguise, which are none", () => {
   const groups = fc.array(fc.oneof(fc.constant(0n), fc.bigInt(0n, 65_535n)), { minLength: 8, maxLength: 8 });
   fc.assert(
     fc.property(groups, (parts) => {
       const bits = parts.reduce((sum, part) => sum * 65_536n + part, 0n);
       const text = formatAddress({ family: 6, bits });
-      expect(parseAddress(text)).toEqual({ family: 6, bits });
+      expect(parseAddress(text)).toEqual(bits >> 32n === 0xffffn ? undefined : { family: 6, bits });
       expect(text.split("::").length).toBeLessThanOrEqual(2);
       expect(text).not.toContain(":::");
     }),
+    { examples: [[[0n, 0n, 0n, 0n, 0n, 0xffffn, 0n, 0n]]] },
   );
 });

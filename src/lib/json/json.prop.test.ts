@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { createPatch } from "rfc6902";
 import { expect, test } from "vitest";
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import {
   applyJsonPatch,
   applyMergePatch,
@@ -58,7 +59,7 @@ test("reading accepts only what JSON.parse accepts, and no text makes it throw",
       if (result.ok) expect(result.value.value).toEqual(JSON.parse(text));
       else if (result.error.code === "syntax") expect(() => JSON.parse(text)).toThrow(SyntaxError);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 
@@ -163,6 +164,6 @@ test("no text makes the compilers of paths and templates throw", () => {
       const template = compileJsonPathTemplate(source);
       if (template.ok) template.value.render(document);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });

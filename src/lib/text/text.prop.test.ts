@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "#test/support/property-runs.ts";
 import {
   compareQuantities,
   compileRe2,
@@ -93,7 +94,7 @@ test("RE2 agrees with RegExp where both know the syntax, and no pattern makes it
       const native = asRegExp(source);
       if (compiled.ok && native !== undefined) expect(compiled.value.test(subject)).toBe(native.test(subject));
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs(3_000) },
   );
 });
 

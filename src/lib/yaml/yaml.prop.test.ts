@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { JsonValue } from "#lib/base/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { readYaml, writeYaml, writeYamlDocuments } from "./index.ts";
 
 // Texts that other readers of YAML take for something else, or that need care to be written.
@@ -112,7 +113,7 @@ test("every value survives writing and reading", () => {
     fc.property(value, (json) => {
       expect(readAll(writeYaml(json))).toEqual([json]);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 
@@ -179,6 +180,6 @@ test("no text makes the reader throw, and every problem has a place in the text"
         expect(position?.column).toBeGreaterThan(0);
       }
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs(3_000) },
   );
 });

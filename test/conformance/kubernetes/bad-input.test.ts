@@ -6,7 +6,7 @@ import { type Ask, startTestServer, type TestServer } from "#kernel/apiserver/te
 
 let api: TestServer;
 beforeAll(async () => {
-  api = await startTestServer();
+  api = await startTestServer({ limits: { futureRevisionWaitMs: 20 } });
   await api.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", { body: widgetDefinition });
   await api.ask("POST", maps, { body: configMap({ name: "there" }, { data: { list: "x" } }) });
   await api.ask("POST", widgets, { body: widget({ name: "there" }, { spec: { size: 1, list: ["a", "b"] } }) });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { deepFreeze, isJsonObject, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { compare, isSame } from "./compare.ts";
 import { difference, type FieldSet, intersection, isEmptySet, pathsOf, union } from "./field-set.ts";
 import { fieldSetOf, fieldsOfNew } from "./field-set-of.ts";
@@ -58,7 +59,7 @@ const run = (
   return world;
 };
 
-const runs = { numRuns: 60 };
+const often = { numRuns: runs(60) };
 
 test("the merged object holds all that was applied", () => {
   fc.assert(
@@ -66,7 +67,7 @@ test("the merged object holds all that was applied", () => {
       const held = fieldsOfNew(merge(live, applied, testType), testType);
       expect(printed(difference(fieldSetOf(applied, testType), held))).toEqual([]);
     }),
-    runs,
+    often,
   );
 });
 
@@ -79,7 +80,7 @@ test("a merge changes what was applied and leaves the rest", () => {
       // Only inside of what became a value of another shape.
       expect(pathsOf(removed).every((path) => path[1] === "f:any")).toBe(true);
     }),
-    runs,
+    often,
   );
 });
 
@@ -89,7 +90,7 @@ test("merging twice is merging once, and shares everything", () => {
       const once = merge(live, applied, testType);
       expect(merge(once, applied, testType)).toBe(once);
     }),
-    runs,
+    often,
   );
 });
 
@@ -100,7 +101,7 @@ test("neither merging nor comparing changes what it is given", () => {
       deepFreeze(applied);
       compare(live, merge(live, applied, testType), testType);
     }),
-    runs,
+    often,
   );
 });
 
@@ -109,7 +110,7 @@ test("an object does not differ from its copy", () => {
     fc.property(document, (object) => {
       expect(isSame(compare(object, structuredClone(object), testType))).toBe(true);
     }),
-    runs,
+    often,
   );
 });
 
@@ -131,7 +132,7 @@ test("what is new is what a comparison with nothing finds", () => {
       const plain = JSON.parse(JSON.stringify(other)) as JsonObject;
       expect(fieldsOfNew(plain, job)).toEqual(compare({}, plain, job).added);
     }),
-    runs,
+    often,
   );
 });
 
@@ -143,7 +144,7 @@ test("a comparison the other way round swaps what came and what went", () => {
       expect(printed(there.added)).toEqual(printed(back.removed));
       expect(printed(there.modified)).toEqual(printed(back.modified));
     }),
-    runs,
+    often,
   );
 });
 
@@ -152,7 +153,7 @@ test("a comparison finds nothing only between equal objects, but for the order o
     fc.property(document, document, (a, b) => {
       if (isSame(compare(a, b, testType))) expect(jsonEquals(inOrder(a), inOrder(b))).toBe(true);
     }),
-    runs,
+    often,
   );
 });
 
@@ -173,7 +174,7 @@ test("applying the same document again changes nothing", () => {
       expect(world.live).toBe(live);
       expect(world.managers).toBe(managers);
     }),
-    runs,
+    often,
   );
 });
 
@@ -193,7 +194,7 @@ test("applying and giving up leaves what was there, without what was the applier
       // Items that stay for others keep their keys, and what others own stays with what holds it.
       expect(orphans.filter((path) => !path.some((element) => element.startsWith("k:")))).toEqual([]);
     }),
-    runs,
+    often,
   );
 });
 
@@ -206,7 +207,7 @@ test("an applier owns what it declares, and every owner owns something", () => {
       expect(printed(own?.fields ?? {})).toEqual(declared);
       expect(world.managers.some(({ fields }) => isEmptySet(fields))).toBe(false);
     }),
-    runs,
+    often,
   );
 });
 
@@ -222,7 +223,7 @@ test("an apply without conflicts leaves what the others own as it was", () => {
       const { modified, removed } = compare(before, world.live ?? {}, testType);
       expect(printed(intersection(union(modified, removed), others))).toEqual([]);
     }),
-    runs,
+    often,
   );
 });
 
@@ -235,7 +236,7 @@ test("sets survive being written and read, and operations keep them in order", (
         expect(decodeFields(read)).toBe(read);
       }
     }),
-    runs,
+    often,
   );
 });
 
@@ -248,7 +249,7 @@ test("the laws of sets", () => {
       expect(union(difference(x, y), intersection(x, y))).toEqual(x);
       expect(intersection(difference(x, y), y)).toEqual({});
     }),
-    runs,
+    often,
   );
 });
 
@@ -258,7 +259,7 @@ test("entries survive being written and read", () => {
       const written = encodeManagers(run(steps).managers);
       expect(JSON.parse(JSON.stringify(written ?? null))).toEqual(written ?? null);
     }),
-    runs,
+    often,
   );
 });
 

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
 import { Event } from "#kernel/model/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { served } from "../testing/write-steps.ts";
 import { inNamespace, tidyMetadata } from "../verbs/admission.ts";
 import { checkMetadata } from "../verbs/metadata-rules.ts";
@@ -97,7 +98,7 @@ test("the schema leaves what is plain as it is, and no rule finds anything wrong
       }
       if (isPlainEvent(sent)) expect(byTheSchema(sent)).toEqual({ object: sent, objections: 0 });
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
 });
 

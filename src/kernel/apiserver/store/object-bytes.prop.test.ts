@@ -1,8 +1,11 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { metadataOf, scanMetadata } from "./metadata.ts";
 import { atRevision, type Earlier, objectText, withRevision, writeText } from "./object-bytes.ts";
+
+const often = { numRuns: runs(100) };
 
 // Names and texts that try to be mistaken for the place where the resourceVersion goes.
 const text = fc.oneof(
@@ -90,6 +93,7 @@ test("the resourceVersion arrives in metadata, whatever the object holds and in 
       expect(withRevision(bytes, revision)).toEqual(bytes);
       expect(() => withRevision(bytes, revision + 1)).toThrow("names another");
     }),
+    often,
   );
 });
 
@@ -101,6 +105,7 @@ test("bytes without a resourceVersion get it when they are read", () => {
       expect(parse(bare)).toEqual(expected(whole, undefined));
       expect(withRevision(bare, revision)).toEqual(bytes);
     }),
+    often,
   );
 });
 
@@ -110,6 +115,7 @@ test("metadata read from the bytes is the metadata of the parsed object", () => 
       const { bytes } = written(whole, revision);
       expect(scanMetadata(bytes)).toEqual(metadataOf(parse(bytes) as JsonObject));
     }),
+    often,
   );
 });
 
@@ -137,6 +143,7 @@ test("bytes copied from the revision before are those that writing all of it wou
         before = after;
       }
     }),
+    often,
   );
 });
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { memoryStore, openStore } from "./open.ts";
 import type { Page, Store, StoreEvent } from "./store.ts";
 import { items, keyOf, objectOf, states, withDirectory } from "./test-objects.ts";
@@ -110,7 +111,7 @@ describe("any history of writes", () => {
         assertAgrees(store, await run(store, bursts, () => Promise.resolve()));
         await store.close();
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 
@@ -130,7 +131,7 @@ describe("any history of writes", () => {
           await again.close();
         });
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     );
   });
 
@@ -165,7 +166,7 @@ describe("any history of writes", () => {
         expect(found).toEqual(whole);
         await store.close();
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 });

@@ -21,7 +21,7 @@ describe("lists", () => {
   let early: string;
   let late: string;
   beforeAll(async () => {
-    api = await startTestServer();
+    api = await startTestServer({ limits: { futureRevisionWaitMs: 20 } });
     for (const name of ["a", "b", "c"])
       await api.ask("POST", maps, { body: configMap(name, {}, { labels: { half: "first" } }) });
     early = metaOf((await api.ask("GET", maps)).json)["resourceVersion"] ?? "";

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { FakeClock, type JsonObject, silentLog } from "#lib/base/index.ts";
 import type { ApiClient, WatchEvent } from "#kernel/kit/index.ts";
 import { ApiError, ConfigMap, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { createApiServer } from "../api-server.ts";
 import { memoryStore } from "../store/open.ts";
 import { configMap, waitUntil } from "../testing/index.ts";
@@ -166,7 +167,7 @@ test("after any writes the store, a list and every watcher agree with the oracle
       await server.close();
       await store.close();
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 
@@ -188,7 +189,7 @@ test("writing the same again changes no revision", async () => {
       expect(await client.patch(ref(`same-${count}`), { type: "strategic", body: { data } })).toEqual(made);
       expect(store.revision).toBe(before);
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   );
   await server.close();
   await store.close();

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
 import { ApiError } from "#kernel/model/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { decodeProtobuf } from "./envelope.ts";
 import { type FieldType, messageNameOf, messageType } from "./messages.ts";
 import { jsonTypes, specials } from "./special.ts";
@@ -127,7 +128,7 @@ test("what is encoded field by field is decoded to the same JSON", () => {
       const encoded = envelope(type.apiVersion, type.kind, ...members.map((member) => member.encoded));
       expect(decodeProtobuf(encoded)).toEqual({ ...type, ...objectOf(members) });
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -145,6 +146,6 @@ test("damaged bytes are decoded or refused with 400 or 415, and nothing else hap
         expect([400, 415]).toContain((thrown as ApiError).code);
       }
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

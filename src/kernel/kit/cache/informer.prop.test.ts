@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
 import { ConfigMap, type KubeObject, keyOf, type Stored } from "#kernel/model/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { chaosClient } from "../client/chaos-client.ts";
 import { seededRandom } from "../client/seeded-random.ts";
 import { type MemoryClient, memoryClient } from "../testing/index.ts";
@@ -103,7 +104,7 @@ test("whatever the connection does, the mirror ends equal to the server, and han
       expect(byKey(indexed)).toEqual(server);
       await factory.close();
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });
 
@@ -142,6 +143,6 @@ test("reads never go back behind an own write while the object lives", async () 
         await factory.close();
       },
     ),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
 import { ConfigMap, isNotFound, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { chaosClient } from "../client/chaos-client.ts";
 import { seededRandom } from "../client/seeded-random.ts";
 import { type MemoryClient, memoryClient } from "../testing/index.ts";
@@ -142,6 +143,6 @@ test("a controller brings the world to what is wanted, through any number of fau
       await clock.advance(20_000);
       await ended;
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { DelayHeap } from "./delay-heap.ts";
 import { Fifo } from "./fifo.ts";
 import { WorkQueue } from "./work-queue.ts";
@@ -65,7 +66,7 @@ test("no key is lost, invented or given out twice at once, whatever is done in w
       while (play.working.length > 0) play.done();
       expect(play.queue.stats()).toEqual({ depth: 0, processing: 0, delayed: 0, longestRunning: 0 });
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -129,6 +130,6 @@ test("a fifo is a list that is pushed to and shifted from", () => {
       fifo.keep((item) => item % 2 === 0);
       expect(fifo.size).toBe(model.filter((item) => item % 2 === 0).length);
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   );
 });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { formatTime } from "#lib/base/index.ts";
 import { nextTime, parseCron, timeZone } from "#lib/text/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import { type Calendar, manyMissed, missedTimes } from "./missed-times.ts";
 
 const perMinute = 60_000;
@@ -58,6 +59,6 @@ test("the latest missed time is due, is not after now, and nothing is due betwee
       expect(latest).toBeLessThanOrEqual(now);
       expect(nextTime(made.schedule, latest - 1, made.zone)).toBe(latest);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });

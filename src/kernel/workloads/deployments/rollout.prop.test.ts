@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { formatTime, type Instant } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import type { DeploymentObject, DeploymentSpec, ReplicaSetObject } from "../deployment-types.ts";
 import { planDeployment } from "./plan-deployment.ts";
 import { rolloutBudget } from "./rollout-budget.ts";
@@ -153,7 +154,7 @@ test("a rolling update stays within its surge and its unavailability, and ends",
       world.settle();
       expectOnly(world, "two", replicas);
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 
@@ -175,7 +176,7 @@ test("with Recreate no Pod of the new template is there before the last old one 
       world.settle();
       expectOnly(world, "two", replicas);
     }),
-    { numRuns: 40 },
+    { numRuns: runs(40) },
   );
 });
 
@@ -213,7 +214,7 @@ test("whatever is changed in between, in the end there are the wanted Pods of th
         expect(world.sets.length).toBeLessThanOrEqual(2);
       },
     ),
-    { numRuns: 80 },
+    { numRuns: runs(80) },
   );
 });
 

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { formatTime } from "#lib/base/index.ts";
 import { isTrue } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import type { JobObject } from "../job-types.ts";
 import { trackingFinalizer } from "../job-types.ts";
 import { shellJob } from "../testing/index.ts";
@@ -157,6 +158,6 @@ test("whatever crashes and whenever: ends are counted exactly once and the Job e
         expect(world.pods.some(({ metadata }) => metadata.finalizers !== undefined)).toBe(false);
       },
     ),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "#test/support/property-runs.ts";
 import { expandReferences } from "./expand.ts";
 
 const values: Readonly<Record<string, string>> = { A: "1", B: "$(A)", EMPTY: "", "x.y-z": "dotted", $: "dollar" };
@@ -49,7 +50,7 @@ test("expanding follows Kubernetes' scanner, whatever dollars and parentheses st
     fc.property(text, (one) => {
       expect(expandReferences(one, valueOf)).toBe(scanned(one));
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 

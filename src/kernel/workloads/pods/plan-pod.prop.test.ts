@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { formatTime } from "#lib/base/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import type { PodObject, PodPhase, PodStatus } from "../pod-types.ts";
 import type { Container } from "../pod-types.ts";
 import { shellPod } from "../testing/index.ts";
@@ -238,7 +239,7 @@ test("whatever ends whenever: order, policy and phases of a pod are kept, and an
       const story = world.phases.filter((phase, index) => phase !== world.phases[index - 1]).join(" ");
       expect(story).toMatch(/^(Pending)? ?(Running)? ?(Succeeded|Failed)?$/);
     }),
-    { numRuns: 400 },
+    { numRuns: runs(400) },
   );
 });
 
@@ -260,7 +261,7 @@ test("a pod that is left alone comes to the same end however often it is looked 
       }
       expect(once.pod.status).toEqual(often.pod.status);
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import {
   containsAddress,
   containsNetwork,
@@ -73,7 +74,7 @@ test("no text makes the readers of addresses throw, and what they read they woul
       if (parsed !== undefined) expect(parseNetwork(formatNetwork(parsed))).toEqual(parsed);
       if (address !== undefined) expect(parseNetwork(`${parts.join("")}/0`)?.address).toEqual(address);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(2_000) },
   );
 });
 
@@ -102,7 +103,7 @@ test("the parts of a URL put together are the URL", () => {
       for (const [key, value] of query) (expected[key] ??= []).push(value);
       expect(valueOf("url(text).getQuery()", { text })).toEqual(expected);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -120,7 +121,7 @@ test("sums, extremes and places are those of the list", () => {
         self.lastIndexOf(first),
       ]);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });
 
@@ -148,6 +149,6 @@ test("integers survive every base, and doubles the digits that are asked for", (
         expect(scientific).toMatch(/^-?\d\.\d{16}e[+-]\d\d+$/);
       },
     ),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

@@ -2,6 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { runs } from "#test/support/property-runs.ts";
 import { temporaryDirectory } from "../../testing/index.ts";
 import { Journal, type JournalEntry } from "./journal.ts";
 
@@ -77,7 +78,7 @@ test("what was appended is found again, the last word on each task, also after s
         expect(await reopened(path)).toEqual(lastOf([...lastOf(first), ...second]));
       }),
     ),
-    { numRuns: 25 },
+    { numRuns: runs(25) },
   ));
 
 test("cut off at any byte, a journal holds exactly the entries that were whole before it", () =>
@@ -96,7 +97,7 @@ test("cut off at any byte, a journal holds exactly the entries that were whole b
         expect((await reopened(path)).at(-1)).toMatchObject({ id: "next" });
       }),
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   ));
 
 test("a damaged byte costs at most the line it is in, or two when it is the end of a line", () =>
@@ -120,7 +121,7 @@ test("a damaged byte costs at most the line it is in, or two when it is the end 
           }
         }),
     ),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   ));
 
 test("however many lines become stale, the last word stays and the file does not grow for ever", () =>

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
+import { runs } from "#test/support/property-runs.ts";
 import type { Task, TaskOutcome, TaskStatus } from "../../contract.ts";
 import { FakeJournal, FakeProcesses } from "../../testing/index.ts";
 import { TaskTable } from "./task-table.ts";
@@ -122,6 +123,6 @@ test("whenever the runner is killed: nothing runs twice, what was told stays tru
         expect(ends.length).toBeLessThanOrEqual(1);
       }
     }),
-    { numRuns: 120 },
+    { numRuns: runs(120) },
   );
 });
