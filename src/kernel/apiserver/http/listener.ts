@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { createServer, type Server } from "node:https";
-import type { AddressInfo } from "node:net";
+import { createServer, type Server, type ServerOptions } from "node:https";
+import { type AddressInfo, Socket } from "node:net";
 import { codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
 import { loopbackNames } from "../authz/browser-guard.ts";
+import { type ConnectionLimits, Connections, defaultConnectionLimits } from "./connections.ts";
 import { type FrontDoor, handleRequest } from "./request-handler.ts";
 
 /** PEM. With `ca`, clients may show a certificate of this authority; nobody is refused for having none. */
@@ -23,6 +24,8 @@ export interface ListenOptions {
   readonly names?: readonly string[];
   /** PEM of the serving certificate and its key. */
   readonly tls: ListenerTls;
+  /** Those left out are the defaults. */
+  readonly connections?: Partial<ConnectionLimits>;
 }
 
 /** A socket that accepts. Several may serve one server. */
@@ -55,20 +58,25 @@ export async function openListener(
   const closing = new AbortController();
   const active = new Set<ServerResponse>();
   const door = makeDoor(hostNames, closing.signal);
-  const server = createServer(
-    { ...tlsOptions(options.tls), minVersion: "TLSv1.2", maxHeaderSize: 16 * 1024, noDelay: true },
-    (request, response) => {
-      const { socket } = request;
-      active.add(response);
-      response.once("close", () => {
-        active.delete(response);
-        // Kept alive it would hold up the end of the server; what has been written still goes out.
-        if (closing.signal.aborted) socket.destroySoon();
-      });
-      void handleRequest(door, request, response);
-    },
-  );
-  setTimeouts(server);
+  const limits = { ...defaultConnectionLimits, ...options.connections };
+  const connections = new Connections(limits.maxConnections);
+  const server = createServer({ ...tlsOptions(options.tls), ...serverOptions(limits) }, (request, response) => {
+    const { socket } = request;
+    const rest = connections.busy(socket);
+    active.add(response);
+    response.once("close", () => {
+      rest();
+      active.delete(response);
+      // Kept alive it would hold up the end of the server; what has been written still goes out.
+      if (closing.signal.aborted) socket.destroySoon();
+    });
+    void handleRequest(door, request, response);
+  });
+  server.on("connection", (socket) => {
+    // Always, for nobody hands connections over from elsewhere.
+    if (socket instanceof Socket) connections.opened(socket);
+  });
+  server.on("secureConnection", (socket) => connections.secured(socket));
   // A client that breaks the handshake or the protocol is its own problem; Node has closed the socket already.
   server.on("tlsClientError", () => undefined);
   await listening(server, host, options.port);
@@ -93,14 +101,20 @@ const tlsOptions = ({ cert, key, ca }: ListenerTls) =>
 /** IPv6 addresses as URLs and `Host` have them. */
 const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
 
-/** No limit on the connection as a whole: watches last for hours. Headers and bodies that do not come are cut. */
-function setTimeouts(server: Server): void {
-  // Go clients reuse a connection for 90 s; one that we close earlier loses the request they are sending.
-  server.keepAliveTimeout = 125_000;
-  server.headersTimeout = 130_000;
-  server.requestTimeout = 300_000;
-  server.timeout = 0;
-}
+/**
+ * HTTPS of our kind. There is no limit on a connection as a whole, because watches last for hours; Node counts a request from its first
+ * byte, so that the limit on headers does not end a connection between two requests.
+ */
+const serverOptions = (limits: ConnectionLimits): ServerOptions => ({
+  minVersion: "TLSv1.2",
+  maxHeaderSize: 16 * 1024,
+  noDelay: true,
+  handshakeTimeout: limits.handshakeMs,
+  headersTimeout: limits.headersMs,
+  requestTimeout: limits.requestMs,
+  keepAliveTimeout: limits.idleMs,
+  connectionsCheckingInterval: limits.checkEveryMs,
+});
 
 /** Rejects with what a person can act on: the address, and whether the port is taken. */
 function listening(server: Server, host: string, port: number): Promise<void> {

@@ -1,0 +1,121 @@
+import { once } from "node:events";
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect } from "node:tls";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startTestServer, type TestServer, waitUntil } from "../testing/index.ts";
+import type { ConnectionLimits } from "./connections.ts";
+import type { Listener } from "./listener.ts";
+
+let api: TestServer;
+const opened: Socket[] = [];
+const listeners: Listener[] = [];
+beforeAll(async () => {
+  api = await startTestServer();
+});
+afterAll(async () => {
+  for (const socket of opened) socket.destroy();
+  for (const listener of listeners) await listener.close();
+  await api.close();
+});
+
+const listen = async (connections: Partial<ConnectionLimits>): Promise<Listener> => {
+  const listener = await api.server.listen({ port: 0, tls: api.serving, connections });
+  listeners.push(listener);
+  return listener;
+};
+/** A connection that has done its handshake, and what came on it so far. */
+async function open({ port }: Listener) {
+  const socket = connect({ port, host: "127.0.0.1", ca: api.ca, servername: "localhost" });
+  opened.push(socket);
+  let text = "";
+  socket.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  socket.on("error", () => undefined);
+  await once(socket, "secureConnect");
+  return { socket, heard: () => text };
+}
+const ask = (path: string, ...more: readonly string[]) =>
+  ["GET", "HTTP/1.1", "Host: localhost", `Authorization: Bearer ${api.token}`, ...more]
+    .join("\r\n")
+    .replace("GET\r\nHTTP", `GET ${path} HTTP`)
+    .concat("\r\n\r\n");
+const answers = (text: string): number => text.match(/HTTP\/1\.1 200/g)?.length ?? 0;
+
+describe("time on a connection", () => {
+  test("headers that do not come end it, a rest between two requests does not", async () => {
+    const listener = await listen({ headersMs: 50, requestMs: 100, checkEveryMs: 10 });
+    const resting = await open(listener);
+    resting.socket.write(ask("/version"));
+    await waitUntil(() => answers(resting.heard()) === 1);
+    const slow = await open(listener);
+    slow.socket.write("GET /version HTTP/1.1\r\nHost: ");
+    await waitUntil(() => slow.socket.destroyed);
+    expect(slow.heard()).toMatch(/^HTTP\/1\.1 408 /);
+    // It has rested since before the other one began, which was too long for that one.
+    resting.socket.write(ask("/version"));
+    await waitUntil(() => answers(resting.heard()) === 2);
+    expect(resting.heard()).toContain("Keep-Alive: timeout=125");
+  });
+
+  test("a body that does not come ends it", async () => {
+    const listener = await listen({ headersMs: 50, requestMs: 50, checkEveryMs: 10 });
+    const { socket, heard } = await open(listener);
+    const head = ask("/api/v1/namespaces/default/configmaps", "Content-Type: application/json", "Content-Length: 100");
+    socket.write(`${head.replace("GET", "POST")}{`);
+    await once(socket, "close");
+    expect(heard()).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test("a handshake that does not come ends it", async () => {
+    const socket = connectTcp({ port: (await listen({ handshakeMs: 20 })).port, host: "127.0.0.1" });
+    opened.push(socket);
+    await once(socket, "close");
+    expect(socket.bytesRead).toBe(0);
+  });
+
+  test("an answer that lasts has no limit", async () => {
+    const listener = await listen({ headersMs: 20, requestMs: 20, idleMs: 20, checkEveryMs: 5 });
+    const watch = await open(listener);
+    watch.socket.write(ask("/api/v1/namespaces/default/configmaps?watch=1"));
+    const silent = await open(listener);
+    await waitUntil(() => silent.socket.destroyed);
+    const before = watch.heard();
+    await api.ask("POST", "/api/v1/namespaces/default/configmaps", {
+      body: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "late" } },
+    });
+    await waitUntil(() => watch.heard().slice(before.length).includes('"late"'));
+  });
+});
+
+describe("too many connections", () => {
+  test("those that have rested the longest give way to new ones, those with a request do not", async () => {
+    const listener = await listen({ maxConnections: 3 });
+    const watch = await open(listener);
+    watch.socket.write(ask("/api/v1/namespaces/default/configmaps?watch=1"));
+    await waitUntil(() => answers(watch.heard()) === 1);
+    const [first, second] = [await open(listener), await open(listener)];
+    // The first is the one that was used last.
+    for (const { socket, heard } of [second, first]) {
+      socket.write(ask("/version"));
+      await waitUntil(() => answers(heard()) === 1);
+    }
+    const third = await open(listener);
+    await waitUntil(() => second.socket.destroyed);
+    third.socket.write(ask("/version"));
+    first.socket.write(ask("/version"));
+    await waitUntil(() => answers(third.heard()) === 1 && answers(first.heard()) === 2);
+    expect(watch.socket.destroyed).toBe(false);
+  });
+
+  test("whoever connects without a handshake gives way too", async () => {
+    const listener = await listen({ maxConnections: 2 });
+    const raw = connectTcp({ port: listener.port, host: "127.0.0.1" });
+    opened.push(raw);
+    await once(raw.resume(), "connect");
+    const [first, second] = [await open(listener), await open(listener)];
+    await waitUntil(() => raw.destroyed);
+    for (const { socket, heard } of [first, second]) {
+      socket.write(ask("/version"));
+      await waitUntil(() => answers(heard()) === 1);
+    }
+  });
+});

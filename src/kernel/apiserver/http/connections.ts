@@ -1,0 +1,84 @@
+import type { Socket } from "node:net";
+import type { Millis } from "#lib/base/index.ts";
+
+/** What a connection may take of a listener, and how long it may do nothing. */
+export interface ConnectionLimits {
+  /** Open at once, those without a request among them. Requests have limits of their own, far below. */
+  readonly maxConnections: number;
+  /** From the connection to the end of the TLS handshake. */
+  readonly handshakeMs: Millis;
+  /** From the first byte of a request (for the first one: from the handshake) to the end of its headers. */
+  readonly headersMs: Millis;
+  /** From the first byte of a request to the end of its body. */
+  readonly requestMs: Millis;
+  /** Between two requests. Go clients keep connections for 90 s; one that we close earlier loses the request they are sending. */
+  readonly idleMs: Millis;
+  /** How often the two for requests are looked at: so much later they may end. */
+  readonly checkEveryMs: Millis;
+}
+
+/** Headers come within a packet or two, and 3 MiB within a minute over the slowest line that is any use. */
+export const defaultConnectionLimits: ConnectionLimits = {
+  maxConnections: 10_000,
+  handshakeMs: 10_000,
+  headersMs: 30_000,
+  requestMs: 60_000,
+  idleMs: 125_000,
+  checkEveryMs: 5000,
+};
+
+/**
+ * The open connections of a listener, so that whoever opens many of them keeps nobody out: beyond the limit the one that has been
+ * without a request for the longest time gives way. It is told of connections and requests; all of it takes constant time.
+ */
+export class Connections {
+  readonly #max: number;
+  #open = 0;
+  /** Without a request, the longest first; from the start of the handshake on. */
+  readonly #quiet = new Set<Socket>();
+  readonly #byPeer = new Map<string, Socket>();
+  /** The connection below a TLS socket. Node does not tell, but both know the other end. */
+  readonly #below = new WeakMap<Socket, Socket>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** A connection was accepted; its handshake is still to come. */
+  opened(socket: Socket): void {
+    const peer = peerOf(socket);
+    this.#open += 1;
+    this.#quiet.add(socket);
+    this.#byPeer.set(peer, socket);
+    socket.once("close", () => {
+      this.#open -= 1;
+      this.#quiet.delete(socket);
+      if (this.#byPeer.get(peer) === socket) this.#byPeer.delete(peer);
+    });
+    if (this.#open > this.#max) this.#dropQuietest();
+  }
+
+  /** Its handshake is done: requests will come on this socket. */
+  secured(socket: Socket): void {
+    const below = this.#byPeer.get(peerOf(socket));
+    if (below !== undefined) this.#below.set(socket, below);
+  }
+
+  /** A request begins on it; the function returned ends it. */
+  busy(socket: Socket): () => void {
+    const below = this.#below.get(socket);
+    if (below === undefined) return () => undefined;
+    this.#quiet.delete(below);
+    return () => {
+      if (!below.destroyed) this.#quiet.add(below);
+    };
+  }
+
+  /** There is always one: the newest is without a request. */
+  #dropQuietest(): void {
+    const [quietest] = this.#quiet;
+    quietest?.destroy();
+  }
+}
+
+const peerOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort}`;
