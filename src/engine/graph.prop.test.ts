@@ -44,7 +44,6 @@ test("(3) every reported cycle is a closed path of real edges without detours, s
     fc.property(nodeLists, (nodes) => {
       const graph = buildGraph(nodes);
       if (graph.ok) return;
-      const first = new Map(nodes.toReversed().map((node) => [node.id, node]));
       for (const problem of graph.error) {
         if (problem.kind !== "cycle") continue;
         const { path } = problem;
@@ -54,7 +53,6 @@ test("(3) every reported cycle is a closed path of real edges without detours, s
         for (const [at, id] of path.slice(0, -1).entries()) {
           const next = nodes.filter((node) => node.id === path[at + 1]);
           expect(next.some((node) => node.dependsOn.includes(id))).toBe(true);
-          expect(first.has(id)).toBe(true);
         }
       }
     }),

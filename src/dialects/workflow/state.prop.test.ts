@@ -83,7 +83,7 @@ const status = fc
   )
   .map(([known, more]) => ({ ...known, ...more }));
 
-test("writing what was read changes nothing, unknown fields included (28, 29)", () => {
+test("(28) (29) writing what was read changes nothing, unknown fields included", () => {
   fc.assert(
     fc.property(status, (before) => {
       const run = decodeRun(before);
