@@ -236,15 +236,15 @@ test("what the runtime cannot do is refused or told by name", async () => {
     "note",
     'the process runtime does not apply: container "main": resources.limits, container "main": stdin',
   );
-  const refused = await run(shellPod("claims", "true", { volumes: [{ name: "v", persistentVolumeClaim: {} }] }));
+  const refused = await run(shellPod("shares", "true", { volumes: [{ name: "v", nfs: {} }] }));
   expect(refused.status).toMatchObject({
     phase: "Failed",
     reason: "UnsupportedPod",
-    message: 'the process runtime cannot do what the pod asks for: volume "v" of type persistentVolumeClaim',
+    message: 'the process runtime cannot do what the pod asks for: volume "v" of type nfs',
   });
   expect(refused.status?.containerStatuses).toEqual([]);
   await expect(logs().open(refused, {})).rejects.toThrow(
-    'container "main" in pod "claims" was never started: UnsupportedPod: the process runtime cannot do',
+    'container "main" in pod "shares" was never started: UnsupportedPod: the process runtime cannot do',
   );
   expect(
     refused.status?.conditions?.some(({ type, status }) => type === "slipway.dev/Refused" && status === "True"),

@@ -97,6 +97,41 @@ export function podContract(runtime: "process" | "docker"): void {
       await place.kubectl.must(["delete", "pod", "web", "--grace-period=1"]);
     });
 
+    test("a claim is mounted, whole and in part, keeps what is written, and stays as long as it is used", async () => {
+      const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }];
+      const mounts = (...volumeMounts: object[]) => ({
+        volumeMounts: volumeMounts.map((one) => ({ name: "data", ...one })),
+      });
+      const writer = podOf("writer", [shell("main", "id -u > /data/uid", mounts({ mountPath: "/data" }))], { volumes });
+      await place.apply(writer);
+      await place.kubectl.must(["wait", "pod/writer", "--for=condition=PodScheduled=false", "--timeout=30s"]);
+      expect(await place.events("writer")).toContain(
+        'FailedScheduling 0/1 nodes are available: persistentvolumeclaim "data" not found',
+      );
+      const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+      await place.apply({ apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name: "data" }, spec });
+      await place.waitFor("writer", ".status.phase", "Succeeded");
+      const reading = shell(
+        "main",
+        "cat /data/uid; echo x > /ro/denied || echo denied; echo part > /part/file; cat /data/inner/file; exec sleep 600",
+        mounts({ mountPath: "/data" }, { mountPath: "/ro", readOnly: true }, { mountPath: "/part", subPath: "inner" }),
+      );
+      await place.apply(podOf("reader", [reading], { volumes }));
+      await place.waitFor("reader", ".status.phase", "Running");
+      const follower = place.kubectl.start(["logs", "-f", "reader"]);
+      const out = await follower.until((text) => text.includes("part"));
+      expect(out.replace(/.*(?:nonexistent|Read-only).*\n/, "")).toBe("0\ndenied\npart\n");
+      await follower.stop();
+      await place.kubectl.must(["delete", "pvc", "data", "--wait=false"]);
+      expect(await place.kubectl.must(["get", "pvc", "data", "--no-headers"])).toContain("Terminating");
+      await place.apply(podOf("late", [shell("main", "true", mounts({ mountPath: "/data" }))], { volumes }));
+      await place.kubectl.must(["wait", "pod/late", "--for=condition=PodScheduled=false", "--timeout=30s"]);
+      expect(await place.events("late")).toContain('persistentvolumeclaim "data" is being deleted');
+      await place.kubectl.must(["delete", "pod", "reader", "--grace-period=0", "--force"]);
+      await place.kubectl.must(["wait", "pvc/data", "--for=delete", "--timeout=30s"]);
+      await place.kubectl.must(["delete", "pod", "late"]);
+    });
+
     test("a preStop hook runs before TERM", async () => {
       const lifecycle = { preStop: { exec: { command: ["/bin/sh", "-c", "echo hook >> /shared/end"] } } };
       const script = untilTerm("echo term >> /shared/end; cat /shared/end; exit 0");

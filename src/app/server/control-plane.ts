@@ -161,6 +161,7 @@ async function makeManager(
   addPodRunner(manager, {
     runtime,
     directory: `${directory}/pods`,
+    volumes: `${directory}/volumes`,
     node,
     environment,
     isRoot: process.getuid?.() === 0,

@@ -167,6 +167,7 @@ export interface Volume {
     readonly optional?: boolean;
   };
   readonly downwardAPI?: { readonly items?: readonly DownwardItem[]; readonly defaultMode?: number };
+  readonly persistentVolumeClaim?: { readonly claimName: string; readonly readOnly?: boolean };
   readonly projected?: { readonly sources?: readonly ProjectedSource[]; readonly defaultMode?: number };
   readonly [other: string]: unknown;
 }

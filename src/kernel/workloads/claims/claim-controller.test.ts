@@ -7,7 +7,8 @@ import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { PersistentVolumeClaim, Pod } from "#kernel/model/index.ts";
 import type { PodObject } from "../pod-types.ts";
 import { bench, type Bench, shellPod } from "../testing/index.ts";
-import { addClaimController, claimDirectory, type ClaimObject, protectionFinalizer } from "./claim-controller.ts";
+import { claimDirectory, type ClaimObject } from "./claim.ts";
+import { addClaimController, protectionFinalizer } from "./claim-controller.ts";
 
 let directory: string;
 let client: MemoryClient;
@@ -68,12 +69,13 @@ test("a claim that is deleted takes its directory along", async () => {
   expect(existsSync(path())).toBe(false);
 });
 
-test("a claim stays as long as a Pod that has not ended uses it", async () => {
+test("a claim stays as long as a Pod that is bound and has not ended uses it", async () => {
   await client.create<ClaimObject>(PersistentVolumeClaim, claim);
   await bound();
   const user = shellPod("user", "true");
   const volumes = [{ name: "v", persistentVolumeClaim: { claimName: "data" } }];
-  const spec = { ...user.spec, volumes };
+  const spec = { ...user.spec, volumes, nodeName: "test-node" };
+  await client.create<PodObject>(Pod, { ...shellPod("waiting", "true"), spec: { ...user.spec, volumes } });
   const pod = await client.create<PodObject>(Pod, { ...user, spec });
   await client.delete(ref);
   await place.until(PersistentVolumeClaim, "data", (found) => found?.metadata.deletionTimestamp !== undefined);

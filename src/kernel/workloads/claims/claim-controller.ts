@@ -1,5 +1,4 @@
-import { mkdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, mkdir, rm } from "node:fs/promises";
 import {
   type ApiClient,
   controllerFor,
@@ -13,51 +12,23 @@ import {
   requestFor,
   requestKey,
 } from "#kernel/kit/index.ts";
-import {
-  type KubeObject,
-  keyOf,
-  type ObjectMeta,
-  PersistentVolumeClaim,
-  Pod,
-  type Stored,
-} from "#kernel/model/index.ts";
-import type { PodObject } from "../pod-types.ts";
+import { keyOf, PersistentVolumeClaim, Pod, type Stored } from "#kernel/model/index.ts";
+import { isFinished, type PodObject } from "../pod-types.ts";
+import { claimDirectory, claimNames, type ClaimObject, type ClaimStatus } from "./claim.ts";
 
 // On one machine a claim is a directory: `<data>/volumes/<namespace>/<name>`. It is there when the claim is Bound, and goes with the claim
 // once no Pod uses it any more. Names are those of the API, which has no slash in them, so no claim leads out of its place.
-
-/** The parts of Kubernetes' PersistentVolumeClaim that are read and written here. */
-export interface ClaimObject extends KubeObject {
-  readonly metadata: ObjectMeta;
-  readonly spec: {
-    readonly accessModes?: readonly string[];
-    readonly resources?: { readonly requests?: Readonly<Record<string, string>> };
-    readonly volumeName?: string;
-  };
-  readonly status?: ClaimStatus;
-}
-
-/** What was given; a claim is given what it asks for, whatever the disk has. */
-interface ClaimStatus {
-  readonly phase?: string;
-  readonly accessModes?: readonly string[];
-  readonly capacity?: Readonly<Record<string, string>>;
-}
 
 /** Put on every claim by the server; taken away here when the directory is gone. */
 export const protectionFinalizer = "kubernetes.io/pvc-protection";
 /** Index of Pods by the keys of the claims they name. */
 const byClaim = "claim";
 
-/** Where the directory of a claim is, below that of all volumes. */
-export const claimDirectory = (volumes: string, namespace: string, name: string): string =>
-  join(volumes, namespace, name);
-
 /** Gives the manager the binder of claims. `directory` is where all volumes are; it is made when the first claim needs it. */
 export function addClaimController(manager: Manager, options: { readonly directory: string }): void {
   const claims = manager.mirror<ClaimObject>(PersistentVolumeClaim);
   const pods = manager.mirror<PodObject>(Pod);
-  pods.addIndex(byClaim, claimKeys);
+  pods.addIndex(byClaim, (pod) => claimKeys(pod));
   const parts = { client: manager.client, claims, pods, directory: options.directory };
   controllerFor(manager, "persistentvolumeclaim")
     .for<ClaimObject>(PersistentVolumeClaim)
@@ -71,22 +42,9 @@ export function addClaimController(manager: Manager, options: { readonly directo
     .complete(new ClaimReconciler(parts));
 }
 
-/** A Pod may name a claim that is not there, or name one twice: the index holds keys, not claims. */
-function claimKeys(pod: KubeObject): readonly string[] {
-  const { namespace = "" } = pod.metadata;
-  return claimNames(pod).map((name) => keyOf({ namespace, name }));
-}
-
-/** Names of the claims that a Pod's volumes are; volumes of other types have none. */
-function claimNames(pod: KubeObject): readonly string[] {
-  // The types of Pods here know no claims yet; what the server has stored has been checked by it.
-  const volumes: unknown = Reflect.get(Object(pod.spec), "volumes");
-  if (!Array.isArray(volumes)) return [];
-  return volumes.flatMap((volume: unknown) => {
-    const name: unknown = Reflect.get(Object(Reflect.get(Object(volume), "persistentVolumeClaim")), "claimName");
-    return typeof name === "string" ? [name] : [];
-  });
-}
+/** A Pod may name a claim that is not there: the index holds keys, not claims. */
+const claimKeys = ({ metadata: { namespace = "" }, spec }: PodObject): readonly string[] =>
+  claimNames(spec).map((name) => keyOf({ namespace, name }));
 
 /** What a pass works with; all of it lives as long as the manager. */
 interface Parts {
@@ -111,13 +69,15 @@ class ClaimReconciler implements Reconciler {
     const path = claimDirectory(this.#parts.directory, namespace, name);
     // A claim that waits for its Pods to end is looked at again when one of them changes.
     if (claim.metadata.deletionTimestamp === undefined) await this.#bind(claim, path);
-    else if (!this.#isUsed(claim)) await this.#remove(claim, path);
+    else if (!(await this.#isUsed(claim))) await this.#remove(claim, path);
   }
 
   /** The name of the volume is written once: it is the claim's own, as a provisioner would call it. Idempotent, also after a growth. */
   async #bind(claim: Stored<ClaimObject>, path: string): Promise<void> {
     const { client } = this.#parts;
     await mkdir(path, { recursive: true });
+    // Whoever the containers run as may write to it: its mode is not narrowed by ours.
+    await chmod(path, 0o777);
     const { accessModes = [], resources = {}, volumeName } = claim.spec;
     const status: ClaimStatus = { phase: "Bound", accessModes, capacity: resources.requests ?? {} };
     const { uid } = claim.metadata;
@@ -136,10 +96,16 @@ class ClaimReconciler implements Reconciler {
     await removeFinalizer(this.#parts.client, PersistentVolumeClaim, claim, protectionFinalizer);
   }
 
-  /** Pods that have ended use nothing, and will not start again. */
-  #isUsed({ metadata }: Stored<ClaimObject>): boolean {
-    return this.#parts.pods
-      .byIndex(byClaim, keyOf(metadata))
-      .some(({ status }) => status?.phase !== "Succeeded" && status?.phase !== "Failed");
+  /**
+   * Pods that have ended use nothing, and will not start again. One that no machine has yet will not get this claim, and looks again
+   * once it is bound: it is asked of the server itself who is bound by now.
+   */
+  async #isUsed({ metadata }: Stored<ClaimObject>): Promise<boolean> {
+    const { pods, client } = this.#parts;
+    const isUser = (pod: PodObject) => pod.spec.nodeName !== undefined && !isFinished(pod);
+    if (pods.byIndex(byClaim, keyOf(metadata)).some(isUser)) return true;
+    const { namespace = "", name } = metadata;
+    const { items } = await client.list<PodObject>(Pod, { namespace });
+    return items.some((pod) => isUser(pod) && claimNames(pod.spec).includes(name));
   }
 }

@@ -23,6 +23,8 @@ export interface PodRunnerOptions {
   readonly runtime: Runtime;
   /** Where pods have their volumes and logs. Kept between starts, and used by one process at a time. */
   readonly directory: string;
+  /** Where claims have their directories, which the binder of claims makes. */
+  readonly volumes: string;
   readonly node: Node;
   /** PATH, HOME, LANG and the like for every process, before the pod's own variables. Never the server's whole environment. */
   readonly environment: Readonly<Record<string, string>>;

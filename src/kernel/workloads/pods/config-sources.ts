@@ -1,13 +1,14 @@
 import { isJsonObject } from "#lib/base/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
+import { claimNames } from "../claims/claim.ts";
 import type { PodSpec } from "../pod-types.ts";
 
 // ConfigMaps and Secrets are read when a container is to start and not mirrored: a server with thousands of Secrets need not hold
 // them all in memory for the few that are read.
 
-/** A ConfigMap or Secret that a pod reads. */
+/** What a pod cannot do without. */
 export interface SourceName {
-  readonly kind: "ConfigMap" | "Secret";
+  readonly kind: "ConfigMap" | "Secret" | "PersistentVolumeClaim";
   readonly name: string;
 }
 
@@ -16,7 +17,7 @@ export type Sources = ReadonlyMap<string, ReadonlyMap<string, Buffer>>;
 
 export const sourceKey = ({ kind, name }: SourceName): string => `${kind}/${name}`;
 
-/** Everything a pod's variables and volumes read, each once, also what is optional. References without a name read nothing. */
+/** Every ConfigMap and Secret that a pod's variables and volumes read, each once, also what is optional. References without a name read nothing. */
 export function sourcesOf(spec: PodSpec): readonly SourceName[] {
   const found = new Map<string, SourceName>();
   const add = (kind: SourceName["kind"], name: string | undefined) => {
@@ -42,6 +43,10 @@ export function sourcesOf(spec: PodSpec): readonly SourceName[] {
   }
   return [...found.values()];
 }
+
+/** Claims are not read but mounted. */
+export const claimsOf = (spec: PodSpec): readonly SourceName[] =>
+  claimNames(spec).map((name) => ({ kind: "PersistentVolumeClaim", name }));
 
 /** The keys of a ConfigMap (text and binary) or of a Secret, as bytes. Values that are no texts, which no server stores, are left out. */
 export function contentsOf(object: KubeObject): ReadonlyMap<string, Buffer> {

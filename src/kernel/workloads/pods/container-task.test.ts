@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { err, ok } from "#lib/base/index.ts";
 import type { Container, EnvVar, PodObject, PodSpec } from "../pod-types.ts";
 import { shellPod, testNode } from "../testing/index.ts";
 import type { Sources } from "./config-sources.ts";
@@ -104,23 +105,31 @@ test("a volume is mounted where the container says, a made one for reading only"
     { name: "c", configMap: { name: "c" } },
     { name: "e", emptyDir: {} },
     { name: "h", hostPath: { path: "/srv" } },
+    { name: "w", persistentVolumeClaim: { claimName: "w" } },
+    { name: "r", persistentVolumeClaim: { claimName: "r", readOnly: true } },
   ];
+  const volume = "/root/pods/u/volumes";
   const volumeMounts = [
     { name: "c", mountPath: "/etc/c" },
     { name: "e", mountPath: "/data", subPathExpr: "$(HOSTNAME)" },
     { name: "h", mountPath: "/srv" },
     { name: "h", mountPath: "/other", readOnly: true },
+    { name: "w", mountPath: "/w", subPath: "part" },
+    { name: "r", mountPath: "/r" },
   ];
   expect(taskFor({ volumeMounts }, { volumes }).mounts).toEqual([
-    { source: "/root/pods/u/volumes/c", target: "/etc/c", readOnly: true },
-    { source: "/root/pods/u/volumes/e/p", target: "/data", readOnly: false },
-    { source: "/srv", target: "/other", readOnly: true },
+    { source: `${volume}/c`, within: `${volume}/c`, target: "/etc/c", readOnly: true },
+    { source: `${volume}/e/p`, within: `${volume}/e`, target: "/data", readOnly: false },
+    { source: "/srv", within: "/srv", target: "/other", readOnly: true },
+    { source: `${volume}/w/part`, within: `${volume}/w`, target: "/w", readOnly: false },
+    { source: `${volume}/r`, within: `${volume}/r`, target: "/r", readOnly: true },
   ]);
 });
 
 test("the path of the termination message is mounted only when the container speaks of it", () => {
   const target = "/dev/termination-log";
-  const mount = { source: "/root/pods/u/output/main/0", target, readOnly: false };
+  const within = "/root/pods/u/output/main";
+  const mount = { source: `${within}/0`, within, target, readOnly: false };
   expect(taskFor({ command: ["sh", "-c", `echo x > ${target}`] }).mounts).toEqual([mount]);
   expect(taskFor({ terminationMessagePath: "/tmp/message" }).mounts).toEqual([{ ...mount, target: "/tmp/message" }]);
   expect(taskFor({ securityContext: { runAsUser: 5 } })).toMatchObject({ mounts: [mount], user: { uid: 5, gid: 5 } });
@@ -162,9 +171,18 @@ test("without a limit a container may use what the machine has", () => {
   expect(resourceValue(pod, { resource: "limits.cpu" }, container, testNode)).toEqual({ ok: true, value: "4" });
 });
 
+const claim = (name: string) => (name === "c" ? ok(`/volumes/${name}`) : err(`no ${name}`));
+
+test("a claim is a volume when the pod can have it", () => {
+  const volume = (claimName: string) => ({ name: "v", persistentVolumeClaim: { claimName } });
+  const input = { pod: podWith({}), node: testNode, sources, claim };
+  expect(volumeContent(volume("c"), input)).toEqual({ ok: true, value: { kind: "claim", path: "/volumes/c" } });
+  expect(volumeContent(volume("d"), input)).toEqual({ ok: false, error: ["no d"] });
+});
+
 test("a volume of files has the wanted keys with their modes", () => {
   const pod = podWith({});
-  const input = { pod, node: testNode, sources };
+  const input = { pod, node: testNode, sources, claim };
   expect(
     volumeContent(
       { name: "v", configMap: { name: "c", defaultMode: 0o400, items: [{ key: "k", path: "a/b" }] } },
@@ -189,7 +207,7 @@ test("a volume of files has the wanted keys with their modes", () => {
 });
 
 test.each(["../out", "/abs", "a/../../b", "", "."])("a file at %j would leave its volume", (path) => {
-  const input = { pod: podWith({}), node: testNode, sources };
+  const input = { pod: podWith({}), node: testNode, sources, claim };
   const content = volumeContent({ name: "v", configMap: { name: "c", items: [{ key: "k", path }] } }, input);
   expect(content.ok ? [] : content.error).toEqual([
     `volume v: path ${path} must be relative and stay inside the volume`,

@@ -1,7 +1,7 @@
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { err, ok, type Result } from "#lib/base/index.ts";
 import type { ContainerSetup, ImageFacts, Task, TaskMount } from "#kernel/runtimes/index.ts";
-import type { Container, PodObject, VolumeMount } from "../pod-types.ts";
+import type { Container, PodObject, Volume, VolumeMount } from "../pod-types.ts";
 import type { Sources } from "./config-sources.ts";
 import { containerSetup, isInMemory } from "./container-setup.ts";
 import { containerEnvironment } from "./environment.ts";
@@ -35,8 +35,19 @@ export interface TaskInput {
   readonly image?: ImageFacts;
 }
 
+/** A mount whose source may have been put there by a container. */
+interface PlannedMount extends TaskMount {
+  /** What the source is inside of, whatever links there are. */
+  readonly within: string;
+}
+
+/** A task whose mounts have not been looked at on the disk. */
+export interface PlannedTask extends Task {
+  readonly mounts?: readonly PlannedMount[];
+}
+
 /** The task that runs a container, or every reason why there is none. Pure: nothing is made or looked at on the disk. */
-export function containerTask(input: TaskInput): Result<Task, readonly string[]> {
+export function containerTask(input: TaskInput): Result<PlannedTask, readonly string[]> {
   const { pod, container, restart, paths } = input;
   const user = userOf(container, pod);
   const message = messageFile(input, user !== undefined);
@@ -92,7 +103,7 @@ const targetOf = (mountPath: string): string => (isAbsolute(mountPath) ? mountPa
 interface MessageFile {
   /** Value of `SLIPWAY_OUTPUT`: a path as the process sees it. */
   readonly variable: string;
-  readonly mounts: readonly TaskMount[];
+  readonly mounts: readonly PlannedMount[];
 }
 
 /**
@@ -106,7 +117,7 @@ function messageFile({ container, restart, paths, canMount, image }: TaskInput, 
   // A container sees nothing of this machine but what is mounted. On an engine elsewhere it has no file at all.
   if (image !== undefined && !canMount) return { variable: target, mounts: [] };
   if (!canMount || (!isNamed && !hasUser && image === undefined)) return { variable: source, mounts: [] };
-  return { variable: target, mounts: [{ source, target, readOnly: false }] };
+  return { variable: target, mounts: [{ source, within: dirname(source), target, readOnly: false }] };
 }
 
 /** Everywhere a container can name a path to itself. */
@@ -131,8 +142,8 @@ function environmentOf(input: TaskInput, output: string) {
 function mountsOf(
   { pod, container, paths, image }: TaskInput,
   valueOf: (name: string) => string | undefined,
-): Result<readonly TaskMount[], readonly string[]> {
-  const mounts: TaskMount[] = [];
+): Result<readonly PlannedMount[], readonly string[]> {
+  const mounts: PlannedMount[] = [];
   const problems: string[] = [];
   for (const mount of container.volumeMounts ?? []) {
     const volume = (pod.spec.volumes ?? []).find(({ name }) => name === mount.name);
@@ -143,16 +154,21 @@ function mountsOf(
     if (isThere) continue;
     const inner = innerPath(mount, valueOf);
     if (inner !== "" && !isInside(inner)) problems.push(`subPath ${inner} must be relative and stay inside the volume`);
-    const source = volume.hostPath?.path ?? paths.volume(volume.name);
-    // Files made from objects are the same for everybody who reads them.
-    const isMade = volume.hostPath === undefined && volume.emptyDir === undefined && Object.keys(volume).length > 1;
+    const within = volume.hostPath?.path ?? paths.volume(volume.name);
     mounts.push({
-      source: inner === "" ? source : join(source, inner),
+      source: inner === "" ? within : join(within, inner),
+      within,
       target: targetOf(mount.mountPath),
-      readOnly: mount.readOnly === true || isMade,
+      readOnly: mount.readOnly === true || isReadOnly(volume),
     });
   }
   return problems.length === 0 ? ok(mounts) : err(problems);
+}
+
+/** Files made from objects are the same for everybody who reads them. */
+function isReadOnly({ hostPath, emptyDir, persistentVolumeClaim: claim, name: _name, ...made }: Volume): boolean {
+  if (claim !== undefined) return claim.readOnly === true;
+  return hostPath === undefined && emptyDir === undefined && Object.keys(made).length > 0;
 }
 
 /** `subPathExpr` is expanded by the container's own variables, `subPath` is taken as it is. */

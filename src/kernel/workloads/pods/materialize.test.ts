@@ -1,7 +1,7 @@
-import { lstat, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { Task } from "#kernel/runtimes/index.ts";
+import type { PlannedTask } from "./container-task.ts";
 import { temporaryDirectory } from "#kernel/runtimes/testing/index.ts";
 import { materializeVolume, prepareTask } from "./materialize.ts";
 
@@ -104,7 +104,7 @@ test("the types that create something make no directories above a file", async (
   await host(join(directory.path, "x", "y"), "DirectoryOrCreate");
 });
 
-const task = (more: Partial<Task> = {}): Task => ({
+const task = (more: Partial<PlannedTask> = {}): PlannedTask => ({
   id: "u/main/0",
   command: ["x"],
   env: {},
@@ -112,6 +112,8 @@ const task = (more: Partial<Task> = {}): Task => ({
   logPath: "/dev/null",
   ...more,
 });
+
+const mountOf = (source: string, within: string) => ({ source, within, target: "/x", readOnly: false });
 
 test("a task has an empty file for its message, also where an earlier try has left one", async () => {
   const output = join(directory.path, "output", "main", "0");
@@ -131,10 +133,54 @@ test("a part of a volume that does not exist becomes a directory, a file stays o
   const source = join(directory.path, "volume", "sub", "path");
   const existing = join(directory.path, "file");
   await writeFile(existing, "text");
-  const mounts = [source, existing].map((one) => ({ source: one, target: "/x", readOnly: false }));
+  await mkdir(join(directory.path, "volume"));
+  const mounts = [source, existing].map((one) => mountOf(one, directory.path));
   await prepareTask(task({ mounts }), join(directory.path, "output"));
   expect((await stat(source)).isDirectory()).toBe(true);
   expect(await readFile(existing, "utf8")).toBe("text");
+});
+
+test("a claim is its directory under the pod's own name, and outlives it", async () => {
+  const path = join(directory.path, "claims", "data");
+  await expect(materializeVolume({ kind: "claim", path }, volume)).rejects.toThrow("ENOENT");
+  await mkdir(path, { recursive: true });
+  await materializeVolume({ kind: "claim", path }, volume);
+  await materializeVolume({ kind: "claim", path }, volume);
+  const { mounts } = await prepareTask(
+    task({ mounts: [mountOf(join(volume, "part"), volume)] }),
+    join(directory.path, "output"),
+  );
+  expect(mounts).toEqual([{ source: join(path, "part"), target: "/x", readOnly: false }]);
+  await rm(volume, { recursive: true });
+  expect((await stat(join(path, "part"))).isDirectory()).toBe(true);
+});
+
+test.each(["link", "link/inside", "dangling", "loop"])(
+  "a part of a volume at %j, a link that leads out, is refused",
+  async (part) => {
+    const within = join(directory.path, "volume");
+    const outside = join(directory.path, "outside");
+    await Promise.all([mkdir(within), mkdir(outside)]);
+    await symlink(outside, join(within, "link"));
+    await symlink(join(outside, "none"), join(within, "dangling"));
+    await symlink("loop", join(within, "loop"));
+    const planned = task({ mounts: [mountOf(join(within, part), within)] });
+    await expect(prepareTask(planned, join(directory.path, "output"))).rejects.toThrow(
+      /leads out of its volume|ENOENT|ELOOP/,
+    );
+    expect(await readdir(outside)).toEqual([]);
+  },
+);
+
+test("a link that stays inside its volume is followed", async () => {
+  const within = join(directory.path, "volume");
+  await mkdir(join(within, "versions", "2"), { recursive: true });
+  await symlink("versions/2", join(within, "current"));
+  const { mounts } = await prepareTask(
+    task({ mounts: [mountOf(join(within, "current"), within)] }),
+    join(directory.path, "output"),
+  );
+  expect(mounts?.map(({ source }) => source)).toEqual([join(within, "versions", "2")]);
 });
 
 test("what is in the way is told by its own name", async () => {

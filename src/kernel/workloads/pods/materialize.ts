@@ -1,8 +1,9 @@
-import { chmod, chown, open, rm, stat, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { chmod, chown, lstat, open, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, relative, sep } from "node:path";
 import { codeOf } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import type { Task, TaskMount } from "#kernel/runtimes/index.ts";
+import type { PlannedTask } from "./container-task.ts";
 import type { VolumeContent } from "./volumes.ts";
 
 // The only place where volumes and message files are put on the disk. Everything may be done again after a crash in the middle:
@@ -29,9 +30,20 @@ export async function materializeVolume(content: VolumeContent, directory: strin
         await chmod(path, file.mode);
       }
       return;
+    case "claim":
+      return pointTo(content.path, directory);
     case "host":
       return checkHostPath(content.path, content.type);
   }
+}
+
+/** A pod's own name for what is not its own: removing the pod's things removes the name. */
+async function pointTo(path: string, link: string): Promise<void> {
+  if (!(await stat(path)).isDirectory()) throw new Error(`${path} is not a directory`);
+  await makeDirectories(dirname(link));
+  await symlink(path, link).catch((thrown: unknown) => {
+    if (codeOf(thrown) !== "EEXIST") throw thrown;
+  });
 }
 
 /** Kubernetes' types of hostPath: the empty one takes anything and makes a directory of nothing; the `…OrCreate` make theirs. */
@@ -59,20 +71,47 @@ async function checkHostPath(path: string, type: string): Promise<void> {
 
 /**
  * Makes the file for a container's termination message, empty and the task's user's own, and what its mounts point to inside of
- * volumes. Repeating it before the task runs changes nothing.
+ * volumes; the task then has the real paths of them. Repeating it before the task runs changes nothing.
  */
-export async function prepareTask(task: Task, output: string): Promise<void> {
+export async function prepareTask(task: PlannedTask, output: string): Promise<Task> {
   await makeDirectories(dirname(output));
   await writeFile(output, "");
   if (task.user !== undefined) await chown(output, task.user.uid, task.user.gid);
   // Whom an image runs as is not known here.
   if (task.container !== undefined) await chmod(output, 0o666);
-  for (const mount of task.mounts ?? []) await ensureSource(mount);
+  if (task.mounts === undefined) return task;
+  const mounts: TaskMount[] = [];
+  for (const { within, ...mount } of task.mounts) {
+    mounts.push({ ...mount, source: await realSource(mount.source, within) });
+  }
+  return { ...task, mounts };
 }
 
-// A subPath that does not exist becomes a directory.
-async function ensureSource(mount: TaskMount): Promise<void> {
-  await makeDirectories(mount.source).catch((thrown: unknown) => {
+/**
+ * Where a mount really comes from; a subPath that does not exist becomes a directory. What containers have put into a volume may be
+ * links to anywhere, and whoever follows them here does so as root of this machine: none may lead out of the volume.
+ */
+async function realSource(source: string, within: string): Promise<string> {
+  const root = await realpath(within);
+  const check = async (path: string) => {
+    const real = await realpath(path);
+    if (real === root || real.startsWith(join(root, sep))) return real;
+    throw new Error(`${relative(within, source)} leads out of its volume`);
+  };
+  await check(await lastExisting(source));
+  await makeDirectories(source).catch((thrown: unknown) => {
     if (codeOf(thrown) !== "EEXIST") throw thrown;
   });
+  return check(source);
+}
+
+/** The path itself or the nearest directory above it that is there; a link counts as there, wherever it leads. */
+async function lastExisting(path: string): Promise<string> {
+  for (let at = path; ; at = dirname(at)) {
+    const isThere = await lstat(at).then(
+      () => true,
+      () => false,
+    );
+    if (isThere || at === dirname(at)) return at;
+  }
 }

@@ -14,6 +14,7 @@ import {
 import {
   type ApiClient,
   ensureDeleted,
+  getOrUndefined,
   type Informer,
   patchStatus,
   type ReconcileContext,
@@ -25,11 +26,12 @@ import {
   requestKey,
   withCondition,
 } from "#kernel/kit/index.ts";
-import { Pod, type Stored } from "#kernel/model/index.ts";
+import { keyOf, PersistentVolumeClaim, Pod, type Stored } from "#kernel/model/index.ts";
 import { removeLog } from "#kernel/logs/index.ts";
 import type { ContainerHost, ImageFacts, Runtime, TaskStatus } from "#kernel/runtimes/index.ts";
+import { claimNames, type ClaimObject, claimProblem } from "../claims/claim.ts";
 import { type Container, isFinished, type PodObject, type PodStatus } from "../pod-types.ts";
-import { type Sources, sourcesOf } from "./config-sources.ts";
+import { claimsOf, type Sources, sourcesOf } from "./config-sources.ts";
 import { rootRefusal, sandboxOf } from "./container-setup.ts";
 import type { ContainerStopper } from "./container-stopper.ts";
 import { type ContainerView, isSidecar, viewContainers } from "./container-view.ts";
@@ -113,7 +115,8 @@ export class PodRunner implements Reconciler {
     if (isFinished(pod)) {
       return this.#settle(pod, memory);
     }
-    if (!this.#fits(pod)) return this.#leaveUnscheduled(pod, context.now);
+    const misfit = await this.#misfit(pod);
+    if (misfit !== undefined) return this.#leaveUnscheduled(pod, misfit, context.now);
     return this.#sync(key, pod, memory, context);
   }
 
@@ -135,16 +138,27 @@ export class PodRunner implements Reconciler {
     return nodeName === undefined || nodeName === this.#parts.node.name;
   }
 
-  /** The node's labels fit the pod's selector. Who is bound already was fit when that was done. */
-  #fits(pod: PodObject): boolean {
-    const { labels } = this.#parts.node;
-    if (pod.spec.nodeName !== undefined) return true;
-    return Object.entries(pod.spec.nodeSelector ?? {}).every(([label, value]) => labels[label] === value);
+  /** Why the pod cannot be bound to this node, in the scheduler's words. Who is bound already was fit when that was done. */
+  async #misfit(pod: Stored<PodObject>): Promise<string | undefined> {
+    const { node, client, waits } = this.#parts;
+    if (pod.spec.nodeName !== undefined) return undefined;
+    const selector = Object.entries(pod.spec.nodeSelector ?? {});
+    if (selector.some(([label, value]) => node.labels[label] !== value))
+      return `node ${node.name} does not match the pod's node selector`;
+    const { namespace = "" } = pod.metadata;
+    for (const name of claimNames(pod.spec)) {
+      const claim = await getOrUndefined<ClaimObject>(client, { type: PersistentVolumeClaim, namespace, name });
+      const problem = claimProblem(name, claim);
+      if (problem === undefined) continue;
+      waits.wait(keyOf(pod.metadata), requestFor(pod), claimsOf(pod.spec));
+      return problem;
+    }
+    return undefined;
   }
 
-  /** Written once: the condition stays until the pod is gone or somebody binds it. */
-  async #leaveUnscheduled(pod: Stored<PodObject>, now: Instant): Promise<undefined> {
-    const message = `0/1 nodes are available: node ${this.#parts.node.name} does not match the pod's node selector`;
+  /** Written once for each reason: the condition stays until the pod is gone or bound. */
+  async #leaveUnscheduled(pod: Stored<PodObject>, misfit: string, now: Instant): Promise<undefined> {
+    const message = `0/1 nodes are available: ${misfit}`;
     const present = pod.status?.conditions?.find(({ type }) => type === "PodScheduled");
     if (present?.message === message) return;
     this.#parts.notes.unschedulable(pod, message);
@@ -163,6 +177,8 @@ export class PodRunner implements Reconciler {
     const bound = this.#bind(given);
     // It is awaited below; what fails before must not make its refusal look unseen.
     bound.catch(() => undefined);
+    // Only a pod that is bound keeps its claims from being removed.
+    if (claimNames(given.spec).length > 0) await bound;
     const traits = await this.#runtimeTraits();
     const support = (memory.support ??= supportFor(given, traits));
     const refusal = refusalText(support, this.#parts.runtime.name);
@@ -320,7 +336,7 @@ export class PodRunner implements Reconciler {
       if (reason !== undefined) blocked.set(execution.view.container.name, reason);
     }
     if (blocked.size === 0) return waits.done(key);
-    waits.wait(key, requestFor(pod), sourcesOf(pod.spec));
+    waits.wait(key, requestFor(pod), [...sourcesOf(pod.spec), ...claimsOf(pod.spec)]);
   }
 
   /** Resolves with what keeps the container from being made; rejects when the runtime fails, which concerns all of them. */

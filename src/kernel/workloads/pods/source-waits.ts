@@ -1,16 +1,16 @@
 import type { InformerFactory, InformerShare, ReconcileRequest } from "#kernel/kit/index.ts";
-import { ConfigMap, keyOf, type ObjectMeta, Secret } from "#kernel/model/index.ts";
+import { ConfigMap, keyOf, type ObjectMeta, PersistentVolumeClaim, Secret } from "#kernel/model/index.ts";
 import type { SourceName } from "./config-sources.ts";
 
 /**
- * Pods that wait for a ConfigMap or Secret. A kind is watched only while somebody waits for an object of it; then every change
+ * Pods that wait for a ConfigMap, Secret or claim. A kind is watched only while somebody waits for an object of it; then every change
  * of such an object asks for its pods again. Costs a walk over the waiting pods per change, and nothing while none waits.
  */
 export class SourceWaits {
   readonly #informers: InformerFactory;
   readonly #wake: (request: ReconcileRequest) => void;
   readonly #waiting = new Map<string, { readonly request: ReconcileRequest; readonly sources: ReadonlySet<string> }>();
-  /** One watch per kind, over all namespaces: usually there is none, and never more than two. */
+  /** One watch per kind, over all namespaces: usually there is none, and never more than three. */
   readonly #shares = new Map<SourceName["kind"], { readonly share: InformerShare; readonly remove: () => void }>();
 
   constructor(informers: InformerFactory, wake: (request: ReconcileRequest) => void) {
@@ -41,7 +41,7 @@ export class SourceWaits {
 
   #watch(kind: SourceName["kind"]): void {
     if (this.#shares.has(kind)) return;
-    const share = this.#informers.acquire(kind === "Secret" ? Secret : ConfigMap);
+    const share = this.#informers.acquire(types[kind]);
     const tell = (object: { readonly metadata: ObjectMeta }) => this.#tell(`${kind} ${keyOf(object.metadata)}`);
     const remove = share.informer.addHandler({ add: tell, update: (_old, object) => tell(object) });
     this.#shares.set(kind, { share, remove });
@@ -51,6 +51,8 @@ export class SourceWaits {
     for (const { request, sources } of this.#waiting.values()) if (sources.has(source)) this.#wake(request);
   }
 }
+
+const types = { ConfigMap, Secret, PersistentVolumeClaim };
 
 const inNamespace = ({ namespace }: ReconcileRequest, name: string): ObjectMeta =>
   namespace === undefined ? { name } : { namespace, name };

@@ -42,11 +42,7 @@ test.each<[string, Partial<PodSpec>, object]>([
     { volumes: [{ name: "v", emptyDir: { sizeLimit: "1Gi" } }] },
     warned('volume "v": emptyDir.sizeLimit'),
   ],
-  [
-    "a claim",
-    { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "c" } }] },
-    refused('volume "v" of type persistentVolumeClaim'),
-  ],
+  ["a claim", { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "c" } }] }, nothing],
   [
     "a token",
     { volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "t" } }] } }] },

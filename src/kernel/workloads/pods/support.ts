@@ -21,7 +21,15 @@ export interface RuntimeTraits extends RuntimeCapabilities {
 }
 
 /** Sources this program makes itself, whatever the runtime. */
-const volumeSources = ["emptyDir", "hostPath", "configMap", "secret", "downwardAPI", "projected"];
+const volumeSources = [
+  "emptyDir",
+  "hostPath",
+  "configMap",
+  "secret",
+  "downwardAPI",
+  "projected",
+  "persistentVolumeClaim",
+];
 /** Members of a security context that host processes have no use for. */
 const effectlessSecurity = [
   "privileged",

@@ -20,6 +20,8 @@ export type VolumeContent =
   | { readonly kind: "empty" }
   /** Made once, when the pod's first container starts; for reading only. */
   | { readonly kind: "files"; readonly files: readonly VolumeFile[] }
+  /** The directory of a claim, which outlives the pod. */
+  | { readonly kind: "claim"; readonly path: string }
   /** What is there already; `type` is Kubernetes' check of it. */
   | { readonly kind: "host"; readonly path: string; readonly type: string };
 
@@ -28,6 +30,8 @@ export interface VolumeInput {
   readonly pod: PodObject;
   readonly node: Node;
   readonly sources: Sources;
+  /** Directory of a claim, or why the pod cannot have it now. */
+  readonly claim: (name: string) => Result<string, string>;
 }
 
 const defaultMode = 0o644;
@@ -39,6 +43,10 @@ const defaultMode = 0o644;
 export function volumeContent(volume: Volume, input: VolumeInput): Result<VolumeContent, readonly string[]> {
   if (volume.hostPath !== undefined) {
     return ok({ kind: "host", path: volume.hostPath.path, type: volume.hostPath.type ?? "" });
+  }
+  if (volume.persistentVolumeClaim !== undefined) {
+    const path = input.claim(volume.persistentVolumeClaim.claimName);
+    return path.ok ? ok({ kind: "claim", path: path.value }) : err([path.error]);
   }
   const parts = partsOf(volume, input);
   if (parts === undefined) return ok({ kind: "empty" });

@@ -3,8 +3,9 @@ import { dirname } from "node:path";
 import { codeOf, err, messageOf, ok, type Result } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
-import { ConfigMap, Secret, type Stored } from "#kernel/model/index.ts";
+import { ConfigMap, PersistentVolumeClaim, Secret, type Stored } from "#kernel/model/index.ts";
 import type { ImageFacts, Task } from "#kernel/runtimes/index.ts";
+import { claimDirectory, claimNames, type ClaimObject, claimProblem } from "../claims/claim.ts";
 import type { Container, PodObject } from "../pod-types.ts";
 import { contentsOf, sourceKey, type Sources, sourcesOf } from "./config-sources.ts";
 import { containerTask } from "./container-task.ts";
@@ -13,13 +14,15 @@ import type { Waiting } from "./plan-pod.ts";
 import type { Node } from "./pod-fields.ts";
 import { podPaths } from "./pod-paths.ts";
 import { userOf } from "./support.ts";
-import { volumeContent } from "./volumes.ts";
+import { volumeContent, type VolumeInput } from "./volumes.ts";
 
 export interface WorkspaceOptions {
   /** Reads ConfigMaps and Secrets. */
   readonly client: ApiClient;
   /** Pods and their logs are kept under it. */
   readonly directory: string;
+  /** Where claims have their directories. */
+  readonly volumes: string;
   readonly node: Node;
   /** What every process gets, before the pod's own variables. */
   readonly environment: Readonly<Record<string, string>>;
@@ -58,6 +61,18 @@ export class Workspace {
     return found;
   }
 
+  /** Claims are asked for anew: since the pod was bound to this machine nobody can have begun to remove what is there now. */
+  async #readClaims({ metadata: { namespace = "" }, spec }: PodObject): Promise<VolumeInput["claim"]> {
+    const { client, volumes } = this.#options;
+    const found = new Map<string, Result<string, string>>();
+    for (const name of claimNames(spec)) {
+      const claim = await getOrUndefined<ClaimObject>(client, { type: PersistentVolumeClaim, namespace, name });
+      const problem = claimProblem(name, claim);
+      found.set(name, problem === undefined ? ok(claimDirectory(volumes, namespace, name)) : err(problem));
+    }
+    return (name) => found.get(name) ?? err(`persistentvolumeclaim "${name}" not found`);
+  }
+
   /**
    * Makes what all containers of a pod share: its volumes. Tells everything that stands against it at once. `address` is the pod's
    * own, if it has one.
@@ -65,17 +80,18 @@ export class Workspace {
   async prepareVolumes(pod: PodObject, sources: Sources, address?: string): Promise<Waiting | undefined> {
     const node = this.#nodeFor(address);
     const paths = podPaths(this.#options.directory, pod);
+    const claim = await this.#readClaims(pod);
     const problems: string[] = [];
     let reason = "CreateContainerConfigError";
     for (const volume of pod.spec.volumes ?? []) {
-      const content = volumeContent(volume, { pod, node, sources });
+      const content = volumeContent(volume, { pod, node, sources, claim });
       if (!content.ok) {
         problems.push(...content.error);
         continue;
       }
       try {
         await materializeVolume(content.value, paths.volume(volume.name));
-        if (content.value.kind === "empty")
+        if (content.value.kind === "empty" || content.value.kind === "claim")
           await giveToGroup(paths.volume(volume.name), pod.spec.securityContext?.["fsGroup"]);
       } catch (thrown) {
         problems.push(`volume ${volume.name}: ${messageOf(thrown)}`);
@@ -113,8 +129,7 @@ export class Workspace {
     try {
       if (task.value.workingDirectory.startsWith(paths.work)) await makeDirectories(paths.work);
       await makeDirectories(dirname(task.value.logPath), 0o750);
-      await prepareTask(task.value, paths.output(container.name, restart));
-      return ok(task.value);
+      return ok(await prepareTask(task.value, paths.output(container.name, restart)));
     } catch (thrown) {
       return err({ reason: hostReason(thrown), message: messageOf(thrown) });
     }

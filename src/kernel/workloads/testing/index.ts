@@ -108,6 +108,7 @@ export const addTestPodRunner = (
   addPodRunner(manager, {
     runtime,
     directory: join(directory, "pods-root"),
+    volumes: join(directory, "volumes"),
     node: testNode,
     environment: { PATH: "/usr/local/bin:/usr/bin:/bin" },
     isRoot: process.getuid?.() === 0,
