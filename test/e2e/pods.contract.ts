@@ -1,3 +1,4 @@
+import { kubectlPaths } from "#test/support/kubectl.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort, openPods, podOf, type PodPlace, shell } from "#test/support/pods.ts";
 
@@ -7,6 +8,7 @@ const untilTerm = (farewell: string) => `exec 2>/dev/null; trap '${farewell}' TE
 const state = ".status.containerStatuses[0]";
 const shared = { volumes: [{ name: "shared", emptyDir: {} }] };
 const volumeMounts = [{ name: "shared", mountPath: "/shared" }];
+const kubectlPath = kubectlPaths[0] ?? "/usr/bin/kubectl";
 /** A shell script asked every second. */
 const probe = (script: string, more: object = {}) => ({
   exec: { command: ["/bin/sh", "-c", script] },
@@ -130,6 +132,49 @@ export function podContract(runtime: "process" | "docker"): void {
       await place.kubectl.must(["delete", "pod", "reader", "--grace-period=0", "--force"]);
       await place.kubectl.must(["wait", "pvc/data", "--for=delete", "--timeout=30s"]);
       await place.kubectl.must(["delete", "pod", "late"]);
+    });
+
+    test("a pod reaches the API server as its account, with a token of its own", async () => {
+      const directory = "/var/run/secrets/kubernetes.io/serviceaccount";
+      const sources = [
+        { serviceAccountToken: { path: "token", expirationSeconds: 600 } },
+        { configMap: { name: "kube-root-ca.crt" } },
+        { downwardAPI: { items: [{ path: "namespace", fieldRef: { fieldPath: "metadata.namespace" } }] } },
+      ];
+      const volumes = [
+        { name: "access", projected: { sources } },
+        // The machine's own program, which is the same in a container.
+        { name: "kubectl", hostPath: { path: kubectlPath, type: "File" } },
+      ];
+      const mounts = [
+        { name: "access", mountPath: directory, readOnly: true },
+        { name: "kubectl", mountPath: kubectlPath },
+      ];
+      const script = `${kubectlPath} get pod inside -o name && ! ${kubectlPath} get secrets; sleep 600`;
+      await place.kubectl.must(["create", "serviceaccount", "reader"]);
+      await place.kubectl.must([
+        "create",
+        "rolebinding",
+        "readers",
+        "--clusterrole=view",
+        "--serviceaccount=default:reader",
+      ]);
+      const spec = { volumes, serviceAccountName: "reader" };
+      await place.apply(podOf("inside", [shell("main", script, { volumeMounts: mounts })], spec));
+      await place.waitFor("inside", ".status.phase", "Running");
+      const follower = place.kubectl.start(["logs", "-f", "inside"]);
+      const out = await follower.until((text) => text.includes("orbidden") || text.includes("refused"));
+      expect(out).toContain("pod/inside\n");
+      expect(out).toContain('User "system:serviceaccount:default:reader" cannot list resource "secrets"');
+      await follower.stop();
+      await place.kubectl.must(["delete", "pod", "inside", "--grace-period=1"]);
+    });
+
+    test("a pod that says nothing of tokens gets what its runtime has for it", async () => {
+      await place.apply(podOf("silent", [shell("main", "true")]));
+      await place.waitFor("silent", ".status.phase", "Succeeded");
+      const mounts = await place.read("pod/silent", ".spec.containers[0].volumeMounts[*].mountPath");
+      expect(mounts).toBe(runtime === "docker" ? "/var/run/secrets/kubernetes.io/serviceaccount" : "");
     });
 
     test("a preStop hook runs before TERM", async () => {

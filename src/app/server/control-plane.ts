@@ -1,10 +1,11 @@
 import { randomInt } from "node:crypto";
 import { arch, cpus, hostname, platform, release, totalmem, type } from "node:os";
 import { type Dialect, loadDialects } from "#dialects/index.ts";
-import { type Clock, type Logger, toError } from "#lib/base/index.ts";
+import { type Clock, type Logger, parseInstant, toError } from "#lib/base/index.ts";
 import { type CrdDocument, toCrd } from "#lib/schema/index.ts";
 import { type ApiServer, type AuditLog, createApiServer, Credential, type Store } from "#kernel/apiserver/index.ts";
 import { asOurs, installCrds, Manager, Metrics } from "#kernel/kit/index.ts";
+import { objectAt, scalarText } from "#kernel/specs/index.ts";
 import { createProcessRuntime, type Runtime } from "#kernel/runtimes/index.ts";
 import {
   addClaimController,
@@ -15,7 +16,9 @@ import {
   addPodRunner,
   addReplicaSetController,
   createPodLogs,
+  type IssueToken,
   type Node,
+  type ServerPlace,
 } from "#kernel/workloads/index.ts";
 
 /** What every control plane is made of, ephemeral or kept. */
@@ -36,6 +39,8 @@ export interface ControlPlaneOptions {
   readonly rootCertificate?: string;
   /** Signs tokens of ServiceAccounts (PEM); those made without it end with this process. */
   readonly accountKey?: string;
+  /** Where containers reach this server over HTTPS; see `PodRunnerOptions`. Those that can then have tokens for it among their files. */
+  readonly serverFor?: (bridge: string | undefined) => Promise<ServerPlace | undefined>;
   /** Where requests over HTTP are written down; stays the caller's to close. */
   readonly audit?: AuditLog;
   /** What this process counts besides the server and the controllers, which count in it too; shown at `/metrics`. */
@@ -110,7 +115,7 @@ async function closeAll(
 type Counted = ControlPlaneOptions & { readonly metrics: Metrics };
 
 function startServer(
-  { store, clock, log, version, directory, rootCertificate, accountKey, audit, metrics }: Counted,
+  { store, clock, log, version, directory, rootCertificate, accountKey, audit, metrics, serverFor }: Counted,
   dialects: readonly Dialect[],
   runtime: Runtime,
   controllers: () => string | undefined,
@@ -125,6 +130,8 @@ function startServer(
     health: { controllers, "pod-runner": () => runtime.trouble?.() },
     metrics,
     definitions: definitionsOf(dialects),
+    // Host processes have their own ways to this server, and to give each of them files of its own takes a mount namespace.
+    mountsAccountTokens: serverFor !== undefined && runtime.containers !== undefined,
     ...(rootCertificate === undefined ? {} : { rootCertificate }),
     ...(accountKey === undefined ? {} : { accountKey }),
     ...(audit === undefined ? {} : { audit }),
@@ -165,11 +172,33 @@ async function makeManager(
     node,
     environment,
     isRoot: process.getuid?.() === 0,
+    issueToken: tokensOf(server),
+    ...(options.serverFor === undefined ? {} : { serverFor: options.serverFor }),
     ...(workingDirectory === undefined ? {} : { workingDirectory }),
   });
   for (const dialect of dialects) await dialect.addControllers(manager);
   return manager;
 }
+
+/** Tokens for Pods, asked for as a kubelet asks. */
+const tokensOf =
+  (server: ApiServer): IssueToken =>
+  async ({ namespace, account, pod, audience, seconds }) => {
+    const answer = server.accountToken(
+      { namespace, name: account },
+      {
+        spec: {
+          expirationSeconds: seconds,
+          boundObjectRef: { apiVersion: "v1", kind: "Pod", ...pod },
+          ...(audience === undefined ? {} : { audiences: [audience] }),
+        },
+      },
+    );
+    const { token, expirationTimestamp } = objectAt(answer, "status") ?? {};
+    const expiresAt = parseInstant(scalarText(expirationTimestamp));
+    if (typeof token !== "string" || expiresAt === undefined) throw new Error("the server answered without a token");
+    return { token, expiresAt };
+  };
 
 /**
  * The one node of an embedded control plane: this machine, under its own name, so that what a Pod says of its node is

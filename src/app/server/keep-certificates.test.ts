@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +8,26 @@ import { ensureCertificates } from "#kernel/apiserver/index.ts";
 import { keepCertificates } from "./keep-certificates.ts";
 
 const day = 86_400_000;
+
+test("a name that is asked for is in the certificate from then on, and its users are told", async () => {
+  const parent = await mkdtemp(join(tmpdir(), "slipway-renewal-"));
+  const clock = new FakeClock();
+  const first = await ensureCertificates(join(parent, "pki"), clock.now());
+  const told: string[] = [];
+  const keeper = keepCertificates(join(parent, "pki"), first, { clock, log: silentLog }, async ({ cert }) => {
+    told.push(cert);
+  });
+  const [one, other] = await Promise.all([keeper.include("172.30.0.1"), keeper.include("172.31.0.1")]);
+  for (const name of ["127.0.0.1", "172.30.0.1", "172.31.0.1"])
+    expect(new X509Certificate(other.cert).checkIP(name)).toBe(name);
+  expect(new X509Certificate(one.cert).checkIP("172.30.0.1")).toBe("172.30.0.1");
+  expect(told.at(-1)).toBe(other.cert);
+  const count = told.length;
+  await keeper.include("172.30.0.1");
+  expect(told).toHaveLength(count);
+  await keeper.close();
+  await rm(parent, { recursive: true, force: true });
+});
 
 test("certificates are renewed while a server runs, a month before their end, and told once", async () => {
   const parent = await mkdtemp(join(tmpdir(), "slipway-renewal-"));

@@ -6,7 +6,6 @@ import {
   type DirectoryLock,
   ensureAdminToken,
   ensureCertificates,
-  type Listener,
   lockDirectory,
   openStore,
   readEncryptionKeys,
@@ -17,7 +16,8 @@ import {
 import { Metrics } from "#kernel/kit/index.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
-import { keepCertificates } from "./keep-certificates.ts";
+import { Doors, type Ports } from "./doors.ts";
+import { type CertificateKeeper, keepCertificates } from "./keep-certificates.ts";
 import { runnerPath } from "./runner-path.ts";
 import { type DockerSurroundings, openRuntime } from "./open-runtime.ts";
 
@@ -25,8 +25,7 @@ import { type DockerSurroundings, openRuntime } from "./open-runtime.ts";
 export interface ServeOptions {
   /** The data directory; made when absent, owned by this process until it ends. */
   readonly directory: string;
-  /** The first port that is free among `tries`, from `first` on. */
-  readonly ports: { readonly first: number; readonly tries: number };
+  readonly ports: Ports;
   readonly kubeconfig: string;
   /** Holds the keys by which Secrets are encrypted on the disk; they are not without it. */
   readonly encryptionKeyFile?: string;
@@ -95,7 +94,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     const { ca: rootCertificate, accountKey } = certificates;
     const steps = await openRuntime(options.docker, { store: store.clusterUid, isEphemeral: false, clock, log });
     signal.throwIfAborted();
-    const door: { listener?: Listener } = {};
+    const opened = deferred<{ readonly doors: Doors; readonly keeper: CertificateKeeper }>();
     const parts = {
       ...options,
       store,
@@ -106,25 +105,29 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
       audit,
       metrics,
       onServer: async (server: ApiServer) => {
-        door.listener = await listenOnFreePort(server, options.ports, certificates);
+        const doors = await Doors.open(server, options.ports, certificates);
+        const tell = ({ ca: caPem, client }: ServingCertificates) =>
+          writeKubeconfig(options.kubeconfig, { url: doors.url, caPem, token, client });
+        await tell(certificates);
+        const keeper = keepCertificates(`${directory}/pki`, certificates, { clock, log }, async (renewed) => {
+          doors.renew(renewed);
+          await tell(renewed);
+        });
+        undo.push(() => keeper.close());
+        opened.resolve({ doors, keeper });
+      },
+      serverFor: async (bridge: string | undefined) => {
+        const { doors, keeper } = await opened.promise;
+        return doors.place(bridge, keeper);
       },
     };
     const plane = await startControlPlane(steps.runtime === undefined ? parts : { ...parts, runtime: steps.runtime });
     undo.push(() => plane.close());
     plane.ended.catch(() => failed.resolve({ code: 1 }));
-    const { listener } = door;
-    if (listener === undefined) throw new Error("a control plane has started that does not listen");
-    await lock.announce(listener.url);
-    const tell = ({ ca: caPem, client }: ServingCertificates) =>
-      writeKubeconfig(options.kubeconfig, { url: listener.url, caPem, token, client });
-    await tell(certificates);
-    const renewal = keepCertificates(`${directory}/pki`, certificates, { clock, log }, async (renewed) => {
-      listener.renew(renewed);
-      await tell(renewed);
-    });
-    undo.push(() => renewal.close());
-    log.info("serving", { url: listener.url, directory, runtime: steps.title });
-    return { url: listener.url, runtime: steps.title, failed: failed.promise, close };
+    const { url } = (await opened.promise).doors;
+    await lock.announce(url);
+    log.info("serving", { url, directory, runtime: steps.title });
+    return { url, runtime: steps.title, failed: failed.promise, close };
   } catch (thrown) {
     await close();
     throw thrown;
@@ -146,27 +149,5 @@ async function ownDirectory(directory: string): Promise<DirectoryLock> {
       hint,
       cause: thrown,
     });
-  }
-}
-
-/**
- * The first port from `first` on that nobody else has, `tries` at most; 0 takes any. Only a port that is taken leads
- * to the next one: whatever else is wrong would be wrong there too.
- */
-async function listenOnFreePort(
-  server: ApiServer,
-  { first, tries }: ServeOptions["ports"],
-  { ca, cert, key }: ServingCertificates,
-): Promise<Listener> {
-  for (let port = first; ; port++) {
-    try {
-      return await server.listen({ port, tls: { ca, cert, key } });
-    } catch (thrown) {
-      const isTaken = /in use/.test(messageOf(thrown));
-      if (!isTaken) throw thrown;
-      if (port + 1 - first < tries) continue;
-      const hint = tries === 1 ? "choose another with --port, or 0 for any" : "name one with --port";
-      throw new SlipwayError("listen-failed", messageOf(thrown), { hint, cause: thrown });
-    }
   }
 }

@@ -30,6 +30,7 @@ import type { Store } from "./store/store.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { defaultLimits, type Limits } from "./verbs/limits.ts";
 import { noPodLogs, type PodLogs } from "./verbs/pod-log.ts";
+import { requestToken } from "./verbs/token-request.ts";
 
 /** What a server is made of. It reads nothing else of the world: no files, no environment, no clock of its own. */
 export interface ApiServerOptions {
@@ -47,6 +48,8 @@ export interface ApiServerOptions {
   readonly rootCertificate?: string;
   /** PEM of the private key that signs tokens of ServiceAccounts; without it they are good until this process ends. */
   readonly accountKey?: string;
+  /** Pods find a token of their account among their files unless they say otherwise: for those that can show them. */
+  readonly mountsAccountTokens?: boolean;
   /** Rules of custom kinds beyond their schemas: a kind of ours says what a schema cannot. */
   readonly admissions?: readonly KindAdmission[];
   /** CustomResourceDefinitions known to be right, stored before anything is served, except those that are stored already. */
@@ -68,6 +71,8 @@ export interface ApiServerOptions {
 export interface ApiServer {
   /** A client that shares admission and the write path with HTTP. Acts as the server itself unless told. */
   client(identity?: Identity): ApiClient;
+  /** What POST to `serviceaccounts/<name>/token` answers; throws its refusals. */
+  accountToken(target: { readonly namespace: string; readonly name: string }, request: JsonObject): JsonObject;
   /** Serves HTTPS. May be called for several addresses; limits and metrics are those of all together. */
   listen(options: ListenOptions): Promise<Listener>;
   /** The kinds served at this moment: built-in ones, and those of stored definitions. */
@@ -104,6 +109,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     podLogs: options.podLogs ?? noPodLogs,
     authorizer: new Authorizer(store),
     tokens: authenticator,
+    ...(options.mountsAccountTokens === undefined ? {} : { mountsAccountTokens: options.mountsAccountTokens }),
   };
   const health: HealthChecks = {
     store: () => store.failure?.message,
@@ -123,6 +129,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   return {
     client: (identity = internal) =>
       new EmbeddedClient(context, identity, (path, signal, accept) => rawGet(sources, path, signal, accept)),
+    accountToken: (target, request) => requestToken(context, authenticator.accounts, target, request),
     async listen(listenOptions) {
       aggregator ??= startRoles(context);
       await aggregator;

@@ -4,6 +4,8 @@ export { addDeploymentController } from "./deployments/deployment-controller.ts"
 export { addJobController } from "./jobs/job-controller.ts";
 export { addReplicaSetController } from "./replicasets/replica-set-controller.ts";
 export { addNode } from "./nodes/keep-node.ts";
+export type { IssueToken } from "./pods/account-tokens.ts";
 export { addPodRunner } from "./pods/add-pod-runner.ts";
 export type { Node } from "./pods/pod-fields.ts";
+export type { ServerPlace } from "./pods/workspace.ts";
 export { createPodLogs } from "./pods/pod-logs.ts";

@@ -142,10 +142,18 @@ export interface DownwardItem {
   readonly mode?: number;
 }
 
+/** A token of the pod's account, as a file. */
+export interface AccountTokenSource {
+  readonly path: string;
+  readonly audience?: string;
+  readonly expirationSeconds?: number;
+}
+
 export interface ProjectedSource {
   readonly configMap?: { readonly name?: string; readonly items?: readonly KeyToPath[]; readonly optional?: boolean };
   readonly secret?: { readonly name?: string; readonly items?: readonly KeyToPath[]; readonly optional?: boolean };
   readonly downwardAPI?: { readonly items?: readonly DownwardItem[] };
+  readonly serviceAccountToken?: AccountTokenSource;
   readonly [other: string]: unknown;
 }
 
@@ -181,6 +189,7 @@ export interface PodSpec {
   readonly nodeName?: string;
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly serviceAccountName?: string;
+  readonly automountServiceAccountToken?: boolean;
   readonly hostname?: string;
   readonly subdomain?: string;
   readonly hostNetwork?: boolean;

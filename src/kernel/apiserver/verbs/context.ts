@@ -24,4 +24,6 @@ export interface ApiContext {
   readonly authorizer: Authorizer;
   /** Says whose a token is. */
   readonly tokens: TokenReviewer;
+  /** See `ApiServerOptions`. */
+  readonly mountsAccountTokens?: boolean;
 }

@@ -3,6 +3,7 @@ import { alreadyExists, badRequest, generatedName, invalid, type StatusCause } f
 import type { Manager } from "../apply/managers.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreKey, Transaction } from "../store/store.ts";
+import { withAccountAccess } from "./account-access.ts";
 import { type Admitted, admit, checkSize, tidyMetadata, expectKind, inNamespace } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
@@ -113,7 +114,8 @@ function storeDraft(context: ApiContext, transaction: Transaction, draft: Draft)
     key = keyOfNew(resource, built);
   }
   checkQuotas(transaction, resource, built.object);
-  const object = withAllotment(context, transaction, resource, built.object, key);
+  const allotted = withAllotment(context, transaction, resource, built.object, key);
+  const object = withAccountAccess(context, transaction, resource, allotted);
   const given = object === built.object ? built : { ...built, object };
   return store(context, transaction, key, given, { resource, request });
 }

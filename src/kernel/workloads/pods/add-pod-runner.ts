@@ -3,6 +3,7 @@ import { controllerFor, type Manager, requestChannel, requestFor } from "#kernel
 import { Pod, type Stored } from "#kernel/model/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
 import type { PodObject } from "../pod-types.ts";
+import { AccountTokens, type IssueToken } from "./account-tokens.ts";
 import { ProcessReach, reachInto } from "./container-reach.ts";
 import { ContainerStopper } from "./container-stopper.ts";
 import { PodCleaner } from "./pod-cleaner.ts";
@@ -16,7 +17,7 @@ import { uidOfTask } from "./pod-paths.ts";
 import { PodRunner } from "./pod-runner.ts";
 import { ServiceNames } from "./service-names.ts";
 import { SourceWaits } from "./source-waits.ts";
-import { Workspace } from "./workspace.ts";
+import { type ServerPlace, Workspace } from "./workspace.ts";
 
 export interface PodRunnerOptions {
   /** Not closed by the pod runner: its tasks may go on without it. */
@@ -32,6 +33,13 @@ export interface PodRunnerOptions {
   readonly workingDirectory?: string;
   /** True when processes run as root unless told otherwise. */
   readonly isRoot: boolean;
+  /** Makes tokens of accounts; a pod that shows one waits for ever without it. */
+  readonly issueToken?: IssueToken;
+  /**
+   * Where containers reach the API server: `via` is an address of this machine that they see, absent for those that see all of them.
+   * Nowhere when absent or undefined; a rejection is told to users.
+   */
+  readonly serverFor?: (via: string | undefined) => Promise<ServerPlace | undefined>;
   /** How long logs stay after their pod is gone; 10 minutes unless told. */
   readonly logRetention?: Millis;
 }
@@ -74,6 +82,12 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
   });
   if (host !== undefined) manager.add({ name: "service-names", run: () => names.start() });
   const stopper = new ContainerStopper({ runtime, hooks, clock, log });
+  const tokens = new AccountTokens({
+    issue: options.issueToken ?? (() => Promise.reject(new Error("this server issues no tokens of accounts"))),
+    clock,
+    log,
+    rewrite: (pod, tokenOf) => workspace.rewriteTokens(pod, tokenOf),
+  });
   const parts = {
     client,
     pods,
@@ -84,6 +98,8 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
     cleaner,
     waits,
     health,
+    tokens,
+    ...(options.serverFor === undefined ? {} : { serverFor: options.serverFor }),
     ...(host && images ? { containers: { host, images, namesOf: names.of } } : {}),
     node,
     directory,
@@ -117,6 +133,7 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
     names.close();
     images?.close();
     health.close();
+    tokens.close();
   });
 }
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { err, ok } from "#lib/base/index.ts";
-import type { Container, EnvVar, PodObject, PodSpec } from "../pod-types.ts";
+import type { AccountTokenSource, Container, EnvVar, PodObject, PodSpec } from "../pod-types.ts";
 import { shellPod, testNode } from "../testing/index.ts";
 import type { Sources } from "./config-sources.ts";
 import { sourcesOf } from "./config-sources.ts";
@@ -173,16 +173,35 @@ test("without a limit a container may use what the machine has", () => {
 
 const claim = (name: string) => (name === "c" ? ok(`/volumes/${name}`) : err(`no ${name}`));
 
+const tokenOf = ({ audience }: AccountTokenSource) => (audience === "them" ? err("no token") : ok("secret-word"));
+
+test("a token is a file among the others, or the reason why there is no volume", () => {
+  const input = { pod: podWith({}), node: testNode, sources, claim, tokenOf };
+  const volume = (source: AccountTokenSource) => ({
+    name: "v",
+    projected: { sources: [{ serviceAccountToken: source }], defaultMode: 0o400 },
+  });
+  const data = Buffer.from("secret-word");
+  expect(volumeContent(volume({ path: "in/token" }), input)).toEqual({
+    ok: true,
+    value: { kind: "files", files: [{ path: "in/token", data, mode: 0o400 }] },
+  });
+  expect(volumeContent(volume({ path: "t", audience: "them" }), input)).toEqual({
+    ok: false,
+    error: ["volume v: no token"],
+  });
+});
+
 test("a claim is a volume when the pod can have it", () => {
   const volume = (claimName: string) => ({ name: "v", persistentVolumeClaim: { claimName } });
-  const input = { pod: podWith({}), node: testNode, sources, claim };
+  const input = { pod: podWith({}), node: testNode, sources, claim, tokenOf };
   expect(volumeContent(volume("c"), input)).toEqual({ ok: true, value: { kind: "claim", path: "/volumes/c" } });
   expect(volumeContent(volume("d"), input)).toEqual({ ok: false, error: ["no d"] });
 });
 
 test("a volume of files has the wanted keys with their modes", () => {
   const pod = podWith({});
-  const input = { pod, node: testNode, sources, claim };
+  const input = { pod, node: testNode, sources, claim, tokenOf };
   expect(
     volumeContent(
       { name: "v", configMap: { name: "c", defaultMode: 0o400, items: [{ key: "k", path: "a/b" }] } },
@@ -207,7 +226,7 @@ test("a volume of files has the wanted keys with their modes", () => {
 });
 
 test.each(["../out", "/abs", "a/../../b", "", "."])("a file at %j would leave its volume", (path) => {
-  const input = { pod: podWith({}), node: testNode, sources, claim };
+  const input = { pod: podWith({}), node: testNode, sources, claim, tokenOf };
   const content = volumeContent({ name: "v", configMap: { name: "c", items: [{ key: "k", path }] } }, input);
   expect(content.ok ? [] : content.error).toEqual([
     `volume v: path ${path} must be relative and stay inside the volume`,

@@ -1,5 +1,5 @@
-import { chmod, chown, lstat, open, realpath, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { dirname, join, relative, sep } from "node:path";
+import { chmod, chown, lstat, open, realpath, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { basename, dirname, join, relative, sep } from "node:path";
 import { codeOf } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import type { Task, TaskMount } from "#kernel/runtimes/index.ts";
@@ -24,10 +24,13 @@ export async function materializeVolume(content: VolumeContent, directory: strin
       for (const file of content.files) {
         const path = join(directory, file.path);
         await makeDirectories(dirname(path));
-        await rm(path, { force: true });
+        // Whoever reads it meanwhile has the old one or the new one, whole.
+        const draft = join(dirname(path), `..${basename(path)}`);
+        await rm(draft, { force: true });
         // For nobody else at first: it may be a secret, and the mode given here is only narrowed by the umask.
-        await writeFile(path, file.data, { mode: 0o600 });
-        await chmod(path, file.mode);
+        await writeFile(draft, file.data, { mode: 0o600 });
+        await chmod(draft, file.mode);
+        await rename(draft, path);
       }
       return;
     case "claim":

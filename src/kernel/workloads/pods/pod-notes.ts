@@ -73,6 +73,14 @@ export class PodNotes {
     this.#tell(pod, "Normal", "Killing", "Kill", why ?? `stopping container ${container}`);
   }
 
+  /** Its containers run all the same: most have no use for it. Once for each reason. */
+  serverOutOfReach(pod: NotedPod, message: string, told: Set<string>): void {
+    const note = `containers of this pod cannot reach the API server: ${message}`;
+    if (told.has(note)) return;
+    told.add(note);
+    this.#tell(pod, "Warning", "NotSupported", "Start", note);
+  }
+
   /** The pod waits for the runtime, not for anything of its own. Once for each way in which that fails. */
   runtimeFailed(pod: NotedPod, message: string, told: Set<string>): void {
     if (told.has(message)) return;

@@ -28,9 +28,10 @@ import {
 } from "#kernel/kit/index.ts";
 import { keyOf, PersistentVolumeClaim, Pod, type Stored } from "#kernel/model/index.ts";
 import { removeLog } from "#kernel/logs/index.ts";
-import type { ContainerHost, ImageFacts, Runtime, TaskStatus } from "#kernel/runtimes/index.ts";
+import type { ContainerHost, Runtime, TaskStatus } from "#kernel/runtimes/index.ts";
 import { claimNames, type ClaimObject, claimProblem } from "../claims/claim.ts";
 import { type Container, isFinished, type PodObject, type PodStatus } from "../pod-types.ts";
+import type { AccountTokens } from "./account-tokens.ts";
 import { claimsOf, type Sources, sourcesOf } from "./config-sources.ts";
 import { rootRefusal, sandboxOf } from "./container-setup.ts";
 import type { ContainerStopper } from "./container-stopper.ts";
@@ -47,7 +48,7 @@ import { type ContainerFacts, podStatus } from "./pod-status.ts";
 import type { SourceWaits } from "./source-waits.ts";
 import { type RuntimeTraits, type Support, supportFor } from "./support.ts";
 import { terminationMessage } from "./termination-message.ts";
-import { diskFull, type Workspace } from "./workspace.ts";
+import { diskFull, type ServerPlace, type Surroundings, type Workspace } from "./workspace.ts";
 
 // One pass over a pod, in order: forget others of its name, bind, look, plan, start (then look and plan again), tell, stop, write
 // the status. It may be interrupted anywhere: the next pass finds what was done, because task ids are made of the pod's uid.
@@ -63,6 +64,9 @@ export interface PodRunnerParts {
   readonly cleaner: PodCleaner;
   readonly waits: SourceWaits;
   readonly health: HealthKeeper;
+  readonly tokens: AccountTokens;
+  /** See `PodRunnerOptions`. */
+  readonly serverFor?: (via: string | undefined) => Promise<ServerPlace | undefined>;
   /** Given where tasks are containers. */
   readonly containers?: ContainerParts;
   readonly node: Node;
@@ -261,7 +265,8 @@ export class PodRunner implements Reconciler {
   }
 
   #watchHealth(pod: Stored<PodObject>, views: readonly ContainerView[]): void {
-    const { health } = this.#parts;
+    const { health, tokens } = this.#parts;
+    if (views.some(({ current }) => current.kind === "running")) tokens.adopt(pod);
     for (const view of views) {
       if (view.current.kind !== "running" || !isWatched(view)) continue;
       health.watch(pod, view.container, view.current.taskId, view.current.startedAt, false);
@@ -346,11 +351,13 @@ export class PodRunner implements Reconciler {
     sources: Sources,
     memory: PodMemory,
   ): Promise<Waiting | undefined> {
-    const { workspace, runtime } = this.#parts;
+    const { workspace, runtime, tokens } = this.#parts;
     const traits = await this.#runtimeTraits();
     const made = await this.#makeContainerReady(pod, execution);
     if (!made.ok) return made.error;
-    const broken = memory.volumesMade ? undefined : await workspace.prepareVolumes(pod, sources, made.value.address);
+    const broken = memory.volumesMade
+      ? undefined
+      : await workspace.prepareVolumes(pod, sources, await tokens.issueFor(pod), made.value.address);
     memory.volumesMade = broken === undefined;
     if (broken !== undefined) return broken;
     const canMount = traits.mounts.supported;
@@ -376,20 +383,33 @@ export class PodRunner implements Reconciler {
   async #makeContainerReady(
     pod: Stored<PodObject>,
     { view: { container }, restart }: Execution,
-  ): Promise<Result<{ readonly image?: ImageFacts; readonly address?: string }, Waiting>> {
+  ): Promise<Result<Surroundings, Waiting>> {
     const { containers } = this.#parts;
-    if (containers === undefined) return ok({});
+    if (containers === undefined) return ok(await this.#serverFor(pod, undefined));
     const image = await containers.images.find(pod, container, taskId(pod.metadata.uid, container.name, restart));
     if (!image.ok) return image;
     const isRoot = rootRefusal(pod, container, image.value);
     if (isRoot !== undefined) return err({ reason: "CreateContainerConfigError", message: isRoot });
     try {
       const address = await containers.host.openSandbox(sandboxOf(pod, containers.namesOf(pod)));
-      return ok({ image: image.value, ...(address === undefined ? {} : { address }) });
+      const server = await this.#serverFor(pod, address === undefined ? undefined : containers.host.hostAddress);
+      return ok({ image: image.value, ...(address === undefined ? {} : { address }), ...server });
     } catch (thrown) {
       const refusal = containerRefusal(thrown);
       if (refusal !== undefined) return err(refusal);
       throw thrown;
+    }
+  }
+
+  /** Where its containers reach the API server; `via` is the machine as they see it, where they are not on its own network. */
+  async #serverFor(pod: Stored<PodObject>, via: string | undefined): Promise<Pick<Surroundings, "server">> {
+    try {
+      const server = await this.#parts.serverFor?.(via);
+      return server === undefined ? {} : { server };
+    } catch (thrown) {
+      const { told } = this.#memories.of(keyOf(pod.metadata), pod, this.#parts.clock.now());
+      this.#parts.notes.serverOutOfReach(pod, messageOf(thrown), told);
+      return {};
     }
   }
 
@@ -477,6 +497,7 @@ export class PodRunner implements Reconciler {
 
   /** Its end is stored, so nothing of it is needed any more but its logs. */
   async #settle(pod: Stored<PodObject>, memory: PodMemory): Promise<undefined> {
+    this.#parts.tokens.forget(pod.metadata.uid);
     if (!memory.settled) await this.#parts.cleaner.settle(pod);
     memory.settled = true;
     return this.#removeIfDeleted(pod);
@@ -492,6 +513,7 @@ export class PodRunner implements Reconciler {
   /** Pods of this name that are gone. */
   async #forgetOthers(key: string, present: string | undefined): Promise<void> {
     for (const [uid, { logs }] of this.#memories.others(key, present)) {
+      this.#parts.tokens.forget(uid);
       await this.#parts.cleaner.forget(uid, logs);
       this.#parts.health.keep(uid, []);
       this.#parts.containers?.images.forget(uid);

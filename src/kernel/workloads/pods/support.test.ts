@@ -43,11 +43,7 @@ test.each<[string, Partial<PodSpec>, object]>([
     warned('volume "v": emptyDir.sizeLimit'),
   ],
   ["a claim", { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "c" } }] }, nothing],
-  [
-    "a token",
-    { volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "t" } }] } }] },
-    refused('volume "v": serviceAccountToken'),
-  ],
+  ["a token", { volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "t" } }] } }] }, nothing],
   ["a sidecar", { initContainers: [{ name: "i", command: ["x"], restartPolicy: "Always" }] }, nothing],
   [
     "an init container without command",

@@ -47,7 +47,7 @@ const effectlessSecurity = [
 /** What an engine has no settings for, or not such as the same document means elsewhere. */
 const effectlessInContainers = ["seLinuxOptions", "appArmorProfile", "procMount"];
 /** Members of a pod's spec without effect: containers share the machine's network, hosts file and process table. */
-const effectlessPod = ["hostAliases", "subdomain", "shareProcessNamespace"];
+const effectlessPod = ["hostAliases", "subdomain", "shareProcessNamespace", "automountServiceAccountToken"];
 
 /** Everything a pod asks for that the runtime cannot do, by name. What changes the pod's meaning is refused, the rest is told. */
 export function supportFor(pod: PodObject, traits: RuntimeTraits): Support {
@@ -77,9 +77,6 @@ function checkVolume(volume: Volume, { images }: RuntimeTraits, refusals: string
   const sources = Object.keys(volume).filter((name) => name !== "name" && volume[name] !== undefined);
   for (const source of sources) {
     if (!volumeSources.includes(source)) refusals.push(`volume "${volume.name}" of type ${source}`);
-  }
-  for (const source of volume.projected?.sources ?? []) {
-    if (source["serviceAccountToken"] !== undefined) refusals.push(`volume "${volume.name}": serviceAccountToken`);
   }
   if (images && volume.emptyDir?.medium === "Memory") return;
   if (isAsked(volume.emptyDir?.medium)) warnings.push(`volume "${volume.name}": emptyDir.medium (it is on disk)`);

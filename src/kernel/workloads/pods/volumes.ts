@@ -1,6 +1,7 @@
 import { posix } from "node:path";
 import { err, ok, type Result } from "#lib/base/index.ts";
-import type { DownwardItem, KeyToPath, PodObject, Volume } from "../pod-types.ts";
+import type { AccountTokenSource, DownwardItem, KeyToPath, PodObject, Volume } from "../pod-types.ts";
+import type { TokenOf } from "./account-tokens.ts";
 import { sourceKey, type Sources } from "./config-sources.ts";
 import { notFound } from "./environment.ts";
 import { fieldValue, type Node, resourceValue } from "./pod-fields.ts";
@@ -32,6 +33,7 @@ export interface VolumeInput {
   readonly sources: Sources;
   /** Directory of a claim, or why the pod cannot have it now. */
   readonly claim: (name: string) => Result<string, string>;
+  readonly tokenOf: TokenOf;
 }
 
 const defaultMode = 0o644;
@@ -69,6 +71,7 @@ function partsOf(volume: Volume, input: VolumeInput): readonly Part[] | undefine
       return keyFiles("ConfigMap", source.configMap.name, source.configMap, mode, input);
     if (source.secret !== undefined) return keyFiles("Secret", source.secret.name, source.secret, mode, input);
     if (source.downwardAPI !== undefined) return downwardFiles(source.downwardAPI.items, mode, input);
+    if (source.serviceAccountToken !== undefined) return tokenFile(source.serviceAccountToken, mode, input);
     return err([`projected source ${Object.keys(source).join(", ")} is not supported`]);
   });
 }
@@ -107,6 +110,13 @@ function downwardFiles(items: readonly DownwardItem[] | undefined, mode: number 
     else files.push({ path: item.path, data: Buffer.from(value.value), mode: item.mode ?? mode ?? defaultMode });
   }
   return problems.length === 0 ? ok(files) : err(problems);
+}
+
+function tokenFile(source: AccountTokenSource, mode: number | undefined, { tokenOf }: VolumeInput): Part {
+  const token = tokenOf(source);
+  if (!token.ok) return err([token.error]);
+  if (!isInside(source.path)) return err([`path ${source.path} must be relative and stay inside the volume`]);
+  return ok([{ path: source.path, data: Buffer.from(token.value), mode: mode ?? defaultMode }]);
 }
 
 /** A volume belongs to no container: a resource without a container's name means the first one's. */

@@ -7,6 +7,7 @@ import { ConfigMap, PersistentVolumeClaim, Secret, type Stored } from "#kernel/m
 import type { ImageFacts, Task } from "#kernel/runtimes/index.ts";
 import { claimDirectory, claimNames, type ClaimObject, claimProblem } from "../claims/claim.ts";
 import type { Container, PodObject } from "../pod-types.ts";
+import { type TokenOf, tokenSources } from "./account-tokens.ts";
 import { contentsOf, sourceKey, type Sources, sourcesOf } from "./config-sources.ts";
 import { containerTask } from "./container-task.ts";
 import { materializeVolume, prepareTask } from "./materialize.ts";
@@ -28,6 +29,20 @@ export interface WorkspaceOptions {
   readonly environment: Readonly<Record<string, string>>;
   /** Where containers without a workingDir run; a directory of the pod's own when absent. */
   readonly workingDirectory?: string;
+}
+
+/** An address and port at which a container reaches the API server. */
+export interface ServerPlace {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What was made for a container before its task. */
+export interface Surroundings {
+  readonly image?: ImageFacts;
+  /** The pod's own. */
+  readonly address?: string;
+  readonly server?: ServerPlace;
 }
 
 /** The word of a `Waiting` for a machine that has no room left: the pod is to be failed. */
@@ -77,14 +92,18 @@ export class Workspace {
    * Makes what all containers of a pod share: its volumes. Tells everything that stands against it at once. `address` is the pod's
    * own, if it has one.
    */
-  async prepareVolumes(pod: PodObject, sources: Sources, address?: string): Promise<Waiting | undefined> {
-    const node = this.#nodeFor(address);
+  async prepareVolumes(
+    pod: PodObject,
+    sources: Sources,
+    tokenOf: TokenOf,
+    address?: string,
+  ): Promise<Waiting | undefined> {
+    const input = { pod, node: this.#nodeFor(address), sources, claim: await this.#readClaims(pod), tokenOf };
     const paths = podPaths(this.#options.directory, pod);
-    const claim = await this.#readClaims(pod);
     const problems: string[] = [];
     let reason = "CreateContainerConfigError";
     for (const volume of pod.spec.volumes ?? []) {
-      const content = volumeContent(volume, { pod, node, sources, claim });
+      const content = volumeContent(volume, input);
       if (!content.ok) {
         problems.push(...content.error);
         continue;
@@ -101,6 +120,18 @@ export class Workspace {
     return problems.length === 0 ? undefined : { reason, message: problems.join("; ") };
   }
 
+  /** Writes the files of volumes that show tokens again, with these tokens. Throws when something of them cannot be had. */
+  async rewriteTokens(pod: Stored<PodObject>, tokenOf: TokenOf): Promise<void> {
+    const sources = await this.readSources(pod);
+    const claim = () => err("claims are not made again");
+    for (const volume of (pod.spec.volumes ?? []).filter((one) => tokenSources([one]).length > 0)) {
+      const address = pod.status?.podIP;
+      const content = volumeContent(volume, { pod, node: this.#nodeFor(address), sources, claim, tokenOf });
+      if (!content.ok) throw new Error(content.error.join("; "));
+      await materializeVolume(content.value, podPaths(this.#options.directory, pod).volume(volume.name));
+    }
+  }
+
   /** The task for one execution of a container. Its volumes must have been made; `made` where tasks are containers. */
   async prepare(
     pod: PodObject,
@@ -108,7 +139,7 @@ export class Workspace {
     restart: number,
     sources: Sources,
     canMount: boolean,
-    made: { readonly image?: ImageFacts; readonly address?: string } = {},
+    made: Surroundings = {},
   ): Promise<Result<Task, Waiting>> {
     const { directory, environment } = this.#options;
     const paths = podPaths(directory, pod);
@@ -118,7 +149,7 @@ export class Workspace {
       restart,
       node: this.#nodeFor(made.address),
       sources,
-      base: made.image === undefined ? environment : {},
+      base: { ...(made.image === undefined ? environment : {}), ...serverVariables(pod, container, made) },
       paths,
       // A user without rights to our directory needs another place to stand.
       workingDirectory: this.#options.workingDirectory ?? (userOf(container, pod) === undefined ? paths.work : "/"),
@@ -139,6 +170,22 @@ export class Workspace {
     const { node } = this.#options;
     return address === undefined ? node : { ...node, podAddress: address };
   }
+}
+
+/** Where clients in a cluster look for the API server. A process finds it where it has a token for it: others have their own ways. */
+function serverVariables(
+  { spec }: PodObject,
+  { volumeMounts }: Container,
+  { image, server }: Surroundings,
+): Readonly<Record<string, string>> {
+  const shown = (spec.volumes ?? []).filter(({ name }) => volumeMounts?.some((mount) => mount.name === name));
+  if (server === undefined || (image === undefined && tokenSources(shown).length === 0)) return {};
+  const port = `${server.port}`;
+  return {
+    KUBERNETES_SERVICE_HOST: server.host,
+    KUBERNETES_SERVICE_PORT: port,
+    KUBERNETES_SERVICE_PORT_HTTPS: port,
+  };
 }
 
 /** As Kubernetes: what is made in the volume belongs to the group, too. Only root may give files away. */

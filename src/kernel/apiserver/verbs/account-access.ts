@@ -1,0 +1,69 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import { generatedName, Pod } from "#kernel/model/index.ts";
+import { mapItems, mapMember, objectsAt, textAt, valueAt, withMembers } from "#kernel/specs/index.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
+import type { Transaction } from "../store/store.ts";
+import type { ApiContext } from "./context.ts";
+import { metaText } from "./metadata.ts";
+
+// Kubernetes' ServiceAccount admission: a Pod that does not say otherwise finds the API server, and a token for it, in its files.
+
+/** Where clients look for their credentials in a cluster. */
+export const accountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/** A token of an hour and seven seconds, by which people tell that it was not asked for by the Pod. */
+const defaultSeconds = 3607;
+const defaultMode = 0o644;
+
+/**
+ * The Pod with a volume of its account's credentials, mounted in every container that has nothing at that place; as it was where Pods have
+ * no use for it, or where the Pod or its account does not want it. The account may come later: it is then taken for one that wants it.
+ */
+export function withAccountAccess(
+  context: ApiContext,
+  transaction: Transaction,
+  { type }: ServedResource,
+  pod: JsonObject,
+): JsonObject {
+  if (context.mountsAccountTokens !== true || type.plural !== Pod.plural || type.group !== Pod.group) return pod;
+  const name = textAt(pod, "spec", "serviceAccountName") ?? "default";
+  const key = { group: "", resource: "serviceaccounts", namespace: metaText(pod, "namespace"), name };
+  const ofAccount = valueAt(transaction.head(key)?.object(), "automountServiceAccountToken");
+  const wants = valueAt(pod, "spec", "automountServiceAccountToken") ?? ofAccount;
+  return wants === false ? pod : mapMember(pod, "spec", (spec) => withCredentials(spec, context.random));
+}
+
+function withCredentials(spec: JsonObject, random: () => number): JsonObject {
+  const volumes = objectsAt(spec, "volumes");
+  const own = volumes.find((volume) => textAt(volume, "name")?.startsWith("kube-api-access-") === true);
+  const name = textAt(own, "name") ?? generatedName("kube-api-access-", random);
+  const mount = { name, mountPath: accountPath, readOnly: true };
+  const mounted = ["containers", "initContainers"].reduce(
+    (pod, member) => mapItems(pod, member, (container) => withMount(container, mount)),
+    spec,
+  );
+  const isUsed = mounted !== spec;
+  return isUsed && own === undefined ? withMembers(mounted, { volumes: [...volumes, credentials(name)] }) : mounted;
+}
+
+function withMount(container: JsonObject, mount: JsonObject): JsonObject {
+  const mounts = objectsAt(container, "volumeMounts");
+  if (mounts.some((one) => textAt(one, "mountPath") === accountPath)) return container;
+  return withMembers(container, { volumeMounts: [...mounts, mount] });
+}
+
+const credentials = (name: string): JsonObject => ({
+  name,
+  projected: {
+    defaultMode,
+    sources: [
+      { serviceAccountToken: { expirationSeconds: defaultSeconds, path: "token" } },
+      { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
+      {
+        downwardAPI: {
+          items: [{ path: "namespace", fieldRef: { apiVersion: "v1", fieldPath: "metadata.namespace" } }],
+        },
+      },
+    ],
+  },
+});

@@ -1,0 +1,132 @@
+import {
+  type Cancel,
+  type Clock,
+  type Instant,
+  type Logger,
+  messageOf,
+  type Millis,
+  ok,
+  err,
+  type Result,
+} from "#lib/base/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import type { AccountTokenSource, PodObject, Volume } from "../pod-types.ts";
+
+// Tokens of service accounts are files of volumes: made with the volume, for this very pod, and made anew before they end.
+
+/** What a token is asked for. */
+export interface TokenWish {
+  readonly namespace: string;
+  readonly account: string;
+  readonly pod: { readonly name: string; readonly uid: string };
+  /** This server's own when absent. */
+  readonly audience?: string;
+  readonly seconds: number;
+}
+
+/** Makes a token; rejects in the API server's words. */
+export type IssueToken = (wish: TokenWish) => Promise<{ readonly token: string; readonly expiresAt: Instant }>;
+
+/** A token's text for a source of a volume, or why there is none. */
+export type TokenOf = (source: AccountTokenSource) => Result<string, string>;
+
+/** Every token that a pod's volumes show. */
+export const tokenSources = (volumes: readonly Volume[] | undefined): readonly AccountTokenSource[] =>
+  (volumes ?? []).flatMap(({ projected }) =>
+    (projected?.sources ?? []).flatMap(({ serviceAccountToken: token }) => (token === undefined ? [] : [token])),
+  );
+
+/** Of a token's time this much has passed when it is replaced; a day at most. As the kubelet does. */
+const usedShare = 0.8;
+const longestUse: Millis = 86_400_000;
+/** After a refusal: the account may come back. */
+const retryAfter: Millis = 60_000;
+
+export interface AccountTokensOptions {
+  readonly issue: IssueToken;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Writes the files of the pod's token volumes again. */
+  readonly rewrite: (pod: Stored<PodObject>, tokenOf: TokenOf) => Promise<void>;
+}
+
+/** Keeps the tokens of the pods of one node fresh. Remembers a timer per pod that has one. */
+export class AccountTokens {
+  readonly #options: AccountTokensOptions;
+  readonly #timers = new Map<string, Cancel>();
+
+  constructor(options: AccountTokensOptions) {
+    this.#options = options;
+  }
+
+  /** New tokens for all sources of the pod. Their next replacement is arranged. */
+  async issueFor(pod: Stored<PodObject>): Promise<TokenOf> {
+    const sources = tokenSources(pod.spec.volumes);
+    const found = new Map<AccountTokenSource, Result<string, string>>();
+    let next: Millis = longestUse;
+    for (const source of sources) {
+      const { clock } = this.#options;
+      try {
+        const { token, expiresAt } = await this.#options.issue(wishOf(pod, source));
+        found.set(source, ok(token));
+        next = Math.min(next, usedShare * (expiresAt - clock.now()));
+      } catch (thrown) {
+        found.set(source, err(`failed to fetch token: ${messageOf(thrown)}`));
+        next = Math.min(next, retryAfter);
+      }
+    }
+    if (sources.length > 0) this.#arrange(pod, next);
+    return (source) => found.get(source) ?? err("the token was not asked for");
+  }
+
+  /**
+   * Sees to a pod that runs with tokens of an earlier process: nobody knows how old they are, so they are replaced at once. Nothing
+   * happens for others, and when it is repeated.
+   */
+  adopt(pod: Stored<PodObject>): void {
+    if (this.#timers.has(pod.metadata.uid) || tokenSources(pod.spec.volumes).length === 0) return;
+    this.#arrange(pod, 0);
+  }
+
+  forget(uid: string): void {
+    this.#timers.get(uid)?.();
+    this.#timers.delete(uid);
+  }
+
+  close(): void {
+    for (const uid of this.#timers.keys()) this.forget(uid);
+  }
+
+  #arrange(pod: Stored<PodObject>, delay: Millis): void {
+    const { uid } = pod.metadata;
+    this.forget(uid);
+    const replace = () => {
+      void this.#replace(pod).catch((thrown: unknown) => {
+        const { namespace, name } = pod.metadata;
+        this.#options.log.warn("tokens of a pod cannot be replaced", {
+          pod: `${namespace}/${name}`,
+          error: messageOf(thrown),
+        });
+      });
+    };
+    this.#timers.set(uid, this.#options.clock.after(delay, replace));
+  }
+
+  /** Where one is refused all stay as they are, and are asked for again. */
+  async #replace(pod: Stored<PodObject>): Promise<void> {
+    const tokenOf = await this.issueFor(pod);
+    // The pod may be gone by now, and its directory must not come back.
+    if (this.#timers.has(pod.metadata.uid)) await this.#options.rewrite(pod, tokenOf);
+  }
+}
+
+const wishOf = (
+  { metadata, spec }: Stored<PodObject>,
+  { audience, expirationSeconds }: AccountTokenSource,
+): TokenWish => ({
+  namespace: metadata.namespace ?? "",
+  account: spec.serviceAccountName ?? "default",
+  pod: { name: metadata.name, uid: metadata.uid },
+  seconds: expirationSeconds ?? 3600,
+  ...(audience === undefined || audience === "" ? {} : { audience }),
+});
