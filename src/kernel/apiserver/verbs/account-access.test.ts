@@ -11,7 +11,7 @@ afterEach(() => server?.close());
 
 async function open(mountsAccountTokens = true) {
   const clock = new FakeClock();
-  const store = await memoryStore({ clock, log: silentLog });
+  const store = memoryStore({ clock, log: silentLog });
   server = await createApiServer({ store, clock, log: silentLog, version: "0.0.0", mountsAccountTokens });
   return server.client();
 }
@@ -33,11 +33,11 @@ function accessIn(pod: object) {
     volumes: (spec.volumes ?? []).map(({ name }) => name),
   };
 }
-const account = (name: string, automountServiceAccountToken: boolean): KubeObject => ({
+const account = (name: string, automountServiceAccountToken: boolean): KubeObject & JsonObject => ({
   apiVersion: "v1",
   kind: "ServiceAccount",
   metadata: { name, namespace: "default" },
-  ...{ automountServiceAccountToken },
+  automountServiceAccountToken,
 });
 
 test("every container of a Pod finds its account's credentials in its files, as Kubernetes mounts them", async () => {
