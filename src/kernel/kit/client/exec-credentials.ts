@@ -158,6 +158,9 @@ function run(
     const fail = (message: string, more: { hint?: string; cause?: unknown } = {}): void => {
       cancel();
       child.kill("SIGKILL");
+      // What it has started lives on, and would keep us reading for ever.
+      child.stdout.destroy();
+      child.stderr.destroy();
       reject(credentialsFailed(command, message, more));
     };
     const cancel = clock.after(timeout, () => fail(`did not end within ${timeout / 1000} s`));

@@ -260,6 +260,14 @@ echo '${answer('{"token":"t","expirationTimestamp":"2026-01-01T00:10:00Z"}')}'`;
     await expect(failing).rejects.toMatchObject({ code: "credentials-failed" });
   });
 
+  test("what one leaves behind that prints without end has nobody to print to any more", async () => {
+    // Nothing but its own failure ends the inner shell, which the outer one's end does not reach.
+    const printing = `(trap '' PIPE; while echo 0123456789; do :; done; echo over > "${folder}/over") & wait`;
+    const { credentials } = await plugin(printing);
+    await expect(credentials.get()).rejects.toThrow(/printed more than/);
+    await expect.poll(() => readFile(join(folder, "over"), "utf8").catch(() => "")).toBe("over\n");
+  });
+
   test("one that is not installed comes with its own hint", async () => {
     const exec =
       "exec: { apiVersion: client.authentication.k8s.io/v1, command: no-such-command-here, installHint: get it from us }";
