@@ -5,7 +5,7 @@ import { type FieldPath, formatFieldPath, isJsonObject, type JsonValue } from "#
 
 /** Whether a field is the parent or stands in it; both in Kubernetes notation. */
 export const isWithin = (field: string, parent: string): boolean =>
-  field === parent || field.startsWith(`${parent}.`) || field.startsWith(`${parent}[`);
+  field.startsWith(parent) && [undefined, ".", "["].includes(field[parent.length]);
 
 /** The field without its last member or index: `a.b[0]` → `a.b` → `a` → `a`. */
 export const parentOf = (field: string): string => field.replace(/(?:\.[^.[\]]+|\[[^\]]*\])$/, "");

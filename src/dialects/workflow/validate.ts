@@ -169,7 +169,7 @@ function without(object: JsonObject, path: FieldPath, broken: readonly string[])
     const inside = broken.filter((other) => isWithin(other, field));
     if (inside.length === 0) return value === undefined ? [] : [[name, value]];
     if (inside.includes(field) || !isJsonObject(value)) return [];
-    return [[name, without(value, [...path, name], broken)]];
+    return [[name, without(value, [...path, name], inside)]];
   });
   return Object.fromEntries(kept);
 }
