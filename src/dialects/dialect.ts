@@ -66,6 +66,8 @@ export interface DescribeOptions {
 export interface Runs extends RunDialect<KubeObject> {
   /** Text for people: several lines, no colours. */
   describe(object: KubeObject, options: DescribeOptions): string;
+  /** Label selector of the Pods that carry out the steps of a run, in its namespace. */
+  podSelector(object: KubeObject): string;
   /** Also of an object that was never stored. */
   graph(object: KubeObject): RunGraph;
 }

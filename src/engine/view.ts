@@ -66,6 +66,15 @@ export interface Progress {
   readonly total: number;
 }
 
+/** What keeps the child of an active step from being at work, in the words of whoever runs it. */
+export interface HoldUp {
+  /** One CamelCase word. */
+  readonly reason: string;
+  readonly message: string;
+  /** It does not pass by waiting: somebody has to bring or to mend something. */
+  readonly needsHelp: boolean;
+}
+
 export interface StepView extends Explained, Timed {
   /** Full id: `group/sub` for nested steps. */
   readonly id: string;
@@ -86,6 +95,8 @@ export interface StepView extends Explained, Timed {
   /** Attempts allowed in all; absent when unlimited or unknown. */
   readonly attempts?: number;
   readonly notBefore?: Instant;
+  /** Known only to callers who have looked at what the child is made of. */
+  readonly holdUp?: HoldUp;
   readonly child?: ObjectRef;
   readonly logs: readonly LogRef[];
   readonly artifacts: readonly ArtifactRef[];

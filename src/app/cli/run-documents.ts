@@ -7,7 +7,7 @@ import { type Document, objectsOf, type ReadDocuments } from "./documents.ts";
 import { type ControlPlaneSession, openControlPlane } from "./control-plane.ts";
 import { exitCode, UsageError } from "./exit-codes.ts";
 import { isRunOf } from "./runs.ts";
-import { watchToEnd } from "./watch-to-end.ts";
+import { type StartedRun, watchToEnd } from "./watch-to-end.ts";
 
 /** A document that starts a run, and who understands it. */
 interface RunDocument {
@@ -35,10 +35,11 @@ export async function runDocuments(read: ReadDocuments, invocation: Invocation<R
     // Later than this a signal cancels the runs, instead of leaving some of them started.
     invocation.signal.throwIfAborted();
     for (const object of others) await declare(session.client, object, namespace);
-    const started: { readonly stored: Stored; readonly type: ResourceType; readonly dialect: Dialect }[] = [];
+    const started: StartedRun[] = [];
     for (const { object, dialect } of runs) {
       const type = await typeOf(session.client, object);
-      started.push({ stored: await start(session.client, type, object, namespace, invocation), type, dialect });
+      const stored = await start(session.client, type, object, namespace, invocation);
+      started.push({ stored, type, dialect, isAlone: session.isEphemeral });
     }
     if (invocation.options.detach === true) return detached(session, started, invocation);
     const codes = await Promise.all(

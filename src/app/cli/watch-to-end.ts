@@ -5,25 +5,32 @@ import type { ResourceType, Stored } from "#kernel/model/index.ts";
 import type { Invocation } from "./command.ts";
 import type { RunOptions } from "./commands/run.ts";
 import { exitCode } from "./exit-codes.ts";
-import { followRun } from "./follow-run.ts";
+import { type FollowedRun, followRun, hasEnded } from "./follow-run.ts";
 import { startLogStream } from "./log-stream.ts";
 import { startLive } from "./output/live.ts";
 import { paintFor } from "./output/paint.ts";
-import { changedLines } from "./output/run-lines.ts";
+import { changedLines, holdUpLines } from "./output/run-lines.ts";
 import { renderTree } from "./output/run-tree.ts";
 import { act } from "./run-actions.ts";
+import { watchRunPods } from "./run-pods.ts";
 import { childrenOf, viewOf } from "./runs.ts";
+import { stuckSteps, stuckText } from "./stuck.ts";
 import { failedTails, type StepTail } from "./step-logs.ts";
 
-interface StartedRun {
+/** A run that this command has started. */
+export interface StartedRun {
   readonly stored: Stored;
   readonly type: ResourceType;
   readonly dialect: Dialect;
+  /** Its control plane is this command's own, and can be reached by nobody else. */
+  readonly isAlone: boolean;
 }
 
 /** Draws a run while it moves. */
 interface Display {
   show(view: RunView): void;
+  /** Lines that stay. */
+  say(text: string): void;
   close(): void;
 }
 
@@ -39,30 +46,35 @@ export async function watchToEnd(
   client: ApiClient,
   run: StartedRun,
   invocation: Invocation<RunOptions>,
-  isAlone: boolean,
+  isOnly: boolean,
 ): Promise<number> {
   const { environment, clock, options, signal } = invocation;
-  const isLive = isAlone && environment.err.isTerminal && options.logs !== true;
+  const isLive = isOnly && environment.err.isTerminal && options.logs !== true;
   const display = isLive ? liveDisplay(invocation) : plainDisplay(invocation);
   const { stored, type, dialect } = run;
+  const over = new AbortController();
   const ref = { type, namespace: stored.metadata.namespace ?? "default", name: stored.metadata.name };
   const stream =
     options.logs === true
       ? startLogStream(client, environment.out, { prefix: true }, new AbortController().signal)
       : undefined;
   const interrupted = cancelOnSignal(client, run, invocation);
+  const picture = pictureOf(run, display);
+  const scope = { namespace: ref.namespace, labelSelector: dialect.runs.podSelector(stored) };
+  watchRunPods(client, scope, clock, picture.seePods, over.signal);
   try {
     const last = await followRun(
       client,
       ref,
       dialect,
       clock,
-      ({ view }) => {
-        display.show(view);
-        stream?.see(view.steps);
+      (seen) => {
+        picture.see(seen);
+        stream?.see(seen.view.steps);
       },
       interrupted.giveUp,
     );
+    over.abort();
     await stream?.close();
     display.close();
     const view = viewOf(dialect, last.object, await childrenOf(client, last.object, dialect));
@@ -70,9 +82,39 @@ export async function watchToEnd(
     if (options.output === "json") environment.out.write(`${JSON.stringify(last.object, null, 2)}\n`);
     return signal.aborted ? Number(process.exitCode ?? exitCode.canceled) : codeOfRun(view);
   } finally {
+    over.abort();
     display.close();
     interrupted.close();
   }
+}
+
+/**
+ * Puts together what is told of a run apart: its own states, and its Pods, which say what holds steps up. A run that cannot go on is
+ * told of once.
+ */
+function pictureOf({ dialect, isAlone }: StartedRun, display: Display) {
+  let last: FollowedRun | undefined;
+  let pods: readonly Stored[] = [];
+  let isTold = !isAlone;
+  const show = (): void => {
+    if (last === undefined) return;
+    const view = pods.length === 0 ? last.view : viewOf(dialect, last.object, pods);
+    display.show(view);
+    const stuck = isTold || hasEnded(view) || view.phase === "Cancelling" ? [] : stuckSteps(view);
+    if (stuck.length === 0) return;
+    isTold = true;
+    display.say(stuckText(stuck));
+  };
+  return {
+    see(run: FollowedRun): void {
+      last = run;
+      show();
+    },
+    seePods(found: readonly Stored[]): void {
+      pods = found;
+      show();
+    },
+  };
 }
 
 /**
@@ -129,6 +171,7 @@ function liveDisplay({ environment: { err }, clock }: Invocation<RunOptions>): D
     show: (view) => {
       current = view;
     },
+    say: (text) => live.print(text.split("\n")),
     close() {
       if (!isClosed) live.close();
       isClosed = true;
@@ -139,11 +182,14 @@ function liveDisplay({ environment: { err }, clock }: Invocation<RunOptions>): D
 /** One line per change, for logs and pipes: nothing that was written is ever drawn over. */
 function plainDisplay({ environment: { err }, clock }: Invocation<RunOptions>): Display {
   let before: RunView | undefined;
+  const told = new Set<string>();
   return {
     show(view) {
-      for (const line of changedLines(before, view, clock.now())) err.write(`${line}\n`);
+      const now = clock.now();
+      for (const line of [...changedLines(before, view, now), ...holdUpLines(view, told, now)]) err.write(`${line}\n`);
       before = view;
     },
+    say: (text) => err.write(`${text}\n`),
     close: () => undefined,
   };
 }

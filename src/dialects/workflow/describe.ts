@@ -122,6 +122,7 @@ function whatFor(step: StepView, now: Instant): string {
   if (step.waitingFor.length > 0) return step.waitingFor.join(", ");
   const due = step.phase === "Waiting" && step.notBefore !== undefined ? `in ${formatAge(step.notBefore - now)}` : "";
   const why = [step.reason, step.message].filter((text) => text !== undefined && text !== "").join(": ");
+  if (step.holdUp !== undefined) return `${step.holdUp.reason}: ${step.holdUp.message}`;
   const child = step.child === undefined || isTerminal(step.phase) ? "" : `${step.child.kind}/${step.child.name}`;
   return [why, due].filter((text) => text !== "").join(", ") || child;
 }

@@ -3,6 +3,7 @@ import type { KubeObject } from "#kernel/model/index.ts";
 import type { Dialect } from "../dialect.ts";
 import { graphOfView } from "../graph.ts";
 import { runActionAdmission, workflowAdmission } from "./admission.ts";
+import { labels } from "./child-names.ts";
 import type { WorkflowControllerOptions } from "./controller.ts";
 import { describeWorkflow } from "./describe.ts";
 import { documents } from "./document.ts";
@@ -41,6 +42,7 @@ export const dialect: Dialect = {
     kinds: [{ group: Workflow.group, kind: Workflow.kind }],
     view: (object, children) => viewWorkflow(workflow(object), kubeObjects(children)),
     describe: (object, { now, children }) => describeWorkflow(workflow(object), now, children),
+    podSelector: ({ metadata }) => `${labels.uid}=${metadata.uid ?? ""}`,
     graph: (object) => graphOfView(viewWorkflow(workflow(object))),
   },
   addControllers: async (manager) => (await import("./controller.ts")).addWorkflowControllers(manager),

@@ -11,6 +11,7 @@ import {
 import type { KubeObject } from "#kernel/model/index.ts";
 import { outlinePlan } from "./compile/outline.ts";
 import { type StepSource, stepSources } from "./compile/step-source.ts";
+import { holdUpOf } from "./hold-up.ts";
 import { type Reference, Workflow, type WorkflowSpec } from "./kinds.ts";
 import { decodeRun } from "./state.ts";
 
@@ -25,8 +26,8 @@ export const isWorkflow = (object: KubeObject): object is Workflow & KubeObject 
 
 /**
  * A workflow as every face shows it; also one that is not stored yet, or whose document is wrong: what cannot be
- * understood is left out. `children` are the objects it has created, as far as the caller has them; they add the logs
- * of earlier attempts. O(steps x log steps + dependencies + children).
+ * understood is left out. `children` are the objects it has created, and their Pods, as far as the caller has them; they add
+ * the logs of earlier attempts, and what holds active steps up. O(steps x log steps + dependencies + children).
  *
  * Steps are in topological order, final ones last. `actions` is what would be accepted now; of a run that is being
  * deleted nothing.
@@ -77,14 +78,26 @@ function completeStep(
   const reference = Object.hasOwn(statuses, view.id) ? statuses[view.id]?.reference : undefined;
   const child = reference === undefined ? undefined : refOf(reference, object.metadata.namespace);
   const owned = source?.step.externalRef === undefined;
+  const isActive = view.phase === "Starting" || view.phase === "Running";
+  const holdUp = isActive
+    ? holdUpOf(children.filter((one) => isPod(one) && attemptOf(one) === view.attempt))
+    : undefined;
   return {
     ...view,
     ...(source?.step.displayName === undefined ? {} : { name: source.step.displayName }),
     ...(child === undefined ? {} : { child }),
+    ...(holdUp === undefined ? {} : { holdUp }),
     logs: owned ? logsOf(view, child, children) : [],
     actions: run.finishedAt !== undefined && view.phase !== "Pending" ? ["retry"] : view.actions,
   };
 }
+
+const isPod = ({ apiVersion, kind }: KubeObject): boolean => apiVersion === "v1" && kind === "Pod";
+const attemptOf = ({ metadata }: KubeObject): number => Number(metadata.labels?.[attemptLabel]);
+/** Its logs are those of its Job. */
+const isPodOfJob = (object: KubeObject): boolean =>
+  isPod(object) &&
+  object.metadata.ownerReferences?.some(({ kind, controller }) => kind === "Job" && controller === true) === true;
 
 /** Children by the step whose label they bear; those without one are no step's. */
 function groupByStep(children: readonly KubeObject[]): ReadonlyMap<string, readonly KubeObject[]> {
@@ -102,9 +115,11 @@ function groupByStep(children: readonly KubeObject[]): ReadonlyMap<string, reado
 /** Every attempt of a step whose child is known, oldest first; the current one is always among them. */
 function logsOf(view: StepView, child: ObjectRef | undefined, children: readonly KubeObject[]): readonly LogRef[] {
   const found = new Map<number, ObjectRef>();
-  for (const { apiVersion, kind, metadata } of children) {
-    const attempt = Number(metadata.labels?.[attemptLabel]);
-    if (attempt > 0) found.set(attempt, { apiVersion, kind, ...named(metadata.name ?? ""), ...placed(metadata) });
+  for (const one of children) {
+    const { apiVersion, kind, metadata } = one;
+    const attempt = attemptOf(one);
+    if (attempt > 0 && !isPodOfJob(one))
+      found.set(attempt, { apiVersion, kind, ...named(metadata.name ?? ""), ...placed(metadata) });
   }
   if (child !== undefined && view.attempt > 0) found.set(view.attempt, found.get(view.attempt) ?? child);
   return [...found].sort(([a], [b]) => a - b).map(([attempt, object]) => ({ name: view.id, object, attempt }));

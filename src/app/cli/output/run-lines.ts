@@ -19,6 +19,21 @@ export function changedLines(before: RunView | undefined, after: RunView, now: I
 }
 
 /**
+ * One line for every step that is held up, once per attempt and reason: what is tried again and again says the same each time. `told`
+ * is what has been said before, and grows by what is answered.
+ */
+export function holdUpLines(view: RunView, told: Set<string>, now: Instant): string[] {
+  const at = `[${formatElapsed(now - (view.startedAt ?? now)).padStart(6)}]`;
+  return view.steps.flatMap((step) => {
+    if (step.holdUp === undefined) return [];
+    const what = `${step.id}#${step.attempt} ${step.holdUp.reason}`;
+    if (told.has(what)) return [];
+    told.add(what);
+    return [`${at} ${step.name}: held up (${remarkOf(step)})`];
+  });
+}
+
+/**
  * Worth a line: a phase or an attempt that is new. Not told: what has not begun, and `Starting`, which is over in a
  * moment; `Waiting` only when the step did something before, because all ready steps wait for a slot at first.
  */

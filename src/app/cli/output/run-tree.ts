@@ -52,8 +52,9 @@ export function remarkOf(step: StepView): string {
     step.attempt > 1 ? [`attempt ${step.attempt}${step.attempts === undefined ? "" : `/${step.attempts}`}`] : [];
   const explained = [step.reason, step.message].filter((text) => text !== undefined && text !== "").join(": ");
   if (step.phase === "Pending") return step.waitingFor.length === 0 ? "" : `waits for ${step.waitingFor.join(", ")}`;
+  const held = step.holdUp === undefined ? [] : [`${step.holdUp.reason}: ${step.holdUp.message}`];
   const isWell = step.phase === "Succeeded" || step.phase === "Running" || step.phase === "Starting";
-  return (isWell ? tries : [...tries, explained]).filter((text) => text !== "").join(", ");
+  return (isWell ? [...tries, ...held] : [...tries, explained]).filter((text) => text !== "").join(", ");
 }
 
 /**
@@ -83,8 +84,8 @@ function headLine(view: RunView, now: Instant, style: TreeStyle): string {
 }
 
 function stepLine(step: StepView, now: Instant, width: number, style: TreeStyle): string {
-  const sign = signs[step.phase];
-  const moving = step.phase === "Running";
+  const sign = signs[step.holdUp === undefined ? step.phase : "Waiting"];
+  const moving = step.phase === "Running" && step.holdUp === undefined;
   const frames = style.unicode ? spinner.unicode : spinner.ascii;
   const glyph = moving ? (frames[style.frame % frames.length] ?? "") : style.unicode ? sign.unicode : sign.ascii;
   const elapsed = elapsedOf(step, now).padStart(6);
