@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { type Argument, Command, InvalidArgumentError, Option } from "commander";
 import type { CommandSpec, GlobalOptions, OptionSpec, Surroundings } from "./command.ts";
 import type { ColorChoice } from "./environment.ts";
 
@@ -38,12 +38,21 @@ export function buildProgram(
     .addOption(new Option("--color <when>", "colours").choices(["auto", "always", "never"]).default("auto"))
     .enablePositionalOptions()
     .showSuggestionAfterError()
-    .configureHelp({ helpWidth: 80, showGlobalOptions: false })
+    .configureHelp({ helpWidth: 80, showGlobalOptions: false, subcommandTerm })
     .configureOutput(outputOf(surroundings))
     .exitOverride();
   for (const spec of specs) program.addCommand(toCommand(spec, surroundings, events), { hidden: spec.hidden === true });
   return program;
 }
+
+/** Without `[options]`, which all have, and without other names: what is left fits beside what it does. */
+const subcommandTerm = (built: Command): string =>
+  [built.name(), ...built.registeredArguments.map((argument) => argumentTerm(argument))].join(" ");
+
+const argumentTerm = (argument: Argument): string => {
+  const name = `${argument.name()}${argument.variadic ? "..." : ""}`;
+  return argument.required ? `<${name}>` : `[${name}]`;
+};
 
 /**
  * A command of commander from our data: examples first in its help, own options, then the inherited ones that it does

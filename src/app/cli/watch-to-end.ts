@@ -61,7 +61,7 @@ export async function watchToEnd(
   const interrupted = cancelOnSignal(client, run, invocation);
   const picture = pictureOf(run, display);
   const scope = { namespace: ref.namespace, labelSelector: dialect.runs.podSelector(stored) };
-  watchRunPods(client, scope, clock, picture.seePods, over.signal);
+  watchRunPods(client, scope, clock, (pods) => picture.seePods(pods), over.signal);
   try {
     const last = await followRun(
       client,

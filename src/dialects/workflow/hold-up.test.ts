@@ -6,11 +6,11 @@ import { holdUpOf } from "./hold-up.ts";
 import type { Workflow } from "./kinds.ts";
 import { viewWorkflow } from "./view.ts";
 
-const pod = (status: JsonObject, metadata: JsonObject = {}): KubeObject => ({
+const pod = (status: JsonObject): KubeObject & { readonly status: JsonObject } => ({
   apiVersion: "v1",
   kind: "Pod",
-  metadata: { name: "p", ...metadata },
-  ...{ status },
+  metadata: { name: "p" },
+  status,
 });
 const waiting = (reason: string, message: string, more: JsonObject = {}) =>
   pod({ phase: "Pending", containerStatuses: [{ name: "main", state: { waiting: { reason, message } }, ...more }] });
