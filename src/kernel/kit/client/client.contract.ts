@@ -417,6 +417,53 @@ export function describeApiClient(name: string, make: () => Promise<ApiClientFix
         expect(namesOf(seen.map((event) => event.object)).sort()).toEqual(["child", "owner"]);
         expect(seen.map((event) => event.type)).toEqual(["DELETED", "DELETED"]);
       });
+
+      /** An object with one dependant, which blocks its end and has a finalizer of its own. */
+      const family = async () => {
+        const { apiVersion, kind, metadata } = await create("owner");
+        const owner = { apiVersion, kind, name: metadata.name, uid: metadata.uid, blockOwnerDeletion: true };
+        const child = widget("child");
+        const finalizers = ["slipway.dev/one"];
+        await client.create(widgets, {
+          ...child,
+          metadata: { ...child.metadata, ownerReferences: [owner], finalizers },
+        });
+        return client.list(widgets, { namespace });
+      };
+
+      test("in the foreground an object stays until what it owns is gone", async () => {
+        const list = await family();
+        const answer = await client.delete(refOf("owner"), { propagationPolicy: "Foreground" });
+        expect(answer).toMatchObject({ metadata: { finalizers: ["foregroundDeletion"] } });
+        // The owner begins to go, then the child does.
+        const begun = await collect(client, widgets, { ...from(list), namespace }, 2);
+        expect(begun.map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual([
+          "MODIFIED owner",
+          "MODIFIED child",
+        ]);
+        for (const { object } of begun) expect(object.metadata.deletionTimestamp).toBeDefined();
+        await client.patch(refOf("child"), { type: "merge", body: { metadata: { finalizers: null } } });
+        const seen = await collect(client, widgets, { ...from(list), namespace }, 4);
+        expect(seen.slice(2).map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual([
+          "DELETED child",
+          "DELETED owner",
+        ]);
+      });
+
+      test("an orphan stays, and has no owner any more", async () => {
+        const list = await family();
+        const answer = await client.delete(refOf("owner"), { propagationPolicy: "Orphan" });
+        expect(answer).toMatchObject({ metadata: { finalizers: ["orphan"] } });
+        const seen = await collect(client, widgets, { ...from(list), namespace }, 3);
+        expect(seen.map(({ type, object }) => `${type} ${object.metadata.name}`)).toEqual([
+          "MODIFIED owner",
+          "MODIFIED child",
+          "DELETED owner",
+        ]);
+        const { metadata } = await client.get(refOf("child"));
+        expect(metadata.ownerReferences ?? []).toEqual([]);
+        expect(metadata.deletionTimestamp).toBeUndefined();
+      });
     });
 
     describe("watch", () => {

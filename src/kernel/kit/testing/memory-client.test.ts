@@ -100,7 +100,6 @@ test("what it does not do is refused by name", async () => {
   const refusals = [
     client.patch(podRef, { type: "strategic", body: {} }),
     client.patch({ ...podRef, name: "new" }, { type: "apply", body: {} }, { fieldManager: "me" }),
-    client.delete(podRef, { propagationPolicy: "Foreground" }),
     client.delete({ type: { ...Pod, kind: "Namespace", plural: "namespaces", namespaced: false }, name: "default" }),
     client.logs(podRef)[Symbol.asyncIterator]().next(),
   ];

@@ -14,6 +14,7 @@ import type {
   WriteOptions,
 } from "../client/api-client.ts";
 import { isKubeObject, typed } from "../client/decode.ts";
+import { type CollectorStep, collectorSteps, foregroundFinalizer, orphanFinalizer } from "./memory-collector.ts";
 import { declaredTypes, established } from "./memory-crd.ts";
 import { listPage, placeKey } from "./memory-paging.ts";
 import {
@@ -64,7 +65,7 @@ export const memoryClient = (options: MemoryClientOptions = {}): MemoryClient =>
 
 /**
  * An ApiClient over nothing but memory, for tests: verbs, selectors, paging, watches, conflicts, status subresource, finalizers,
- * pod grace periods and background garbage collection as in Kubernetes, without schemas, defaults, authorization or disk. What
+ * pod grace periods and garbage collection in all three ways as in Kubernetes, without schemas, defaults, authorization or disk. What
  * it does not do it refuses as `NotImplemented`. It passes the contract suite of `client.contract.ts`.
  */
 export class MemoryClient implements ApiClient {
@@ -72,6 +73,9 @@ export class MemoryClient implements ApiClient {
   readonly #clock: Clock;
   readonly #logs: MemoryClientOptions["logs"];
   readonly #types: ResourceType[];
+  /** Uids of removed objects whose dependants have not been looked at yet. */
+  readonly #removed = new Set<string>();
+  #isCollecting = false;
   #uids = 0;
   #names = 0;
   #cuts = 0;
@@ -256,46 +260,73 @@ export class MemoryClient implements ApiClient {
   }
 
   #put(ref: Ref, next: Stored): Stored {
+    if (next.metadata.deletionTimestamp !== undefined || next.metadata.ownerReferences !== undefined)
+      this.#collectSoon();
     return this.#store.put(model.qualifiedResource(ref.type), placeKey(ref.namespace, ref.name), next);
   }
 
   #remove(ref: Ref, last: Stored): Stored {
     const removed = this.#store.remove(model.qualifiedResource(ref.type), placeKey(ref.namespace, ref.name), last);
-    queueMicrotask(() => this.#collect(removed.metadata.uid));
+    this.#removed.add(removed.metadata.uid);
+    this.#collectSoon();
     return removed;
   }
 
   #delete(ref: Ref, options: DeleteOptions): KubeObject | model.Status {
     const { propagationPolicy, preconditions, dryRun } = options;
-    if (propagationPolicy === "Foreground" || propagationPolicy === "Orphan")
-      throw notImplemented(`propagationPolicy ${propagationPolicy}`);
     if (ref.type.plural === "namespaces") throw notImplemented("deletion of namespaces");
     const current = this.#current(ref);
-    const { uid, resourceVersion, finalizers = [] } = current.metadata;
+    const { uid, resourceVersion } = current.metadata;
     for (const [wanted, found, field] of [
       [preconditions?.uid, uid, "uid"],
       [preconditions?.resourceVersion, resourceVersion, "resourceVersion"],
     ] as const) {
       if (wanted !== undefined && wanted !== found) throw conflict(ref.type, ref.name, `its ${field} is ${found}`);
     }
-    const next = terminating(current, this.#clock.now(), graceOf(ref.type, current, options));
-    if (next.metadata.deletionGracePeriodSeconds === 0 && finalizers.length === 0) {
+    const kept = withFinalizerFor(propagationPolicy, current);
+    const next = terminating(kept, this.#clock.now(), graceOf(ref.type, current, options));
+    if (next.metadata.deletionGracePeriodSeconds === 0 && (next.metadata.finalizers ?? []).length === 0) {
       if (!dryRun) this.#remove(ref, current);
       return removedStatus(ref, uid);
     }
     return next === current || dryRun ? next : this.#put(ref, next);
   }
 
-  /** Background garbage collection: what only `uid` owned goes. */
-  #collect(uid: string): void {
-    const everything = [...this.#store.all()];
-    const alive = new Set(everything.map(({ object }) => object.metadata.uid));
-    for (const { resource, object } of everything) {
-      const owners = object.metadata.ownerReferences ?? [];
-      if (!owners.some((owner) => owner.uid === uid) || owners.some((owner) => alive.has(owner.uid))) continue;
-      const type = this.#types.find((candidate) => model.qualifiedResource(candidate) === resource);
-      if (type !== undefined && object.metadata.deletionTimestamp === undefined) this.#delete(refOf(type, object), {});
+  /** Later in this turn, once for however many changes: a client must not see the end of what it has only asked for. */
+  #collectSoon(): void {
+    if (this.#isCollecting) return;
+    this.#isCollecting = true;
+    queueMicrotask(() => {
+      this.#isCollecting = false;
+      const removed = new Set(this.#removed);
+      this.#removed.clear();
+      const stored = [...this.#store.all()];
+      const resources = new Map(stored.map(({ resource, object }) => [object, resource]));
+      for (const step of collectorSteps([...resources.keys()], removed))
+        this.#collect(step, resources.get(step.object));
+    });
+  }
+
+  /** Every step is a change, after which the collector looks again. One whose object has changed meanwhile is left to that look. */
+  #collect(step: CollectorStep, resource: string | undefined): void {
+    const type = this.#types.find((candidate) => model.qualifiedResource(candidate) === resource);
+    if (type === undefined) return;
+    const ref = refOf(type, step.object);
+    if (this.#store.get(model.qualifiedResource(type), placeKey(ref.namespace, ref.name)) !== step.object) {
+      return this.#collectSoon();
     }
+    if (step.kind === "delete") return void this.#delete(ref, { propagationPolicy: step.policy });
+    const { metadata } = step.object;
+    const change =
+      step.kind === "disown"
+        ? { ownerReferences: metadata.ownerReferences?.filter(({ uid }) => !step.owners.has(uid)) ?? [] }
+        : { finalizers: metadata.finalizers?.filter((finalizer) => finalizer !== step.finalizer) ?? [] };
+    this.#update(
+      ref,
+      (current) => ({ ...current, metadata: { ...metadata, ...change } }),
+      { requireVersion: false },
+      {},
+    );
   }
 
   /** Serves the kind a CustomResourceDefinition declares from now on. */
@@ -345,6 +376,17 @@ function graceOf(type: ResourceType, { spec, status }: Stored, options: DeleteOp
   if (!isJsonObject(spec) || spec["nodeName"] === undefined || phase === "Succeeded" || phase === "Failed") return 0;
   const own = spec["terminationGracePeriodSeconds"];
   return options.gracePeriodSeconds ?? (typeof own === "number" ? own : 30);
+}
+
+/** The last word counts: a deletion in another way takes the finalizer of the former one away. Saying nothing changes nothing. */
+function withFinalizerFor(policy: DeleteOptions["propagationPolicy"], object: Stored): Stored {
+  if (policy === undefined) return object;
+  const before = object.metadata.finalizers ?? [];
+  const others = before.filter((finalizer) => finalizer !== foregroundFinalizer && finalizer !== orphanFinalizer);
+  const own = { Foreground: [foregroundFinalizer], Orphan: [orphanFinalizer], Background: [] }[policy];
+  const finalizers = [...others, ...own];
+  if (finalizers.length === 0 && before.length === 0) return object;
+  return { ...object, metadata: { ...object.metadata, finalizers } };
 }
 
 const removedStatus = ({ type, name }: Ref, uid: string): model.Status =>
