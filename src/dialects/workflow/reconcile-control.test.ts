@@ -375,14 +375,12 @@ test("a deletion whose last write conflicts is told of once", async () => {
 test("children stay when the deletion orphans them", async () => {
   const run = start();
   await run.create({ steps: { a: job() } });
-  const { metadata } = await run.workflow();
-  const finalizers = [...(metadata.finalizers ?? []), "orphan"];
-  await run.store.patch(workflowRef, { type: "merge", body: { metadata: { finalizers } } });
   await run.settle();
-  await run.store.delete(workflowRef);
+  await run.store.delete(workflowRef, { propagationPolicy: "Orphan" });
   await run.settle();
+  expect(await run.exists()).toBe(false);
   expect(await run.active()).toEqual(["a"]);
-  expect((await run.workflow()).metadata.finalizers).toEqual(["orphan"]);
+  expect((await run.jobOf("a")).metadata.ownerReferences).toEqual([]);
 });
 
 test("a child that cannot go holds the workflow, is reported after five minutes, and can be given up", async () => {
