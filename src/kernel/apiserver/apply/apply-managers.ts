@@ -1,4 +1,4 @@
-import { err, jsonEquals, type JsonObject, ok, type Result } from "#lib/base/index.ts";
+import { err, isJsonObject, jsonEquals, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
 import { compare } from "./compare.ts";
 import { type Conflict, conflictsBeyond, conflictsWith } from "./conflicts.ts";
 import { type FieldSet, isEmptySet, leaf, union } from "./field-set.ts";
@@ -72,7 +72,7 @@ function applyOnce(apply: Apply, managers: readonly Manager[], force: boolean): 
   const before = managers.find((manager) => isSameManager(manager, id));
   const others = managers.filter((manager) => manager !== before);
   const declared = inScope(fieldSetOf(document, type), scope);
-  const object = pruned(merge(live, document, type), before, declared, others, type);
+  const object = withoutEmptyMetadata(pruned(merge(live, document, type), before, declared, others, type));
   const { added, modified, removed } = changeIn(compare(live, object, type), scope);
   const taken = union(added, modified);
   const conflicts = force ? [] : conflictsWith(others, taken);
@@ -83,6 +83,17 @@ function applyOnce(apply: Apply, managers: readonly Manager[], force: boolean): 
   if (isSame && isSameList(left, others)) return ok({ object, managers });
   return ok({ object, managers: isEmptySet(own.fields) ? left : [...left, own] });
 }
+
+/** An empty collection of metadata is not kept, so nobody keeps owning one that pruning has emptied. */
+function withoutEmptyMetadata(object: JsonObject): JsonObject {
+  const { metadata } = object;
+  if (!isJsonObject(metadata)) return object;
+  const kept = Object.entries(metadata).filter(([, value]) => !isEmptyCollection(value));
+  return kept.length === Object.keys(metadata).length ? object : { ...object, metadata: Object.fromEntries(kept) };
+}
+
+const isEmptyCollection = (value: JsonValue | undefined): boolean =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
 /** `declared` still has the fields that name the object, so that they and what holds them stay. */
 function pruned(

@@ -92,6 +92,18 @@ describe("apply", () => {
     expect(answer.json["metadata"]).not.toHaveProperty("labels");
   });
 
+  test("takes the last label away, and the owner of the labels loses what is gone", async () => {
+    const path = `${maps}/unlabelled`;
+    const metadata = { labels: { a: "1" } };
+    await api.ask("POST", `${maps}?fieldManager=maker`, {
+      body: configMap("unlabelled", { data: { k: "1" } }, metadata),
+    });
+    await apply(path, "a", configMap("unlabelled", {}, { labels: { a: "2" } }), "&force=true");
+    const { json } = await apply(path, "a", configMap("unlabelled"));
+    expect(json["metadata"]).not.toHaveProperty("labels");
+    expect(owners(json)).toEqual({ "maker Update": { "f:data": { ".": {}, "f:k": {} } } });
+  });
+
   test("is a conflict when others own what would change: 409 with the manager, one cause for each field", async () => {
     const path = `${maps}/contested`;
     await apply(path, "a", configMap("contested", { data: { k: "1", l: "1" } }));
