@@ -250,10 +250,12 @@ describe("describe, graph and logs", () => {
     await until("shown", "Running");
     const progress = async () => (await must("get", "wf", "shown", "-o", "jsonpath={.status.progress}")).out.trim();
     await expect.poll(progress, { interval: 5 }).toBe("1/2");
+    // Events are written after the status they tell of.
+    await expect.poll(async () => (await must("describe", "shown")).out, { interval: 5 }).toContain("StepSucceeded");
     const { out } = await must("describe", "shown");
+    expect(out).toContain("WorkflowStarted");
     expect(out).toMatch(/^Name: +shown +Namespace: +default +Phase: +Running \(1\/2\)/);
     expect(out).toMatch(/\nb +(?:Waiting|Running) .*\[x\] a/);
-    for (const reason of ["WorkflowStarted", "StepSucceeded"]) expect(out).toContain(reason);
     expect((await must("describe", "workflow", "shown")).out).toContain("Name:");
     expect((await must("describe", "wf/shown")).out).toContain("Name:");
   });
