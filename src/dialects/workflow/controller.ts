@@ -1,6 +1,6 @@
 import type { Millis } from "#lib/base/index.ts";
 import { controllerFor, type EventRecorder, type Manager, regardingOf, requestChannel } from "#kernel/kit/index.ts";
-import { Job, keyOf, splitKey } from "#kernel/model/index.ts";
+import { Job, keyOf, Pod, splitKey } from "#kernel/model/index.ts";
 import { RunAction, Workflow } from "./kinds.ts";
 import { countWorkflows } from "./metrics.ts";
 import { workflowReconciler } from "./reconcile.ts";
@@ -90,8 +90,8 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
 }
 
 /**
- * The executors of this version. Jobs are always mirrored, other kinds when a step needs them, by one informer per
- * kind however many workflows ask.
+ * The executors of this version. Jobs are always mirrored, Pods when an attempt waits for those of the one before, other kinds
+ * when a step needs them: by one informer per kind however many workflows ask.
  */
 function executorsOf(manager: Manager, kinds: WatchedKinds, jobs: ReturnType<WatchedKinds["acquire"]>): Executors {
   const { client } = manager;
@@ -101,7 +101,11 @@ function executorsOf(manager: Manager, kinds: WatchedKinds, jobs: ReturnType<Wat
     const children = kinds.acquire(type, keyOf(workflow.metadata));
     return children.hasSynced() ? { type, children } : "syncing";
   };
-  const job = jobExecutor(client, jobs);
+  const job = jobExecutor(client, jobs, ({ workflow }) => {
+    const user = keyOf(workflow.metadata);
+    const pods = kinds.acquire(Pod, user);
+    return pods.hasSynced() ? { pods, follow: (pod) => kinds.refer(Pod, keyOf(pod.metadata), user) } : undefined;
+  });
   return {
     jobTemplate: job,
     container: job,

@@ -1,5 +1,5 @@
 import { inParallel, type Logger, type Millis, messageOf } from "#lib/base/index.ts";
-import { type Effect, exponential, type Fact } from "#engine/index.ts";
+import { type Effect, exponential, type Fact, type WaitReason } from "#engine/index.ts";
 import { type ApiClient, getOrUndefined, refTo } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { Workflow } from "../kinds.ts";
@@ -83,7 +83,8 @@ async function perform(
   }
   const finding = await executor.start(attempt, signal);
   if (finding === undefined) return undefined;
-  if (finding.is === "refused") return factOf(attempt, finding, state, nextTry(attempt, state, memory));
+  if (finding.is === "free") return undefined;
+  if (finding.is === "refused") return factOf(attempt, finding, state, nextTry(attempt, finding.reason, state, memory));
   memory.performed.set(name, state.now);
   memory.refusals.delete(effect.step);
   // Nobody tells of a referenced object that was there before; of a child that was just created, its event does.
@@ -96,9 +97,9 @@ async function perform(
 
 const pauses = { base: 1_000, factor: 2, cap: 60_000 };
 
-/** A reference is watched, everything else is tried again after growing pauses. */
-function nextTry({ step }: Attempt, { now }: PassState, memory: Memory): number | undefined {
-  if (step.type === "externalRef") return undefined;
+/** A reference is watched, and so are Pods of earlier attempts; everything else is tried again after growing pauses. */
+function nextTry({ step }: Attempt, reason: WaitReason, { now }: PassState, memory: Memory): number | undefined {
+  if (step.type === "externalRef" || reason === "Lock") return undefined;
   const tries = (memory.refusals.get(step.key) ?? 0) + 1;
   memory.refusals.set(step.key, tries);
   return now + exponential(tries, pauses);

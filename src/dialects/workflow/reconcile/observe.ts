@@ -45,9 +45,9 @@ export async function observeSteps(
   return { facts, references, ...(isPolling ? { pollAfter: kindPoll } : {}) };
 }
 
-/** A reference that is waited for is looked at although nothing of it runs. */
-const isLooking = ({ type }: CompiledStep, { phase, refused }: StepState): boolean =>
-  isActive(phase) || (type === "externalRef" && phase === "Waiting" && refused === true);
+/** A reference that is waited for is looked at although nothing of it runs, and so is what holds an attempt back. */
+const isLooking = ({ type }: CompiledStep, { phase, reason, refused }: StepState): boolean =>
+  isActive(phase) || (phase === "Waiting" && refused === true && (type === "externalRef" || reason === "Lock"));
 
 /** A child this process has created and that is missing was deleted in between: it was alive, and the next look says gone. */
 function createdBefore({ step, number, phase }: Attempt, memory: Memory): ChildFact | undefined {
@@ -84,6 +84,7 @@ export function factOf(
   const { step, number } = attempt;
   const about = { step: step.key, attempt: number };
   if (finding.is === "child") return { kind: "child", ...about, state: finding.state };
+  if (finding.is === "free") return { kind: "grant", ...about, granted: true };
   const { reason, message } = finding;
   if (reason === "KindNotFound" && !isBounded(attempt, state) && attempt.now - attempt.since >= kindPatience)
     return { kind: "child", ...about, state: { is: "failed", reason, message, retryable: false } };

@@ -27,7 +27,9 @@ export interface Attempt {
 export type Finding =
   | { readonly is: "child"; readonly state: ChildState; readonly reference?: Reference }
   /** The world does not let it start; nothing exists, and no attempt is lost. */
-  | { readonly is: "refused"; readonly reason: WaitReason; readonly message: string };
+  | { readonly is: "refused"; readonly reason: WaitReason; readonly message: string }
+  /** What it was refused for is over. */
+  | { readonly is: "free" };
 
 /**
  * Carries out one type of step. Called only for attempts whose intent is stored; may be called again for the same attempt at

@@ -15,11 +15,20 @@ import { succeeded } from "./outputs.ts";
 import { type ContainerEnd, containerEnd } from "./pod-results.ts";
 import { mayTryAgain } from "./retry-when.ts";
 
+/** Looks after Pods for an attempt that waits for them. Undefined until they can be seen; a pass is asked for then. */
+export type PodWatch = (attempt: Attempt) => WatchedPods | undefined;
+
+export interface WatchedPods {
+  readonly pods: Lister;
+  /** Asks for a pass when this Pod changes. */
+  readonly follow: (pod: Stored) => void;
+}
+
 /**
  * Carries out `jobTemplate` and `container` steps: one Job per attempt. The end of a Job is its condition; how its
  * container ended, which the Job does not say, is read from its Pods, once.
  */
-export function jobExecutor(client: ApiClient, jobs: Lister): StepExecutor {
+export function jobExecutor(client: ApiClient, jobs: Lister, watchPods: PodWatch): StepExecutor {
   const kind = { type: Job, children: jobs };
   return {
     reference({ workflow, step, number }) {
@@ -28,11 +37,14 @@ export function jobExecutor(client: ApiClient, jobs: Lister): StepExecutor {
     },
     async start(attempt, signal) {
       return (
-        (await earlierAttempt(client, attempt, signal)) ??
+        (await earlierAttempt(client, attempt, watchPods, signal)) ??
         (await createChild(client, Job, manifestOf(attempt), attempt, signal))
       );
     },
-    observe: (attempt, signal) => observeChild(kind, attempt, (job) => stateOf(client, attempt, job, signal)),
+    observe: async (attempt, signal) =>
+      attempt.phase === "Waiting"
+        ? freed(attempt, watchPods)
+        : await observeChild(kind, attempt, (job) => stateOf(client, attempt, job, signal)),
     cancel: (attempt, graceMs, signal) => deleteChild(client, kind, attempt, graceMs, signal),
   };
 }
@@ -40,26 +52,53 @@ export function jobExecutor(client: ApiClient, jobs: Lister): StepExecutor {
 /**
  * A Job that is deleted is gone at once; its processes have their grace, and are deleted only when somebody collects garbage. Until
  * the last of them has ended a further attempt waits: two attempts of a step must not work on the same things side by side. One
- * list request, and only for steps that are tried again. A step that lets its objects live on has said that it does not mind.
+ * list request, two when something is waited for, and only for steps that are tried again. A step that lets its objects live on has said that it does not mind.
  */
-async function earlierAttempt(client: ApiClient, attempt: Attempt, signal: AbortSignal): Promise<Finding | undefined> {
-  const { workflow, step, number } = attempt;
-  if (number === 1 || step.step.ownership === "Independent") return undefined;
+async function earlierAttempt(
+  client: ApiClient,
+  attempt: Attempt,
+  watchPods: PodWatch,
+  signal: AbortSignal,
+): Promise<Finding | undefined> {
+  if (attempt.number === 1 || attempt.step.step.ownership === "Independent") return undefined;
+  const alive = await livingPods(client, attempt, signal);
+  if (alive.length === 0) return undefined;
+  const watched = watchPods(attempt);
+  for (const pod of alive) watched?.follow(pod);
+  // Asked again once they are followed: an end between the two would be heard of by nobody.
+  const [first] = watched === undefined ? alive : await livingPods(client, attempt, signal);
+  if (first === undefined) return undefined;
+  const earlier = first.metadata.labels?.[labels.attempt] ?? "";
+  const message = `pod ${first.metadata.name} of attempt ${earlier} has not ended yet`;
+  return { is: "refused", reason: "Lock", message };
+}
+
+const livingPods = async (client: ApiClient, attempt: Attempt, signal: AbortSignal): Promise<readonly Stored[]> =>
+  (await client.list(Pod, { ...earlierPods(attempt), signal })).items.filter((pod) => !hasEnded(pod));
+
+/** The Pods of the step's other attempts. */
+function earlierPods({ workflow, step, number }: Attempt) {
   const { uid, namespace } = workflow.metadata;
   const labelSelector = `${labels.uid}=${uid},${labels.step}=${step.key},${labels.attempt}!=${number}`;
-  const { items } = await client.list(Pod, {
-    ...(namespace === undefined ? {} : { namespace }),
-    labelSelector,
-    signal,
-  });
-  const alive = items.find((pod) => !hasEnded(pod));
-  if (alive === undefined) return undefined;
-  const earlier = alive.metadata.labels?.[labels.attempt] ?? "";
-  return {
-    is: "refused",
-    reason: "Lock",
-    message: `pod ${alive.metadata.name} of attempt ${earlier} has not ended yet`,
-  };
+  return { ...(namespace === undefined ? {} : { namespace }), labelSelector };
+}
+
+/** As `earlierPods`, of a Pod in a mirror. */
+function isEarlier({ workflow, step, number }: Attempt, { metadata }: KubeObject): boolean {
+  const found = metadata.labels ?? {};
+  const isOfStep = found[labels.uid] === workflow.metadata.uid && found[labels.step] === step.key;
+  return isOfStep && found[labels.attempt] !== String(number);
+}
+
+/** Whether the last Pod of the attempts before has ended meanwhile; those that have not are followed. The start asks once more. */
+function freed(attempt: Attempt, watchPods: PodWatch): Finding | undefined {
+  const watched = watchPods(attempt);
+  if (watched === undefined) return undefined;
+  const { namespace } = attempt.workflow.metadata;
+  const all = watched.pods.list(namespace === undefined ? {} : { namespace });
+  const alive = all.filter((pod) => isEarlier(attempt, pod) && !hasEnded(pod));
+  for (const pod of alive) watched.follow(pod);
+  return alive.length === 0 ? { is: "free" } : undefined;
 }
 
 function hasEnded(pod: KubeObject): boolean {
