@@ -38,8 +38,8 @@ export interface DocumentReader {
 export interface Admission extends GroupKind {
   /** `validate` covers the schema in the dialect's own words, and is asked about objects that the schema refuses too. */
   readonly coversSchema: boolean;
-  /** What the server adds to a new object or takes from it. */
-  prepareForCreate(object: JsonObject): JsonObject;
+  /** What the server adds to a new object or takes from it. `user` is who creates it, where somebody has asked by name. */
+  prepareForCreate(object: JsonObject, user?: string): JsonObject;
   /** Everything against the object; with `old`, everything against this change of it. `server`: what may be asked of who stores it. */
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Admitted;
 }

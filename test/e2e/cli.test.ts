@@ -114,6 +114,9 @@ describe("exit codes of run", () => {
     expect(await must("cancel", "to-cancel", "--reason", "no need")).toBe("workflow/to-cancel canceled\n");
     const { code, err } = await running;
     expect(code, err).toBe(3);
+    expect(err).toContain("canceled by slipway:admin: no need");
+    const by = "-o=jsonpath={.items[?(@.spec.target.name=='to-cancel')].status.by}";
+    expect(await must("get", "runactions", by)).toBe("slipway:admin\n");
   });
 
   test("4: past its deadline", async () => {

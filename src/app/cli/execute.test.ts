@@ -53,6 +53,11 @@ describe("words and options", () => {
       "one a --count 0 -l x --label y",
       { args: ["a", undefined], rest: [], options: { ...globals, count: 0, label: ["x", "y"] } },
     ],
+    [
+      "one a -o=json -l=x=y",
+      { args: ["a", undefined], rest: [], options: { ...globals, count: 3, output: "json", label: ["x=y"] } },
+    ],
+    ["one a -- -o=json", { args: ["a", undefined], rest: ["-o=json"], options: { ...globals, count: 3 } }],
     ["-n demo one a", { args: ["a", undefined], rest: [], options: { ...globals, count: 3, namespace: "demo" } }],
     ["one a -n demo", { args: ["a", undefined], rest: [], options: { ...globals, count: 3, namespace: "demo" } }],
     [

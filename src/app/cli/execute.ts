@@ -25,7 +25,7 @@ export async function execute(
     },
   });
   try {
-    await program.parseAsync([...args], { from: "user" });
+    await program.parseAsync(separateValues(args), { from: "user" });
     return ended;
   } catch (thrown) {
     // Commander has printed its own messages before it threw them.
@@ -33,6 +33,15 @@ export async function execute(
     surroundings.environment(manner.color).err.write(failureText(thrown, manner.verbose));
     return exitCodeOf(thrown);
   }
+}
+
+/** `-o=json` as `-o json`: kubectl takes both, and its users type both. What stands behind `--` is left as it is. */
+function separateValues(args: readonly string[]): string[] {
+  const end = args.indexOf("--");
+  return args.flatMap((word, at) => {
+    const [, flag, value] = /^(-[a-zA-Z])=(.*)$/s.exec(word) ?? [];
+    return flag === undefined || value === undefined || (end >= 0 && at > end) ? [word] : [flag, value];
+  });
 }
 
 /**

@@ -204,7 +204,9 @@ test("an action cannot be changed, and a status sent along is dropped", () => {
   expect(actionCauses(action({ action: "resume" }), action({ action: "cancel" }))).toEqual([
     "spec: an action cannot be changed; create another one",
   ]);
-  expect(runActionAdmission.prepareForCreate({ ...action({}), status: { phase: "Done" } })).toEqual(action({}));
+  const sent = { ...action({}), status: { phase: "Done", by: "somebody" } };
+  expect(runActionAdmission.prepareForCreate(sent)).toEqual(action({}));
+  expect(runActionAdmission.prepareForCreate(sent, "anna")).toEqual({ ...action({}), status: { by: "anna" } });
 });
 
 test("a change of a finished workflow is refused for that alone, however wrong it is", () => {

@@ -44,13 +44,14 @@ export const workflowAdmission: Admission = {
 
 /**
  * What a server asks before it stores a RunAction: that it can be carried out at all. Whether it can be now is judged
- * by the controller, whose answer is in the status. Who acts is not known here, so that `status.by` stays empty.
+ * by the controller, whose answer is in the status beside who has asked.
  */
 export const runActionAdmission: Admission = {
   group: RunAction.group,
   kind: RunAction.kind,
   coversSchema: true,
-  prepareForCreate: ({ status: _dropped, ...object }) => object,
+  prepareForCreate: ({ status: _dropped, ...object }, user) =>
+    user === undefined ? object : { ...object, status: { by: user } },
   validate(object, old) {
     const found = collectProblems();
     if (old !== undefined && !isSameSpec(object, old))

@@ -2,7 +2,7 @@ import type { Millis } from "#lib/base/index.ts";
 import { controllerFor, type EventRecorder, type Manager, regardingOf, requestChannel } from "#kernel/kit/index.ts";
 import { Job, keyOf, Pod, splitKey } from "#kernel/model/index.ts";
 import { RunAction, Workflow } from "./kinds.ts";
-import { countWorkflows } from "./metrics.ts";
+import { countWorkflows, tallyIn } from "./metrics.ts";
 import { workflowReconciler } from "./reconcile.ts";
 import { targetIndex, targetOf } from "./reconcile/actions.ts";
 import { Memories } from "./reconcile/memory.ts";
@@ -64,6 +64,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
       actions,
       jobs,
       kinds,
+      tally: tallyIn(manager.metrics),
       executors: { ...executorsOf(manager, kinds, jobs), ...options.executors },
       record: (workflow, notice) => recorder.record({ ...notice, regarding: regardingOf(workflow) }),
     },

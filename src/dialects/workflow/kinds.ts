@@ -343,6 +343,7 @@ export const RunAction = kind({
     column("Action", ".spec.action"),
     column("Target", ".spec.target.name"),
     column("Phase", ".status.phase"),
+    column("By", ".status.by"),
     column("Message", ".status.message", { priority: 1 }),
     age(),
   ],

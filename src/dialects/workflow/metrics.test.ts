@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
 import { Informer, Metrics, seededRandom } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
-import type { Stored } from "#kernel/model/index.ts";
+import { conflict, type Stored } from "#kernel/model/index.ts";
 import { Workflow, type WorkflowSpec, type WorkflowStatus } from "./kinds.ts";
-import { countWorkflows } from "./metrics.ts";
+import { countWorkflows, tallyIn } from "./metrics.ts";
 import { Harness, job, namespace } from "./testing/harness.ts";
 
 let clock: FakeClock;
@@ -192,3 +192,43 @@ test("the controllers of the dialect count their runs and what they reconcile", 
   expect(valueOf("controller_reconciles_total", { controller: "workflow", outcome: "success" })).toBeGreaterThan(0);
   await run.close();
 });
+
+test("a status that somebody else has written meanwhile is counted as a conflict, and the run goes on", async () => {
+  const counted = new Metrics();
+  let left = 2;
+  const run = new Harness({
+    metrics: counted,
+    wrap: (store) => {
+      const update = store.updateStatus.bind(store);
+      store.updateStatus = (type, object, ...rest) => {
+        if (type.kind === "Workflow" && left-- > 0) throw conflict(Workflow, "wf", "somebody wrote in between");
+        return update(type, object, ...rest);
+      };
+      return store;
+    },
+  });
+  await run.create({ steps: { a: job() } });
+  await run.pass(5_000);
+  expect(await run.active()).toEqual(["a"]);
+  expect(totals(counted)).toMatchObject({ status_conflicts: 2, stale_effects_prevented: 0 });
+  await run.close();
+});
+
+test("what only the reconciler sees is counted under its own names", () => {
+  const counted = new Metrics();
+  const tally = tallyIn(counted);
+  tally.ignoredFacts(3);
+  tally.statusConflict();
+  tally.staleEffectsPrevented();
+  expect(totals(counted)).toEqual({ ignored_facts: 3, status_conflicts: 1, stale_effects_prevented: 1 });
+});
+
+/** The counters without labels of workflows, by the middle of their names. */
+const totals = (counted: Metrics): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    counted.collect().flatMap(({ name, ...family }) => {
+      const word = /^slipway_workflow_(\w+)_total$/.exec(name)?.[1];
+      if (word === undefined || family.type === "histogram") return [];
+      return family.samples.filter(({ labels }) => Object.keys(labels).length === 0).map(({ value }) => [word, value]);
+    }),
+  );

@@ -1,5 +1,6 @@
 import { type Instant, parseInstant } from "#lib/base/index.ts";
 import type { CounterSeries, FamilyOf, HistogramSeries, Informer, Metrics, Sample } from "#kernel/kit/index.ts";
+import type { Tally } from "./reconcile/pass.ts";
 import type { StepStatus, Workflow, WorkflowStatus } from "./kinds.ts";
 
 // What is counted is read from stored states as the mirror hears of them, so the reconciler knows nothing of it and a run is counted
@@ -49,6 +50,19 @@ export function countWorkflows(metrics: Metrics, workflows: Informer<Workflow>):
       countRun(families, object, status);
     },
   });
+}
+
+/** Adds the counters of what only the reconciler sees. */
+export function tallyIn(metrics: Metrics): Tally {
+  const counter = (name: string, help: string) => metrics.counter(`slipway_workflow_${name}_total`, help).series();
+  const ignored = counter("ignored_facts", "Observations that no step had a use for.");
+  const conflicts = counter("status_conflicts", "Status writes that came too late.");
+  const stale = counter("stale_effects_prevented", "Times that a stale mirror asked for what was not to be done.");
+  return {
+    ignoredFacts: (count) => ignored.add(count),
+    statusConflict: () => conflicts.add(),
+    staleEffectsPrevented: () => stale.add(),
+  };
 }
 
 function countRun({ runs, runDurations, steps, latencies }: Families, run: Workflow, status: WorkflowStatus): void {

@@ -131,6 +131,7 @@ async function runStage(pass: Pass, compiled: CompiledWorkflow, action: ActionSt
   const observed = await observeSteps(before, executors, memory, conflicts, signal);
   const facts = [...observed.facts, ...memory.facts, ...(action.is === "apply" ? [action.fact] : [])];
   const next = advance(compiled.plan, known.run, facts, now, memory.cache);
+  if (next.ignored > 0) pass.tally.ignoredFacts(next.ignored);
   const state = { ...before, run: next.run };
   // What a person asked for is stored at once, and answered only after that.
   const quiet = action.is === "apply" ? undefined : quietStage(pass, known, state);

@@ -22,7 +22,7 @@ import {
 } from "#kernel/model/index.ts";
 import type { JsonObject } from "#lib/base/index.ts";
 import { accessTo, authorize } from "./authz/authorizer.ts";
-import { type Identity, isMaster } from "./authz/identity.ts";
+import { type Identity, internal, isMaster } from "./authz/identity.ts";
 import { writePermit } from "./authz/write-permit.ts";
 import { containerOf } from "./http/log-reply.ts";
 import { listMetadata } from "./http/list-reply.ts";
@@ -240,7 +240,8 @@ export class EmbeddedClient implements ApiClient {
   /** The options, with what has to be asked about the object itself; nothing for the server's own parts. */
   #request(resource: ServedResource, options: WriteOptions, isApply = false): WriteRequest {
     const permit = writePermit(this.#context.authorizer, this.#identity, resource, isApply);
-    return permit === undefined ? writeRequest(options) : { ...writeRequest(options), permit };
+    const user = this.#identity === internal ? {} : { user: this.#identity.user };
+    return { ...writeRequest(options), ...user, ...(permit === undefined ? {} : { permit }) };
   }
 }
 

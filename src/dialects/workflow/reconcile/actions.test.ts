@@ -46,6 +46,13 @@ const succeeded: RunState = { ...running, phase: "Succeeded", steps: { a: done, 
 const decision = (spec: Spec, run: RunState, more: Pick<RunAction, "status"> = {}) =>
   decide(action(spec, more), workflow, plan, run);
 
+test("who asks is told with what is done", () => {
+  const by = { status: { by: "anna" } };
+  expect(decision({ action: "cancel" }, running, by)).toMatchObject({ fact: { by: "anna" } });
+  const accepted = { status: { by: "anna", phase: "Accepted" as const, runNumber: 1 } };
+  expect(decision({ action: "retry" }, failed, accepted)).toMatchObject({ fact: { by: "anna" } });
+});
+
 test.each<[Spec, object]>([
   [
     { action: "cancel", force: true, reason: "r" },

@@ -89,7 +89,7 @@ function decideRetry({ spec, status }: RunAction, plan: Plan, run: RunState): De
   const possible = reset(plan, run, selection);
   if (!possible.ok) return refused(possible.error);
   if (accepted === undefined) return { is: "accept" };
-  return { is: "apply", fact: { kind: "action", action: "retry", number: accepted, ...selection } };
+  return { is: "apply", fact: { kind: "action", action: "retry", number: accepted, ...selection, ...asker(status) } };
 }
 
 /** Creation times have seconds only: within the second of the end the action counts as one that came before. */
@@ -100,7 +100,7 @@ function isAfterEnd({ creationTimestamp }: Stored["metadata"], { finishedAt }: R
 
 /** Everything but retry is for runs that are not over. */
 function decideLive(
-  { spec, metadata }: Stored<RunAction>,
+  { spec, metadata, status }: Stored<RunAction>,
   action: Exclude<CarriedAction, "retry">,
   run: RunState,
 ): Decision {
@@ -124,12 +124,16 @@ function decideLive(
   const fact: ActionFact = {
     kind: "action",
     action,
+    ...asker(status),
     ...(step === undefined ? {} : { step }),
     ...(reason === undefined ? {} : { reason }),
     ...(force === undefined ? {} : { force }),
   };
   return { is: "apply", fact };
 }
+
+/** Who asks, as admission has noted it. */
+const asker = (status: RunAction["status"]) => (status?.by === undefined ? {} : { by: status.by });
 
 /** Writes the answer to an action. `finishTime` comes with the final answers only. */
 export async function answer(

@@ -120,7 +120,10 @@ export async function effectStage(
   const due = dueEffects(effects, memory, now);
   if (due.length === 0) return { again: false, wake: effectsWake(effects) };
   // A version from a mirror may be old, and an old one may owe what was done long ago.
-  if (!isFresh && !(await isNewest(client, workflow, signal))) return { again: false, wake: staleRetry };
+  if (!isFresh && !(await isNewest(client, workflow, signal))) {
+    pass.tally.staleEffectsPrevented();
+    return { again: false, wake: staleRetry };
+  }
   const { facts, failures } = await performEffects(due, state, executors, memory, { signal, log });
   memory.facts = [...memory.facts, ...facts];
   if (facts.length > 0) return { again: true };

@@ -6,6 +6,16 @@ import type { Notice } from "../messages.ts";
 import type { Executors } from "../steps/executor.ts";
 import type { Memory } from "./memory.ts";
 
+/** Counts what only the reconciler sees; for those who look after a control plane. */
+export interface Tally {
+  /** Facts that were stale, unknown or illegal, in one turn. */
+  ignoredFacts(count: number): void;
+  /** Somebody else had written the status meanwhile: nothing was done, and the pass is made again. */
+  statusConflict(): void;
+  /** What a stale mirror asked for was not done. */
+  staleEffectsPrevented(): void;
+}
+
 /** What the controller works with. Reads see its own writes at once. */
 export interface Parts {
   readonly client: ApiClient;
@@ -23,6 +33,7 @@ export interface Parts {
   };
   /** One per step type; they start, observe and cancel attempts, and keep nothing. */
   readonly executors: Executors;
+  readonly tally: Tally;
   /** Tells people, best effort. Only of what is stored: `workflow` is the stored version. */
   record(workflow: Stored<Workflow>, notice: Notice): void;
 }

@@ -1,5 +1,5 @@
 import { type RunState, stepState } from "#engine/index.ts";
-import type { Stored } from "#kernel/model/index.ts";
+import { isConflict, type Stored } from "#kernel/model/index.ts";
 import type { Reference } from "../kinds.ts";
 import { Workflow } from "../kinds.ts";
 import { notices, noticesBetween } from "../messages.ts";
@@ -26,7 +26,10 @@ export async function storeStage(
   const status = statusAfter({ ...state, run }, before, { ...facts, references });
   const { apiVersion, kind, metadata, spec } = workflow;
   const next = { apiVersion, kind, metadata, spec, status: outputs === undefined ? status : { ...status, outputs } };
-  const stored = await client.updateStatus<Workflow>(Workflow, next, { signal });
+  const stored = await client.updateStatus<Workflow>(Workflow, next, { signal }).catch((thrown: unknown) => {
+    if (isConflict(thrown)) pass.tally.statusConflict();
+    throw thrown;
+  });
   memory.known = { resourceVersion: stored.metadata.resourceVersion, stored: run, run };
   if (workflow.status?.observedGeneration === undefined) pass.record(stored, notices.created(workflow.metadata.name));
   for (const notice of noticesBetween(before, run)) pass.record(stored, notice);

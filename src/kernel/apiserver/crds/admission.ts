@@ -13,8 +13,8 @@ export interface KindAdmission {
    * causes stand in the place of the schema's.
    */
   readonly coversSchema?: boolean;
-  /** What is added to a new object or taken from it. */
-  prepareForCreate(object: JsonObject): JsonObject;
+  /** What is added to a new object or taken from it. `user` is who creates it; undefined for this process itself. */
+  prepareForCreate(object: JsonObject, user?: string): JsonObject;
   /** Everything against the object; with `old`, everything against this change of it. */
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Validation;
 }
@@ -43,7 +43,7 @@ export function withAdmission(
   };
   return {
     ...served,
-    prepareForCreate: (object) => admission.prepareForCreate(served.prepareForCreate(object)),
+    prepareForCreate: (object, user) => admission.prepareForCreate(served.prepareForCreate(object), user),
     validateCreate: (object) => judged(served.validateCreate(object), object),
     validateUpdate: (object, old) => judged(served.validateUpdate(object, old), object, old),
   };

@@ -61,7 +61,7 @@ export interface ServedResource {
    */
   completeStored?(object: JsonObject): JsonObject;
   /** Server-owned changes at creation (Secret `stringData` folded in, Job selector and labels, status dropped). */
-  prepareForCreate(object: JsonObject): JsonObject;
+  prepareForCreate(object: JsonObject, user?: string): JsonObject;
   /**
    * Present where objects of one simple shape are created in large numbers. True only when it can be seen without the schema that
    * prune, withDefaults and prepareForCreate would leave the object as it is, and that validateCreate and the rules for metadata

@@ -90,10 +90,18 @@ function draftOf(
   const { name: sentName = "" } = metadataOf(sent);
   const generateName = sentName === "" ? metaText(sent, "generateName") : "";
   if (generateName === "") {
-    return { resource, namespace, request, first: owned(buildObject(resource, admitted, birth)), renamed: undefined };
+    return {
+      resource,
+      namespace,
+      request,
+      first: owned(buildObject(resource, admitted, birth, request.user)),
+      renamed: undefined,
+    };
   }
   const renamed = () =>
-    owned(buildObject(resource, admitted, { ...birth, name: generatedName(generateName, context.random) }));
+    owned(
+      buildObject(resource, admitted, { ...birth, name: generatedName(generateName, context.random) }, request.user),
+    );
   return { resource, namespace, request, first: renamed(), renamed };
 }
 
@@ -129,7 +137,7 @@ interface Built extends Admitted {
 }
 
 /** Stamps, defaults, prepares and validates, in this order, so that defaults are validated like what was sent. */
-function buildObject(resource: ServedResource, admitted: Admitted, birth: JsonObject): Built {
+function buildObject(resource: ServedResource, admitted: Admitted, birth: JsonObject, user: string | undefined): Built {
   const stamped = withMetadata(admitted.object, {
     ...birth,
     generation: resource.hasGeneration ? 1 : undefined,
@@ -140,7 +148,7 @@ function buildObject(resource: ServedResource, admitted: Admitted, birth: JsonOb
   // Wrong metadata may have any shape, and the functions of a kind count on a right one.
   const metadataCauses = checkMetadata(stamped, resource.type);
   if (metadataCauses.length > 0) return { object: stamped, causes: metadataCauses, warnings: [] };
-  const object = resource.prepareForCreate(resource.withDefaults(stamped));
+  const object = resource.prepareForCreate(resource.withDefaults(stamped), user);
   const found = resource.validateCreate(object);
   return {
     object,
