@@ -167,6 +167,11 @@ test.each(examplesOf("credential"))("%s", async (example) => {
   expect(code, err).toBe(0);
 });
 
+test.each(examplesOf("ui"))("%s", async (example) => {
+  const { code, err } = await onServer(example);
+  expect(code, err).toBe(0);
+});
+
 test("no command was left out", () => {
   const tried = [
     ...steering,
@@ -178,6 +183,7 @@ test("no command was left out", () => {
     "version",
     "completion",
     "credential",
+    "ui",
     "run",
     "up",
     "store",

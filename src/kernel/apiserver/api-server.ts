@@ -26,6 +26,7 @@ import { TurnCache } from "./http/turn-cache.ts";
 import { rawGet, type RawSources } from "./raw-get.ts";
 import type { ResourceRegistry } from "./kinds/served-resource.ts";
 import { followDefinitions } from "./served-kinds.ts";
+import { Sessions } from "./sessions/sessions.ts";
 import type { Store } from "./store/store.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { defaultLimits, type Limits } from "./verbs/limits.ts";
@@ -179,6 +180,7 @@ function frontOf(
     authenticator,
     inFlight,
     bodies: new LargeBodies(limits.maxLargeBodyBytes),
+    sessions: new Sessions(context.clock),
     requests: new RequestMetrics(metrics),
     metrics,
   };

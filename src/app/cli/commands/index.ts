@@ -10,6 +10,7 @@ import { lintCommand } from "./lint.ts";
 import { logsCommand } from "./logs.ts";
 import { runCommand } from "./run.ts";
 import { storeCommand } from "./store.ts";
+import { uiCommand } from "./ui.ts";
 import { upCommand } from "./up.ts";
 import { versionCommand } from "./version.ts";
 
@@ -27,6 +28,7 @@ const verbs: readonly CommandSpec[] = [
   upCommand,
   storeCommand,
   credentialCommand,
+  uiCommand,
   completionCommand,
   versionCommand,
 ];

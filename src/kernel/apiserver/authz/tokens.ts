@@ -6,6 +6,7 @@ import { AccountTokens } from "./account-tokens.ts";
 import type { CertifiedIdentity } from "./client-certificate.ts";
 import { admin, type Identity } from "./identity.ts";
 import { credentialHash, findCredential } from "./credential.ts";
+import type { Witness } from "../sessions/sessions.ts";
 import type { ReviewedToken, TokenReviewer } from "./token-reviewer.ts";
 
 // The store has hashes only: a copy of the data directory lets nobody in. SHA-256 without salt or stretching is enough for 256 random
@@ -63,11 +64,37 @@ export class Authenticator implements TokenReviewer {
     const known = certified === undefined ? undefined : this.#identifyCertified(certified);
     if (known !== undefined) return known;
     if (header === undefined) throw unauthorized();
-    const token = /^Bearer ([\w~+/.=-]{1,4096})$/i.exec(header)?.[1];
+    const token = bearerIn(header);
     const found = token === undefined ? undefined : this.#identify(token);
     if (found !== undefined) return found;
-    this.#countFailure(address);
-    throw unauthorized();
+    throw this.refusal(address);
+  }
+
+  /**
+   * How the caller of `authenticate` is found again later, without keeping what he has shown: undefined once his token or certificate
+   * is taken back. Accounts have none, because their tokens end by themselves.
+   */
+  witness(header: string | undefined, certified?: CertifiedIdentity): Witness | undefined {
+    if (certified !== undefined && this.#identifyCertified(certified) !== undefined) {
+      return () => this.#identifyCertified(certified);
+    }
+    const token = bearerIn(header ?? "");
+    if (token === undefined) return undefined;
+    // It is replaced at a start only.
+    if (isAdminToken(this.#store, token)) return () => admin;
+    const hash = credentialHash(token);
+    const find = () => findCredential(this.#store, "Token", hash, this.#clock.now());
+    return find() === undefined ? undefined : find;
+  }
+
+  /** What somebody is told who has shown something wrong: 401, or 429 after too many of them in the same second. Counts him. */
+  refusal(address: string): ApiError {
+    const second = Math.floor(this.#clock.now() / 1000);
+    const before = this.#failures.get(address);
+    const count = before?.second === second ? before.count + 1 : 1;
+    if (this.#failures.size >= maxAddresses) this.#failures.clear();
+    this.#failures.set(address, { second, count });
+    return count > maxFailures ? tooManyRequests("failed attempts to authenticate") : unauthorized();
   }
 
   /** Static tokens are for this server alone, so they are good for no audience that is named. */
@@ -95,16 +122,9 @@ export class Authenticator implements TokenReviewer {
       ? admin
       : findCredential(this.#store, "Token", credentialHash(token), this.#clock.now());
   }
-
-  #countFailure(address: string): void {
-    const second = Math.floor(this.#clock.now() / 1000);
-    const before = this.#failures.get(address);
-    const count = before?.second === second ? before.count + 1 : 1;
-    if (this.#failures.size >= maxAddresses) this.#failures.clear();
-    this.#failures.set(address, { second, count });
-    if (count > maxFailures) throw tooManyRequests("failed attempts to authenticate");
-  }
 }
+
+const bearerIn = (header: string): string | undefined => /^Bearer ([\w~+/.=-]{1,4096})$/i.exec(header)?.[1];
 
 /** The same for whatever was wrong: a hint would help only who guesses. */
 const unauthorized = () => new ApiError("Unauthorized", "Unauthorized");

@@ -21,10 +21,12 @@ import { answerCall, identifyCall, MethodNotAllowed, type ResourceServer } from 
 import { checkTimeout } from "./query.ts";
 import { jsonReply, refusalOf, type Reply, send, sendStatus } from "./respond.ts";
 import { parseRoute, type ResourceRoute } from "./route.ts";
+import { isSessionPath, sessionReply } from "./session-endpoints.ts";
+import type { Sessions } from "../sessions/sessions.ts";
 import { versionInfo } from "./version.ts";
 
 // One request, from its headers to its answer:
-//   closing? (503) → Host and Origin (421, 403) → URL → health and version, open to all → who asks (401) →
+//   closing? (503) → Host and Origin (421, 403) → URL → health and version, open to all → sessions → who asks (401) →
 //   resource path: kind and verb (404, 405, 501) → a place under the limits (429) → may they (403) → the verb
 //   other path: may they → metrics, discovery, OpenAPI, the list of paths (404)
 // Refusals may come before the body was read; a connection whose body is still on its way is not used again.
@@ -40,6 +42,7 @@ export interface FrontDoor {
   readonly health: HealthChecks;
   readonly inFlight: InFlight;
   readonly bodies: LargeBodies;
+  readonly sessions: Sessions;
   readonly requests: RequestMetrics;
   readonly metrics: Metrics;
   readonly hostNames: readonly string[];
@@ -173,13 +176,8 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
     told.isOpen = true;
     return send(anonymous, open);
   }
-  const address = request.socket.remoteAddress ?? "";
-  const { clock, authorizer } = door.resources.context;
-  const certified = certificateIdentity(request.socket, request.headers, clock.now());
-  const caller = door.authenticator.authenticate(request.headers.authorization, address, certified);
-  const identity = impersonated(authorizer, caller, request);
-  told.identity = identity;
-  told.caller = caller;
+  if (isSessionPath(path)) return answerSession(door, anonymous, told);
+  const { identity } = identify(door, request, told);
   const noteBody =
     door.audit === undefined ? {} : { noteBody: (body: JsonValue | undefined) => void (told.body = body) };
   const exchange: Exchange = { ...anonymous, identity, ...noteBody };
@@ -196,6 +194,31 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
   // A watch goes on after its handler has returned, so its place is free when the answer ends.
   response.once("close", leave);
   await answerCall(door.resources, call, exchange);
+}
+
+/** Who asks, or 401; noted at once, so that refusals that follow are written down with him. */
+function identify(door: FrontDoor, request: IncomingMessage, told: Told) {
+  const { clock, authorizer } = door.resources.context;
+  const { authorization } = request.headers;
+  const certified = certificateIdentity(request.socket, request.headers, clock.now());
+  const caller = door.authenticator.authenticate(authorization, request.socket.remoteAddress ?? "", certified);
+  const identity = impersonated(authorizer, caller, request);
+  told.identity = identity;
+  told.caller = caller;
+  const witness = () => (identity === caller ? door.authenticator.witness(authorization, certified) : undefined);
+  return { identity, witness };
+}
+
+/** Logging in and out of a browser: the only place where a cookie counts. */
+async function answerSession(door: FrontDoor, exchange: Exchange, told: Told): Promise<void> {
+  const { sessions, authenticator } = door;
+  const server = { sessions, authenticator, limits: door.resources.context.limits };
+  const { identity, reply } = await sessionReply(server, exchange, () => {
+    const { identity, witness } = identify(door, exchange.request, told);
+    return { identity, witness: witness() };
+  });
+  if (identity !== undefined) told.identity = identity;
+  await send(exchange, reply);
 }
 
 /** Subresources count as what they do: a log that is followed holds a place for reading. */
@@ -274,6 +297,8 @@ function rootPaths(door: FrontDoor): readonly string[] {
     "/openapi/v2",
     "/openapi/v3",
     "/readyz",
+    "/slipway/codes",
+    "/slipway/session",
     "/version",
   ];
   return [...new Set([...fixed, ...groups, ...groupVersions])].sort();

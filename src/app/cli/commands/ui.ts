@@ -1,0 +1,52 @@
+import { isJsonObject } from "#lib/base/index.ts";
+import { command } from "../command.ts";
+import { exitCode } from "../exit-codes.ts";
+
+interface UiOptions {
+  readonly output?: "json";
+}
+
+const codesPath = "/slipway/codes";
+const sessionPath = "/slipway/session";
+
+/**
+ * Asks the running control plane for a code that lets this user log in from a browser, which can keep no token safe. The code alone
+ * is on stdout, so that `$(…)` takes it; where it is good is for people.
+ */
+export const uiCommand = command<UiOptions>({
+  name: "ui",
+  args: [],
+  summary: "Print a one-time code that opens a session in a browser",
+  group: "Control plane",
+  examples: ["slipway ui", "slipway ui -o json"],
+  options: [
+    { flags: "-o, --output <format>", summary: "json: the code, where it is good and until when", choices: ["json"] },
+  ],
+  async action({ options, environment, clock, signal }) {
+    const { findConnection } = await import("../connect.ts");
+    const { ApiChannel } = await import("#kernel/kit/index.ts");
+    const { SlipwayError, silentLog } = await import("#lib/base/index.ts");
+    const connection = await findConnection(options, environment, clock);
+    const channel = new ApiChannel({ connection, clock, log: silentLog, random: () => 0 });
+    try {
+      const answer = await channel.json({ method: "POST", path: codesPath, signal });
+      const { code, until } = isJsonObject(answer) ? answer : {};
+      if (typeof code !== "string" || typeof until !== "string") {
+        throw new SlipwayError("no-code", `${connection.server} has answered without a code`, {
+          hint: "sessions are for control planes of slipway up",
+        });
+      }
+      const url = new URL(sessionPath, connection.server).href;
+      if (options.output === "json") environment.out.write(`${JSON.stringify({ code, url, until })}\n`);
+      else {
+        environment.out.write(`${code}\n`);
+        environment.err.write(
+          `slipway: good once until ${until}: POST {"code": "…"} to ${url} with the header X-Slipway-Request\n`,
+        );
+      }
+      return exitCode.succeeded;
+    } finally {
+      channel.close();
+    }
+  },
+});

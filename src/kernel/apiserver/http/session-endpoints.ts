@@ -1,0 +1,136 @@
+import { ApiError, badRequest, unknownResource, unsupportedMediaType } from "#kernel/model/index.ts";
+import { formatTime, isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import type { Identity } from "../authz/identity.ts";
+import type { Limits } from "../verbs/limits.ts";
+import type { Authenticator } from "../authz/tokens.ts";
+import type { Session, Sessions, Witness } from "../sessions/sessions.ts";
+import { decodeJson, mediaTypeOf } from "./body.ts";
+import type { Exchange } from "./exchange.ts";
+import { readBody } from "./read-body.ts";
+import { MethodNotAllowed } from "./resource-handler.ts";
+import { jsonReply, type Reply } from "./respond.ts";
+
+//   POST   /slipway/codes     with a token or a certificate: {code, until}, for whoever is to log in with it
+//   POST   /slipway/session   {code}: logs in; the answer sets the cookie
+//   GET    /slipway/session   who is logged in
+//   DELETE /slipway/session   logs out
+//
+// The cookie is looked at here and nowhere else, and only beside a header that no form and no link can send.
+
+const codesPath = "/slipway/codes";
+const sessionPath = "/slipway/session";
+
+/** The prefix makes browsers refuse it from anything but this very host over TLS. */
+const cookieName = "__Host-slipway-session";
+const cookieRules = "Path=/; Secure; HttpOnly; SameSite=Strict";
+/** Any value will do: a page of another site would have to ask for leave to send it, which it does not get. */
+const headerName = "x-slipway-request";
+const maxCodeBodyBytes = 1024;
+
+/** What the endpoints need of a server. */
+export interface SessionServer {
+  readonly sessions: Sessions;
+  readonly authenticator: Authenticator;
+  readonly limits: Limits;
+}
+
+/** Who has asked, known when a caller has shown credentials or a session. */
+export interface SessionReply {
+  readonly reply: Reply;
+  readonly identity?: Identity;
+}
+
+export const isSessionPath = (path: string): boolean => path === codesPath || path === sessionPath;
+
+/**
+ * Answers what is at `isSessionPath`. `caller` is asked for only where credentials count: it throws 401 without. Refuses, with the
+ * words of every other refusal, wrong codes (401, and 429 after ten in a second) and cookies without the header (403).
+ */
+export async function sessionReply(
+  server: SessionServer,
+  exchange: Exchange,
+  caller: () => { readonly identity: Identity; readonly witness: Witness | undefined },
+): Promise<SessionReply> {
+  const { path, request } = exchange;
+  const method = request.method ?? "";
+  if (path === codesPath) {
+    if (method !== "POST") throw new MethodNotAllowed(method, ["POST"]);
+    return issueCode(server, caller());
+  }
+  if (path !== sessionPath) throw unknownResource();
+  if (request.headers[headerName] === undefined) {
+    throw new ApiError("Forbidden", `requests to ${sessionPath} carry the header ${headerName}, and this one does not`);
+  }
+  switch (method) {
+    case "POST":
+      return login(server, exchange);
+    case "GET":
+      return whoAmI(server, exchange);
+    case "DELETE":
+      return logout(server, exchange);
+    default:
+      throw new MethodNotAllowed(method, ["GET", "POST", "DELETE"]);
+  }
+}
+
+/** Tokens of accounts end, and a session would not end with them; who acts as somebody else has shown nothing of his. */
+function issueCode(
+  { sessions }: SessionServer,
+  { identity, witness }: { readonly identity: Identity; readonly witness: Witness | undefined },
+): SessionReply {
+  if (witness === undefined) {
+    const who = JSON.stringify(identity.user);
+    throw new ApiError("Forbidden", `${who} cannot have a session: it takes a token or certificate of a person's own`);
+  }
+  const { code, until } = sessions.issueCode(witness);
+  return { identity, reply: jsonReply({ code, until: formatTime(until) }, 201) };
+}
+
+async function login({ sessions, authenticator, limits }: SessionServer, exchange: Exchange): Promise<SessionReply> {
+  const { request } = exchange;
+  const type = mediaTypeOf(request) ?? "";
+  if (type !== "application/json") throw unsupportedMediaType(type, ["application/json"]);
+  const bytes = await readBody(exchange, { ...limits, maxBodyBytes: maxCodeBodyBytes });
+  const { value } = decodeJson(bytes, limits.maxDepth);
+  const code = isJsonObject(value) ? value["code"] : undefined;
+  if (typeof code !== "string") throw badRequest(`code: expected the text that "slipway ui" has printed`);
+  const session = sessions.redeem(code);
+  if (session === undefined) throw authenticator.refusal(request.socket.remoteAddress ?? "");
+  const { reply } = answerOf(session);
+  return {
+    identity: session.identity,
+    reply: { ...reply, code: 201, headers: { "Set-Cookie": `${cookieName}=${session.secret}; ${cookieRules}` } },
+  };
+}
+
+function whoAmI({ sessions, authenticator }: SessionServer, { request }: Exchange): SessionReply {
+  const secret = secretIn(request.headers.cookie);
+  const session = secret === undefined ? undefined : sessions.find(secret);
+  if (session !== undefined) return answerOf(session);
+  if (secret === undefined) throw new ApiError("Unauthorized", "Unauthorized");
+  throw authenticator.refusal(request.socket.remoteAddress ?? "");
+}
+
+/** The cookie goes, too. Without a session there is nothing to do. */
+function logout({ sessions }: SessionServer, { request }: Exchange): SessionReply {
+  const secret = secretIn(request.headers.cookie);
+  const session = secret === undefined ? undefined : sessions.find(secret);
+  if (secret !== undefined) sessions.end(secret);
+  const reply = jsonReply({ ended: session !== undefined });
+  return {
+    ...(session === undefined ? {} : { identity: session.identity }),
+    reply: { ...reply, headers: { "Set-Cookie": `${cookieName}=; Max-Age=0; ${cookieRules}` } },
+  };
+}
+
+function answerOf({ identity, until }: Session): SessionReply {
+  const who: JsonObject = { user: identity.user, groups: [...identity.groups], until: formatTime(until) };
+  return { identity, reply: jsonReply(who) };
+}
+
+/** RFC 6265 4.2: pairs divided by semicolons. The first one of the name counts. */
+function secretIn(header: string | undefined): string | undefined {
+  const pair = header?.split(";").find((one) => one.trim().startsWith(`${cookieName}=`));
+  const secret = pair?.trim().slice(cookieName.length + 1);
+  return secret === undefined || secret === "" || secret.length > 100 ? undefined : secret;
+}

@@ -1,0 +1,82 @@
+import { createHash, randomBytes } from "node:crypto";
+import type { Clock, Instant, Millis } from "#lib/base/index.ts";
+import type { Identity } from "../authz/identity.ts";
+
+// Sessions of people in a browser, which can keep no token out of reach of a page. They are in memory only: they end with the server,
+// and a copy of its data lets nobody in. Codes and secrets are 256 random bits, kept as their SHA-256.
+
+/** Asks anew who somebody is, by what he has shown; undefined when that is good no more. */
+export type Witness = () => Identity | undefined;
+
+/** Somebody who is logged in. */
+export interface Session {
+  readonly identity: Identity;
+  readonly until: Instant;
+}
+
+const codeMs: Millis = 5 * 60_000;
+const sessionMs: Millis = 12 * 3_600_000;
+const mostCodes = 100;
+const mostSessions = 1000;
+
+interface Held {
+  readonly witness: Witness;
+  readonly until: Instant;
+}
+
+/** One-time codes and the sessions they become. Both are bounded: the oldest give way to new ones. */
+export class Sessions {
+  readonly #clock: Clock;
+  readonly #codes = new Map<string, Held>();
+  readonly #sessions = new Map<string, Held>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** A code that is good once, for five minutes. */
+  issueCode(witness: Witness): { readonly code: string; readonly until: Instant } {
+    const until = this.#clock.now() + codeMs;
+    return { code: keep(this.#codes, mostCodes, { witness, until }), until };
+  }
+
+  /** The secret of a new session of twelve hours; undefined for a code that is wrong, used, too old, or of somebody who was let in no more. */
+  redeem(code: string): (Session & { readonly secret: string }) | undefined {
+    const held = this.#codes.get(hashOf(code));
+    this.#codes.delete(hashOf(code));
+    const session = this.#judge(held);
+    if (held === undefined || session === undefined) return undefined;
+    const until = this.#clock.now() + sessionMs;
+    const secret = keep(this.#sessions, mostSessions, { witness: held.witness, until });
+    return { identity: session.identity, until, secret };
+  }
+
+  /** Whose session it is, as long as what he has shown for it is good. */
+  find(secret: string): Session | undefined {
+    const session = this.#judge(this.#sessions.get(hashOf(secret)));
+    if (session === undefined) this.end(secret);
+    return session;
+  }
+
+  /** There need not be one. */
+  end(secret: string): void {
+    this.#sessions.delete(hashOf(secret));
+  }
+
+  #judge(held: Held | undefined): Session | undefined {
+    if (held === undefined || this.#clock.now() >= held.until) return undefined;
+    const identity = held.witness();
+    return identity === undefined ? undefined : { identity, until: held.until };
+  }
+}
+
+const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("base64");
+
+/** Puts it under a new secret, which is returned. Maps keep their order, so that the first is the oldest. */
+function keep(all: Map<string, Held>, most: number, held: Held): string {
+  const secret = randomBytes(32).toString("base64url");
+  all.set(hashOf(secret), held);
+  const [oldest] = all.keys();
+  if (all.size > most && oldest !== undefined) all.delete(oldest);
+  return secret;
+}
