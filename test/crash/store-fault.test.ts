@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { checkStore } from "../../src/kernel/apiserver/store/maintenance.ts";
 import { openStore } from "../../src/kernel/apiserver/store/open.ts";
-import { bundleProgram } from "./bundle.ts";
+import { bundleProgram } from "../support/bundle-program.ts";
 import { buildFaults, canFault } from "./faults.ts";
 
 // The store trusts the database library to reject a commit whose write or flush failed, and to show none of it afterwards.
@@ -20,7 +20,7 @@ let library: string | undefined;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "slipway-fault-"));
   library = await buildFaults(directory);
-  program = await bundleProgram("store-fault-program.ts");
+  program = await bundleProgram(join(import.meta.dirname, "store-fault-program.ts"));
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 

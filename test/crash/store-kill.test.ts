@@ -9,7 +9,7 @@ import { systemClock, sleep } from "../../src/lib/base/index.ts";
 import { checkStore } from "../../src/kernel/apiserver/store/maintenance.ts";
 import { openStore } from "../../src/kernel/apiserver/store/open.ts";
 import type { Store, StoreEvent } from "../../src/kernel/apiserver/store/store.ts";
-import { bundleProgram } from "./bundle.ts";
+import { bundleProgram } from "../support/bundle-program.ts";
 import { buildFaults, canFault } from "./faults.ts";
 
 // A server that is killed with SIGKILL, or whose power goes, at a random moment of 64 writes at once has lost nothing that it had
@@ -36,7 +36,7 @@ let program: string;
 let library: string | undefined;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "slipway-crash-"));
-  program = await bundleProgram("store-writer.ts");
+  program = await bundleProgram(join(import.meta.dirname, "store-writer.ts"));
   library = await buildFaults(directory);
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));

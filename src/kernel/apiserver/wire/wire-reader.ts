@@ -13,7 +13,7 @@ export const malformed = (at: number, problem: string) =>
   badRequest(`the body of the request cannot be read as protobuf: byte ${at}: ${problem}`);
 
 /** Tags, lengths and integers of one body: each costs time, and two bytes are enough for one. Real objects have some thousands. */
-export const mostVarints = 200_000;
+export const mostVarints = 500_000;
 
 /**
  * Reads one message front to back. Never reads past its own end: a length that reaches beyond it is refused before anything is
@@ -50,6 +50,9 @@ export class WireReader {
   /** Number and wire type of the next field. */
   tag(): { readonly field: number; readonly type: number } {
     const start = this.#at;
+    const short = this.#oneByte();
+    if (short !== undefined && short > 7) return { field: short >> 3, type: short & 7 };
+    this.#at = start;
     const tag = this.varint();
     const field = tag >> 3n;
     if (field === 0n || field > 0x1fff_ffffn) throw malformed(start, `${field} is no field number`);
@@ -141,12 +144,24 @@ export class WireReader {
   /** Start and end of what a length announces. Compared before it is converted: a length may have 64 bits. */
   #extent(): { readonly start: number; readonly end: number } {
     const at = this.#at;
-    const length = this.varint();
+    const length = this.#oneByte() ?? this.varint();
     const { left } = this;
-    if (length > BigInt(left)) throw malformed(at, `a length of ${length} where ${left} bytes are left`);
+    if (length > left) throw malformed(at, `a length of ${length} where ${left} bytes are left`);
     const start = this.#at;
     this.#at = start + Number(length);
     return { start, end: this.#at };
+  }
+
+  /** A varint of one byte, which most are: a bigint is dear. Undefined, and nothing read, when it has more. */
+  #oneByte(): number | undefined {
+    const start = this.#at;
+    const first = this.#byte(start);
+    this.#budget.varints -= 1;
+    if (this.#budget.varints < 0)
+      throw malformed(start, `there are more than ${mostVarints} tags, lengths and integers`);
+    if (first < 0x80) return first;
+    this.#at = start;
+    return undefined;
   }
 
   #byte(start: number): number {

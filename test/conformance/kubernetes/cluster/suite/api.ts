@@ -1,5 +1,5 @@
 import { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions } from "node:http";
-import { Agent, request as httpsRequest } from "node:https";
+import { Agent, type AgentOptions, request as httpsRequest } from "node:https";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { type Connection, loadKubeconfig } from "#kernel/kit/index.ts";
 
@@ -59,28 +59,43 @@ export async function openApi(kubeconfig: string): Promise<Api> {
   });
   const { hostname, port, pathname } = new URL(connection.server);
   const base = pathname.replace(/\/$/, "");
-  const agent = new Agent({ keepAlive: true, maxSockets: 128, ...(await tlsOf(connection)) });
+  const { cert, key, ...tls } = await tlsOf(connection);
+  const agent = new Agent({ keepAlive: true, maxSockets: 128, ...tls, ...(cert === undefined ? {} : { cert, key }) });
+  // A certificate belongs to a connection, so whoever has no credentials has connections of his own.
+  const stranger = new Agent({ keepAlive: true, maxSockets: 128, ...tls });
   const { token } = await connection.credentials.get();
   const send = (method: string, path: string, ask: Ask = {}) => {
     const body = ask.bytes ?? (ask.body === undefined ? undefined : JSON.stringify(ask.body));
     const headers = {
       ...(token === undefined || ask.isAnonymous === true ? {} : { Authorization: `Bearer ${token}` }),
       ...(ask.body === undefined ? {} : { "Content-Type": "application/json" }),
-      ...(body === undefined ? {} : { "Content-Length": String(Buffer.byteLength(body)) }),
+      ...(body === undefined || isChunked(ask) ? {} : { "Content-Length": String(Buffer.byteLength(body)) }),
       ...ask.headers,
     };
-    return exchange({ agent, hostname, port, method, path: `${base}${path}`, headers }, body);
+    const { isAnonymous = false } = ask;
+    return exchange(
+      { agent: isAnonymous ? stranger : agent, hostname, port, method, path: `${base}${path}`, headers },
+      body,
+    );
   };
   return {
     url: connection.server,
     send,
     ask: async (method, path, ask) => collect(await send(method, path, ask)),
     watch: async (path, signal) => openWatch(await send("GET", path), signal),
-    close: () => agent.destroy(),
+    close() {
+      agent.destroy();
+      stranger.destroy();
+    },
   };
 }
 
-async function tlsOf({ certificateAuthority, skipTlsVerify, credentials }: Connection): Promise<object> {
+/** Its length is not announced. */
+const isChunked = ({ headers = {} }: Ask): boolean => headers["Transfer-Encoding"] === "chunked";
+
+type ClientTls = Pick<AgentOptions, "ca" | "rejectUnauthorized" | "cert" | "key">;
+
+async function tlsOf({ certificateAuthority, skipTlsVerify, credentials }: Connection): Promise<ClientTls> {
   const { certificate, key } = await credentials.get();
   return {
     ...(certificateAuthority === undefined ? {} : { ca: certificateAuthority }),

@@ -1,18 +1,19 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { build } from "esbuild";
+import { root } from "./slipway.ts";
 
-/** Bundles a program of this folder so that Node runs it, and returns its path. */
+/** Bundles a program so that Node runs it as a process of its own, and returns the path of the bundle. */
 export async function bundleProgram(source: string): Promise<string> {
   // Inside node_modules, so that the bundle finds the packages with native parts, which stay outside of it.
-  const outfile = join(import.meta.dirname, "../../node_modules/.cache/slipway-crash", source.replace(/\.ts$/, ".mjs"));
+  const outfile = join(root, "node_modules/.cache/slipway-programs", basename(source).replace(/\.ts$/, ".mjs"));
   await build({
-    entryPoints: [join(import.meta.dirname, source)],
+    entryPoints: [source],
     outfile,
     bundle: true,
     platform: "node",
     format: "esm",
     target: "node20",
-    external: ["lmdb"],
+    external: ["lmdb", "yaml"],
     logLevel: "error",
   });
   return outfile;

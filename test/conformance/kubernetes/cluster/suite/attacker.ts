@@ -1,0 +1,79 @@
+// A program of its own, so that what it does takes nothing of the process that measures: `attacker.ts KUBECONFIG NAME NUMBER`.
+// Prints `begun` when the attack is in full swing; ends when its input does, with a line of JSON: answers by status. NAME is one of
+// `attacks.ts`, with NUMBER of them at once, or a way to hold NUMBER of connections.
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect } from "node:tls";
+import { openApi, type Api } from "./api.ts";
+import { attackNames, attackOf } from "./attacks.ts";
+
+const [kubeconfig = "", name = "", number = "1"] = process.argv.slice(2);
+const api = await openApi(kubeconfig);
+const counts: Record<string, number> = {};
+const count = (what: string | number): number => (counts[what] = (counts[what] ?? 0) + 1);
+const begun = () => process.stdout.write("begun\n");
+
+process.stdin.resume().once("end", () => {
+  process.stdout.write(`${JSON.stringify(counts)}\n`, () => process.exit(0));
+});
+
+/** Asks again and again. A connection that the server has closed instead of reading on counts as `closed`. */
+async function askOn(asks: Api): Promise<never> {
+  const { method, path, ask } = attackOf(name);
+  for (;;) {
+    const status = await asks.ask(method, path, ask).then(
+      (answer) => answer.status,
+      () => "closed",
+    );
+    if (count(status) === 1) begun();
+  }
+}
+
+const { hostname, port } = new URL(api.url);
+const where = { host: hostname, port: Number(port) };
+const secure = (onOpen: (socket: Socket) => void): Socket => {
+  const socket = connect({ ...where, rejectUnauthorized: false }, () => onOpen(socket));
+  return socket;
+};
+
+/** Ways to hold a connection; `done` is called when it is held. */
+const holds: Readonly<Record<string, (done: () => void) => Socket>> = {
+  // Each was used once, so that it may rest.
+  "idle connections": (done) =>
+    secure((socket) => {
+      socket.once("data", () => done());
+      socket.write("GET /version HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    }),
+  "connections without a handshake": (done) => connectTcp(where, done),
+  "headers that never end": (done) =>
+    secure((socket) => void socket.write("GET /version HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", done)),
+};
+
+/** Fifty at a time: more would wait in the queue of the listening socket. */
+async function holdAll(hold: (done: () => void) => Socket): Promise<void> {
+  for (let held = 0; held < Number(number); held += 50) {
+    await Promise.all(
+      Array.from(
+        { length: Math.min(50, Number(number) - held) },
+        () =>
+          new Promise<void>((resolve) => {
+            const socket = hold(() => {
+              count("held");
+              resolve();
+            });
+            socket.resume();
+            socket.once("error", () => undefined);
+            socket.once("close", () => {
+              count("closed");
+              resolve();
+            });
+          }),
+      ),
+    );
+  }
+  begun();
+}
+
+const hold = holds[name];
+if (hold !== undefined) await holdAll(hold);
+else if (attackNames.includes(name)) for (let n = 0; n < Number(number); n += 1) void askOn(api);
+else throw new Error(`there is no attack ${JSON.stringify(name)}`);
