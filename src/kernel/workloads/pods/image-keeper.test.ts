@@ -164,12 +164,13 @@ test("logins are those of the pod's Secrets and of its account's, and a Secret t
   });
   await client.create(Secret, secret("own"));
   await client.create(Secret, secret("accounts"));
-  await client.create(ServiceAccount, {
+  const account = {
     apiVersion: "v1",
     kind: "ServiceAccount",
     metadata: { name: "builder", namespace: "default" },
-    ...{ imagePullSecrets: [{ name: "accounts" }, { name: "missing" }, {}] },
-  });
+    imagePullSecrets: [{ name: "accounts" }, { name: "missing" }, {}],
+  };
+  await client.create(ServiceAccount, account);
   const pod = await podWith({ serviceAccountName: "builder", imagePullSecrets: [{ name: "own" }] });
   await find(pod, container({ image: "r.example/app:1" }));
   await clock.advance(0);
