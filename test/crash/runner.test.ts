@@ -231,7 +231,8 @@ test("the newest server owns the runner; the former is told and lets go", async 
 
 test("a runner without owner and tasks ends by itself, also at once when it is released", async () => {
   const runtime = await testRuntime(directory, { runnerIdle: 600_000 });
-  await runtime.list();
+  // The first question that only a runner can answer has it started.
+  await runtime.capabilities();
   const runner = await runnerPid();
   await runtime.close();
   await gone(runner);

@@ -1,7 +1,8 @@
+import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { exec, removeDirectory, slipwayBin, temporaryDirectory } from "#test/support/slipway.ts";
+import { exec, removeDirectory, slipwayBin, startServer, temporaryDirectory } from "#test/support/slipway.ts";
 
 let directory: string;
 
@@ -47,4 +48,16 @@ test("a run on a control plane of its own loads neither the store's engine, nor 
   const { node, files } = await loadedBy(["run", "--ephemeral", "examples/workflow/hello.yaml"]);
   expect(files).toEqual(["slipway.cjs"]);
   expect(node.filter((name) => network.includes(name))).toEqual([]);
+});
+
+test("a server that has run nothing is one process", async () => {
+  const data = join(directory, "data");
+  const server = await startServer(data);
+  try {
+    await expect.poll(() => server.log()).toContain("serving");
+    // Whoever starts the runner of host steps makes its directory first.
+    expect(existsSync(join(data, "runner"))).toBe(false);
+  } finally {
+    await server.stop();
+  }
 });

@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { access, mkdir, rm, writeFile } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -374,12 +374,43 @@ test("a program that never begins to listen does not keep its owner from closing
   await writeFile(silent, "setInterval(() => undefined, 1000);");
   const clock = new FakeClock();
   const runtime = attach({ clock, runnerPath: silent });
-  const listed = runtime.list().catch((thrown: unknown) => thrown);
+  const started = runtime.start(task("a")).catch((thrown: unknown) => thrown);
   const ends: true[] = [];
   const closed = runtime.close().then(() => ends.push(true));
   while (ends.length === 0) await clock.advance(closingLimit / 10);
-  expect(await listed).toBeInstanceOf(Error);
+  expect(await started).toBeInstanceOf(Error);
   await closed;
+});
+
+test("a server that has nothing to run keeps no runner; its first task has one started", async () => {
+  const unused = join(directory.path, "unused");
+  const { log } = runnerPaths(unused);
+  const runtime = runtimeAt(unused);
+  runtimes.push(runtime);
+  expect(await runtime.list()).toEqual([]);
+  await runtime.stop("a", 0);
+  expect(runtime.trouble?.()).toBeUndefined();
+  await expect(access(log)).rejects.toThrow("ENOENT");
+  const started = runtime.start(task("a")).catch((thrown: unknown) => thrown);
+  // Whoever launches a runner opens its log first.
+  await expect.poll(() => access(log).then(() => "launched", String)).toBe("launched");
+  await runtime.close();
+  expect(await started).toBeInstanceOf(Error);
+});
+
+test("tasks that a dead runner has left have one started at once, and removed ones do not", async () => {
+  const left = runnerPaths(join(directory.path, "left"));
+  const done = runnerPaths(join(directory.path, "done"));
+  for (const paths of [left, done]) {
+    await mkdir(paths.directory, { mode: 0o700 });
+    const { journal } = await Journal.open(paths.journal);
+    await journal.append({ entry: "intent", id: "a", at: 0 });
+    if (paths === done) await journal.append({ entry: "removed", ids: ["a"] });
+    await journal.close();
+    runtimes.push(runtimeAt(paths.directory));
+  }
+  await expect.poll(() => access(left.log).then(() => "launched", String)).toBe("launched");
+  await expect(access(done.log)).rejects.toThrow("ENOENT");
 });
 
 test("a health check finds a runner that hangs although nobody else asks it for anything", async () => {

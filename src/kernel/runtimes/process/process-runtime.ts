@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import {
   type Cancel,
   type Clock,
@@ -15,6 +16,7 @@ import { launchRunner } from "./launch-runner.ts";
 import { type RunnerPaths, runnerPaths } from "./paths.ts";
 import { Patience } from "./patience.ts";
 import { type Call, type LinkEvents, LinkLost, LinkSilent, RunnerLink } from "./runner-link.ts";
+import { Journal } from "./runner/journal.ts";
 import { type Hello, protocolVersion } from "./wire.ts";
 
 export interface ProcessRuntimeOptions {
@@ -43,8 +45,9 @@ const versionRetries = 3;
 const standing = new Set<unknown>(["runner-silent", "runner-version"]);
 
 /**
- * Runs tasks as host processes, children of a small runner process that outlives this one. The runner is started, or found,
- * at once; calls wait for it. When it dies a new one is started, which reports what the old one left unfinished as lost.
+ * Runs tasks as host processes, children of a small runner process that outlives this one. What an earlier server has left, a
+ * runner or tasks, is attached to at once; else the first call that needs a runner starts it, so that an idle server keeps no
+ * process for nothing. Calls wait for it. When it dies a new one is started, which reports what the old one left unfinished as lost.
  *
  *     this process                          runner                    tasks
  *     ------------                          ------                    -----
@@ -72,12 +75,12 @@ class ProcessRuntime implements Runtime {
   /** Aborts with the reason why calls are refused from then on. */
   readonly #closed = new AbortController();
   readonly #patience: Patience;
-  /** The present connection, or the attempt to make one, or the failure that stands. */
-  #link: Promise<RunnerLink>;
+  /** The present connection, or the attempt to make one, or the failure that stands. Absent while nobody has needed a runner. */
+  #link: Promise<RunnerLink> | undefined;
   /** The latest attempt, whatever became of it. */
-  #attaching!: Promise<RunnerLink>;
+  #attaching: Promise<RunnerLink> | undefined;
   #capabilities: RuntimeCapabilities | undefined;
-  #trouble: string | undefined = "the runner process is not attached yet";
+  #trouble: string | undefined;
   #knockedAt: Millis = -Infinity;
   /** Code of the standing failure that was told last. */
   #toldFailure: string | undefined;
@@ -86,6 +89,8 @@ class ProcessRuntime implements Runtime {
     this.#options = options;
     this.#paths = runnerPaths(options.directory);
     this.#patience = new Patience(options.clock, this.#closed.signal);
+    if (!isUsed(this.#paths)) return;
+    this.#trouble = "the runner process is not attached yet";
     this.#link = this.#attach();
   }
 
@@ -101,6 +106,8 @@ class ProcessRuntime implements Runtime {
   }
 
   async stop(id: string, grace: Millis): Promise<void> {
+    // Without a runner nothing runs.
+    if (this.#link === undefined) return;
     await this.#call({ op: "stop", id, graceMs: grace });
   }
 
@@ -133,7 +140,7 @@ class ProcessRuntime implements Runtime {
   /** Nobody may have asked the runner for anything since it began to hang. A failure is told where the connection is lost. */
   #knock(): void {
     const now = this.#options.clock.monotonic();
-    if (this.#trouble !== undefined || now - this.#knockedAt < knockEvery) return;
+    if (this.#link === undefined || this.#trouble !== undefined || now - this.#knockedAt < knockEvery) return;
     this.#knockedAt = now;
     void this.#call({ op: "remove", ids: [] }).catch(() => undefined);
   }
@@ -142,7 +149,7 @@ class ProcessRuntime implements Runtime {
     if (this.#closed.signal.aborted) return;
     this.#closed.abort(runtimeClosed(this.name));
     // The try that is under way, not what calls are told: a connection it makes must be let go as well.
-    const link = await this.#attaching.catch(() => undefined);
+    const link = await this.#attaching?.catch(() => undefined);
     if (link === undefined) return;
     const { stopTasks } = options;
     // A runner that dies now has nothing left to be told.
@@ -157,6 +164,7 @@ class ProcessRuntime implements Runtime {
     for (let attempt = 1; ; attempt++) {
       this.#closed.signal.throwIfAborted();
       try {
+        this.#link ??= this.#attach();
         return await (await this.#link).call(call);
       } catch (thrown) {
         const isOver = !(thrown instanceof LinkLost) || thrown instanceof LinkSilent || attempt === mostAttempts;
@@ -292,5 +300,14 @@ class ProcessRuntime implements Runtime {
       const outcome = { kind: "lost", message, ...startedAt, finishedAt: this.#options.clock.now() } as const;
       this.#mirror.put({ id, state: { phase: "ended", outcome } });
     }
+  }
+}
+
+/** Whether a runner listens here, or one has left tasks whose ends are to be told. What cannot be read is for the runner to complain about. */
+function isUsed(paths: RunnerPaths): boolean {
+  try {
+    return existsSync(paths.socket) || Journal.hasTasks(paths.journal);
+  } catch {
+    return true;
   }
 }

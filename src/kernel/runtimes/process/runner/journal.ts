@@ -58,11 +58,15 @@ export class Journal {
    * drops what is torn, damaged or stale. Rejects when the disk fails; the old file is then untouched.
    */
   static async open(path: string): Promise<{ readonly journal: Journal; readonly last: readonly JournalEntry[] }> {
-    const live = new Map<string, JournalEntry>();
-    for (const entry of parseEntries(JournalFile.read(path))) note(live, entry);
+    const live = readLive(path);
     const last = [...live.values()];
     const file = await JournalFile.replace(path, last.map(lineOf).join(""));
     return { journal: new Journal(path, live, file), last };
+  }
+
+  /** Whether the journal at `path` knows of tasks that were not removed. Writes nothing, so it may be asked beside a runner. Throws when the disk fails. */
+  static hasTasks(path: string): boolean {
+    return readLive(path).size > 0;
   }
 
   /** Resolves when the entry is on the disk. Rejects when that is not certain; the next append makes sure that it is not. */
@@ -115,6 +119,13 @@ export class Journal {
       // The present file is still good; the next batch tries again.
     }
   }
+}
+
+/** The last entry about each task that was not removed. */
+function readLive(path: string): Map<string, JournalEntry> {
+  const live = new Map<string, JournalEntry>();
+  for (const entry of parseEntries(JournalFile.read(path))) note(live, entry);
+  return live;
 }
 
 function note(live: Map<string, JournalEntry>, entry: JournalEntry): void {
