@@ -84,14 +84,14 @@ export function identifyCall(
   // An object of a namespaced kind has no path without its namespace.
   if (route.name !== "" && resource.type.namespaced && route.namespace === "") throw unknownResource();
   const verbs = verbsOf(route, query);
-  const served = Object.entries(verbs).filter(([, verb]) => route.subresource !== "" || resource.verbs.includes(verb));
-  const [, verb] = served.find(([known]) => known === (method === "HEAD" ? "GET" : method)) ?? [];
-  if (verb === undefined)
-    throw new MethodNotAllowed(
-      method,
-      served.map(([known]) => known),
-    );
-  return { verb, resource, route };
+  const isServed = (verb: string) => route.subresource !== "" || resource.verbs.includes(verb);
+  const verb = verbs.get(method === "HEAD" ? "GET" : method);
+  if (verb !== undefined && isServed(verb)) return { verb, resource, route };
+  const served = [...verbs].filter(([, known]) => isServed(known));
+  throw new MethodNotAllowed(
+    method,
+    served.map(([known]) => known),
+  );
 }
 
 /** Custom kinds have the subresources of their definition and no others, so the rest is not found there, not missing. */
@@ -114,23 +114,22 @@ export class MethodNotAllowed extends ApiError {
   }
 }
 
+type Verbs = ReadonlyMap<string, string>;
+const verbsBy = (verbs: Readonly<Record<string, string>>): Verbs => new Map(Object.entries(verbs));
+const collectionVerbs = verbsBy({ GET: "list", POST: "create", DELETE: "deletecollection" });
+const watchedVerbs = verbsBy({ GET: "watch", POST: "create", DELETE: "deletecollection" });
+const objectVerbs = verbsBy({ GET: "get", PUT: "update", PATCH: "patch", DELETE: "delete" });
+const partVerbs = verbsBy({ GET: "get", PUT: "update", PATCH: "patch" });
+const subresourceVerbs: ReadonlyMap<string, Verbs> = new Map([
+  ["log", verbsBy({ GET: "get" })],
+  ["finalize", verbsBy({ PUT: "update" })],
+  ["token", verbsBy({ POST: "create" })],
+]);
+
 /** Verbs by method, for the shape of a path; whether the kind has them is another question. */
-function verbsOf(route: ResourceRoute, query: URLSearchParams): Readonly<Record<string, string>> {
-  if (route.name === "") {
-    return { GET: isWatch(query) ? "watch" : "list", POST: "create", DELETE: "deletecollection" };
-  }
-  switch (route.subresource) {
-    case "":
-      return { GET: "get", PUT: "update", PATCH: "patch", DELETE: "delete" };
-    case "log":
-      return { GET: "get" };
-    case "finalize":
-      return { PUT: "update" };
-    case "token":
-      return { POST: "create" };
-    default:
-      return { GET: "get", PUT: "update", PATCH: "patch" };
-  }
+function verbsOf({ name, subresource }: ResourceRoute, query: URLSearchParams): Verbs {
+  if (name === "") return isWatch(query) ? watchedVerbs : collectionVerbs;
+  return subresource === "" ? objectVerbs : (subresourceVerbs.get(subresource) ?? partVerbs);
 }
 
 /**
