@@ -25,6 +25,14 @@ const modules: Readonly<Record<string, () => Promise<Module>>> = {
   "floors/https": () => import("./floors/https.ts"),
   "floors/list": () => import("./floors/list.ts"),
   "load/http-writes": () => import("./load/http-writes.ts"),
+  "ours/client-creates": () => import("./ours/client-creates.ts"),
+  "load/http-creates": () => import("./load/http-creates.ts"),
+  "floors/flush": () => import("./floors/flush.ts"),
+  "ours/applies": () => import("./ours/applies.ts"),
+  "ours/jobs": () => import("./ours/jobs.ts"),
+  "floors/spawns": () => import("./floors/spawns.ts"),
+  "ours/recovering-server": () => import("./ours/recovering-server.ts"),
+  "load/http-gets": () => import("./load/http-gets.ts"),
   "load/http-list": () => import("./load/http-list.ts"),
 };
 

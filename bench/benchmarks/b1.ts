@@ -26,7 +26,7 @@ export const b1 = (environment: Environment): Benchmark => ({
       perOp: chainLength,
       ours: "library",
       floor: "delta log",
-      hold: { to: "best peer", ratio: 4 },
+      hold: [{ to: "best peer", ratio: 4 }],
       goal: [
         { to: "best peer", ratio: 10 },
         { to: "delta log", ratio: 0.35 },
@@ -59,7 +59,7 @@ export const b1b = (environment: Environment): readonly Benchmark[] => [
         perOp: chainLength,
         ours: "library",
         floor: "delta log",
-        hold: { to: "best peer", ratio: 2 },
+        hold: [{ to: "best peer", ratio: 2 }],
         goal: [{ to: "best peer", ratio: 4 }],
       },
     ],
@@ -77,7 +77,7 @@ export const b1b = (environment: Environment): readonly Benchmark[] => [
         perOp: fanWidth,
         ours: "library",
         floor: "delta log",
-        hold: { to: "best peer", ratio: 3 },
+        hold: [{ to: "best peer", ratio: 3 }],
         goal: [{ to: "best peer", ratio: 10 }],
       },
       {

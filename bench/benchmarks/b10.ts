@@ -47,7 +47,7 @@ export function b10(environment: Environment): Benchmark {
         value: msEach,
         ours: "JSON",
         floor: "concat",
-        hold: { to: "etcd", ratio: 0.8 },
+        hold: [{ to: "etcd", ratio: 0.8 }],
         goal: [{ to: "etcd", ratio: 0.5 }],
       },
       {

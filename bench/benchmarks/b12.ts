@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { execFile, spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
 import { withCpu } from "../harness/candidates.ts";
 import type { Environment } from "../harness/environment.ts";
 import { treeRssBytes } from "../harness/memory.ts";
@@ -15,28 +16,37 @@ const idleMs = 10_000;
 const bareServer =
   'require("http").createServer((q, r) => r.end("ok")).listen(0, "127.0.0.1", () => console.log("http://"))';
 
-/** `slipway up` that nobody asks for anything, its runner process included (P12). */
+/** `slipway up` that nobody asks for anything, with all of its processes (P12). */
 export function b12(environment: Environment): Benchmark {
   const up = (directory: string) => [commandOf(environment), "up", "--data-dir", directory, "--port", "0"];
   return {
     id: "B12",
     title: "idle server",
     windowMs: idleMs,
+    isCold: true,
     candidates: [
       idle(environment, "bare", "floor", () => ["-e", bareServer]),
       idle(environment, "up", "ours", up),
+      idle(environment, "after a step", "ours", up, (directory) => runStep(environment, directory)),
       starting(environment, "start", up),
     ],
     lines: [
       {
-        metric: "memory, with the runner of host steps",
+        metric: "memory, nothing has run",
         unit: "MB",
         better: "less",
         value: megabytes,
         ours: "up",
         floor: "bare",
-        hold: { ratio: 120 },
-        goal: [{ ratio: 90 }],
+        hold: [{ ratio: 90 }],
+      },
+      {
+        metric: "memory after a host step, with the runner",
+        unit: "MB",
+        better: "less",
+        value: megabytes,
+        ours: "after a step",
+        floor: "bare",
       },
       {
         metric: "CPU, percent of a core",
@@ -45,7 +55,7 @@ export function b12(environment: Environment): Benchmark {
         value: percentOfCore,
         ours: "up",
         floor: "bare",
-        hold: { ratio: 1 },
+        hold: [{ ratio: 0.5 }],
         goal: [{ ratio: 0.3 }],
       },
       {
@@ -54,7 +64,7 @@ export function b12(environment: Environment): Benchmark {
         better: "less",
         value: ({ ops, ms }) => ms / ops,
         ours: "start",
-        hold: { ratio: 1000 },
+        hold: [{ ratio: 1000 }],
       },
     ],
   };
@@ -97,12 +107,15 @@ function idle(
   name: string,
   role: "ours" | "floor",
   args: (directory: string) => readonly string[],
+  prepare: (directory: string) => Promise<void> = () => Promise.resolve(),
 ): CandidateSource {
   return {
     name,
     role,
     async start(): Promise<Candidate> {
-      const program = await startProgram(args(await environment.directory()));
+      const directory = await environment.directory();
+      const program = await startProgram(args(directory));
+      await prepare(directory);
       return {
         measure: (ms) =>
           withCpu([program.pid], async () => {
@@ -114,6 +127,15 @@ function idle(
       };
     },
   };
+}
+
+/** One host step on the server of this directory. */
+async function runStep(environment: Environment, directory: string): Promise<void> {
+  const file = join(environment.home, "..", "examples", "workflow", "hello.yaml");
+  const args = ["run", "--kubeconfig", join(directory, "kubeconfig"), file];
+  await promisify(execFile)(process.execPath, [commandOf(environment), ...args]);
+  // Of the step there is something left: it was this server's.
+  if (!existsSync(join(directory, "runner", "journal"))) throw new Error("the step was carried out somewhere else");
 }
 
 /** From the start of the process to its first answer. */

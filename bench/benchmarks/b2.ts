@@ -27,7 +27,7 @@ export const b2 = (environment: Environment): Benchmark => ({
       value: p50,
       ours: "server",
       floor: "log",
-      hold: { to: "best peer", ratio: 1 },
+      hold: [{ to: "best peer", ratio: 1 }],
       goal: [{ to: "best peer", ratio: 0.5 }],
     },
     {

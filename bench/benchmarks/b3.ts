@@ -10,7 +10,7 @@ const connections = 64;
 const bytes = 1024;
 const perSecond = ({ ops, ms }: Measured): number => (ops / ms) * 1000;
 
-/** Durable writes over HTTP. */
+/** Durable writes over HTTP, and reads of single objects. */
 export function b3(environment: Environment): Benchmark {
   const startEtcd = () => startEngine(environment, "etcd", "etcd", "http writes");
   return {
@@ -25,6 +25,8 @@ export function b3(environment: Environment): Benchmark {
       overHttp(environment, "https", "floor", "floors/https", { tls: true }),
       overHttp(environment, "server", "ours", "ours/items-server", { count: objects, bytes }),
       overHttp(environment, "http", "floor", "floors/https", { tls: false }),
+      overHttp(environment, "https GET", "floor", "floors/https", { tls: true }, "load/http-gets"),
+      overHttp(environment, "server GET", "ours", "ours/items-server", { count: objects, bytes }, "load/http-gets"),
     ],
     lines: [
       {
@@ -34,7 +36,7 @@ export function b3(environment: Environment): Benchmark {
         value: perSecond,
         ours: "server",
         floor: "https",
-        hold: { to: "etcd", ratio: 1 },
+        hold: [{ to: "etcd", ratio: 1 }],
         goal: [{ to: "etcd", ratio: 1.5 }],
       },
       {
@@ -45,6 +47,15 @@ export function b3(environment: Environment): Benchmark {
         ours: "server",
         floor: "https",
         goal: [{ to: "etcd", ratio: 1 }],
+      },
+      {
+        metric: "server CPU per GET",
+        unit: "us",
+        better: "less",
+        value: ({ cpuUs, ops }) => cpuUs / ops,
+        ours: "server GET",
+        peers: [],
+        floor: "https GET",
       },
     ],
   };
@@ -64,13 +75,14 @@ function overHttp(
   role: Role,
   module: string,
   options: object,
+  loadModule: "load/http-writes" | "load/http-gets" = "load/http-writes",
 ): CandidateSource {
   return {
     name,
     role,
     async start(): Promise<Candidate> {
       const server = environment.worker(module, { isOurs: role === "ours" });
-      const load = environment.worker("load/http-writes");
+      const load = environment.worker(loadModule);
       const dir = await environment.directory();
       const listening = await server.call<Listening>("start", { ...options, dir });
       await load.call("connect", { ...listening, connections });

@@ -33,7 +33,7 @@ export function b3b(environment: Environment): Benchmark {
         value: perSecond,
         ours: "client",
         floor: "LMDB",
-        hold: { to: "LMDB", ratio: 0.5 },
+        hold: [{ to: "LMDB", ratio: 0.5 }],
         goal: [
           { to: "etcd", ratio: 8 },
           { to: "log", ratio: 0.35 },

@@ -41,7 +41,7 @@ export function b7(environment: Environment): Benchmark {
     lines: [
       {
         ...line(`run, ${newerName}`, `node, ${newerName}`),
-        hold: { to: "without schema check", ratio: 0.5 },
+        hold: [{ to: "without schema check", ratio: 0.5 }],
         goal: [
           { to: "without schema check", ratio: 0.2 },
           { to: `node, ${newerName}`, ratio: 2 },
@@ -52,7 +52,7 @@ export function b7(environment: Environment): Benchmark {
       {
         ...line(`version, ${ownName}`, `node, ${ownName}`),
         peers: [],
-        hold: { to: `node, ${ownName}`, ratio: 1.5 },
+        hold: [{ to: `node, ${ownName}`, ratio: 1.5 }],
       },
     ],
   };

@@ -27,7 +27,7 @@ function lineOf({ metric, unit, min, median, max, goal }: CostRow): Judged {
     heldMs: NaN,
     hold: "",
     goal: goal === undefined ? "" : `<= ${goal} ${unit}`,
-    verdict: verdictOf({ better: "less", ...bounds }, () => median),
+    verdict: verdictOf({ better: "less", ...bounds }, median, ({ ratio }) => ratio),
     isNoisy: false,
     notes: [],
     others: [],

@@ -2,13 +2,17 @@ import type { Environment } from "../harness/environment.ts";
 import type { Benchmark } from "../harness/types.ts";
 import { b1, b1b } from "./b1.ts";
 import { b10 } from "./b10.ts";
+import { b11 } from "./b11.ts";
 import { b12 } from "./b12.ts";
 import { b2 } from "./b2.ts";
 import { b3 } from "./b3.ts";
 import { b3b } from "./b3b.ts";
-import { b4 } from "./b4.ts";
 import { b7 } from "./b7.ts";
+import { creates } from "./creates.ts";
+import { p10 } from "./p10.ts";
+import { p11 } from "./p11.ts";
 import { stored } from "./stored.ts";
+import { watches } from "./watches.ts";
 
 /** All benchmarks, in the order of their numbers. */
 export const benchmarksOf = (environment: Environment): readonly Benchmark[] => [
@@ -17,9 +21,13 @@ export const benchmarksOf = (environment: Environment): readonly Benchmark[] => 
   b2(environment),
   b3(environment),
   b3b(environment),
-  b4(environment),
+  ...watches(environment),
   b7(environment),
   b10(environment),
+  b11(environment),
   b12(environment),
+  ...creates(environment),
+  p10(environment),
+  p11(environment),
   ...stored(environment),
 ];

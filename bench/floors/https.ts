@@ -5,16 +5,18 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { ensureCertificates } from "#kernel/apiserver/index.ts";
+import { itemOf } from "../ours/items.ts";
 import { groupCommit, objectName, objects } from "./load.ts";
 
 // Floor of a durable API write: node:http(s), JSON.parse, JSON.stringify, append, one flush per group. No schema, no watch, no
-// policy; the resourceVersion is compared because the client sends it.
+// policy; the resourceVersion of a PUT is compared because the client sends it, a POST creates.
 
 const [openAsync, writeAsync, syncAsync] = [promisify(open), promisify(writeFile), promisify(fdatasync)];
+const itemBytes = 1_024;
 const segmentBytes = 64 * 2 ** 20;
 
 interface StoredObject {
-  readonly metadata: { readonly name: string; readonly resourceVersion: string };
+  readonly metadata: { readonly name: string; readonly resourceVersion?: string };
 }
 
 export async function start({ dir, tls }: { readonly dir: string; readonly tls: boolean }) {
@@ -31,25 +33,31 @@ export async function start({ dir, tls }: { readonly dir: string; readonly tls: 
   });
   let revision = objects;
   const revisions = Array.from({ length: objects }, (_, index) => String(index + 1));
-  const headers = new Map(revisions.map((at, index) => [objectName(index), { revision: at, bytes: Buffer.alloc(0) }]));
+  const headers = new Map(
+    revisions.map((at, index) => [
+      objectName(index),
+      { revision: at, bytes: Buffer.from(JSON.stringify(itemOf(index, 0, itemBytes))) },
+    ]),
+  );
   const serve: RequestListener = (request, response) => {
     const parts: Buffer[] = [];
     request.on("data", (part: Buffer) => parts.push(part));
     request.on("end", () => {
-      const name = request.url?.slice(request.url.lastIndexOf("/") + 1) ?? "";
+      const last = request.url?.slice(request.url.lastIndexOf("/") + 1) ?? "";
       const answer = (status: number, body: Buffer): void => {
         response.writeHead(status, { "Content-Type": "application/json", "Content-Length": body.length });
         response.end(body);
       };
-      const stored = headers.get(name);
-      if (request.method === "GET") return answer(200, stored?.bytes ?? Buffer.alloc(0));
+      if (request.method === "GET") return answer(200, headers.get(last)?.bytes ?? Buffer.alloc(0));
       const object = JSON.parse(Buffer.concat(parts).toString("utf8")) as StoredObject;
-      if (object.metadata.resourceVersion !== stored?.revision) return answer(409, Buffer.alloc(0));
+      const isNew = request.method === "POST";
+      const name = isNew ? object.metadata.name : last;
+      if (object.metadata.resourceVersion !== headers.get(name)?.revision) return answer(409, Buffer.alloc(0));
       const next = String(++revision);
       const bytes = Buffer.from(JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: next } }));
       headers.set(name, { revision: next, bytes });
       commit(bytes).then(
-        () => answer(200, bytes),
+        () => answer(isNew ? 201 : 200, bytes),
         () => answer(500, Buffer.alloc(0)),
       );
     });

@@ -3,11 +3,18 @@ import { open } from "lmdb";
 import { drive, groupCommit, objectName, objects, sequence, type Window, type WriteLoad } from "./load.ts";
 
 // Floor of a durable write: LMDB and nothing else. No JSON, no revisions in objects, no events, no indexes, no reads. Per
-// write one object of 1 KB, one log record with the object in it, and per commit the revision; one flush per group.
+// write one object, one log record with the object in it, and per commit the revision; one flush per group. Writes go to
+// 10,000 objects at random, or each to a new one.
+
+interface LmdbLoad extends WriteLoad {
+  /** Of an object; 1 KB unless told. */
+  readonly bytes?: number;
+  readonly creates?: boolean;
+}
 
 const binary = { encoding: "binary", keyEncoding: "binary" } as const;
 
-export async function run(load: WriteLoad): Promise<Window> {
+export async function run({ bytes = 1_024, creates = false, ...load }: LmdbLoad): Promise<Window> {
   const env = open<Buffer, Buffer>({
     ...binary,
     path: join(load.dir, "floor.mdb"),
@@ -18,11 +25,8 @@ export async function run(load: WriteLoad): Promise<Window> {
   });
   const [obj, log, meta] = ["obj", "log", "meta"].map((name) => env.openDB<Buffer, Buffer>(name, binary));
   if (obj === undefined || log === undefined || meta === undefined) throw new Error("a table did not open");
-  const keys = Array.from({ length: objects }, (_, index) =>
-    Buffer.from(`bench\0items\0default\0${objectName(index)}`),
-  );
-  const value = Buffer.alloc(1_024, "x");
-  const record = Buffer.alloc(1_090, "x");
+  const value = Buffer.alloc(bytes, "x");
+  const record = Buffer.alloc(bytes + 66, "x");
   let revision = 0;
   const write = groupCommit<Buffer>(async (batch) => {
     await env.transaction(() => {
@@ -33,10 +37,12 @@ export async function run(load: WriteLoad): Promise<Window> {
       void meta.put(Buffer.from("revision"), encode(revision));
     });
   });
-  await fill(keys, write);
+  const keys = Array.from({ length: creates ? 0 : objects }, (_, index) => keyOf(index));
+  await Promise.all(keys.map(write));
   const before = revision;
   const next = sequence(objects);
-  const window = await drive(load, () => write(keys[next()] ?? value));
+  let created = 0;
+  const window = await drive(load, () => write(creates ? keyOf(created++) : (keys[next()] ?? value)));
   const stored = meta.get(Buffer.from("revision"))?.readUInt32BE(4);
   if (stored !== revision || revision - before !== window.ops)
     throw new Error(`${window.ops} writes, revision ${stored}`);
@@ -44,9 +50,7 @@ export async function run(load: WriteLoad): Promise<Window> {
   return window;
 }
 
-async function fill(keys: readonly Buffer[], write: (key: Buffer) => Promise<void>): Promise<void> {
-  await Promise.all(keys.map(write));
-}
+const keyOf = (index: number): Buffer => Buffer.from(`bench\0items\0default\0${objectName(index)}`);
 
 function encode(revision: number): Buffer {
   const bytes = Buffer.alloc(8);

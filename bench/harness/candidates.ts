@@ -27,6 +27,26 @@ export function inWorker(
   };
 }
 
+/** The same in a new process for each window, whose children's CPU counts. For programs that are measured from their start. */
+export function inNewWorker(
+  environment: Environment,
+  source: Omit<CandidateSource, "start"> & { readonly module: string; readonly load: object },
+): CandidateSource {
+  const { module, load, ...rest } = source;
+  const measure = async (ms: number): Promise<Measured> => {
+    const dir = await environment.directory();
+    const worker = environment.worker(module, { isOurs: source.role === "ours" });
+    await worker.ready();
+    try {
+      return await withCpu([worker.pid], () => worker.call<Measured>("run", { ...load, ms, dir }));
+    } finally {
+      await worker.close();
+      await rm(dir, { recursive: true, force: true });
+    }
+  };
+  return { ...rest, start: () => Promise.resolve({ measure, close: () => Promise.resolve() }) };
+}
+
 /** Adds the CPU that processes and their children have used meanwhile. */
 export async function withCpu(
   roots: readonly number[],

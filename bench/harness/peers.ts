@@ -41,16 +41,43 @@ export function startEngine(
   instance = "",
 ): Promise<RunningEngine> {
   return environment.once(`engine ${name} ${instance}`, async () => {
-    if (!existsSync(join(peersOf(environment), "node_modules")))
-      throw new Error("bench/peers is not installed, run npm ci there");
+    refuseMissing(environment);
     const { pid, port } = await startService(environment, service);
-    const program = join(peersOf(environment), "engines", `${name}.mjs`);
-    const worker = new WorkerProcess(program, [], { env: { SERVICE_PORT: String(port) } });
+    const worker = new WorkerProcess(programOf(environment, name), [], { env: { SERVICE_PORT: String(port) } });
     environment.onClose(() => worker.close());
     await worker.ready();
     return { worker, pids: [pid, worker.pid] };
   });
 }
+
+/**
+ * A peer's server that stays, and a function that starts an engine beside it, which may be killed; the next one finds what it
+ * has left.
+ */
+export async function startKillable(
+  environment: Environment,
+  name: string,
+  service: Service,
+  variables: Readonly<Record<string, string>>,
+): Promise<() => Promise<WorkerProcess>> {
+  refuseMissing(environment);
+  const { port } = await startService(environment, service);
+  const env = { ...variables, SERVICE_PORT: String(port), OWN_PORT: String(environment.ports()) };
+  return async () => {
+    const worker = new WorkerProcess(programOf(environment, name), [], { env });
+    environment.onClose(() => worker.close());
+    await worker.ready();
+    return worker;
+  };
+}
+
+function refuseMissing(environment: Environment): void {
+  if (!existsSync(join(peersOf(environment), "node_modules")))
+    throw new Error("bench/peers is not installed, run npm ci there");
+}
+
+const programOf = (environment: Environment, name: string): string =>
+  join(peersOf(environment), "engines", `${name}.mjs`);
 
 async function startService(environment: Environment, service: Service): Promise<RunningService> {
   const [directory, port] = [await environment.directory(), environment.ports()];

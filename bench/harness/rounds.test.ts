@@ -59,6 +59,14 @@ test("candidates are measured in turn, round by round, and closed", async () => 
   expect(log.slice(-2)).toEqual(["ours closed", "peer closed"]);
 });
 
+test("programs that are started for each window are not warmed up", async () => {
+  const log: string[] = [];
+  const cold = { ...benchmark(program("ours", "ours", [5], log)), isCold: true } as const;
+  await measureAll(cold, length, probes, () => undefined);
+  expect(log.filter((entry) => entry.includes("warm"))).toEqual([]);
+  expect(windows(log)).toEqual(["ours 0-0", "ours 1-0"]);
+});
+
 test("warming up ends when two windows in a row are alike, and after five in any case", async () => {
   const steady: string[] = [];
   await measureAll(benchmark(program("ours", "ours", [1, 8, 8], steady)), length, probes, () => undefined);

@@ -29,15 +29,17 @@ export async function measureAll(
   tell: (line: string) => void,
 ): Promise<readonly Series[]> {
   const ms = Math.max(length.ms, benchmark.windowMs ?? 0);
+  // A window that starts programs may take a minute; a disturbed one is marked and kept.
+  const repeats = benchmark.isCold === true ? 0 : mostRepeats;
   const started: Started[] = [];
   try {
     for (const source of benchmark.candidates) {
       const candidate = await startOf(source, benchmark.id, tell);
       if (candidate !== undefined) started.push({ source, candidate, windows: [], isNoisy: false });
     }
-    for (const one of started) await warmUp(one, ms / 2);
+    if (benchmark.isCold !== true) for (const one of started) await warmUp(one, ms / 2);
     for (let round = 0; round < length.rounds; round++) {
-      for (const one of started) await measureQuietly(one, ms, `${round}`, probes);
+      for (const one of started) await measureQuietly(one, ms, `${round}`, probes, repeats);
       tell(`${benchmark.id}: round ${round + 1} of ${length.rounds}`);
     }
     return started;
@@ -71,13 +73,13 @@ async function warmUp({ candidate, source }: Started, ms: number): Promise<void>
   }
 }
 
-async function measureQuietly(one: Started, ms: number, round: string, probes: Probes): Promise<void> {
+async function measureQuietly(one: Started, ms: number, round: string, probes: Probes, repeats: number): Promise<void> {
   for (let turn = 0; ; turn++) {
     const before = probes.take();
     const window = await measured(one.candidate, one.source, ms, `${round}-${turn}`);
     const after = probes.take();
     const isNoisy = [before, after].some((probe) => isDisturbed(probe, probes.median));
-    if (isNoisy && turn < mostRepeats) continue;
+    if (isNoisy && turn < repeats) continue;
     one.windows.push(window);
     one.isNoisy ||= isNoisy;
     return;

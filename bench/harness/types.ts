@@ -1,6 +1,7 @@
 /** What one window measured. */
 export interface Measured {
   readonly ops: number;
+  /** How long they took; with `isCold` benchmarks what the window was about. */
   readonly ms: number;
   /** CPU of all processes that do the work, load generators in processes of their own excepted; NaN where it cannot be read. */
   readonly cpuUs: number;
@@ -11,6 +12,8 @@ export interface Measured {
   readonly heldMs?: number;
   /** Resident memory that the window was about. */
   readonly rssBytes?: number;
+  /** Operations that were carried out more than once. */
+  readonly repeats?: number;
   /** Anything worth telling beside the figures. */
   readonly note?: string;
 }
@@ -33,11 +36,13 @@ export interface CandidateSource {
   start(): Promise<Candidate>;
 }
 
-/** A bound on a figure: a ratio to another candidate's median, or a number. */
+/** A bound on a figure: so many times another candidate's median and a constant, or a number. */
 export interface Bound {
   /** Name of a candidate, or `best peer`. Absent: `ratio` is the figure itself. */
   readonly to?: string;
   readonly ratio: number;
+  /** Added to the other candidate's part, in the line's unit. */
+  readonly plus?: number;
 }
 
 /** One line of the table: one figure of our program, compared. */
@@ -54,7 +59,8 @@ export interface Line {
   readonly peers?: readonly string[];
   /** Name of the floor shown beside it. */
   readonly floor?: string;
-  readonly hold?: Bound;
+  /** A release is made with all of them kept only. */
+  readonly hold?: readonly Bound[];
   /** All of them make the goal. */
   readonly goal?: readonly Bound[];
 }
@@ -67,6 +73,8 @@ export interface Benchmark {
   readonly lines: readonly Line[];
   /** One window takes this long at least; the run's own length when absent. */
   readonly windowMs?: number;
+  /** Programs are started for each window, so there is nothing to warm up. */
+  readonly isCold?: true;
 }
 
 /** What a candidate measured in all rounds. */

@@ -16,7 +16,7 @@ const line: Line = {
   value: rate,
   ours: "ours",
   floor: "log",
-  hold: { to: "best peer", ratio: 2 },
+  hold: [{ to: "best peer", ratio: 2 }],
   goal: [
     { to: "best peer", ratio: 4 },
     { to: "log", ratio: 0.1 },
@@ -66,11 +66,22 @@ test("without the peer nothing is said of a bound to it", () => {
 });
 
 test("of a figure that should be small, the smaller ratio is the better one", () => {
-  const bounds = { better: "less", hold: { to: "peer", ratio: 0.5 }, goal: [{ ratio: 15 }] } as const;
-  const value = (ours: number) => (bound: Bound) => (bound.to === undefined ? ours : ours / 40);
-  expect(verdictOf(bounds, value(21))).toBe("below");
-  expect(verdictOf(bounds, value(20))).toBe("holds");
-  expect(verdictOf(bounds, value(15))).toBe("goal");
+  const bounds = { better: "less", hold: [{ to: "peer", ratio: 0.5 }], goal: [{ ratio: 15 }] } as const;
+  const limit = ({ to, ratio }: Bound) => (to === undefined ? ratio : ratio * 40);
+  expect(verdictOf(bounds, 21, limit)).toBe("below");
+  expect(verdictOf(bounds, 20, limit)).toBe("holds");
+  expect(verdictOf(bounds, 15, limit)).toBe("goal");
+});
+
+test("every bound that is known has to hold, and a bound may allow a constant on top of another's figure", () => {
+  const all = [series("ours", "ours", [40]), series("log", "floor", [60])];
+  const hold = (...bounds: readonly Bound[]) => judged(all, { hold: bounds, goal: [] });
+  expect(hold({ ratio: 40 }, { to: "log", ratio: 0.5 })?.verdict).toBe("holds");
+  expect(hold({ ratio: 41 }, { to: "log", ratio: 0.5 })?.verdict).toBe("below");
+  expect(hold({ ratio: 40 }, { to: "absent", ratio: 9 })?.verdict).toBe("holds");
+  expect(hold({ to: "log", ratio: 0.5, plus: 10 })?.verdict).toBe("holds");
+  expect(hold({ to: "log", ratio: 0.5, plus: 11 })?.verdict).toBe("below");
+  expect(hold({ to: "log", ratio: 0.5, plus: 11 })?.hold).toBe(">= 0.5x log + 11 /s");
 });
 
 test("a disturbed window of ours or of the best peer marks the line, one of another candidate does not", () => {

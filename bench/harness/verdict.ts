@@ -45,10 +45,10 @@ export function judge(benchmark: Benchmark, line: Line, all: readonly Series[]):
   const floorSeries = all.find(({ source }) => source.name === line.floor);
   const floor = floorSeries === undefined ? undefined : compare(floorSeries);
   const figures = compare(ours);
-  const value = (bound: Bound): number => {
-    if (bound.to === undefined) return figures.figures[1];
-    const base = bound.to === "best peer" ? peer : all.map(compare).find(({ name }) => name === bound.to);
-    return figures.figures[1] / (base?.figures[1] ?? NaN);
+  const limit = ({ to, ratio, plus = 0 }: Bound): number => {
+    if (to === undefined) return ratio;
+    const base = to === "best peer" ? peer : all.map(compare).find(({ name }) => name === to);
+    return ratio * (base?.figures[1] ?? NaN) + plus;
   };
   const shown = [line.ours, line.floor];
   return {
@@ -62,9 +62,9 @@ export function judge(benchmark: Benchmark, line: Line, all: readonly Series[]):
     ratioFloor: figures.figures[1] / (floor?.figures[1] ?? NaN),
     cpuUs: figures.cpuUs,
     heldMs: Math.max(...ours.windows.map(({ heldMs = NaN }) => heldMs)),
-    hold: line.hold === undefined ? "" : boundText(line.hold, line),
-    goal: (line.goal ?? []).map((bound) => boundText(bound, line)).join(", "),
-    verdict: verdictOf(line, value),
+    hold: boundsText(line.hold, line),
+    goal: boundsText(line.goal, line),
+    verdict: verdictOf(line, figures.figures[1], limit),
     isNoisy: ours.isNoisy || all.some(({ source, isNoisy }) => isNoisy && source.name === peer?.name),
     notes: [...new Set(ours.windows.flatMap(({ note }) => note ?? []))],
     others: all.filter(({ source }) => !shown.includes(source.name)).map(compare),
@@ -85,21 +85,25 @@ function bestOf(candidates: readonly Compared[], better: Line["better"]): Compar
   return [...candidates].sort((a, b) => sign * (a.figures[1] - b.figures[1]))[0];
 }
 
-/** Whether the bounds are kept. `value` gives the figure a bound is about, NaN when it is not known. */
+/** Whether the bounds are kept. `limit` gives the figure that a bound asks for, NaN when it is not known. */
 export function verdictOf(
-  { better, hold, goal = [] }: Pick<Line, "better" | "hold" | "goal">,
-  value: (bound: Bound) => number,
+  { better, hold = [], goal = [] }: Pick<Line, "better" | "hold" | "goal">,
+  figure: number,
+  limit: (bound: Bound) => number,
 ): Verdict {
-  const isKept = (bound: Bound): boolean =>
-    better === "more" ? value(bound) >= bound.ratio : value(bound) <= bound.ratio;
-  const isKnown = (bound: Bound): boolean => !Number.isNaN(value(bound));
-  if (hold !== undefined && isKnown(hold) && !isKept(hold)) return "below";
-  const isGoal = goal.length > 0 && goal.every((bound) => isKnown(bound) && isKept(bound));
-  if (isGoal) return "goal";
-  return hold !== undefined && isKnown(hold) ? "holds" : "untold";
+  const isKept = (bound: Bound): boolean => (better === "more" ? figure >= limit(bound) : figure <= limit(bound));
+  const isKnown = (bound: Bound): boolean => !Number.isNaN(limit(bound));
+  const known = hold.filter(isKnown);
+  if (!known.every(isKept)) return "below";
+  if (goal.length > 0 && goal.every((bound) => isKnown(bound) && isKept(bound))) return "goal";
+  return known.length > 0 ? "holds" : "untold";
 }
 
-const boundText = ({ to, ratio }: Bound, { better, unit }: Line): string => {
+const boundsText = (bounds: readonly Bound[] = [], line: Line): string =>
+  bounds.map((bound) => boundText(bound, line)).join(", ");
+
+const boundText = ({ to, ratio, plus }: Bound, { better, unit }: Line): string => {
   const sign = better === "more" ? ">=" : "<=";
-  return to === undefined ? `${sign} ${ratio} ${unit}` : `${sign} ${ratio}x ${to}`;
+  const more = plus === undefined ? "" : ` + ${plus} ${unit}`;
+  return to === undefined ? `${sign} ${ratio} ${unit}` : `${sign} ${ratio}x ${to}${more}`;
 };

@@ -48,6 +48,13 @@ export class WorkerProcess {
     return value as T;
   }
 
+  /** Ends it without a word, and waits until it is gone. Nothing may be asked at the time. */
+  async kill(): Promise<void> {
+    const ended = new Promise((resolve) => this.#child.once("exit", resolve));
+    this.#child.kill("SIGKILL");
+    await ended;
+  }
+
   /** Asks it to end, and ends it when it does not. */
   async close(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;

@@ -1,4 +1,6 @@
+import { createStaticToken } from "#kernel/apiserver/index.ts";
 import { longestHold } from "../harness/loop-delay.ts";
+import { atRate, type PacedLoad, type PacedWrites } from "../harness/open-loop.ts";
 import { objectName } from "../floors/load.ts";
 import {
   type Endpoint,
@@ -27,9 +29,19 @@ export async function start({ dir, count, bytes }: StartOptions): Promise<Endpoi
   return { ...(await listenItems(server, dir)), revisions };
 }
 
+/** Tokens of as many users who may do everything. */
+export async function users({ count }: { readonly count: number }): Promise<readonly string[]> {
+  if (server === undefined) throw new Error("not started");
+  const tokens: string[] = [];
+  for (let at = 0; at < count; at++)
+    tokens.push(await createStaticToken(server.store, `user-${at}`, ["system:masters"]));
+  return tokens;
+}
+
 export const held = (): number => longestHold();
 
 const inFlight = 10;
+let paced = 0;
 
 /** Updates the first objects for `ms`, ten at once; answers how many updates there were. */
 export async function churn({ ms, bytes }: { readonly ms: number; readonly bytes: number }): Promise<number> {
@@ -48,6 +60,19 @@ export async function churn({ ms, bytes }: { readonly ms: number; readonly bytes
   };
   await Promise.all(Array.from({ length: inFlight }, (_, index) => write(index)));
   return updates;
+}
+
+/** Updates the first objects at a fixed rate for `ms`; the n-th update of all sets `count` to n. */
+export async function pace({ ms, perSecond }: PacedLoad): Promise<PacedWrites> {
+  if (server === undefined) throw new Error("not started");
+  const { client } = server;
+  const first = paced + 1;
+  const figures = await atRate({ ms, perSecond }, () => {
+    const body = { spec: { count: ++paced } };
+    const name = objectName(paced % inFlight);
+    return client.patch({ type: Item, namespace, name }, { type: "merge", body });
+  });
+  return { first, ...figures };
 }
 
 /** Lists everything through the client of this process for `ms`. */

@@ -1,4 +1,5 @@
 // Runs inside the child process of one engine and answers questions of the harness: a closed loop of load per question.
+import { appendFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Steps of a chain, and of a fan-out. */
@@ -12,6 +13,14 @@ let effects = 0;
 export function effect() {
   effects++;
 }
+
+/** The body of a step whose engine may be killed: what it has left in the file is what was carried out. */
+export function lastingEffect(run, step) {
+  appendFileSync(process.env.EFFECTS, `${run} ${step}\n`);
+}
+
+/** Names of the runs of a question `startMany` or `waitMany`. */
+export const namesOf = ({ runs, prefix }) => Array.from({ length: runs }, (_, index) => `${prefix}${index}`);
 
 const quantile = (sorted, p) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * p))];
 

@@ -1,6 +1,6 @@
 // DBOS Transact on PostgreSQL: every step's result is one row, written before the next step starts. Library in this process.
 import { DBOS } from "@dbos-inc/dbos-sdk";
-import { effect, fan, serve, steps } from "./_host.mjs";
+import { effect, fan, lastingEffect, namesOf, serve, steps } from "./_host.mjs";
 
 const quiet = { info() {}, debug() {}, warn() {}, error() {} };
 DBOS.setConfig({
@@ -23,6 +23,14 @@ const workflows = {
     await step("s");
   },
 };
+const many = DBOS.registerWorkflow(
+  async (count) => {
+    const run = DBOS.workflowID;
+    for (let index = 0; index < count; index++)
+      await DBOS.runStep(async () => lastingEffect(run, index), { name: `s${index}` });
+  },
+  { name: "many" },
+);
 const registered = Object.entries(workflows).map(([name, run]) => [name, DBOS.registerWorkflow(run, { name })]);
 await DBOS.launch();
 
@@ -30,4 +38,12 @@ const call = (workflow) => async (id) => {
   const handle = await DBOS.startWorkflow(workflow, { workflowID: id })();
   await handle.getResult();
 };
-serve(Object.fromEntries(registered.map(([name, workflow]) => [name, call(workflow)])));
+serve(Object.fromEntries(registered.map(([name, workflow]) => [name, call(workflow)])), {
+  async startMany(options) {
+    for (const workflowID of namesOf(options)) await DBOS.startWorkflow(many, { workflowID })(options.steps);
+  },
+  async waitMany(options) {
+    for (const workflowID of namesOf(options)) await DBOS.retrieveWorkflow(workflowID).getResult();
+  },
+  stop: () => DBOS.shutdown(),
+});
