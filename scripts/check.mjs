@@ -10,7 +10,7 @@ const steps = [
   ["format", "biome", "format", "."],
   ["lint", "oxlint", "--type-aware", "src", "test", "bench", "scripts"],
   ["types", "tsc"],
-  ["unused", "knip"],
+  ["unused", "knip", "--cache"],
   ["tests", "vitest", "run", ...projects.flatMap((project) => ["--project", project])],
 ];
 

@@ -50,7 +50,7 @@ test("an informer over HTTPS follows the server", async () => {
   const { informer } = factory.acquire<KubeObject & { data: Record<string, string> }>(ConfigMap, {
     namespace: "default",
   });
-  await informer.synced(AbortSignal.timeout(10_000));
+  await informer.synced(AbortSignal.timeout(40_000));
   const metadata = { name: "followed", namespace: "default" };
   const created = await client.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata, data: { v: "1" } });
   await expect.poll(() => informer.get("default/followed")).toEqual(created);

@@ -228,7 +228,7 @@ describe("watchers that do not read", () => {
     quick.close();
     await reading.catch(() => undefined);
     await api.close();
-  }, 30_000);
+  });
 
   test("in this process they are cut as well", async () => {
     const api = await startTestServer({ limits: { maxWatchBufferBytes: 10_000 } });
