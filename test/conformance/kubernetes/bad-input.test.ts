@@ -60,6 +60,9 @@ const widgetDefinition = {
 };
 
 const json = { "Content-Type": "application/json" };
+const yaml = { "Content-Type": "application/yaml" };
+const protobufType = { "Content-Type": "application/vnd.kubernetes.protobuf" };
+const protobuf = (hex: string): Ask => ({ bytes: Buffer.from(hex.replaceAll(" ", ""), "hex"), headers: protobufType });
 const patchOf = (type: string) => ({ "Content-Type": `application/${type}-patch+json` });
 
 interface Row {
@@ -71,13 +74,30 @@ interface Row {
   readonly message?: RegExp;
 }
 
+/** What clients tell refusals apart by. 414 and 421 have none of their own in Kubernetes. */
+const reasons: Readonly<Record<number, string>> = {
+  400: "BadRequest",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  405: "MethodNotAllowed",
+  406: "NotAcceptable",
+  409: "Conflict",
+  413: "RequestEntityTooLarge",
+  414: "BadRequest",
+  415: "UnsupportedMediaType",
+  421: "Forbidden",
+  422: "Invalid",
+  501: "NotImplemented",
+};
+
 function checkRows(rows: readonly Row[]): void {
   test.each(rows.map((row) => [row.what, row] as const))(
     "%s",
     async (_what, { method = "POST", path = maps, ask, status, message }) => {
       const answer = await api.ask(method, path, ask);
       expect({ status: answer.status, kind: answer.json["kind"] }).toEqual({ status, kind: "Status" });
-      expect(answer.json).toMatchObject({ apiVersion: "v1", status: "Failure", code: status });
+      expect(answer.json).toMatchObject({ apiVersion: "v1", status: "Failure", code: status, reason: reasons[status] });
       if (message !== undefined) expect(String(answer.json["message"])).toMatch(message);
       // And the server is well.
       expect((await api.ask("GET", "/readyz")).text).toBe("ok");
@@ -192,6 +212,73 @@ describe("bodies", () => {
       ask: { bytes: "k8s\0", headers: { "Content-Type": "application/vnd.kubernetes.protobuf" } },
       status: 415,
       message: /protobuf/,
+    },
+    {
+      what: "negative zero",
+      path: widgets,
+      ask: { bytes: JSON.stringify(widget({ name: "n" }, { spec: { size: 7 } })).replace(":7", ":-0"), headers: json },
+      status: 400,
+      message: /negative zero/,
+    },
+    {
+      what: "YAML aliases of aliases",
+      ask: {
+        bytes: Array.from(
+          { length: 12 },
+          (_, n) => `a${n}: &a${n} [${Array.from({ length: 10 }, () => (n === 0 ? "x" : `*a${n - 1}`)).join(",")}]\n`,
+        ).join(""),
+        headers: yaml,
+      },
+      status: 400,
+      message: /aliases expand to too many nodes/,
+    },
+    {
+      what: "YAML that nests too deep",
+      ask: { bytes: "[".repeat(100_000), headers: yaml },
+      status: 400,
+      message: /deep/,
+    },
+    {
+      what: "an object of more than 10,000 members",
+      ask: {
+        body: configMap(
+          { name: "a" },
+          { data: Object.fromEntries(Array.from({ length: 10_001 }, (_, n) => [`k${n}`, ""])) },
+        ),
+      },
+      status: 413,
+      message: /more than 10000 members/,
+    },
+    {
+      what: "more than 150,000 values",
+      ask: { bytes: `[${"1,".repeat(150_000)}1]`, headers: json },
+      status: 413,
+      message: /more than 150000 values/,
+    },
+    { what: "protobuf without its first bytes", ask: protobuf("0a00"), status: 400, message: /6b 38 73 00/ },
+    {
+      what: "JSON that is called protobuf",
+      ask: { bytes: valid, headers: protobufType },
+      status: 400,
+      message: /6b 38 73 00/,
+    },
+    {
+      what: "protobuf whose length leads past its end",
+      ask: protobuf("6b387300 0a7f0a"),
+      status: 400,
+      message: /127 where 1/,
+    },
+    {
+      what: "protobuf with a negative length",
+      ask: protobuf("6b387300 0a ffffffffffffffffff01"),
+      status: 400,
+      message: /a length of 18446744073709551615/,
+    },
+    {
+      what: "protobuf of an unknown kind",
+      ask: protobuf("6b387300 0a0a 0a027631 1204 4e6f6e65"),
+      status: 415,
+      message: /"None"/,
     },
     { what: "CBOR", ask: { bytes: "x", headers: { "Content-Type": "application/cbor" } }, status: 415 },
     {
@@ -346,6 +433,13 @@ describe("queries", () => {
       status: 422,
       message: /fieldManager/,
     },
+    {
+      what: "a label selector of 10,000 terms",
+      method: "GET",
+      path: `${maps}?labelSelector=${"a,".repeat(10_000)}a`.slice(0, 15_000),
+      status: 414,
+      message: /8192/,
+    },
     { what: "a URL of more than 8 KiB", method: "GET", path: `${maps}?x=${"y".repeat(8200)}`, status: 414 },
   ]);
 
@@ -435,6 +529,27 @@ describe("patches", () => {
       /fieldManager/,
     ),
   ]);
+});
+
+describe("objects that are half gone or half open", () => {
+  test("a finalizer cannot be added during the deletion", async () => {
+    await api.ask("POST", maps, { body: configMap({ name: "leaving", finalizers: ["example.org/a"] }) });
+    expect((await api.ask("DELETE", `${maps}/leaving`)).status).toBe(200);
+    const more = { metadata: { finalizers: ["example.org/a", "example.org/b"] } };
+    const answer = await api.ask("PATCH", `${maps}/leaving`, {
+      bytes: JSON.stringify(more),
+      headers: patchOf("merge"),
+    });
+    expect([answer.status, answer.json["reason"]]).toEqual([422, "Invalid"]);
+    expect(String(answer.json["message"])).toMatch(/metadata\.finalizers: Forbidden/);
+  });
+
+  test("a write to the status changes nothing else", async () => {
+    const { json: made } = await api.ask("POST", widgets, { body: widget({ name: "whole" }, { spec: { size: 1 } }) });
+    const body = widget(made["metadata"] ?? {}, { spec: { size: 9 }, status: { phase: "x" } });
+    const answer = await api.ask("PUT", `${widgets}/whole/status`, { body });
+    expect(answer.json).toMatchObject({ spec: { size: 1 }, status: { phase: "x" } });
+  });
 });
 
 describe("deletions", () => {
