@@ -31,9 +31,13 @@ export async function execute(
     // Commander has printed its own messages before it threw them.
     if (thrown instanceof CommanderError) return thrown.exitCode === 0 ? exitCode.succeeded : exitCode.usage;
     surroundings.environment(manner.color).err.write(failureText(thrown, manner.verbose));
-    return exitCodeOf(thrown);
+    return (await isRefusal(thrown)) ? exitCode.usage : exitCodeOf(thrown);
   }
 }
+
+/** A server that calls a document or a request wrong says what we would have said, had we known. */
+const isRefusal = async (thrown: unknown): Promise<boolean> =>
+  (await import("#kernel/model/index.ts")).isInvalid(thrown);
 
 /** `-o=json` as `-o json`: kubectl takes both, and its users type both. What stands behind `--` is left as it is. */
 function separateValues(args: readonly string[]): string[] {

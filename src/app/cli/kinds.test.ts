@@ -40,13 +40,19 @@ test.each([
 });
 
 test.each([
-  ["workflws", 'the server serves no kind "workflws"; did you mean "workflows"?'],
   ["x", 'the server serves no kind "x"'],
   ["", 'the server serves no kind ""'],
 ])("%j is none, and what is served is told", async (word, message) => {
   await expect(findKind(client, word)).rejects.toMatchObject({
     message,
     hint: expect.stringMatching(/^it serves: configmaps, .*workflows\.slipway\.dev, workflows\.tinkerbell\.org$/),
+  });
+});
+
+test("a word that is nearly a kind is answered with that kind alone", async () => {
+  await expect(findKind(client, "workflws")).rejects.toMatchObject({
+    message: 'the server serves no kind "workflws"; did you mean "workflows"?',
+    hint: undefined,
   });
 });
 

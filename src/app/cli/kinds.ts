@@ -11,7 +11,7 @@ export const namesOf = (type: ResourceType): readonly string[] => {
 
 /**
  * The kind a word names, as kubectl takes it: `wf`, `workflow`, `Workflows`, `workflows.slipway.dev`; the first
- * served one when several bear the name. Rejects with a UsageError that names what is near and everything that is
+ * served one when several bear the name. Rejects with a UsageError that names what is near, or else everything that is
  * served.
  */
 export async function findKind(client: ApiClient, word: string): Promise<ResourceType> {
@@ -23,10 +23,9 @@ export async function findKind(client: ApiClient, word: string): Promise<Resourc
     wanted,
     types.flatMap((type) => [type.plural, ...(type.shortNames ?? [])]),
   );
-  throw new UsageError(
-    `the server serves no kind "${word}"${suggestion === undefined ? "" : `; did you mean "${suggestion}"?`}`,
-    `it serves: ${types.map(qualifiedResource).sort().join(", ")}`,
-  );
+  const problem = `the server serves no kind "${word}"`;
+  if (suggestion !== undefined) throw new UsageError(`${problem}; did you mean "${suggestion}"?`);
+  throw new UsageError(problem, `it serves: ${types.map(qualifiedResource).sort().join(", ")}`);
 }
 
 /**

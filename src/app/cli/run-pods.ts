@@ -1,6 +1,6 @@
 import { type Clock, type Millis, silentLog } from "#lib/base/index.ts";
 import { type ApiClient, Informer } from "#kernel/kit/index.ts";
-import { isNotFound, Pod, type Stored } from "#kernel/model/index.ts";
+import { isForbidden, isNotFound, Pod, type Stored } from "#kernel/model/index.ts";
 
 /** Whose Pods are looked at. */
 export interface PodScope {
@@ -42,12 +42,12 @@ export function watchRunPods(
   signal.addEventListener("abort", cancel, { once: true });
 }
 
-/** The Pods of a run as they are now; none where the server has no such kind. */
+/** The Pods of a run as they are now; none where the server has no such kind, or does not show them to the caller. */
 export async function listRunPods(client: ApiClient, scope: PodScope): Promise<readonly Stored[]> {
   try {
     return (await client.list(Pod, scope)).items;
   } catch (thrown) {
-    if (isNotFound(thrown)) return [];
+    if (isNotFound(thrown) || isForbidden(thrown)) return [];
     throw thrown;
   }
 }

@@ -48,6 +48,7 @@ test("columns are the server's, in capitals; those of a priority are for wide", 
       ["b", "<none>"],
     ],
     revision: "42",
+    missing: [],
   });
   expect((await readTable(request(), true)).rows).toEqual([
     ["a", "1", "x"],
@@ -73,7 +74,10 @@ test("names are asked for one by one, in their order; selectors go along with li
   ]);
   await readTable(request({ selector: "app in (x,y)" }), false);
   expect(asked.at(-1)).toBe(`${own}?labelSelector=app%20in%20(x%2Cy)`);
-  await expect(readTable(request({ names: ["none"] }), false)).rejects.toMatchObject({ code: 404 });
+  expect(await readTable(request({ names: ["none", "b"] }), false)).toMatchObject({
+    rows: [["b", "1"]],
+    missing: [{ code: 404 }],
+  });
 });
 
 test.each<JsonValue>([{ kind: "ConfigMapList", items: [] }, [], null, "Table"])("%j is no table", async (answer) => {
@@ -83,7 +87,7 @@ test.each<JsonValue>([{ kind: "ConfigMapList", items: [] }, [], null, "Table"])(
 
 test("a table of a server that says little is read as far as it goes", async () => {
   const { request } = server({ [own]: { kind: "Table", rows: [{ cells: ["a"] }, {}, 5] } });
-  expect(await readTable(request(), false)).toEqual({ header: [], rows: [[], []], revision: "" });
+  expect(await readTable(request(), false)).toEqual({ header: [], rows: [[], []], revision: "", missing: [] });
 });
 
 test("a watch tells a row per change, the last one known of what is deleted, and nothing of what is gone", async () => {
@@ -100,7 +104,7 @@ test("a watch tells a row per change, the last one known of what is deleted, and
   const watching = (async () => {
     for await (const row of watchTable(
       request(),
-      { header: [], rows: [], revision: metadata.resourceVersion },
+      { header: [], rows: [], revision: metadata.resourceVersion, missing: [] },
       stop.signal,
     )) {
       seen.push(row);

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import { isJsonObject, type JsonValue, toError } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { collectionPath, isNotFound, type ResourceType } from "#kernel/model/index.ts";
 
@@ -22,20 +22,37 @@ export interface ServerTable {
   readonly header: readonly string[];
   readonly rows: readonly (readonly string[])[];
   readonly revision: string;
+  /** Why those that were named are not among the rows: refusals of the server. */
+  readonly missing: readonly unknown[];
 }
 
 const accept = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
 
 /**
  * The server's own table of a kind: its columns, those for `wide` included when asked. One request for a list, one
- * per name for names, in the order of the names; the first name that does not exist rejects with its `NotFound`.
+ * per name for names, in the order of the names. Names that do not exist are `missing`; everything else rejects.
  */
 export async function readTable(request: TableRequest, wide: boolean): Promise<ServerTable> {
   const { names } = request;
   if (names.length === 0) return await fetchTable(request, undefined, wide);
-  const tables = await Promise.all(names.map((name) => fetchTable(request, name, wide)));
+  const { found: tables, missing } = await findEach(names, (name) => fetchTable(request, name, wide));
   const header = tables[0]?.header ?? [];
-  return { header, rows: tables.flatMap(({ rows }) => rows), revision: tables[0]?.revision ?? "" };
+  return { header, rows: tables.flatMap(({ rows }) => rows), revision: tables[0]?.revision ?? "", missing };
+}
+
+/** Looks for each name by itself: what is there, and the refusals for what is not. Rejects for every other reason. */
+export async function findEach<T>(
+  names: readonly string[],
+  look: (name: string) => Promise<T>,
+): Promise<{ readonly found: readonly T[]; readonly missing: readonly unknown[] }> {
+  const answers = await Promise.allSettled(names.map(look));
+  const reasons = answers.flatMap((answer): unknown[] => (answer.status === "rejected" ? [answer.reason] : []));
+  const other = reasons.find((reason) => !isNotFound(reason));
+  if (other !== undefined) throw toError(other);
+  return {
+    found: answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : [])),
+    missing: reasons,
+  };
 }
 
 async function fetchTable(
@@ -70,7 +87,7 @@ function toTable(body: JsonValue, wide: boolean, showsNamespace: boolean): Serve
   const { metadata } = body;
   const revision =
     isJsonObject(metadata) && typeof metadata["resourceVersion"] === "string" ? metadata["resourceVersion"] : "";
-  return { header: showsNamespace ? ["NAMESPACE", ...header] : header, rows, revision };
+  return { header: showsNamespace ? ["NAMESPACE", ...header] : header, rows, revision, missing: [] };
 }
 
 const textOf = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "");

@@ -103,6 +103,16 @@ describe("run", () => {
     expect((await cli.run("get", "wf", "innocent")).code).toBe(1);
   });
 
+  test("2: the server refuses a document that only another one would carry out", async () => {
+    const spec = {
+      hostIPC: true,
+      restartPolicy: "Never",
+      containers: [{ name: "main", image: "i", command: ["true"] }],
+    };
+    const done = await cli.run("run", await file("not-here", { a: { jobTemplate: { spec: { template: { spec } } } } }));
+    expect(done).toMatchObject({ code: 2, err: expect.stringContaining("hostIPC: Forbidden") });
+  });
+
   test("4: past its deadline", async () => {
     const { code, err } = await cli.run("run", await file("late", { a: wait() }, { activeDeadlineSeconds: 1 }));
     expect(code, err).toBe(4);
@@ -211,10 +221,18 @@ describe("get", () => {
     [["get", "cm", "-o", "jsonpath={.items[*}"], 2, "the jsonpath template is not valid"],
     [["get", "cm/one", "two"], 2, 'expected cm/NAME, found "two"'],
     [["get", "cm", "one", "two", "-w"], 2, "--watch takes at most one name"],
-    [["get", "cm", "-l", "a in"], 1, "selector"],
+    [["get", "cm", "-l", "a in"], 2, "selector"],
   ])("%j ends with %d", async (words, code, message) => {
     const found = await cli.run(...words);
     expect(found).toMatchObject({ code, out: "", err: expect.stringContaining(message) });
+  });
+
+  test("of several names those that are there are printed, and the others are told, as kubectl does", async () => {
+    const told = { code: 1, err: 'slipway: configmaps "nobody" not found\n' };
+    const table = await cli.run("get", "cm", "one", "nobody", "two");
+    expect(table).toMatchObject({ ...told, out: expect.stringMatching(/^NAME.*\none .*\ntwo .*\n$/) });
+    const names = await cli.run("get", "cm", "nobody", "two", "-o", "name");
+    expect(names).toEqual({ ...told, out: "configmap/two\n" });
   });
 
   test("--watch goes on with every change until it is stopped, as objects and as a table", async () => {
@@ -257,7 +275,24 @@ describe("describe, graph and logs", () => {
     expect(out).toMatch(/^Name: +shown +Namespace: +default +Phase: +Running \(1\/2\)/);
     expect(out).toMatch(/\nb +(?:Waiting|Running) .*\[x\] a/);
     expect((await must("describe", "workflow", "shown")).out).toContain("Name:");
+    const steps = [{ id: "a", phase: "Succeeded" }, { id: "b" }];
+    expect(JSON.parse((await must("describe", "shown", "-o", "json")).out)).toMatchObject({ name: "shown", steps });
+    expect((await must("describe", "shown", "-o", "yaml")).out).toContain("name: shown\n");
     expect((await must("describe", "wf/shown")).out).toContain("Name:");
+  });
+
+  test("what holds a running run up is told beside the table, and nothing of runs that are over", async () => {
+    const env = [{ name: "X", valueFrom: { secretKeyRef: { name: "nowhere", key: "x" } } }];
+    await begin("lacking", { a: { container: { image: "i", command: ["true"], env } } });
+    const line = 'slipway: lacking: a is held up (CreateContainerConfigError: secret "nowhere" not found)\n';
+    for (let err = ""; err !== line; ) {
+      ({ err } = await must("get", "wf", "lacking"));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect((await must("get", "wf", "lacking", "-o", "json")).err).toBe("");
+    await must("cancel", "lacking");
+    await until("lacking", "Canceled");
+    expect((await must("get", "wf", "lacking")).err).toBe("");
   });
 
   test("graph draws a run, or every run of a file", async () => {

@@ -1,6 +1,8 @@
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { ResourceType, Stored } from "#kernel/model/index.ts";
+import { messageOf } from "#lib/base/index.ts";
 import { command, type Invocation } from "../command.ts";
+import type { Environment } from "../environment.ts";
 import { exitCode, UsageError } from "../exit-codes.ts";
 import { type Format, formatHelp, formatObjects, parseFormat } from "../output/formats.ts";
 
@@ -73,9 +75,10 @@ async function printObjects(
   invocation: Invocation<GetOptions>,
 ): Promise<number> {
   const { environment, options, signal } = invocation;
-  const { objects, revision } = await read(target);
+  const { objects, revision, missing } = await read(target);
   const single = target.names.length === 1;
-  environment.out.write(await formatObjects(objects, single, format));
+  if (missing.length === 0 || objects.length > 0) environment.out.write(await formatObjects(objects, single, format));
+  if (missing.length > 0) return tellMissing(missing, environment);
   if (options.watch !== true) return exitCode.succeeded;
   for await (const event of target.client.watch(target.type, {
     ...selection(target),
@@ -87,6 +90,12 @@ async function printObjects(
   return exitCode.succeeded;
 }
 
+/** As kubectl does: what is there was printed, and what is not is told beside it. */
+function tellMissing(missing: readonly unknown[], { err }: Environment): number {
+  for (const refusal of missing) err.write(`slipway: ${messageOf(refusal)}\n`);
+  return exitCode.failed;
+}
+
 /** `revision` is the list's own, or that of the one object, where a watch goes on. */
 async function read({
   client,
@@ -94,14 +103,15 @@ async function read({
   namespace,
   names,
   ...target
-}: Target): Promise<{ objects: readonly Stored[]; revision: string }> {
+}: Target): Promise<{ objects: readonly Stored[]; revision: string; missing: readonly unknown[] }> {
   if (names.length === 0) {
     const { items, metadata } = await client.list(type, selection({ client, type, namespace, names, ...target }));
-    return { objects: items, revision: metadata.resourceVersion };
+    return { objects: items, revision: metadata.resourceVersion, missing: [] };
   }
+  const { findEach } = await import("../server-table.ts");
   const place = namespace === undefined ? {} : { namespace };
-  const objects = await Promise.all(names.map((name) => client.get({ type, ...place, name })));
-  return { objects, revision: objects[0]?.metadata.resourceVersion ?? "" };
+  const { found, missing } = await findEach(names, (name) => client.get({ type, ...place, name }));
+  return { objects: found, revision: found[0]?.metadata.resourceVersion ?? "", missing };
 }
 
 /** A single name is watched by a field selector; the caller has refused several. */
@@ -117,14 +127,26 @@ async function printTable(target: Target, wide: boolean, invocation: Invocation<
   const { formatTable } = await import("../output/table.ts");
   const { environment, options, signal } = invocation;
   const table = await readTable(target, wide);
-  if (table.rows.length === 0 && options.watch !== true) {
+  if (table.rows.length === 0 && table.missing.length === 0 && options.watch !== true) {
     environment.err.write(
       `no ${target.type.plural}${target.namespace === undefined ? "" : ` in namespace ${target.namespace}`}\n`,
     );
     return exitCode.succeeded;
   }
-  environment.out.write(formatTable(table.header, table.rows));
+  if (table.rows.length > 0 || table.missing.length === 0) environment.out.write(formatTable(table.header, table.rows));
+  await tellHeldUp(target, environment);
+  if (table.missing.length > 0) return tellMissing(table.missing, environment);
   if (options.watch !== true) return exitCode.succeeded;
   for await (const row of watchTable(target, table, signal)) environment.out.write(formatTable(row, []));
   return exitCode.succeeded;
+}
+
+/** Beside the table, which is the server's: why runs that it calls running do not get on. */
+async function tellHeldUp(target: Target, { err }: Environment): Promise<void> {
+  const { heldUpRuns, mayBeRun } = await import("../held-up-runs.ts");
+  if (!mayBeRun(target.type)) return;
+  const { dialectOf } = await import("../runs.ts");
+  const dialect = await dialectOf(target.type);
+  if (dialect === undefined) return;
+  for (const line of await heldUpRuns(target.client, target.type, dialect, target)) err.write(`slipway: ${line}\n`);
 }

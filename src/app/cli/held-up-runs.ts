@@ -1,0 +1,47 @@
+import type { Dialect } from "#dialects/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import type { ResourceType, Stored } from "#kernel/model/index.ts";
+import { hasEnded } from "./follow-run.ts";
+import { listRunPods } from "./run-pods.ts";
+import { viewOf } from "./runs.ts";
+
+/** Runs whose Pods are looked at: one request each, for a remark beside a table. */
+const mostRuns = 10;
+
+/** Which runs a table showed. */
+export interface ShownRuns {
+  readonly namespace: string | undefined;
+  readonly names: readonly string[];
+  readonly selector: string | undefined;
+}
+
+/**
+ * A line for every step that is held up in the runs of a table, which says no more of them than that they are running. Of ten runs
+ * at most; none of runs that are over.
+ */
+export async function heldUpRuns(
+  client: ApiClient,
+  type: ResourceType,
+  dialect: Dialect,
+  { namespace, names, selector }: ShownRuns,
+): Promise<readonly string[]> {
+  const scope = {
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(selector === undefined || names.length > 0 ? {} : { labelSelector: selector }),
+  };
+  const { items } = await client.list(type, scope);
+  const shown = items.filter(({ metadata }) => names.length === 0 || names.includes(metadata.name));
+  const unfinished = shown.filter((run) => !hasEnded(viewOf(dialect, run))).slice(0, mostRuns);
+  return (await Promise.all(unfinished.map((run) => heldUpSteps(client, dialect, run)))).flat();
+}
+
+async function heldUpSteps(client: ApiClient, dialect: Dialect, run: Stored): Promise<readonly string[]> {
+  const { name, namespace = "default" } = run.metadata;
+  const pods = await listRunPods(client, { namespace, labelSelector: dialect.runs.podSelector(run) });
+  return viewOf(dialect, run, pods).steps.flatMap(({ id, holdUp }) =>
+    holdUp === undefined ? [] : [`${name}: ${id} is held up (${holdUp.reason}: ${holdUp.message})`],
+  );
+}
+
+/** Kinds of Kubernetes itself are never runs: nothing has to be loaded to know that. */
+export const mayBeRun = ({ group }: ResourceType): boolean => group.includes(".") && !group.endsWith(".k8s.io");
