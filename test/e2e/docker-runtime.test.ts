@@ -29,6 +29,7 @@ afterEach(async () => {
 function runtimeOf(store: string, owner: string | undefined = "test"): Runtime {
   const runtime = createDockerRuntime({
     address: { kind: "socket", path: engine.socket },
+    version: "20.10",
     store,
     ...(owner === undefined ? {} : { owner }),
     clock: systemClock,
@@ -209,7 +210,9 @@ describe("containers", () => {
     await runtime.start(one);
     await engine.kill();
     await expect(host(runtime).findImage(testImage)).rejects.toMatchObject({ code: "engine-unreachable" });
+    await expect.poll(() => runtime.trouble?.()).toMatch(/engine/i);
     await engine.restart();
+    await expect.poll(() => runtime.trouble?.()).toBeUndefined();
     expect(await outcomeOf(runtime, one.id)).toMatchObject({ kind: "exited" });
     expect(await logOf(one)).toBe("before\n");
     await host(runtime).openSandbox(plainSandbox("box"));

@@ -176,7 +176,18 @@ describe.each(kubectlPaths)("%s", (path) => {
     await kubectl.must(["delete", "pvc", "data", "--timeout=30s"]);
 
     expect(await kubectl.must(["get", "nodes"])).toMatch(/ Ready +<none> +\S+ +v1\.33\.0\+slipway/);
-    expect(await kubectl.must(["describe", "nodes"])).toMatch(/Architecture: +(amd64|arm64)/);
+    await expect
+      .poll(() => kubectl.must(["describe", "nodes"]), { timeout: 60_000, interval: 500 })
+      .toMatch(/HolderIdentity: +\S+\n *AcquireTime: +\S+\n *RenewTime: +\w{3}, /);
+    const described = await kubectl.must(["describe", "nodes"]);
+    expect(described).toMatch(/Architecture: +(amd64|arm64)/);
+    expect(described).toMatch(/slipway\.dev\/runtime=process/);
+    expect(described).toMatch(/Ready +True .* KubeletReady/);
+    expect(await kubectl.must(["get", "nodes", "-o", "wide"])).toMatch(/ 127\.0\.0\.1 .* process:\/\//);
+
+    const budget = await kubectl.run(["create", "pdb", "web", "--selector=app=web", "--min-available=1"]);
+    expect([budget.code, budget.err]).toEqual([0, expect.stringContaining("stored, not acted upon")]);
+    expect(await kubectl.must(["get", "pdb"])).toMatch(/\nweb +1 +N\/A +0 +\d+s\n$/);
     expect(await kubectl.must(["get", "all", "-o", "name"])).toContain("service/web");
   });
 });

@@ -157,14 +157,17 @@ async function makeManager(
   const random = () => randomInt(2 ** 47) / 2 ** 47;
   // What an earlier version has stored is brought up to date.
   if (options.isFresh !== true) await installCrds(client, definitionsOf(dialects), { clock, log, random, signal });
-  const node = thisNode();
+  const runtimeName = runtime.containers === undefined ? "process" : "docker";
+  const node = thisNode(runtimeName);
   const manager = new Manager({ client, clock, log, random, metrics });
   addJobController(manager, { instance: node.name });
   addCronJobController(manager, { instance: node.name });
   addReplicaSetController(manager, { instance: node.name });
   addDeploymentController(manager, { instance: node.name });
   addClaimController(manager, { directory: `${directory}/volumes` });
-  addNode(manager, node, { version: options.version, runtime: runtime.containers ? "docker" : "process", ...system() });
+  const { version } = options;
+  const runtimeVersion = runtime.containers?.version ?? version;
+  addNode(manager, node, { version, runtime: runtimeName, runtimeVersion, ...system() }, () => runtime.trouble?.());
   addPodRunner(manager, {
     runtime,
     directory: `${directory}/pods`,
@@ -204,7 +207,7 @@ const tokensOf =
  * The one node of an embedded control plane: this machine, under its own name, so that what a Pod says of its node is
  * true.
  */
-function thisNode(): Node {
+function thisNode(runtime: string): Node {
   const name = hostname().toLowerCase();
   return {
     name,
@@ -213,6 +216,8 @@ function thisNode(): Node {
       "kubernetes.io/hostname": name,
       "kubernetes.io/os": process.platform,
       "kubernetes.io/arch": goArchitectures[arch()] ?? arch(),
+      // What runs Pods here, for those that need one of them: `nodeSelector`.
+      "slipway.dev/runtime": runtime,
     },
     cpus: cpus().length,
     memoryBytes: totalmem(),

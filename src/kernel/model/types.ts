@@ -148,6 +148,23 @@ export const LimitRange = {
   plural: "limitranges",
   shortNames: ["limits"],
 } as const satisfies ResourceType;
+export const HorizontalPodAutoscaler = {
+  group: "autoscaling",
+  version: "v2",
+  kind: "HorizontalPodAutoscaler",
+  plural: "horizontalpodautoscalers",
+  namespaced: true,
+  shortNames: ["hpa"],
+  categories: ["all"],
+} as const satisfies ResourceType;
+export const PodDisruptionBudget = {
+  group: "policy",
+  version: "v1",
+  kind: "PodDisruptionBudget",
+  plural: "poddisruptionbudgets",
+  namespaced: true,
+  shortNames: ["pdb"],
+} as const satisfies ResourceType;
 export const Ingress = {
   group: "networking.k8s.io",
   version: "v1",

@@ -175,6 +175,8 @@ export interface ExecResult {
  * its tasks were removed.
  */
 export interface ContainerHost {
+  /** Of the engine, as it says itself. */
+  readonly version: string;
   /** Makes the sandbox, or finds it and starts it again. Resolves once tasks can be started in it, with its address. */
   openSandbox(sandbox: Sandbox): Promise<string | undefined>;
   /** The address it has now; undefined while it is not open, and on the machine's network. */

@@ -38,6 +38,8 @@ export const definitionNames = {
   daemonSet: "io.k8s.api.apps.v1.DaemonSet",
   networkPolicy: "io.k8s.api.networking.v1.NetworkPolicy",
   limitRange: `${core}.LimitRange`,
+  horizontalPodAutoscaler: "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler",
+  podDisruptionBudget: "io.k8s.api.policy.v1.PodDisruptionBudget",
   ingress: "io.k8s.api.networking.v1.Ingress",
   deployment: "io.k8s.api.apps.v1.Deployment",
   lease: "io.k8s.api.coordination.v1.Lease",

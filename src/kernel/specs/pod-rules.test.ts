@@ -392,15 +392,21 @@ test.each<[JsonObject, string[]]>([
     { containers: [container({ securityContext: { windowsOptions: {} } })] },
     ["Forbidden .securityContext.windowsOptions"],
   ],
+  [{ containers: [container({ livenessProbe: { grpc: { port: 70 } } })] }, ["Forbidden .livenessProbe.grpc"]],
 ])("%j is beyond this server, and no mistake: %j", (spec, expected) => {
   expect(briefly(spec, "unsupported")).toEqual(expected);
   expect(briefly(spec)).toEqual([]);
 });
 
 test("what has no effect is warned about only when it is asked for", () => {
-  const spec = { tolerations: [], topologySpreadConstraints: [{}], priorityClassName: "", affinity: {} };
+  const spec = {
+    tolerations: [],
+    topologySpreadConstraints: [{}],
+    priorityClassName: "",
+    affinity: { podAffinity: {}, nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: {} } },
+  };
   expect(check(spec).warnings).toEqual([
-    "spec.affinity: has no effect on this server",
+    "spec.affinity.podAffinity: has no effect on this server",
     "spec.topologySpreadConstraints: has no effect on this server",
   ]);
 });

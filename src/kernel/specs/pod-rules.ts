@@ -23,12 +23,14 @@ const refused: readonly (readonly [readonly string[], string])[] = [
 
 /** Features that only concern clusters of several machines: they are kept, and said to be without effect. */
 const ignored = [
-  "affinity",
-  "topologySpreadConstraints",
-  "priorityClassName",
-  "tolerations",
-  "dnsConfig",
-  "readinessGates",
+  ["affinity", "podAffinity"],
+  ["affinity", "podAntiAffinity"],
+  ["affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution"],
+  ["topologySpreadConstraints"],
+  ["priorityClassName"],
+  ["tolerations"],
+  ["dnsConfig"],
+  ["readinessGates"],
 ];
 
 /** Whether a feature is asked for: zero values are how clients write that it is not. */
@@ -45,8 +47,9 @@ export function checkPodSpec(spec: JsonObject, at: FieldPath, found: Findings): 
   for (const [path, why] of refused) {
     if (isAsked(valueAt(spec, ...path))) refuse(fieldError.forbidden([...at, ...path], why));
   }
-  for (const name of ignored) {
-    if (isAsked(valueAt(spec, name))) found.warnings.push(`${[...at, name].join(".")}: has no effect on this server`);
+  for (const path of ignored) {
+    if (isAsked(valueAt(spec, ...path)))
+      found.warnings.push(`${[...at, ...path].join(".")}: has no effect on this server`);
   }
   checkOneOf(spec, "restartPolicy", ["Always", "OnFailure", "Never"], at, report);
   checkOneOf(spec, "dnsPolicy", ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"], at, report);
@@ -99,6 +102,10 @@ function checkContainers(
       const here = [...at, member, index];
       checkContainer(container, here, volumes, report);
       checkRestartPolicy(container, member, here, report);
+      for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"]) {
+        if (objectAt(container, probe, "grpc") !== undefined)
+          refuse(fieldError.forbidden([...here, probe, "grpc"], "probes by gRPC are not supported"));
+      }
       if (isAsked(objectAt(container, "securityContext", "windowsOptions"))) {
         refuse(
           fieldError.forbidden([...here, "securityContext", "windowsOptions"], "Windows containers are not supported"),

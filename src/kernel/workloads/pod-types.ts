@@ -180,6 +180,20 @@ export interface Volume {
   readonly [other: string]: unknown;
 }
 
+/** One demand on a label of the node, or on its name. */
+export interface NodeRequirement {
+  readonly key: string;
+  readonly operator: "In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt";
+  readonly values?: readonly string[];
+}
+
+/** All of its demands must be met; one without any is met by no node. */
+export interface NodeTerm {
+  readonly matchExpressions?: readonly NodeRequirement[];
+  /** Of fields there is only `metadata.name`. */
+  readonly matchFields?: readonly NodeRequirement[];
+}
+
 /** Grace and deadline are in seconds; absent, the grace is 30 s and there is no deadline. */
 export interface PodSpec {
   readonly containers: readonly Container[];
@@ -188,6 +202,12 @@ export interface PodSpec {
   readonly restartPolicy?: "Always" | "OnFailure" | "Never";
   readonly nodeName?: string;
   readonly nodeSelector?: Readonly<Record<string, string>>;
+  /** What it demands of nodes; other kinds of affinity need several of them. */
+  readonly affinity?: {
+    readonly nodeAffinity?: {
+      readonly requiredDuringSchedulingIgnoredDuringExecution?: { readonly nodeSelectorTerms?: readonly NodeTerm[] };
+    };
+  };
   readonly serviceAccountName?: string;
   readonly automountServiceAccountToken?: boolean;
   readonly hostname?: string;

@@ -40,6 +40,9 @@ const selfReviews = [
   policyRule({ verbs: ["create"], apiGroups: ["authentication.k8s.io"], resources: ["selfsubjectreviews"] }),
 ];
 
+/** To mount a path of the machine, by its name. No kind of this name exists: it is only there to be given. */
+export const hostPathRight = { verb: "use", group: "slipway.dev", resource: "hostpaths" } as const;
+
 const operator: BuiltInRole = {
   text: "role slipway:operator",
   rules: compileRules([anything, paths]),
@@ -48,6 +51,7 @@ const operator: BuiltInRole = {
     policyRule({ verbs: all, apiGroups: [""], resources: ["serviceaccounts/token"] }),
     policyRule({ verbs: write, apiGroups: [Credential.group], resources: [Credential.plural] }),
     policyRule({ verbs: ["create"], apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"] }),
+    policyRule({ verbs: [hostPathRight.verb], apiGroups: [hostPathRight.group], resources: [hostPathRight.resource] }),
     policyRule({ verbs: ["impersonate", "escalate", "bind"], apiGroups: all, resources: all }),
   ]),
   exceptIn: [

@@ -3,6 +3,7 @@ import { listAt, textAt } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { rbacGroup } from "../kinds/rbac.ts";
 import { authorize, type Authorizer } from "./authorizer.ts";
+import { refuseForeignPaths } from "./host-paths.ts";
 import { type Identity, isMaster } from "./identity.ts";
 import { Credential } from "./credential.ts";
 import { refuseEscalation } from "./rbac/escalation.ts";
@@ -15,8 +16,8 @@ export type WritePermit = (object: JsonObject, old: JsonObject | undefined) => v
 
 /**
  * What has to be asked about a write beyond the verb of its request: roles and bindings may not give more than their writer has,
- * credentials are made by those who may act as their user, and an apply that creates needs the right to create. Undefined for masters, and when there is nothing to ask, so that such
- * writes cost nothing more.
+ * credentials are made by those who may act as their user, an apply that creates needs the right to create, and paths of the machine are
+ * for those who have them. Undefined for masters, whose writes cost nothing more.
  */
 export function writePermit(
   authorizer: Authorizer,
@@ -25,7 +26,7 @@ export function writePermit(
   isApply: boolean,
 ): WritePermit | undefined {
   const isCredential = type.group === Credential.group && type.plural === Credential.plural;
-  if (isMaster(identity) || (type.group !== rbacGroup && !isApply && !isCredential)) return undefined;
+  if (isMaster(identity)) return undefined;
   return (object, old) => {
     if (isApply && old === undefined) {
       const name = textAt(object, "metadata", "name") ?? "";
@@ -34,6 +35,7 @@ export function writePermit(
     }
     if (isCredential && old === undefined) refuseForeignCredential(authorizer, identity, object);
     if (type.group === rbacGroup) refuseEscalation(authorizer, identity, type, object, old);
+    refuseForeignPaths(authorizer, identity, object, old);
   };
 }
 

@@ -18,7 +18,15 @@ import {
 import { resourceQuotaKind } from "./resource-quota.ts";
 import { secretKind } from "./secret.ts";
 import { serviceKind } from "./service.ts";
-import { daemonSetKind, ingressKind, limitRangeKind, networkPolicyKind, statefulSetKind } from "./stored-only.ts";
+import {
+  daemonSetKind,
+  horizontalPodAutoscalerKind,
+  ingressKind,
+  limitRangeKind,
+  networkPolicyKind,
+  podDisruptionBudgetKind,
+  statefulSetKind,
+} from "./stored-only.ts";
 import { configMapKind, leaseKind, namespaceKind, serviceAccountKind } from "./small-kinds.ts";
 
 /**
@@ -48,12 +56,14 @@ export const builtInKinds: readonly BuiltIn[] = [
   selfSubjectAccessReviewKind,
   selfSubjectRulesReviewKind,
   subjectAccessReviewKind,
+  horizontalPodAutoscalerKind,
   cronJobKind,
   jobKind,
   leaseKind,
   eventKind,
   ingressKind,
   networkPolicyKind,
+  podDisruptionBudgetKind,
   clusterRoleBindingKind,
   clusterRoleKind,
   roleBindingKind,

@@ -142,6 +142,18 @@ describe("kinds that are stored only", () => {
       ["x", "app=x"],
     ],
     [
+      "HorizontalPodAutoscaler",
+      "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
+      { scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "web" }, maxReplicas: 3 },
+      ["x", "Deployment/web", "cpu: <unknown>/80%", "1", 3, 0],
+    ],
+    [
+      "PodDisruptionBudget",
+      "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+      { selector, minAvailable: "50%" },
+      ["x", "50%", "N/A", 0],
+    ],
+    [
       "LimitRange",
       "/api/v1/namespaces/default/limitranges",
       { limits: [{ type: "Container", max: { cpu: 2, memory: "1Gi" } }] },

@@ -120,6 +120,18 @@ export const clusterDescriptions: Readonly<Record<string, TypeDescriptions>> = {
     metadata,
     spec: "What is wanted.",
   },
+  "v2.HorizontalPodAutoscaler": {
+    "": "How many Pods there are to be, by what they use. Stored, not acted upon.",
+    metadata,
+    spec: "What is wanted.",
+    status: "Nothing: no controller of this server writes it.",
+  },
+  "v1.PodDisruptionBudget": {
+    "": "How many Pods may be taken away by choice. Stored, not acted upon.",
+    metadata,
+    spec: "What is wanted.",
+    status: "Nothing: no controller of this server writes it.",
+  },
   "v1.LimitRange": {
     "": "Least, most and usual resources of Pods. Stored, not acted upon.",
     metadata,

@@ -1,12 +1,30 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import { formatLabelSelector, readLabelSelector } from "#kernel/kit/index.ts";
-import { DaemonSet, Ingress, LimitRange, NetworkPolicy, type ResourceType, StatefulSet } from "#kernel/model/index.ts";
-import { definitionNames, mapMember, valueAt, withAbsent, withPodSpecDefaults } from "#kernel/specs/index.ts";
+import {
+  DaemonSet,
+  HorizontalPodAutoscaler,
+  Ingress,
+  LimitRange,
+  NetworkPolicy,
+  PodDisruptionBudget,
+  type ResourceType,
+  StatefulSet,
+} from "#kernel/model/index.ts";
+import {
+  definitionNames,
+  mapMember,
+  objectsAt,
+  valueAt,
+  withAbsent,
+  withPodSpecDefaults,
+} from "#kernel/specs/index.ts";
 import {
   daemonSetTable,
+  horizontalPodAutoscalerTable,
   ingressTable,
   limitRangeTable,
   networkPolicyTable,
+  podDisruptionBudgetTable,
   statefulSetTable,
 } from "../tables/stored-only.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
@@ -93,6 +111,42 @@ export const networkPolicyKind: BuiltIn = {
   table: networkPolicyTable,
   hasGeneration: true,
   rules: [notActedUpon(NetworkPolicy)],
+};
+
+/** How many Pods there are to be, by what they use. Nobody measures that here. */
+export const horizontalPodAutoscalerKind: BuiltIn = {
+  type: HorizontalPodAutoscaler,
+  definition: definitionNames.horizontalPodAutoscaler,
+  table: horizontalPodAutoscalerTable,
+  subresources: ["status"],
+  defaults: (scaler) =>
+    mapMember(scaler, "spec", (spec) => {
+      const counted = withAbsent(spec, { minReplicas: 1 });
+      return objectsAt(counted, "metrics").length > 0 ? counted : { ...counted, metrics: [usualMetric] };
+    }),
+  // The schema demands the counts.
+  prepareForCreate: (scaler) => ({ ...scaler, status: { currentReplicas: 0, desiredReplicas: 0 } }),
+  rules: [notActedUpon(HorizontalPodAutoscaler)],
+};
+
+/** What an autoscaler without metrics goes by. */
+const usualMetric: JsonObject = {
+  type: "Resource",
+  resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 80 } },
+};
+
+/** How many Pods may be taken away by choice. Nobody here does. */
+export const podDisruptionBudgetKind: BuiltIn = {
+  type: PodDisruptionBudget,
+  definition: definitionNames.podDisruptionBudget,
+  table: podDisruptionBudgetTable,
+  subresources: ["status"],
+  hasGeneration: true,
+  prepareForCreate: (budget) => ({
+    ...budget,
+    status: { currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 },
+  }),
+  rules: [notActedUpon(PodDisruptionBudget)],
 };
 
 /** Least, most and usual resources of Pods. Has no status, and no generation in Kubernetes either. */

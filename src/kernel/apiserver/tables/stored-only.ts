@@ -99,6 +99,64 @@ export const networkPolicyTable: TableView = {
   row: (policy, now) => [name(policy), formatSelector(objectAt(policy, "spec", "podSelector")), age(policy, now)],
 };
 
+/** Nothing is measured, so every target is compared with what is unknown. */
+export const horizontalPodAutoscalerTable: TableView = {
+  columns: [
+    nameColumn,
+    shown("Reference", "What is scaled."),
+    shown("Targets", "What is measured, and what it should be."),
+    shown("MinPods", "The least number of Pods."),
+    shown("MaxPods", "The largest number of Pods."),
+    shown("Replicas", "How many there are."),
+    ageColumn,
+  ],
+  row: (scaler, now) => {
+    const target = objectAt(scaler, "spec", "scaleTargetRef") ?? {};
+    return [
+      name(scaler),
+      `${scalarText(target["kind"])}/${scalarText(target["name"])}`,
+      targetsOf(objectsAt(scaler, "spec", "metrics")),
+      scalarText(valueAt(scaler, "spec", "minReplicas")),
+      numberAt(scaler, "spec", "maxReplicas") ?? 0,
+      numberAt(scaler, "status", "currentReplicas") ?? 0,
+      age(scaler, now),
+    ];
+  },
+};
+
+/** The first two, as kubectl's users know them: `cpu: <unknown>/80%`. */
+function targetsOf(metrics: readonly JsonObject[]): string {
+  const texts = metrics.slice(0, 2).map((metric) => {
+    const kind = textAt(metric, "type") ?? "";
+    const source = objectAt(metric, `${kind.slice(0, 1).toLowerCase()}${kind.slice(1)}`) ?? {};
+    const target = objectAt(source, "target") ?? {};
+    const percent = numberAt(target, "averageUtilization");
+    const wanted = percent === undefined ? scalarText(target["averageValue"] ?? target["value"]) : `${percent}%`;
+    const label = kind.endsWith("Resource") ? `${scalarText(source["name"])}: ` : "";
+    return `${label}<unknown>/${wanted}${target["averageValue"] !== undefined && kind !== "Resource" ? " (avg)" : ""}`;
+  });
+  if (texts.length === 0) return none;
+  return texts.join(", ") + (metrics.length > 2 ? ` + ${metrics.length - 2} more...` : "");
+}
+
+/** What it allows is what nobody has counted. */
+export const podDisruptionBudgetTable: TableView = {
+  columns: [
+    nameColumn,
+    shown("Min Available", "How many must stay."),
+    shown("Max Unavailable", "How many may be away."),
+    shown("Allowed Disruptions", "How many may be taken away now."),
+    ageColumn,
+  ],
+  row: (budget, now) => [
+    name(budget),
+    scalarText(valueAt(budget, "spec", "minAvailable") ?? "N/A"),
+    scalarText(valueAt(budget, "spec", "maxUnavailable") ?? "N/A"),
+    numberAt(budget, "status", "disruptionsAllowed") ?? 0,
+    age(budget, now),
+  ],
+};
+
 /** The time itself and not an age, as Kubernetes prints it. */
 export const limitRangeTable: TableView = {
   columns: [nameColumn, shown("Created At", "When it was created.", { type: "date" })],

@@ -22,6 +22,8 @@ const kinds: readonly (readonly [string, string])[] = [
   ["apps/v1", "Deployment"],
   ["rbac.authorization.k8s.io/v1", "ClusterRole"],
   ["networking.k8s.io/v1", "Ingress"],
+  ["autoscaling/v2", "HorizontalPodAutoscaler"],
+  ["policy/v1", "PodDisruptionBudget"],
 ];
 
 const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 8 });

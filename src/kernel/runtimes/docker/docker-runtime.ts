@@ -29,6 +29,8 @@ import { labelsOf, Sandboxes } from "./sandboxes.ts";
 
 export interface DockerRuntimeOptions {
   readonly address: EngineAddress;
+  /** As the engine says itself. */
+  readonly version: string;
   /** Identity of the control plane, the same for its whole life: containers are found again by it. */
   readonly store: string;
   /**
@@ -94,6 +96,8 @@ class DockerRuntime implements Runtime {
   /** Resolves when the engine's containers are known for the first time. */
   readonly #attached = deferred<void>();
   readonly #watching: Promise<void>;
+  /** Why the engine is not heard; undefined while it is. */
+  #trouble: string | undefined = "the Docker Engine has not answered yet";
 
   constructor(options: DockerRuntimeOptions) {
     this.#options = options;
@@ -165,6 +169,10 @@ class DockerRuntime implements Runtime {
 
   subscribe(listener: (status: TaskStatus) => void): Cancel {
     return this.#mirror.subscribe(listener);
+  }
+
+  trouble(): string | undefined {
+    return this.#trouble;
   }
 
   /**
@@ -350,10 +358,13 @@ class DockerRuntime implements Runtime {
         const events = await this.#engine.stream("GET", "/events", { query: { filters: this.#eventFilter() }, signal });
         await this.#synchronize();
         this.#attached.resolve();
+        this.#trouble = undefined;
         delay = firstRetry;
         for await (const event of jsonLines(events)) this.#heed(event);
+        this.#trouble = "the connection to the Docker Engine has ended";
       } catch (thrown) {
         if (signal.aborted) return;
+        this.#trouble = messageOf(thrown);
         this.#warn("the Docker Engine cannot be heard, trying again", thrown);
       }
       await sleep(this.#options.clock, delay, signal).catch(() => undefined);
@@ -477,6 +488,7 @@ class DockerRuntime implements Runtime {
     const sandboxes = this.#sandboxes;
     const engine = this.#engine;
     return {
+      version: this.#options.version,
       openSandbox: async (sandbox) => {
         await this.#ready();
         return sandboxes.open(sandbox);

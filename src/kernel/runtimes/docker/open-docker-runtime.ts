@@ -41,7 +41,7 @@ export async function openDockerRuntime(options: OpenDockerOptions): Promise<Ope
     if (isLocal(address.value)) await removeLeftovers(engine, options.log);
     const { store, clock, log } = options;
     const owner = options.isEphemeral ? { owner: formatOwner(ownIdentity()) } : {};
-    const runtime = createDockerRuntime({ address: address.value, store, ...owner, clock, log });
+    const runtime = createDockerRuntime({ address: address.value, version, store, ...owner, clock, log });
     return { runtime, title: `Docker Engine ${version} at ${formatAddress(address.value)}` };
   } finally {
     engine.close();

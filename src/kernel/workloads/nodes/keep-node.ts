@@ -1,6 +1,13 @@
-import { formatTime, type Instant } from "#lib/base/index.ts";
+import { formatMicroTime, formatTime, type Instant, type Millis, sleep } from "#lib/base/index.ts";
 import { createOrUpdate, type Manager } from "#kernel/kit/index.ts";
-import { type KubeObject, Node as NodeType, type ObjectMeta, type Stored } from "#kernel/model/index.ts";
+import {
+  type KubeObject,
+  Lease,
+  Namespace,
+  Node as NodeType,
+  type ObjectMeta,
+  type Stored,
+} from "#kernel/model/index.ts";
 import type { Node } from "../pods/pod-fields.ts";
 
 /** What a machine says of its software. Texts for people; nothing here reads them. */
@@ -9,6 +16,8 @@ export interface MachineInfo {
   readonly version: string;
   /** What runs containers: `process`, `docker`. */
   readonly runtime: string;
+  /** Of that; Slipway's own for processes. */
+  readonly runtimeVersion: string;
   readonly osImage: string;
   readonly kernelVersion: string;
   /** `linux`, `darwin`. */
@@ -35,59 +44,115 @@ interface NodeCondition {
 }
 
 /**
- * Has the manager write the Node of this machine when it starts: once, because nobody decides by its heartbeat. What others have written
- * on it stays: labels, taints, conditions of their own. It is never removed: a control plane that is stopped comes back.
+ * Has the manager write the Node of this machine when it starts, and keep it: its heartbeat is a Lease, its condition Ready follows
+ * `trouble`, what keeps Pods from being run. What others have written on it stays: labels, taints, conditions of their own. It is never
+ * removed: a control plane that is stopped comes back.
  */
-export function addNode(manager: Manager, node: Node, info: MachineInfo): void {
-  const { log } = manager;
-  manager.add({
-    name: "node",
-    async run({ stop }) {
-      try {
-        await writeNode(manager, node, info, stop);
-      } catch (error) {
-        // Pods run as well without it; a control plane must not end for a description of itself.
-        if (!stop.aborted) log.warn("the node could not be described", { node: node.name, error });
-      }
-    },
-  });
+export function addNode(manager: Manager, node: Node, info: MachineInfo, trouble: () => string | undefined): void {
+  manager.add({ name: "node", run: ({ stop }) => keepNode(manager, node, info, trouble, stop) });
 }
 
-/** Two writes, because status has an endpoint of its own. At the same version as before they change nothing but the heartbeat. */
+/** As a kubelet's: a Lease every ten seconds, which costs one small write, and a status every five minutes or when it says something else. */
+const beat: Millis = 10_000;
+const longestSilence: Millis = 300_000;
+
+async function keepNode(
+  manager: Manager,
+  node: Node,
+  info: MachineInfo,
+  trouble: () => string | undefined,
+  stop: AbortSignal,
+): Promise<void> {
+  const { clock, log } = manager;
+  let told: { readonly trouble: string | undefined; readonly at: Instant } | undefined;
+  while (!stop.aborted) {
+    try {
+      // A command that is done within seconds need not write a heartbeat.
+      if (told !== undefined) await renewLease(manager, node, stop);
+      const now = { trouble: trouble(), at: clock.now() };
+      if (told === undefined || told.trouble !== now.trouble || now.at - told.at >= longestSilence) {
+        await writeNode(manager, node, info, now.trouble, stop);
+        told = now;
+      }
+    } catch (error) {
+      // Pods run as well without it; a control plane must not end for a description of itself.
+      if (!stop.aborted) log.warn("the node could not be described", { node: node.name, error });
+    }
+    await sleep(clock, beat, stop).catch(() => undefined);
+  }
+}
+
+/** Where `kubectl describe node` looks for heartbeats. */
+const leaseNamespace = "kube-node-lease";
+
+/** The namespace comes with the first heartbeat. */
+async function renewLease({ client, clock }: Manager, { name }: Node, signal: AbortSignal): Promise<void> {
+  const ref = { type: Lease, namespace: leaseNamespace, name };
+  const beaten = (present: Stored<LeaseObject> | undefined): LeaseObject => ({
+    ...(present ?? {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { namespace: leaseNamespace, name },
+    }),
+    spec: { ...present?.spec, holderIdentity: name, leaseDurationSeconds: 40, renewTime: formatMicroTime(clock.now()) },
+  });
+  const same = (present: KubeObject | undefined): KubeObject =>
+    present ?? { apiVersion: "v1", kind: "Namespace", metadata: { name: leaseNamespace } };
+  await createOrUpdate(client, { type: Namespace, name: leaseNamespace }, same, { clock, signal });
+  await createOrUpdate<LeaseObject>(client, ref, beaten, { clock, signal });
+}
+
+interface LeaseObject extends KubeObject {
+  readonly spec?: {
+    readonly holderIdentity?: string;
+    readonly leaseDurationSeconds?: number;
+    readonly renewTime?: string;
+  };
+}
+
+/** Two writes, because status has an endpoint of its own. */
 async function writeNode(
   { client, clock }: Manager,
   node: Node,
   info: MachineInfo,
+  trouble: string | undefined,
   signal: AbortSignal,
 ): Promise<void> {
   const ref = { type: NodeType, name: node.name };
-  const change = (present: Stored<NodeObject> | undefined) => described(node, present);
+  const change = (present: Stored<NodeObject> | undefined) => labelled(node, present);
   const { object } = await createOrUpdate<NodeObject>(client, ref, change, { clock, signal });
-  await client.updateStatus<NodeObject>(NodeType, withStatus(object, node, info, clock.now()), { signal });
+  await client.updateStatus<NodeObject>(NodeType, withStatus(object, node, info, trouble, clock.now()), { signal });
 }
 
 /** What is written on the main endpoint: labels of this machine over whatever others have put there. */
-function described(node: Node, present: Stored<NodeObject> | undefined): NodeObject {
+function labelled(node: Node, present: Stored<NodeObject> | undefined): NodeObject {
   const labels = { ...present?.metadata.labels, ...node.labels };
   if (present !== undefined) return { ...present, metadata: { ...present.metadata, labels } };
   return { apiVersion: "v1", kind: "Node", metadata: { name: node.name, labels }, spec: {} };
 }
 
 /** Bound to the version that was read, so a condition that somebody writes meanwhile is not lost: this write fails instead. */
-function withStatus(object: Stored<NodeObject>, node: Node, info: MachineInfo, now: Instant): Stored<NodeObject> {
+function withStatus(
+  object: Stored<NodeObject>,
+  node: Node,
+  info: MachineInfo,
+  trouble: string | undefined,
+  now: Instant,
+): Stored<NodeObject> {
   // Nobody plans by them: everything that is created runs. 110 Pods is what a kubelet says without being told.
   const amounts = { cpu: String(node.cpus), memory: `${Math.floor(node.memoryBytes / 1024)}Ki`, pods: "110" };
   const others = (object.status?.conditions ?? []).filter(({ type }) => type !== "Ready");
   const before = object.status?.conditions?.find(({ type }) => type === "Ready");
+  const status = trouble === undefined ? "True" : "False";
   const ready: NodeCondition = {
     type: "Ready",
-    status: "True",
-    reason: "KubeletReady",
-    message: "the runner of Pods is at work",
+    status,
+    reason: trouble === undefined ? "KubeletReady" : "KubeletNotReady",
+    message: trouble ?? "the runner of Pods is at work",
     lastHeartbeatTime: formatTime(now),
-    lastTransitionTime: before?.status === "True" ? before.lastTransitionTime : formatTime(now),
+    lastTransitionTime: before?.status === status ? before.lastTransitionTime : formatTime(now),
   };
-  const status = {
+  const described = {
     ...object.status,
     addresses: [
       { type: "InternalIP", address: node.address },
@@ -98,18 +163,18 @@ function withStatus(object: Stored<NodeObject>, node: Node, info: MachineInfo, n
     conditions: [...others, ready],
     nodeInfo: nodeInfo(info),
   };
-  return { ...object, status };
+  return { ...object, status: described };
 }
 
 /** Kubernetes demands all of these; what this machine does not tell is empty. */
-function nodeInfo({ version, runtime, ...system }: MachineInfo) {
+function nodeInfo({ version, runtime, runtimeVersion, ...system }: MachineInfo) {
   return {
     machineID: "",
     systemUUID: "",
     bootID: "",
     kubeProxyVersion: "",
     kubeletVersion: `v1.33.0+slipway.${version}`,
-    containerRuntimeVersion: `${runtime}://${version}`,
+    containerRuntimeVersion: `${runtime}://${runtimeVersion}`,
     ...system,
   };
 }

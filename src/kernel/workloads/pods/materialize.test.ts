@@ -140,6 +140,12 @@ test("a part of a volume that does not exist becomes a directory, a file stays o
   expect(await readFile(existing, "utf8")).toBe("text");
 });
 
+test.skipIf(process.getuid?.() !== 0)("files for a group can be read by it, whatever their mode", async () => {
+  await materializeVolume({ kind: "files", files: [file("key", "secret", 0o400)] }, volume, 4_321);
+  expect(await stat(join(volume, "key"))).toMatchObject({ uid: 0, gid: 4_321 });
+  expect(await modeOf(join(volume, "key"))).toBe(0o440);
+});
+
 test("a claim is its directory under the pod's own name, and outlives it", async () => {
   const path = join(directory.path, "claims", "data");
   await expect(materializeVolume({ kind: "claim", path }, volume)).rejects.toThrow("ENOENT");

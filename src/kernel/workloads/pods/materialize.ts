@@ -11,9 +11,10 @@ import type { VolumeContent } from "./volumes.ts";
 
 /**
  * Makes a volume at `directory`, which nobody else uses. Repeating it writes the same again, also over files that this user may not
- * write to. Throws when the host has not what is asked for, or no room for it.
+ * write to. Throws when the host has not what is asked for, or no room for it. What is made belongs to `group` as well, who may read
+ * what its user may: only root can give files away, and whoever is not makes them for itself.
  */
-export async function materializeVolume(content: VolumeContent, directory: string): Promise<void> {
+export async function materializeVolume(content: VolumeContent, directory: string, group?: number): Promise<void> {
   switch (content.kind) {
     case "empty":
       await makeDirectories(directory);
@@ -29,7 +30,8 @@ export async function materializeVolume(content: VolumeContent, directory: strin
         await rm(draft, { force: true });
         // For nobody else at first: it may be a secret, and the mode given here is only narrowed by the umask.
         await writeFile(draft, file.data, { mode: 0o600 });
-        await chmod(draft, file.mode);
+        await chmod(draft, group === undefined ? file.mode : file.mode | groupMayRead);
+        if (group !== undefined) await chown(draft, 0, group);
         await rename(draft, path);
       }
       return;
@@ -39,6 +41,8 @@ export async function materializeVolume(content: VolumeContent, directory: strin
       return checkHostPath(content.path, content.type);
   }
 }
+
+const groupMayRead = 0o440;
 
 /** A pod's own name for what is not its own: removing the pod's things removes the name. */
 async function pointTo(path: string, link: string): Promise<void> {

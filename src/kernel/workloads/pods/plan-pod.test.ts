@@ -73,6 +73,14 @@ test("a later one waits, and says until when", () => {
   expect(wakeAt).toBe(now - 1_000 + 20_000);
 });
 
+test("one that could not be run at all says why while it waits", () => {
+  const missing = { exitCode: 127, reason: "ContainerCannotRun", message: "program x was not found" };
+  const current: Current = { kind: "ended", terminated: missing, at: now - 1_000, ranFor: 0 };
+  const { waiting, wakeAt } = plan(podOf({ restartPolicy: "OnFailure" }), [view("main", current, { restart: 2 })]);
+  expect(waiting.get("main")).toEqual({ reason: "RunContainerError", message: "program x was not found" });
+  expect(wakeAt).toBe(now - 1_000 + 20_000);
+});
+
 test("restarts before a long quiet run count no more", () => {
   const views = [view("main", ended(1), { restart: 9 })];
   const { start } = plan(podOf({ restartPolicy: "OnFailure" }), views, { calmSince: new Map([["main", 9]]) });

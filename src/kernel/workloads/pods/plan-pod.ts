@@ -1,5 +1,5 @@
 import { type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
-import { isFinished, type PodObject, type PodPhase } from "../pod-types.ts";
+import { isFinished, type PodObject, type PodPhase, type Terminated } from "../pod-types.ts";
 import { type ContainerView, isSidecar } from "./container-view.ts";
 
 // The rules of a pod's life, as a kubelet has them. One pass looks at the containers, asks for a plan, carries it out, and writes
@@ -254,7 +254,7 @@ class Steps {
     const inARow = restart + 1 - (this.#obstacles.calmSince.get(container.name) ?? 0);
     const at = current.at + (current.ranFor >= calmAfter ? 0 : backoffDelay(inARow));
     if (at <= this.#now) this.#run(view, restart + 1);
-    else this.#wait(view, at, backoffDelay(inARow));
+    else this.#wait(view, at, waitingFor(container.name, current.terminated, backoffDelay(inARow)));
     return "open";
   }
 
@@ -270,9 +270,17 @@ class Steps {
     this.waiting.set(view.container.name, blocked ?? { reason: "ContainerCreating" });
   }
 
-  #wait(view: ContainerView, at: Instant, delay: Millis): void {
-    const message = `back-off ${Math.round(delay / 1000)}s restarting failed container=${view.container.name}`;
-    this.waiting.set(view.container.name, { reason: "CrashLoopBackOff", message });
+  #wait(view: ContainerView, at: Instant, reason: Waiting): void {
+    this.waiting.set(view.container.name, reason);
     this.#wakeAt = Math.min(at, this.#wakeAt ?? at);
   }
+}
+
+/** Why a container that has ended does not run yet: it fails when it runs, or could not be run at all. */
+function waitingFor(name: string, { reason, message = "" }: Terminated, delay: Millis): Waiting {
+  if (reason === "ContainerCannotRun") return { reason: "RunContainerError", message };
+  return {
+    reason: "CrashLoopBackOff",
+    message: `back-off ${Math.round(delay / 1000)}s restarting failed container=${name}`,
+  };
 }

@@ -40,6 +40,7 @@ import type { HealthKeeper } from "./health-keeper.ts";
 import type { ImageKeeper } from "./image-keeper.ts";
 import { calmAfter, type Execution, type Obstacles, planPod, type PodPlan, type Waiting } from "./plan-pod.ts";
 import type { PodCleaner } from "./pod-cleaner.ts";
+import { fitsNode } from "./node-fit.ts";
 import type { Node } from "./pod-fields.ts";
 import { PodMemories, type PodMemory } from "./pod-memory.ts";
 import type { PodNotes } from "./pod-notes.ts";
@@ -146,9 +147,7 @@ export class PodRunner implements Reconciler {
   async #misfit(pod: Stored<PodObject>): Promise<string | undefined> {
     const { node, client, waits } = this.#parts;
     if (pod.spec.nodeName !== undefined) return undefined;
-    const selector = Object.entries(pod.spec.nodeSelector ?? {});
-    if (selector.some(([label, value]) => node.labels[label] !== value))
-      return `node ${node.name} does not match the pod's node selector`;
+    if (!fitsNode(pod.spec, node)) return "1 node(s) didn't match Pod's node affinity/selector";
     const { namespace = "" } = pod.metadata;
     for (const name of claimNames(pod.spec)) {
       const claim = await getOrUndefined<ClaimObject>(client, { type: PersistentVolumeClaim, namespace, name });

@@ -109,9 +109,10 @@ export class Workspace {
         continue;
       }
       try {
-        await materializeVolume(content.value, paths.volume(volume.name));
-        if (content.value.kind === "empty" || content.value.kind === "claim")
-          await giveToGroup(paths.volume(volume.name), pod.spec.securityContext?.["fsGroup"]);
+        const group = groupOf(pod);
+        await materializeVolume(content.value, paths.volume(volume.name), group);
+        if (group !== undefined && (content.value.kind === "empty" || content.value.kind === "claim"))
+          await giveToGroup(paths.volume(volume.name), group);
       } catch (thrown) {
         problems.push(`volume ${volume.name}: ${messageOf(thrown)}`);
         reason = hostReason(thrown);
@@ -128,7 +129,7 @@ export class Workspace {
       const address = pod.status?.podIP;
       const content = volumeContent(volume, { pod, node: this.#nodeFor(address), sources, claim, tokenOf });
       if (!content.ok) throw new Error(content.error.join("; "));
-      await materializeVolume(content.value, podPaths(this.#options.directory, pod).volume(volume.name));
+      await materializeVolume(content.value, podPaths(this.#options.directory, pod).volume(volume.name), groupOf(pod));
     }
   }
 
@@ -188,9 +189,14 @@ function serverVariables(
   };
 }
 
-/** As Kubernetes: what is made in the volume belongs to the group, too. Only root may give files away. */
-async function giveToGroup(directory: string, group: unknown): Promise<void> {
-  if (typeof group !== "number" || process.getuid?.() !== 0) return;
+/** The group of the pod's files, where we may give them to it. */
+function groupOf({ spec }: PodObject): number | undefined {
+  const group = spec.securityContext?.["fsGroup"];
+  return typeof group === "number" && process.getuid?.() === 0 ? group : undefined;
+}
+
+/** As Kubernetes: what is made in the volume belongs to the group, too. */
+async function giveToGroup(directory: string, group: number): Promise<void> {
   await chown(directory, 0, group);
   await chmod(directory, 0o2777);
 }
