@@ -33,6 +33,7 @@ export function fakeContainerHost(): FakeContainerHost {
   const execs: FakeExec[] = [];
   const open = new Map<string, Sandbox>();
   return {
+    version: "1.0",
     images,
     pulls,
     execs,
