@@ -1,13 +1,22 @@
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { codeOf } from "#lib/base/index.ts";
+import { hasAllPages, pageBytes } from "./database-pages.ts";
 import { storeCorrupt } from "./errors.ts";
 
 // LMDB maps the file into memory: a file that is not a database, or that was cut short, would end the process by a signal
 // instead of an error. So its two meta pages are looked at first.
 
-export const pageBytes = 4096;
 /** Offsets in a meta page of LMDB's format 2 with 64-bit sizes, in bytes. */
-const metaOffset = { flags: 18, magic: 24, version: 28, pageSize: 48, lastPage: 144, transaction: 152 } as const;
+const metaOffset = {
+  flags: 18,
+  magic: 24,
+  version: 28,
+  pageSize: 48,
+  freeRoot: 88,
+  mainRoot: 136,
+  lastPage: 144,
+  transaction: 152,
+} as const;
 const metaPageFlag = 0x08;
 const magic = 0xbeefc0de;
 const version = 2;
@@ -30,7 +39,7 @@ export async function prepareDatabaseFile(path: string): Promise<"absent" | "pre
     }
     assertMeta(head.subarray(0, pageBytes), path);
     assertMeta(head.subarray(pageBytes), path);
-    await growTo(file, size, head);
+    await complete(file, path, size, head);
     return "present";
   } finally {
     await file.close();
@@ -56,14 +65,17 @@ function assertMeta(page: Buffer, path: string): void {
 }
 
 /**
- * A file may rightly be shorter than its last page, when pages at its end are free; but one that was cut short looks the
- * same. With zeros in the missing places reading them is an error instead of the end of the process.
+ * A file may rightly be shorter than its last page, when pages at its end are free; but one that was cut short looks the same, and
+ * the library ends the process on its way through pages that are not there. Free pages get zeros.
  */
-async function growTo(file: FileHandle, size: number, head: Buffer): Promise<void> {
+async function complete(file: FileHandle, path: string, size: number, head: Buffer): Promise<void> {
   const pages = [head.subarray(0, pageBytes), head.subarray(pageBytes)];
   const newest = pages.reduce((a, b) =>
     a.readBigUInt64LE(metaOffset.transaction) > b.readBigUInt64LE(metaOffset.transaction) ? a : b,
   );
   const wanted = (Number(newest.readBigUInt64LE(metaOffset.lastPage)) + 1) * pageBytes;
-  if (size < wanted) await file.truncate(wanted);
+  if (size >= wanted) return;
+  const roots = [metaOffset.mainRoot, metaOffset.freeRoot].map((at) => newest.readBigUInt64LE(at));
+  if (!(await hasAllPages(file, size, roots))) throw storeCorrupt(`${path} was cut short`);
+  await file.truncate(wanted);
 }
