@@ -51,7 +51,7 @@ describe.skipIf(process.getuid?.() !== 0 || process.platform !== "linux")("on a 
   }
 
   test("the store is read-only while its disk is full, answers reads, and takes writes again when there is room", async () => {
-    await run("mount", ["-o", "remount,size=8m", disk]);
+    await run("mount", ["-o", "remount,size=48m", disk]);
     const store = await openStore(join(disk, "store"), { clock: systemClock, log: silentLog });
     const key = (name: string) => ({ group: "", resource: "configmaps", namespace: "default", name });
     const object = (name: string) => ({
@@ -63,9 +63,9 @@ describe.skipIf(process.getuid?.() !== 0 || process.platform !== "linux")("on a 
     const write = (name: string) => store.write((transaction) => void transaction.put(key(name), object(name)));
     const names: string[] = [];
     try {
-      await writeFile(join(disk, "filler"), Buffer.alloc(2_000_000));
+      await writeFile(join(disk, "filler"), Buffer.alloc(16_000_000));
       const refusal = await (async () => {
-        for (let count = 0; count < 40; count++) {
+        for (let count = 0; count < 100; count++) {
           await write(`c${count}`);
           names.push(`c${count}`);
         }

@@ -1,4 +1,4 @@
-// Loaded before the C library: while the file named by FAULT says "flush" or "write", flushing a database file, or making it
+// Loaded before the C library: while the file named by FAULT says "flush" or "write", flushing a file of the store, or making it
 // longer, fails the way a broken or a full disk does. While it says "cut", the power goes: of what is written from then on some reaches the
 // disk and some does not, as it pleases the kernel and the drive, and the next flush finds nobody to answer. The file named by
 // CLOCK holds seconds, as eight bytes, by which somebody has set the clock wrong.
@@ -17,13 +17,13 @@
 #include <time.h>
 #include <unistd.h>
 
-static int is_database(int fd) {
+static int is_stored(int fd) {
   char link[64], target[512];
   snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   ssize_t length = readlink(link, target, sizeof target - 1);
   if (length < 0) return 0;
   target[length] = 0;
-  return strstr(target, ".mdb") != NULL;
+  return strstr(target, ".mdb") != NULL || strstr(target, ".redo-") != NULL;
 }
 
 static int says(int fd, const char *operation) {
@@ -33,7 +33,7 @@ static int says(int fd, const char *operation) {
   if (file == NULL) return 0;
   size_t length = fread(said, 1, sizeof said - 1, file);
   fclose(file);
-  return length > 0 && strncmp(said, operation, strlen(operation)) == 0 && is_database(fd);
+  return length > 0 && strncmp(said, operation, strlen(operation)) == 0 && is_stored(fd);
 }
 
 static int fails(int fd, const char *operation, int error) {
@@ -54,6 +54,17 @@ static int refuses(int fd, off64_t end) {
 }
 
 static int is_lost(int fd) { return says(fd, "cut") && rand() % 2 == 0; }
+
+// A write of many sectors may reach the disk in part, in any order.
+#define SECTOR 512
+static ssize_t tear(int fd, const char *bytes, size_t size, off64_t at) {
+  ssize_t (*real)(int, const void *, size_t, off64_t) = dlsym(RTLD_NEXT, "pwrite64");
+  for (size_t start = 0; start < size; start += SECTOR) {
+    size_t part = size - start < SECTOR ? size - start : SECTOR;
+    if (rand() % 2 == 0) real(fd, bytes + start, part, at + (off64_t)start);
+  }
+  return (ssize_t)size;
+}
 
 static ssize_t size_of(const struct iovec *parts, int count) {
   ssize_t size = 0;
@@ -76,7 +87,8 @@ ssize_t write(int fd, const void *bytes, size_t size) {
 }
 ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at) {
   if (refuses(fd, at + size)) return -1;
-  return is_lost(fd) ? (ssize_t)size : REAL("pwrite64", ssize_t (*)(int, const void *, size_t, off64_t))(fd, bytes, size, at);
+  if (is_lost(fd)) return tear(fd, bytes, size, at);
+  return REAL("pwrite64", ssize_t (*)(int, const void *, size_t, off64_t))(fd, bytes, size, at);
 }
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) { return pwrite64(fd, bytes, size, at); }
 ssize_t writev(int fd, const struct iovec *parts, int count) {

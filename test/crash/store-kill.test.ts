@@ -44,11 +44,17 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 /** How a program ends: by a signal, or with the machine, so that of its last writes some are lost and some are not. */
 type End = "kill" | "power cut";
 
+/** How much is kept before it goes: events until they are compacted, writes in the redo log until the tables take them. */
+interface Kept {
+  readonly events: number;
+  readonly segment: number;
+}
+
 /** Lets the program write for `lifeMs` after its first answer, ends it, and returns all it said. */
-async function killAfter(end: End, lifeMs: number, data: string, round: number, maxEvents: number): Promise<Journal> {
+async function killAfter(end: End, lifeMs: number, data: string, round: number, kept: Kept): Promise<Journal> {
   const fault = join(directory, "fault");
   await writeFile(fault, "");
-  const child = spawn(process.execPath, [program, data, String(round), String(maxEvents)], {
+  const child = spawn(process.execPath, [program, data, ...[round, kept.events, kept.segment].map(String)], {
     stdio: ["ignore", "pipe", "inherit"],
     env: end === "kill" ? process.env : { ...process.env, LD_PRELOAD: library, FAULT: fault },
   });
@@ -137,20 +143,27 @@ function assertObjects(store: Store, before: ReadonlyMap<string, Found>, journal
   return last;
 }
 
-describe.each<[string, End, number, number]>([
-  ["killed again and again, with the whole history kept", "kill", longRounds || 12, 1_000_000],
-  ["killed again and again, with compactions all the time", "kill", longRounds || 8, 3_000],
-  ["whose power goes again and again, with the whole history kept", "power cut", longRounds || 8, 1_000_000],
-  ["whose power goes again and again, with compactions all the time", "power cut", longRounds || 6, 3_000],
-])("a server %s", (_, end, rounds, maxEvents) => {
+const whole: Kept = { events: 1_000_000, segment: 4_000 };
+const compacted: Kept = { events: 3_000, segment: 4_000 };
+// A checkpoint is under way at nearly every moment, and a segment begins every few milliseconds.
+const checkpointed: Kept = { events: 1_000_000, segment: 100 };
+
+describe.each<[string, End, number, Kept]>([
+  ["killed again and again, with the whole history kept", "kill", longRounds || 12, whole],
+  ["killed again and again, with compactions all the time", "kill", longRounds || 8, compacted],
+  ["killed again and again, with checkpoints all the time", "kill", longRounds || 8, checkpointed],
+  ["whose power goes again and again, with the whole history kept", "power cut", longRounds || 8, whole],
+  ["whose power goes again and again, with compactions all the time", "power cut", longRounds || 6, compacted],
+  ["whose power goes again and again, with checkpoints all the time", "power cut", longRounds || 8, checkpointed],
+])("a server %s", (_, end, rounds, kept) => {
   test.skipIf(end === "power cut" && !canFault)(`loses no answered write in ${rounds} rounds`, async () => {
-    const data = join(directory, `data-${end}-${maxEvents}`);
+    const data = join(directory, `data-${end}-${kept.events}-${kept.segment}`);
     let [last, answers] = [0, 0];
     let lastByName: ReadonlyMap<string, Found> = new Map();
     for (let round = 0; round < rounds; round++) {
       // From the first commit to long after the first compaction; the same moments in each run.
       const lifeMs = ((round * 7_919) % 23) * 20;
-      const journal = await killAfter(end, lifeMs, data, round, maxEvents);
+      const journal = await killAfter(end, lifeMs, data, round, kept);
       const highest = Math.max(...journal.revisionById.values());
 
       const report = await checkStore(data);

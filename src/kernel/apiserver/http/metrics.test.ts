@@ -24,6 +24,8 @@ const stats: StoreStats = {
   failedCommits: 1,
   compactions: 6,
   forcedCompactions: 7,
+  redoBytes: 4_096,
+  checkpoints: 13,
 };
 
 const samplesOf = (metrics: Metrics, name: string): readonly Sample[] => {
@@ -90,6 +92,8 @@ describe("what a server tells of itself", () => {
     ["slipway_store_writes_total", 8],
     ["slipway_store_commit_failures_total", 1],
     ["slipway_store_compactions_total", 6],
+    ["slipway_store_checkpoints_total", 13],
+    ["slipway_store_redo_bytes", 4_096],
     ["slipway_store_forced_compactions_total", 7],
     ["slipway_apiserver_watch_events_total", 11],
   ])("%s is %d", (name, value) => {

@@ -7,10 +7,9 @@ import type { StoreKey } from "./store.ts";
 //
 //   object key    group 0 resource 0 namespace 0 name
 //   object value  createRevision:8 revision:8 json
-//   log key       revision:8
-//   log value     type:1 prevRevision:8 inlined:1 keyLength:2 key valueLength:4 value [value of the previous revision]
+//   log record    type:1 prevRevision:8 inlined:1 keyLength:2 key valueLength:4 value [value of the previous revision]
 //
-// A log record ends with the object's value, so one buffer serves both tables.
+// A log record ends with the object's value, so one buffer serves both tables. Rows of the log table: log-rows.ts.
 
 export type ChangeType = "add" | "modify" | "delete";
 
@@ -18,7 +17,8 @@ export type ChangeType = "add" | "modify" | "delete";
 export const maxKeyBytes = 1978;
 
 const types: readonly ChangeType[] = ["add", "modify", "delete"];
-const recordHead = 12;
+/** Of a log record, without its key. */
+export const recordHead = 12;
 const valueHead = 16;
 const twoTo32 = 2 ** 32;
 
@@ -62,6 +62,22 @@ export const recordKey = (record: EncodedRecord): Buffer => record.bytes.subarra
 export const recordValue = (record: EncodedRecord): Buffer => record.bytes.subarray(record.keyEnd + 4);
 /** The object's JSON, under the same condition. */
 export const recordJson = (record: EncodedRecord): Buffer => record.bytes.subarray(record.keyEnd + 4 + valueHead);
+
+/** The revision whose record has to be kept for this one's sake; undefined when it stands in for itself. */
+export function previousRevisionOf(record: Buffer): number | undefined {
+  const revision = record[9] === 1 ? 0 : readRevision(record, 1);
+  return revision === 0 ? undefined : revision;
+}
+
+/** A record with the value of the previous revision behind its own, or without: what each table keeps of it. */
+export function splitRecord(bytes: Buffer): { readonly record: EncodedRecord; readonly inlined: Buffer | undefined } {
+  const keyEnd = recordHead + bytes.readUInt16BE(recordHead - 2);
+  const valueEnd = keyEnd + 4 + bytes.readUInt32BE(keyEnd);
+  const record = { bytes: bytes.subarray(0, valueEnd), keyEnd };
+  return { record, inlined: valueEnd === bytes.length ? undefined : bytes };
+}
+
+export const isDelete = (record: Buffer): boolean => types[(record[0] ?? 0) - 1] === "delete";
 
 /** What a log record says. `prevRevision` is 0 for the first revision of an object. */
 export interface RecordFields {

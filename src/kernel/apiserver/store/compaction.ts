@@ -1,5 +1,4 @@
-import type { Image } from "./image.ts";
-import type { EventRing, StoredEvent } from "./ring.ts";
+import type { EventRing } from "./ring.ts";
 import type { StoreState } from "./state.ts";
 
 export interface RetentionLimits {
@@ -71,21 +70,4 @@ export class Retention {
 /** The steps of a compaction, each small enough for one transaction: revisions to compact through, one after another. */
 export function* stepsThrough(state: StoreState, through: number): Generator<number> {
   while (state.compacted < through) yield Math.min(through, state.compacted + eventsPerStep);
-}
-
-/**
- * The log records that nobody needs once `events` are compacted. A record stays while a retained event has it as its
- * previous state: it goes when that event goes. One that is an object's current state goes now, and the object's next write
- * carries it inlined.
- */
-export function recordsToDrop(events: readonly StoredEvent[], image: Image): readonly number[] {
-  const drop: number[] = [];
-  for (const { type, revision, entry, previous } of events) {
-    // Perhaps gone already, if this event's write carries it inlined: dropping it again is harmless.
-    if (previous !== undefined) drop.push(previous.revision);
-    const { group, resource, namespace, name } = entry.key;
-    const current = image.find(group, resource)?.get(namespace, name)?.published;
-    if (type === "delete" || current?.revision === revision) drop.push(revision);
-  }
-  return drop;
 }

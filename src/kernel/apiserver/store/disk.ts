@@ -29,6 +29,13 @@ export interface CommitBatch {
   readonly revision: number;
 }
 
+/** Numbers of a disk for the metrics. */
+export interface DiskFigures {
+  /** Bytes that a start would have to replay. */
+  readonly redoBytes: number;
+  readonly checkpoints: number;
+}
+
 export interface DiskMeta {
   readonly clusterUid: string;
   readonly revision: number;
@@ -43,15 +50,18 @@ export interface Disk {
   readonly meta: DiskMeta;
   /** Rows of the object table in order of key, as codec.ts lays them out. */
   objects(): Iterable<Row>;
-  /** Rows of the log in order of revision, those kept only as the previous state of a later one included. */
+  /** Records of the log by revision, in its order, those kept only as the previous state of a later one included. */
   records(): Iterable<Row>;
   /** Key and value of each system record. */
   system(): Iterable<readonly [string, Buffer]>;
   commit(batch: CommitBatch): Promise<void>;
-  /** Makes `compacted` the first retained revision and removes the log records of `drop`. */
-  compact(compacted: number, drop: readonly number[]): Promise<void>;
-  /** A small write that shows whether the disk takes any. */
+  /** Gives up the events up to `compacted`, and the log records that nobody needs without them. */
+  compact(compacted: number): Promise<void>;
+  /** A small write that shows whether the disk takes any. It tries again what has failed. */
   probe(): Promise<void>;
+  /** Tells of a failure in what the disk does by itself. Everything committed is durable all the same; nothing more is taken. */
+  onFailure(listener: (cause: Error) => void): void;
+  figures(): DiskFigures;
   backup(file: string): Promise<void>;
   close(): Promise<void>;
 }

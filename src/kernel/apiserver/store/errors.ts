@@ -39,7 +39,7 @@ export const storeCorrupt = (finding: string, cause?: unknown): SlipwayError =>
   });
 
 export const storeFormat = (found: string): SlipwayError =>
-  failure("store-format", `the store has format ${found}, this program reads format 1`, {
+  failure("store-format", `the store has format ${found}, this program reads formats 1 and 2`, {
     hint: "start the version of slipway that wrote it, or put back a backup of this version",
   });
 

@@ -9,7 +9,7 @@ export async function replaceFile(finished: string, place: string): Promise<void
 }
 
 /** A directory's flush makes the names in it durable; it can only be opened for reading. */
-async function flush(path: string): Promise<void> {
+export async function flush(path: string): Promise<void> {
   const file = await open(path, "r");
   try {
     await file.sync();

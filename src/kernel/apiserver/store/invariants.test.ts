@@ -1,4 +1,4 @@
-import { copyFile, mkdir } from "node:fs/promises";
+import { copyFile, mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { deferred } from "#lib/base/index.ts";
@@ -24,7 +24,9 @@ async function withStore(
 async function afterKill<T>(directory: string, look: (store: DurableStore) => T): Promise<T> {
   const copy = join(directory, `copy-${Math.floor(performance.now() * 1_000)}`);
   await mkdir(copy);
-  await copyFile(join(directory, "store.mdb"), join(copy, "store.mdb"));
+  for (const name of await readdir(directory)) {
+    if (/^store\.(mdb|redo-.)$/.test(name)) await copyFile(join(directory, name), join(copy, name));
+  }
   const store = await openStore(copy);
   try {
     return look(store);

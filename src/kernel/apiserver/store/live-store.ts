@@ -2,7 +2,7 @@ import { type Cancel, type Clock, type Logger, type Millis, toError } from "#lib
 import { maxKeyBytes } from "./codec.ts";
 import { CommitStats } from "./commit-stats.ts";
 import { type CommitLimits, Committer, type Failpoints, type WriteGroup } from "./committer.ts";
-import { recordsToDrop, Retention, type RetentionLimits, stepsThrough } from "./compaction.ts";
+import { Retention, type RetentionLimits, stepsThrough } from "./compaction.ts";
 import type { Disk, SystemChange } from "./disk.ts";
 import { commitFailed, isDiskFull, revisionCompacted, storeClosed, storeFailed, storeFull } from "./errors.ts";
 import { countNamespace, readPage } from "./pages.ts";
@@ -78,6 +78,7 @@ export class LiveStore implements Store {
       },
       fail: (cause, groups) => this.#commitFailed(cause, groups),
     });
+    parts.disk.onFailure((cause) => this.#diskFailed(cause));
     this.#look();
   }
 
@@ -208,6 +209,7 @@ export class LiveStore implements Store {
       ringBytes: ring.bytes,
       cacheBytes: cache.bytes,
       ...this.#stats.snapshot(),
+      ...this.#parts.disk.figures(),
       compactions: this.#compactions,
       forcedCompactions: this.#forcedCompactions,
     };
@@ -372,7 +374,7 @@ export class LiveStore implements Store {
     const { state, disk, failpoints } = this.#parts;
     const doomed = state.ring.through(through);
     await failpoints.beforeCompaction?.();
-    await disk.compact(through, recordsToDrop(doomed, state.image));
+    await disk.compact(through);
     for (const { entry } of doomed) if (this.get(entry.key) === entry) entry.moveOut();
     state.compacted = through;
     state.ring.dropThrough(through);

@@ -1,20 +1,25 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, rm, stat, statfs } from "node:fs/promises";
+import { mkdir, rm, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { RootDatabase } from "lmdb";
 import { codeOf, messageOf } from "#lib/base/index.ts";
 import { encodeRevision, readRevision, recordKey, recordValue } from "./codec.ts";
-import type { CommitBatch, Disk, DiskMeta, Row } from "./disk.ts";
 import { prepareDatabaseFile } from "./database-file.ts";
 import { pageBytes } from "./database-pages.ts";
+import type { CommitBatch, Disk, DiskFigures, DiskMeta, DiskWrite, Row } from "./disk.ts";
 import { readFailure, storeCorrupt, storeFormat } from "./errors.ts";
 import { FileReserve } from "./file-reserve.ts";
 import { replaceFile } from "./files.ts";
+import { decodeRow, encodeRow, LogIndex, logRows } from "./log-rows.ts";
 
 /** The database's file within a data directory. A backup is such a file. */
 export const storeFile = "store.mdb";
-/** Of the tables and their rows (codec.ts). A store of another format is refused, never converted in silence. */
-const format = "1";
+/**
+ * Of the tables and their rows (codec.ts). 2 may have rows of several log records, and a redo log beside it; a store of format 1 has
+ * neither and becomes one of format 2 with its first change. Any other is refused.
+ */
+const format = "2";
+const readableFormats: readonly (string | undefined)[] = ["1", format];
 
 const binary = { encoding: "binary", keyEncoding: "binary" } as const;
 
@@ -44,6 +49,7 @@ const metaKeys = {
   compacted: Buffer.from("compacted"),
   createdAt: Buffer.from("createdAt"),
   probe: Buffer.from("probe"),
+  redo: Buffer.from("redo"),
 } as const;
 
 /** `obj` holds the state of every object, `log` the records of retained revisions, `sys` what is no API object. */
@@ -68,7 +74,7 @@ export async function openLmdb(path: string, createdAt?: string): Promise<LmdbDi
   });
   try {
     if (createdAt !== undefined && tables.meta.get(metaKeys.format) === undefined) await initialise(tables, createdAt);
-    return new LmdbDisk(path, tables, readMeta(tables.meta), await FileReserve.open(path), await placeOf(path));
+    return new LmdbDisk(path, tables, readMeta(tables.meta), await FileReserve.open(path));
   } catch (thrown) {
     await tables.env.close();
     throw readFailure(thrown);
@@ -112,7 +118,7 @@ function readMeta(meta: Table): DiskMeta {
     return readRevision(bytes, 0);
   };
   const found = text(metaKeys.format);
-  if (found !== format) throw storeFormat(JSON.stringify(found));
+  if (!readableFormats.includes(found)) throw storeFormat(JSON.stringify(found));
   const clusterUid = text(metaKeys.clusterUid);
   if (clusterUid === undefined) throw storeCorrupt("meta.clusterUID is missing");
   return {
@@ -122,38 +128,49 @@ function readMeta(meta: Table): DiskMeta {
   };
 }
 
-/** How long writes may be acknowledged into a file that has been removed. A look costs 30 us, a commit 600. */
-const lookEveryMs = 100;
-
-/** Tells a file from one that was put in its place; undefined when there is none. */
-async function placeOf(path: string): Promise<string | undefined> {
-  const found = await stat(path).catch(() => undefined);
-  return found === undefined ? undefined : `${found.dev}:${found.ino}`;
-}
-
+/** The tables. Every change is a transaction of its own, so that they are whole at any moment; the redo log makes one of many. */
 export class LmdbDisk implements Disk {
-  readonly meta: DiskMeta;
   readonly #path: string;
   #tables: Tables;
+  #meta: DiskMeta;
+  /** Undefined until the log has been read whole. */
+  #index: LogIndex | undefined;
   #probes = 0;
+  #isUpgraded = false;
   readonly #reserve: FileReserve;
-  readonly #place: string | undefined;
-  #lookedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(path: string, tables: Tables, meta: DiskMeta, reserve: FileReserve, place: string | undefined) {
+  constructor(path: string, tables: Tables, meta: DiskMeta, reserve: FileReserve) {
     this.#path = path;
     this.#reserve = reserve;
-    this.#place = place;
     this.#tables = tables;
-    this.meta = meta;
+    this.#meta = meta;
+  }
+
+  get meta(): DiskMeta {
+    return this.#meta;
+  }
+
+  /** The segment of the redo log that is to be replayed first; undefined when everything is in the tables. */
+  get redo(): Buffer | undefined {
+    const id = this.#tables.meta.get(metaKeys.redo);
+    return id === undefined ? undefined : Buffer.from(id);
   }
 
   objects(): Iterable<Row> {
     return rows(this.#tables.obj);
   }
 
-  records(): Iterable<Row> {
-    return rows(this.#tables.log);
+  /** Takes note of what a compaction has to know on the way, because that is the same pass over all of the log. */
+  *records(): Generator<Row> {
+    const index = new LogIndex();
+    for (const { key, value } of rows(this.#tables.log)) {
+      const first = readRevision(key, 0);
+      const records = decodeRow(value);
+      index.add({ first, records });
+      for (const [at, record] of records.entries())
+        yield { key: at === 0 ? key : encodeRevision(first + at), value: record };
+    }
+    this.#index = index;
   }
 
   /** Copied, unlike rows: these stay in memory for good. */
@@ -170,38 +187,53 @@ export class LmdbDisk implements Disk {
     this.#tables = await openTables(this.#path);
   }
 
-  /** Rejects also when the file is not in its place any more: the flush of a removed file succeeds, and nobody will ever read it. */
-  async commit(batch: CommitBatch): Promise<void> {
-    await this.#commitBatch(batch);
-    if (performance.now() < this.#lookedAt + lookEveryMs) return;
-    this.#lookedAt = performance.now();
-    if ((await placeOf(this.#path)) !== this.#place) {
-      throw new Error(`${this.#path} has been removed or replaced while it was in use`);
-    }
+  commit(batch: CommitBatch): Promise<void> {
+    return this.#write(batch, []);
   }
 
-  #commitBatch(batch: CommitBatch): Promise<void> {
+  /**
+   * Commits what the redo log holds, however much has been written to one object in it. `redo` is the segment from which a start
+   * has to replay what comes next, if any.
+   */
+  checkpoint(batch: CommitBatch, redo: Buffer | undefined): Promise<void> {
+    const { meta } = this.#tables;
+    return this.#write(batch, [redo === undefined ? remove(meta, metaKeys.redo) : put(meta, metaKeys.redo, redo)]);
+  }
+
+  async #write(batch: CommitBatch, changes: Change[]): Promise<void> {
     const { meta, obj, log, sys } = this.#tables;
-    const changes: Change[] = [];
-    for (const { revision, deletes, record, inlined } of batch.writes) {
-      const key = recordKey(record);
-      changes.push(deletes ? remove(obj, key) : put(obj, key, recordValue(record)));
-      // Revisions only grow: appending fills pages to the end, which is a fifth of a commit's time.
-      changes.push({ table: log, key: encodeRevision(revision), value: inlined ?? record.bytes, append: true });
+    for (const { deletes, record } of latestOf(batch.writes)) {
+      changes.push(deletes ? remove(obj, recordKey(record)) : put(obj, recordKey(record), recordValue(record)));
     }
+    const added = logRows(batch.writes);
+    // Revisions only grow: appending fills pages to the end, which is a fifth of a commit's time.
+    for (const row of added)
+      changes.push({ table: log, key: encodeRevision(row.first), value: encodeRow(row), append: true });
     for (const { key, value } of batch.system) {
       changes.push(value === undefined ? remove(sys, Buffer.from(key)) : put(sys, Buffer.from(key), value));
     }
     if (batch.writes.length > 0) changes.push(put(meta, metaKeys.revision, encodeRevision(batch.revision)));
-    return this.#commit(changes);
+    await this.#commit(changes);
+    for (const row of added) this.#index?.add(row);
+    this.#meta = { ...this.#meta, revision: batch.revision };
   }
 
   /** One transaction, so that a crash leaves either all of the step or nothing of it. */
-  compact(compacted: number, drop: readonly number[]): Promise<void> {
+  async compact(compacted: number): Promise<void> {
     const { meta, log } = this.#tables;
-    const changes = drop.map((revision) => remove(log, encodeRevision(revision)));
+    const index = this.#index ?? this.#readIndex();
+    const changes = index.droppable(compacted).map((revision) => remove(log, encodeRevision(revision)));
     changes.push(put(meta, metaKeys.compacted, encodeRevision(compacted)));
-    return this.#commit(changes);
+    await this.#commit(changes);
+    index.drop(compacted);
+    this.#meta = { ...this.#meta, compacted };
+  }
+
+  #readIndex(): LogIndex {
+    const index = new LogIndex();
+    for (const { key, value } of rows(this.#tables.log))
+      index.add({ first: readRevision(key, 0), records: decodeRow(value) });
+    return (this.#index = index);
   }
 
   /** Goes the way of every commit, so that its success means that commits succeed. */
@@ -209,6 +241,14 @@ export class LmdbDisk implements Disk {
     const { meta } = this.#tables;
     this.#probes++;
     return this.#commit([put(meta, metaKeys.probe, encodeRevision(this.#probes))]);
+  }
+
+  onFailure(): void {
+    // Nothing is done here that nobody asked for.
+  }
+
+  figures(): DiskFigures {
+    return { redoBytes: 0, checkpoints: 0 };
   }
 
   /**
@@ -227,27 +267,45 @@ export class LmdbDisk implements Disk {
    * A write that the disk takes half of is a broken disk to the library (EIO), and most disks fill up in just that way. Whether
    * there is room tells one from the other.
    */
-  async #commit(changes: readonly Change[]): Promise<void> {
+  async #commit(changes: Change[]): Promise<void> {
+    const { env, meta } = this.#tables;
+    if (!this.#isUpgraded) changes.push(put(meta, metaKeys.format, Buffer.from(format)));
     const room = roomFor(changes);
-    const used = (): number => usedBytes(this.#tables.env);
+    const used = (): number => usedBytes(env);
     if (!this.#reserve.take(room, used)) await this.#reserve.extend(room, used());
     try {
-      await commitWhole(this.#tables.env, changes);
+      await commitWhole(env, changes);
+      this.#isUpgraded = true;
     } catch (thrown) {
       throw isIoError(thrown) && (await isWithoutRoom(dirname(this.#path))) ? noSpaceLeft(thrown) : thrown;
     }
   }
 
-  /** Puts rows in the place of those with their keys, in one transaction. Not to be used while it serves. */
+  /** Puts objects and records in the place of those with their keys, in one transaction. Not to be used while it serves. */
   rewrite(objects: readonly Row[], records: readonly Row[]): Promise<void> {
     const { obj, log } = this.#tables;
     const changes = objects.map(({ key, value }) => put(obj, key, value));
-    for (const { key, value } of records) changes.push(put(log, key, value));
+    const changed = new Map(records.map(({ key, value }) => [readRevision(key, 0), value]));
+    for (const { key, value } of records.length === 0 ? [] : rows(log)) {
+      const first = readRevision(key, 0);
+      const old = decodeRow(value);
+      const fresh = old.map((record, at) => changed.get(first + at) ?? record);
+      if (fresh.some((record, at) => record !== old[at]))
+        changes.push(put(log, key, Buffer.from(encodeRow({ records: fresh }))));
+    }
     return this.#commit(changes);
   }
 
-  backup(file: string): Promise<void> {
-    return writeBackup(this.#tables.env, file);
+  /** A consistent copy, compacted. It still asks for the redo log that it has now. */
+  async copyTo(file: string): Promise<void> {
+    await this.#tables.env.backup(file, true);
+  }
+
+  async backup(file: string): Promise<void> {
+    const unfinished = `${file}.unfinished`;
+    await rm(unfinished, { force: true });
+    await this.copyTo(unfinished);
+    await replaceFile(unfinished, file);
   }
 
   async close(): Promise<void> {
@@ -352,21 +410,21 @@ async function commitCause(thrown: unknown): Promise<unknown> {
   }
 }
 
-/** Copies a database that another process may be using. Reads only. */
-export async function backupFile(path: string, file: string): Promise<void> {
+/** Copies a database that another process may be using, as `copyTo` does. Reads only. */
+export async function copyDatabase(path: string, file: string): Promise<void> {
   const { open } = await import("lmdb");
   const env = open<Buffer, Buffer>({ ...binary, path, noSubdir: true, readOnly: true, maxDbs: 8 });
   try {
-    await writeBackup(env, file);
+    await env.backup(file, true);
   } finally {
     await env.close();
   }
 }
 
-/** Written beside its place first, so that `file` is either a whole copy or not there. */
-async function writeBackup(env: Tables["env"], file: string): Promise<void> {
-  const unfinished = `${file}.unfinished`;
-  await rm(unfinished, { force: true });
-  await env.backup(unfinished, true);
-  await replaceFile(unfinished, file);
+/** The last write of each object. */
+function latestOf(writes: readonly DiskWrite[]): Iterable<DiskWrite> {
+  if (writes.length < 2) return writes;
+  const latest = new Map<string, DiskWrite>();
+  for (const write of writes) latest.set(recordKey(write.record).toString("latin1"), write);
+  return latest.values();
 }

@@ -1,21 +1,22 @@
 import { copyFile, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, messageOf } from "#lib/base/index.ts";
+import { codeOf, messageOf, systemClock } from "#lib/base/index.ts";
 import { checkRows, type CheckReport } from "./check.ts";
 import { storeCorrupt } from "./errors.ts";
 import { replaceFile } from "./files.ts";
 import { SealedDisk, type SealingKey } from "./sealed-disk.ts";
-import { backupFile, openLmdb, storeFile } from "./lmdb-disk.ts";
+import { openLmdb, storeFile } from "./lmdb-disk.ts";
+import { copyStore, openRedo } from "./redo-disk.ts";
+import { moveRedoAway } from "./redo-log.ts";
 
 // What `slipway store …` does with a data directory besides serving it. But for backup the caller holds the directory's lock.
 
 /** Copies the store of a directory to `file`, consistently, also while a server is using it. */
-export const backupStore = (directory: string, file: string): Promise<void> =>
-  backupFile(join(directory, storeFile), file);
+export const backupStore = copyStore;
 
 /** Looks at every row; `keys` open encrypted Secrets. What is wrong is in the report; only a store that does not open at all rejects. */
 export async function checkStore(directory: string, keys: readonly SealingKey[] = []): Promise<CheckReport> {
-  const disk = await openLmdb(join(directory, storeFile));
+  const disk = await openRedo(directory, systemClock);
   try {
     return checkRows(new SealedDisk(disk, keys));
   } finally {
@@ -39,8 +40,9 @@ export async function restoreStore(
   await rm(copy, { force: true });
   await copyFile(file, copy);
   try {
-    await prepare(copy, file, await revisionOf(place), keys);
+    await prepare(copy, file, await revisionOf(directory), keys);
     const replaced = await moveAway(place);
+    await moveRedoAway(directory);
     await replaceFile(copy, place);
     return { replaced };
   } finally {
@@ -60,6 +62,7 @@ async function prepare(
     throw unsound(file, [messageOf(cause)], cause);
   });
   try {
+    if (disk.redo !== undefined) throw unsound(file, ["it was copied without its redo log"]);
     const { findings, revision } = checkRows(new SealedDisk(disk, keys));
     if (findings.length > 0) throw unsound(file, findings);
     if (revision < replacedRevision) await disk.raiseRevision(replacedRevision + 1);
@@ -72,9 +75,9 @@ const unsound = (file: string, findings: readonly string[], cause?: unknown): Er
   storeCorrupt(`${file} is not a sound backup: ${findings.join("; ")}`, cause);
 
 /** 0 when there is no store or none that opens: the one to be replaced may well be broken. */
-async function revisionOf(path: string): Promise<number> {
+async function revisionOf(directory: string): Promise<number> {
   try {
-    const disk = await openLmdb(path);
+    const disk = await openRedo(directory, systemClock);
     await disk.close();
     return disk.meta.revision;
   } catch {

@@ -12,6 +12,8 @@ export function memoryDisk(): Disk {
     commit: () => Promise.resolve(),
     compact: () => Promise.resolve(),
     probe: () => Promise.resolve(),
+    onFailure: () => undefined,
+    figures: () => ({ redoBytes: 0, checkpoints: 0 }),
     backup: () => Promise.reject(new Error("a store in memory has no backup")),
     close: () => Promise.resolve(),
   };

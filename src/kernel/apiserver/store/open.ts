@@ -6,9 +6,10 @@ import type { Disk } from "./disk.ts";
 import { readFailure } from "./errors.ts";
 import type { IndexDefinition } from "./extra-index.ts";
 import { LiveStore } from "./live-store.ts";
-import { openLmdb, storeFile } from "./lmdb-disk.ts";
+import { storeFile } from "./lmdb-disk.ts";
 import { memoryDisk } from "./memory-disk.ts";
 import { loadState } from "./recovery.ts";
+import { type CheckpointLimits, defaultCheckpointLimits, openRedo } from "./redo-disk.ts";
 import { SealedDisk, type SealingKey } from "./sealed-disk.ts";
 import type { StoreState } from "./state.ts";
 import type { Store } from "./store.ts";
@@ -29,6 +30,7 @@ export interface StoreOptions {
   readonly failpoints?: Failpoints;
   readonly limits?: Partial<CommitLimits>;
   readonly retention?: Partial<RetentionLimits>;
+  readonly checkpoints?: Partial<CheckpointLimits>;
 }
 
 /** A store with a file behind it. */
@@ -50,8 +52,9 @@ const defaultCacheBytes = 64 * 2 ** 20;
  * Rejects with `store-corrupt` or `store-format` when what is there cannot be trusted.
  */
 export async function openStore(directory: string, options: StoreOptions = {}): Promise<DurableStore> {
-  const path = join(directory, storeFile);
-  const disk = await openLmdb(path, formatInstant((options.clock ?? systemClock).now()));
+  const { clock = systemClock } = options;
+  const checkpoints = { ...defaultCheckpointLimits, ...options.checkpoints };
+  const disk = await openRedo(directory, clock, formatInstant(clock.now()), checkpoints);
   try {
     const sealed = new SealedDisk(disk, options.encryptionKeys ?? []);
     await sealed.reseal();
@@ -59,7 +62,7 @@ export async function openStore(directory: string, options: StoreOptions = {}): 
     // Everything is in memory now, and reads are served from there. Small stores need not be opened twice.
     if (state.image.objects + state.ring.length > manyRows) await disk.releasePages();
     const store = liveStore(sealed, state, options);
-    return Object.assign(store, { file: path, backup: (file: string) => disk.backup(file) });
+    return Object.assign(store, { file: join(directory, storeFile), backup: (file: string) => disk.backup(file) });
   } catch (thrown) {
     await disk.close();
     throw readFailure(thrown);

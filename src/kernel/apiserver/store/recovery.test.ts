@@ -6,7 +6,7 @@ import { encodeRecord, encodeRevision, encodeValue, inlinePrevious, keyText } fr
 import { checkStore } from "./maintenance.ts";
 import { openStore } from "./open.ts";
 import { ownBuffers } from "./slab.ts";
-import type { StoreKey } from "./store.ts";
+import type { Store, StoreKey } from "./store.ts";
 import {
   items,
   keyOf,
@@ -33,6 +33,15 @@ async function tamper(
   await env.close();
 }
 
+async function formatOf(directory: string): Promise<string | undefined> {
+  const env = open(directory);
+  try {
+    return table(env, "meta").get(Buffer.from("format"))?.toString();
+  } finally {
+    await env.close();
+  }
+}
+
 const open = (directory: string) =>
   openLmdb<Buffer, Buffer>({
     ...binary,
@@ -44,15 +53,20 @@ const open = (directory: string) =>
 const table = (env: ReturnType<typeof open>, name: string) => env.openDB<Buffer, Buffer>(name, binary);
 const objKey = (key: StoreKey): Buffer => Buffer.from(keyText(key));
 
-/** A store with objects a (revisions 1 and 3) and b (2), c having come (4) and gone (5). */
+/** A store with objects a (revisions 1 and 3) and b (2), c having come (4) and gone (5). Each record has a row of its own. */
 async function fill(directory: string): Promise<void> {
-  const store = await openStore(directory);
-  await putItem(store, "a", 1);
-  await putItem(store, "b", 1);
-  await putItem(store, "a", 2);
-  await putItem(store, "c", 1);
-  await removeItem(store, "c");
-  await store.close();
+  const changes: readonly ((store: Store) => Promise<unknown>)[] = [
+    (store) => putItem(store, "a", 1),
+    (store) => putItem(store, "b", 1),
+    (store) => putItem(store, "a", 2),
+    (store) => putItem(store, "c", 1),
+    (store) => removeItem(store, "c"),
+  ];
+  for (const change of changes) {
+    const store = await openStore(directory);
+    await change(store);
+    await store.close();
+  }
 }
 
 describe("opening again", () => {
@@ -76,6 +90,23 @@ describe("opening again", () => {
       );
       expect(seen).toEqual(["modify@3<1", "add@4<0", "delete@5<4"]);
       await store.close();
+    }));
+
+  test("takes over a directory of format 1, and makes it one of this format with the first change", () =>
+    withDirectory(async (directory) => {
+      await fill(directory);
+      await tamper(directory, ({ meta }) => meta.putSync(Buffer.from("format"), Buffer.from("1")));
+      expect((await checkStore(directory)).findings).toEqual([]);
+      expect(await formatOf(directory)).toBe("1");
+      const store = await openStore(directory);
+      expect(states(store.page(items, {}).entries)).toEqual(["a=2@3", "b=1@2"]);
+      await putItem(store, "a", 3);
+      await store.close();
+      expect(await formatOf(directory)).toBe("2");
+      const again = await openStore(directory);
+      expect(states(again.page(items, { revision: 1 }).entries)).toEqual(["a=1@1"]);
+      expect(states(again.page(items, {}).entries)).toEqual(["a=3@6", "b=1@2"]);
+      await again.close();
     }));
 
   test("gives parsed objects equal to those that were written", () =>
@@ -240,7 +271,7 @@ describe("a store that contradicts itself is not opened", () => {
   test("another format is refused by its name", () =>
     withDirectory(async (directory) => {
       await fill(directory);
-      await tamper(directory, ({ meta }) => meta.putSync(Buffer.from("format"), Buffer.from("2")));
+      await tamper(directory, ({ meta }) => meta.putSync(Buffer.from("format"), Buffer.from("3")));
       await expect(openStore(directory)).rejects.toMatchObject({ code: "store-format" });
     }));
 });

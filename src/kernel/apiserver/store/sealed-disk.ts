@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
 import { SlipwayError } from "#lib/base/index.ts";
 import { decodeRecord, type EncodedRecord, readRevision } from "./codec.ts";
-import type { CommitBatch, Disk, DiskMeta, DiskWrite, Row } from "./disk.ts";
+import type { CommitBatch, Disk, DiskFigures, DiskMeta, DiskWrite, Row } from "./disk.ts";
 import { storeCorrupt } from "./errors.ts";
 
 // Secrets are sealed on their way to the disk and opened on their way from it; in memory, and for everybody who reads the API, they
@@ -108,12 +108,20 @@ export class SealedDisk implements Disk {
     return objects.length;
   }
 
-  compact(compacted: number, drop: readonly number[]): Promise<void> {
-    return this.#disk.compact(compacted, drop);
+  compact(compacted: number): Promise<void> {
+    return this.#disk.compact(compacted);
   }
 
   probe(): Promise<void> {
     return this.#disk.probe();
+  }
+
+  onFailure(listener: (cause: Error) => void): void {
+    this.#disk.onFailure(listener);
+  }
+
+  figures(): DiskFigures {
+    return this.#disk.figures();
   }
 
   backup(file: string): Promise<void> {

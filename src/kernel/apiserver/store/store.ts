@@ -154,6 +154,9 @@ export interface StoreStats {
   readonly commitSeconds: readonly { readonly upTo: number; readonly count: number }[];
   readonly commitSecondsSum: number;
   readonly failedCommits: number;
+  /** Bytes that a start would have to replay. */
+  readonly redoBytes: number;
+  readonly checkpoints: number;
   readonly compactions: number;
   readonly forcedCompactions: number;
 }

@@ -2,7 +2,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import { encodeRecord, keyText } from "./codec.ts";
+import type { CommitBatch, DiskWrite } from "./disk.ts";
 import type { ObjectText } from "./object-bytes.ts";
+import { ownBuffers } from "./slab.ts";
 import type { Collection, Entry, Store, StoreKey } from "./store.ts";
 
 // Small objects for the tests of this folder.
@@ -71,3 +74,27 @@ export async function withDirectory<T>(use: (directory: string) => Promise<T>): 
     await rm(directory, { recursive: true, force: true });
   }
 }
+
+/** A write as the disk gets it. Its record says `modify` when there was a revision before. */
+export function diskWrite(
+  name: string,
+  revision: number,
+  { prev = 0, value = 1, deletes = false }: { prev?: number; value?: JsonValue; deletes?: boolean } = {},
+): DiskWrite {
+  const key = keyOf(name);
+  const type = deletes ? "delete" : prev === 0 ? "add" : "modify";
+  const text = plainText(JSON.stringify(objectOf(key, value)));
+  const createRevision = prev === 0 ? revision : 1;
+  const fields = { type, prevRevision: prev, key: keyText(key), createRevision, revision, text } as const;
+  return { revision, deletes, record: encodeRecord(fields, ownBuffers), inlined: undefined };
+}
+
+export const diskBatch = (
+  writes: readonly DiskWrite[],
+  revision?: number,
+  system: CommitBatch["system"] = [],
+): CommitBatch => ({
+  writes,
+  system,
+  revision: revision ?? writes.at(-1)?.revision ?? 0,
+});

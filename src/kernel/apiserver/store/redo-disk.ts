@@ -1,0 +1,300 @@
+import { randomBytes } from "node:crypto";
+import { rm, statfs } from "node:fs/promises";
+import { join } from "node:path";
+import { type Cancel, type Clock, type Millis, toError } from "#lib/base/index.ts";
+import type { CommitBatch, Disk, DiskFigures, DiskMeta, Row } from "./disk.ts";
+import { replaceFile } from "./files.ts";
+import { copyDatabase, type LmdbDisk, openLmdb, storeFile } from "./lmdb-disk.ts";
+import { readSegments, redoFiles, removeRedo, replay, replayCopied } from "./redo-log.ts";
+import { idBytes, joined } from "./redo-segment.ts";
+import { SegmentFile } from "./segment-file.ts";
+import { WatchedFiles } from "./watched-files.ts";
+
+/** How long, and how far, writes are only in the redo log: what a start has to replay, and the tables to take at once. */
+export interface CheckpointLimits {
+  readonly everyMs: Millis;
+  readonly segmentBytes: number;
+  /** The tables are given this many in one turn of the event loop, and have room set aside for as many pages and more. */
+  readonly segmentWrites: number;
+}
+
+export const defaultCheckpointLimits: CheckpointLimits = {
+  everyMs: 1_000,
+  segmentBytes: 16 * 2 ** 20,
+  segmentWrites: 4_000,
+};
+
+const lookBytes = 2 ** 20;
+/** Objects and records, each in pages that are not full, and the other file of the log. */
+const roomPerByte = 4;
+
+/** What the redo log is in front of. */
+export type CheckpointedTables = Pick<
+  LmdbDisk,
+  "meta" | "objects" | "records" | "system" | "checkpoint" | "compact" | "rewrite" | "releasePages" | "copyTo" | "close"
+>;
+
+/**
+ * Opens the store of a data directory with everything that was acknowledged in the tables. With `createdAt` a missing one is made.
+ * The caller holds the lock of the directory.
+ */
+export async function openRedo(
+  directory: string,
+  clock: Clock,
+  createdAt?: string,
+  limits = defaultCheckpointLimits,
+): Promise<RedoDisk> {
+  const tables = await openLmdb(join(directory, storeFile), createdAt);
+  try {
+    const { redo } = tables;
+    if (redo !== undefined)
+      await tables.checkpoint(replay(await readSegments(directory), redo, tables.meta), undefined);
+    const disk = new RedoDisk(directory, tables, clock, limits);
+    await disk.watch(join(directory, storeFile));
+    return disk;
+  } catch (thrown) {
+    await tables.close();
+    throw thrown;
+  }
+}
+
+/**
+ * Commits to a redo log: one write and one flush for a batch, whatever the number of objects. The tables take what has gathered
+ * there once in a while, in one transaction. Two files take turns, so that commits go on meanwhile: a segment ends with the
+ * beginning of the next one, and its file is free when the tables have what it holds.
+ */
+export class RedoDisk implements Disk {
+  readonly #directory: string;
+  readonly #tables: CheckpointedTables;
+  readonly #clock: Clock;
+  readonly #limits: CheckpointLimits;
+  readonly #files = new WatchedFiles();
+  #active: SegmentFile | undefined;
+  #spare: SegmentFile | undefined;
+  /** What the active segment holds. */
+  #pending: CommitBatch[] = [];
+  #pendingWrites = 0;
+  /** Length of the active segment at which to look for the disk's room again. */
+  #nextLook = lookBytes;
+  /** What the other one holds, as long as it is not in the tables. */
+  #moving: readonly CommitBatch[] = [];
+  #moved: Promise<void> = Promise.resolve();
+  #revision: number;
+  #checkpoints = 0;
+  /** Why nothing more is taken. A successful probe unsets it. */
+  #failure: Error | undefined;
+  #tell: (cause: Error) => void = () => undefined;
+  #last: Promise<unknown> = Promise.resolve();
+  #cancelTimer: Cancel | undefined;
+
+  constructor(directory: string, tables: CheckpointedTables, clock: Clock, limits: CheckpointLimits) {
+    this.#directory = directory;
+    this.#tables = tables;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#revision = tables.meta.revision;
+  }
+
+  get meta(): DiskMeta {
+    return { ...this.#tables.meta, revision: this.#revision };
+  }
+
+  objects(): Iterable<Row> {
+    return this.#tables.objects();
+  }
+
+  records(): Iterable<Row> {
+    return this.#tables.records();
+  }
+
+  system(): Iterable<readonly [string, Buffer]> {
+    return this.#tables.system();
+  }
+
+  onFailure(listener: (cause: Error) => void): void {
+    this.#tell = listener;
+  }
+
+  figures(): DiskFigures {
+    const moving = this.#moving.length === 0 ? 0 : (this.#spare?.bytes ?? 0);
+    return { redoBytes: (this.#active?.bytes ?? 0) + moving, checkpoints: this.#checkpoints };
+  }
+
+  /** A file that commits need in its place, besides those of the log. */
+  watch(path: string): Promise<void> {
+    return this.#files.add(path);
+  }
+
+  commit(batch: CommitBatch): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.#failure !== undefined) throw this.#failure;
+      this.#active ??= await this.#beginLog();
+      await this.#files.assertInPlace();
+      if (await this.#isLongEnough(this.#active)) await this.#rotate();
+      await this.#active.append(batch);
+      this.#revision = batch.revision;
+      this.#pending.push(batch);
+      this.#pendingWrites += batch.writes.length;
+      this.#cancelTimer ??= this.#clock.after(this.#limits.everyMs, () => this.#checkpointDue());
+    });
+  }
+
+  /** What the log holds goes first: a record in there may need one that is to be dropped. */
+  compact(compacted: number): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#flush();
+      await this.#tables.compact(compacted);
+    });
+  }
+
+  /** First what has failed, then a batch of nothing. */
+  probe(): Promise<void> {
+    return this.#inTurn(async () => {
+      await this.#moved;
+      this.#failure = undefined;
+      if (this.#moving.length > 0) this.#move();
+      await this.#flush();
+      this.#active ??= await this.#beginLog();
+      await this.#active.append(joined([], this.#revision));
+    });
+  }
+
+  /** Not to be used once something has been committed. */
+  rewrite(objects: readonly Row[], records: readonly Row[]): Promise<void> {
+    return this.#tables.rewrite(objects, records);
+  }
+
+  /** Not to be used once something has been committed. */
+  releasePages(): Promise<void> {
+    return this.#tables.releasePages();
+  }
+
+  backup(file: string): Promise<void> {
+    return writeBackup(this.#directory, file, (copy) => this.#tables.copyTo(copy));
+  }
+
+  /** After this the tables hold everything, and there is no log. When they cannot take it, it stays for the next start. */
+  close(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#cancelTimer?.();
+      await this.#moved;
+      const isWhole = this.#active !== undefined && this.#failure === undefined && (await this.#endLog());
+      await this.#active?.close();
+      await this.#spare?.close();
+      await this.#tables.close();
+      if (isWhole) await removeRedo(this.#directory);
+    });
+  }
+
+  async #endLog(): Promise<boolean> {
+    return await this.#tables.checkpoint(joined(this.#pending, this.#revision), undefined).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  /** One thing after the other: the timer comes at any moment. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** The tables ask for the log before anything is in it: without it their next start is refused. */
+  async #beginLog(): Promise<SegmentFile> {
+    const file = await this.#beginSegment((this.#spare ??= await this.#openFile(0)));
+    await this.#tables.checkpoint(joined([], this.#revision), file.link?.id);
+    this.#spare = undefined;
+    return file;
+  }
+
+  async #openFile(index: 0 | 1): Promise<SegmentFile> {
+    const file = await SegmentFile.open(redoFiles(this.#directory)[index]);
+    await this.#files.add(file.path);
+    return file;
+  }
+
+  async #beginSegment(file: SegmentFile): Promise<SegmentFile> {
+    const firstRevision = this.#revision + 1;
+    const { clusterUid: store } = this.#tables.meta;
+    await file.begin({ id: randomBytes(idBytes), store, firstRevision, previous: this.#active?.link });
+    return file;
+  }
+
+  /** The tables get what the log holds while the disk has room for it: a full disk is met with little in the log. */
+  async #isLongEnough({ bytes }: SegmentFile): Promise<boolean> {
+    const { segmentBytes, segmentWrites } = this.#limits;
+    if (bytes > segmentBytes || this.#pendingWrites > segmentWrites) return true;
+    if (bytes < this.#nextLook) return false;
+    this.#nextLook = bytes + lookBytes;
+    const { bavail, bsize } = await statfs(this.#directory);
+    return bytes * roomPerByte > bavail * bsize;
+  }
+
+  #checkpointDue(): void {
+    this.#cancelTimer = undefined;
+    this.#inTurn(() => this.#rotate()).catch((thrown: unknown) => this.#fail(thrown));
+  }
+
+  /** Ends the active segment, and lets the tables take what it holds. Waits for them only when they are still at the one before. */
+  async #rotate(): Promise<void> {
+    await this.#moved;
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.#active === undefined || this.#pending.length === 0) return;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    const next = await this.#beginSegment((this.#spare ??= await this.#openFile(1)));
+    [this.#active, this.#spare] = [next, this.#active];
+    [this.#moving, this.#pending, this.#pendingWrites] = [this.#pending, [], 0];
+    this.#nextLook = lookBytes;
+    this.#move();
+  }
+
+  #move(): void {
+    const { id } = this.#active?.link ?? {};
+    const batch = joined(this.#moving, this.#revision);
+    this.#moved = this.#tables.checkpoint(batch, id).then(
+      () => {
+        this.#moving = [];
+        this.#checkpoints++;
+      },
+      (thrown: unknown) => this.#fail(thrown),
+    );
+  }
+
+  /** Resolves when the tables have everything. */
+  async #flush(): Promise<void> {
+    await this.#rotate();
+    await this.#moved;
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  #fail(thrown: unknown): void {
+    this.#failure = toError(thrown);
+    this.#tell(this.#failure);
+  }
+}
+
+/** Copies the store of a directory to `file`, consistently, also while another process is using it. Only `file` is written. */
+export const copyStore = (directory: string, file: string): Promise<void> =>
+  writeBackup(directory, file, (copy) => copyDatabase(join(directory, storeFile), copy));
+
+/** The log is read before the tables are copied: so it misses nothing that they do. Made beside its place, so that `file` is whole or not there. */
+async function writeBackup(directory: string, file: string, copyTo: (path: string) => Promise<void>): Promise<void> {
+  const unfinished = `${file}.unfinished`;
+  await rm(unfinished, { force: true });
+  const segments = await readSegments(directory);
+  await copyTo(unfinished);
+  try {
+    const tables = await openLmdb(unfinished);
+    try {
+      const { redo } = tables;
+      if (redo !== undefined) await tables.checkpoint(replayCopied(segments, redo, tables.meta), undefined);
+    } finally {
+      await tables.close();
+    }
+    await replaceFile(unfinished, file);
+  } finally {
+    await rm(`${unfinished}-lock`, { force: true });
+  }
+}

@@ -1,0 +1,82 @@
+import { readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf } from "#lib/base/index.ts";
+import type { CommitBatch, DiskMeta } from "./disk.ts";
+import { storeCorrupt } from "./errors.ts";
+import { joined, readSegment, type Segment } from "./redo-segment.ts";
+
+// The two files of the redo log in a data directory, and what a start has to replay of them.
+
+const names = ["store.redo-0", "store.redo-1"] as const;
+
+/** They take turns: while one is written to, the tables take what the other one holds. */
+export const redoFiles = (directory: string): readonly [string, string] => [
+  join(directory, names[0]),
+  join(directory, names[1]),
+];
+
+/** The segments that there are; files that are missing or hold none are left out. At most twice a segment's bytes are read. */
+export async function readSegments(directory: string): Promise<readonly Segment[]> {
+  const found = await Promise.all(redoFiles(directory).map(readIfThere));
+  return found.flatMap((bytes) => (bytes === undefined ? [] : (readSegment(bytes) ?? [])));
+}
+
+async function readIfThere(path: string): Promise<Buffer | undefined> {
+  try {
+    return await readFile(path);
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENOENT") return undefined;
+    throw thrown;
+  }
+}
+
+/**
+ * Everything that has been acknowledged and is not in the tables, which ask for the segment `first`. Only the end of the last
+ * segment may be damaged: that is a batch whose flush was cut short, which nobody was told of. Throws `store-corrupt` for anything
+ * else.
+ */
+export function replay(segments: readonly Segment[], first: Buffer, meta: DiskMeta): CommitBatch {
+  const begin = segments.find(({ head }) => head.id.equals(first));
+  if (begin === undefined) throw storeCorrupt("the redo log, which holds its latest writes, is missing");
+  if (begin.head.store !== meta.clusterUid) throw storeCorrupt("the redo log belongs to another store");
+  if (begin.head.firstRevision !== meta.revision + 1) {
+    throw storeCorrupt(`the redo log begins at revision ${begin.head.firstRevision}, not behind ${meta.revision}`);
+  }
+  const next = following(begin, segments);
+  if (next !== undefined && next.head.previous?.end.equals(begin.end) !== true) {
+    throw storeCorrupt(`the redo log is damaged behind revision ${revisionOf(begin)}`);
+  }
+  const last = next ?? begin;
+  if (last.isBroken) throw storeCorrupt(`the redo log is damaged behind revision ${revisionOf(last)}`);
+  return joined([...begin.batches, ...(next?.batches ?? [])], meta.revision);
+}
+
+/**
+ * The same for a copy of tables that were in use, with segments that were read before the copy was made: so the tables have all
+ * that the segments had when the one they ask for is not among them. What was being written meanwhile may be torn anywhere.
+ */
+export function replayCopied(segments: readonly Segment[], first: Buffer, meta: DiskMeta): CommitBatch {
+  const begin = segments.find(({ head }) => head.id.equals(first));
+  const next = begin === undefined ? undefined : following(begin, segments);
+  const isJoined = begin !== undefined && next?.head.previous?.end.equals(begin.end) === true;
+  return joined([...(begin?.batches ?? []), ...(isJoined ? (next?.batches ?? []) : [])], meta.revision);
+}
+
+const following = ({ head: { id } }: Segment, segments: readonly Segment[]): Segment | undefined =>
+  segments.find(({ head }) => head.previous?.id.equals(id) === true);
+
+const revisionOf = ({ head, batches }: Segment): number => batches.at(-1)?.revision ?? head.firstRevision - 1;
+
+/** For when everything is in the tables. */
+export async function removeRedo(directory: string): Promise<void> {
+  await Promise.all(redoFiles(directory).map((path) => rm(path, { force: true })));
+}
+
+/** Keeps what is left of a store that another one takes the place of. */
+export async function moveRedoAway(directory: string): Promise<void> {
+  for (const path of redoFiles(directory)) {
+    await rename(path, `${path}.replaced`).catch((thrown: unknown) => {
+      if (codeOf(thrown) !== "ENOENT") throw thrown;
+    });
+  }
+}
