@@ -85,6 +85,7 @@ function readRequest(body: unknown, target: { readonly namespace: string; readon
   return sent;
 }
 
+/** Kubernetes' bounds. What is shorter would end before a client has renewed it. */
 function checkSeconds(seconds: number): readonly StatusCause[] {
   const field = "spec.expirationSeconds";
   if (seconds < leastSeconds) return [invalidValue(field, seconds, "may not specify a duration less than 10 minutes")];

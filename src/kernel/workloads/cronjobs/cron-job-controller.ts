@@ -20,6 +20,7 @@ import { jobNameFor, scheduledJob } from "./scheduled-job.ts";
 // Level based, like the Job controller: a pass reads the calendar and the Jobs, makes at most one Job, and writes what it saw. The
 // Job comes before the status that tells of it; after a crash between the two the next pass finds the Job by its name.
 
+/** Its Jobs are found by the controller reference that this controller gives them; Jobs of the same labels are not taken. */
 const cronJobs = {
   name: "cronjob",
   reporter: "kubernetes.io/cronjob-controller",

@@ -64,6 +64,7 @@ class DeploymentReconciler implements Reconciler {
     return requeueAt(after.wakeAt, clock.now());
   }
 
+  /** Its own and those that it may take; the plan tells them apart by selector and owner. */
   #sets({ metadata }: Stored<DeploymentObject>): readonly OwnedSet[] {
     const { childrenOf, unownedIn } = this.#workload;
     return [...childrenOf(keyOf(metadata)), ...unownedIn(metadata.namespace)];
@@ -87,6 +88,10 @@ class DeploymentReconciler implements Reconciler {
     return false;
   }
 
+  /**
+   * Size and annotations in one patch, bound to the version that was counted: a set that somebody else has scaled meanwhile is
+   * planned anew.
+   */
   async #update(deployment: Stored<DeploymentObject>, update: SetUpdate): Promise<void> {
     const { set, replicas, annotations, minReadySeconds } = update;
     const { uid, resourceVersion } = set.metadata;
@@ -105,12 +110,17 @@ class DeploymentReconciler implements Reconciler {
     await ensureDeleted(this.#workload.client, ReplicaSet, set, { preconditions: { resourceVersion } });
   }
 
+  /**
+   * On the Deployment itself, where `kubectl rollout history` looks for it. Not bound to a version: nobody else writes that
+   * annotation.
+   */
   #setRevision(deployment: Stored<DeploymentObject>, revision: string): Promise<Stored<DeploymentObject>> {
     const { uid } = deployment.metadata;
     const body = { metadata: { uid, annotations: { [revisionAnnotation]: revision } } };
     return this.#workload.client.patch<DeploymentObject>(refTo(Deployment, deployment), { type: "merge", body });
   }
 
+  /** In the words of Kubernetes' own controller. */
   #tellScaled(deployment: Stored<DeploymentObject>, set: OwnedSet, from: number, to: number): void {
     const text = `Scaled ${to > from ? "up" : "down"} replica set ${set.metadata.name} from ${from} to ${to}`;
     this.#workload.tell(deployment, { type: "Normal", reason: "ScalingReplicaSet", text });

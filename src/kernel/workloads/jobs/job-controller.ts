@@ -23,6 +23,7 @@ import { isOver, type JobPlan, planJob } from "./plan-job.ts";
 // Level based: every pass makes a plan from the Job and its pods as they are, and carries it out in an order in which a crash at any
 // point leaves nothing that the next pass does not set right. See `planJob` for what is decided and why counting is exact.
 
+/** Pods are not taken by labels: a Job counts those it has made, and no others. */
 const jobs = { name: "job", reporter: "kubernetes.io/job-controller", type: Job, childType: Pod } as const;
 
 /** A status that decides nothing waits this long for a better one: a Job of one short pod costs one status write. */
@@ -76,6 +77,7 @@ class JobReconciler implements Reconciler {
     return this.#nextLook(written, after, wait);
   }
 
+  /** Of the Pods as the mirror has them, this process's own writes included. */
   #plan(job: Stored<JobObject>): JobPlan {
     return planJob(job, ownChildren(this.#workload, job), this.#workload.clock.now());
   }
@@ -103,6 +105,7 @@ class JobReconciler implements Reconciler {
     return { job: written };
   }
 
+  /** The earliest of what is due: a status that waits, an end that is to be counted, a deadline or time to live. */
   #nextLook(job: Stored<JobObject>, plan: JobPlan, wait: Millis | undefined): ReconcileResult | undefined {
     // What was let go just now still has to be counted; that may wait for company.
     const isUncounted = plan.release.length > 0 && !isOver(job) ? coalesce : undefined;

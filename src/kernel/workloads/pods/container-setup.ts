@@ -56,6 +56,7 @@ function groupsOf(shared: SecurityContext): readonly number[] {
   return all.filter((group): group is number => typeof group === "number");
 }
 
+/** Lists of names by their member; anything else in its place counts as empty, because the server has checked what it stored. */
 const asLists =
   (value: unknown) =>
   (member: string): readonly string[] => {
@@ -73,6 +74,10 @@ export function seccompType(own: SecurityContext, shared: SecurityContext): stri
 /** The kernel's smallest and the kubelet's: less would be refused. */
 const leastMemory = 6 * 1024 * 1024;
 
+/**
+ * Limits are the kernel's to keep. A request is a weight among those who want more than there is, and the limit stands for it
+ * when there is none, as in Kubernetes.
+ */
 function limitsOf({ resources }: Container): ContainerSetup["limits"] {
   const memory = amount(resources?.limits?.["memory"]);
   const cpus = amount(resources?.limits?.["cpu"]);
@@ -84,6 +89,7 @@ function limitsOf({ resources }: Container): ContainerSetup["limits"] {
   };
 }
 
+/** A Kubernetes quantity as a number of its base unit: bytes, processors. Undefined for none, and for what is no quantity. */
 function amount(text: string | undefined): number | undefined {
   const quantity = text === undefined ? undefined : parseQuantity(text);
   return quantity?.ok === true ? quantityToNumber(quantity.value) : undefined;
@@ -130,6 +136,7 @@ const hostNames = (hostname: string, subdomain: string | undefined, domain: stri
     : [`${hostname}.${subdomain}.${domain}`, `${hostname}.${subdomain}`]),
 ];
 
+/** Only ports of the machine need anything done; other ports of a container are open to whoever reaches its address. */
 function portsOf({ spec }: PodObject): Sandbox["ports"] {
   return [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ ports }) =>
     (ports ?? []).flatMap(({ containerPort, hostPort, hostIP, protocol }) => {
@@ -145,6 +152,7 @@ function portsOf({ spec }: PodObject): Sandbox["ports"] {
 export const isInMemory = ({ emptyDir }: { readonly emptyDir?: { readonly medium?: string } }): boolean =>
   emptyDir?.medium === "Memory";
 
+/** Rounded up to whole bytes; 0 is no limit. */
 function sizeOf(limit: string | undefined): { readonly sizeBytes?: number } {
   const bytes = amount(limit);
   return bytes === undefined || bytes === 0 ? {} : { sizeBytes: Math.ceil(bytes) };

@@ -36,6 +36,7 @@ export interface Health {
 /** What runs without probes is healthy. */
 export const plainHealth: Health = { started: true, ready: true };
 
+/** One execution of one container, with what its probes have said so far. */
 interface Watched {
   readonly pod: Stored<PodObject>;
   readonly container: Container;
@@ -91,6 +92,7 @@ export class HealthKeeper {
     }
   }
 
+  /** What is known at this moment, without asking. A container that nobody watches is as healthy as one without probes. */
   healthOf(task: string): Health {
     const watched = this.#watched.get(task);
     if (watched === undefined) return plainHealth;
@@ -100,10 +102,12 @@ export class HealthKeeper {
     return { started, ready: started && is("readiness"), ...(verdict === undefined ? {} : { verdict }) };
   }
 
+  /** Asks nothing more, and forgets all answers that are still to come. */
   close(): void {
     for (const watched of this.#watched.values()) this.#end(watched);
   }
 
+  /** The answer to a question under way is dropped; a command in the container is ended where the runtime can. */
   #end(watched: Watched): void {
     this.#watched.delete(watched.task);
     watched.ended.abort(new Error("the container has ended"));
@@ -135,6 +139,7 @@ export class HealthKeeper {
     }
   }
 
+  /** One timer per probe: the next question is planned when the last one was answered, so that slow answers never pile up. */
   #askAfter(watched: Watched, kind: ProbeKind, probe: Probe, delay: Millis): void {
     const ask = () => {
       void this.#ask(watched, kind, probe).catch((thrown: unknown) =>
@@ -147,6 +152,9 @@ export class HealthKeeper {
     watched.timers.set(kind, this.#options.clock.after(delay, ask));
   }
 
+  /**
+   * Counts one answer. The pod is looked at again only when it has changed the result, not after each of thousands of equal ones.
+   */
   async #ask(watched: Watched, kind: ProbeKind, probe: Probe): Promise<void> {
     const answer = await this.#answer(watched, probe);
     if (watched.ended.signal.aborted) return;
@@ -168,6 +176,7 @@ export class HealthKeeper {
     this.#askAfter(watched, kind, probe, second * (probe.periodSeconds ?? 10));
   }
 
+  /** Never rejects: what does not answer in time has failed, in the kubelet's words. */
   async #answer(watched: Watched, probe: Probe): ReturnType<typeof knock> {
     const { reach, clock } = this.#options;
     const seconds = probe.timeoutSeconds ?? 1;

@@ -28,6 +28,7 @@ export interface ImageKeeperOptions {
   readonly wake: (pod: Stored<PodObject>) => void;
 }
 
+/** The image of one container of one pod. */
 interface Entry {
   /** For which execution `facts` were found: with policy Always a restart pulls again. */
   task?: string;
@@ -83,6 +84,7 @@ export class ImageKeeper {
     return this.#entries.get(uid)?.get(container)?.facts?.digest;
   }
 
+  /** For a pod that is gone. A pull that is under way goes on, for whoever has the same image. */
   forget(uid: string): void {
     this.#entries.delete(uid);
   }
@@ -117,6 +119,7 @@ export class ImageKeeper {
     this.#options.wake(pod);
   }
 
+  /** Kept until it has fired, so that closing can take it back. */
   #wakeAfter(pod: Stored<PodObject>, delay: number): void {
     const cancel = this.#options.clock.after(delay, () => {
       this.#timers.delete(cancel);
@@ -144,6 +147,7 @@ export class ImageKeeper {
     );
   }
 
+  /** Made at the first question about the container. */
   #entryOf(uid: string, container: string): Entry {
     const ofPod = this.#entries.get(uid) ?? new Map<string, Entry>();
     this.#entries.set(uid, ofPod);
@@ -162,6 +166,7 @@ const waitingFor = (image: string, { message, at }: NonNullable<Entry["failure"]
 const defaultPolicy = (image: string): string =>
   /(?:^|\/)[^/:@]+(?::latest)?$/.test(image) ? "Always" : "IfNotPresent";
 
+/** References as `imagePullSecrets` has them; those without a name mean nothing. */
 function namesIn(references: unknown): readonly string[] {
   if (!Array.isArray(references)) return [];
   return references.flatMap((one: unknown) => {

@@ -39,6 +39,10 @@ export async function knock(
 
 // Node's network modules are loaded by the first probe: most commands never need them.
 
+/**
+ * Certificates are not checked, as the kubelet does not: the question is whether something answers. The body is read to its end
+ * and mostly dropped, so that the connection closes cleanly.
+ */
 async function knockByHttp(
   action: NonNullable<Handler["httpGet"]>,
   container: Container,
@@ -82,9 +86,11 @@ async function knockByHttp(
   });
 }
 
+/** Headers of the document win over our own, `Host` among them. */
 const headersOf = ({ httpHeaders }: NonNullable<Handler["httpGet"]>): Readonly<Record<string, string>> =>
   Object.fromEntries((httpHeaders ?? []).map(({ name, value }) => [name.toLowerCase(), value]));
 
+/** A connection is all that is asked for: nothing is sent. */
 async function knockByTcp(
   action: NonNullable<Handler["tcpSocket"]>,
   container: Container,

@@ -106,6 +106,7 @@ export class PodNotes {
     }
   }
 
+  /** Equal events are joined and limited by the recorder: what is told at every pass costs one event. */
   #tell(pod: NotedPod, type: "Normal" | "Warning", reason: string, action: string, note: string): void {
     this.#events.record({ regarding: regardingOf(pod), type, reason, action, note });
   }

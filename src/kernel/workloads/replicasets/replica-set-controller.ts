@@ -39,6 +39,7 @@ export const addReplicaSetController = (manager: Manager, options: { readonly in
     (workload) => new ReplicaSetReconciler(workload),
   );
 
+/** As a status has them; none is an empty list. */
 type Conditions = readonly Condition[];
 
 /**
@@ -75,6 +76,7 @@ class ReplicaSetReconciler implements Reconciler {
     return requeueAt(after.wakeAt, clock.now());
   }
 
+  /** Own Pods and those that nobody controls, as they are at this moment. */
   #plan(set: Stored<ReplicaSetObject>) {
     const { childrenOf, unownedIn, clock } = this.#workload;
     const pods = [...childrenOf(keyOf(set.metadata)), ...unownedIn(set.metadata.namespace)];
@@ -101,6 +103,7 @@ class ReplicaSetReconciler implements Reconciler {
     }
   }
 
+  /** One that is gone already is told as deleted too: it was this pass that wanted it gone. */
   async #remove(set: Stored<ReplicaSetObject>, pod: ReplicaPod): Promise<void> {
     const { client, tell } = this.#workload;
     await ensureDeleted(client, Pod, pod);
