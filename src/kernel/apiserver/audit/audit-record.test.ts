@@ -53,6 +53,10 @@ describe("what opens doors", () => {
     ["secrets", "", [{ op: "add", path: "/data/k", value: "SECRET" }]],
     ["secrets", "", "SECRET"],
     ["secrets", "", { metadata: { name: "x", annotations: { [annotation]: '{"data":{"k":"SECRET"}}', a: "b" } } }],
+    ["configmaps", "", { kind: "Secret", data: { k: "SECRET" } }],
+    ["configmaps", "", { kind: "List", items: [{ kind: "Secret", stringData: { k: "SECRET" } }] }],
+    ["secrets", "", { kind: "SecretList", items: [{ data: { k: "SECRET" } }, "SECRET"], data: { k: "SECRET" } }],
+    ["pods", "", { kind: "TokenReview", spec: { token: "SECRET" } }],
     ["tokenreviews", "", { spec: { token: "SECRET" } }],
     ["serviceaccounts", "token", { spec: {}, status: { token: "SECRET" } }],
   ])("%s %s: %j is left out", (resource, subresource, body) => {

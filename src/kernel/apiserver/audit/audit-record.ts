@@ -69,13 +69,21 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /**
  * The body without what must not be in a log: the values of Secrets, tokens that are asked about, and copies of either. A patch of
- * a Secret that is a list of operations is left out whole, because its values may stand anywhere.
+ * a Secret that is a list of operations is left out whole, because its values may stand anywhere. What a body calls itself counts as
+ * well as where it was sent: a Secret that was sent to the wrong place is one.
  */
 export function redacted(resource: string, subresource: string, body: JsonValue): JsonValue {
-  if (resource === "tokenreviews" && isJsonObject(body)) return { ...body, spec: mask };
-  if (subresource === "token" && isJsonObject(body)) return { ...body, status: mask };
-  if (resource !== "secrets") return body;
-  if (!isJsonObject(body)) return mask;
+  const kind = isJsonObject(body) ? body["kind"] : undefined;
+  if (!isJsonObject(body)) return resource === "secrets" ? mask : body;
+  if (resource === "tokenreviews" || kind === "TokenReview") return { ...body, spec: mask };
+  if (subresource === "token") return { ...body, status: mask };
+  const { items } = body;
+  const whole = resource === "secrets" || kind === "Secret" ? redactedSecret(body) : body;
+  if (!Array.isArray(items)) return whole;
+  return { ...whole, items: items.map((item: JsonValue) => redacted(resource, "", item)) };
+}
+
+function redactedSecret(body: JsonObject): JsonObject {
   const { metadata } = body;
   return {
     ...body,
