@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ApiError } from "#kernel/model/index.ts";
 import { decodeProtobuf } from "./envelope.ts";
 import { bytesField, doubleField, envelope, messageField, textField, varintField } from "./testing/encoder.ts";
-import { mostVarints } from "./wire-reader.ts";
+import { mostMessages, mostVarints } from "./wire-reader.ts";
 
 const decodePod = (...spec: Uint8Array[]) => decodeProtobuf(envelope("v1", "Pod", messageField(2, ...spec)));
 
@@ -241,12 +241,13 @@ describe("what is no protobuf is refused", () => {
     });
   });
 
-  test("a body of nothing but tiny fields is not read to its end", () => {
-    // Field 15, empty, again and again: nobody knows it, so that it costs time and no memory.
-    const tiny = new Uint8Array(2 * mostVarints).map((_byte, at) => (at % 2 === 0 ? 0x7a : 0));
-    expect(() => decodeProtobuf(envelope("v1", "ConfigMap", messageField(3, tiny)))).toThrow(
-      `there are more than ${mostVarints} tags, lengths and integers`,
-    );
+  // Two bytes each, an empty field of a number and the type of its wire.
+  test.each([
+    ["fields nobody knows", 0x7a, `there are more than ${mostVarints} tags, lengths and integers`],
+    ["entries of a map", 0x12, `there are more than ${mostMessages} messages`],
+  ])("a body of nothing but tiny %s is not read to its end", (_what, tag, message) => {
+    const tiny = new Uint8Array(2 * mostVarints).map((_byte, at) => (at % 2 === 0 ? tag : 0));
+    expect(() => decodeProtobuf(envelope("v1", "ConfigMap", tiny))).toThrow(message);
   });
 
   test("a body of nothing but empty messages is not unfolded", () => {

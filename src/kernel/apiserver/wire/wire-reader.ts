@@ -14,6 +14,8 @@ export const malformed = (at: number, problem: string) =>
 
 /** Tags, lengths and integers of one body: each costs time, and two bytes are enough for one. Real objects have some thousands. */
 export const mostVarints = 500_000;
+/** Of one body; each costs ten times as much. The largest definitions known have some 20,000. */
+export const mostMessages = 100_000;
 
 /**
  * Reads one message front to back. Never reads past its own end: a length that reaches beyond it is refused before anything is
@@ -23,10 +25,15 @@ export class WireReader {
   readonly #bytes: Uint8Array;
   readonly #end: number;
   /** Shared by all messages of a body. */
-  readonly #budget: { varints: number };
+  readonly #budget: { varints: number; messages: number };
   #at: number;
 
-  constructor(bytes: Uint8Array, start = 0, end = bytes.length, budget = { varints: mostVarints }) {
+  constructor(
+    bytes: Uint8Array,
+    start = 0,
+    end = bytes.length,
+    budget = { varints: mostVarints, messages: mostMessages },
+  ) {
     this.#bytes = bytes;
     this.#at = start;
     this.#end = end;
@@ -119,6 +126,8 @@ export class WireReader {
   /** The message that the next bytes hold. */
   message(): WireReader {
     const { start, end } = this.#extent();
+    this.#budget.messages -= 1;
+    if (this.#budget.messages < 0) throw malformed(start, `there are more than ${mostMessages} messages`);
     return new WireReader(this.#bytes, start, end, this.#budget);
   }
 

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { TestProject } from "vitest/node";
 import { endRunner, removeDirectory, root, startServer, temporaryDirectory } from "#test/support/slipway.ts";
+import { collectHiddenValues } from "./hidden-values.ts";
 
 // The server under test: the one of $KUBECONFIG_UNDER_TEST, else one of our own for the whole run.
 
@@ -30,13 +31,23 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
     return undefined;
   }
   const directory = await temporaryDirectory();
-  const server = await startServer(directory, ["--log-level", "warn"]);
+  const server = await startServer(directory, ["--log-level", "info"]);
   project.provide("kubeconfig", server.kubeconfig);
   project.provide("isEmbedded", true);
+  const hidden = await collectHiddenValues(server.kubeconfig);
   return async () => {
-    const code = await server.stop();
-    await endRunner(directory);
-    await removeDirectory(directory);
-    if (code !== 143) throw new Error(`the server under test ended with ${code}, having logged\n${server.log()}`);
+    try {
+      await hidden.check(server);
+      const code = await server.stop();
+      if (code !== 143) throw new Error(`the server under test ended with ${code}, having logged\n${server.log()}`);
+    } catch (thrown) {
+      // What is thrown here is printed and, without this, forgotten.
+      process.exitCode = 1;
+      throw thrown;
+    } finally {
+      await server.stop();
+      await endRunner(directory);
+      await removeDirectory(directory);
+    }
   };
 }
