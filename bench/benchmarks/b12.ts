@@ -115,7 +115,12 @@ function idle(
     async start(): Promise<Candidate> {
       const directory = await environment.directory();
       const program = await startProgram(args(directory));
-      await prepare(directory);
+      try {
+        await prepare(directory);
+      } catch (thrown) {
+        await program.stop();
+        throw thrown;
+      }
       return {
         measure: (ms) =>
           withCpu([program.pid], async () => {
