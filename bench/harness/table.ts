@@ -56,7 +56,8 @@ const comparedText = (compared: Compared | undefined): string =>
 
 const spreadText = (figures: Spread): string => figures.map(figure).join(" / ");
 
-const ratioText = (ratio: number): string => (Number.isNaN(ratio) ? "-" : `${ratio.toFixed(2)}x`);
+/** A floor of nothing, as of CPU while idle, is no measure. */
+const ratioText = (ratio: number): string => (Number.isFinite(ratio) ? `${ratio.toFixed(2)}x` : "-");
 
 /** Three digits that mean something. */
 export function figure(value: number): string {
