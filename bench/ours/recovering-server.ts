@@ -27,9 +27,14 @@ export async function startMany({ runs, steps, prefix, effects }: RunsToStart): 
   await Promise.all(workflows.map((workflow) => client.create(Workflow, workflow)));
 }
 
+/** Runs of one definition, as the peers have it: who runs it is told to the step when it starts. */
 function workflowOf(run: string, steps: number, effects: string): Workflow {
   const stepOf = (step: number) => ({
-    container: { image: "none", command: ["/bin/sh", "-c", `echo ${run} ${step} >>'${effects}'`] },
+    container: {
+      image: "none",
+      command: ["/bin/sh", "-c", `echo "$RUN" ${step} >>'${effects}'`],
+      env: [{ name: "RUN", value: "${{ workflow.name }}" }],
+    },
     ...(step === 0 ? {} : { dependencies: [`step-${step - 1}`] }),
   });
   return {
