@@ -73,10 +73,10 @@ test("a Job that must not be tried again fails with its first pod", async () => 
 });
 
 test("a Job whose pod asks for what the runtime cannot do fails at once and says why", async () => {
-  const job = shellJob("claims", "true");
+  const job = shellJob("shares", "true");
   const { spec } = job.spec.template;
-  const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "x" } }];
+  const volumes = [{ name: "data", nfs: { server: "x", path: "/" } }];
   const ended = await run({ ...job, spec: { ...job.spec, template: { spec: { ...spec, volumes } } } });
   const failed = ended?.status?.conditions?.find(({ type }) => type === "Failed");
-  expect(failed).toMatchObject({ reason: "PodRefused", message: expect.stringContaining("persistentVolumeClaim") });
+  expect(failed).toMatchObject({ reason: "PodRefused", message: expect.stringContaining("of type nfs") });
 });

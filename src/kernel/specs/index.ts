@@ -7,3 +7,4 @@ export { checkJobRules } from "./job-rules.ts";
 export { qosClassOf, withPodSpecDefaults } from "./pod-defaults.ts";
 export { checkPodSpec, checkTemplateMetadata } from "./pod-rules.ts";
 export * from "./read.ts";
+export { countIndexes } from "./index-list.ts";

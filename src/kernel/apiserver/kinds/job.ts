@@ -15,6 +15,7 @@ import {
 } from "#kernel/specs/index.ts";
 import { jobTable } from "../tables/job.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
+import { jobStatusRule } from "./job-status-rules.ts";
 
 // Jobs as they are stored. What a JobSpec may hold is judged in #kernel/specs; here is what depends on the Job as a whole: its
 // uid, from which the server makes selector and labels, its name, and its former state.
@@ -137,5 +138,6 @@ export const jobKind: BuiltIn = {
   prepareForCreate: (job) => ({ ...withSelector(job), status: {} }),
   rules: [jobRule, indexedNameRule, selectorRule, manualSelectorRule],
   updateRules: [immutableRule],
+  statusRules: [jobStatusRule],
   fields: { "status.successful": (job) => String(numberAt(job, "status", "succeeded") ?? 0) },
 };

@@ -213,11 +213,11 @@ describe("refuses, naming the field,", () => {
 test("features without effect on one machine are kept and warned about", () => {
   const { warnings, errors, object } = writeNew(
     pods,
-    pod({ priorityClassName: "high", tolerations: [{ operator: "Exists" }], affinity: {} }),
+    pod({ priorityClassName: "high", tolerations: [{ operator: "Exists" }], affinity: { podAffinity: {} } }),
   );
   expect(errors).toEqual([]);
   expect(warnings).toEqual([
-    "spec.affinity: has no effect on this server",
+    "spec.affinity.podAffinity: has no effect on this server",
     "spec.priorityClassName: has no effect on this server",
     "spec.tolerations: has no effect on this server",
   ]);

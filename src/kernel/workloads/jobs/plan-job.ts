@@ -122,7 +122,8 @@ function finalStatus(
   const { active: _a, ready: _r, terminating: _t, uncountedTerminatedPods: _u, ...kept } = job.status ?? {};
   return {
     ...kept,
-    ...(startedAt === undefined ? {} : { startTime: kept.startTime ?? formatTime(startedAt) }),
+    // A Job that was suspended has lost its start, and one that has ended has one.
+    startTime: kept.startTime ?? formatTime(startedAt ?? now),
     ...(tally.succeeded === 0 ? {} : { succeeded: tally.succeeded }),
     ...(tally.failed === 0 ? {} : { failed: tally.failed }),
     ready: 0,
