@@ -24,7 +24,7 @@ const alone = {
 } as const;
 
 /** Tests that stop, overload or break the server: never somebody's cluster. */
-const ownServers = "test/conformance/kubernetes/cluster/{soak,exhaustion,restarts}.test.ts";
+const ownServers = "test/conformance/kubernetes/cluster/{soak,steady,exhaustion,restarts,compaction}.test.ts";
 
 export default defineConfig({
   test: {

@@ -50,6 +50,7 @@ describe("what opens doors", () => {
   test.each<[string, string, JsonValue]>([
     ["secrets", "", { data: { k: "SECRET" }, stringData: { k: "SECRET" } }],
     ["secrets", "", { data: "SECRET" }],
+    ["secrets", "", { stringdata: { k: "SECRET" }, k: "SECRET" }],
     ["secrets", "", [{ op: "add", path: "/data/k", value: "SECRET" }]],
     ["secrets", "", "SECRET"],
     ["secrets", "", { metadata: { name: "x", annotations: { [annotation]: '{"data":{"k":"SECRET"}}', a: "b" } } }],

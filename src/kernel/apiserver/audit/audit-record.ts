@@ -67,6 +67,9 @@ const mask = "<redacted>";
 /** Where a client-side apply keeps the whole object once more. */
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
+/** Members of a Secret that are none. */
+const plainMembers: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata", "type", "immutable"]);
+
 /**
  * The body without what must not be in a log: the values of Secrets, tokens that are asked about, and copies of either. A patch of
  * a Secret that is a list of operations is left out whole, because its values may stand anywhere. What a body calls itself counts as
@@ -85,10 +88,11 @@ export function redacted(resource: string, subresource: string, body: JsonValue)
 
 function redactedSecret(body: JsonObject): JsonObject {
   const { metadata } = body;
+  // Not only `data` and `stringData`: who writes `stringdata` is refused, and has sent the values all the same.
+  const values = Object.keys(body).filter((member) => !plainMembers.has(member));
   return {
     ...body,
-    ...masked(body, "data"),
-    ...masked(body, "stringData"),
+    ...Object.fromEntries(values.flatMap((member) => Object.entries(masked(body, member)))),
     ...(isJsonObject(metadata) && isJsonObject(metadata["annotations"]) && lastApplied in metadata["annotations"]
       ? { metadata: { ...metadata, annotations: { ...metadata["annotations"], [lastApplied]: mask } } }
       : {}),

@@ -1,18 +1,15 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
-import { ConfigMap, isNotFound, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import { ConfigMap, type ResourceType } from "#kernel/model/index.ts";
 import { runs } from "#test/support/property-runs.ts";
 import { chaosClient } from "../client/chaos-client.ts";
 import { seededRandom } from "../client/seeded-random.ts";
-import { type MemoryClient, memoryClient } from "../testing/index.ts";
+import { type MemoryClient, memoryClient, widget, type WidgetObject, widgetReconciler } from "../testing/index.ts";
 import { controllerFor } from "./builder.ts";
 import { Manager } from "./manager.ts";
-import { type Reconciler, TerminalError } from "./reconciler.ts";
-import { addFinalizer, ensureChild, patchStatus, refTo, removeFinalizer } from "./writes.ts";
 
-// A small but whole controller under a hostile connection: a Widget wants `spec.size` ConfigMaps, counts them in its status and
-// removes them itself before it goes.
+// A small but whole controller under a hostile connection.
 
 const Widget: ResourceType = {
   group: "demo.slipway.dev",
@@ -21,9 +18,6 @@ const Widget: ResourceType = {
   plural: "widgets",
   namespaced: true,
 };
-type WidgetObject = KubeObject & { readonly spec: { readonly size: number } };
-
-const finalizer = "slipway.dev/widget";
 const faults = {
   conflict: 0.1,
   tooMany: 0.05,
@@ -35,53 +29,6 @@ const faults = {
   brokenWatch: 0.05,
   duplicateEvent: 0.1,
 };
-
-const widget = (name: string, size: number): WidgetObject => ({
-  apiVersion: "demo.slipway.dev/v1",
-  kind: "Widget",
-  metadata: { name, namespace: "default" },
-  spec: { size },
-});
-const child = (owner: Stored, index: number): KubeObject => ({
-  apiVersion: "v1",
-  kind: "ConfigMap",
-  metadata: { name: `${owner.metadata.name}-${index}`, namespace: "default" },
-});
-
-function widgetReconciler(manager: Manager): Reconciler {
-  const { client } = manager;
-  const widgets = manager.informers.acquire<WidgetObject>(Widget).informer;
-  const children = manager.informers.acquire(ConfigMap).informer;
-  children.addIndex("owner", ({ metadata }) => (metadata.ownerReferences ?? []).map(({ uid }) => uid));
-
-  const remove = async (object: Stored): Promise<void> => {
-    const preconditions = { uid: object.metadata.uid };
-    await client.delete(refTo(ConfigMap, object), { preconditions }).catch((thrown: unknown) => {
-      if (!isNotFound(thrown)) throw thrown;
-    });
-  };
-  return {
-    async reconcile({ namespace, name }) {
-      const found = widgets.get(`${namespace}/${name}`);
-      if (found === undefined) return;
-      const owned = children.byIndex("owner", found.metadata.uid);
-      if (found.metadata.deletionTimestamp !== undefined) {
-        for (const object of owned) await remove(object);
-        if (owned.length === 0) await removeFinalizer(client, Widget, found, finalizer);
-        return;
-      }
-      const guarded = await addFinalizer(client, Widget, found, finalizer);
-      const { size } = guarded.spec;
-      const wanted = new Set(Array.from({ length: size }, (_none, index) => `${name}-${index}`));
-      for (const object of owned) if (!wanted.has(object.metadata.name)) await remove(object);
-      for (let index = 0; index < size; index++) {
-        const { outcome } = await ensureChild(client, ConfigMap, child(guarded, index), guarded);
-        if (outcome === "foreign") throw new TerminalError(`${name}-${index} belongs to somebody else`);
-      }
-      await patchStatus(client, Widget, guarded, { size });
-    },
-  };
-}
 
 type Step =
   | { readonly kind: "put"; readonly name: string; readonly size: number }
@@ -108,7 +55,7 @@ async function perform(client: MemoryClient, clock: FakeClock, step: Step): Prom
   }
   const { size } = step;
   await client
-    .create(Widget, widget(step.name, size))
+    .create(Widget, widget(Widget, "default", step.name, size))
     .catch(() => client.patch(ref, { type: "merge", body: { spec: { size } } }));
 }
 
@@ -120,7 +67,7 @@ test("a controller brings the world to what is wanted, through any number of fau
       const server = memoryClient({ clock, types: [Widget] });
       const chaos = chaosClient(server, { clock, random, faults });
       const manager = new Manager({ client: chaos, clock, log: silentLog, random });
-      const reconciler = widgetReconciler(manager);
+      const reconciler = widgetReconciler(manager, Widget);
       controllerFor(manager, "widgets").for(Widget).owns(ConfigMap).complete(reconciler);
       const stop = new AbortController();
       const ended = manager.run(stop.signal);

@@ -59,14 +59,24 @@ export const declaredBy = (document: Flat): ReadonlySet<string> =>
 
 const hasChildren = (fields: Flat, path: string): boolean => [...fields.keys()].some((other) => isBelow(other, path));
 
-/** Takes away what was declared before, is not now, and nobody else wants; and objects and lists that this leaves empty. */
+/** Fields of the schema that hold the path: they count as declared by whoever declares something in them. */
+const namedAbove = (path: string): readonly string[] =>
+  ["f:spec", "f:spec/f:fields", "f:spec/f:items", "f:spec/f:tags", "f:metadata/f:labels"].filter((above) =>
+    isBelow(path, above),
+  );
+
+/**
+ * Takes away what was declared before, is not now, and nobody else wants, whole: with what nobody owns in it. Objects and lists that
+ * this leaves empty go too, unless somebody wants them.
+ */
 function prune(merged: Flat, last: ReadonlySet<string>, wanted: ReadonlySet<string>): Flat {
   const isWanted = (path: string) => wanted.has(path) || [...wanted].some((other) => isBelow(other, path));
   const isKey = (path: string) => path.endsWith("/f:name") && path.includes("/k:{");
   const left = new Map(merged);
-  for (const path of last) {
-    // The key of an item goes with the item.
-    if (isKey(path) || isWanted(path)) continue;
+  // The key of an item goes with the item.
+  const declared = [...last].filter((path) => !isKey(path));
+  for (const path of new Set([...declared.flatMap(namedAbove), ...declared])) {
+    if (isWanted(path)) continue;
     for (const other of merged.keys()) if (other === path || isBelow(other, path)) left.delete(other);
     for (let above = parentOf(path); above.includes("f:"); above = parentOf(above)) {
       if (left.get(above) !== container || isWanted(above) || hasChildren(left, above)) break;

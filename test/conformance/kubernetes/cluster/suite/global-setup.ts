@@ -25,7 +25,9 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   const given = process.env["KUBECONFIG_UNDER_TEST"];
   if (given !== undefined) {
     if (!existsSync(given)) throw new Error(`KUBECONFIG_UNDER_TEST names ${given}, which does not exist`);
-    process.stderr.write("skipped, because they stop or overload their server: soak, exhaustion, restarts\n");
+    process.stderr.write(
+      "skipped, because they stop or overload their server: soak, steady, exhaustion, restarts, compaction\n",
+    );
     project.provide("kubeconfig", resolve(given));
     project.provide("isEmbedded", false);
     return undefined;
