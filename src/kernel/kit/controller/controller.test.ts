@@ -350,6 +350,30 @@ describe("concurrency", () => {
 });
 
 describe("manager", () => {
+  test("any number of parts wait for its end, and Node takes that for no leak", async () => {
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => void warnings.push(warning);
+    process.on("warning", onWarning);
+    try {
+      for (let index = 0; index < 20; index++) {
+        const waits = ({ stop: over, abort: cut }: { readonly stop: AbortSignal; readonly abort: AbortSignal }) => {
+          cut.addEventListener("abort", () => undefined, { once: true });
+          return new Promise<void>((resolve) => over.addEventListener("abort", () => resolve(), { once: true }));
+        };
+        manager.add({ name: `part-${index}`, run: waits });
+      }
+      const running = manager.run(stop.signal);
+      await settle();
+      stop.abort();
+      await running;
+      // Warnings are told in the next turn.
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(warnings).toEqual([]);
+    } finally {
+      process.off("warning", onWarning);
+    }
+  });
+
   test("mirrors are complete before the first reconcile", async () => {
     for (const name of ["a", "b", "c"]) await client.create(Widget, widget(name));
     const seen: number[] = [];

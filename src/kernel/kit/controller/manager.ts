@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { type Clock, type Logger, messageOf, type Millis, sleep, type Random } from "#lib/base/index.ts";
 import type { KubeObject, ResourceType } from "#kernel/model/index.ts";
 import { freshClient } from "../cache/fresh-client.ts";
@@ -176,6 +177,8 @@ class Crew {
   constructor(grace: Millis, clock: Clock) {
     this.#grace = grace;
     this.#clock = clock;
+    // Every part waits for them; Node would take more than ten for a leak and tell the user so.
+    setMaxListeners(0, this.#stop.signal, this.#abort.signal);
   }
 
   get stopping(): AbortSignal {
