@@ -113,6 +113,19 @@ describe("a kill", () => {
       expect(await afterKill(directory)).toEqual([1, ["a@1"]]);
     }));
 
+  test("leaves a log that the next start removes, with whatever was in it", () =>
+    withFaulty(async ({ disk, directory }) => {
+      await put(disk, "a", 1);
+      await withDirectory(async (copy) => {
+        await cp(directory, copy, { recursive: true });
+        const again = await openRedo(copy, new FakeClock());
+        expect((await readdir(copy)).filter((name) => name.includes("redo"))).toEqual([]);
+        await put(again, "b", 2);
+        expect(await afterKill(copy)).toEqual([2, ["a@1", "b@2"]]);
+        await again.close();
+      });
+    }));
+
   test("between the switch of segments and the checkpoint, or after it, loses nothing of either", () =>
     withFaulty(async (faulty) => {
       const { disk, clock, directory } = faulty;

@@ -47,8 +47,11 @@ export async function openRedo(
   const tables = await openLmdb(join(directory, storeFile), createdAt);
   try {
     const { redo } = tables;
-    if (redo !== undefined)
+    if (redo !== undefined) {
       await tables.checkpoint(replay(await readSegments(directory), redo, tables.meta), undefined);
+      // Not used again: Secrets from before they were encrypted would stay in there.
+      await removeRedo(directory);
+    }
     const disk = new RedoDisk(directory, tables, clock, limits);
     await disk.watch(join(directory, storeFile));
     return disk;
