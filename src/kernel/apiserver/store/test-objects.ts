@@ -67,7 +67,7 @@ export function plainText(source: string): ObjectText {
 
 /** Runs `use` with an empty directory that is gone afterwards. */
 export async function withDirectory<T>(use: (directory: string) => Promise<T>): Promise<T> {
-  const directory = await mkdtemp(join(tmpdir(), "slipway-store-"));
+  const directory = await mkdtemp(join(tmpdir(), "slipway-disk-"));
   try {
     return await use(directory);
   } finally {
