@@ -15,7 +15,7 @@ export const malformed = (at: number, problem: string) =>
 /** Tags, lengths and integers of one body: each costs time, and two bytes are enough for one. Real objects have some thousands. */
 export const mostVarints = 500_000;
 /** Of one body; each costs ten times as much. The largest definitions known have some 20,000. */
-export const mostMessages = 100_000;
+export const mostMessages = 50_000;
 
 /**
  * Reads one message front to back. Never reads past its own end: a length that reaches beyond it is refused before anything is
