@@ -179,7 +179,7 @@ export function podContract(runtime: "process" | "docker"): void {
 
     test("a preStop hook runs before TERM", async () => {
       const lifecycle = { preStop: { exec: { command: ["/bin/sh", "-c", "echo hook >> /shared/end"] } } };
-      const script = untilTerm("echo term >> /shared/end; cat /shared/end; exit 0");
+      const script = `echo up; ${untilTerm("echo term >> /shared/end; cat /shared/end; exit 0")}`;
       const pod = podOf("hooked", [shell("main", script, { lifecycle, volumeMounts })], {
         ...shared,
         terminationGracePeriodSeconds: 20,
@@ -187,8 +187,9 @@ export function podContract(runtime: "process" | "docker"): void {
       await place.apply(pod);
       await place.waitFor("hooked", ".status.phase", "Running");
       const follower = place.kubectl.start(["logs", "-f", "hooked"]);
+      await follower.until((out) => out.includes("up"));
       await place.kubectl.must(["delete", "pod", "hooked"]);
-      expect(await follower.until((out) => out.includes("term"))).toBe("hook\nterm\n");
+      expect(await follower.until((out) => out.includes("term"))).toBe("up\nhook\nterm\n");
       await follower.stop();
     });
   });
