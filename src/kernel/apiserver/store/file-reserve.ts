@@ -13,7 +13,7 @@ export interface GrowingFile {
 /**
  * Room at the end of a database file that the file system has given already, so that a full disk is met here, as an error,
  * before a transaction begins, and not in the middle of one: the database library damages this process's memory when a page of
- * its own cannot be written (docs/decisions/0015-room-ahead.md).
+ * its own cannot be written (docs/decisions/0020-room-ahead.md).
  *
  * `usedBytes` is where the last page in use ends; asking costs a read transaction. Nothing is to be called while a transaction
  * writes: what lies behind that page is written over.

@@ -229,6 +229,8 @@ describe("a log is refused", () => {
       damage("store.redo-0", headBytes + 40),
     ],
     ["whose older segment is damaged", "damaged behind revision 0", 2, damage("store.redo-0", headBytes + 40)],
+    ["whose newer segment is missing", "behind revision 2 is missing", 2, (copy) => rm(join(copy, "store.redo-1"))],
+    ["whose newer segment has a damaged head", "behind revision 2 is missing", 2, damage("store.redo-1", 20)],
   ])("%s", async (_, message, segments, break_) => {
     expect(await refused(break_, segments)).toMatchObject({
       code: "store-corrupt",
@@ -273,6 +275,7 @@ describe("a checkpoint that fails", () => {
         faulty.before = full;
         await put(faulty.disk, "a", 1);
         await faulty.disk.close();
+        expect(faulty.told).toMatchObject([{ code: "ENOSPC" }]);
         await cp(faulty.directory, copy, { recursive: true });
         faulty.disk.close = () => Promise.resolve();
       });
@@ -282,6 +285,19 @@ describe("a checkpoint that fails", () => {
     });
   });
 });
+
+test("a disk that is closed takes nothing more, and a timer that was due with its end does nothing", () =>
+  withFaulty(async (faulty) => {
+    const { disk, clock, told, directory } = faulty;
+    await put(disk, "a", 1);
+    const closed = disk.close();
+    await clock.advance(1_000);
+    await closed;
+    disk.close = () => Promise.resolve();
+    await expect(put(disk, "b", 2)).rejects.toThrow(`the store in ${directory} is closed`);
+    expect(told).toEqual([]);
+    expect(await afterKill(directory)).toEqual([1, ["a@1"]]);
+  }));
 
 test("a log that cannot be made refuses the write, and the next one tries again", () =>
   withDirectory(async (directory) => {

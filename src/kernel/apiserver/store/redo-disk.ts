@@ -89,6 +89,7 @@ export class RedoDisk implements Disk {
   #tell: (cause: Error) => void = () => undefined;
   #last: Promise<unknown> = Promise.resolve();
   #cancelTimer: Cancel | undefined;
+  #isClosed = false;
 
   constructor(directory: string, tables: CheckpointedTables, clock: Clock, limits: CheckpointLimits) {
     this.#directory = directory;
@@ -130,6 +131,7 @@ export class RedoDisk implements Disk {
 
   commit(batch: CommitBatch): Promise<void> {
     return this.#inTurn(async () => {
+      if (this.#isClosed) throw new Error(`the store in ${this.#directory} is closed`);
       if (this.#failure !== undefined) throw this.#failure;
       this.#active ??= await this.#beginLog();
       await this.#files.assertInPlace();
@@ -179,6 +181,7 @@ export class RedoDisk implements Disk {
   /** After this the tables hold everything, and there is no log. When they cannot take it, it stays for the next start. */
   close(): Promise<void> {
     return this.#inTurn(async () => {
+      this.#isClosed = true;
       this.#cancelTimer?.();
       await this.#moved;
       const isWhole = this.#active !== undefined && this.#failure === undefined && (await this.#endLog());
@@ -190,10 +193,13 @@ export class RedoDisk implements Disk {
   }
 
   async #endLog(): Promise<boolean> {
-    return await this.#tables.checkpoint(joined(this.#pending, this.#revision), undefined).then(
-      () => true,
-      () => false,
-    );
+    try {
+      await this.#tables.checkpoint(joined(this.#pending, this.#revision), undefined);
+      return true;
+    } catch (thrown) {
+      this.#fail(thrown);
+      return false;
+    }
   }
 
   /** One thing after the other: the timer comes at any moment. */
@@ -242,11 +248,15 @@ export class RedoDisk implements Disk {
   /** Ends the active segment, and lets the tables take what it holds. Waits for them only when they are still at the one before. */
   async #rotate(): Promise<void> {
     await this.#moved;
+    // A timer may have come while the disk was closing.
+    if (this.#isClosed) return;
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#active === undefined || this.#pending.length === 0) return;
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     const next = await this.#beginSegment((this.#spare ??= await this.#openFile(1)));
+    // A start that finds this one must know that there is another: that it is missing would be taken for the end of the log.
+    if (next.link !== undefined) await this.#active.end(next.link.id, this.#revision);
     [this.#active, this.#spare] = [next, this.#active];
     [this.#moving, this.#pending, this.#pendingWrites] = [this.#pending, [], 0];
     this.#nextLook = lookBytes;

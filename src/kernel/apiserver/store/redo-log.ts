@@ -43,6 +43,9 @@ export function replay(segments: readonly Segment[], first: Buffer, meta: DiskMe
     throw storeCorrupt(`the redo log begins at revision ${begin.head.firstRevision}, not behind ${meta.revision}`);
   }
   const next = following(begin, segments);
+  if (begin.next !== undefined && next?.head.id.equals(begin.next) !== true) {
+    throw storeCorrupt(`the part of the redo log behind revision ${revisionOf(begin)} is missing`);
+  }
   if (next !== undefined && next.head.previous?.end.equals(begin.end) !== true) {
     throw storeCorrupt(`the redo log is damaged behind revision ${revisionOf(begin)}`);
   }

@@ -9,6 +9,7 @@ import { ownBuffers, type Space } from "./slab.ts";
 //   head     "SLIPREDO" version:1 storeLength:1 0:6 id:8 previousId:8 previousEnd:8 firstRevision:8 store 0… checksum:8   4,096 bytes
 //   batch    id:8 payloadLength:4 firstRevision:8 records:4 changes:4 payload checksum:8
 //   payload  (length:4 record)* (keyLength:2 hasValue:1 valueLength:4 key value)*
+//   end      a batch of no records and no changes, whose payload is the id of the segment that follows
 //
 // Every checksum is the first 8 bytes of SHA-256 over the checksum before it and the bytes in front of it, so that a batch is only
 // taken where it was written: behind all those that are before it.
@@ -103,12 +104,24 @@ export function encodeBatch(batch: CommitBatch, id: Buffer, before: Buffer, spac
   return seal(bytes, before);
 }
 
+/** What closes a segment: nothing follows in it, and the segment `next` is there. */
+export function encodeEnd(next: Buffer, revision: number, id: Buffer, before: Buffer): Sealed {
+  const bytes = Buffer.alloc(batchHead + idBytes + checksumBytes);
+  bytes.set(id, 0);
+  bytes.writeUInt32BE(idBytes, 8);
+  writeRevision(bytes, revision + 1, 12);
+  bytes.set(next, batchHead);
+  return seal(bytes, before);
+}
+
 /** A segment as it was found. */
 export interface Segment {
   readonly head: SegmentHead;
   readonly batches: readonly CommitBatch[];
-  /** The last checksum that fits. */
+  /** The last checksum of a batch that fits. */
   readonly end: Buffer;
+  /** The segment that follows, if this one was closed: what was acknowledged after that is in there. */
+  readonly next: Buffer | undefined;
   /** Another batch begins behind the place where the checksums end: it is not the last one that is damaged. */
   readonly isBroken: boolean;
 }
@@ -123,15 +136,18 @@ export function readSegment(bytes: Buffer): Segment | undefined {
     bytes.subarray(headBytes - checksumBytes, headBytes),
     head.firstRevision - 1,
   ];
+  let next: Buffer | undefined;
   for (;;) {
     const found = sealedBatch(bytes, position, head.id, end);
     if (found === undefined) break;
+    next = decodeEnd(found.bytes);
+    if (next !== undefined) break;
     const batch = decodeBatch(found.bytes);
     if (batch.revision - batch.writes.length !== revision) break;
     batches.push(batch);
     [position, end, revision] = [position + found.bytes.length, found.end, batch.revision];
   }
-  return { head, batches, end, isBroken: bytes.indexOf(head.id, position + 1) >= 0 };
+  return { head, batches, end, next, isBroken: bytes.indexOf(head.id, position + 1) >= 0 };
 }
 
 function decodeHead(bytes: Buffer): SegmentHead | undefined {
@@ -159,6 +175,11 @@ function sealedBatch(bytes: Buffer, position: number, id: Buffer, before: Buffer
   const end = bytes.subarray(last, last + checksumBytes);
   if (!checksum(before, bytes.subarray(position, last)).equals(end)) return undefined;
   return { bytes: bytes.subarray(position, last + checksumBytes), end };
+}
+
+function decodeEnd(bytes: Buffer): Buffer | undefined {
+  const isEnd = bytes.length === batchHead + idBytes + checksumBytes && bytes.readBigUInt64BE(20) === 0n;
+  return isEnd ? bytes.subarray(batchHead, batchHead + idBytes) : undefined;
 }
 
 /** Nothing is checked that the checksum has vouched for. */

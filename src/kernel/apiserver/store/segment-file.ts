@@ -4,7 +4,15 @@ import { promisify } from "node:util";
 import type { CommitBatch } from "./disk.ts";
 import { isDiskFull } from "./errors.ts";
 import { flush } from "./files.ts";
-import { encodeBatch, encodeHead, headBytes, idBytes, type Sealed, type SegmentHead } from "./redo-segment.ts";
+import {
+  encodeBatch,
+  encodeEnd,
+  encodeHead,
+  headBytes,
+  idBytes,
+  type Sealed,
+  type SegmentHead,
+} from "./redo-segment.ts";
 import type { Space } from "./slab.ts";
 
 // Callbacks made promises: a FileHandle costs twice as much a call, and there are two for every commit.
@@ -83,6 +91,12 @@ export class SegmentFile {
   async append(batch: CommitBatch): Promise<void> {
     if (this.#head === undefined) throw new Error(`${this.path} has no segment yet`);
     await this.#append(encodeBatch(batch, this.#head.id, this.#end, this.#scratch));
+  }
+
+  /** Closes the segment: `next` is another one that has begun. To be durable before that one is given anything to keep. */
+  async end(next: Buffer, revision: number): Promise<void> {
+    if (this.#head === undefined) throw new Error(`${this.path} has no segment yet`);
+    await this.#append(encodeEnd(next, revision, this.#head.id, this.#end));
   }
 
   close(): Promise<void> {
