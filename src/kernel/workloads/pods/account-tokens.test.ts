@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { FakeClock, silentLog } from "#lib/base/index.ts";
+import { deferred, FakeClock, silentLog } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { AccountTokenSource, PodObject } from "../pod-types.ts";
 import { shellPod } from "../testing/index.ts";
@@ -14,11 +14,14 @@ function open() {
     wishes,
     written,
     isRefused: false,
+    /** What answers wait for. */
+    before: Promise.resolve(),
     tokens: new AccountTokens({
       clock,
       log: silentLog,
       async issue(wish) {
         wishes.push(wish);
+        await place.before;
         if (place.isRefused) throw new Error('serviceaccounts "builder" not found');
         return { token: `token ${wishes.length}`, expiresAt: clock.now() + 1000 * wish.seconds };
       },
@@ -85,6 +88,23 @@ test("the tokens of a pod that an earlier process has left are replaced at once,
   tokens.adopt(shellPod("plain", "true") as Stored<PodObject>);
   tokens.close();
 });
+
+test.each(["forgotten", "closed"])(
+  "nothing comes back of a pod that was %s while its tokens were asked for",
+  async (how) => {
+    const place = open();
+    const answers = deferred<void>();
+    place.before = answers.promise;
+    place.tokens.adopt(podWith(hour));
+    await place.clock.advance(0);
+    expect(place.wishes).toHaveLength(1);
+    if (how === "forgotten") place.tokens.forget("u");
+    else place.tokens.close();
+    answers.resolve();
+    await place.clock.advance(86_400_000);
+    expect([place.wishes.length, place.written]).toEqual([1, []]);
+  },
+);
 
 test("a refusal is told in the server's words, and the next try comes within a minute", async () => {
   const place = open();

@@ -50,10 +50,16 @@ export interface AccountTokensOptions {
   readonly rewrite: (pod: Stored<PodObject>, tokenOf: TokenOf) => Promise<void>;
 }
 
-/** Keeps the tokens of the pods of one node fresh. Remembers a timer per pod that has one. */
+/** A pod whose tokens are seen to, from the first request on: there is no timer before the first answer. */
+interface Kept {
+  cancel?: Cancel;
+}
+
+/** Keeps the tokens of the pods of one node fresh. Remembers one timer per pod with tokens, until `forget`. */
 export class AccountTokens {
   readonly #options: AccountTokensOptions;
-  readonly #timers = new Map<string, Cancel>();
+  readonly #kept = new Map<string, Kept>();
+  #isClosed = false;
 
   constructor(options: AccountTokensOptions) {
     this.#options = options;
@@ -63,6 +69,7 @@ export class AccountTokens {
   async issueFor(pod: Stored<PodObject>): Promise<TokenOf> {
     const sources = tokenSources(pod.spec.volumes);
     const found = new Map<AccountTokenSource, Result<string, string>>();
+    const kept = sources.length > 0 ? this.#keep(pod) : undefined;
     let next: Millis = longestUse;
     for (const source of sources) {
       const { clock } = this.#options;
@@ -75,7 +82,7 @@ export class AccountTokens {
         next = Math.min(next, retryAfter);
       }
     }
-    if (sources.length > 0) this.#arrange(pod, next);
+    if (kept !== undefined) this.#arrange(pod, kept, next);
     return (source) => found.get(source) ?? err("the token was not asked for");
   }
 
@@ -84,22 +91,31 @@ export class AccountTokens {
    * happens for others, and when it is repeated.
    */
   adopt(pod: Stored<PodObject>): void {
-    if (this.#timers.has(pod.metadata.uid) || tokenSources(pod.spec.volumes).length === 0) return;
-    this.#arrange(pod, 0);
+    if (this.#kept.has(pod.metadata.uid) || tokenSources(pod.spec.volumes).length === 0) return;
+    this.#arrange(pod, this.#keep(pod), 0);
   }
 
+  /** For a pod that is gone: nothing is asked for or written any more, whatever is under way. */
   forget(uid: string): void {
-    this.#timers.get(uid)?.();
-    this.#timers.delete(uid);
+    this.#kept.get(uid)?.cancel?.();
+    this.#kept.delete(uid);
   }
 
   close(): void {
-    for (const uid of this.#timers.keys()) this.forget(uid);
+    this.#isClosed = true;
+    for (const uid of this.#kept.keys()) this.forget(uid);
   }
 
-  #arrange(pod: Stored<PodObject>, delay: Millis): void {
-    const { uid } = pod.metadata;
+  #keep({ metadata: { uid } }: Stored<PodObject>): Kept {
     this.forget(uid);
+    const kept: Kept = {};
+    if (!this.#isClosed) this.#kept.set(uid, kept);
+    return kept;
+  }
+
+  /** Does nothing when the pod was forgotten, or seen to anew, since `kept`. */
+  #arrange(pod: Stored<PodObject>, kept: Kept, delay: Millis): void {
+    if (this.#kept.get(pod.metadata.uid) !== kept) return;
     const replace = () => {
       void this.#replace(pod).catch((thrown: unknown) => {
         const { namespace, name } = pod.metadata;
@@ -109,14 +125,14 @@ export class AccountTokens {
         });
       });
     };
-    this.#timers.set(uid, this.#options.clock.after(delay, replace));
+    kept.cancel = this.#options.clock.after(delay, replace);
   }
 
   /** Where one is refused all stay as they are, and are asked for again. */
   async #replace(pod: Stored<PodObject>): Promise<void> {
     const tokenOf = await this.issueFor(pod);
     // The pod may be gone by now, and its directory must not come back.
-    if (this.#timers.has(pod.metadata.uid)) await this.#options.rewrite(pod, tokenOf);
+    if (this.#kept.has(pod.metadata.uid)) await this.#options.rewrite(pod, tokenOf);
   }
 }
 
