@@ -35,6 +35,20 @@ test("documents come in the order of files and within them, each with who unders
   expect(objectsOf(found).map(({ object }) => object.kind)).toEqual(["ConfigMap", "Workflow", "Workflow"]);
 });
 
+test("problems of a file are told in the order of their places, whoever found them", async () => {
+  const { problems } = await read([
+    workflow(
+      "\n  parallelism: none\n  stepz: {}\n  steps:\n    b: {wait: {seconds: 0}}\n    a: {contaner: {}, wait: {seconds: 1}}",
+    ),
+  ]);
+  expect(problems.map(({ position, code }) => [position?.line, code])).toEqual([
+    [5, "not-positive"],
+    [6, "unknown-field"],
+    [8, "not-positive"],
+    [9, "unknown-field"],
+  ]);
+});
+
 test("problems of all files are told at once, and then there are no objects at all", async () => {
   const found = await read([
     good,

@@ -51,11 +51,15 @@ export async function readDocuments(paths: readonly string[], request: ReadReque
     for (const one of read.value.documents.filter(({ value }) => value !== null)) {
       const { document, found } = readOne(file, one, dialects, request);
       documents.push(document);
-      problems.push(...found);
+      problems.push(...found.toSorted(byPlace));
     }
   }
   return { documents, problems };
 }
+
+/** Of one file. What has no place comes last. */
+const byPlace = ({ position: a }: Problem, { position: b }: Problem): number =>
+  (a?.line ?? Number.MAX_SAFE_INTEGER) - (b?.line ?? Number.MAX_SAFE_INTEGER) || (a?.column ?? 0) - (b?.column ?? 0);
 
 const emptyFile = (file: string): Problem => ({
   severity: "error",

@@ -192,7 +192,10 @@ test("parameters of a broken declaration may still be named", () => {
 
 test("fields that nobody knows are refused where they stand", () => {
   expect(errors(`stpes: {}\nsteps: {a: {${container}}}`)).toEqual([
-    "5:10: error: spec.stpes: is not a field of this kind; it would be dropped",
+    '5:10: error: spec.stpes: is not a field of this kind (did you mean "steps"?)',
+  ]);
+  expect(errors(`steps: {a: {${container}, dependencis: []}}`)).toEqual([
+    expect.stringMatching(/spec\.steps\.a\.dependencis: is not a field of this kind \(did you mean "dependencies"\?\)$/),
   ]);
 });
 

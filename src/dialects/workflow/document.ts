@@ -8,12 +8,14 @@ import {
   ok,
   type Result,
 } from "#lib/base/index.ts";
-import { type CompiledSchema, compileSchema } from "#lib/schema/index.ts";
+import { type CompiledSchema, compileSchema, fieldsAt, type Schema } from "#lib/schema/index.ts";
+import { nearest } from "#lib/text/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
 import type { DocumentReader, DocumentReading, ReadOptions, SourceDocument } from "../dialect.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { parseArgument } from "./compile/params.ts";
 import { convert, isShipped } from "./convert.ts";
+import { fieldTokens } from "./field-tokens.ts";
 import { type Param, RunAction, Workflow } from "./kinds.ts";
 import { lintWorkflow } from "./lint.ts";
 import { collectProblems, type ProblemCollector, type Report } from "./problems.ts";
@@ -91,7 +93,7 @@ function readDocument(
  */
 function readWorkflow(document: JsonObject, options: ReadOptions, found: ProblemCollector): Read {
   if (!checkEnvelope(document, [Workflow, RunAction], found.error)) return { object: undefined, found };
-  checkUnknown(schemas.workflow, document, found.error);
+  checkUnknown(Workflow.schema, schemas.workflow, document, found.error);
   const given = withArguments(document, options.arguments ?? {}, found.error);
   const { compiled } = validateWorkflow(given, found);
   return { object: asObject(given), compiled, found };
@@ -100,7 +102,7 @@ function readWorkflow(document: JsonObject, options: ReadOptions, found: Problem
 /** Actions are written by programs mostly, but may stand in files too. */
 function readAction(document: JsonObject, found: ProblemCollector): Read {
   if (!checkEnvelope(document, [RunAction], found.error)) return { object: undefined, found };
-  checkUnknown(schemas.action, document, found.error);
+  checkUnknown(RunAction.schema, schemas.action, document, found.error);
   checkRunAction(document, found.error);
   return { object: asObject(document), found };
 }
@@ -155,9 +157,18 @@ function checkName({ name, generateName }: JsonObject, report: Report): void {
  * Every field that the kind does not have, at its place. Metadata belong to the server; everything else is the
  * schema's.
  */
-function checkUnknown(schema: CompiledSchema, { metadata: _servers, ...document }: JsonObject, report: Report): void {
-  for (const field of schema.prune(document).unknown)
-    report(field.split("."), "unknown-field", "is not a field of this kind; it would be dropped");
+function checkUnknown(
+  schema: Schema,
+  compiled: CompiledSchema,
+  { metadata: _servers, ...document }: JsonObject,
+  report: Report,
+): void {
+  for (const field of compiled.prune(document).unknown) {
+    const path = fieldTokens(document, field);
+    const meant = nearest(String(path.at(-1)), fieldsAt(schema, path.slice(0, -1)));
+    const hint = meant === undefined ? undefined : `did you mean "${meant}"?`;
+    report(path, "unknown-field", "is not a field of this kind", hint);
+  }
 }
 
 /** The document with arguments given beside it, which win over those it holds. */

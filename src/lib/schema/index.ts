@@ -2,6 +2,7 @@ export * from "./builder.ts";
 export * from "./compile.ts";
 export * from "./crd.ts";
 export * from "./field-error.ts";
+export { fieldsAt } from "./fields-at.ts";
 export { formatChecks, isBase64 } from "./formats.ts";
 export * from "./kind.ts";
 export * from "./object-meta.ts";
