@@ -182,8 +182,13 @@ describe("the commands themselves", () => {
     expect(prose.filter((line) => line.length > 80)).toEqual([]);
   });
 
-  test("the help of the program groups all of them", async () => {
+  test("the help of the program begins with an example of each group, and groups all of them", async () => {
     const { out } = await cli.run("--help");
+    const examples = out.slice(0, out.indexOf("Usage:")).trimEnd().split("\n");
+    expect(examples).toEqual([
+      "Examples:",
+      ...["run", "lint", "up", "completion"].map((verb) => expect.stringContaining(`slipway ${verb}`)),
+    ]);
     for (const { name } of shown) expect(out).toMatch(new RegExp(`^  ${name} `, "m"));
     for (const group of ["Runs:", "Documents:", "Control plane:", "Other:"]) expect(out).toContain(`\n${group}\n`);
     expect(out.split("\n").filter((line) => line.length > 80)).toEqual([]);

@@ -38,11 +38,25 @@ export function buildProgram(
     .addOption(new Option("--color <when>", "colours").choices(["auto", "always", "never"]).default("auto"))
     .enablePositionalOptions()
     .showSuggestionAfterError()
+    .addHelpText("before", examplesText(firstExamples(specs)))
     .configureHelp({ helpWidth: 80, showGlobalOptions: false, subcommandTerm })
     .configureOutput(outputOf(surroundings))
     .exitOverride();
   for (const spec of specs) program.addCommand(toCommand(spec, surroundings, events), { hidden: spec.hidden === true });
   return program;
+}
+
+const examplesText = (examples: readonly string[]): string =>
+  `Examples:\n${examples.map((example) => `  ${example}\n`).join("")}`;
+
+/** One of each group of commands: that of its first command, which comes first for a reason. */
+function firstExamples(specs: readonly CommandSpec[]): readonly string[] {
+  const firsts = new Map<string, string>();
+  for (const { group, hidden, examples } of specs) {
+    const [first] = examples;
+    if (hidden !== true && first !== undefined && !firsts.has(group)) firsts.set(group, first);
+  }
+  return [...firsts.values()];
 }
 
 /** Without `[options]`, which all have, and without other names: what is left fits beside what it does. */
@@ -63,7 +77,7 @@ function toCommand(spec: CommandSpec, surroundings: Surroundings, { onStart, onE
     .description(spec.summary)
     .aliases([...(spec.aliases ?? [])])
     .helpGroup(`${spec.group}:`)
-    .addHelpText("before", `Examples:\n${spec.examples.map((example) => `  ${example}\n`).join("")}`)
+    .addHelpText("before", examplesText(spec.examples))
     .configureHelp({ helpWidth: 80 })
     .configureOutput(outputOf(surroundings))
     .exitOverride();

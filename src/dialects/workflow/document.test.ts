@@ -195,7 +195,9 @@ test("fields that nobody knows are refused where they stand", () => {
     '5:10: error: spec.stpes: is not a field of this kind (did you mean "steps"?)',
   ]);
   expect(errors(`steps: {a: {${container}, dependencis: []}}`)).toEqual([
-    expect.stringMatching(/spec\.steps\.a\.dependencis: is not a field of this kind \(did you mean "dependencies"\?\)$/),
+    expect.stringMatching(
+      /spec\.steps\.a\.dependencis: is not a field of this kind \(did you mean "dependencies"\?\)$/,
+    ),
   ]);
 });
 
