@@ -10,7 +10,8 @@ beforeEach(() => {
   clock = new FakeClock();
   sessions = new Sessions(clock);
 });
-const login = () => sessions.redeem(sessions.issueCode(() => ann).code);
+const named = (user: string) => ({ user, groups: [] });
+const login = (who = ann) => sessions.redeem(sessions.issueCode(() => who).code);
 
 describe("a code", () => {
   test("is good once", () => {
@@ -34,9 +35,17 @@ describe("a code", () => {
     expect(sessions.redeem(code)).toBe(undefined);
   });
 
-  test("gives way when there are a hundred newer ones", () => {
+  test("gives way when its user has ten newer ones, and to nobody else's", () => {
     const [first, second] = [sessions.issueCode(() => ann), sessions.issueCode(() => ann)];
-    for (let count = 0; count < 99; count += 1) sessions.issueCode(() => ann);
+    for (let count = 0; count < 80; count += 1) sessions.issueCode(() => named(`u${count % 8}`));
+    for (let count = 0; count < 9; count += 1) sessions.issueCode(() => ann);
+    expect(sessions.redeem(first.code)).toBe(undefined);
+    expect(sessions.redeem(second.code)).toBeDefined();
+  });
+
+  test("gives way when a hundred newer ones are of as many users", () => {
+    const [first, second] = [sessions.issueCode(() => ann), sessions.issueCode(() => ann)];
+    for (let count = 0; count < 99; count += 1) sessions.issueCode(() => named(`u${count}`));
     expect(sessions.redeem(first.code)).toBe(undefined);
     expect(sessions.redeem(second.code)).toBeDefined();
   });
@@ -67,10 +76,13 @@ describe("a session", () => {
     expect(sessions.find(secret)).toBe(undefined);
   });
 
-  test("gives way when there are a thousand newer ones", () => {
-    const [first, second] = [login()?.secret ?? "", login()?.secret ?? ""];
-    for (let count = 0; count < 999; count += 1) login();
+  test("gives way when its user has fifty newer ones, or all together a thousand", () => {
+    const [first, second, third] = [login()?.secret ?? "", login()?.secret ?? "", login()?.secret ?? ""];
+    for (let count = 0; count < 48; count += 1) login();
     expect(sessions.find(first)).toBe(undefined);
     expect(sessions.find(second)).toBeDefined();
+    for (let count = 0; count < 951; count += 1) login(named(`u${count}`));
+    expect(sessions.find(second)).toBe(undefined);
+    expect(sessions.find(third)).toBeDefined();
   });
 });

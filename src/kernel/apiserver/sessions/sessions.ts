@@ -16,15 +16,25 @@ export interface Session {
 
 const codeMs: Millis = 5 * 60_000;
 const sessionMs: Millis = 12 * 3_600_000;
-const mostCodes = 100;
-const mostSessions = 1000;
+
+/** How many there may be, of one user and of all together. */
+interface Bound {
+  readonly each: number;
+  readonly all: number;
+}
+const mostCodes: Bound = { each: 10, all: 100 };
+const mostSessions: Bound = { each: 50, all: 1000 };
 
 interface Held {
+  readonly user: string;
   readonly witness: Witness;
   readonly until: Instant;
 }
 
-/** One-time codes and the sessions they become. Both are bounded: the oldest give way to new ones. */
+/**
+ * One-time codes and the sessions they become. Both are bounded: a user's oldest gives way to his newer ones, and the oldest of all
+ * only when there are as many users.
+ */
 export class Sessions {
   readonly #clock: Clock;
   readonly #codes = new Map<string, Held>();
@@ -37,7 +47,8 @@ export class Sessions {
   /** A code that is good once, for five minutes. */
   issueCode(witness: Witness): { readonly code: string; readonly until: Instant } {
     const until = this.#clock.now() + codeMs;
-    return { code: keep(this.#codes, mostCodes, { witness, until }), until };
+    const user = witness()?.user ?? "";
+    return { code: keep(this.#codes, mostCodes, { user, witness, until }), until };
   }
 
   /** The secret of a new session of twelve hours; undefined for a code that is wrong, used, too old, or of somebody who was let in no more. */
@@ -47,7 +58,7 @@ export class Sessions {
     const session = this.#judge(held);
     if (held === undefined || session === undefined) return undefined;
     const until = this.#clock.now() + sessionMs;
-    const secret = keep(this.#sessions, mostSessions, { witness: held.witness, until });
+    const secret = keep(this.#sessions, mostSessions, { ...held, until });
     return { identity: session.identity, until, secret };
   }
 
@@ -73,10 +84,12 @@ export class Sessions {
 const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("base64");
 
 /** Puts it under a new secret, which is returned. Maps keep their order, so that the first is the oldest. */
-function keep(all: Map<string, Held>, most: number, held: Held): string {
+function keep(all: Map<string, Held>, most: Bound, held: Held): string {
   const secret = randomBytes(32).toString("base64url");
   all.set(hashOf(secret), held);
+  const own = Array.from(all).filter(([, { user }]) => user === held.user);
+  if (own.length > most.each) all.delete(own[0]?.[0] ?? "");
   const [oldest] = all.keys();
-  if (all.size > most && oldest !== undefined) all.delete(oldest);
+  if (all.size > most.all && oldest !== undefined) all.delete(oldest);
   return secret;
 }
