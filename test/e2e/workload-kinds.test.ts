@@ -185,7 +185,10 @@ describe.each(kubectlPaths)("%s", (path) => {
     expect(described).toMatch(/Ready +True .* KubeletReady/);
     expect(await kubectl.must(["get", "nodes", "-o", "wide"])).toMatch(/ 127\.0\.0\.1 .* process:\/\//);
 
-    const budget = await kubectl.run(["create", "pdb", "web", "--selector=app=web", "--min-available=1"]);
+    // `kubectl create pdb` of old clients asks for policy/v1beta1, which no server of this version has.
+    const spec = { minAvailable: 1, selector: { matchLabels: { app: "web" } } };
+    const pdb = { apiVersion: "policy/v1", kind: "PodDisruptionBudget", metadata: { name: "web" }, spec };
+    const budget = await kubectl.run(["create", "-f", "-"], { input: JSON.stringify(pdb) });
     expect([budget.code, budget.err]).toEqual([0, expect.stringContaining("stored, not acted upon")]);
     expect(await kubectl.must(["get", "pdb"])).toMatch(/\nweb +1 +N\/A +0 +\d+s\n$/);
     expect(await kubectl.must(["get", "all", "-o", "name"])).toContain("service/web");

@@ -89,6 +89,8 @@ export const toolCases: readonly Case[] = [
       "proxy.sh": [
         "kubectl proxy --port=0 >proxied &",
         "until grep -q Starting proxied; do sleep 0.1; done",
+        // Every namespace gets one, soon after it was made.
+        "until kubectl get configmap kube-root-ca.crt >/dev/null 2>&1; do sleep 0.1; done",
         "curl -sS http://$(sed -n 's/.*serve on //p' proxied)/api/v1/namespaces/$NS/configmaps?limit=500",
         "kill $!",
         "",
