@@ -26,6 +26,17 @@ const alone = {
 /** Tests that stop, overload or break the server: never somebody's cluster. */
 const ownServers = "test/conformance/kubernetes/cluster/{soak,steady,exhaustion,restarts,compaction}.test.ts";
 
+/** Tests of what is made of files, ports, keys and processes. They are in `npm test`; a check is for the edit loop. */
+const integration = [
+  "src/kernel/apiserver/{store,http,authz}/**/*.test.ts",
+  "src/kernel/kit/client/**/*.test.ts",
+  "src/kernel/runtimes/process/**/*.test.ts",
+  "src/kernel/logs/**/*.test.ts",
+  "src/app/{server,cli/commands}/**/*.test.ts",
+  "bench/{harness,load}/*.test.ts",
+];
+const properties = "**/*.prop.test.ts";
+
 export default defineConfig({
   test: {
     // Sources that did not change are not translated again; `npx vitest --clearCache` forgets them.
@@ -35,10 +46,11 @@ export default defineConfig({
         test: {
           ...shared,
           name: "unit",
-          include: ["src/**/*.test.ts", "bench/{harness,load}/*.test.ts"],
-          exclude: ["**/*.prop.test.ts"],
+          include: ["src/**/*.test.ts"],
+          exclude: [properties, ...integration],
         },
       },
+      { test: { ...shared, name: "integration", include: integration, exclude: [properties] } },
       { test: { ...shared, name: "prop", include: ["src/**/*.prop.test.ts"] } },
       {
         test: {

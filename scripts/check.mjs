@@ -1,10 +1,11 @@
 // `npm run check`: format, lint, types, unused code, architecture and unit tests, side by side.
-// Costly properties are tried with a tenth of their cases; `--all`, for `npm test`, tries all and adds the conformance tests.
+// Costly properties are tried with a tenth of their cases; `--all`, for `npm test`, tries all and adds the integration and
+// conformance tests.
 import { spawn } from "node:child_process";
 
 const isAll = process.argv.includes("--all");
 const env = isAll ? process.env : { SLIPWAY_PROPERTY_SHARE: "0.1", ...process.env };
-const projects = ["unit", "prop", "architecture", ...(isAll ? ["conformance"] : [])];
+const projects = ["unit", "prop", "architecture", ...(isAll ? ["integration", "conformance"] : [])];
 
 const steps = [
   ["format", "biome", "format", "."],
