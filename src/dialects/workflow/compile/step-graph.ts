@@ -6,7 +6,6 @@ import {
   type GraphProblem,
   type NodeSpec,
 } from "#engine/index.ts";
-import type { FieldPath } from "#lib/base/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import type { Report } from "../problems.ts";
 import type { StepSource } from "./step-source.ts";
@@ -48,17 +47,8 @@ function build(sources: readonly StepSource[], part: string, report: Report, war
   const nodes = sources.map((source) => nodeOf(source, keys, report, warn));
   const graph = buildGraph(nodes);
   if (graph.ok) return graph.value;
-  for (const problem of graph.error)
-    report(placeOf(problem, sources) ?? ["spec", part], codes[problem.kind], formatGraphProblem(problem));
+  for (const problem of graph.error) report(["spec", part], codes[problem.kind], formatGraphProblem(problem));
   return undefined;
-}
-
-/** The dependency that closes a cycle, in the step it is named by: there it can be cut. Undefined for what has no place of its own. */
-function placeOf(problem: GraphProblem, sources: readonly StepSource[]): FieldPath | undefined {
-  if (problem.kind !== "cycle") return undefined;
-  const [key, before] = [problem.path[0] ?? "", problem.path.at(-2) ?? ""];
-  const source = sources.find((candidate) => candidate.key === key);
-  return source && [...source.path, "dependencies", source.step.dependencies?.indexOf(before) ?? 0];
 }
 
 /** The engine's findings under the codes people see. Unknown and repeated keys have been reported before, with their places. */

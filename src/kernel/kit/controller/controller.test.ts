@@ -1,3 +1,4 @@
+// Long, because every law of one reconciler's life is here, each a short test; they share the manager and the keys.
 import { beforeEach, describe, expect, test } from "vitest";
 import { deferred, FakeClock, type Logger, silentLog } from "#lib/base/index.ts";
 import {
