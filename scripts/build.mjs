@@ -51,6 +51,7 @@ const lazy = [
   "node:crypto",
   "node:http",
   "node:https",
+  "node:perf_hooks",
   "node:tls",
   "node:zlib",
   "@marcbachmann/cel-js",

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { exec, removeDirectory, slipwayBin, startServer, temporaryDirectory } from "#test/support/slipway.ts";
@@ -12,6 +12,9 @@ beforeAll(async () => {
   const tell =
     'process.on("exit", () => require("node:fs").writeFileSync(process.env.LOADED, JSON.stringify({ node: process.moduleLoadList, files: Object.keys(require.cache) })));';
   await writeFile(join(directory, "tell.cjs"), tell);
+  const collections =
+    'let count = 0; const watch = new (require("node:perf_hooks").PerformanceObserver)((list) => { count += list.getEntries().length; }); watch.observe({ entryTypes: ["gc"] }); process.on("exit", () => require("node:fs").writeFileSync(process.env.COLLECTIONS, String(count + watch.takeRecords().length)));';
+  await writeFile(join(directory, "collections.cjs"), collections);
 });
 
 afterAll(() => removeDirectory(directory));
@@ -25,7 +28,6 @@ async function loadedBy(
   const env = { LOADED: out, HOME: directory };
   const run = await exec(process.execPath, ["--require", tell, slipwayBin, ...args], { env });
   expect(run.code, run.err).toBe(0);
-  const { readFile } = await import("node:fs/promises");
   const { node, files } = JSON.parse(await readFile(out, "utf8")) as { node: string[]; files: string[] };
   return {
     node: node.map((name) => name.replace(/^NativeModule /, "")),
@@ -48,6 +50,23 @@ test("a run on a control plane of its own loads neither the store's engine, nor 
   const { node, files } = await loadedBy(["run", "--ephemeral", "examples/workflow/hello.yaml"]);
   expect(files).toEqual(["slipway.cjs"]);
   expect(node.filter((name) => network.includes(name))).toEqual([]);
+});
+
+test("a run's young generation grows at once: a handful of collections, where there were ten", async () => {
+  const out = join(directory, "collections.txt");
+  const args = [
+    "--require",
+    join(directory, "collections.cjs"),
+    slipwayBin,
+    "run",
+    "--ephemeral",
+    "examples/workflow/hello.yaml",
+  ];
+  const run = await exec(process.execPath, args, { env: { COLLECTIONS: out, HOME: directory } });
+  expect(run.code, run.err).toBe(0);
+  const count = Number(await readFile(out, "utf8"));
+  expect(count).toBeGreaterThan(0);
+  expect(count).toBeLessThanOrEqual(5);
 });
 
 test("a server that has run nothing is one process", async () => {

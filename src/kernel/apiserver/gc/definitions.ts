@@ -30,9 +30,11 @@ export class DefinitionCleaner {
     this.#queue = new KeyQueue({ work: (name) => this.#clean(name), clock: context.clock, log: context.log });
   }
 
-  /** Looks at all definitions once: a deletion may have been interrupted by the end of an earlier process. */
+  /** Takes up again what the end of an earlier process has interrupted: deletions, and names that became free. */
   start(): void {
-    for (const { key } of this.#context.store.page(definitions, {}).entries) this.#queue.add(key.name);
+    for (const entry of this.#context.store.page(definitions, {}).entries) {
+      if (entry.terminating || !areNamesAccepted(entry.object())) this.#queue.add(entry.key.name);
+    }
   }
 
   /** Takes note of definitions that begin to go, and of objects that go from such a one. */

@@ -35,7 +35,7 @@ const creations: readonly Creation[] = [
 
 /** Without what differs between two creations of one object: a controller may have written to the one and not yet to the other. */
 const plain =
-  'kubectl get KIND x -o json | sed -E \'/^ {8}"managedFields": /,/^ {8}],?$/d; /"(creationTimestamp|resourceVersion|uid|startTime|lastTransitionTime|lastProbeTime|clusterIP|time|manager)"/d; /"metadata": [{][}],?$/d; /^ *"1?[0-9]+\\.[0-9.]+"$/d; s/[0-9a-f]{8}-[0-9a-f-]{27}//\'';
+  'kubectl get KIND x -o json | sed -E \'/^ {8}"managedFields": /,/^ {8}],?$/d; /^ {8}"annotations": /,/^ {8}[}],?$/d; /"(creationTimestamp|resourceVersion|uid|startTime|lastTransitionTime|lastProbeTime|clusterIP|time|manager)"/d; /"metadata": [{][}],?$/d; /^ *"1?[0-9]+\\.[0-9.]+"$/d; s/[0-9a-f]{8}-[0-9a-f-]{27}//\'';
 
 const sameAsFile = ({ kind, create, needs = [], since = 0 }: Creation): Case => ({
   line: 2,
