@@ -1,4 +1,4 @@
-import type { Clock } from "#lib/base/index.ts";
+import type { Clock, Millis } from "#lib/base/index.ts";
 import {
   type ApiClient,
   controllerFor,
@@ -28,6 +28,8 @@ export interface WorkloadKind<O extends KubeObject> {
   readonly childType: ResourceType;
   /** By which it takes children that nobody controls; children are never taken without it. */
   readonly selectorOf?: (object: O) => Selector;
+  /** Failures are tried again after this long at the latest; see the work queue when absent. */
+  readonly longestRetry?: Millis;
 }
 
 /**
@@ -67,7 +69,7 @@ const unowned = "unowned";
  */
 export function addWorkloadController<O extends KubeObject, C extends KubeObject>(
   manager: Manager,
-  { name, reporter, type, childType, selectorOf }: WorkloadKind<O>,
+  { name, reporter, type, childType, selectorOf, longestRetry }: WorkloadKind<O>,
   { instance }: { readonly instance: string },
   reconcilerFor: (workload: Workload<O, C>) => Reconciler,
 ): void {
@@ -92,7 +94,8 @@ export function addWorkloadController<O extends KubeObject, C extends KubeObject
     selectorOf === undefined
       ? builder
       : builder.watches<C>(childType, (child) => adopters(objects, selectorOf, child).map(requestFor));
-  adopting.complete(reconcilerFor(workload));
+  const patient = longestRetry === undefined ? adopting : adopting.with({ retries: { longestRetry } });
+  patient.complete(reconcilerFor(workload));
 }
 
 /** The children of an object itself, and not those of a former one of its name, which are the collector's. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inParallel } from "./in-parallel.ts";
+import { inGrowingBatches, inParallel } from "./in-parallel.ts";
 
 const items = Array.from({ length: 40 }, (_, index) => index);
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -45,4 +45,20 @@ test("after a failure nothing is begun, and what is under way ends before it is 
   await expect(failure).rejects.toThrow("refused");
   expect(begun).toHaveLength(16);
   expect(ended).toHaveLength(15);
+});
+
+test("growing batches do everything once, and stop at the first batch with a refusal", async () => {
+  const items = Array.from({ length: 20 }, (_, index) => index);
+  const done: number[] = [];
+  await inGrowingBatches(items, async (item) => void done.push(item));
+  expect(done).toEqual(items);
+  const tried: number[] = [];
+  const refuse = (from: number) => async (item: number) => {
+    tried.push(item);
+    if (item >= from) throw new Error("no more");
+  };
+  await expect(inGrowingBatches(items, refuse(0))).rejects.toThrow("no more");
+  expect(tried).toEqual([0]);
+  await expect(inGrowingBatches(items, refuse(2))).rejects.toThrow("no more");
+  expect(tried.slice(1)).toEqual([0, 1, 2]);
 });

@@ -22,3 +22,13 @@ export async function inParallel<T>(
   await Promise.all(Array.from({ length: Math.min(width, items.length) }, lane));
   if (failures.length > 0) throw failures[0];
 }
+
+/**
+ * One item first, then twice as many each time, each batch as `inParallel`: what is refused is refused once or a few times, not for all
+ * of five hundred items at the same moment.
+ */
+export async function inGrowingBatches<T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> {
+  for (let done = 0, size = 1; done < items.length; done += size, size *= 2) {
+    await inParallel(items.slice(done, done + size), run);
+  }
+}

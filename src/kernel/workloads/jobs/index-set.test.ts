@@ -20,9 +20,10 @@ test.each<[readonly number[], string]>([
   [[], ""],
   [[0], "0"],
   [[2, 0, 1], "0-2"],
-  [[0, 1, 3, 5, 6], "0-1,3,5-6"],
+  [[0, 1, 3, 5, 6], "0,1,3,5,6"],
+  [[0, 1, 2, 4, 5], "0-2,4,5"],
   [[10, 9, 11, 9], "9-11"],
-  [[99_998, 99_999], "99998-99999"],
+  [[99_998, 99_999], "99998,99999"],
 ])("%j is written %j", (indexes, text) => {
   expect(formatIndexes(indexes)).toBe(text);
 });
@@ -31,4 +32,8 @@ test("a hundred thousand indexes are one short text", () => {
   const all = Array.from({ length: 100_000 }, (_, index) => index);
   expect(formatIndexes(all)).toBe("0-99999");
   expect(parseIndexes("0-99999").size).toBe(100_000);
+});
+
+test("indexes that are not asked for any more are not read", () => {
+  expect([...parseIndexes("0,2-5,7", 4)]).toEqual([0, 2, 3]);
 });

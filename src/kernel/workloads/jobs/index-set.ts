@@ -1,19 +1,20 @@
 /**
- * Completion indexes as Kubernetes writes them: `0-2,5` -> 0, 1, 2, 5. Malformed parts, which no server stores, are left out; so
- * is nothing. As large as the numbers it names: a Job has at most 100,000 indexes.
+ * Completion indexes as Kubernetes writes them: `0-2,5` -> 0, 1, 2, 5. Those below `end` only: the number of indexes may have been
+ * made smaller. Malformed parts, which no server stores, are left out. As large as the numbers it names, at most 100,000.
  */
-export function parseIndexes(text: string | undefined): ReadonlySet<number> {
+export function parseIndexes(text: string | undefined, end = Infinity): ReadonlySet<number> {
   const indexes = new Set<number>();
   for (const part of (text ?? "").split(",")) {
     const match = /^(\d+)(?:-(\d+))?$/.exec(part);
     if (match === null) continue;
     const first = Number(match[1]);
-    for (let index = first; index <= Number(match[2] ?? first); index++) indexes.add(index);
+    const last = Math.min(Number(match[2] ?? first), end - 1);
+    for (let index = first; index <= last; index++) indexes.add(index);
   }
   return indexes;
 }
 
-/** Undoes parseIndexes: ascending, each once, runs of two or more joined: `3-4`. No indexes are an empty text. */
+/** Undoes parseIndexes: ascending, each once, runs of three or more joined, as Kubernetes does: `3,4,6-8`. Empty for none. */
 export function formatIndexes(indexes: Iterable<number>): string {
   const sorted = [...new Set(indexes)].sort((a, b) => a - b);
   const runs: { first: number; last: number }[] = [];
@@ -22,5 +23,7 @@ export function formatIndexes(indexes: Iterable<number>): string {
     if (run !== undefined && run.last === index - 1) run.last = index;
     else runs.push({ first: index, last: index });
   }
-  return runs.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)).join(",");
+  const textOf = ({ first, last }: { first: number; last: number }) =>
+    first === last ? `${first}` : `${first}${last === first + 1 ? "," : "-"}${last}`;
+  return runs.map(textOf).join(",");
 }

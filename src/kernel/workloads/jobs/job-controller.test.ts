@@ -239,6 +239,63 @@ test("a controller that comes back counts what ended meanwhile, once, and makes 
   expect(await podsOf()).toHaveLength(4);
 });
 
+/** Makes everything but pods. */
+const refusing =
+  (make: MemoryClient["create"], onTry: () => void = () => undefined): MemoryClient["create"] =>
+  (type, ...rest) => {
+    if (type.kind !== "Pod") return make(type, ...rest);
+    onTry();
+    return Promise.reject(new Error("exceeded quota"));
+  };
+
+test("pods that are too many end without counting, whatever the limit", async () => {
+  await create({ completions: 3, parallelism: 3, backoffLimit: 0 });
+  const body = { spec: { parallelism: 1 } };
+  await client.patch({ type: Job, namespace: "default", name: "j" }, { type: "merge", body });
+  await settled();
+  expect(await active()).toHaveLength(1);
+  for (const pod of await podsOf()) if (pod.metadata.deletionTimestamp !== undefined) await end(pod, "Failed");
+  for (let round = 0; round < 3; round++) await endAll("Succeeded");
+  expect(await endings()).toEqual(["Complete"]);
+  expect((await jobOf()).status?.failed).toBeUndefined();
+});
+
+test("a successPolicy ends what still runs, and that is nobody's failure", async () => {
+  const successPolicy = { rules: [{ succeededIndexes: "0" }] };
+  await create({ completionMode: "Indexed", completions: 3, parallelism: 3, backoffLimit: 0, successPolicy });
+  const [leader] = (await active()).filter(({ metadata }) => metadata.generateName === "j-0-");
+  if (leader === undefined) throw new Error("a pod of index 0 expected");
+  await end(leader, "Succeeded");
+  expect(await active()).toHaveLength(0);
+  expect(await endings()).toEqual([]);
+  for (const pod of await podsOf()) if (pod.metadata.deletionTimestamp !== undefined) await end(pod, "Failed");
+  expect(await endings()).toEqual(["Complete"]);
+  expect((await jobOf()).status?.failed).toBeUndefined();
+});
+
+test("what keeps pods from being created is told, asked for once, and keeps nothing else back", async () => {
+  await create({ completions: 60, parallelism: 1 });
+  let tries = 0;
+  client.create = refusing(client.create.bind(client), () => tries++);
+  const body = { spec: { parallelism: 50 } };
+  await client.patch({ type: Job, namespace: "default", name: "j" }, { type: "merge", body });
+  await clock.advance(4);
+  expect(tries).toBe(1);
+  await endAll("Succeeded");
+  await clock.advance(600);
+  expect((await jobOf()).status).toMatchObject({ succeeded: 1 });
+  expect(await reasons()).toContain("FailedCreate");
+});
+
+test("a Job whose pods are refused fails at its deadline, a minute late at most", async () => {
+  client.create = refusing(client.create.bind(client));
+  await create({ activeDeadlineSeconds: 900 });
+  await clock.advance(890_000);
+  expect(await endings()).toEqual([]);
+  await clock.advance(75_000);
+  expect(await endings()).toEqual(["Failed"]);
+});
+
 test("an API that refuses for a while costs nothing but time", async () => {
   const create_ = client.create.bind(client);
   let refusals = 3;

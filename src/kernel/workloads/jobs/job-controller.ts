@@ -1,4 +1,4 @@
-import { inParallel, type Instant, jsonEquals, type Millis } from "#lib/base/index.ts";
+import { inGrowingBatches, inParallel, type Instant, jsonEquals, messageOf, type Millis } from "#lib/base/index.ts";
 import {
   conditionOf,
   ensureDeleted,
@@ -24,7 +24,14 @@ import { isOver, type JobPlan, planJob } from "./plan-job.ts";
 // point leaves nothing that the next pass does not set right. See `planJob` for what is decided and why counting is exact.
 
 /** Pods are not taken by labels: a Job counts those it has made, and no others. */
-const jobs = { name: "job", reporter: "kubernetes.io/job-controller", type: Job, childType: Pod } as const;
+const jobs = {
+  name: "job",
+  reporter: "kubernetes.io/job-controller",
+  type: Job,
+  childType: Pod,
+  // Also how late a deadline may be noticed while pods are refused.
+  longestRetry: 60_000,
+} as const;
 
 /** A status that decides nothing waits this long for a better one: a Job of one short pod costs one status write. */
 const coalesce: Millis = 500;
@@ -62,17 +69,25 @@ class JobReconciler implements Reconciler {
     return this.#sync(job, key);
   }
 
-  /** Pods first, then the status that tells of them, then the release of what that status holds. */
+  /**
+   * Pods first, then the status that tells of them, then the release of what that status holds. What keeps pods from being created
+   * keeps nothing else back: those that have ended are counted all the same.
+   */
   async #sync(job: Stored<JobObject>, key: string): Promise<ReconcileResult | undefined> {
     const before = this.#plan(job);
+    await inParallel(before.drop, (pod) => this.#dropPod(job, pod));
     await inParallel(before.remove, (pod) => this.#removePod(job, pod));
-    await inParallel(before.create, (pod) => this.#createPod(job, pod));
-    const changed = before.remove.length + before.create.length > 0;
+    const failure = await inGrowingBatches(before.create, (pod) => this.#createPod(job, pod)).then(
+      () => undefined,
+      (thrown: unknown) => ({ thrown }),
+    );
+    const changed = before.drop.length + before.remove.length + before.create.length > 0;
     const plan = changed ? this.#plan(job) : before;
     const { job: written, wait } = await this.#writeStatus(job, key, plan);
     // Only what the stored status holds may be let go, so the plan is made again from what was just written.
     const after = written === job ? plan : this.#plan(written);
     await this.#release(after.release);
+    if (failure !== undefined) throw failure.thrown;
     if (after.expires) await ensureDeleted(this.#workload.client, Job, written, { propagationPolicy: "Background" });
     return this.#nextLook(written, after, wait);
   }
@@ -114,16 +129,29 @@ class JobReconciler implements Reconciler {
     return times.length === 0 ? undefined : { requeueAfter: Math.min(...times) };
   }
 
-  /** The client notes what it has written in the mirrors, so the next plan counts the pod although no event has come yet. */
+  /**
+   * The client notes what it has written in the mirrors, so the next plan counts the pod although no event has come yet. The event of a
+   * refusal tells its reason (quota, a missing account), which nothing else would show to people.
+   */
   async #createPod(job: Stored<JobObject>, pod: NewPod): Promise<void> {
-    const created = await this.#workload.client.create<PodObject>(Pod, podFor(job, pod));
-    this.#tell(job, "Normal", "SuccessfulCreate", "Create", `created pod: ${created.metadata.name}`);
+    try {
+      const created = await this.#workload.client.create<PodObject>(Pod, podFor(job, pod));
+      this.#tell(job, "Normal", "SuccessfulCreate", "Create", `Created pod: ${created.metadata.name}`);
+    } catch (thrown) {
+      this.#tell(job, "Warning", "FailedCreate", "Create", `Error creating: ${messageOf(thrown)}`);
+      throw thrown;
+    }
   }
 
   async #removePod(job: Stored<JobObject>, pod: JobPod): Promise<void> {
     // Seen at once as terminating, so that it is not deleted again or counted as active.
     await ensureDeleted(this.#workload.client, Pod, pod);
-    this.#tell(job, "Normal", "SuccessfulDelete", "Delete", `deleted pod: ${pod.metadata.name}`);
+    this.#tell(job, "Normal", "SuccessfulDelete", "Delete", `Deleted pod: ${pod.metadata.name}`);
+  }
+
+  /** Let go first, so that its end never counts. One that has ended since it was looked at conflicts, and is looked at again. */
+  async #dropPod(job: Stored<JobObject>, pod: JobPod): Promise<void> {
+    await this.#removePod(job, await removeFinalizer(this.#workload.client, Pod, pod, trackingFinalizer));
   }
 
   /** Takes the finalizer off, which lets a deleted pod go; the pod's end must be in the stored status. */

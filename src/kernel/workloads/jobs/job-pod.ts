@@ -29,13 +29,26 @@ export function indexOf({ metadata }: JobPod): number | undefined {
 export const earlierFailures = ({ metadata }: JobPod): number =>
   Number(metadata.annotations?.[failureCountAnnotation] ?? 0);
 
-/** When a pod ended, as well as can be known: its last container's end, else its deletion, else its creation. Whole seconds. */
-export function endOf({ metadata, status }: JobPod): Instant {
-  const times = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
-    .map(({ state }) => parseInstant(state.terminated?.finishedAt ?? ""))
-    .filter((at) => at !== undefined);
-  if (times.length > 0) return Math.max(...times);
-  return parseInstant(metadata.deletionTimestamp ?? "") ?? parseInstant(metadata.creationTimestamp) ?? 0;
+/**
+ * When a pod ended, as well as can be known: the end of its last container when all have ended, else when it was said not to be ready
+ * any more, else its deletion, else its creation. Whole seconds. As the genuine controller reckons.
+ */
+export function endOf({ metadata, spec, status }: JobPod): Instant {
+  const sidecars = new Set(spec.initContainers?.flatMap((one) => (one.restartPolicy === "Always" ? [one.name] : [])));
+  const counted = (status?.initContainerStatuses ?? []).filter(({ name }) => sidecars.has(name));
+  const ends = [...(status?.containerStatuses ?? []), ...counted].map(({ state }) =>
+    parseInstant(state.terminated?.finishedAt ?? ""),
+  );
+  const known = ends.filter((at) => at !== undefined);
+  if (known.length > 0 && known.length === ends.length) return Math.max(...known);
+  const unready = status?.conditions?.find((one) => one.type === "Ready" && one.status === "False");
+  const deletedBy = parseInstant(metadata.deletionTimestamp ?? "");
+  return (
+    parseInstant(unready?.lastTransitionTime ?? "") ??
+    (deletedBy === undefined ? undefined : deletedBy - (metadata.deletionGracePeriodSeconds ?? 0) * 1000) ??
+    parseInstant(metadata.creationTimestamp) ??
+    0
+  );
 }
 
 /** A pod to be made. */
@@ -53,8 +66,7 @@ export function podFor(job: Stored<JobObject>, { index, failures }: NewPod): Pod
   const numbered = index === undefined ? {} : { [indexAnnotation]: `${index}` };
   const counted = failures === undefined ? {} : { [failureCountAnnotation]: `${failures}` };
   const metadata: ObjectMeta = {
-    // Cut as generated names are, so that the number of the index is never lost.
-    generateName: `${index === undefined ? name : `${name.slice(0, 46)}-${index}`}-`,
+    generateName: index === undefined ? `${name}-` : indexedPrefix(name, index),
     namespace,
     labels: {
       ...template.metadata?.labels,
@@ -71,7 +83,16 @@ export function podFor(job: Stored<JobObject>, { index, failures }: NewPod): Pod
   return { apiVersion: "v1", kind: "Pod", metadata, spec: index === undefined ? template.spec : indexed(job, index) };
 }
 
-/** A variable and a host name tell the program its index; what the template says itself stays. */
+/** What is before the five random characters of a generated name; the server cuts what is longer. */
+const longestPrefix = 58;
+
+/** Cut before the index, which is never lost. */
+function indexedPrefix(name: string, index: number): string {
+  const end = `-${index}-`;
+  return `${name.slice(0, longestPrefix - end.length)}${end}`;
+}
+
+/** A variable and a host name tell the program its index. A variable of the template's own stays; its host name would be every index's. */
 function indexed(job: Stored<JobObject>, index: number): PodSpec {
   const { spec } = job.spec.template;
   const fieldRef = { fieldPath: `metadata.annotations['${indexAnnotation}']` };
@@ -82,7 +103,7 @@ function indexed(job: Stored<JobObject>, index: number): PodSpec {
       : { ...container, env: [...(container.env ?? []), variable] };
   return {
     ...spec,
-    hostname: spec.hostname ?? `${job.metadata.name.slice(0, 52)}-${index}`,
+    hostname: `${job.metadata.name}-${index}`,
     containers: spec.containers.map(withIndex),
     ...(spec.initContainers === undefined ? {} : { initContainers: spec.initContainers.map(withIndex) }),
   };

@@ -4,7 +4,7 @@ import { formatTime } from "#lib/base/index.ts";
 import { isTrue } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { runs } from "#test/support/property-runs.ts";
-import type { JobObject } from "../job-types.ts";
+import type { JobObject, JobSpec } from "../job-types.ts";
 import { trackingFinalizer } from "../job-types.ts";
 import { shellJob } from "../testing/index.ts";
 import { formatIndexes, parseIndexes } from "./index-set.ts";
@@ -49,11 +49,20 @@ class World {
       if (left-- > 0) action();
     };
     const plan = planJob(this.job, this.pods, this.now);
+    for (const pod of plan.drop) {
+      act(() => this.#release(pod));
+      act(() => (this.pods = this.pods.filter(({ metadata }) => metadata.uid !== pod.metadata.uid)));
+    }
     for (const pod of plan.remove) act(() => this.#delete(pod));
     for (const wanted of plan.create) act(() => this.#create(wanted));
     const fresh = planJob(this.job, this.pods, this.now);
     act(() => (this.job = { ...this.job, status: fresh.status }));
     for (const pod of planJob(this.job, this.pods, this.now).release) act(() => this.#release(pod));
+  }
+
+  /** What a person may change while the Job goes on. */
+  change(spec: Pick<JobSpec, "parallelism" | "suspend">): void {
+    this.job = { ...this.job, spec: { ...this.job.spec, ...spec } };
   }
 
   end(choice: number, phase: "Succeeded" | "Failed"): void {
@@ -119,6 +128,7 @@ const step = fc.record({
     fc.record({ choice: fc.nat({ max: 9 }), phase: fc.constantFrom("Succeeded" as const, "Failed" as const) }),
   ),
   seconds: fc.nat({ max: 900 }),
+  change: fc.option(fc.record({ parallelism: fc.integer({ min: 1, max: 4 }), suspend: fc.boolean() })),
 });
 
 test("whatever crashes and whenever: ends are counted exactly once and the Job ends by its own rules", () => {
@@ -131,15 +141,18 @@ test("whatever crashes and whenever: ends are counted exactly once and the Job e
       fc.array(step, { maxLength: 60 }),
       (completions, parallelism, backoffLimit, indexed, steps) => {
         const world = new World(completions, parallelism, backoffLimit, indexed);
-        for (const { crashAfter, end, seconds } of steps) {
+        for (const { crashAfter, end, seconds, change } of steps) {
           world.now += seconds * 1000;
+          if (change !== null) world.change(change);
           if (end !== null) world.end(end.choice, end.phase);
           world.reconcile(crashAfter);
           const running = world.pods.filter(
             ({ status, metadata }) => status?.phase === "Running" && !metadata.deletionTimestamp,
           );
-          expect(running.length).toBeLessThanOrEqual(parallelism);
+          // What is too many goes in the first pass that is not interrupted.
+          if (crashAfter > 4) expect(running.length).toBeLessThanOrEqual(world.job.spec.parallelism ?? 1);
         }
+        world.change({ suspend: false });
         // From here on nothing crashes: pods succeed and time passes until the Job is over.
         for (let round = 0; round < 60 && !isOver(world.job); round++) {
           world.now += 600_000;

@@ -7,6 +7,7 @@ import { at, pod, start, storedJob } from "../testing/job-pods.ts";
 import { type JobPod, podFor } from "./job-pod.ts";
 import { planJob } from "./plan-job.ts";
 
+const uids = (pods: readonly JobPod[]) => pods.map(({ metadata }) => metadata.uid);
 const conditions = (status: JobStatus) => (status.conditions ?? []).map((c) => `${c.type}=${c.status} ${c.reason}`);
 
 test("a new Job creates its pods and starts its time", () => {
@@ -99,8 +100,9 @@ test("more failures than the limit fail the Job, and what still runs is ended fi
   const pods = [pod("a", { phase: "Failed" }), pod("b")];
   const target = planJob(job, pods, at(2));
   expect(conditions(target.status)).toEqual(["FailureTarget=True BackoffLimitExceeded"]);
-  expect(target.remove.map(({ metadata }) => metadata.uid)).toEqual(["b"]);
-  expect(target.isUrgent).toBe(true);
+  expect(target).toMatchObject({ isUrgent: true, remove: [], drop: [] });
+  const announced = planJob(storedJob(job.spec, target.status), pods, at(2));
+  expect(uids(announced.remove)).toEqual(["b"]);
   const ending = planJob(storedJob(job.spec, target.status), [pods[0], pod("b", { deleted: true })] as JobPod[], at(3));
   expect(conditions(ending.status)).toEqual(["FailureTarget=True BackoffLimitExceeded"]);
   const over = planJob(
@@ -129,7 +131,7 @@ test("a Job past its deadline fails; before it the Job looks again then", () => 
   expect(planJob(job, [pod("a")], at(29)).wakeAt).toBe(at(30));
   const plan = planJob(job, [pod("a")], at(30));
   expect(conditions(plan.status)).toEqual(["FailureTarget=True DeadlineExceeded"]);
-  expect(plan.remove).toHaveLength(1);
+  expect(planJob(storedJob(job.spec, plan.status), [pod("a")], at(30)).remove).toHaveLength(1);
 });
 
 test("the start of a deadline is written at once", () => {
@@ -151,11 +153,13 @@ test("a work queue is done when one pod has succeeded and none is left", () => {
 test("suspending ends the pods, stops the time, and none of them is a failure", () => {
   const running = { startTime: formatTime(start), active: 1 };
   const plan = planJob(storedJob({ suspend: true }, running), [pod("a")], at(5));
-  expect(plan.remove).toHaveLength(1);
+  expect(uids(plan.drop)).toEqual(["a"]);
+  expect(plan.remove).toEqual([]);
   expect(plan.status.startTime).toBeUndefined();
   expect(conditions(plan.status)).toEqual(["Suspended=True JobSuspended"]);
-  const ending = planJob(storedJob({ suspend: true }, plan.status), [pod("a", { deleted: true })], at(6));
-  expect(ending.release).toHaveLength(1);
+  const dropped = [pod("a", { deleted: true, held: false })];
+  const ending = planJob(storedJob({ suspend: true }, plan.status), dropped, at(6));
+  expect(ending.status).toMatchObject({ terminating: 1, uncountedTerminatedPods: {} });
   expect(ending.status.failed).toBeUndefined();
   const resumed = planJob(storedJob({}, ending.status), [], at(60));
   expect(conditions(resumed.status)).toEqual(["Suspended=False JobResumed"]);
@@ -192,7 +196,10 @@ test("a Job that is being deleted holds no pod", () => {
 test("pods beyond the parallelism are ended, those that run last", () => {
   const job = storedJob({ completions: 5, parallelism: 1 });
   const plan = planJob(job, [pod("running"), pod("waiting", { phase: "Pending" })], at(1));
-  expect(plan.remove.map(({ metadata }) => metadata.uid)).toEqual(["waiting"]);
+  expect(uids(plan.drop)).toEqual(["waiting"]);
+  // Let go before they are deleted, so that nobody counts them as failures.
+  const after = planJob(job, [pod("running"), pod("waiting", { deleted: true, held: false })], at(2));
+  expect(after.status.uncountedTerminatedPods).toEqual({});
 });
 
 test("a deleted pod is replaced at once, or only when it has ended", () => {
@@ -214,7 +221,7 @@ test("an Indexed Job runs the lowest open indexes and keeps one pod for each", (
   const plan = planJob(job, [pod("b", { index: 2 })], at(1));
   expect(plan.create).toEqual([{ index: 1 }, { index: 3 }]);
   const twice = planJob(job, [pod("b", { index: 2 }), pod("c", { index: 2 })], at(1));
-  expect(twice.remove).toHaveLength(1);
+  expect(twice.drop).toHaveLength(1);
 });
 
 test("indexes complete once, however often they succeed", () => {
@@ -266,6 +273,61 @@ test("a limit per index gives up on the index, not on the others", () => {
   expect(over.status).toMatchObject({ completedIndexes: "1", failedIndexes: "0", succeeded: 1, failed: 1 });
 });
 
+const perIndex: Partial<JobSpec> = {
+  completionMode: "Indexed",
+  completions: 2,
+  parallelism: 2,
+  backoffLimit: 2_147_483_647,
+  backoffLimitPerIndex: 3,
+};
+
+test("the last failed pod of an index is kept until another carries its number on", () => {
+  const failedOnce = pod("a", { index: 0, phase: "Failed", failures: 0 });
+  const listed = { uncountedTerminatedPods: { failed: ["a"] } };
+  const waits = planJob(storedJob(perIndex, listed), [failedOnce, pod("b", { index: 1 })], at(5));
+  expect(waits).toMatchObject({ create: [], wakeAt: at(11), release: [] });
+  const replaced = [failedOnce, pod("b", { index: 1 }), pod("c", { index: 0, failures: 1 })];
+  expect(uids(planJob(storedJob(perIndex, listed), replaced, at(11)).release)).toEqual(["a"]);
+});
+
+test("deleting the failed pod of an index forgets nothing: its next pod knows, after the pause", () => {
+  const gone = pod("a", { index: 0, phase: "Failed", failures: 1, deleted: true });
+  const pods = [gone, pod("b", { index: 1 })];
+  expect(planJob(storedJob(perIndex), pods, at(21) - 1).create).toEqual([]);
+  expect(planJob(storedJob(perIndex), pods, at(21)).create).toEqual([{ index: 0, failures: 2 }]);
+});
+
+test("a pod of an index that was too many, or suspended, is no failure of the index", () => {
+  const dropped = pod("a", { index: 0, failures: 1, deleted: true, held: false });
+  const plan = planJob(storedJob(perIndex), [dropped, pod("b", { index: 1 })], at(2));
+  expect(plan.create).toEqual([{ index: 0, failures: 0 }]);
+});
+
+test("pods that are still ending take their place, when only failed ones are replaced", () => {
+  const spec: Partial<JobSpec> = {
+    completionMode: "Indexed",
+    completions: 4,
+    parallelism: 2,
+    podReplacementPolicy: "Failed",
+  };
+  const pods = [pod("a", { index: 0, deleted: true }), pod("b", { index: 1 })];
+  expect(planJob(storedJob(spec), pods, at(2)).create).toEqual([]);
+});
+
+test("indexes beyond completions that were made fewer count for nothing", () => {
+  const spec: Partial<JobSpec> = { completionMode: "Indexed", completions: 3, parallelism: 3 };
+  const plan = planJob(storedJob(spec, { completedIndexes: "0,3,4", succeeded: 3 }), [], at(2));
+  expect(plan.create).toEqual([{ index: 1 }, { index: 2 }]);
+  expect(plan.status).toMatchObject({ succeeded: 1, completedIndexes: "0" });
+});
+
+test("no more than five hundred pods are created at once", () => {
+  const job = storedJob({ completions: 2_000, parallelism: 700 });
+  expect(planJob(job, [], at(0)).create).toHaveLength(500);
+  const indexed = storedJob({ ...job.spec, completionMode: "Indexed" });
+  expect(planJob(indexed, [], at(0)).create).toHaveLength(500);
+});
+
 test("too many failed indexes end the Job", () => {
   const spec: Partial<JobSpec> = {
     completionMode: "Indexed",
@@ -287,11 +349,20 @@ test("a successPolicy is met before all indexes are, and the rest is ended", () 
     completionMode: "Indexed",
     completions: 3,
     parallelism: 3,
+    backoffLimit: 0,
     successPolicy: { rules: [{ succeededIndexes: "0-1", succeededCount: 1 }] },
   };
   const plan = planJob(storedJob(spec), [pod("a", { index: 1, phase: "Succeeded" }), pod("b", { index: 2 })], at(2));
   expect(conditions(plan.status)).toEqual(["SuccessCriteriaMet=True SuccessPolicy"]);
-  expect(plan.remove).toHaveLength(1);
+  expect(plan).toMatchObject({ isUrgent: true, remove: [], drop: [] });
+  // Nobody misses what still ran, and its end is no failure, which might be one too many.
+  const pods = [pod("a", { index: 1, phase: "Succeeded" }), pod("b", { index: 2 })];
+  const ending = planJob(storedJob(spec, plan.status), pods, at(3));
+  expect(uids(ending.drop)).toEqual(["b"]);
+  expect(ending.remove).toEqual([]);
+  const over = planJob(storedJob(spec, ending.status), pods.slice(0, 1), at(4));
+  expect(conditions(over.status)).toEqual(["SuccessCriteriaMet=True SuccessPolicy", "Complete=True SuccessPolicy"]);
+  expect(over.status.failed).toBeUndefined();
 });
 
 test.each([
@@ -313,6 +384,19 @@ test.each([
   } else {
     expect(plan.status.conditions?.[0]?.message).toBe(message);
   }
+});
+
+test("a long name leaves room for the index, and a host name of the template is not every index's", () => {
+  const job = storedJob({ completionMode: "Indexed", completions: 30 });
+  const { template } = job.spec;
+  const named = {
+    ...job,
+    metadata: { ...job.metadata, name: "n".repeat(60) },
+    spec: { ...job.spec, template: { spec: { ...template.spec, hostname: "mine" } } },
+  };
+  const made = podFor(named, { index: 29 });
+  expect(made.metadata.generateName).toBe(`${"n".repeat(54)}-29-`);
+  expect(made.spec.hostname).toBe(`${"n".repeat(60)}-29`);
 });
 
 test("a pod of an index carries its number in annotation, label, name, host name and variable", () => {

@@ -3,7 +3,7 @@ import { type Condition, conditionOf, isTrue, type Waking, withCondition } from 
 import type { Stored } from "#kernel/model/index.ts";
 import type { JobObject, JobStatus } from "../job-types.ts";
 import { isActive, isReady, isTracked, type JobPod, type NewPod } from "./job-pod.ts";
-import { type Demand, demandOf } from "./pod-demand.ts";
+import { awaitingReplacement, type Demand, demandOf } from "./pod-demand.ts";
 import { indexFields, isIndexed, type Tally, tallyOf } from "./tally.ts";
 import { announcement, deadlineOf, startOf, type Verdict, verdictOn } from "./verdict.ts";
 
@@ -11,7 +11,7 @@ import { announcement, deadlineOf, startOf, type Verdict, verdictOn } from "./ve
 //
 //   deleted               lets its pods go; whoever collects garbage deletes them
 //   Complete, Failed      ends what still runs, lets everything go, and goes itself when its time to live is over
-//   a verdict was reached ends what still runs; announced by FailureTarget or SuccessCriteriaMet until nothing does
+//   a verdict was reached announces it by FailureTarget or SuccessCriteriaMet, then ends what still runs
 //   suspended             ends what runs, which is nobody's failure; the time of the deadline begins anew with the resumption
 //   otherwise             creates the pods that are missing and ends those that are too many
 
@@ -19,8 +19,10 @@ import { announcement, deadlineOf, startOf, type Verdict, verdictOn } from "./ve
 export interface JobPlan extends Waking {
   /** At most `mostCreatedAtOnce`. */
   readonly create: readonly NewPod[];
-  /** To be deleted, with their own grace. */
+  /** To be deleted, with their own grace, as failures of the Job. */
   readonly remove: readonly JobPod[];
+  /** To be let go and then deleted, in this order: they are too many, and their ends count for nothing. */
+  readonly drop: readonly JobPod[];
   /** What the status should say; the stored one when nothing changes. */
   readonly status: JobStatus;
   /** The new status decides something: it is worth a write of its own. */
@@ -36,7 +38,7 @@ export const isOver = ({ status }: JobObject): boolean =>
   isTrue(status?.conditions, "Complete") || isTrue(status?.conditions, "Failed");
 
 /** What most plans have nothing of. */
-const nothing = { create: [], remove: [], release: [], isUrgent: false, expires: false } as const;
+const nothing = { create: [], remove: [], drop: [], release: [], isUrgent: false, expires: false } as const;
 
 /**
  * Decides what to do for a Job. Pure. `pods` are all pods it controls, counted or not.
@@ -78,7 +80,10 @@ function firstStart(job: Stored<JobObject>, pods: readonly JobPod[], now: Instan
   return Math.min(now, ...times);
 }
 
-/** The verdict is announced before its pods are ended, so that a crash in between does not lead to another one. */
+/**
+ * The verdict is announced before its pods are ended: their ends would count, and might lead to another verdict. Those of a Job that
+ * has succeeded are not missed by anybody, those of one that has failed are failures.
+ */
 function towardsEnd(
   job: Stored<JobObject>,
   pods: readonly JobPod[],
@@ -86,24 +91,18 @@ function towardsEnd(
   startedAt: Instant | undefined,
   now: Instant,
 ): JobPlan {
-  const tally = tallyOf(job, pods, true);
+  const tally = tallyOf(job, pods, verdict.type === "Failed");
   const announcing = announcement(verdict);
   const { reason, message } = verdict;
-  const conditions = withCondition(
-    job.status?.conditions ?? [],
-    { type: announcing, status: "True", reason, message },
-    now,
-  );
+  const before = job.status?.conditions ?? [];
+  const conditions = withCondition(before, { type: announcing, status: "True", reason, message }, now);
   const remaining = tally.active.length + tally.terminating.length;
-  if (remaining > 0) {
-    const status = { ...countedStatus(job, tally, startedAt), conditions };
-    return {
-      ...planFor(job, tally, pods, status),
-      remove: tally.active,
-      isUrgent: !jsonEquals(status.conditions, job.status?.conditions),
-    };
-  }
-  return { ...nothing, status: finalStatus(job, tally, verdict, conditions, startedAt, now), isUrgent: true };
+  if (remaining === 0)
+    return { ...nothing, status: finalStatus(job, tally, verdict, conditions, startedAt, now), isUrgent: true };
+  const status = { ...countedStatus(job, tally, startedAt), conditions };
+  const plan = { ...planFor(job, tally, pods, status), isUrgent: !jsonEquals(conditions, before) };
+  if (!isTrue(before, announcing)) return plan;
+  return verdict.type === "Failed" ? { ...plan, remove: tally.active } : { ...plan, drop: tally.active };
 }
 
 /**
@@ -119,7 +118,14 @@ function finalStatus(
   now: Instant,
 ): JobStatus {
   const { type, reason, message } = verdict;
-  const { active: _a, ready: _r, terminating: _t, uncountedTerminatedPods: _u, ...kept } = job.status ?? {};
+  const {
+    active: _a,
+    ready: _r,
+    terminating: _t,
+    uncountedTerminatedPods: _u,
+    completedIndexes: _c,
+    ...kept
+  } = job.status ?? {};
   return {
     ...kept,
     // A Job that was suspended has lost its start, and one that has ended has one.
@@ -142,7 +148,7 @@ function suspended(job: Stored<JobObject>, pods: readonly JobPod[], tally: Tally
   const { startTime: _stopped, ...counted } = countedStatus(job, tally, undefined);
   const status = { ...counted, conditions };
   const isUrgent = !jsonEquals(conditions, job.status?.conditions) || job.status?.startTime !== undefined;
-  return { ...planFor(job, tally, pods, status), remove: tally.active, isUrgent };
+  return { ...planFor(job, tally, pods, status, awaitingReplacement(job, pods, tally)), drop: tally.active, isUrgent };
 }
 
 /** The ordinary way: pods for what is missing, and a look at the next instant that matters. */
@@ -161,9 +167,9 @@ function goingOn(
   const deadline = deadlineOf(job, startedAt);
   const wakes = [deadline, demand.retryAt].filter((at) => at !== undefined);
   return {
-    ...planFor(job, tally, pods, status),
+    ...planFor(job, tally, pods, status, demand.awaited),
     create: demand.create,
-    remove: demand.surplus,
+    drop: demand.surplus,
     // A deadline runs from a start that must not be forgotten.
     isUrgent: conditions !== before || (deadline !== undefined && job.status?.startTime === undefined),
     ...(wakes.length === 0 ? {} : { wakeAt: Math.min(...wakes) }),
@@ -178,7 +184,7 @@ function countedStatus(job: JobObject, tally: Tally, startedAt: Instant | undefi
     succeeded: isIndexed(job) ? tally.succeeded : (status.succeeded ?? 0) + tally.settled.succeeded,
     failed: (status.failed ?? 0) + tally.settled.failed,
   };
-  const { active: _a, uncountedTerminatedPods: _u, ...kept } = status;
+  const { active: _a, uncountedTerminatedPods: _u, completedIndexes: _c, ...kept } = status;
   return {
     ...kept,
     ...(startedAt === undefined ? {} : { startTime: kept.startTime ?? formatTime(startedAt) }),
@@ -195,10 +201,16 @@ function countedStatus(job: JobObject, tally: Tally, startedAt: Instant | undefi
   };
 }
 
-/** What every plan of a Job that is not over lets go: what the stored status holds, and what nobody counts. */
-function planFor(job: JobObject, tally: Tally, pods: readonly JobPod[], status: JobStatus): JobPlan {
+/** What every plan of a Job that is not over lets go: what the stored status holds but for `awaited`, and what nobody counts. */
+function planFor(
+  job: JobObject,
+  tally: Tally,
+  pods: readonly JobPod[],
+  status: JobStatus,
+  awaited: ReadonlySet<JobPod> = new Set(),
+): JobPlan {
   const stored = job.status?.uncountedTerminatedPods ?? {};
   const written = new Set([...(stored.succeeded ?? []), ...(stored.failed ?? [])]);
-  const release = pods.filter((pod) => isTracked(pod) && written.has(pod.metadata.uid));
+  const release = pods.filter((pod) => isTracked(pod) && written.has(pod.metadata.uid) && !awaited.has(pod));
   return { ...nothing, status, release: [...release, ...tally.discarded] };
 }

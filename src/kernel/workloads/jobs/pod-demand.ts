@@ -1,6 +1,6 @@
 import type { Instant, Millis } from "#lib/base/index.ts";
 import type { JobObject } from "../job-types.ts";
-import { earlierFailures, endOf, indexOf, isTerminating, type JobPod, type NewPod } from "./job-pod.ts";
+import { earlierFailures, endOf, indexOf, isTerminating, isTracked, type JobPod, type NewPod } from "./job-pod.ts";
 import { isIndexed, type Tally } from "./tally.ts";
 
 // How many pods a Job is short of. Both kinds of Jobs obey the same three limits: `parallelism` at one time, `completions` in all,
@@ -12,6 +12,8 @@ export interface Demand {
   readonly surplus: readonly JobPod[];
   /** The end of the back-off that holds pods back; absent when none does. */
   readonly retryAt?: Instant;
+  /** Failed pods that must not be let go yet; see `awaitingReplacement`. */
+  readonly awaited: ReadonlySet<JobPod>;
 }
 
 const firstDelay: Millis = 10_000;
@@ -26,8 +28,12 @@ export const retryDelay = (failures: number): Millis =>
 
 /** How many pods a Job that goes on needs, and which. Pure. */
 export function demandOf(job: JobObject, pods: readonly JobPod[], tally: Tally, now: Instant): Demand {
-  return isIndexed(job) ? indexedDemand(job, pods, tally, now) : plainDemand(job, pods, tally, now);
+  const demand = isIndexed(job) ? indexedDemand(job, pods, tally, now) : plainDemand(job, pods, tally, now);
+  return { ...demand, awaited: awaitingReplacement(job, pods, tally) };
 }
+
+/** What of a Demand the two kinds of Jobs decide in their own ways. */
+type Change = Omit<Demand, "awaited">;
 
 /** A deleted pod keeps its place until it has ended, so that two never work on the same thing. */
 const replacesOnlyFailed = ({ spec }: JobObject): boolean => spec.podReplacementPolicy === "Failed";
@@ -36,7 +42,7 @@ const replacesOnlyFailed = ({ spec }: JobObject): boolean => spec.podReplacement
  * `parallelism` pods, and no more than successes are missing. Without `completions` the Job is a work queue: one success says that it
  * is empty, and from then on no pod is added to those that are still at work.
  */
-function plainDemand(job: JobObject, pods: readonly JobPod[], tally: Tally, now: Instant): Demand {
+function plainDemand(job: JobObject, pods: readonly JobPod[], tally: Tally, now: Instant): Change {
   const { parallelism = 1, completions } = job.spec;
   const { active, succeeded } = tally;
   const open = completions === undefined ? (succeeded > 0 ? active.length : parallelism) : completions - succeeded;
@@ -53,9 +59,12 @@ function plainDemand(job: JobObject, pods: readonly JobPod[], tally: Tally, now:
 function nextTry(pods: readonly JobPod[]): Instant {
   let lastSuccess = 0;
   for (const pod of pods) if (pod.status?.phase === "Succeeded") lastSuccess = Math.max(lastSuccess, endOf(pod));
-  const failures = pods.filter((pod) => pod.status?.phase === "Failed" && endOf(pod) > lastSuccess).map(endOf);
+  const failures = pods.filter((pod) => hasFailed(pod) && endOf(pod) > lastSuccess).map(endOf);
   return failures.length === 0 ? 0 : Math.max(...failures) + retryDelay(failures.length);
 }
+
+/** A pod that was let go before it was deleted was too many, and its end is nobody's failure. */
+const hasFailed = (pod: JobPod): boolean => pod.status?.phase === "Failed" && (isTracked(pod) || !isTerminating(pod));
 
 /** Those that have done least go first: not yet running, then the youngest. */
 function leastUseful(active: readonly JobPod[]): readonly JobPod[] {
@@ -65,7 +74,7 @@ function leastUseful(active: readonly JobPod[]): readonly JobPod[] {
 }
 
 /** One pod for each of the lowest indexes that are neither completed nor given up. With a limit per index each has its own back-off. */
-function indexedDemand(job: JobObject, pods: readonly JobPod[], tally: Tally, now: Instant): Demand {
+function indexedDemand(job: JobObject, pods: readonly JobPod[], tally: Tally, now: Instant): Change {
   const { parallelism = 1, completions = 0, backoffLimitPerIndex } = job.spec;
   const busy = new Map<number, JobPod>();
   const surplus: JobPod[] = [];
@@ -83,12 +92,14 @@ function indexedDemand(job: JobObject, pods: readonly JobPod[], tally: Tally, no
         .slice(0, excess)
         .map(([, pod]) => pod),
     );
-  const ending = new Set(replacesOnlyFailed(job) ? tally.terminating.map(indexOf) : []);
+  const terminating = replacesOnlyFailed(job) ? tally.terminating : [];
+  const ending = new Set(terminating.map(indexOf));
+  const room = Math.min(-excess - terminating.length, mostCreatedAtOnce);
   const lastFailures = lastFailureByIndex(pods);
   const common = backoffLimitPerIndex === undefined ? nextTry(pods) : 0;
   const create: NewPod[] = [];
   let retryAt: Instant | undefined;
-  for (let index = 0; index < completions && create.length < Math.min(-excess, mostCreatedAtOnce); index++) {
+  for (let index = 0; index < completions && create.length < room; index++) {
     if (busy.has(index) || ending.has(index) || isSettled(tally, index)) continue;
     const last = lastFailures.get(index);
     const failures = last === undefined ? 0 : earlierFailures(last) + 1;
@@ -102,15 +113,33 @@ function indexedDemand(job: JobObject, pods: readonly JobPod[], tally: Tally, no
 const isSettled = ({ completedIndexes, failedIndexes }: Tally, index: number): boolean =>
   completedIndexes.has(index) || failedIndexes.has(index);
 
-/** Of each index the failed pod with the most failures before it. A deleted pod counts as soon as it is deleted. */
+/**
+ * Of each index the failed pod with the most failures before it. A deleted pod counts as soon as it is deleted, if its end is one
+ * that counts at all.
+ */
 function lastFailureByIndex(pods: readonly JobPod[]): ReadonlyMap<number, JobPod> {
   const last = new Map<number, JobPod>();
   for (const pod of pods) {
     const index = indexOf(pod);
-    const isFailure = pod.status?.phase === "Failed" || (isTerminating(pod) && pod.status?.phase !== "Succeeded");
-    if (index === undefined || !isFailure) continue;
+    const isDeleted = isTracked(pod) && isTerminating(pod) && pod.status?.phase !== "Succeeded";
+    if (index === undefined || !(hasFailed(pod) || isDeleted)) continue;
     const known = last.get(index);
     if (known === undefined || earlierFailures(pod) >= earlierFailures(known)) last.set(index, pod);
   }
   return last;
+}
+
+/**
+ * With a limit per index only the last failed pod of an index knows how often the index has failed: it is kept, whoever deletes it,
+ * until another pod carries its number on.
+ */
+export function awaitingReplacement(job: JobObject, pods: readonly JobPod[], tally: Tally): ReadonlySet<JobPod> {
+  if (!isIndexed(job) || job.spec.backoffLimitPerIndex === undefined) return new Set();
+  const open = new Map([...lastFailureByIndex(pods)].filter(([index]) => !isSettled(tally, index)));
+  for (const pod of pods) {
+    const index = indexOf(pod) ?? -1;
+    const last = open.get(index);
+    if (last !== undefined && earlierFailures(pod) > earlierFailures(last)) open.delete(index);
+  }
+  return new Set(open.values());
 }

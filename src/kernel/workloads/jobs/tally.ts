@@ -33,7 +33,7 @@ export interface Tally {
 export const isIndexed = ({ spec }: JobObject): boolean => spec.completionMode === "Indexed";
 
 /**
- * Counts a Job's pods against what its status has counted. Pure; linear in the pods. `isOver`: a verdict was reached, from when on
+ * Counts a Job's pods against what its status has counted. Pure; linear in the pods. `isFailing`: the Job is to fail, from when on
  * a deleted pod is a failed one, whatever the replacement policy.
  *
  * A pod is in one of four places, in this order, and in each it is part of `succeeded` or `failed` exactly once:
@@ -43,12 +43,12 @@ export const isIndexed = ({ spec }: JobObject): boolean => spec.completionMode =
  *     let go, listed              -> counters take it        settled
  *     let go, not listed          -> the counters have it
  */
-export function tallyOf(job: JobObject, pods: readonly JobPod[], isOver: boolean): Tally {
+export function tallyOf(job: JobObject, pods: readonly JobPod[], isFailing: boolean): Tally {
   const status = job.status ?? {};
   const held = new Map(pods.filter(isTracked).map((pod) => [pod.metadata.uid, pod]));
   const known = status.uncountedTerminatedPods ?? {};
   const count = new Count(job);
-  for (const pod of pods) if (isTracked(pod)) count.add(pod, isOver);
+  for (const pod of pods) if (isTracked(pod)) count.add(pod, isFailing);
   const stillHeld = (uids: readonly string[] = []) => uids.filter((uid) => held.has(uid));
   const merged = (before: readonly string[], now: readonly string[]) => [...new Set([...before, ...now])];
   const settled = {
@@ -59,7 +59,8 @@ export function tallyOf(job: JobObject, pods: readonly JobPod[], isOver: boolean
     succeeded: merged(stillHeld(known.succeeded), count.succeeded),
     failed: merged(stillHeld(known.failed), count.failed),
   };
-  const completedIndexes = new Set([...parseIndexes(status.completedIndexes), ...count.completed]);
+  const stored = (text: string | undefined) => parseIndexes(text, job.spec.completions);
+  const completedIndexes = new Set([...stored(status.completedIndexes), ...count.completed]);
   return {
     active: pods.filter(isActive),
     terminating: pods.filter((pod) => isTerminating(pod) && !hasEnded(pod)),
@@ -68,7 +69,7 @@ export function tallyOf(job: JobObject, pods: readonly JobPod[], isOver: boolean
       : (status.succeeded ?? 0) + settled.succeeded + uncounted.succeeded.length,
     failed: (status.failed ?? 0) + settled.failed + uncounted.failed.length,
     completedIndexes,
-    failedIndexes: new Set([...parseIndexes(status.failedIndexes), ...count.lost]),
+    failedIndexes: new Set([...stored(status.failedIndexes), ...count.lost]),
     settled,
     uncounted,
     discarded: count.discarded,
@@ -107,7 +108,7 @@ class Count {
     this.#stored = { succeeded: new Set(succeeded), failed: new Set(failed) };
   }
 
-  add(pod: JobPod, isOver: boolean): void {
+  add(pod: JobPod, isFailing: boolean): void {
     const { uid } = pod.metadata;
     if (this.#stored.succeeded.has(uid) || this.#stored.failed.has(uid)) {
       // Written down before; only the indexes are not part of that list.
@@ -117,7 +118,7 @@ class Count {
     if (isIndexed(this.#job) && !this.#isWanted(pod)) {
       if (hasEnded(pod) || isTerminating(pod)) this.discarded.push(pod);
     } else if (pod.status?.phase === "Succeeded") this.#succeed(pod);
-    else if (this.#isFailed(pod, isOver)) this.#fail(pod);
+    else if (this.#isFailed(pod, isFailing)) this.#fail(pod);
   }
 
   /** `completions` of an Indexed Job may shrink: pods of indexes beyond it count for nothing. */
@@ -126,11 +127,11 @@ class Count {
     return index !== undefined && index < (this.#job.spec.completions ?? 0);
   }
 
-  /** A deleted pod counts as failed at once, unless only failed pods are replaced, or its Job is suspended. */
-  #isFailed(pod: JobPod, isOver: boolean): boolean {
+  /** A deleted pod counts as failed at once, unless only failed pods are replaced. */
+  #isFailed(pod: JobPod, isFailing: boolean): boolean {
     if (pod.status?.phase === "Failed") return true;
     if (!isTerminating(pod)) return false;
-    return isOver || this.#job.spec.podReplacementPolicy !== "Failed";
+    return isFailing || this.#job.spec.podReplacementPolicy !== "Failed";
   }
 
   #succeed(pod: JobPod): void {
@@ -144,11 +145,6 @@ class Count {
   }
 
   #fail(pod: JobPod): void {
-    if (this.#job.spec.suspend === true && isTerminating(pod)) {
-      // Ended because the Job is suspended: nobody's failure.
-      this.discarded.push(pod);
-      return;
-    }
     const { action, message } = judgeFailure(this.#job.spec, pod);
     if (action === "Ignore") {
       this.discarded.push(pod);
@@ -171,11 +167,12 @@ class Count {
   }
 }
 
-/** The indexes as the status shows them; nothing for a Job without indexes. */
+/** The indexes as the status shows them; nothing for a Job without indexes, and no member for the first success to come. */
 export function indexFields(job: JobObject, tally: Tally): Pick<JobStatus, "completedIndexes" | "failedIndexes"> {
   if (!isIndexed(job)) return {};
+  const completed = formatIndexes(tally.completedIndexes);
   return {
-    completedIndexes: formatIndexes(tally.completedIndexes),
+    ...(completed === "" ? {} : { completedIndexes: completed }),
     ...(job.spec.backoffLimitPerIndex === undefined ? {} : { failedIndexes: formatIndexes(tally.failedIndexes) }),
   };
 }

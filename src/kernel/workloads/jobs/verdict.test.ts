@@ -33,7 +33,8 @@ test.each<[string, Partial<JobSpec>, readonly JobPod[], string | undefined]>([
     [...failures(1), ...successes(1)],
     "Failed BackoffLimitExceeded",
   ],
-  ["it is suspended and all have succeeded", { suspend: true }, successes(1), undefined],
+  ["it is suspended and all have succeeded", { suspend: true }, successes(1), "Complete CompletionsReached"],
+  ["it is suspended and one is missing", { suspend: true, completions: 2 }, successes(1), undefined],
 ])("when %s", (_name, spec, pods, expected) => {
   const found = verdict(spec, pods);
   expect(found === undefined ? undefined : `${found.type} ${found.reason}`).toBe(expected);
@@ -137,6 +138,12 @@ test.each<[string, Partial<JobSpec>, readonly JobPod[], string | undefined]>([
     "one has failed for good and the others have succeeded",
     {},
     [at0(0, "Failed"), at0(1, "Succeeded"), at0(2, "Succeeded")],
+    "FailedIndexes",
+  ],
+  [
+    "all are settled while a pod that was too many is still ending",
+    {},
+    [at0(0, "Failed"), at0(1, "Succeeded"), at0(2, "Succeeded"), pod("x", { index: 1, deleted: true, held: false })],
     "FailedIndexes",
   ],
   ["all have failed for good", {}, [0, 1, 2].map((index) => at0(index, "Failed")), "FailedIndexes"],

@@ -53,14 +53,15 @@ function announced({ status }: JobObject): Verdict | undefined {
 }
 
 /** With `OnFailure` containers are restarted within their pod, and those restarts count as well, as long as the pod lives. */
-function limitVerdict({ spec }: JobObject, { failed: failures, active, lastWords }: Tally): Verdict | undefined {
+function limitVerdict({ spec }: JobObject, tally: Tally): Verdict | undefined {
+  const { failed: failures, active, terminating, lastWords } = tally;
   const limit = spec.backoffLimit ?? defaultBackoffLimit;
   const message = "Job has reached the specified backoff limit";
   const verdict = failed("BackoffLimitExceeded", lastWords === undefined ? message : `${message}; ${lastWords}`);
   if (failures > limit) return verdict;
   if (spec.template.spec.restartPolicy !== "OnFailure") return undefined;
   let restarts = 0;
-  for (const { status } of active) {
+  for (const { status } of [...active, ...terminating]) {
     for (const one of [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])])
       restarts += one.restartCount;
   }
@@ -80,22 +81,18 @@ function deadlineVerdict(job: JobObject, startedAt: Instant | undefined, now: In
   return failed("DeadlineExceeded", "Job was active longer than specified deadline");
 }
 
-/** Indexes that were given up end the Job when they are too many, else when all others are settled and nothing runs. */
-function indexVerdict(
-  job: JobObject,
-  { failedIndexes, completedIndexes, active, terminating }: Tally,
-): Verdict | undefined {
+/** Indexes that were given up end the Job when they are too many, else when all others are settled. */
+function indexVerdict(job: JobObject, { failedIndexes, completedIndexes }: Tally): Verdict | undefined {
   if (failedIndexes.size === 0) return undefined;
   const { maxFailedIndexes, completions = 0 } = job.spec;
   if (maxFailedIndexes !== undefined && failedIndexes.size > maxFailedIndexes) {
     return failed("MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes");
   }
   const settled = new Set([...failedIndexes, ...completedIndexes]).size;
-  if (settled < completions || active.length + terminating.length > 0) return undefined;
-  return failed("FailedIndexes", "Job has failed indexes");
+  return settled < completions ? undefined : failed("FailedIndexes", "Job has failed indexes");
 }
 
-/** A suspended Job does not end: its successes wait for the resumption. */
+/** Asked of a suspended Job too: what is done need not be resumed. */
 function successVerdict(job: JobObject, { succeeded, completedIndexes, active }: Tally): Verdict | undefined {
   const rule = isIndexed(job) ? metSuccessRule(job.spec, completedIndexes) : undefined;
   if (rule !== undefined)
@@ -103,7 +100,7 @@ function successVerdict(job: JobObject, { succeeded, completedIndexes, active }:
   const { completions } = job.spec;
   // A work queue is empty when one worker says so and the others have ended.
   const isReached = completions === undefined ? succeeded > 0 && active.length === 0 : succeeded >= completions;
-  if (!isReached || job.spec.suspend === true) return undefined;
+  if (!isReached) return undefined;
   return { type: "Complete", reason: "CompletionsReached", message: "Reached expected number of succeeded pods" };
 }
 

@@ -1,4 +1,4 @@
-import { inParallel, messageOf } from "#lib/base/index.ts";
+import { inGrowingBatches, inParallel, messageOf } from "#lib/base/index.ts";
 import {
   adopt,
   type Condition,
@@ -65,7 +65,7 @@ class ReplicaSetReconciler implements Reconciler {
     await inParallel(plan.remove, (pod) => this.#remove(set, pod));
     let failure: unknown;
     try {
-      await this.#create(set, plan.create);
+      await inGrowingBatches(Array.from({ length: plan.create }), () => this.#createOne(set));
     } catch (thrown) {
       failure = thrown;
     }
@@ -81,13 +81,6 @@ class ReplicaSetReconciler implements Reconciler {
     const { childrenOf, unownedIn, clock } = this.#workload;
     const pods = [...childrenOf(keyOf(set.metadata)), ...unownedIn(set.metadata.namespace)];
     return planReplicaSet(set, pods, clock.now());
-  }
-
-  /** One Pod first, then twice as many each time: what is refused is refused once, not five hundred times. */
-  async #create(set: Stored<ReplicaSetObject>, count: number): Promise<void> {
-    for (let done = 0, batch = 1; done < count; done += batch, batch = Math.min(2 * batch, count - done)) {
-      await inParallel(Array.from({ length: batch }), () => this.#createOne(set));
-    }
   }
 
   /** The event tells the reason of a refusal (quota, a terminating namespace), which nothing else would show to people. */
