@@ -1,56 +1,50 @@
-import { openSync, readSync } from "node:fs";
-
-// The main thread's own CPU between two ticks of a timer, not the time between them: on a machine that is busy with something
+// What one turn of the event loop took of a processor, not the time until the next one: on a machine that is busy with something
 // else a thread waits tens of milliseconds for its turn, which says nothing of the program. Collection of garbage counts.
 
-const tickMs = 1;
-const buffer = Buffer.alloc(64);
-const statistics = openStatistics();
+/** Looking costs some microseconds and wakes the process; every millisecond it was an eighth of what was measured. */
+const tickMs = 5;
 
-/** The main thread's, whoever asks; absent where there is no /proc. */
-function openStatistics(): number | undefined {
-  try {
-    return openSync(`/proc/self/task/${process.pid}/schedstat`, "r");
-  } catch {
-    // Not Linux: what is told then is the time between the ticks.
-    return undefined;
-  }
+/** Two clocks at one instant, in milliseconds: the wall's, and what this process has spent with all its threads. */
+export interface Instant {
+  readonly wallMs: number;
+  readonly cpuMs: number;
 }
 
-function spentMs(): number {
-  if (statistics === undefined) return performance.now();
-  const length = readSync(statistics, buffer, 0, buffer.length, 0);
-  // Nanoseconds on a processor, then other things.
-  return Number(buffer.toString("latin1", 0, length).split(" ", 1)[0]) / 1e6;
+function now(): Instant {
+  const { user, system } = process.cpuUsage();
+  return { wallMs: performance.now(), cpuMs: (user + system) / 1000 };
 }
 
-/** Finds the longest turn in what `spentMs` tells has been spent so far, looked at once a turn. */
+/**
+ * Finds the longest turn from looks at both clocks, one a tick: a turn took no longer than the time between two looks, and no more
+ * than what all threads have spent in it. Turns shorter than a tick are not told apart.
+ */
 export class LongestTurn {
-  readonly #spentMs: () => number;
-  #last: number;
+  readonly #now: () => Instant;
+  #last: Instant;
   #longest = 0;
 
-  constructor(spentMs: () => number) {
-    this.#spentMs = spentMs;
-    this.#last = spentMs();
+  constructor(clocks: () => Instant) {
+    this.#now = clocks;
+    this.#last = clocks();
   }
 
   tick(): void {
-    const now = this.#spentMs();
-    this.#longest = Math.max(this.#longest, now - this.#last);
-    this.#last = now;
+    const at = this.#now();
+    this.#longest = Math.max(this.#longest, Math.min(at.wallMs - this.#last.wallMs, at.cpuMs - this.#last.cpuMs));
+    this.#last = at;
   }
 
   /** The longest since the last call; the turn it is called in counts for neither. */
   read(): number {
     const longest = this.#longest;
-    this.#last = this.#spentMs();
+    this.#last = this.#now();
     this.#longest = 0;
     return longest;
   }
 }
 
-const turns = new LongestTurn(spentMs);
+const turns = new LongestTurn(now);
 let timer: NodeJS.Timeout | undefined;
 
 /** The longest that one turn of the event loop kept the main thread busy since the last call, in milliseconds. Counting begins with the first call. */
