@@ -89,7 +89,7 @@ export class NamespaceKeeper {
     else await this.#furnish(name);
   }
 
-  /** Idempotent. A moment after the namespace, as in Kubernetes: whoever needs the account waits for it. */
+  /** Idempotent. The account came with the namespace; the certificate comes a moment after it, as in Kubernetes: who needs it waits. */
   async #furnish(namespace: string): Promise<void> {
     const { store } = this.#context;
     const account = { group: "", resource: "serviceaccounts", namespace, name: "default" };

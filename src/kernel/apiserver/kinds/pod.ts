@@ -21,8 +21,8 @@ import { type BuiltIn, type Rule, textField } from "./built-in.ts";
 import { podUpdateRule } from "./pod-update-rules.ts";
 
 /**
- * What admission adds to a new Pod, but not to templates: the account it runs as, under its old name and its new one. Kubernetes'
- * ServiceAccount admission does the same, and mounts a token besides, which this server does not.
+ * What admission adds to a new Pod, but not to templates: the account it runs as, under its old name and its new one. Whether it exists,
+ * and its token, is for the write itself to see (`verbs/account-access.ts`).
  */
 const withAdmitted = (pod: JsonObject): JsonObject =>
   mapMember(pod, "spec", (spec) => {

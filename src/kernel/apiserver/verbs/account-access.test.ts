@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
-import { type KubeObject, Pod, ServiceAccount } from "#kernel/model/index.ts";
+import { type KubeObject, Namespace, Pod, ServiceAccount } from "#kernel/model/index.ts";
 import { memoryStore } from "../store/open.ts";
 import { type ApiServer, createApiServer } from "../api-server.ts";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
@@ -72,7 +72,36 @@ test("the Pod's word counts before its account's", async () => {
   expect(await access({ automountServiceAccountToken: false })).toBe(0);
   expect(await access({ serviceAccountName: "shy" })).toBe(0);
   expect(await access({ serviceAccountName: "shy", automountServiceAccountToken: true })).toBe(2);
-  expect(await access({ serviceAccountName: "not-there-yet" })).toBe(2);
+});
+
+test.each([true, false])(
+  "a Pod of an account that does not exist is refused (tokens are mounted: %s)",
+  async (mounts) => {
+    const client = await open(mounts);
+    const refused = client.create(Pod, podOf({ serviceAccountName: "builder" }));
+    await expect(refused).rejects.toMatchObject({
+      code: 403,
+      reason: "Forbidden",
+      message:
+        'pods "p" is forbidden: error looking up service account default/builder: serviceaccount "builder" not found',
+    });
+    await client.create(ServiceAccount, account("builder", true));
+    await client.create(Pod, podOf({ serviceAccountName: "builder" }));
+  },
+);
+
+test("a namespace comes with its account: Pods need not wait for it", async () => {
+  const client = await open();
+  const names = ["a", "b", "c"];
+  const pod = (namespace: string) => ({ ...podOf(), metadata: { name: "p", namespace } });
+  const created = names.map(async (name) => {
+    await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+    return client.create(Pod, pod(name));
+  });
+  expect(await Promise.all(created)).toHaveLength(3);
+  const dry = { apiVersion: "v1", kind: "Namespace", metadata: { name: "d" } };
+  await client.create(Namespace, dry, { dryRun: true });
+  expect((await client.list(ServiceAccount, { namespace: "d" })).items).toEqual([]);
 });
 
 test("a container that has something at the place keeps it, and a Pod that has it everywhere gets no volume", async () => {

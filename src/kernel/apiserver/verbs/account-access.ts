@@ -1,8 +1,8 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { generatedName, Pod } from "#kernel/model/index.ts";
+import { forbidden, generatedName, Pod } from "#kernel/model/index.ts";
 import { mapItems, mapMember, objectsAt, textAt, valueAt, withMembers } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
-import type { Transaction } from "../store/store.ts";
+import type { StoreKey, Transaction } from "../store/store.ts";
 import type { ApiContext } from "./context.ts";
 import { metaText } from "./metadata.ts";
 
@@ -15,20 +15,38 @@ export const accountPath = "/var/run/secrets/kubernetes.io/serviceaccount";
 const defaultSeconds = 3607;
 const defaultMode = 0o644;
 
+const isPod = ({ type }: ServedResource): boolean => type.plural === Pod.plural && type.group === Pod.group;
+
+/** What a Pod's spec names; admission puts the account of the namespace there when nothing is named. */
+const accountOf = (pod: JsonObject): string => textAt(pod, "spec", "serviceAccountName") ?? "default";
+
+const accountKey = (pod: JsonObject): StoreKey => ({
+  group: "",
+  resource: "serviceaccounts",
+  namespace: metaText(pod, "namespace"),
+  name: accountOf(pod),
+});
+
+/** 403 for a Pod whose account does not exist, in Kubernetes' words; of any other kind nothing is asked. */
+export function checkAccount(transaction: Transaction, resource: ServedResource, pod: JsonObject): void {
+  if (!isPod(resource) || transaction.head(accountKey(pod)) !== undefined) return;
+  const { namespace, name } = accountKey(pod);
+  const why = `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`;
+  throw forbidden(resource.type, metaText(pod, "name"), why);
+}
+
 /**
  * The Pod with a volume of its account's credentials, mounted in every container that has nothing at that place; as it was where Pods have
- * no use for it, or where the Pod or its account does not want it. The account may come later: it is then taken for one that wants it.
+ * no use for it, or where the Pod or its account does not want it.
  */
 export function withAccountAccess(
   context: ApiContext,
   transaction: Transaction,
-  { type }: ServedResource,
+  resource: ServedResource,
   pod: JsonObject,
 ): JsonObject {
-  if (context.mountsAccountTokens !== true || type.plural !== Pod.plural || type.group !== Pod.group) return pod;
-  const name = textAt(pod, "spec", "serviceAccountName") ?? "default";
-  const key = { group: "", resource: "serviceaccounts", namespace: metaText(pod, "namespace"), name };
-  const ofAccount = valueAt(transaction.head(key)?.object(), "automountServiceAccountToken");
+  if (context.mountsAccountTokens !== true || !isPod(resource)) return pod;
+  const ofAccount = valueAt(transaction.head(accountKey(pod))?.object(), "automountServiceAccountToken");
   const wants = valueAt(pod, "spec", "automountServiceAccountToken") ?? ofAccount;
   return wants === false ? pod : mapMember(pod, "spec", (spec) => withCredentials(spec, context.random));
 }

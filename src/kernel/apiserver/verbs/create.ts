@@ -3,7 +3,8 @@ import { alreadyExists, badRequest, generatedName, invalid, type StatusCause } f
 import type { Manager } from "../apply/managers.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreKey, Transaction } from "../store/store.ts";
-import { withAccountAccess } from "./account-access.ts";
+import { checkAccount, withAccountAccess } from "./account-access.ts";
+import { addDefaultAccount } from "./add-object.ts";
 import { type Admitted, admit, checkSize, tidyMetadata, expectKind, inNamespace } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
@@ -12,7 +13,7 @@ import { withFirstOwners, withManagers } from "./field-owners.ts";
 import { withAllotment } from "./allotment.ts";
 import { metadataOf, metaText, withMetadata } from "./metadata.ts";
 import { checkMetadata } from "./metadata-rules.ts";
-import { checkNamespace } from "./namespace-rules.ts";
+import { checkNamespace, isNamespace } from "./namespace-rules.ts";
 import type { WriteRequest } from "./options.ts";
 import { checkQuotas } from "./quota.ts";
 import { keyFor } from "./storage-view.ts";
@@ -27,7 +28,7 @@ export interface CreateRequest extends WriteRequest {
 
 /**
  * POST to a collection. Resolves when the object is durable. What is wrong is told in the order of Kubernetes: the form of the body (400),
- * the namespace (404, 403), the object (422), its name (409). A generated name is tried eight times.
+ * the namespace (404, 403), a Pod's account (403), the object (422), its name (409). A generated name is tried eight times.
  */
 export async function createObject(
   context: ApiContext,
@@ -110,6 +111,7 @@ function storeDraft(context: ApiContext, transaction: Transaction, draft: Draft)
   const { resource, namespace, request, first, renamed } = draft;
   checkDefinition(transaction, resource);
   checkNamespace(transaction, resource, namespace, metaText(first.object, "name"));
+  checkAccount(transaction, resource, first.object);
   if (first.causes.length > 0) throw invalid(resource.type, metaText(first.object, "name"), first.causes);
   request.permit?.(first.object, undefined);
   // Only generated names are tried again; the rest of the object is judged once.
@@ -125,7 +127,10 @@ function storeDraft(context: ApiContext, transaction: Transaction, draft: Draft)
   const allotted = withAllotment(context, transaction, resource, built.object, key);
   const object = withAccountAccess(context, transaction, resource, allotted);
   const given = object === built.object ? built : { ...built, object };
-  return store(context, transaction, key, given, { resource, request });
+  const answer = store(context, transaction, key, given, { resource, request });
+  if (isNamespace(resource) && request.dryRun !== true)
+    addDefaultAccount(context, transaction, metaText(given.object, "name"));
+  return answer;
 }
 
 /**

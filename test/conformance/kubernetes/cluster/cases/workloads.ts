@@ -315,6 +315,27 @@ const pods: readonly Case[] = [
     ],
   },
   {
+    line: 24,
+    name: "a Pod of an account that does not exist is refused, and its Job says so",
+    files: {
+      "p.json": pod("p", "true", { serviceAccountName: "builder" }),
+      "j.json": {
+        ...job("j", "true"),
+        spec: { template: { spec: { ...pod("p", "true").spec, serviceAccountName: "builder" } } },
+      },
+    },
+    steps: [
+      [
+        "kubectl create -f p.json",
+        refused(/pods "p" is forbidden: error looking up service account .*: serviceaccount "builder" not found/),
+      ],
+      ["kubectl create -f j.json"],
+      ["kubectl get events --field-selector reason=FailedCreate -o name | wc -l", eventually(/^ *[1-9]/)],
+      ["kubectl create serviceaccount builder && kubectl create -f p.json"],
+      [waitFor("complete", "j")],
+    ],
+  },
+  {
     line: 26,
     name: "what cannot be done to Pods is refused by name",
     embeddedOnly: "other servers do it",
