@@ -22,6 +22,7 @@ import { type Listener, type ListenOptions, openListener } from "./http/listener
 import { EventLoopLag } from "./http/event-loop-lag.ts";
 import { addAuditMetrics, addServerMetrics, RequestMetrics } from "./http/metrics.ts";
 import type { FrontDoor } from "./http/request-handler.ts";
+import { OpenStreams } from "./http/open-streams.ts";
 import { TurnCache } from "./http/turn-cache.ts";
 import { rawGet, type RawSources } from "./raw-get.ts";
 import type { ResourceRegistry } from "./kinds/served-resource.ts";
@@ -181,6 +182,7 @@ function frontOf(
     inFlight,
     bodies: new LargeBodies(limits.maxLargeBodyBytes),
     sessions: new Sessions(context.clock),
+    streams: new OpenStreams(context.clock),
     requests: new RequestMetrics(metrics),
     metrics,
   };

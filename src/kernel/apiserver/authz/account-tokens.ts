@@ -10,6 +10,7 @@ import {
 import { type Clock, type Instant, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { newUid } from "#lib/base/index.node.ts";
 import { listAt, numberAt, objectAt, textAt } from "#kernel/specs/index.ts";
+import type { Witness } from "../sessions/sessions.ts";
 import type { Store, StoreKey } from "../store/store.ts";
 import { authenticatedGroup, type Identity } from "./identity.ts";
 import { accountUser } from "./rbac/rule-index.ts";
@@ -92,13 +93,23 @@ export class AccountTokens {
    */
   review(token: string, audiences: readonly string[]): ReviewedToken | undefined {
     const known = this.#read(token);
-    if (known === undefined) return undefined;
-    const { claims, notBefore, identity } = known;
-    const now = this.#clock.now();
-    if (now < notBefore || now >= claims.expiresAt || !this.#isAlive(claims)) return undefined;
+    if (known === undefined || !this.#isGood(known)) return undefined;
+    const { claims, identity } = known;
     const wanted = audiences.length === 0 ? [issuer] : audiences;
     const good = wanted.filter((audience) => claims.audiences.includes(audience));
     return good.length === 0 ? undefined : { identity, audiences: good };
+  }
+
+  /** Asks anew whose a token for this server is, without keeping it; undefined for one that is good for nothing now. */
+  witness(token: string): Witness | undefined {
+    if (this.review(token, []) === undefined) return undefined;
+    const known = this.#read(token);
+    return () => (known !== undefined && this.#isGood(known) ? known.identity : undefined);
+  }
+
+  #isGood({ claims, notBefore }: Known): boolean {
+    const now = this.#clock.now();
+    return now >= notBefore && now < claims.expiresAt && this.#isAlive(claims);
   }
 
   /** The account and what the token is bound to must be the very objects it was made for. */

@@ -15,12 +15,13 @@ export interface CertifiedIdentity {
   readonly identity: Identity;
   /** SHA-256 of a certificate that counts only while there is a credential of this hash; absent for those that nobody can take back. */
   readonly revocable?: string;
+  /** The end of its time: from then on it is nobody's. */
+  readonly until: Instant;
 }
 
 /** What a connection's certificate says, read once per connection: requests on it are many. */
 interface Bearer extends CertifiedIdentity {
   readonly from: Instant;
-  readonly until: Instant;
 }
 
 const bearers = new WeakMap<TLSSocket, Bearer | null>();

@@ -77,7 +77,7 @@ export class Authenticator implements TokenReviewer {
    */
   witness(header: string | undefined, certified?: CertifiedIdentity): Witness | undefined {
     if (certified !== undefined && this.#identifyCertified(certified) !== undefined) {
-      return () => this.#identifyCertified(certified);
+      return () => (this.#clock.now() < certified.until ? this.#identifyCertified(certified) : undefined);
     }
     const token = bearerIn(header ?? "");
     if (token === undefined) return undefined;
@@ -86,6 +86,12 @@ export class Authenticator implements TokenReviewer {
     const hash = credentialHash(token);
     const find = () => findCredential(this.#store, "Token", hash, this.#clock.now());
     return find() === undefined ? undefined : find;
+  }
+
+  /** As `witness`, but of accounts too: for what lasts longer than a request and must not outlive what it was asked with. */
+  proof(header: string | undefined, certified?: CertifiedIdentity): Witness {
+    const known = this.witness(header, certified) ?? this.accounts.witness(bearerIn(header ?? "") ?? "");
+    return known ?? (() => undefined);
   }
 
   /** What somebody is told who has shown something wrong: 401, or 429 after too many of them in the same second. Counts him. */

@@ -15,22 +15,27 @@ export interface Exchange {
   readonly bodies: LargeBodies;
   /** Present when the audit log wants to know what was sent. */
   readonly noteBody?: (body: JsonValue | undefined) => void;
+  /**
+   * Present for writes: takes their place among those under way, or throws 429. Called when the body has come, because whoever sends
+   * his slowly would otherwise keep others out with a few bytes a minute.
+   */
+  readonly enter?: () => void;
   /** Aborts when the client goes away or the server closes. Made when first asked for: most requests never wait. */
   signal(): AbortSignal;
 }
 
 /**
- * The signal of one exchange, for Exchange.signal. A response that was destroyed before the first question gives a signal that has
+ * The signal of one exchange, for Exchange.signal; `closing` are others that end it. A response that was destroyed before the first question gives a signal that has
  * aborted already. An AbortController with its listener costs more than the rest of a small GET, hence lazily.
  */
-export function lazySignal(response: ServerResponse, closing: AbortSignal): () => AbortSignal {
+export function lazySignal(response: ServerResponse, ...closing: readonly AbortSignal[]): () => AbortSignal {
   let signal: AbortSignal | undefined;
   return () => {
     if (signal !== undefined) return signal;
     const gone = new AbortController();
     if (response.destroyed) gone.abort();
     else response.once("close", () => gone.abort());
-    signal = AbortSignal.any([gone.signal, closing]);
+    signal = AbortSignal.any([gone.signal, ...closing]);
     return signal;
   };
 }

@@ -19,6 +19,15 @@ describe("limits of what is under way", () => {
     inFlight.enter("mutating", by("b"));
   });
 
+  test("are looked at without taking a place", () => {
+    const inFlight = new InFlight({ ...defaultLimits, maxMutatingRequests: 1, maxReadingRequests: 0 });
+    inFlight.check("mutating");
+    inFlight.check("mutating");
+    inFlight.enter("mutating", by("a"));
+    expect(() => inFlight.check("mutating")).toThrow(refused);
+    expect(() => inFlight.check("reading")).toThrow(refused);
+  });
+
   test("watches are limited in all and for each user", () => {
     const inFlight = new InFlight({ ...defaultLimits, maxWatches: 3, maxWatchesPerUser: 2 });
     const first = inFlight.enter("watch", by("a"));

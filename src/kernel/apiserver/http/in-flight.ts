@@ -26,11 +26,16 @@ export class InFlight {
     this.#limits = limits;
   }
 
+  /** Throws 429 when there is no place now, without taking one: for who has to wait for something before he needs it. */
+  check(slot: "mutating" | "reading"): void {
+    const most = slot === "mutating" ? this.#limits.maxMutatingRequests : this.#limits.maxReadingRequests;
+    if (this.counts[slot] >= most) throw tooManyRequests("requests");
+  }
+
   /** Takes a place, or throws 429. The function returned gives it back; calling it twice is harmless. */
   enter(slot: Slot, entrant: Entrant): () => void {
     if (slot === "watch") return this.#enterWatch(entrant);
-    const most = slot === "mutating" ? this.#limits.maxMutatingRequests : this.#limits.maxReadingRequests;
-    if (this.counts[slot] >= most) throw tooManyRequests("requests");
+    this.check(slot);
     this.counts[slot] += 1;
     return once(() => (this.counts[slot] -= 1));
   }

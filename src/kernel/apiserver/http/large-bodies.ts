@@ -1,9 +1,9 @@
 import { tooManyRequests } from "#kernel/model/index.ts";
 
-// Most bodies have a few kilobytes and pass by here. Large ones are dear twice: in memory while they come, which a slow client can make
+// Most bodies have a few kilobytes, come in one piece and pass by here. Large ones are dear twice: in memory while they come, which a slow client can make
 // long, and in time when they are read, which nothing can interrupt.
 
-/** Bodies up to this size take neither memory nor time worth counting. */
+/** Bodies up to this size take no time worth counting to read, and no memory when they come in one piece. */
 export const largeBodyBytes = 64 * 1024;
 
 /** What large bodies take of a server, all listeners together. */

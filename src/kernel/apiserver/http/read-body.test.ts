@@ -133,6 +133,15 @@ describe("large bodies together", () => {
     expect(await read({ pieces: large, bodies })).toHaveLength(100 * kilobyte);
   });
 
+  test("count with small ones that come in pieces, whose clients may take their time", async () => {
+    const bodies = new LargeBodies(150 * kilobyte);
+    const small = exchangeOf({ pieces: ["{", " ".repeat(kilobyte - 1)], bodies });
+    await readBody(small.exchange, defaultLimits);
+    expect(bodies.bytes).toBe(kilobyte);
+    small.end();
+    expect(bodies.bytes).toBe(0);
+  });
+
   test("are given one in a turn of the event loop, in their order", async () => {
     const bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes);
     const seen: string[] = [];

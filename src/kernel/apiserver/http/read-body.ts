@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { tooLarge } from "#kernel/model/index.ts";
 import { type JsonExcess, JsonShape } from "#lib/json/index.ts";
 import type { Limits } from "../verbs/limits.ts";
+import { BodyPieces } from "./body-pieces.ts";
 import { mediaTypeOf } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import { largeBodyBytes } from "./large-bodies.ts";
@@ -28,26 +29,26 @@ export async function readBody(exchange: BodyExchange, limits: BodyLimits): Prom
 
 function gather({ request, response, bodies }: BodyExchange, limits: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let [size, held] = [0, 0];
+    const pieces = new BodyPieces();
+    let held = 0;
     let shape: LateShape | undefined;
     const settle = (act: () => void): void => {
       request.off("data", take).off("end", finish).off("close", leave).off("error", leave);
       act();
     };
     const take = (chunk: Buffer): void => {
-      size += chunk.length;
-      chunks.push(chunk);
+      pieces.add(chunk);
       try {
+        const { size } = pieces;
         if (size > limits.maxBodyBytes) throw bodyTooLarge(limits.maxBodyBytes);
-        if (size <= largeBodyBytes) return;
-        if (held === 0) {
-          response.once("close", () => bodies.release(held));
-          if (isJson(request, chunks)) shape = new LateShape(limits);
-        }
+        // Most come whole. One that does not may take its time with the rest, and many of them would fill the memory.
+        if (size === chunk.length && size <= largeBodyBytes) return;
+        if (held === 0) response.once("close", () => bodies.release(held));
         bodies.hold(size - held);
         held = size;
-        if (shape?.takeAll(chunks) !== "maxDepth") return;
+        if (size <= largeBodyBytes) return;
+        shape ??= new LateShape(limits, isJson(request, pieces.all()));
+        if (shape.takeNext(chunk, pieces) !== "maxDepth") return;
         request.pause();
         finish();
       } catch (refusal) {
@@ -56,7 +57,7 @@ function gather({ request, response, bodies }: BodyExchange, limits: BodyLimits)
         settle(() => reject(refusal));
       }
     };
-    const finish = (): void => settle(() => resolve(joined(chunks)));
+    const finish = (): void => settle(() => resolve(pieces.joined()));
     const leave = (): void => settle(() => reject(new Error("the client has left before its body was whole")));
     request.on("data", take).on("end", finish).on("close", leave).on("error", leave);
   });
@@ -65,22 +66,28 @@ function gather({ request, response, bodies }: BodyExchange, limits: BodyLimits)
 /** Looks at the pieces of a body that has become large; of small ones nothing is made. */
 class LateShape {
   readonly #limits: BodyLimits;
-  #shape: JsonShape | undefined;
-  #taken = 0;
+  readonly #shape: JsonShape | undefined;
+  #hasBegun = false;
 
-  constructor(limits: BodyLimits) {
+  /** What is no JSON has no shape that is looked at. */
+  constructor(limits: BodyLimits, hasShape: boolean) {
+    const { maxDepth, maxBodyValues: maxValues, maxObjectMembers: maxMembers } = limits;
     this.#limits = limits;
+    this.#shape = hasShape ? new JsonShape({ maxDepth, maxValues, maxMembers }) : undefined;
   }
 
-  /** Takes those that it has not taken yet. Throws 413 for what no reader needs to see. */
-  takeAll(chunks: readonly Buffer[]): JsonExcess | undefined {
-    const { maxDepth, maxBodyValues: maxValues, maxObjectMembers: maxMembers } = this.#limits;
-    this.#shape ??= new JsonShape({ maxDepth, maxValues, maxMembers });
-    for (; this.#taken < chunks.length; this.#taken += 1) {
-      const excess = this.#shape.take(chunks[this.#taken] ?? Buffer.alloc(0));
-      if (excess === "maxValues") throw tooLarge(`the body of the request holds more than ${maxValues} values`);
+  /** Takes the newest of `pieces`, at first all of them. Throws 413 for what no reader needs to see. */
+  takeNext(chunk: Buffer, pieces: BodyPieces): JsonExcess | undefined {
+    const next = this.#hasBegun ? [chunk] : pieces.all();
+    this.#hasBegun = true;
+    for (const piece of next) {
+      const excess = this.#shape?.take(piece);
+      if (excess === "maxValues") {
+        throw tooLarge(`the body of the request holds more than ${this.#limits.maxBodyValues} values`);
+      }
       if (excess === "maxMembers") {
-        throw tooLarge(`the body of the request holds an object with more than ${maxMembers} members`);
+        const { maxObjectMembers } = this.#limits;
+        throw tooLarge(`the body of the request holds an object with more than ${maxObjectMembers} members`);
       }
       if (excess !== undefined) return excess;
     }
@@ -92,9 +99,9 @@ class LateShape {
  * By its first character and not by its type alone: what is sent for apply calls itself YAML and is JSON most often. In a YAML text that
  * begins with a bracket, quotes may mean something else.
  */
-function isJson(request: IncomingMessage, chunks: readonly Buffer[]): boolean {
+function isJson(request: IncomingMessage, pieces: readonly Buffer[]): boolean {
   if (mediaTypeOf(request) === "application/yaml") return false;
-  for (const chunk of chunks) for (const byte of chunk) if (!blanks.has(byte)) return byte === 0x5b || byte === 0x7b;
+  for (const piece of pieces) for (const byte of piece) if (!blanks.has(byte)) return byte === 0x5b || byte === 0x7b;
   return true;
 }
 
@@ -102,7 +109,3 @@ function isJson(request: IncomingMessage, chunks: readonly Buffer[]): boolean {
 const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 const bodyTooLarge = (maxBytes: number) => tooLarge(`the body of the request is larger than ${maxBytes} bytes`);
-
-/** Most bodies come in one piece, which is not copied. */
-const joined = (chunks: readonly Buffer[]): Buffer =>
-  chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);

@@ -20,14 +20,16 @@ import type { RequestLabels, RequestMetrics } from "./metrics.ts";
 import { answerCall, identifyCall, MethodNotAllowed, type ResourceServer } from "./resource-handler.ts";
 import { checkTimeout } from "./query.ts";
 import { jsonReply, refusalOf, type Reply, send, sendStatus } from "./respond.ts";
+import type { OpenStreams } from "./open-streams.ts";
 import { parseRoute, type ResourceRoute } from "./route.ts";
 import { isSessionPath, sessionReply } from "./session-endpoints.ts";
-import type { Sessions } from "../sessions/sessions.ts";
+import type { Sessions, Witness } from "../sessions/sessions.ts";
 import { versionInfo } from "./version.ts";
 
 // One request, from its headers to its answer:
 //   closing? (503) → Host and Origin (421, 403) → URL → health and version, open to all → sessions → who asks (401) →
-//   resource path: kind and verb (404, 405, 501) → a place under the limits (429) → may they (403) → the verb
+//   resource path: kind and verb (404, 405, 501) → a place under the limits (429) → may they (403) → the verb;
+//     writes take their place when their body has come
 //   other path: may they → metrics, discovery, OpenAPI, the list of paths (404)
 // Refusals may come before the body was read; a connection whose body is still on its way is not used again.
 
@@ -43,6 +45,7 @@ export interface FrontDoor {
   readonly inFlight: InFlight;
   readonly bodies: LargeBodies;
   readonly sessions: Sessions;
+  readonly streams: OpenStreams;
   readonly requests: RequestMetrics;
   readonly metrics: Metrics;
   readonly hostNames: readonly string[];
@@ -177,7 +180,7 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
     return send(anonymous, open);
   }
   if (isSessionPath(path)) return answerSession(door, anonymous, told);
-  const { identity } = identify(door, request, told);
+  const { identity, proof } = identify(door, request, told);
   const noteBody =
     door.audit === undefined ? {} : { noteBody: (body: JsonValue | undefined) => void (told.body = body) };
   const exchange: Exchange = { ...anonymous, identity, ...noteBody };
@@ -185,15 +188,35 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
   if (resource === undefined) return sendDocument(door, exchange);
   const call = identifyCall(door.resources.context, resource, request.method ?? "", query);
   const { verb } = call;
+  const isStream = verb === "watch" || resource.subresource === "log";
   // Watches and logs last as long as they are told to in other words.
-  if (verb !== "watch" && resource.subresource !== "log") checkTimeout(query);
+  if (!isStream) checkTimeout(query);
   told.route = resource;
   told.labels = { verb, resource: call.resource.type.plural, subresource: resource.subresource };
   const entrant = { user: identity.user, resource: call.resource.type.plural };
-  const leave = door.inFlight.enter(slotOf(verb), entrant);
-  // A watch goes on after its handler has returned, so its place is free when the answer ends.
-  response.once("close", leave);
-  await answerCall(door.resources, call, exchange);
+  const slot = slotOf(verb);
+  const enter = () => {
+    const leave = door.inFlight.enter(slot, entrant);
+    // A watch goes on after its handler has returned, so its place is free when the answer ends.
+    if (response.destroyed) leave();
+    else response.once("close", leave);
+  };
+  // No body is waited for that would be refused at once.
+  if (slot === "mutating") door.inFlight.check(slot);
+  else enter();
+  const signal = isStream ? guardedSignal(door, response, verb, proof()) : exchange.signal;
+  await answerCall(door.resources, call, { ...exchange, signal, ...(slot === "mutating" ? { enter } : {}) });
+}
+
+/**
+ * The signal of an answer that must not outlive what its caller has shown. A watch ends as it does when its time is up, and its reader
+ * is refused when it comes back; a log that ended so would look complete, so that its connection is cut.
+ */
+function guardedSignal(door: FrontDoor, response: ServerResponse, verb: string, proof: Witness): Exchange["signal"] {
+  const end = new AbortController();
+  const release = door.streams.guard(proof, () => (verb === "watch" ? end.abort() : response.destroy()));
+  response.once("close", release);
+  return lazySignal(response, door.closing, end.signal);
 }
 
 /** Who asks, or 401; noted at once, so that refusals that follow are written down with him. */
@@ -206,7 +229,8 @@ function identify(door: FrontDoor, request: IncomingMessage, told: Told) {
   told.identity = identity;
   told.caller = caller;
   const witness = () => (identity === caller ? door.authenticator.witness(authorization, certified) : undefined);
-  return { identity, witness };
+  const proof = () => door.authenticator.proof(authorization, certified);
+  return { identity, witness, proof };
 }
 
 /** Logging in and out of a browser: the only place where a cookie counts. */

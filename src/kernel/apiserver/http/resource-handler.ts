@@ -265,6 +265,7 @@ async function decodedBody(
   decode: (bytes: Buffer) => DecodedBody,
 ): Promise<DecodedBody> {
   const bytes = await readBody(exchange, limits);
+  exchange.enter?.();
   const decoded = decode(bytes);
   exchange.noteBody?.(decoded.value);
   // What is done with a large object takes as long again as decoding it, so others come in between.

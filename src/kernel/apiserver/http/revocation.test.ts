@@ -2,23 +2,30 @@ import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { Agent, request as httpsRequest } from "node:https";
 import type { IncomingMessage } from "node:http";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
 import { toCrd } from "#lib/schema/index.ts";
 import { Credential, credentialHash, newCredential } from "../authz/credential.ts";
 import { newToken } from "../authz/static-tokens.ts";
-import { type Json, startTestServer, type TestServer } from "../testing/index.ts";
+import { type Json, pod, startTestServer, type TestServer, type TestWatch } from "../testing/index.ts";
 
 let api: TestServer;
 const clock = new FakeClock(Date.now());
 beforeAll(async () => {
-  api = await startTestServer({ clock, definitions: [JSON.parse(JSON.stringify(toCrd(Credential)))] });
+  const definitions = [JSON.parse(JSON.stringify(toCrd(Credential)))];
+  api = await startTestServer({ clock, definitions, podLogs: { open: async (_pod, { signal }) => endless(signal) } });
 });
 afterAll(() => api.close());
 
 const path = "/apis/slipway.dev/v1alpha1/credentials";
 const whoami = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const review = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" };
+
+/** A log that goes on until nobody reads it. */
+async function* endless(signal: AbortSignal | undefined): AsyncGenerator<Buffer> {
+  yield Buffer.from('{"line":1}\n');
+  await new Promise((resolve) => signal?.addEventListener("abort", resolve));
+}
 
 /** Makes a token as whoever has `by`; the administrator unless told. */
 async function grant(user: string, groups: readonly string[], by?: string, until?: number) {
@@ -99,5 +106,99 @@ test("nobody makes a credential for somebody as whom he may not act", async () =
   });
   expect((await grant("dora", ["system:masters"], issuer.token)).answer.json).toMatchObject({
     message: expect.stringContaining('cannot impersonate resource "groups"'),
+  });
+});
+
+describe("what is open", () => {
+  const namespaces = "/api/v1/namespaces?watch=1";
+  const log = "/api/v1/namespaces/default/pods/p/log?follow=true";
+  beforeAll(async () => {
+    expect((await api.ask("POST", "/api/v1/namespaces/default/pods", { body: pod("p") })).status).toBe(201);
+  });
+  const open = async (path: string, token: string) => {
+    const stream = await api.watch(path, { Authorization: `Bearer ${token}` });
+    expect(stream.status).toBe(200);
+    return stream;
+  };
+  /** Until its end: how many events there were. */
+  async function rest(stream: TestWatch): Promise<number> {
+    for (let count = 0; ; count += 1) if ((await stream.next()) === undefined) return count;
+  }
+  const groups = ["system:masters"];
+
+  test("ends when the credential is taken back: a watch as at its time, a log by a cut; others go on", async () => {
+    const { token, name } = await grant("ann", groups);
+    const other = await grant("ann", groups);
+    const [watch, followed, stays] = [
+      await open(namespaces, token),
+      await open(log, token),
+      await open(log, other.token),
+    ];
+    expect(await followed.next()).toEqual({ line: 1 });
+    expect(await stays.next()).toEqual({ line: 1 });
+    const line = followed.next();
+    line.catch(() => undefined);
+    await clock.advance(5000);
+    expect((await api.ask("DELETE", `${path}/${name}`)).status).toBe(200);
+    await clock.advance(1000);
+    expect(await rest(watch)).toBeGreaterThan(0);
+    await expect(line).rejects.toThrow("aborted");
+    const next = stays.next().then(
+      () => "ended",
+      () => "cut",
+    );
+    await clock.advance(5000);
+    expect(await Promise.race([next, Promise.resolve("open")])).toBe("open");
+    stays.close();
+  });
+
+  test("ends with the time of a token, of an account's too, and with the account", async () => {
+    const { token } = await grant("ann", groups, undefined, clock.now() + 60_000);
+    const watch = await open(namespaces, token);
+    await clock.advance(61_000);
+    expect(await rest(watch)).toBeGreaterThan(0);
+
+    const binding = {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRoleBinding",
+      metadata: { name: "robots" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+      subjects: [{ kind: "ServiceAccount", name: "robot", namespace: "default" }],
+    };
+    const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+    expect((await api.ask("POST", bindings, { body: binding })).status).toBe(201);
+    const accounts = "/api/v1/namespaces/default/serviceaccounts";
+    const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "robot" } };
+    expect((await api.ask("POST", accounts, { body: account })).status).toBe(201);
+    const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { expirationSeconds: 600 } };
+    const tokenOf = async () =>
+      String((await api.ask("POST", `${accounts}/robot/token`, { body: request })).json["status"]?.["token"]);
+    const early = await open(namespaces, await tokenOf());
+    await clock.advance(300_000);
+    const late = await open(namespaces, await tokenOf());
+    await clock.advance(301_000);
+    expect(await rest(early)).toBeGreaterThan(0);
+    expect((await api.ask("DELETE", `${accounts}/robot`)).status).toBe(200);
+    await clock.advance(1000);
+    expect(await rest(late)).toBeGreaterThan(0);
+  });
+
+  test("ends with the certificate that opened it", async () => {
+    const pair = await api.certify("cara", groups, 30, true);
+    const sha256 = credentialHash(new X509Certificate(pair.cert).raw);
+    const body = newCredential({ user: "cara", groups, form: "ClientCertificate", sha256 });
+    expect((await api.ask("POST", path, { body })).status).toBe(201);
+    const agent = new Agent({ maxSockets: 1, ca: api.ca, ...pair });
+    const { hostname, port } = new URL(api.url);
+    const request = httpsRequest({ agent, hostname, port, path: namespaces });
+    request.end();
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    expect(response.statusCode).toBe(200);
+    response.resume();
+    const ended = once(response, "end");
+    expect((await api.ask("DELETE", `${path}/${body.metadata.name}`)).status).toBe(200);
+    await clock.advance(1000);
+    await ended;
+    agent.destroy();
   });
 });

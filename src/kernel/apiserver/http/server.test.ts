@@ -297,6 +297,31 @@ describe("limits", () => {
     await small.close();
   });
 
+  test("bodies that do not come keep nobody from writing", async () => {
+    const small = await startTestServer({ limits: { maxMutatingRequests: 2 } });
+    const { port } = new URL(small.url);
+    const head = `POST ${maps} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${small.token}\r\n`;
+    const body = JSON.stringify(configMap("late"));
+    const sockets = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const socket = connect({ port: Number(port), host: "127.0.0.1", ca: small.ca, servername: "localhost" });
+        await new Promise((resolve) => socket.once("secureConnect", resolve));
+        socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n{`);
+        return socket;
+      }),
+    );
+    for (const name of ["a", "b", "c"]) {
+      expect((await small.ask("POST", maps, { body: configMap(name) })).status).toBe(201);
+    }
+    // When it is whole at last, it is answered like any other.
+    const [late] = sockets;
+    const answer = new Promise((resolve) => late?.once("data", (bytes) => resolve(String(bytes).slice(0, 12))));
+    late?.write(body.slice(1));
+    expect(await answer).toBe("HTTP/1.1 201");
+    for (const socket of sockets) socket.destroy();
+    await small.close();
+  });
+
   test("a client that leaves in the middle of its body harms nobody", async () => {
     const { port } = new URL(api.url);
     const socket = connect({ port: Number(port), host: "127.0.0.1", ca: api.ca, servername: "localhost" });

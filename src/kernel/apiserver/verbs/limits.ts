@@ -1,7 +1,7 @@
 /** Bounds that keep one caller from harming the others. Sizes in bytes, times in milliseconds. */
 export interface Limits {
   readonly maxBodyBytes: number;
-  /** Of all bodies beyond 64 KiB that are under way together. */
+  /** Of all bodies under way together that are beyond 64 KiB or come in more than one piece. */
   readonly maxLargeBodyBytes: number;
   /** Objects, arrays and scalars in one body: what is done with a body takes time for each of them. */
   readonly maxBodyValues: number;

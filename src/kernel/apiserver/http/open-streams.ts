@@ -1,0 +1,56 @@
+import type { Cancel, Clock, Millis } from "#lib/base/index.ts";
+import type { Identity } from "../authz/identity.ts";
+import type { Witness } from "../sessions/sessions.ts";
+
+/** A look costs a microsecond or two for each stream; nobody notices a second more of what he could have read before. */
+const lookEveryMs: Millis = 1000;
+
+interface Guarded {
+  readonly proof: Witness;
+  readonly identity: Identity | undefined;
+  readonly end: () => void;
+}
+
+/**
+ * Answers that last: each is ended within a second after what its caller has shown is good no more, or is somebody else's. One for all
+ * listeners of a server; there is no timer while nothing is open.
+ */
+export class OpenStreams {
+  readonly #clock: Clock;
+  readonly #open = new Set<Guarded>();
+  #next: Cancel | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Calls `end` once when `proof` has nothing to say any more; never after the function returned was called. */
+  guard(proof: Witness, end: () => void): () => void {
+    const guarded: Guarded = { proof, identity: proof(), end };
+    this.#open.add(guarded);
+    this.#next ??= this.#clock.after(lookEveryMs, () => this.#look());
+    return () => {
+      this.#open.delete(guarded);
+      if (this.#open.size > 0) return;
+      this.#next?.();
+      this.#next = undefined;
+    };
+  }
+
+  #look(): void {
+    this.#next = undefined;
+    for (const guarded of this.#open) {
+      if (isSame(guarded.proof(), guarded.identity)) continue;
+      this.#open.delete(guarded);
+      guarded.end();
+    }
+    if (this.#open.size > 0) this.#next ??= this.#clock.after(lookEveryMs, () => this.#look());
+  }
+}
+
+/** A credential may be made anew for another user or with fewer groups. */
+const isSame = (now: Identity | undefined, before: Identity | undefined): boolean =>
+  now !== undefined &&
+  now.user === before?.user &&
+  now.groups.length === before.groups.length &&
+  now.groups.every((group, index) => group === before.groups[index]);
