@@ -67,7 +67,17 @@ describe("pruning", () => {
     ],
   ];
   test.each(cases)("%s", (_, schema, value, expected, unknown) => {
-    expect(compileSchema(schema).prune(value)).toEqual({ value: expected, unknown });
+    expect(compileSchema(schema).prune(value)).toEqual({ value: expected, unknown, malformed: [] });
+  });
+
+  test("tells where a text with a canonical form cannot be read, and leaves it", () => {
+    const times = { type: "array", items: { type: "string", format: "kubernetes-time" } } as const;
+    const value = { at: ["2026-01-31T12:00:00.5Z", "yesterday", 7, ""], other: "yesterday" };
+    expect(compileSchema(object({ at: times, other: { type: "string", format: "date-time" } })).prune(value)).toEqual({
+      value: { at: ["2026-01-31T12:00:00Z", "yesterday", 7, ""], other: "yesterday" },
+      unknown: [],
+      malformed: ["at[1]", "at[3]"],
+    });
   });
 
   test("a value without anything to drop is returned itself", () => {

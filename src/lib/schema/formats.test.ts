@@ -61,11 +61,12 @@ test.each([
   ["kubernetes-time", "2026-01-31T12:00:00Z", "2026-01-31T12:00:00Z"],
   ["kubernetes-time", "2026-01-31T12:00:00.999Z", "2026-01-31T12:00:00Z"],
   ["kubernetes-time", "2026-01-31T01:30:00+02:00", "2026-01-30T23:30:00Z"],
-  ["kubernetes-time", "yesterday", "yesterday"],
+  ["kubernetes-time", "yesterday", undefined],
+  ["kubernetes-time", "2026-01-31Tzz:00:00Z", undefined],
   ["kubernetes-micro-time", "2026-01-31T12:00:00.123456Z", "2026-01-31T12:00:00.123456Z"],
   ["kubernetes-micro-time", "2026-01-31T01:30:00.000001+02:00", "2026-01-30T23:30:00.000001Z"],
   ["kubernetes-micro-time", "1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999Z"],
-  ["kubernetes-micro-time", "2026-01-31T12:00:00Z", "2026-01-31T12:00:00Z"],
+  ["kubernetes-micro-time", "2026-01-31T12:00:00Z", undefined],
 ])("the canonical form in %s of %s is %s", (format, text, expected) => {
   expect(canonicalFormats.get(format)?.(text)).toBe(expected);
 });

@@ -81,22 +81,24 @@ const isUri = (text: string): boolean => /^(?:[A-Za-z][A-Za-z0-9+.-]*:|\/)[^\s<>
 const isMicroTime = (text: string): boolean => /\.\d{6}(?:[Zz]|[+-]\d{2}:\d{2})$/.test(text) && isTime(text);
 const isTime = (text: string): boolean => parseInstant(text) !== undefined;
 
-const microTime = (text: string): string => {
+const microTime = (text: string): string | undefined => {
   const at = isMicroTime(text) ? parseInstant(text) : undefined;
   // JavaScript's instants have three of the six digits.
   const digits = /\.(\d{6})/.exec(text)?.[1];
-  return at === undefined ? text : `${formatTime(at).slice(0, -1)}.${digits}Z`;
+  return at === undefined ? undefined : `${formatTime(at).slice(0, -1)}.${digits}Z`;
+};
+
+const wholeSeconds = (text: string): string | undefined => {
+  if (!isTime(text)) return undefined;
+  return /^.{10}T[^.]{8}Z$/.test(text) ? text : formatTime(parseInstant(text) ?? 0);
 };
 
 /**
  * How the formats that Go's types of Kubernetes read and write come out of them: in UTC, with as many digits as the type holds.
- * Texts of other forms stay as they are.
+ * Undefined for texts that those types cannot read.
  */
-export const canonicalFormats: ReadonlyMap<string, (text: string) => string> = new Map([
-  [
-    "kubernetes-time",
-    (text) => (/^.{10}T[^.]{8}Z$/.test(text) || !isTime(text) ? text : formatTime(parseInstant(text) ?? 0)),
-  ],
+export const canonicalFormats: ReadonlyMap<string, (text: string) => string | undefined> = new Map([
+  ["kubernetes-time", wholeSeconds],
   ["kubernetes-micro-time", microTime],
 ]);
 

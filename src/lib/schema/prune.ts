@@ -3,10 +3,11 @@ import { canonicalFormats } from "./formats.ts";
 import type { Schema } from "./schema.ts";
 import { type CompileNode, compileOnce, dereference, lazily, type ResolveRef } from "./walk.ts";
 
-/** What a pruning run collects: where it is, and what it did not know. */
+/** What a pruning run collects: where it is, what it did not know, and what it could not read. */
 export interface PruneRun {
   readonly path: (string | number)[];
   readonly unknown: (readonly (string | number)[])[];
+  readonly malformed: (readonly (string | number)[])[];
 }
 
 /**
@@ -17,7 +18,7 @@ export type Prune = (value: JsonValue, run: PruneRun, known?: JsonValue) => Json
 
 /**
  * Compiles the pruning of a structural schema. What has a canonical form comes out in it: digits that the type cannot hold are
- * dropped as members are that it does not know. Cost of a run is linear in the value.
+ * dropped as members are that it does not know. What should have one and cannot be read stays as it is. Cost of a run is linear in the value.
  */
 export const compilePrune = (schema: Schema, resolve?: ResolveRef): Prune =>
   compileOnce<Prune>((node, compile) => makePrune(node, compile, resolve), resolve)(schema);
@@ -27,7 +28,14 @@ const keep: Prune = (value) => value;
 
 function makePrune(schema: Schema, compile: CompileNode<Prune>, resolve: ResolveRef | undefined): Prune {
   const canonical = canonicalFormats.get(schema.format ?? "");
-  if (canonical !== undefined) return (value) => (typeof value === "string" ? canonical(value) : value);
+  if (canonical !== undefined) {
+    return (value, run) => {
+      if (typeof value !== "string") return value;
+      const read = canonical(value);
+      if (read === undefined) run.malformed.push([...run.path]);
+      return read ?? value;
+    };
+  }
   const members = memberPruner(schema, compile, resolve);
   const items = schema.items === undefined ? undefined : lazily(compile, schema.items);
   if (members === undefined && items === undefined) return keep;

@@ -47,7 +47,7 @@ export const beforeFirstApply = "before-first-apply";
 export function applyManagers(apply: Apply): Result<Applied, readonly Conflict[]> {
   const start = startOf(apply);
   const outcome = applyOnce(apply, start, apply.force);
-  if (outcome.ok || apply.force || apply.writer.name !== kubectlManager) return finished(apply, outcome);
+  if (outcome.ok || apply.force || !isMigrating(apply)) return finished(apply, outcome);
   const own = apply.live === undefined ? leaf : fieldsOfLastApplied(apply.live, apply.type);
   const foreign = conflictsBeyond(outcome.error, own);
   return foreign.length > 0 ? err(foreign) : finished(apply, applyOnce(apply, start, true));
@@ -115,8 +115,12 @@ const withEqualFields = (own: Manager, before: Manager | undefined): Manager =>
 const isSameList = (a: readonly Manager[], b: readonly Manager[]): boolean =>
   a.length === b.length && a.every((manager, index) => manager === b[index]);
 
+/** kubectl may have applied the object without the server before; never its scale, which has no annotations. */
+const isMigrating = ({ writer, scope }: Apply): boolean =>
+  writer.name === kubectlManager && scope.subresource !== "scale";
+
 /** kubectl reads the annotation again when it applies without the server: what it declares now must stand there. */
 function finished(apply: Apply, outcome: Result<Applied, readonly Conflict[]>): Result<Applied, readonly Conflict[]> {
-  if (!outcome.ok || apply.writer.name !== kubectlManager) return outcome;
+  if (!outcome.ok || !isMigrating(apply)) return outcome;
   return ok({ ...outcome.value, object: withLastApplied(outcome.value.object, apply.document) });
 }

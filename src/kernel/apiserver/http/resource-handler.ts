@@ -17,7 +17,7 @@ import { listObjects } from "../verbs/list.ts";
 import type { WriteRequest } from "../verbs/options.ts";
 import { patchObject } from "../verbs/patch.ts";
 import { reviewObject } from "../verbs/review.ts";
-import { getScale, patchScale, updateScale } from "../verbs/scale.ts";
+import { getScale, patchScale, type ScaleAnswer, updateScale } from "../verbs/scale.ts";
 import { requestToken } from "../verbs/token-request.ts";
 import { updateObject } from "../verbs/update.ts";
 import { startWatch } from "../watch/watch.ts";
@@ -292,19 +292,32 @@ async function scaleReply(
 ): Promise<Reply> {
   negotiate(exchange.request.headers.accept);
   if (verb === "get") return jsonReply(await getScale(context, resource, route));
-  if (verb === "update") {
-    const { value, duplicates } = await objectBody(context, exchange);
-    const request = writeRequestOf(context, resource, exchange, duplicates);
-    return jsonReply(await updateScale(context, resource, route, value, request));
-  }
-  const type = patchTypeOf(resource, mediaTypeOf(exchange.request) ?? "");
-  if (type === "apply") throw unsupportedMediaType(applyMediaType, Object.values(patchMediaTypes));
-  const { limits } = context;
-  const { value = null, duplicates } = await decodedBody(limits, exchange, (bytes) =>
-    decodeJson(bytes, limits.maxDepth),
-  );
-  const request = writeRequestOf(context, resource, exchange, duplicates);
-  return jsonReply(await patchScale(context, resource, route, { type, body: value }, request));
+  const isPatch = verb === "patch";
+  const { scale, warnings } = isPatch
+    ? await patchedScale(context, resource, route, exchange)
+    : await replacedScale(context, resource, route, exchange);
+  return { ...jsonReply(scale), warnings };
+}
+
+async function replacedScale(
+  context: ApiContext,
+  resource: ServedResource,
+  route: ResourceRoute,
+  exchange: Exchange,
+): Promise<ScaleAnswer> {
+  const { value, duplicates } = await objectBody(context, exchange);
+  return updateScale(context, resource, route, value, writeRequestOf(context, resource, exchange, duplicates));
+}
+
+/** By all types that the kind itself takes. */
+async function patchedScale(
+  context: ApiContext,
+  resource: ServedResource,
+  route: ResourceRoute,
+  exchange: Exchange,
+): Promise<ScaleAnswer> {
+  const { patch, request } = await patchOf(context, resource, exchange);
+  return patchScale(context, resource, route, patch, request);
 }
 
 /**
@@ -312,17 +325,22 @@ async function scaleReply(
  */
 async function patch(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
   negotiate(exchange.request.headers.accept);
+  const { patch, request } = await patchOf(context, resource, exchange);
+  const target = { namespace: route.namespace, name: route.name, endpoint: endpointOf(route) };
+  const answer = await patchObject(context, resource, target, patch, request);
+  return objectReply(context, exchange, answer, answer.created === true ? 201 : 200);
+}
+
+/** The body with its type, and the options of a PATCH. */
+async function patchOf(context: ApiContext, resource: ServedResource, exchange: Exchange) {
   const type = patchTypeOf(resource, mediaTypeOf(exchange.request) ?? "");
   const isApply = type === "apply";
   const { limits } = context;
-  const { value = null, duplicates } = await decodedBody(limits, exchange, (bytes) =>
+  const { value: body = null, duplicates } = await decodedBody(limits, exchange, (bytes) =>
     (isApply ? decodeApplied : decodeJson)(bytes, limits.maxDepth),
   );
-  const target = { namespace: route.namespace, name: route.name, endpoint: endpointOf(route) };
   const options = writeRequestOf(context, resource, exchange, duplicates, isApply);
-  const request = { ...options, force: forceOf(exchange.query, isApply) };
-  const answer = await patchObject(context, resource, target, { type, body: value }, request);
-  return objectReply(context, exchange, answer, answer.created === true ? 201 : 200);
+  return { patch: { type, body }, request: { ...options, force: forceOf(exchange.query, isApply) } };
 }
 
 /** The kind of patch by its media type: 415 with those the kind takes, because custom kinds have no strategic merge. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { startTestServer, type TestServer } from "../testing/index.ts";
+import { type Json, startTestServer, type TestServer } from "../testing/index.ts";
 
 let api: TestServer;
 beforeAll(async () => {
@@ -175,14 +175,34 @@ describe("the scale subresource", () => {
     expect(second.json["metadata"]).toEqual(first.json["metadata"]);
   });
 
-  test.each(["application/merge-patch+json", "application/strategic-merge-patch+json"])(
-    "a %s does too",
-    async (type) => {
-      const body = { spec: { replicas: type.length } };
-      const { status, json } = await api.ask("PATCH", path, { body, headers: { "Content-Type": type } });
-      expect([status, json["spec"]]).toEqual([200, { replicas: type.length }]);
-    },
-  );
+  test.each([
+    ["application/merge-patch+json", { spec: { replicas: 7 } }, 7],
+    ["application/strategic-merge-patch+json", { spec: { replicas: 8 } }, 8],
+    ["application/json-patch+json", [{ op: "replace", path: "/spec/replicas", value: 9 }], 9],
+  ])("a %s does too", async (type, body, replicas) => {
+    const headers = { "Content-Type": type, "User-Agent": "sizer/1" };
+    const { status, json } = await api.ask("PATCH", path, { body, headers });
+    expect([status, json["spec"]]).toEqual([200, { replicas }]);
+  });
+
+  test("whoever scales owns the number, by the subresource", async () => {
+    const { json } = await api.ask("GET", `${deployments}/scaled`);
+    const managers = json["metadata"]?.["managedFields"] as unknown as readonly Json[];
+    expect(managers.find(({ manager }) => String(manager) === "sizer")).toMatchObject({
+      operation: "Update",
+      apiVersion: "apps/v1",
+      subresource: "scale",
+      fieldsV1: { "f:spec": { "f:replicas": {} } },
+    });
+  });
+
+  test("a field that a Scale does not have is told, or refused", async () => {
+    const body = { ...scale(9), spec: { replicas: 9, repicas: 3 } };
+    const warned = await api.ask("PUT", path, { body });
+    expect([warned.status, warned.headers["warning"]]).toEqual([200, '299 - "unknown field \\"spec.repicas\\""']);
+    const refused = await api.ask("PUT", `${path}?fieldValidation=Strict`, { body });
+    expect([refused.status, refused.json["message"]]).toEqual([400, expect.stringContaining('"spec.repicas"')]);
+  });
 
   test.each([
     ["a size that is no count", scale(-1), 422, "spec.replicas"],
@@ -196,11 +216,67 @@ describe("the scale subresource", () => {
     expect([status, json["message"]]).toEqual([code, expect.stringMatching(new RegExp(words, "i"))]);
   });
 
-  test("an object that is not there, a kind without it, and an apply", async () => {
+  test("an object that is not there, and a kind without it", async () => {
     expect((await api.ask("GET", `${deployments}/none/scale`)).status).toBe(404);
     expect((await api.ask("GET", "/apis/batch/v1/namespaces/default/jobs/x/scale")).status).toBe(404);
+    expect((await apply("m", 1, `${deployments}/none/scale`, { name: "none" })).status).toBe(404);
+  });
+
+  const apply = (manager: string, replicas: unknown, at = path, metadata: object = {}) => {
+    const [base, query = ""] = at.split("?");
     const headers = { "Content-Type": "application/apply-patch+yaml" };
-    expect((await api.ask("PATCH", `${path}?fieldManager=m`, { body: scale(1), headers })).status).toBe(415);
+    const body = replicas === undefined ? { ...scale(0, metadata), spec: {} } : scale(replicas, metadata);
+    return api.ask("PATCH", `${base}?fieldManager=${manager}&${query}`, { body, headers });
+  };
+  const appliers = async () => {
+    const { json } = await api.ask("GET", `${deployments}/applied`);
+    const managers = json["metadata"]?.["managedFields"] as unknown as readonly Record<string, unknown>[];
+    const own = managers.filter(({ operation }) => operation === "Apply");
+    return own.map(({ time: _time, ...rest }) => rest);
+  };
+
+  test("an apply owns the number of the object, meets those who own it, and gives it up again", async () => {
+    const at = `${deployments}/applied/scale`;
+    const named = { name: "applied" };
+    await api.ask("POST", `${deployments}?fieldManager=maker`, { body: deployment("applied", spec({ replicas: 2 })) });
+    const met = await apply("sizer", 3, at, named);
+    expect([met.status, met.json["details"]]).toMatchObject([
+      409,
+      { causes: [{ reason: "FieldManagerConflict", field: ".spec.replicas" }] },
+    ]);
+    expect(met.json["message"]).toContain('conflict with "maker" using apps/v1: .spec.replicas');
+    // The same number is shared.
+    expect((await apply("other", 2, at, named)).status).toBe(200);
+    const forced = await apply("sizer", 3, `${at}?force=true`, named);
+    expect([forced.status, forced.json["kind"], forced.json["spec"]]).toEqual([200, "Scale", { replicas: 3 }]);
+    const own = { "f:spec": { "f:replicas": {} } };
+    const entry = { apiVersion: "apps/v1", fieldsType: "FieldsV1", fieldsV1: own, operation: "Apply" };
+    expect(await appliers()).toEqual([{ ...entry, manager: "sizer", subresource: "scale" }]);
+    const again = await apply("sizer", 3, at, named);
+    expect(again.json["metadata"]).toEqual(forced.json["metadata"]);
+    const without = await apply("sizer", undefined, at, named);
+    expect([without.status, without.json["spec"], await appliers()]).toEqual([200, { replicas: 0 }, []]);
+  });
+
+  test.each<[string, string, unknown, object, number, RegExp]>([
+    ["nobody", "", 1, {}, 400, /fieldManager/],
+    ["a size that is no count", "m", -1, {}, 422, /spec\.replicas/],
+    ["another name", "m", 1, { name: "other" }, 400, /does not match/],
+    ["owners in the document", "m", 1, { managedFields: [{}] }, 400, /managedFields/],
+    ["an old version", "m", 9, { resourceVersion: "1" }, 409, /has been modified/],
+  ])("an apply by or of %s is refused", async (_what, manager, replicas, metadata, code, words) => {
+    const { status, json } = await apply(manager, replicas, path, metadata);
+    expect([status, json["message"]]).toEqual([code, expect.stringMatching(words)]);
+  });
+
+  test("an apply by kubectl leaves its annotation alone", async () => {
+    const key = "kubectl.kubernetes.io/last-applied-configuration";
+    const body = { metadata: { annotations: { [key]: "{}" } } };
+    const headers = { "Content-Type": "application/merge-patch+json" };
+    expect((await api.ask("PATCH", `${deployments}/scaled`, { body, headers })).status).toBe(200);
+    expect((await apply("kubectl", 4, `${path}?force=true`)).status).toBe(200);
+    const { json } = await api.ask("GET", `${deployments}/scaled`);
+    expect(json).toMatchObject({ metadata: { annotations: { [key]: "{}" } }, spec: { replicas: 4 } });
   });
 });
 

@@ -112,8 +112,8 @@ export function serveBuiltIn(kind: BuiltIn): ServedResource {
     dependants: kind.dependants ?? "collected",
     gracePeriodSeconds: kind.gracePeriodSeconds ?? (() => 0),
     prune(object) {
-      const { value, unknown } = schema().prune(object);
-      return { object: isJsonObject(value) ? value : object, unknown };
+      const { value, unknown, malformed } = schema().prune(object);
+      return { object: isJsonObject(value) ? value : object, unknown, malformed };
     },
     withDefaults(object) {
       const filled = schema().withDefaults(object);

@@ -11,10 +11,14 @@ export interface Column {
   readonly priority: number;
 }
 
-/** An object without what its schema does not know; `unknown` names what that was, by field paths such as `spec.stpes`. */
+/**
+ * An object without what its schema does not know; `unknown` names what that was, by field paths such as `spec.stpes`. `malformed` are
+ * texts that Kubernetes' decoder would not read (times of built-in kinds).
+ */
 export interface Pruned {
   readonly object: JsonObject;
   readonly unknown: readonly string[];
+  readonly malformed?: readonly string[];
 }
 
 /** Parts of an object with a path of their own. `token` is of ServiceAccounts; `log` and `finalize` are those of Pod and Namespace; `scale` is of Deployments, ReplicaSets, and custom kinds that ask for it. */

@@ -8,6 +8,8 @@ import type { WriteRequest } from "./options.ts";
 export interface Admitted {
   readonly object: JsonObject;
   readonly warnings: readonly string[];
+  /** Paths of what its kind cannot read; see `Pruned`. */
+  readonly malformed: readonly string[];
 }
 
 /** The body as an object of the kind the path names, or 400 naming what is missing or different. */
@@ -40,6 +42,23 @@ function nameOfType(value: unknown): string {
 }
 
 /**
+ * As `admit`, for what clients send whole: 400 for what cannot be read as the kind, as Kubernetes answers it. In the result of a patch
+ * it is a wrong value like any other.
+ */
+export function admitWhole(
+  object: JsonObject,
+  resource: ServedResource,
+  request: WriteRequest,
+  known?: JsonObject,
+): Admitted {
+  const admitted = admit(object, resource, request, known);
+  if (admitted.malformed.length === 0) return admitted;
+  const { kind, version } = resource.type;
+  const what = admitted.malformed.map((path) => `${path} must be a time as RFC 3339 writes it`).join(", ");
+  throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${what}`);
+}
+
+/**
  * Field validation: unknown and repeated fields are refused, warned about or dropped in silence, as the caller asked. Parts of
  * `known` (`prunedBefore`) are not looked at again.
  */
@@ -59,7 +78,7 @@ export function admit(
   if (findings.length > 0 && mode === "Strict") {
     throw badRequest(`strict decoding error: ${findings.join(", ")}`);
   }
-  return { object: pruned.object, warnings: mode === "Warn" ? findings : [] };
+  return { object: pruned.object, warnings: mode === "Warn" ? findings : [], malformed: pruned.malformed ?? [] };
 }
 
 /**

@@ -3,7 +3,7 @@ import { ApiError, badRequest, invalid, isAlreadyExists, isNotFound, notFound } 
 import { readApplied } from "../apply/applied-document.ts";
 import { type Applied, applyManagers } from "../apply/apply-managers.ts";
 import { conflictCauses, conflictMessage } from "../apply/conflicts.ts";
-import { typeNodeOf } from "../apply/type-node.ts";
+import { type TypeNode, typeNodeOf } from "../apply/type-node.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { type Admitted, admit, expectKind, expectName, inNamespace } from "./admission.ts";
 import type { Answer } from "./answer.ts";
@@ -21,7 +21,7 @@ import { keyFor } from "./storage-view.ts";
 /** Between the look and the write the object may come or go; more often than this is no coincidence. */
 const maxTurns = 5;
 
-/** What is applied to. A missing object is created on the main endpoint; on `/status` it is 404. */
+/** What is applied to. A missing object is created on the main endpoint; elsewhere it is 404. */
 export interface ApplyTarget {
   readonly namespace: string;
   readonly name: string;
@@ -40,7 +40,6 @@ export async function applyObject(
   body: JsonValue,
   request: WriteRequest,
 ): Promise<Answer> {
-  if (request.fieldManager === undefined) throw badRequest("fieldManager is required for apply patches");
   const document = readDocument(resource, target, body, request);
   const key = keyFor(resource, target.namespace, target.name);
   for (let turn = 1; ; turn++) {
@@ -57,16 +56,18 @@ export async function applyObject(
 }
 
 /** Everything that is wrong with the document whatever it is applied to. */
-function readDocument(
+export function readDocument(
   resource: ServedResource,
-  { namespace, name }: ApplyTarget,
+  { namespace, name }: Pick<ApplyTarget, "namespace" | "name">,
   body: JsonValue,
   request: WriteRequest,
+  type: TypeNode = typeNodeOf(resource),
 ): Admitted {
+  if (request.fieldManager === undefined) throw badRequest("fieldManager is required for apply patches");
   const sent = expectName(inNamespace(expectKind(body, resource), resource, namespace), name);
   if ((metadataOf(sent)["managedFields"] ?? null) !== null) throw badRequest("metadata.managedFields must be nil");
   // Nulls go before unknown fields are looked for: they declare nothing, wherever they stand.
-  const { object, causes } = readApplied(sent, typeNodeOf(resource));
+  const { object, causes } = readApplied(sent, type);
   if (causes.length > 0) throw invalid(resource.type, name, causes);
   return admit(object, resource, request);
 }
@@ -109,8 +110,8 @@ async function applyToNothing(
   return { ...answer, warnings: [...warnings, ...answer.warnings], created: true };
 }
 
-/** The merged object and who owns what in it. `live` is absent for an object about to be created. */
-function applied(
+/** The merged object and who owns what in it, or 409. `live` is absent for an object about to be created. */
+export function applied(
   context: ApiContext,
   resource: ServedResource,
   endpoint: Endpoint,

@@ -22,7 +22,7 @@ import type { WriteRequest } from "./options.ts";
 import { keyFor, prunedBefore, viewOf } from "./storage-view.ts";
 
 /** The part of an object a request writes to. */
-export type Endpoint = "main" | "status" | "finalize";
+export type Endpoint = "main" | "status" | "finalize" | "scale";
 
 /** Turns the stored object into the wanted one; runs inside the critical section and must not wait. */
 export interface Change {
@@ -129,6 +129,7 @@ function prepareEndpoint(change: Change, candidate: JsonObject, old: JsonObject)
         spec: { ...(isJsonObject(old["spec"]) ? old["spec"] : {}), finalizers: specFinalizers(candidate) },
       };
     case "main":
+    case "scale":
       return resource.prepareForUpdate(resource.withDefaults(candidate), old);
   }
 }
@@ -181,6 +182,7 @@ function validate(change: Change, next: JsonObject, old: JsonObject): Validation
     case "finalize":
       return { causes: [], warnings: [] };
     case "main":
+    case "scale":
       return resource.validateUpdate(next, old);
   }
 }

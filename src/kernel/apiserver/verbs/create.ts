@@ -5,7 +5,7 @@ import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreKey, Transaction } from "../store/store.ts";
 import { checkAccount, withAccountAccess } from "./account-access.ts";
 import { addDefaultAccount } from "./add-object.ts";
-import { type Admitted, admit, checkSize, tidyMetadata, expectKind, inNamespace } from "./admission.ts";
+import { type Admitted, admitWhole, checkSize, tidyMetadata, expectKind, inNamespace } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
 import { checkDefinition } from "./definition-rules.ts";
@@ -86,7 +86,7 @@ function draftOf(
     const first = { object: withMetadata(sent, birth), causes: [], warnings: resource.warnings };
     return { resource, namespace, request, first: owned(first), renamed: undefined };
   }
-  const admitted = admit(sent, resource, request);
+  const admitted = admitWhole(sent, resource, request);
   // Only the absence of a name is an invitation to make one; a wrong one stays and is refused.
   const { name: sentName = "" } = metadataOf(sent);
   const generateName = sentName === "" ? metaText(sent, "generateName") : "";
@@ -137,7 +137,7 @@ function storeDraft(context: ApiContext, transaction: Transaction, draft: Draft)
  * An object as it would be stored, or what is wrong with it. The refusal waits for the critical section, because a missing
  * namespace is told before a wrong object.
  */
-interface Built extends Admitted {
+interface Built extends Omit<Admitted, "malformed"> {
   readonly causes: readonly StatusCause[];
 }
 

@@ -1,9 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { compileSchema, type Schema } from "#lib/schema/index.ts";
 import { ApiError, apiVersionOf, badRequest, invalid, invalidValue, type StatusCause } from "#kernel/model/index.ts";
+import { definition, definitionNames } from "#kernel/specs/index.ts";
+import { customTypeNode } from "../apply/type-node.ts";
 import type { MergeSchema, ScalePaths, ServedResource } from "../kinds/served-resource.ts";
 import { patcherOf, type PatchType } from "../patch/apply-patch.ts";
-import { expectKind, expectName, inNamespace } from "./admission.ts";
+import { admit, expectKind, expectName, inNamespace } from "./admission.ts";
 import { answerObject } from "./answer.ts";
+import { applied, readDocument } from "./apply.ts";
 import { changeObject } from "./change.ts";
 import type { ApiContext } from "./context.ts";
 import { getObject } from "./get.ts";
@@ -33,6 +37,12 @@ export async function getScale(context: ApiContext, resource: ServedResource, ta
   return scaleOf(resource, answerObject(await getObject(context, resource, target)));
 }
 
+/** What is answered to a write, with what is to be said about it. */
+export interface ScaleAnswer {
+  readonly scale: JsonObject;
+  readonly warnings: readonly string[];
+}
+
 /** PUT: 422 unless `spec.replicas` is a count. A `resourceVersion` in the body is a precondition, as everywhere. */
 export function updateScale(
   context: ApiContext,
@@ -40,33 +50,87 @@ export function updateScale(
   target: Target,
   body: unknown,
   request: WriteRequest,
-): Promise<JsonObject> {
+): Promise<ScaleAnswer> {
   const served = scaleResource(resource);
   const sent = expectName(inNamespace(expectKind(body, served), served, target.namespace), target.name);
   return change(context, resource, target, request, () => sent);
 }
 
-/** PATCH of the view; all kinds of patches but apply, which would own a number of an object it does not declare. */
+/** PATCH of the view. An apply makes its manager the owner of the number in the object. */
 export function patchScale(
   context: ApiContext,
   resource: ServedResource,
   target: Target,
-  patch: { readonly type: PatchType; readonly body: JsonValue },
+  patch: { readonly type: PatchType | "apply"; readonly body: JsonValue },
   request: WriteRequest,
-): Promise<JsonObject> {
+): Promise<ScaleAnswer> {
+  if (patch.type === "apply") return applyScale(context, resource, target, patch.body, request);
   const { maxPatchOperations } = context.limits;
   const patched = patcherOf(scaleResource(resource), patch.type, patch.body, target.name, maxPatchOperations);
   return change(context, resource, target, request, patched);
 }
 
+/**
+ * The document is laid over the object as one that declares the number and nothing else, so that owners and conflicts are those of the
+ * object. Whoever declares the number no more gives it up, and an object that nobody gives a number has 0, as in Kubernetes.
+ */
+async function applyScale(
+  context: ApiContext,
+  resource: ServedResource,
+  target: Target,
+  body: JsonValue,
+  request: WriteRequest,
+): Promise<ScaleAnswer> {
+  const { specReplicasPath: path } = pathsOf(resource);
+  const { object: scale, warnings } = readDocument(scaleResource(resource), target, body, request, scaleNode);
+  const declares = isJsonObject(scale["spec"]) && scale["spec"]["replicas"] !== undefined;
+  const { replicas, causes } = replicasOf(scale);
+  if (causes.length > 0) throw invalid(scaleType, target.name, causes);
+  const answer = await changeObject(context, {
+    ...target,
+    resource,
+    request,
+    endpoint: "scale",
+    replaces: false,
+    compute(old) {
+      const { apiVersion = "", kind = "" } = old;
+      const { name = "", namespace } = metadataOf(old);
+      const names = { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } };
+      const document = declares ? withNumber(names, path, replicas) : names;
+      const { object, managers } = applied(context, resource, "scale", old, document, request);
+      const sized = isNumberAt(object, path) || !isNumberAt(old, path) ? object : withNumber(object, path, 0);
+      return { object: claiming(sized, scale), warnings, managers };
+    },
+  });
+  return { scale: scaleOf(resource, answerObject(answer)), warnings };
+}
+
 /** There are no lists in it. */
 const mapsOnly: MergeSchema = { field: () => undefined, items: undefined, mergeKey: undefined, strategies: [] };
+
+const count: Schema = { type: "integer", format: "int32" };
+const scaleSchema: Schema = {
+  type: "object",
+  properties: {
+    apiVersion: { type: "string" },
+    kind: { type: "string" },
+    metadata: { $ref: definitionNames.objectMeta },
+    spec: { type: "object", properties: { replicas: count } },
+    status: { type: "object", properties: { replicas: count, selector: { type: "string" } } },
+  },
+};
+const scaleFields = compileSchema(scaleSchema, { resolve: definition });
+const scaleNode = customTypeNode({ type: "object", properties: { spec: { type: "object" } } });
 
 /** The kind as the readers of bodies and patches see it. */
 const scaleResource = (resource: ServedResource): ServedResource => ({
   ...resource,
   type: { ...scaleType, namespaced: resource.type.namespaced },
   mergeSchema: mapsOnly,
+  prune(object) {
+    const { value, unknown, malformed } = scaleFields.prune(object);
+    return { object: isJsonObject(value) ? value : object, unknown, malformed };
+  },
 });
 
 /** One write of one number, at the head. Everything else about the object stays, and its own rules judge the result. */
@@ -76,25 +140,30 @@ async function change(
   target: Target,
   request: WriteRequest,
   edit: (scale: JsonObject) => JsonObject,
-): Promise<JsonObject> {
+): Promise<ScaleAnswer> {
+  const served = scaleResource(resource);
+  let warnings: readonly string[] = [];
   const answer = await changeObject(context, {
     ...target,
     resource,
     request,
-    endpoint: "main",
+    endpoint: "scale",
     replaces: false,
     compute(old) {
-      const scale = edit(scaleOf(resource, old));
+      const { object: scale, ...admitted } = admit(edit(scaleOf(resource, old)), served, request);
+      ({ warnings } = admitted);
       const { replicas, causes } = replicasOf(scale);
       if (causes.length > 0) throw invalid(scaleType, target.name, causes);
-      const { resourceVersion, uid } = metadataOf(scale);
-      const sized = withNumber(old, pathsOf(resource).specReplicasPath, replicas);
-      // What the writer has read, so that the usual preconditions are asked.
-      const claimed = resourceVersion === undefined && uid === undefined ? {} : { resourceVersion, uid };
-      return { object: withMetadata(sized, { ...claimed }), warnings: [] };
+      return { object: claiming(withNumber(old, pathsOf(resource).specReplicasPath, replicas), scale), warnings };
     },
   });
-  return scaleOf(resource, answerObject(answer));
+  return { scale: scaleOf(resource, answerObject(answer)), warnings };
+}
+
+/** What the writer has read, so that the usual preconditions are asked. */
+function claiming(object: JsonObject, scale: JsonObject): JsonObject {
+  const { resourceVersion, uid } = metadataOf(scale);
+  return resourceVersion === undefined && uid === undefined ? object : withMetadata(object, { resourceVersion, uid });
 }
 
 /** Of an object that says nothing of replicas the count is 0, as it is for Kubernetes. */
@@ -129,10 +198,17 @@ function pathsOf({ scale, type }: ServedResource): ScalePaths {
 /** `.spec.replicas` -> `spec`, `replicas`: the rules for CRDs allow nothing but names between the dots. */
 const namesIn = (path: string): readonly string[] => path.split(".").filter((name) => name !== "");
 
-/** 0 for what is absent or no number: a count that nobody has set yet. */
-function numberAt(object: JsonObject, path: string): number {
+function valueAt(object: JsonObject, path: string): JsonValue | undefined {
   let value: JsonValue | undefined = object;
   for (const name of namesIn(path)) value = isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return value;
+}
+
+const isNumberAt = (object: JsonObject, path: string): boolean => typeof valueAt(object, path) === "number";
+
+/** 0 for what is absent or no number: a count that nobody has set yet. */
+function numberAt(object: JsonObject, path: string): number {
+  const value = valueAt(object, path);
   return typeof value === "number" ? value : 0;
 }
 
