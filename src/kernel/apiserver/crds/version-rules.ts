@@ -124,6 +124,10 @@ function checkColumns(version: JsonObject, at: FieldPath, { errors }: Findings) 
     else {
       const compiled = compileJsonPath(path);
       if (!compiled.ok) errors.push(fieldError.invalid([...here, "jsonPath"], path, compiled.error.message));
+      else if (/^[{}$@.\s]*$/.test(path))
+        errors.push(
+          fieldError.invalid([...here, "jsonPath"], path, "must lead to a member, and not to the object itself"),
+        );
     }
   }
 }

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -85,6 +86,23 @@ describe("time on a connection", () => {
     await waitUntil(() => watch.heard().slice(before.length).includes('"late"'));
   });
 });
+
+test.skipIf(process.platform !== "linux")(
+  "the system looks after the other end of a connection that is silent",
+  async () => {
+    const listener = await listen({});
+    const { socket } = await open(listener);
+    const hexPort = (port: number) => port.toString(16).toUpperCase().padStart(4, "0");
+    const [ours, theirs] = [hexPort(listener.port), hexPort(socket.localPort ?? 0)];
+    const timerOf = async () => {
+      const lines = (await readFile("/proc/net/tcp", "utf8")).split("\n").map((line) => line.trim().split(/\s+/));
+      const line = lines.find(([, local, remote]) => local?.endsWith(`:${ours}`) && remote?.endsWith(`:${theirs}`));
+      // The kind of the timer that runs: 2 is keep-alive.
+      return line?.[5]?.split(":")[0];
+    };
+    await waitUntil(async () => (await timerOf()) === "02");
+  },
+);
 
 describe("too many connections", () => {
   test("those that have rested the longest give way to new ones, those with a request do not", async () => {

@@ -13,6 +13,8 @@ export interface ConnectionLimits {
   readonly requestMs: Millis;
   /** Between two requests. Go clients keep connections for 90 s; one that we close earlier loses the request they are sending. */
   readonly idleMs: Millis;
+  /** Without a byte, before the system looks whether the other end is still there; a watch may have nothing to send for hours. */
+  readonly probeAfterMs: Millis;
   /** How often the two for requests are looked at: so much later they may end. */
   readonly checkEveryMs: Millis;
 }
@@ -24,6 +26,7 @@ export const defaultConnectionLimits: ConnectionLimits = {
   headersMs: 30_000,
   requestMs: 60_000,
   idleMs: 125_000,
+  probeAfterMs: 30_000,
   checkEveryMs: 5000,
 };
 

@@ -5,6 +5,7 @@ import { type AddressInfo, Socket } from "node:net";
 import { codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
 import { loopbackNames } from "../authz/browser-guard.ts";
 import { type ConnectionLimits, Connections, defaultConnectionLimits } from "./connections.ts";
+import { refuseProtocol } from "./protocol-errors.ts";
 import { type FrontDoor, handleRequest } from "./request-handler.ts";
 
 /** PEM. With `ca`, clients may show a certificate of this authority; nobody is refused for having none. */
@@ -77,8 +78,12 @@ export async function openListener(
     if (socket instanceof Socket) connections.opened(socket);
   });
   server.on("secureConnection", (socket) => connections.secured(socket));
-  // A client that breaks the handshake or the protocol is its own problem; Node has closed the socket already.
+  // A client that breaks the handshake is its own problem; Node has closed the socket already.
   server.on("tlsClientError", () => undefined);
+  server.on("clientError", (error, socket) => {
+    const isAnswering = [...active].some((response) => response.socket === socket && response.headersSent);
+    refuseProtocol(error, socket, isAnswering);
+  });
   await listening(server, host, options.port);
   const address = server.address() as AddressInfo;
   const renew = (tls: ListenerTls) => server.setSecureContext({ ...tlsOptions(tls), minVersion: "TLSv1.2" });
@@ -109,6 +114,9 @@ const serverOptions = (limits: ConnectionLimits): ServerOptions => ({
   minVersion: "TLSv1.2",
   maxHeaderSize: 16 * 1024,
   noDelay: true,
+  // A peer that went without a word is found out by the system, which asks for it when nothing has come for a while.
+  keepAlive: true,
+  keepAliveInitialDelay: limits.probeAfterMs,
   handshakeTimeout: limits.handshakeMs,
   headersTimeout: limits.headersMs,
   requestTimeout: limits.requestMs,

@@ -31,7 +31,7 @@ describe("what is wrong is judged in this order", () => {
     ["the origin before the URL", "GET", `/${"x".repeat(9000)}`, { ...everything, Host: "localhost" }, 403],
     ["the URL before credentials", "GET", `/${"x".repeat(9000)}`, { Authorization: "Bearer wrong" }, 414],
     ["credentials before the route", "GET", "/api/v1/things", { Authorization: "Bearer wrong" }, 401],
-    ["the path before the kind", "GET", "/api/v1/namespaces/%2e%2e/things", {}, 400],
+    ["the path before the kind", "GET", "/api/v1/namespaces/%zz/things", {}, 400],
     ["the method before the body", "PUT", maps, { "Content-Type": "text/plain" }, 405],
     ["the Accept header before the body", "POST", maps, { Accept: "text/html", "Content-Type": "text/plain" }, 406],
     ["the type of the body before its text", "POST", maps, { "Content-Type": "text/plain" }, 415],
@@ -71,6 +71,22 @@ describe("what is wrong is judged in this order", () => {
   test.each(["/api", "/apis", "/openapi/v3"])("%s is for reading", async (path) => {
     const answer = await api.ask("POST", path, { body: {} });
     expect([answer.status, answer.headers["allow"]]).toEqual([405, "GET"]);
+  });
+});
+
+describe("a refusal is laid out like any other answer", () => {
+  test.each<[string, Record<string, string>, boolean]>([
+    [`${maps}/none?pretty=true`, {}, true],
+    [`${maps}/none`, { "User-Agent": "curl/8.5.0" }, true],
+    [`${maps}/none?pretty=false`, { "User-Agent": "curl/8.5.0" }, false],
+    [`${maps}/none`, { "User-Agent": "kubectl/v1.33.0" }, false],
+    [`${maps}?pretty=true`, { Authorization: "Bearer wrong" }, true],
+    [`${maps}?pretty=true`, { Host: "evil.example" }, true],
+    [`/${"x".repeat(9000)}?pretty=true`, {}, false],
+  ])("%.60s %j: %j", async (path, headers, isLaidOut) => {
+    const { json, text, status } = await api.ask("GET", path, { headers });
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(text.trimEnd()).toBe(JSON.stringify(json, undefined, isLaidOut ? 2 : undefined));
   });
 });
 
@@ -147,12 +163,16 @@ describe("a connection", () => {
   });
 
   test("that speaks no HTTP gets an answer or nothing, and the server goes on", async () => {
-    expect(await talk("NONSENSE\r\n\r\n")).toMatch(/^(?:HTTP\/1\.1 400 .*|)$/s);
+    const answer = await talk("NONSENSE\r\n\r\n");
+    expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\nConnection: close\r\n/);
+    expect(JSON.parse(answer.split("\r\n\r\n")[1] ?? "")).toMatchObject({ kind: "Status", code: 400 });
     expect((await api.ask("GET", "/readyz")).status).toBe(200);
   });
 
   test("with a head of more than 16 KiB is refused", async () => {
-    expect(await talk(head("GET", "/readyz", `X-Long: ${"x".repeat(20_000)}`))).toMatch(/^HTTP\/1\.1 431 /);
+    const answer = await talk(head("GET", "/readyz", `X-Long: ${"x".repeat(20_000)}`));
+    expect(answer).toMatch(/^HTTP\/1\.1 431 /);
+    expect(answer).toContain('"message":"the headers of the request are larger than 16 KiB","reason":"BadRequest"');
   });
 });
 

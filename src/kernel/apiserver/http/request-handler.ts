@@ -18,7 +18,7 @@ import type { LargeBodies } from "./large-bodies.ts";
 import type { InFlight, Slot } from "./in-flight.ts";
 import type { RequestLabels, RequestMetrics } from "./metrics.ts";
 import { answerCall, identifyCall, MethodNotAllowed, type ResourceServer } from "./resource-handler.ts";
-import { checkTimeout } from "./query.ts";
+import { checkTimeout, wantsIndent } from "./query.ts";
 import { jsonReply, refusalOf, type Reply, send, sendStatus } from "./respond.ts";
 import type { OpenStreams } from "./open-streams.ts";
 import { parseRoute, type ResourceRoute } from "./route.ts";
@@ -97,7 +97,10 @@ export async function handleRequest(
       const refusal = refusalOf(thrown);
       if (refusal.reason === "InternalError") log.error("request failed", { path: request.url, error: thrown });
       drainBody(request, response);
-      sendStatus(response, refusal.toStatus(), thrown instanceof MethodNotAllowed ? { Allow: thrown.allow } : {});
+      sendStatus(response, refusal.toStatus(), {
+        headers: thrown instanceof MethodNotAllowed ? { Allow: thrown.allow } : {},
+        isForPeople: isForPeople(request),
+      });
     }
   }
   const took = clock.monotonic() - startedAt;
@@ -150,6 +153,13 @@ function stampHeaders(request: IncomingMessage, response: ServerResponse): void 
   response.setHeader("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox");
 }
 
+/** Asked before the URL has been judged: of one that is too long, and of no path at all. */
+function isForPeople({ url = "", headers }: IncomingMessage): boolean {
+  const mark = url.indexOf("?");
+  const query = mark < 0 || url.length > maxUrlLength ? "" : url.slice(mark + 1);
+  return wantsIndent(new URLSearchParams(query), headers["user-agent"]);
+}
+
 /** A refusal may come before the body has been read; the rest of it must not be taken for the next request. */
 function drainBody(request: IncomingMessage, response: ServerResponse): void {
   if (!request.complete) response.setHeader("Connection", "close");
@@ -161,7 +171,7 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
   const refused = guardBrowser(request.headers, door.hostNames);
   if (refused !== undefined) {
     drainBody(request, response);
-    return sendStatus(response, refused.status);
+    return sendStatus(response, refused.status, { isForPeople: isForPeople(request) });
   }
   const { path, query } = parseUrl(request.url ?? "/");
   const open = openReply(door, request.method ?? "", path, query);
@@ -204,8 +214,11 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
   // No body is waited for that would be refused at once.
   if (slot === "mutating") door.inFlight.check(slot);
   else enter();
-  const signal = isStream ? guardedSignal(door, response, verb, proof()) : exchange.signal;
-  await answerCall(door.resources, call, { ...exchange, signal, ...(slot === "mutating" ? { enter } : {}) });
+  await answerCall(door.resources, call, {
+    ...exchange,
+    ...(isStream ? { signal: guardedSignal(door, response, verb, proof()) } : {}),
+    ...(slot === "mutating" ? { enter } : {}),
+  });
 }
 
 /**

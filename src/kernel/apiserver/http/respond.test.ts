@@ -217,10 +217,17 @@ describe("warnings", () => {
 });
 
 describe("a Status", () => {
+  test("is laid out for people", async () => {
+    const status = new ApiError("NotFound", "no").toStatus();
+    const answer = await answerOf((_request, response) => sendStatus(response, status, { isForPeople: true }));
+    expect(answer.body.toString()).toBe(JSON.stringify(status, undefined, 2));
+    expect(answer.headers["content-length"]).toBe(String(answer.body.length));
+  });
+
   const refused =
     (thrown: unknown): RequestListener =>
     (_request, response) =>
-      sendStatus(response, refusalOf(thrown).toStatus(), { "X-More": "1" });
+      sendStatus(response, refusalOf(thrown).toStatus(), { headers: { "X-More": "1" } });
 
   test.each<[ApiError, number, Record<string, string | undefined>]>([
     [new ApiError("NotFound", "no"), 404, { "retry-after": undefined, "www-authenticate": undefined, "x-more": "1" }],

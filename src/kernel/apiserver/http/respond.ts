@@ -125,6 +125,13 @@ export function refusalOf(thrown: unknown): ApiError {
   return new ApiError(reason, message, { details: { retryAfterSeconds }, cause: thrown });
 }
 
+/** More of an answer that is a Status. */
+export interface SendStatus {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Laid out, as `wantsIndent` says. */
+  readonly isForPeople?: boolean;
+}
+
 /**
  * Sends a Status. After the answer has begun nothing can be said any more, so the connection is cut: a client must not take half an
  * answer for a whole one. `Retry-After` and `WWW-Authenticate` follow from the Status.
@@ -132,13 +139,14 @@ export function refusalOf(thrown: unknown): ApiError {
 export function sendStatus(
   response: ServerResponse,
   status: Status,
-  headers: Readonly<Record<string, string>> = {},
+  { headers = {}, isForPeople = false }: SendStatus = {},
 ): void {
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  const body = Buffer.from(`${JSON.stringify(status)}\n`);
+  const plain = Buffer.from(`${JSON.stringify(status)}\n`);
+  const body = isForPeople ? jsonIndenter()(plain) : plain;
   response.statusCode = status.code;
   response.setHeader("Content-Type", "application/json");
   response.setHeader("Content-Length", body.length);

@@ -1,4 +1,4 @@
-import { badRequest, isPathSegment, unknownResource } from "#kernel/model/index.ts";
+import { ApiError, badRequest, isPathSegment, unknownResource } from "#kernel/model/index.ts";
 
 /**
  * A path of the resource API. Parts that the path does not have are empty.
@@ -17,8 +17,8 @@ export interface ResourceRoute {
 }
 
 /**
- * Reads the path of a resource; undefined when it is one of the shorter paths that discovery answers. Throws 400 for segments that
- * decode to something a path could be read by, 404 for paths with more parts than there are. One slash at the end is passed over.
+ * Reads the path of a resource; undefined when it is one of the shorter paths that discovery answers. Throws 404 for segments that
+ * decode to something a path could be read by, and for paths with more parts than there are; 400 for what is no text. One slash at the end is passed over.
  */
 export function parseRoute(path: string): ResourceRoute | undefined {
   const segments = path.split("/").slice(1);
@@ -54,7 +54,7 @@ function decode(segment: string): string {
     throw badRequest(`the path segment ${JSON.stringify(segment)} is not percent-encoded UTF-8`);
   }
   if (text === "" || !isPathSegment(text) || text.includes("\u0000")) {
-    throw badRequest(`the path segment ${JSON.stringify(segment)} is not allowed`);
+    throw new ApiError("NotFound", `the path segment ${JSON.stringify(segment)} can be no name of anything`);
   }
   return text;
 }
