@@ -441,6 +441,18 @@ test("a declared output that is missing fails its step, one with a default does 
   expect((await run.status()).statuses?.["c"]?.message).toMatch(/line 1: /);
 });
 
+test.each([
+  ["result.x", "OutputMissing"],
+  ["result.list[3]", "OutputMissing"],
+  ["1 / result.zero", "ExpressionError"],
+  ["result.list + 'a'", "ExpressionError"],
+])("an output of %s is %s when it finds nothing there or cannot be computed", async (expression, reason) => {
+  const run = start();
+  await run.create({ steps: { a: job({ outputs: { o: { expression } } }) } });
+  await run.end("a", { message: '{"zero": 0, "list": [1]}' });
+  expect(await run.phases()).toEqual({ a: `Failed/${reason}` });
+});
+
 test("a step that needs the output of a skipped one is skipped itself; a default saves it", async () => {
   const run = start();
   const uses = (from: string) => ({ container: { image: `\${{ steps.${from}.outputs.x }}` }, dependencies: [from] });
@@ -464,9 +476,13 @@ test("an expression that fails at run time fails its step", async () => {
   await run.create({
     params: [{ name: "list", type: "array" }],
     arguments: { list: [] },
-    steps: { gate: job({ when: 'params.list[0] == "x"' }), body: { container: { image: "${{ params.list[0] }}" } } },
+    steps: {
+      gate: job({ when: 'params.list[0] == "x"' }),
+      body: { container: { image: "i", args: ["${{ params.list[0] }}"] } },
+    },
   });
   expect(await run.phases()).toEqual({ gate: "Failed/ExpressionError", body: "Failed/ExpressionError" });
+  expect((await run.status()).statuses?.["body"]?.message).toMatch(/^args\[0\]: params\.list\[0\]: /);
 });
 
 test("a template the server refuses fails its step with the server's words and is not tried again", async () => {

@@ -135,6 +135,10 @@ function evaluationMessage(thrown: unknown): string {
   return missing === null ? tidy(summary) : `the variable ${JSON.stringify(missing[1])} has no value here`;
 }
 
+/** True for the error of an evaluation that looked for something its values do not have, and would find it once they do. */
+export const isMissingValue = (error: string): boolean =>
+  /^no such key: |^the variable .* has no value here$/.test(error);
+
 // The library tells its errors apart by class and text only. Its package is pinned exactly, and `program.test.ts` knows the texts.
 /** A parse or type error as a fault; everything else is a bug and thrown on. */
 function toFault(thrown: unknown, environment: CelEnvironment): CompileFault {

@@ -1,3 +1,4 @@
+export { isMissingValue } from "./compile.ts";
 export * from "./program.ts";
 export * from "./template.ts";
 export * from "./types.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { deepFreeze, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { type CelEnvironment, type CelProgram, compileExpression, workflowFunctions } from "./index.ts";
+import { type CelEnvironment, type CelProgram, compileExpression, isMissingValue, workflowFunctions } from "./index.ts";
 
 const environment: CelEnvironment = {
   variables: {
@@ -133,6 +133,17 @@ test.each([
   ["int('0x1f')", 'int(): cannot convert "0x1f"'],
 ])("%s fails with a message", (source, message) => {
   expect(failure(source, { self: { list: [1] }, name: 1 })).toBe(message);
+});
+
+test.each([
+  ["self.missing", true],
+  ["self.list[5]", true],
+  ["steps.a", true],
+  ["1 / 0", false],
+  ["self.list + 'a'", false],
+  ["fail()", false],
+])("%s fails for want of a value: %s", (source, expected) => {
+  expect(isMissingValue(failure(source, { self: { list: [1] } }))).toBe(expected);
 });
 
 test.each([

@@ -1,4 +1,12 @@
-import { err, formatInstant, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import {
+  err,
+  formatFieldPath,
+  formatInstant,
+  type JsonObject,
+  type JsonValue,
+  ok,
+  type Result,
+} from "#lib/base/index.ts";
 import type { CelBindings } from "#lib/cel/index.ts";
 import type { GateScope, MainOutcome, RunState, StepState } from "#engine/index.ts";
 import type { CompiledStep, Identity } from "./compiled.ts";
@@ -98,5 +106,5 @@ export function evaluateCondition(
 export function render(body: CompiledTemplate, values: StaticValues, run: RunValues): Result<JsonValue, string> {
   const rendered = body.template.evaluate(bindingsOf(values, run, body.uses));
   if (rendered.ok) return rendered;
-  return err(rendered.error.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "));
+  return err(rendered.error.map(({ path, message }) => `${formatFieldPath(path)}: ${message}`).join("; "));
 }

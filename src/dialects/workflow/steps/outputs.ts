@@ -1,4 +1,5 @@
 import { err, isJsonObject, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import { isMissingValue } from "#lib/cel/index.ts";
 import type { ChildState } from "#engine/index.ts";
 import type { CompiledOutput } from "../compile/compiled.ts";
 import { evaluate } from "../compile/values.ts";
@@ -62,7 +63,8 @@ function outputValue(output: CompiledOutput, attempt: Attempt, sources: OutputSo
   const value = evaluate(expression, attempt.compiled, attempt.values, { ...sources });
   if (value.ok) return value;
   if (output.default !== undefined) return ok(output.default);
-  return err({ reason: "OutputMissing", message: `output "${name}": ${value.error}` });
+  const reason = isMissingValue(value.error) ? "OutputMissing" : "ExpressionError";
+  return err({ reason, message: `output "${name}": ${value.error}` });
 }
 
 const missing = (name: string): Failure => ({
