@@ -60,6 +60,15 @@ test("old draft shapes are answered with the present ones", () => {
   ]);
 });
 
+test("a template beside the spec of a Job is refused, and the spec is judged all the same", () => {
+  const pod = "{restartPolicy: Always, containers: [{name: main, image: busybox}]}";
+  const found = errors(`steps:\n  b:\n    jobTemplate:\n      spec: {template: {spec: ${pod}}}\n      template: {}`);
+  expect(found).toEqual([
+    expect.stringMatching(/^9:19: error: spec\.steps\.b\.jobTemplate\.template: must stand inside spec: /),
+    expect.stringMatching(/^8:\d+: error: spec\.steps\.b\.jobTemplate\.spec\.template\.spec\.restartPolicy: /),
+  ]);
+});
+
 test.each(["-42", "0", "1.5", "x"])("activeDeadlineSeconds: %s", (value) => {
   const shown = value === "x" ? '"x"' : value;
   expect(errors(`activeDeadlineSeconds: ${value}\nsteps: {a: {${container}}}`)).toEqual([

@@ -109,10 +109,12 @@ function checkDrafts(step: JsonObject, path: FieldPath, refuse: Refuse): void {
       "must be a list of step keys, such as [one, two]; an object with dependencyIDs is the shape of an early draft";
     refuse([...path, "dependencies"], "draft-shape", message);
   }
-  if (!isJsonObject(jobTemplate) || jobTemplate["template"] === undefined || jobTemplate["spec"] !== undefined) return;
+  if (!isJsonObject(jobTemplate) || jobTemplate["template"] === undefined) return;
   const message =
     "must stand inside spec: jobTemplate holds metadata and spec; a bare JobSpec is the shape of an early draft";
-  refuse([...path, "jobTemplate", "template"], "draft-shape", message, [...path, "jobTemplate"]);
+  const at = [...path, "jobTemplate", "template"];
+  // Without a spec the whole is of the other shape, and nothing else of it can be judged by the present one.
+  refuse(at, "draft-shape", message, jobTemplate["spec"] === undefined ? [...path, "jobTemplate"] : at);
 }
 
 /** What is no object is reported by the schema; here it holds nothing. */

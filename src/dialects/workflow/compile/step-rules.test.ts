@@ -53,6 +53,14 @@ test("a Job without spec, template, pod or containers is refused where the gap i
   ]);
 });
 
+test("a number is the label that it will be", () => {
+  const selector = { matchLabels: { app: "1" } };
+  expect(problems(jobOf({}, {}, { app: 1 }), { selector })).toEqual([]);
+  expect(problems(jobOf({}, {}, { app: 2 }), { selector })).toEqual([
+    'x.jobTemplate.metadata.labels.app: is 2, but spec.selector puts "1" on every job',
+  ]);
+});
+
 test("a label of the selector may not have another value in a template", () => {
   const selector = { matchLabels: { app: "one" } };
   expect(problems(jobOf({}, {}, { app: "two" }), { selector })).toEqual([

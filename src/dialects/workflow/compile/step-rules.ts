@@ -96,7 +96,8 @@ function checkLabels(
   const given = isJsonObject(metadata) && isJsonObject(metadata["labels"]) ? metadata["labels"] : {};
   for (const [name, wanted] of Object.entries(selector)) {
     const value = given[name];
-    if (value !== undefined && value !== wanted)
+    // A number is the text it will be when the child is made.
+    if (value !== undefined && value !== wanted && JSON.stringify(value) !== wanted)
       report(
         [...path, "labels", name],
         "selector-conflict",
