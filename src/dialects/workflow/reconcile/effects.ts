@@ -24,7 +24,8 @@ export function dueEffects(effects: readonly Effect[], memory: Memory, now: numb
   for (const name of memory.created) if (!owed.has(name)) memory.created.delete(name);
   return effects.filter(({ kind, step, attempt }) => {
     const at = memory.performed.get(effectName(kind, step, attempt));
-    return at === undefined || now - at >= repeatAfter;
+    // A clock that was set back would put it off for as long as it was set back.
+    return at === undefined || at > now || now - at >= repeatAfter;
   });
 }
 

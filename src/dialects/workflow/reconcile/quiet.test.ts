@@ -22,6 +22,15 @@ test("steps that come alive one after the other are stored together, half a seco
   expect(run.statusWrites).toBe(writes + 1);
 });
 
+test("a clock that is set back puts nothing off", async () => {
+  const run = start();
+  await run.create({ steps: { a: job() } });
+  await run.pass(200);
+  run.clock.jump(run.clock.now() - 3_600_000);
+  await run.pass(1_000);
+  expect(await run.phases()).toEqual({ a: "Running" });
+});
+
 test("any other change is stored at once and takes what has come alive along", async () => {
   const run = start();
   await run.create({ steps: { a: job(), b: job() } });

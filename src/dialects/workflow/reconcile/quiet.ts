@@ -26,7 +26,8 @@ export function quietStage(
     delete memory.quietSince;
     return undefined;
   }
-  memory.quietSince ??= now;
+  // A clock that was set back would put it off for as long as it was set back.
+  memory.quietSince = Math.min(memory.quietSince ?? now, now);
   const left = memory.quietSince + patience - now;
   if (left <= 0) {
     delete memory.quietSince;
