@@ -137,3 +137,22 @@ describe("too many connections", () => {
     }
   });
 });
+
+describe("the end of a listener", () => {
+  const end = async (listener: Listener) => {
+    let isOver = false;
+    void listener.close().then(() => (isOver = true));
+    await waitUntil(() => isOver);
+  };
+
+  test("is not held up by a handshake that does not come", async () => {
+    const listener = await listen({ handshakeMs: 3_600_000 });
+    const raw = connectTcp({ port: listener.port, host: "127.0.0.1" });
+    opened.push(raw);
+    const isClosed = once(raw.resume(), "close");
+    // Accepted in order: when the second is served, the first has been seen.
+    await open(listener);
+    await end(listener);
+    await isClosed;
+  });
+});

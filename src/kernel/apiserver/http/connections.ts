@@ -36,7 +36,8 @@ export const defaultConnectionLimits: ConnectionLimits = {
  */
 export class Connections {
   readonly #max: number;
-  #open = 0;
+  /** Below TLS, from the start of the handshake on. */
+  readonly #open = new Set<Socket>();
   /** Without a request, the longest first; from the start of the handshake on. */
   readonly #quiet = new Set<Socket>();
   readonly #byPeer = new Map<string, Socket>();
@@ -50,15 +51,20 @@ export class Connections {
   /** A connection was accepted; its handshake is still to come. */
   opened(socket: Socket): void {
     const peer = peerOf(socket);
-    this.#open += 1;
+    this.#open.add(socket);
     this.#quiet.add(socket);
     this.#byPeer.set(peer, socket);
     socket.once("close", () => {
-      this.#open -= 1;
+      this.#open.delete(socket);
       this.#quiet.delete(socket);
       if (this.#byPeer.get(peer) === socket) this.#byPeer.delete(peer);
     });
-    if (this.#open > this.#max) this.#dropQuietest();
+    if (this.#open.size > this.#max) this.#dropQuietest();
+  }
+
+  /** Cuts all of them where they are, those in the middle of their handshake too, which Node's server does not know of yet. */
+  cut(): void {
+    for (const socket of this.#open) socket.destroy();
   }
 
   /** Its handshake is done: requests will come on this socket. */

@@ -94,7 +94,7 @@ export async function openListener(
     // Node takes a connection for idle, and cuts it, as soon as its answer has been written but before it is sent.
     await Promise.race([Promise.all([...active].map((response) => once(response, "close"))), graceOver.promise]);
     cancel();
-    await closeServer(server);
+    await closeServer(server, connections);
   };
   return { url: `https://${bracketed(host)}:${address.port}`, port: address.port, renew, close };
 }
@@ -140,10 +140,13 @@ function listening(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-/** Idle connections and those whose answers did not end in time are cut. */
-function closeServer(server: Server): Promise<void> {
+/**
+ * Idle connections and those whose answers did not end in time are cut, and so are handshakes: Node would wait for each of them, and
+ * does not look at the time of connections any more once it closes.
+ */
+function closeServer(server: Server, connections: Connections): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
-    server.closeAllConnections();
+    connections.cut();
   });
 }
