@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
 import { seededRandom } from "#kernel/kit/index.ts";
 import { ConfigMap, type KubeObject } from "#kernel/model/index.ts";
 import { removeDirectory, temporaryDirectory } from "#test/support/slipway.ts";
+import { eventually, within } from "#test/support/within.ts";
 import { type ClientNode, type Item, type KubeConfig, loadClientNode } from "./suite/client-node.ts";
 import { startUnreliableServer, type UnreliableServer } from "./suite/unreliable-server.ts";
 
@@ -10,6 +12,8 @@ import { startUnreliableServer, type UnreliableServer } from "./suite/unreliable
 // and broken connections, to Kubernetes' own client. SOAK_SECONDS=600 is the long form.
 
 const seconds = Number(process.env["SOAK_SECONDS"] ?? 20);
+/** No step takes this long on the busiest machine; one that does fails, and tells how things stand. */
+const stepMs = 60_000;
 const path = "/api/v1/namespaces/default/configmaps";
 const labelSelector = "set=soak";
 
@@ -27,31 +31,44 @@ interface Named {
 const textOf = (type: string, { metadata, data }: Named) => `${type} ${metadata.name} ${data?.["n"] ?? ""}`;
 
 test(`an informer and a watch see every change once through ${seconds} seconds of faults`, {
-  timeout: (seconds + 120) * 1000,
+  timeout: seconds * 1000 + 8 * stepMs,
 }, async () => {
   const directory = await temporaryDirectory();
   const random = seededRandom(Number(process.env["SOAK_SEED"] ?? 1));
-  const server = await startUnreliableServer(directory);
-  const k8s = await loadClientNode();
+  const server = await within(stepMs, "the server starts", startUnreliableServer(directory));
+  const k8s = await within(stepMs, "the client is loaded", loadClientNode());
   const config = new k8s.KubeConfig();
   config.loadFromOptions(kubeconfigOf(server));
-  const truth: Change[] = [];
+  const written: Written = { live: new Map(), truth: [] };
+  const { live, truth } = written;
   const counts = { restarts: 0, forgotten: 0, cuts: 0, stalls: 0, refusals: 0 };
   const watcher = followByWatch(k8s, config);
   const informer = followByInformer(k8s, config);
+  const wanted = () => [...live.values()].map((object) => textOf("", object)).sort();
+  const state = () => ({
+    changes: truth.length,
+    last: truth.at(-1),
+    counts,
+    server: server.state(),
+    watcher: watcher.state(),
+    informer: { ...informer.state(), ...differenceOf(wanted(), informer.now()) },
+    process: countsOf(process.getActiveResourcesInfo()),
+  });
+  const step = <T>(what: string, promise: Promise<T>) => within(stepMs, what, promise, state);
+  const caughtUp = (what: string, holds: () => boolean) => eventually(stepMs, what, holds, state);
   const deadline = systemClock.monotonic() + seconds * 1000;
   while (systemClock.monotonic() < deadline) {
-    for (let writes = 5 + Math.floor(random() * 40); writes > 0; writes -= 1) await change(server, truth, random);
-    await disturb(server, random, counts);
+    for (let writes = 5 + Math.floor(random() * 40); writes > 0; writes -= 1)
+      await step("a change", change(server, written, random));
+    await step("a fault and its end", disturb(server, random, counts));
   }
   // Once all is calm, everybody catches up.
-  await change(server, truth, random);
-  await expect.poll(() => watcher.revision(), { timeout: 60_000 }).toBe(truth.at(-1)?.revision);
-  const wanted = [...live.values()].map((object) => textOf("", object)).sort();
-  await expect.poll(() => informer.now(), { timeout: 60_000 }).toEqual(wanted);
-  await watcher.stop();
-  await informer.stop();
-  await server.close();
+  await step("the last change", change(server, written, random));
+  await caughtUp("the watch has seen the last change", () => watcher.revision() === truth.at(-1)?.revision);
+  await caughtUp("the informer has what there is", () => isDeepStrictEqual(informer.now(), wanted()));
+  await step("the watch ends", watcher.stop());
+  await step("the informer ends", informer.stop());
+  await step("the server ends", server.close());
   await removeDirectory(directory);
   const delivered = watcher.told.filter((one) => "text" in one).length;
   process.stderr.write(
@@ -71,21 +88,32 @@ const kubeconfigOf = ({ url, ca, token }: UnreliableServer) => ({
   currentContext: "x",
 });
 
-const live = new Map<string, Named & KubeObject>();
-let written = 0;
+const differenceOf = (wanted: readonly string[], found: readonly string[]) => ({
+  missing: wanted.filter((one) => !found.includes(one)),
+  surplus: found.filter((one) => !wanted.includes(one)),
+});
+
+/** How often each occurs. */
+const countsOf = (names: readonly string[]) =>
+  Object.fromEntries([...new Set(names)].map((name) => [name, names.filter((other) => other === name).length]));
+
+/** What there is and how it came about. */
+interface Written {
+  readonly live: Map<string, Named & KubeObject>;
+  readonly truth: Change[];
+}
 
 /** Makes, changes or removes one of twenty objects, and notes it. */
-async function change(server: UnreliableServer, truth: Change[], random: () => number): Promise<void> {
+async function change(server: UnreliableServer, { live, truth }: Written, random: () => number): Promise<void> {
   const name = `soak-${Math.floor(random() * 20)}`;
   const before = live.get(name);
-  const data = { n: String((written += 1)) };
   if (before !== undefined && random() < 0.2) {
     await server.client().delete({ type: ConfigMap, namespace: "default", name });
     live.delete(name);
     truth.push({ revision: server.revision(), text: textOf("DELETED", before) });
     return;
   }
-  const object = { ...(before ?? draft(name)), data };
+  const object = { ...(before ?? draft(name)), data: { n: String(truth.length + 1) } };
   const after = await (before === undefined
     ? server.client().create(ConfigMap, object)
     : server.client().update(ConfigMap, object));
@@ -142,7 +170,8 @@ function followByWatch(k8s: ClientNode, config: KubeConfig) {
   const told: Told[] = [];
   const counts = { watches: 0, lists: 0 };
   const abort = new AbortController();
-  const at = { revision: "" };
+  const at = { revision: "", doing: "", since: 0 };
+  const now = (doing: string) => Object.assign(at, { doing, since: systemClock.monotonic() });
   const onEvent = (type: string, object: Item & { readonly code?: number }) => {
     if (type === "ERROR") {
       if (object.code === 410) at.revision = "";
@@ -153,6 +182,7 @@ function followByWatch(k8s: ClientNode, config: KubeConfig) {
     told.push({ text: textOf(type, object), revision: Number(at.revision) });
   };
   const list = async () => {
+    now("lists");
     const found = await core["listNamespacedConfigMap"]?.({ namespace: "default", labelSelector });
     at.revision = found?.metadata.resourceVersion ?? "";
     told.push({ listedAt: Number(at.revision) });
@@ -161,6 +191,7 @@ function followByWatch(k8s: ClientNode, config: KubeConfig) {
   const watchOnce = () =>
     new Promise<void>((resolve) => {
       counts.watches += 1;
+      now("opens a watch");
       const ended = new AbortController();
       const done = (error: unknown) => {
         if (isExpired(error)) at.revision = "";
@@ -169,7 +200,12 @@ function followByWatch(k8s: ClientNode, config: KubeConfig) {
       };
       const query = { labelSelector, resourceVersion: at.revision };
       new k8s.Watch(config).watch(path, query, onEvent, done).then(
-        (request) => abort.signal.addEventListener("abort", () => request.abort(), { signal: ended.signal }),
+        (request) => {
+          now("watches");
+          // Asked to stop while the watch was still being opened: nobody else would end it.
+          if (abort.signal.aborted) request.abort();
+          abort.signal.addEventListener("abort", () => request.abort(), { signal: ended.signal });
+        },
         () => resolve(),
       );
     });
@@ -178,6 +214,7 @@ function followByWatch(k8s: ClientNode, config: KubeConfig) {
       // A server that is away is asked again.
       if (at.revision === "") await list().catch(() => undefined);
       if (at.revision !== "") await watchOnce();
+      now("waits");
       await sleep(systemClock, 20);
     }
   };
@@ -187,6 +224,7 @@ function followByWatch(k8s: ClientNode, config: KubeConfig) {
     told,
     counts,
     revision: () => Number(at.revision),
+    state: () => ({ ...at, since: `${Math.round(systemClock.monotonic() - at.since)} ms`, ...counts, errors }),
     async stop() {
       abort.abort();
       await running;
@@ -220,7 +258,7 @@ function followByInformer(k8s: ClientNode, config: KubeConfig) {
   const core = config.makeApiClient(k8s.CoreV1Api);
   const faults: string[] = [];
   const last = new Map<string, number>();
-  const state = { isStopped: false };
+  const state = { isStopped: false, connects: 0, errors: 0, lastError: "" };
   const informer = k8s.makeInformer(
     config,
     path,
@@ -241,10 +279,16 @@ function followByInformer(k8s: ClientNode, config: KubeConfig) {
     await sleep(systemClock, 50);
     if (!state.isStopped) await informer.start();
   };
-  informer.on("error", () => void again().catch(() => undefined));
+  informer.on("error", (error) => {
+    state.errors += 1;
+    state.lastError = String(error);
+    void again().catch(() => undefined);
+  });
+  informer.on("connect", () => (state.connects += 1));
   void informer.start().catch(() => undefined);
   return {
     faults,
+    state: () => ({ ...state, faults }),
     now: () =>
       informer
         .list("default")

@@ -25,6 +25,8 @@ export interface UnreliableServer {
   stall(isStalled: boolean): void;
   /** Refuses new connections until told. */
   refuse(isRefusing: boolean): void;
+  /** How things stand, for whoever waits in vain: what the server is doing, and what its connections have carried. */
+  state(): object;
   close(): Promise<void>;
 }
 
@@ -39,20 +41,26 @@ export async function startUnreliableServer(directory: string): Promise<Unreliab
   let server: ApiServer;
   let port = 0;
 
+  const state = { doing: "", isRefusing: false, isStalled: false };
   const open = async () => {
+    state.doing = "opens the store";
     store = await openStore(join(directory, "store"), { clock: storeClock, retention });
+    state.doing = "starts the server";
     server = await createApiServer({ store, clock: systemClock, log: silentLog, version: "0.0.0" });
     token = await ensureAdminToken(store, token);
     port = Number(new URL((await server.listen({ port: 0, tls: serving })).url).port);
+    state.doing = "serves";
   };
   const shut = async () => {
+    state.doing = "closes the server";
     await server.close();
+    state.doing = "closes the store";
     await store.close();
+    state.doing = "is closed";
   };
   await open();
 
   const pairs = new Set<readonly [Socket, Socket]>();
-  const state = { isRefusing: false, isStalled: false };
   const front = createServer((near) => {
     if (state.isRefusing) return void near.destroy();
     const far = connect(port, "127.0.0.1");
@@ -91,10 +99,21 @@ export async function startUnreliableServer(directory: string): Promise<Unreliab
       }
     },
     refuse: (isRefusing) => void (state.isRefusing = isRefusing),
+    state: () => ({
+      ...state,
+      revision: store.revision,
+      connections: [...pairs].map(([near, far]) => ({ toServer: carried(near, far), toClient: carried(far, near) })),
+    }),
     async close() {
       await shut();
       for (const socket of [...pairs].flat()) socket.destroy();
       await new Promise((resolve) => front.close(resolve));
     },
   };
+}
+
+/** How many bytes have come, how many of them have gone on, and what keeps the rest. */
+function carried(from: Socket, to: Socket): string {
+  const how = [from.isPaused() ? "paused" : "", from.readyState, to.writableNeedDrain ? "the reader is behind" : ""];
+  return `${from.bytesRead} B in, ${to.bytesWritten} B out, ${how.filter(Boolean).join(", ")}`;
 }
