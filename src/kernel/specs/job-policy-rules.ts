@@ -66,7 +66,10 @@ function checkExitCodes(codes: JsonObject, at: FieldPath, spec: JsonObject, repo
 /** Sorted and without repetition, so that equal lists are equal texts; 0 is success, which no failure can have ended with. */
 function checkCodeValues(values: readonly unknown[], operator: string | undefined, at: FieldPath, report: Report) {
   if (values.length === 0) report(fieldError.invalid(at, values, "at least one value is required"));
-  if (values.length > mostExitCodes) report(fieldError.tooMany(at, values.length, mostExitCodes));
+  if (values.length > mostExitCodes) {
+    report(fieldError.tooMany(at, values.length, mostExitCodes));
+    return;
+  }
   for (const [index, value] of values.entries()) {
     if (value === 0 && operator === "In")
       report(fieldError.invalid([...at, index], value, "must not be 0 for the In operator"));

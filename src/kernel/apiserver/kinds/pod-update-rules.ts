@@ -1,4 +1,5 @@
 import { isJsonObject, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { canonicalJson } from "#lib/json/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { parseQuantity } from "#lib/text/index.ts";
 import {
@@ -59,8 +60,9 @@ function checkDeadline(spec: JsonObject, old: JsonObject, { errors }: Findings) 
 function checkTolerations(spec: JsonObject, old: JsonObject, { errors }: Findings) {
   const withoutTime = (value: JsonValue | undefined): JsonObject =>
     isJsonObject(value) ? withMembers(value, { tolerationSeconds: undefined }) : {};
-  const left = listAt(spec, "tolerations").map(withoutTime);
-  const isKept = (toleration: JsonValue) => left.some((one) => jsonEquals(one, withoutTime(toleration)));
+  const textOf = (toleration: JsonValue) => canonicalJson(withoutTime(toleration));
+  const left = new Set(listAt(spec, "tolerations").map(textOf));
+  const isKept = (toleration: JsonValue) => left.has(textOf(toleration));
   if (listAt(old, "tolerations").every(isKept)) return;
   const detail = "existing toleration can not be modified except its tolerationSeconds";
   errors.push(fieldError.forbidden("spec.tolerations", detail));

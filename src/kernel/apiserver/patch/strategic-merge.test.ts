@@ -211,6 +211,13 @@ describe("lists of scalars", () => {
     });
   });
 
+  test("thousands of items in another order find their places", () => {
+    const names = Array.from({ length: 20_000 }, (_, n) => ({ name: `E${n}` }));
+    const reversed = [...names].reverse();
+    const patch = { spec: { containers: [{ name: "a", "$setElementOrder/env": reversed, env: names }] } };
+    expect(merged(pod({ name: "a", env: names }), patch)).toEqual(pod({ name: "a", env: reversed }));
+  });
+
   test("$deleteFromPrimitiveList takes values out", () => {
     expect(
       merged({ metadata: { finalizers: ["a", "b"] } }, { metadata: { "$deleteFromPrimitiveList/finalizers": ["a"] } }),

@@ -1,13 +1,13 @@
 import {
   err,
   isJsonObject,
-  jsonEquals,
   type JsonArray,
   type JsonObject,
   type JsonValue,
   ok,
   type Result,
 } from "#lib/base/index.ts";
+import { canonicalJson } from "#lib/json/index.ts";
 import type { MergeSchema } from "../kinds/served-resource.ts";
 
 // Kubernetes' strategic merge patch, as `kubectl apply`, `edit` and `set` send it for built-in kinds. The schema of a value tells how its
@@ -37,7 +37,7 @@ class Refusal extends Error {
 
 /**
  * Applies a strategic merge patch. Neither argument is changed; the result may share parts with both. Without a schema it is a merge
- * patch. O(patch + lists it touches); keyed lists cost (items of the object) x (items of the patch). Directives:
+ * patch. O(patch + lists it touches). Directives:
  *
  * | in the patch | means |
  * | --- | --- |
@@ -178,14 +178,15 @@ function mergeList(original: JsonArray, patch: JsonArray, schema: MergeSchema, p
 
 /** What is there keeps its place; what is new comes after it, once. */
 function mergeSet(original: JsonArray, patch: JsonArray): JsonArray {
-  const added = patch.filter(
-    (item, index) => !includes(original, item) && patch.findIndex((other) => jsonEquals(other, item)) === index,
-  );
-  return [...original, ...added];
+  const known = new Set(original.map(canonicalJson));
+  const result = [...original];
+  for (const item of patch) {
+    const text = canonicalJson(item);
+    if (!known.has(text)) result.push(item);
+    known.add(text);
+  }
+  return result;
 }
-
-/** Scalars are compared by value; 1 and "1" are two. */
-const includes = (list: JsonArray, value: JsonValue): boolean => list.some((item) => jsonEquals(item, value));
 
 /** Items are found by their key. Deletions are done before anything is merged, wherever in the patch they stand, as in Kubernetes. */
 function mergeKeyed(
@@ -196,19 +197,35 @@ function mergeKeyed(
   path: string,
 ): JsonArray {
   const changes = patch.map((change, index) => readItem(change, mergeKey, `${path}[${index}]`));
-  const has = (key: JsonValue) => (item: JsonValue) => isJsonObject(item) && jsonEquals(item[mergeKey], key);
-  const deleted = changes.filter(({ how }) => how === "delete").map(({ key }) => has(key));
+  const deleted = new Set(changes.filter(({ how }) => how === "delete").map(({ key }) => key));
   const isReplaced = changes.some(({ how }) => how === "replace");
-  const items: JsonValue[] = isReplaced ? [] : original.filter((item) => !deleted.some((isIt) => isIt(item)));
+  const keyOf = (item: JsonValue) => keyIn(item, mergeKey);
+  const items: JsonValue[] = isReplaced ? [] : original.filter((item) => !deleted.has(keyOf(item)));
+  const places = firstPlaces(items, keyOf);
   for (const { change, key, how, place } of changes) {
     if (how !== "merge") continue;
-    const at = items.findIndex(has(key));
+    const at = places.get(key) ?? items.length;
     const current = items[at];
-    const item = mergeMap(isJsonObject(current) ? current : {}, change, schema.items, place);
-    if (at < 0) items.push(item);
-    else items[at] = item;
+    items[at] = mergeMap(isJsonObject(current) ? current : {}, change, schema.items, place);
+    places.set(key, at);
   }
   return items;
+}
+
+/** What an item of a keyed list is found by; the empty text, which is no JSON, for one that has no key. */
+function keyIn(item: JsonValue, mergeKey: string): string {
+  const key = isJsonObject(item) ? item[mergeKey] : undefined;
+  return key === undefined ? "" : canonicalJson(key);
+}
+
+/** Where each key stands in a list, the first time. */
+function firstPlaces(items: JsonArray, keyOf: (item: JsonValue) => string): Map<string, number> {
+  const places = new Map<string, number>();
+  for (const [index, item] of items.entries()) {
+    const key = keyOf(item);
+    if (!places.has(key)) places.set(key, index);
+  }
+  return places;
 }
 
 /** An item of a keyed list's patch. One that replaces says so of the whole list, and is no item of it. */
@@ -217,18 +234,19 @@ function readItem(change: JsonValue, mergeKey: string, place: string) {
   const how = directiveOf(change, place);
   const key = change[mergeKey] ?? null;
   if (key === null && how !== "replace") throw new Refusal(place, `the merge key "${mergeKey}" is missing`);
-  return { change, key, how, place };
+  return { change, key: canonicalJson(key), how, place };
 }
 
 /** Nothing to remove from is no mistake: another client may have been first. */
 function removeScalars(members: Members, name: string, value: JsonValue, path: string): void {
   const removed = expectList(value, join(path, deleteFromList + name));
   const current = members.get(name);
-  if (Array.isArray(current))
-    members.set(
-      name,
-      current.filter((item: JsonValue) => !includes(removed, item)),
-    );
+  if (!Array.isArray(current)) return;
+  const texts = new Set(removed.map(canonicalJson));
+  members.set(
+    name,
+    current.filter((item: JsonValue) => !texts.has(canonicalJson(item))),
+  );
 }
 
 /**
@@ -247,19 +265,19 @@ function applyOrder(
   const current = members.get(name);
   if (!Array.isArray(current) || !isMergedList(schema)) return;
   const { mergeKey } = schema;
-  const keyOf = (item: JsonValue): JsonValue =>
-    mergeKey !== undefined && isJsonObject(item) ? (item[mergeKey] ?? null) : item;
+  const keyOf = (item: JsonValue): string =>
+    mergeKey !== undefined && isJsonObject(item) ? keyIn(item, mergeKey) || "null" : canonicalJson(item);
   const rankIn = (list: JsonArray) => {
-    const keys = list.map(keyOf);
-    return (item: JsonValue) => keys.findIndex((key) => jsonEquals(key, keyOf(item)));
+    const places = firstPlaces(list, keyOf);
+    return (item: JsonValue) => places.get(keyOf(item)) ?? -1;
   };
   const [wanted, former] = [rankIn(order), rankIn(before)];
-  const named = current
-    .filter((item: JsonValue) => wanted(item) >= 0)
-    .sort((a: JsonValue, b: JsonValue) => wanted(a) - wanted(b));
+  const ranked = current.map((item: JsonValue) => ({ item, rank: wanted(item) }));
+  const named = ranked.filter(({ rank }) => rank >= 0).sort((a, b) => a.rank - b.rank);
   // Merging has left them in the order they had.
-  const others = current.filter((item: JsonValue) => wanted(item) < 0);
-  members.set(name, interleave(others, named, former));
+  const others = ranked.filter(({ rank }) => rank < 0);
+  const items = (of: typeof ranked): JsonArray => of.map(({ item }) => item);
+  members.set(name, interleave(items(others), items(named), former));
 }
 
 /** Both lists keep their order. An item of `others` goes in as soon as it stood before the next of `named`, else at the end. */

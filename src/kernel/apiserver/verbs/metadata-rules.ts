@@ -149,7 +149,8 @@ export function checkMetadataUpdate(object: JsonObject, old: JsonObject): readon
   const causes = ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"]
     .filter((member) => !jsonEquals(metadata[member], before[member]))
     .map((member) => invalidValue(`metadata.${member}`, metadata[member], "field is immutable"));
-  const added = isTerminating(old) ? finalizersOf(object).filter((name) => !finalizersOf(old).includes(name)) : [];
+  const known = new Set(finalizersOf(old));
+  const added = isTerminating(old) ? finalizersOf(object).filter((name) => !known.has(name)) : [];
   if (added.length === 0) return causes;
   const detail = `no new finalizers can be added while the object is being deleted, found ${added.join(", ")}`;
   return [...causes, forbiddenField("metadata.finalizers", detail)];
