@@ -193,6 +193,24 @@ describe("refused", () => {
     expect(errorsOf(schema)).toEqual(expected);
   });
 
+  test("patterns that are too much together; one that stands in many places counts once", () => {
+    const patterns = (count: number, patternOf: (n: number) => string): JsonValue =>
+      object(
+        Object.fromEntries(
+          Array.from({ length: count }, (_, n) => [`p${n}`, { type: "string", pattern: patternOf(n) }]),
+        ),
+      );
+    expect(errorsOf(patterns(20, (n) => `(a${n}){1000}`))).toEqual([]);
+    expect(errorsOf(patterns(1000, (n) => `(a${n}){1000}`))).toEqual([
+      expect.stringMatching(/^Invalid properties\.p\d+\.pattern$/),
+    ]);
+    expect(errorsOf(patterns(1000, () => "(a1){1000}"))).toEqual([]);
+    expect(errorsOf(patterns(2, () => "(?=x)"))).toEqual([
+      "Invalid properties.p0.pattern",
+      "Invalid properties.p1.pattern",
+    ]);
+  });
+
   test("a schema that is nested too deeply", () => {
     let schema: JsonValue = { type: "string" };
     for (let depth = 0; depth < 5_000; depth++) schema = object({ a: schema });

@@ -7,7 +7,7 @@ import {
   ok,
   type Result,
 } from "#lib/base/index.ts";
-import { compileRe2 } from "#lib/text/index.ts";
+import { compileRe2, estimateSize } from "#lib/text/index.ts";
 import { compileSchema } from "./compile.ts";
 import { type FieldError, fieldError } from "./field-error.ts";
 import { forbiddenKeywords, keywordProblem, keywords } from "./keywords.ts";
@@ -21,6 +21,18 @@ const types: readonly string[] = ["object", "array", "string", "integer", "numbe
 /** Deeper schemas are refused: no document needs them, and every walk over a schema is recursive. */
 const deepest = 100;
 
+/**
+ * Instructions of all patterns of a schema together, each counted once: compiling them takes some 100 ms, and their programs 20 MB.
+ * Schemas that people write have a few thousand.
+ */
+const mostInstructions = 100_000;
+
+/** The patterns met so far with what is wrong with them, and how many instructions the others may have. */
+interface PatternBudget {
+  readonly met: Map<string, string | undefined>;
+  left: number;
+}
+
 /** Where a node stands: `junctor` inside allOf, anyOf, oneOf or not, where only values are constrained, not declared. */
 interface Place {
   readonly path: FieldPath;
@@ -30,6 +42,7 @@ interface Place {
   readonly junctor: boolean;
   /** Inside a junctor of an IntOrString node, the two types may be repeated. */
   readonly intOrString: boolean;
+  readonly patterns: PatternBudget;
 }
 
 /**
@@ -38,7 +51,8 @@ interface Place {
  */
 export function readStructuralSchema(json: JsonValue, at: FieldPath): Result<Schema, readonly FieldError[]> {
   if (!isJsonObject(json)) return err([fieldError.wrongType(at, json, "must be a schema")]);
-  const errors = checkNode(json, { path: at, depth: 0, root: true, junctor: false, intOrString: false });
+  const patterns = { met: new Map<string, string | undefined>(), left: mostInstructions };
+  const errors = checkNode(json, { path: at, depth: 0, root: true, junctor: false, intOrString: false, patterns });
   if (errors.length > 0) return err(errors);
   // Every keyword has been found to hold what the type says.
   const schema = json as Schema;
@@ -55,7 +69,7 @@ function checkNode(node: JsonObject, place: Place): readonly FieldError[] {
   const schema = node as Schema;
   return [
     ...(place.junctor ? checkJunctorNode(schema, place) : checkDeclaration(schema, place)),
-    ...checkValueRules(schema, place.path),
+    ...checkValueRules(schema, place),
     ...checkChildren(schema, place),
   ];
 }
@@ -207,13 +221,13 @@ function checkJunctorNode(schema: Schema, { path, intOrString }: Place): readonl
  * Rules that hold wherever a keyword stands. Patterns are compiled here, so that no schema is accepted whose values could not
  * be judged.
  */
-function checkValueRules(schema: Schema, path: FieldPath): readonly FieldError[] {
+function checkValueRules(schema: Schema, { path, patterns }: Place): readonly FieldError[] {
   const errors: FieldError[] = [];
   if (schema.uniqueItems === true) {
     errors.push(fieldError.forbidden([...path, "uniqueItems"], `must not be true; use x-kubernetes-list-type "set"`));
   }
-  const pattern = schema.pattern === undefined ? undefined : compileRe2(schema.pattern);
-  if (pattern?.ok === false) errors.push(fieldError.invalid([...path, "pattern"], schema.pattern, pattern.error));
+  const problem = schema.pattern === undefined ? undefined : patternProblem(schema.pattern, patterns);
+  if (problem !== undefined) errors.push(fieldError.invalid([...path, "pattern"], schema.pattern, problem));
   if (schema.multipleOf !== undefined && schema.multipleOf <= 0) {
     errors.push(fieldError.invalid([...path, "multipleOf"], schema.multipleOf, "must be greater than 0"));
   }
@@ -227,6 +241,18 @@ function checkValueRules(schema: Schema, path: FieldPath): readonly FieldError[]
   return errors;
 }
 
+/** A pattern beyond the budget is not compiled; the first of them is told, the others would say the same. */
+function patternProblem(pattern: string, patterns: PatternBudget): string | undefined {
+  if (patterns.left < 0 || patterns.met.has(pattern)) return patterns.met.get(pattern);
+  // One that is too large by itself is refused by the compiler, which says so.
+  patterns.left -= estimateSize(pattern) <= mostInstructions ? estimateSize(pattern) : 0;
+  if (patterns.left < 0) return `the patterns of this schema come to more than ${mostInstructions} instructions`;
+  const compiled = compileRe2(pattern);
+  const problem = compiled.ok ? undefined : compiled.error;
+  patterns.met.set(pattern, problem);
+  return problem;
+}
+
 /** The depth is bounded by `checkNode`, hence so is this recursion. */
 function checkChildren(schema: Schema, place: Place): readonly FieldError[] {
   const intOrString = place.intOrString || schema["x-kubernetes-int-or-string"] === true;
@@ -237,6 +263,7 @@ function checkChildren(schema: Schema, place: Place): readonly FieldError[] {
       root: false,
       junctor,
       intOrString: junctor && intOrString,
+      patterns: place.patterns,
     });
   const { properties = {}, additionalProperties: rest, items, not } = schema;
   // metadata of an object root may say as little as `type: object`, and less.

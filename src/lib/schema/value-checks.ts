@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonValue, jsonEquals } from "#lib/base/index.ts";
+import { isJsonObject, type JsonValue, type Result } from "#lib/base/index.ts";
+import { canonicalJson } from "#lib/json/index.ts";
 import { compileRe2, type Re2 } from "#lib/text/index.ts";
 import { fieldError } from "./field-error.ts";
 import { formatChecks } from "./formats.ts";
@@ -52,10 +53,9 @@ export const valueChecks = (schema: Schema): readonly Check[] =>
 /** Compared by content: an enum may hold objects. */
 function enumCheck({ enum: allowed }: Schema): Check | undefined {
   if (allowed === undefined) return undefined;
+  const texts = new Set(allowed.map(canonicalJson));
   return (value, run) => {
-    if (!allowed.some((candidate) => jsonEquals(candidate, value))) {
-      report(run, fieldError.notSupported(run.path, value, allowed));
-    }
+    if (!texts.has(canonicalJson(value))) report(run, fieldError.notSupported(run.path, value, allowed));
   };
 }
 
@@ -136,12 +136,7 @@ function stringCheck(schema: Schema): Check | undefined {
       if (isLongerThan(text, maxLength)) report(run, fieldError.tooLong(run.path, maxLength));
     });
   }
-  if (pattern !== undefined) {
-    const compiled = compileRe2(pattern);
-    // The structural check refuses such patterns; a value must not pass because a rule cannot be read.
-    if (compiled.ok) checks.push(patternCheck(compiled.value));
-    else invalid(() => false, compiled.error);
-  }
+  if (pattern !== undefined) checks.push(patternCheck(pattern));
   const check = format === undefined ? undefined : formatChecks.get(format);
   if (check !== undefined) {
     checks.push((text, run) => {
@@ -156,11 +151,16 @@ function stringCheck(schema: Schema): Check | undefined {
 }
 
 /** Beyond the budget of steps no pattern is tried any more; whoever began the validation sees that (`mostPatternSteps`). */
-function patternCheck(pattern: Re2): (text: string, run: ValidationRun) => void {
-  const detail = `must match the pattern ${JSON.stringify(pattern.source)}`;
+function patternCheck(pattern: string): (text: string, run: ValidationRun) => void {
+  const detail = `must match the pattern ${JSON.stringify(pattern)}`;
+  // Of the patterns of a definition few are ever used, and each takes some 70 µs to compile.
+  let compiled: Result<Re2, string> | undefined;
   return (text, run) => {
-    run.patternSteps.left -= pattern.size * text.length;
-    if (run.patternSteps.left < 0 || pattern.test(text)) return;
+    compiled ??= compileRe2(pattern);
+    // The structural check refuses such patterns; a value must not pass because a rule cannot be read.
+    if (!compiled.ok) return report(run, fieldError.invalid(run.path, text, compiled.error));
+    run.patternSteps.left -= compiled.value.size * text.length;
+    if (run.patternSteps.left < 0 || compiled.value.test(text)) return;
     report(run, fieldError.invalid(run.path, text, detail));
   };
 }

@@ -1,4 +1,5 @@
-import { jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import { canonicalJson } from "#lib/json/index.ts";
 import { matchesLabels, readLabelSelector } from "#kernel/kit/index.ts";
 import { listAt, objectAt, textAt } from "#kernel/specs/index.ts";
 
@@ -19,11 +20,12 @@ export function aggregatedRules(role: JsonObject, roles: readonly JsonObject[]):
     .filter((other) => nameOf(other) !== name)
     .filter((other) => selectors.some((selector) => matchesLabels(selector, labelsOf(other))))
     .sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
-  const rules: JsonValue[] = [];
+  const rules = new Map<string, JsonValue>();
   for (const rule of chosen.flatMap((other) => listAt(other, "rules"))) {
-    if (!rules.some((known) => jsonEquals(known, rule))) rules.push(rule);
+    const text = canonicalJson(rule);
+    if (!rules.has(text)) rules.set(text, rule);
   }
-  return rules;
+  return [...rules.values()];
 }
 
 const nameOf = (role: JsonObject): string => textAt(role, "metadata", "name") ?? "";

@@ -64,6 +64,14 @@ describe("what is not covered", () => {
     expect(uncovered(owned, [wanted])).toEqual(lacking);
   });
 
+  test("is the whole rule when nobody can compare its parts, unless one rule covers it whole", () => {
+    const words = Array.from({ length: 2000 }, (_, n) => `w${n}`).join(" ");
+    const vast = rule(words, "core", words, words);
+    expect(uncovered([rule("get", "core", "pods")], [vast])).toEqual([vast]);
+    expect(uncovered([rule(words, "core", "*")], [vast])).toEqual([]);
+    expect(uncovered([rule("get", "core", "pods")], [vast, rule("get", "core", "pods")])).toEqual([vast]);
+  });
+
   test("goes for paths as well", () => {
     const wanted = policyRule({ verbs: ["get"], nonResourceURLs: ["/metrics", "/api/v1", "/api/*"] });
     const owned = policyRule({ verbs: ["get"], nonResourceURLs: ["/api/*"] });
