@@ -19,6 +19,7 @@ const builders = ["build", "apart-modules", "lazy-modules"].map((name) => `${roo
 const programs = {
   cli: "src/app/cli/main.ts",
   runner: "src/kernel/runtimes/process/runner/main.ts",
+  "yaml-reader": "src/kernel/apiserver/http/yaml-reader-program.ts",
 };
 
 /** The library's public entries. */
@@ -53,6 +54,7 @@ const lazy = [
   "node:https",
   "node:perf_hooks",
   "node:tls",
+  "node:worker_threads",
   "node:zlib",
   "@marcbachmann/cel-js",
   "@marcbachmann/cel-js/evaluator",
@@ -103,7 +105,7 @@ export async function bundle({ force = false } = {}) {
     }),
     build({
       ...programOptions(version),
-      entryPoints: { runner: programs.runner },
+      entryPoints: { runner: programs.runner, "yaml-reader": programs["yaml-reader"] },
       outdir: dist,
       outExtension: { ".js": ".cjs" },
     }),

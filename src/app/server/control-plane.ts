@@ -30,6 +30,8 @@ export interface ControlPlaneOptions {
   /** Where Pods keep their volumes, logs and the runner's journal. */
   readonly directory: string;
   readonly runnerPath: string;
+  /** The program that reads large YAML bodies; see `ApiServerOptions`. */
+  readonly yamlReaderPath?: string;
   /** Where steps run, ours to close from now on; host processes with a runner of their own when absent. */
   readonly runtime?: Runtime;
   /** Where steps work that name no directory; their own Pod directory when absent. */
@@ -115,11 +117,12 @@ async function closeAll(
 type Counted = ControlPlaneOptions & { readonly metrics: Metrics };
 
 function startServer(
-  { store, clock, log, version, directory, rootCertificate, accountKey, audit, metrics, serverFor }: Counted,
+  { store, clock, log, version, directory, metrics, serverFor, ...options }: Counted,
   dialects: readonly Dialect[],
   runtime: Runtime,
   controllers: () => string | undefined,
 ): Promise<ApiServer> {
+  const { rootCertificate, accountKey, audit, yamlReaderPath } = options;
   return createApiServer({
     store,
     clock,
@@ -135,6 +138,7 @@ function startServer(
     ...(rootCertificate === undefined ? {} : { rootCertificate }),
     ...(accountKey === undefined ? {} : { accountKey }),
     ...(audit === undefined ? {} : { audit }),
+    ...(yamlReaderPath === undefined ? {} : { yamlReaderPath }),
   });
 }
 

@@ -8,7 +8,7 @@ import { createLocalRuntime } from "#kernel/runtimes/index.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
 import { type DockerSurroundings, openRuntime } from "./open-runtime.ts";
-import { runnerPath } from "./runner-path.ts";
+import { runnerPath, yamlReaderPath } from "./program-paths.ts";
 
 /** What a control plane of one command is told by it. */
 export interface EphemeralOptions {
@@ -63,7 +63,7 @@ export async function startEphemeral({ level, ...options }: EphemeralOptions): P
     options.signal.throwIfAborted();
     const chosen = await openRuntime(options.docker, { store: store.clusterUid, isEphemeral: true, clock, log });
     const { runtime = local } = chosen;
-    const parts = { ...options, store, log, directory, runnerPath, isFresh: true };
+    const parts = { ...options, store, log, directory, runnerPath, yamlReaderPath, isFresh: true };
     const plane = await startControlPlane(runtime === undefined ? parts : { ...parts, runtime });
     return {
       client: plane.server.client(),

@@ -18,7 +18,7 @@ import { startControlPlane } from "./control-plane.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
 import { Doors, type Ports } from "./doors.ts";
 import { type CertificateKeeper, keepCertificates } from "./keep-certificates.ts";
-import { runnerPath } from "./runner-path.ts";
+import { runnerPath, yamlReaderPath } from "./program-paths.ts";
 import { type DockerSurroundings, openRuntime } from "./open-runtime.ts";
 
 /** What `slipway up` has decided; paths are absolute. */
@@ -100,6 +100,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
       store,
       log,
       runnerPath,
+      yamlReaderPath,
       rootCertificate,
       accountKey,
       audit,

@@ -23,6 +23,7 @@ import { EventLoopLag } from "./http/event-loop-lag.ts";
 import { addAuditMetrics, addServerMetrics, RequestMetrics } from "./http/metrics.ts";
 import type { FrontDoor } from "./http/request-handler.ts";
 import { OpenStreams } from "./http/open-streams.ts";
+import { YamlReader } from "./http/yaml-reader.ts";
 import { TurnCache } from "./http/turn-cache.ts";
 import { rawGet, type RawSources } from "./raw-get.ts";
 import type { ResourceRegistry } from "./kinds/served-resource.ts";
@@ -62,6 +63,8 @@ export interface ApiServerOptions {
   readonly metrics?: Metrics;
   /** Where requests over HTTP are written down; stays the caller's to close, after the server. Nowhere when absent. */
   readonly audit?: AuditLog;
+  /** The program that reads large YAML bodies in a thread of its own; they are read in this one without it. */
+  readonly yamlReaderPath?: string;
   /** A number in [0, 1); the system's source of randomness when absent. */
   readonly random?: () => number;
 }
@@ -126,7 +129,8 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   const lag = new EventLoopLag();
   const { audit } = options;
   const metrics = options.metrics ?? new Metrics();
-  const front = { ...frontOf(sources, authenticator, metrics, lag), ...(audit === undefined ? {} : { audit }) };
+  const yaml = new YamlReader({ program: options.yamlReaderPath, clock, limits: context.limits });
+  const front = { ...frontOf(sources, authenticator, metrics, lag), yaml, ...(audit === undefined ? {} : { audit }) };
   if (audit !== undefined) addAuditMetrics(metrics, audit);
   return {
     client: (identity = internal) =>
@@ -145,6 +149,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     },
     async close() {
       await Promise.all([...listeners].map((listener) => listener.close()));
+      yaml.close();
       lag.close();
       await collectors.close();
       await (await aggregator)?.close();
@@ -169,7 +174,7 @@ function frontOf(
   authenticator: Authenticator,
   metrics: Metrics,
   lag: EventLoopLag,
-): Omit<FrontDoor, "hostNames" | "closing"> {
+): Omit<FrontDoor, "hostNames" | "closing" | "yaml"> {
   const { context, version } = sources;
   const { store, limits } = context;
   const inFlight = new InFlight(limits);

@@ -14,22 +14,36 @@ export interface Place {
   readonly column: number;
 }
 
-/** A text that must not be composed: its trees would overflow the call stack of whoever walks them. The place is where it went too far. */
-export interface TooDeep extends Place {
+/** What a text may consist of. */
+export interface TreeLimits {
+  readonly maxDepth: number;
+  /** Scalars, aliases, collections in brackets, comments and lines together: each becomes an object of its own. */
+  readonly maxParts: number;
+}
+
+/**
+ * A text that must not be composed: its trees would overflow the call stack of whoever walks them, or fill the memory. The place is
+ * where it went too far.
+ */
+export interface Excess extends Place {
+  readonly code: "yaml-depth" | "yaml-size";
   readonly message: string;
 }
 
 /**
  * Parses a text into syntax trees whose scalars are all texts: what they mean is decided by `scalar.ts`. Syntax errors are
- * in the trees. Nesting is checked before the trees are built, because building them recurses.
+ * in the trees. Limits are checked before the trees are built, because building them recurses.
  */
-export function parseTrees(source: string, maxDepth: number): Result<ParsedYaml, TooDeep> {
-  const read = rememberingLast((text) => readTokens(text, maxDepth));
+export function parseTrees(source: string, limits: TreeLimits): Result<ParsedYaml, Excess> {
+  const read = rememberingLast((text) => readTokens(text, limits));
   const repaired = repairQuotedScalars(source, (text) => read(text).tokens);
-  const { tokens, lines, tooDeepAt } = read(repaired.text);
+  const { tokens, lines, excess } = read(repaired.text);
   const placeOf = (offset: number): Place => placeIn(lines, repaired.insertions, offset);
-  if (tooDeepAt !== undefined) {
-    return err({ message: `nested deeper than ${maxDepth} levels`, ...placeOf(tooDeepAt) });
+  if (excess !== undefined) {
+    const { code, offset } = excess;
+    const { maxDepth, maxParts } = limits;
+    const message = code === "yaml-depth" ? `nested deeper than ${maxDepth} levels` : `more than ${maxParts} parts`;
+    return err({ code, message, ...placeOf(offset) });
   }
   const composer = new Composer({ schema: "failsafe", uniqueKeys: false, resolveKnownTags: false });
   return ok({ documents: [...composer.compose(tokens, true, repaired.text.length)].filter(hasContents), placeOf });
@@ -54,22 +68,28 @@ interface Tokens {
   readonly tokens: readonly CST.Token[];
   /** Where the lines of the text start, noted while lexing. */
   readonly lines: LineCounter;
-  /** Offset of the first token beyond the limit, where reading stopped. */
-  readonly tooDeepAt: number | undefined;
+  /** The first token beyond a limit, where reading stopped. */
+  readonly excess: { readonly code: Excess["code"]; readonly offset: number } | undefined;
 }
 
-/** Lexes and parses to the end, or to the first token that nests too deep: `[` a million times costs 200 of them. */
-function readTokens(text: string, maxDepth: number): Tokens {
+/** What a part begins with: the lexer's mark before a scalar, a line break, and the marks that stand for themselves. */
+const partMarks: ReadonlySet<string> = new Set("\u001f\n\r[{,*&!#");
+
+/** Lexes and parses to the end, or to the first token beyond a limit: `[` a million times costs 200 of them. */
+function readTokens(text: string, { maxDepth, maxParts }: TreeLimits): Tokens {
   const lines = new LineCounter();
   lines.addNewLine(0);
   const parser = new Parser(lines.addNewLine);
   const tokens: CST.Token[] = [];
+  let parts = 0;
   for (const lexeme of new Lexer().lex(text)) {
     for (const token of parser.next(lexeme)) tokens.push(token);
-    if (isTooDeep(parser.stack, maxDepth)) return { tokens, lines, tooDeepAt: parser.offset - lexeme.length };
+    if (partMarks.has(lexeme.charAt(0))) parts += 1;
+    const code = isTooDeep(parser.stack, maxDepth) ? "yaml-depth" : parts > maxParts ? "yaml-size" : undefined;
+    if (code !== undefined) return { tokens, lines, excess: { code, offset: parser.offset - lexeme.length } };
   }
   for (const token of parser.end()) tokens.push(token);
-  return { tokens, lines, tooDeepAt: undefined };
+  return { tokens, lines, excess: undefined };
 }
 
 /** The stack holds the document, its open collections and perhaps a scalar; counting is only worth it near the limit. */

@@ -21,6 +21,8 @@ export interface YamlReadOptions {
   readonly duplicateKeys?: "error" | "warning";
   /** Deepest nesting of mappings and lists; 200 unless told. */
   readonly maxDepth?: number;
+  /** Most scalars, aliases, collections in brackets, comments and lines together, some kilobyte each while they are read; any number unless told. */
+  readonly maxParts?: number;
 }
 
 /** One document of a file. An empty document (`---` alone) has the value null. Keeps the syntax tree alive for its places. */
@@ -52,12 +54,11 @@ const mostProblems = 100;
  * the text, with positions. Never throws; cost is linear in the text, about 1 second for a megabyte.
  */
 export function readYaml(text: string, options: YamlReadOptions = {}): Result<YamlFile, readonly Problem[]> {
-  const trees = parseTrees(text, options.maxDepth ?? 200);
+  const { maxDepth = 200, maxParts = Number.POSITIVE_INFINITY } = options;
+  const trees = parseTrees(text, { maxDepth, maxParts });
   if (!trees.ok) {
-    const { message, line, column } = trees.error;
-    return err([
-      toProblem({ severity: "error", code: "yaml-depth", message, path: [] }, { line, column }, options.file),
-    ]);
+    const { code, message, line, column } = trees.error;
+    return err([toProblem({ severity: "error", code, message, path: [] }, { line, column }, options.file)]);
   }
   const found: Found = { problems: [], counts: { error: 0, warning: 0 } };
   noteControl(text, options.file, found);

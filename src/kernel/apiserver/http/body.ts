@@ -1,10 +1,17 @@
-import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
-import { formatProblem, type JsonValue } from "#lib/base/index.ts";
+import type { JsonValue } from "#lib/base/index.ts";
 import { readJson } from "#lib/json/index.ts";
-import { readYaml } from "#lib/yaml/index.ts";
 import { badRequest, unsupportedMediaType } from "#kernel/model/index.ts";
 import { decodeProtobuf, protobufMediaType } from "../wire/envelope.ts";
+
+/** Reads one YAML document; a large one later and elsewhere (`YamlReader`). */
+export type ReadYamlBody = (bytes: Buffer) => JsonValue | undefined | Promise<JsonValue | undefined>;
+
+/** What decoding needs of the server. */
+export interface BodyReaders {
+  readonly maxDepth: number;
+  readonly readYaml: ReadYamlBody;
+}
 
 /**
  * A decoded body; `duplicates` are the paths of keys that one object holds twice. YAML and protobuf have none: the one refuses them, the other
@@ -28,14 +35,18 @@ export function mediaTypeOf(request: IncomingMessage): string | undefined {
  * Objects may come as JSON or YAML, those of built-in kinds as protobuf too; 415 for everything else. A missing type means JSON, but never
  * for a browser, which sends it unasked with a form of another site.
  */
-export function decodeObject(bytes: Buffer, request: IncomingMessage, maxDepth: number): DecodedBody {
+export async function decodeObject(
+  bytes: Buffer,
+  request: IncomingMessage,
+  { maxDepth, readYaml }: BodyReaders,
+): Promise<DecodedBody> {
   const type = mediaTypeOf(request) ?? (request.headers.origin === undefined ? "application/json" : "");
   if (bytes.length === 0 && request.headers["content-type"] === undefined) return empty;
   switch (type) {
     case "application/json":
       return bytes.length === 0 ? empty : decodeJson(bytes, maxDepth);
     case "application/yaml":
-      return decodeYaml(bytes);
+      return { value: await readYaml(bytes), duplicates: [] };
     case protobufMediaType:
       return bytes.length === 0 ? empty : { value: decodeProtobuf(bytes), duplicates: [] };
     default:
@@ -54,16 +65,7 @@ export function decodeJson(bytes: Buffer, maxDepth: number): DecodedBody {
 }
 
 /** A document for apply. Clients send JSON as often as YAML, and JSON has one error message instead of many. */
-export const decodeApplied = (bytes: Buffer, maxDepth: number): DecodedBody =>
-  bytes.toString("utf8", 0, 64).trimStart().startsWith("{") ? decodeJson(bytes, maxDepth) : decodeYaml(bytes);
-
-/** One document at most: several objects are several requests. Duplicate keys are an error of the reader, in every mode. */
-function decodeYaml(bytes: Buffer): DecodedBody {
-  // Decoding would put question marks in the place of what is none, and they would be stored.
-  if (!isUtf8(bytes)) throw badRequest("the body of the request cannot be read as YAML: it is no UTF-8");
-  const read = readYaml(bytes.toString("utf8"), { file: "body" });
-  if (!read.ok)
-    throw badRequest(`the body of the request cannot be read as YAML: ${read.error.map(formatProblem).join("; ")}`);
-  if (read.value.documents.length > 1) throw badRequest("the body of the request holds more than one YAML document");
-  return { value: read.value.documents[0]?.value, duplicates: [] };
-}
+export const decodeApplied = async (bytes: Buffer, { maxDepth, readYaml }: BodyReaders): Promise<DecodedBody> =>
+  bytes.toString("utf8", 0, 64).trimStart().startsWith("{")
+    ? decodeJson(bytes, maxDepth)
+    : { value: await readYaml(bytes), duplicates: [] };

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JsonValue } from "#lib/base/index.ts";
 import type { LargeBodies } from "./large-bodies.ts";
+import type { YamlReader } from "./yaml-reader.ts";
 import type { Identity } from "../authz/identity.ts";
 
 /** One request and its answer, with what is known of them before a route is chosen. It lives as long as the answer. */
@@ -13,6 +14,7 @@ export interface Exchange {
   readonly identity: Identity;
   /** Large bodies of all requests that are under way. */
   readonly bodies: LargeBodies;
+  readonly yaml: YamlReader;
   /** Present when the audit log wants to know what was sent. */
   readonly noteBody?: (body: JsonValue | undefined) => void;
   /**

@@ -4,6 +4,7 @@ import { type JsonExcess, JsonShape } from "#lib/json/index.ts";
 import type { Limits } from "../verbs/limits.ts";
 import { BodyPieces } from "./body-pieces.ts";
 import { mediaTypeOf } from "./body.ts";
+import { refuseExcess } from "./body-shape.ts";
 import type { Exchange } from "./exchange.ts";
 import { largeBodyBytes } from "./large-bodies.ts";
 
@@ -82,13 +83,7 @@ class LateShape {
     this.#hasBegun = true;
     for (const piece of next) {
       const excess = this.#shape?.take(piece);
-      if (excess === "maxValues") {
-        throw tooLarge(`the body of the request holds more than ${this.#limits.maxBodyValues} values`);
-      }
-      if (excess === "maxMembers") {
-        const { maxObjectMembers } = this.#limits;
-        throw tooLarge(`the body of the request holds an object with more than ${maxObjectMembers} members`);
-      }
+      if (excess !== undefined) refuseExcess(excess, this.#limits);
       if (excess !== undefined) return excess;
     }
     return undefined;

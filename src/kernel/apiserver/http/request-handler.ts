@@ -25,6 +25,7 @@ import { parseRoute, type ResourceRoute } from "./route.ts";
 import { isSessionPath, sessionReply } from "./session-endpoints.ts";
 import type { Sessions, Witness } from "../sessions/sessions.ts";
 import { versionInfo } from "./version.ts";
+import type { YamlReader } from "./yaml-reader.ts";
 
 // One request, from its headers to its answer:
 //   closing? (503) → Host and Origin (421, 403) → URL → health and version, open to all → sessions → who asks (401) →
@@ -44,6 +45,7 @@ export interface FrontDoor {
   readonly health: HealthChecks;
   readonly inFlight: InFlight;
   readonly bodies: LargeBodies;
+  readonly yaml: YamlReader;
   readonly sessions: Sessions;
   readonly streams: OpenStreams;
   readonly requests: RequestMetrics;
@@ -183,6 +185,7 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
     query,
     identity: { user: "system:anonymous", groups: [] },
     bodies: door.bodies,
+    yaml: door.yaml,
     signal: lazySignal(response, door.closing),
   };
   if (open !== undefined) {

@@ -22,7 +22,7 @@ import { requestToken } from "../verbs/token-request.ts";
 import { updateObject } from "../verbs/update.ts";
 import { startWatch } from "../watch/watch.ts";
 import { type Negotiated, negotiate } from "./accept.ts";
-import { decodeApplied, type DecodedBody, decodeJson, decodeObject, mediaTypeOf } from "./body.ts";
+import { type BodyReaders, decodeApplied, type DecodedBody, decodeJson, decodeObject, mediaTypeOf } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import { largeBodyBytes } from "./large-bodies.ts";
 import { listMetadata, listReply } from "./list-reply.ts";
@@ -257,16 +257,17 @@ const endpointOf = ({ subresource }: ResourceRoute): Endpoint =>
 
 /** Whole and decoded: JSON, YAML, or protobuf for built-in kinds; undefined without a body. */
 const objectBody = ({ limits }: ApiContext, exchange: Exchange): Promise<DecodedBody> =>
-  decodedBody(limits, exchange, (bytes) => decodeObject(bytes, exchange.request, limits.maxDepth));
+  decodedBody(limits, exchange, (bytes, readers) => decodeObject(bytes, exchange.request, readers));
 
 async function decodedBody(
   limits: Limits,
   exchange: Exchange,
-  decode: (bytes: Buffer) => DecodedBody,
+  decode: (bytes: Buffer, readers: BodyReaders) => DecodedBody | Promise<DecodedBody>,
 ): Promise<DecodedBody> {
   const bytes = await readBody(exchange, limits);
   exchange.enter?.();
-  const decoded = decode(bytes);
+  const readYaml = (text: Buffer) => exchange.yaml.read(text, () => exchange.signal());
+  const decoded = await decode(bytes, { maxDepth: limits.maxDepth, readYaml });
   exchange.noteBody?.(decoded.value);
   // What is done with a large object takes as long again as decoding it, so others come in between.
   if (bytes.length > largeBodyBytes) await exchange.bodies.turn();
@@ -336,8 +337,8 @@ async function patchOf(context: ApiContext, resource: ServedResource, exchange: 
   const type = patchTypeOf(resource, mediaTypeOf(exchange.request) ?? "");
   const isApply = type === "apply";
   const { limits } = context;
-  const { value: body = null, duplicates } = await decodedBody(limits, exchange, (bytes) =>
-    (isApply ? decodeApplied : decodeJson)(bytes, limits.maxDepth),
+  const { value: body = null, duplicates } = await decodedBody(limits, exchange, (bytes, readers) =>
+    isApply ? decodeApplied(bytes, readers) : decodeJson(bytes, limits.maxDepth),
   );
   const options = writeRequestOf(context, resource, exchange, duplicates, isApply);
   return { patch: { type, body }, request: { ...options, force: forceOf(exchange.query, isApply) } };

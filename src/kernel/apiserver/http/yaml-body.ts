@@ -1,0 +1,61 @@
+import { isUtf8 } from "node:buffer";
+import { formatProblem, isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import { JsonShape } from "#lib/json/index.ts";
+import { readYaml } from "#lib/yaml/index.ts";
+import { badRequest, tooLarge } from "#kernel/model/index.ts";
+import type { Limits } from "../verbs/limits.ts";
+import { refuseExcess } from "./body-shape.ts";
+
+export type YamlLimits = Pick<Limits, "maxBodyBytes" | "maxBodyValues" | "maxObjectMembers" | "maxDepth">;
+
+/**
+ * One document at most: several objects are several requests. Undefined without one. Duplicate keys are an error of the reader, in
+ * every mode. `maxParts` as in `readYaml`: 413 beyond it.
+ */
+export function decodeYaml(bytes: Uint8Array, maxParts?: number): JsonValue | undefined {
+  // Decoding would put question marks in the place of what is none, and they would be stored.
+  if (!isUtf8(bytes)) throw badRequest("the body of the request cannot be read as YAML: it is no UTF-8");
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+  const read = readYaml(text, { file: "body", ...(maxParts === undefined ? {} : { maxParts }) });
+  if (!read.ok) {
+    if (read.error[0]?.code === "yaml-size")
+      throw tooLarge(`the body of the request holds more than ${maxParts} texts, lines and comments of YAML`);
+    throw badRequest(`the body of the request cannot be read as YAML: ${read.error.map(formatProblem).join("; ")}`);
+  }
+  if (read.value.documents.length > 1) throw badRequest("the body of the request holds more than one YAML document");
+  return read.value.documents[0]?.value;
+}
+
+/**
+ * A large document as JSON, held to the limits of JSON bodies; undefined without one. What is no more than many lines and comments is
+ * refused before anything is made of it: each takes a kilobyte while it is read.
+ */
+export function yamlToJson(bytes: Uint8Array, limits: YamlLimits): Uint8Array | undefined {
+  // A value has a line or a comma, and most have a key.
+  const value = decodeYaml(bytes, 2 * limits.maxBodyValues);
+  if (value === undefined) return undefined;
+  // Texts behind aliases are written out, so that three megabytes could become gigabytes.
+  if (weigh(value, 2 * limits.maxBodyBytes) < 0)
+    throw tooLarge("the body of the request is too large when its aliases are written out");
+  const json = Buffer.from(JSON.stringify(value));
+  const { maxDepth, maxBodyValues: maxValues, maxObjectMembers: maxMembers } = limits;
+  const excess = new JsonShape({ maxDepth, maxValues, maxMembers }).take(json);
+  if (excess === "maxDepth")
+    throw badRequest(
+      `the body of the request cannot be read as YAML: nested deeper than ${maxDepth} levels, with its aliases`,
+    );
+  if (excess !== undefined) refuseExcess(excess, limits);
+  return json;
+}
+
+/** What is left of a number of characters after all texts of a value; negative as soon as nothing is. */
+function weigh(value: JsonValue, left: number): number {
+  if (typeof value === "string") return left - value.length;
+  if (Array.isArray(value)) {
+    for (const item of value) if ((left = weigh(item, left - 1)) < 0) return left;
+  } else if (isJsonObject(value)) {
+    for (const [key, member] of Object.entries(value))
+      if ((left = weigh(member ?? null, left - key.length)) < 0) return left;
+  }
+  return left;
+}
