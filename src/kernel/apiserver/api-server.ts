@@ -24,6 +24,7 @@ import { addAuditMetrics, addServerMetrics, RequestMetrics } from "./http/metric
 import type { FrontDoor } from "./http/request-handler.ts";
 import { OpenStreams } from "./http/open-streams.ts";
 import { YamlReader } from "./http/yaml-reader.ts";
+import { SlowReaders } from "./http/slow-readers.ts";
 import { TurnCache } from "./http/turn-cache.ts";
 import { rawGet, type RawSources } from "./raw-get.ts";
 import type { ResourceRegistry } from "./kinds/served-resource.ts";
@@ -179,12 +180,14 @@ function frontOf(
   const { store, limits } = context;
   const inFlight = new InFlight(limits);
   const watchMeter = { events: 0, dropped: 0 };
-  addServerMetrics(metrics, { inFlight, watchMeter, store, lag, version });
+  const readers = new SlowReaders(context.clock);
+  addServerMetrics(metrics, { inFlight, watchMeter, readers, store, lag, version });
   return {
     ...sources,
     resources: { context, shared: new TurnCache(), watchMeter, accounts: authenticator.accounts },
     authenticator,
     inFlight,
+    readers,
     bodies: new LargeBodies(limits.maxLargeBodyBytes),
     sessions: new Sessions(context.clock),
     streams: new OpenStreams(context.clock),

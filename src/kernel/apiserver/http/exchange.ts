@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JsonValue } from "#lib/base/index.ts";
 import type { LargeBodies } from "./large-bodies.ts";
+import type { SlowReaders } from "./slow-readers.ts";
 import type { YamlReader } from "./yaml-reader.ts";
 import type { Identity } from "../authz/identity.ts";
 
@@ -15,6 +16,8 @@ export interface Exchange {
   /** Large bodies of all requests that are under way. */
   readonly bodies: LargeBodies;
   readonly yaml: YamlReader;
+  /** Whoever waits for the reader of the answer does so here. */
+  readonly readers: SlowReaders;
   /** Present when the audit log wants to know what was sent. */
   readonly noteBody?: (body: JsonValue | undefined) => void;
   /**

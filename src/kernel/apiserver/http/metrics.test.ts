@@ -74,6 +74,7 @@ describe("what a server tells of itself", () => {
   addServerMetrics(metrics, {
     inFlight,
     watchMeter,
+    readers: { cut: 3 },
     store: { stats: () => stats },
     lag: { read: () => [{ labels: { quantile: "1" }, value: 0.25 }] },
     version: "1.2.3",

@@ -41,6 +41,7 @@ export class RequestMetrics {
 export interface MetricSources {
   readonly inFlight: InFlight;
   readonly watchMeter: WatchMeter;
+  readonly readers: { readonly cut: number };
   readonly store: Pick<Store, "stats">;
   readonly lag: Pick<EventLoopLag, "read">;
   readonly version: string;
@@ -52,7 +53,10 @@ export function addAuditMetrics(metrics: Metrics, audit: { readonly dropped: num
 }
 
 /** Adds the families of a server, of its store and of this process. */
-export function addServerMetrics(metrics: Metrics, { inFlight, watchMeter, store, lag, version }: MetricSources): void {
+export function addServerMetrics(
+  metrics: Metrics,
+  { inFlight, watchMeter, readers, store, lag, version }: MetricSources,
+): void {
   metrics.gauge("slipway_apiserver_inflight", "Requests under way.", () => [
     { labels: { kind: "mutating" }, value: inFlight.counts.mutating },
     { labels: { kind: "reading" }, value: inFlight.counts.reading },
@@ -64,6 +68,7 @@ export function addServerMetrics(metrics: Metrics, { inFlight, watchMeter, store
   metrics.readCounter("slipway_apiserver_watch_dropped_total", "Watches cut off, by why.", () => [
     { labels: { reason: "slow" }, value: watchMeter.dropped },
   ]);
+  metrics.readCounter("slipway_apiserver_readers_cut_total", "Answers cut off, not read.", () => readers.cut);
   metrics.gauge("slipway_eventloop_lag_seconds", "Delay of the event loop since the last look.", () => lag.read());
   metrics.gauge("slipway_build_info", "The version that runs.", () => [{ labels: { version }, value: 1 }]);
   addStoreMetrics(metrics, () => store.stats());

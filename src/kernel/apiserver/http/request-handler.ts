@@ -23,6 +23,7 @@ import { jsonReply, refusalOf, type Reply, send, sendStatus } from "./respond.ts
 import type { OpenStreams } from "./open-streams.ts";
 import { parseRoute, type ResourceRoute } from "./route.ts";
 import { isSessionPath, sessionReply } from "./session-endpoints.ts";
+import type { SlowReaders } from "./slow-readers.ts";
 import type { Sessions, Witness } from "../sessions/sessions.ts";
 import { versionInfo } from "./version.ts";
 import type { YamlReader } from "./yaml-reader.ts";
@@ -46,6 +47,7 @@ export interface FrontDoor {
   readonly inFlight: InFlight;
   readonly bodies: LargeBodies;
   readonly yaml: YamlReader;
+  readonly readers: SlowReaders;
   readonly sessions: Sessions;
   readonly streams: OpenStreams;
   readonly requests: RequestMetrics;
@@ -105,6 +107,8 @@ export async function handleRequest(
       });
     }
   }
+  // The end of a log may wait for a person.
+  if (response.writableEnded && told.route?.subresource !== "log") door.readers.ended(response);
   const took = clock.monotonic() - startedAt;
   door.requests.record({ ...told.labels, code: String(response.statusCode) }, took);
   if (door.audit !== undefined && told.isOpen !== true) {
@@ -186,6 +190,7 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
     identity: { user: "system:anonymous", groups: [] },
     bodies: door.bodies,
     yaml: door.yaml,
+    readers: door.readers,
     signal: lazySignal(response, door.closing),
   };
   if (open !== undefined) {

@@ -407,6 +407,7 @@ async function watch(server: ResourceServer, { resource, route }: ResourceCall, 
         maxBuffer: context.limits.maxWatchBufferBytes,
         shared: server.shared,
         meter: server.watchMeter,
+        readers: exchange.readers,
       });
     },
     exchange.signal(),

@@ -3,7 +3,7 @@ import { createServer, get, IncomingMessage, type RequestListener, ServerRespons
 import { type AddressInfo, Socket } from "node:net";
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { SlipwayError } from "#lib/base/index.ts";
+import { SlipwayError, systemClock } from "#lib/base/index.ts";
 import { ApiError } from "#kernel/model/index.ts";
 import type { Exchange } from "./exchange.ts";
 import {
@@ -16,7 +16,9 @@ import {
   type Streamed,
   textReply,
 } from "./respond.ts";
+import { SlowReaders } from "./slow-readers.ts";
 
+const readers = new SlowReaders(systemClock);
 const blank = (): ServerResponse => new ServerResponse(new IncomingMessage(new Socket()));
 
 interface Answer {
@@ -50,7 +52,7 @@ const sending =
   (reply: Reply): RequestListener =>
   (request, response) => {
     const query = new URL(request.url ?? "", "http://localhost").searchParams;
-    void send({ request, response, query } as unknown as Exchange, reply);
+    void send({ request, response, query, readers } as unknown as Exchange, reply);
   };
 
 /** A body that is made while it is sent. */
@@ -99,7 +101,7 @@ describe("sending", () => {
     const failures: unknown[] = [];
     const answer = answerOf((request, response) => {
       const reply = { code: 200, contentType: "text/x", body: { parts: failing } };
-      send({ request, response, query: new URLSearchParams() } as unknown as Exchange, reply).catch(
+      send({ request, response, query: new URLSearchParams(), readers } as unknown as Exchange, reply).catch(
         (thrown: unknown) => {
           failures.push(thrown);
           response.destroy();
@@ -173,7 +175,7 @@ describe("sending", () => {
     const ended: Promise<void>[] = [];
     const server = createServer((request, response) => {
       const body = streamed(Array.from({ length: 400 }, () => Buffer.alloc(64 * 1024)));
-      ended.push(send({ request, response } as unknown as Exchange, { code: 200, contentType: "x/y", body }));
+      ended.push(send({ request, response, readers } as unknown as Exchange, { code: 200, contentType: "x/y", body }));
     });
     server.listen({ host: "127.0.0.1", port: 0 });
     await once(server, "listening");

@@ -1,16 +1,16 @@
 import type { ServerResponse } from "node:http";
-import { pipeline } from "node:stream/promises";
-import { Readable } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 import { ApiError, type Status } from "#kernel/model/index.ts";
 import { codeOf, toError } from "#lib/base/index.ts";
 import { jsonIndenter } from "#lib/json/index.ts";
-import { drained } from "./drained.ts";
 import type { Exchange } from "./exchange.ts";
 import { wantsIndent } from "./query.ts";
 
 /** Below this a loopback connection is faster than the compression; clients across networks list in pages anyway. */
 const gzipThresholdBytes = 128 * 1024;
+/** As much as one answer holds of the memory of its connection; the parts of lists are as large. */
+const pieceBytes = 128 * 1024;
 /** Warnings are headers, and clients have limits for those. */
 const maxWarningBytes = 4096;
 
@@ -54,13 +54,22 @@ export async function send(exchange: Exchange, reply: Reply): Promise<void> {
   if (isPacked) {
     response.setHeader("Content-Encoding", "gzip");
     response.setHeader("Vary", "Accept-Encoding");
-    await pipeline(Readable.from(Buffer.isBuffer(body) ? [body] : body.parts), createGzip({ level: 1 }), response);
-    return;
+    const packed = pipeline(Readable.from(piecesOf(body)), createGzip({ level: 1 }), () => undefined);
+    return sendParts(exchange, packed as AsyncIterable<Buffer>);
   }
   if (length !== undefined) response.setHeader("Content-Length", length);
   if (request.method === "HEAD") response.end();
-  else if (Buffer.isBuffer(body)) response.end(body);
-  else await sendParts(response, body.parts);
+  else if (Buffer.isBuffer(body) && body.length <= pieceBytes) response.end(body);
+  else await sendParts(exchange, piecesOf(body));
+}
+
+/** Large bodies are cut up: what is handed to a connection is encrypted at once, into memory of its own. */
+function piecesOf(body: Buffer | Streamed): AsyncIterable<Buffer> | Iterable<Buffer> {
+  return Buffer.isBuffer(body) ? cut(body) : body.parts;
+}
+
+function* cut(body: Buffer): Generator<Buffer> {
+  for (let at = 0; at < body.length; at += pieceBytes) yield body.subarray(at, at + pieceBytes);
 }
 
 function indented(body: Buffer | Streamed): Buffer | Streamed {
@@ -73,10 +82,13 @@ function indented(body: Buffer | Streamed): Buffer | Streamed {
 }
 
 /** At the pace of the reader; one that goes away ends the making too. */
-async function sendParts(response: ServerResponse, parts: AsyncIterable<Buffer>): Promise<void> {
+async function sendParts(
+  { response, readers }: Exchange,
+  parts: AsyncIterable<Buffer> | Iterable<Buffer>,
+): Promise<void> {
   for await (const part of parts) {
     if (response.destroyed) return;
-    if (!response.write(part)) await drained(response);
+    if (!response.write(part)) await readers.drained(response);
   }
   response.end();
 }

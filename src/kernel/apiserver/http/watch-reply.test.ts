@@ -8,6 +8,7 @@ import { selectorOf } from "../verbs/selector.ts";
 import type { WatchChange } from "../watch/transitions.ts";
 import type { Form } from "./accept.ts";
 import type { View } from "./representation.ts";
+import { SlowReaders } from "./slow-readers.ts";
 import { TurnCache } from "./turn-cache.ts";
 import { WatchReply } from "./watch-reply.ts";
 
@@ -63,6 +64,7 @@ function replyOn(wire: Wire, form: Form = "json", maxBuffer = 1000): WatchReply 
     maxBuffer,
     shared,
     meter,
+    readers: new SlowReaders(context.clock),
   });
 }
 const put = (name: string): Promise<Entry> =>

