@@ -188,7 +188,7 @@ function frontOf(
     authenticator,
     inFlight,
     readers,
-    bodies: new LargeBodies(limits.maxLargeBodyBytes),
+    bodies: new LargeBodies(limits.maxLargeBodyBytes, context.clock),
     sessions: new Sessions(context.clock),
     streams: new OpenStreams(context.clock),
     requests: new RequestMetrics(metrics),

@@ -1,3 +1,4 @@
+import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
 import { tooManyRequests } from "#kernel/model/index.ts";
 
 // Most bodies have a few kilobytes, come in one piece and pass by here. Large ones are dear twice: in memory while they come, which a slow client can make
@@ -6,15 +7,23 @@ import { tooManyRequests } from "#kernel/model/index.ts";
 /** Bodies up to this size take no time worth counting to read, and no memory when they come in one piece. */
 export const largeBodyBytes = 64 * 1024;
 
+/** A GET that waits so long is not noticed. */
+const harmlessMs: Millis = 10;
+/** How many times as long as it was held the loop is left to others. */
+const restShare = 4;
+const longestRestMs: Millis = 2000;
+
 /** What large bodies take of a server, all listeners together. */
 export class LargeBodies {
   readonly #maxBytes: number;
+  readonly #clock: Clock;
   #bytes = 0;
-  #lastTurn = Promise.resolve();
+  #rested = Promise.resolve();
 
   /** `maxBytes`: of all large bodies that are under way together. */
-  constructor(maxBytes: number) {
+  constructor(maxBytes: number, clock: Clock) {
     this.#maxBytes = maxBytes;
+    this.#clock = clock;
   }
 
   /** Bytes under way now. */
@@ -35,11 +44,21 @@ export class LargeBodies {
 
   /**
    * Resolves in a turn of the event loop in which no other large body is read, so that what has come meanwhile is answered between two
-   * of them. First come, first served; as many wait as `maxBytes` has room for.
+   * of them. What has kept the loop for long is followed by a rest of several times as long, in which nobody but the small ones gets
+   * on: one in a hundred of those is late, whatever large bodies do. First come, first served; as many wait as `maxBytes` has room for.
    */
   turn(): Promise<void> {
-    this.#lastTurn = this.#lastTurn.then(nextTurn);
-    return this.#lastTurn;
+    const granted = this.#rested.then(nextTurn);
+    this.#rested = granted.then(() => this.#rest());
+    return granted;
+  }
+
+  /** Begins with the turn, and so looks at what is done in it. */
+  async #rest(): Promise<void> {
+    const begun = this.#clock.monotonic();
+    await nextTurn();
+    const held = this.#clock.monotonic() - begun;
+    if (held > harmlessMs) await sleep(this.#clock, Math.min(held * restShare, longestRestMs));
   }
 }
 

@@ -2,6 +2,8 @@ import { EventEmitter } from "node:events";
 import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
+import { type Clock, systemClock } from "#lib/base/index.ts";
+import { FakeClock } from "#lib/base/fake-clock.ts";
 import { defaultLimits } from "../verbs/limits.ts";
 import { LargeBodies, largeBodyBytes } from "./large-bodies.ts";
 import { type BodyExchange, type BodyLimits, readBody } from "./read-body.ts";
@@ -15,7 +17,11 @@ interface Ask {
 }
 
 /** An exchange whose body comes in these pieces, and what ends its answer. */
-function exchangeOf({ pieces, headers = {}, bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes) }: Ask) {
+function exchangeOf({
+  pieces,
+  headers = {},
+  bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes, systemClock),
+}: Ask) {
   const buffers = (function* () {
     for (const piece of pieces) yield Buffer.from(piece);
   })();
@@ -117,7 +123,7 @@ describe("large bodies together", () => {
   const large = inPieces("x".repeat(100 * kilobyte));
 
   test("have a bound, and give their room back when they are answered", async () => {
-    const bodies = new LargeBodies(150 * kilobyte);
+    const bodies = new LargeBodies(150 * kilobyte, systemClock);
     const first = exchangeOf({ pieces: large, bodies });
     await readBody(first.exchange, defaultLimits);
     expect(bodies.bytes).toBe(100 * kilobyte);
@@ -134,7 +140,7 @@ describe("large bodies together", () => {
   });
 
   test("count with small ones that come in pieces, whose clients may take their time", async () => {
-    const bodies = new LargeBodies(150 * kilobyte);
+    const bodies = new LargeBodies(150 * kilobyte, systemClock);
     const small = exchangeOf({ pieces: ["{", " ".repeat(kilobyte - 1)], bodies });
     await readBody(small.exchange, defaultLimits);
     expect(bodies.bytes).toBe(kilobyte);
@@ -143,7 +149,7 @@ describe("large bodies together", () => {
   });
 
   test("are given one in a turn of the event loop, in their order", async () => {
-    const bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes);
+    const bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes, systemClock);
     const seen: string[] = [];
     const go = async (name: string) => {
       await bodies.turn();
@@ -153,5 +159,37 @@ describe("large bodies together", () => {
     };
     await Promise.all([go("a"), go("b"), go("c")]);
     expect(seen).toEqual(["a", "after a", "b", "after b", "c"]);
+  });
+
+  test("leave the loop to others after they have held it for long", async () => {
+    const clock = new FakeClock();
+    // Time that passes while something runs.
+    let spent = 0;
+    const busy: Clock = {
+      now: () => clock.now(),
+      monotonic: () => clock.monotonic() + spent,
+      after: (delay, run) => clock.after(delay, run),
+    };
+    const bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes, busy);
+    const seen: string[] = [];
+    const go = async (name: string, heldMs: number) => {
+      await bodies.turn();
+      seen.push(name);
+      spent += heldMs;
+    };
+    void go("short", 10);
+    void go("long", 100);
+    void go("endless", 60_000);
+    void go("last", 0);
+    await clock.advance(0);
+    expect(seen).toEqual(["short", "long"]);
+    await clock.advance(399);
+    expect(seen).toEqual(["short", "long"]);
+    await clock.advance(1);
+    expect(seen).toEqual(["short", "long", "endless"]);
+    await clock.advance(1999);
+    expect(seen).toHaveLength(3);
+    await clock.advance(1);
+    expect(seen).toHaveLength(4);
   });
 });

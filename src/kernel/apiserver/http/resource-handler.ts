@@ -8,7 +8,6 @@ import { acceptedPatchTypes, applyMediaType, type PatchType, patchMediaTypes } f
 import { type Answer, answerBytes, answerObject } from "../verbs/answer.ts";
 import type { Endpoint } from "../verbs/change.ts";
 import type { ApiContext } from "../verbs/context.ts";
-import type { Limits } from "../verbs/limits.ts";
 import { createObject } from "../verbs/create.ts";
 import { deleteObject, removalStatus } from "../verbs/delete.ts";
 import { deleteCollection } from "../verbs/delete-collection.ts";
@@ -19,6 +18,7 @@ import { patchObject } from "../verbs/patch.ts";
 import { reviewObject } from "../verbs/review.ts";
 import { getScale, patchScale, type ScaleAnswer, updateScale } from "../verbs/scale.ts";
 import { requestToken } from "../verbs/token-request.ts";
+import { keyFor } from "../verbs/storage-view.ts";
 import { updateObject } from "../verbs/update.ts";
 import { startWatch } from "../watch/watch.ts";
 import { type Negotiated, negotiate } from "./accept.ts";
@@ -196,7 +196,11 @@ function objectReply(context: ApiContext, exchange: Exchange, answer: Answer, co
 }
 
 /** `resourceVersion` asks for a state not older than it: the newest one is, but for a revision that is still to come. */
-async function get(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
+async function get(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
+  const { resource, route } = call;
+  const { form } = negotiate(exchange.request.headers.accept);
+  // Its stored bytes are sent as they are; every other form is made anew.
+  if (form !== "json" && storedBytes(context, call) > largeBodyBytes) await exchange.bodies.turn();
   const answer = await getObject(context, resource, route, exchange.query.get("resourceVersion") ?? "");
   return objectReply(context, exchange, answer, 200);
 }
@@ -211,12 +215,13 @@ async function list(context: ApiContext, { resource, route }: ResourceCall, exch
 // Writes negotiate before they write: a caller who takes none of the forms gets 406 and nothing was stored.
 
 /** 201 with what was stored, or with the answer to a review. The namespace is that of the path. */
-async function create(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
+async function create(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
+  const { resource, route } = call;
   negotiate(exchange.request.headers.accept);
   if (resource.type.namespaced && route.namespace === "") {
     throw badRequest(`${resource.type.plural} are created in a namespace, and the path has none`);
   }
-  const { value, duplicates } = await objectBody(context, exchange);
+  const { value, duplicates } = await objectBody(context, call, exchange);
   const request = writeRequestOf(context, resource, exchange, duplicates);
   if (resource.isReview === true) {
     const { object, warnings } = reviewObject(context, exchange.identity, resource, route.namespace, value, request);
@@ -226,9 +231,10 @@ async function create(context: ApiContext, { resource, route }: ResourceCall, ex
 }
 
 /** 200 with what is stored now, also when nothing has changed. */
-async function update(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
+async function update(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
+  const { resource, route } = call;
   negotiate(exchange.request.headers.accept);
-  const { value, duplicates } = await objectBody(context, exchange);
+  const { value, duplicates } = await objectBody(context, call, exchange);
   const target = { namespace: route.namespace, name: route.name, endpoint: endpointOf(route) };
   const request = writeRequestOf(context, resource, exchange, duplicates);
   const answer = await updateObject(context, resource, target, value, request);
@@ -256,22 +262,40 @@ const endpointOf = ({ subresource }: ResourceRoute): Endpoint =>
   subresource === "status" || subresource === "finalize" ? subresource : "main";
 
 /** Whole and decoded: JSON, YAML, or protobuf for built-in kinds; undefined without a body. */
-const objectBody = ({ limits }: ApiContext, exchange: Exchange): Promise<DecodedBody> =>
-  decodedBody(limits, exchange, (bytes, readers) => decodeObject(bytes, exchange.request, readers));
+const objectBody = (context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<DecodedBody> =>
+  decodedBody(context, call, exchange, (bytes, readers) => decodeObject(bytes, exchange.request, readers));
 
+/** Resolves in a turn of its own (`LargeBodies.turn`) when there is much to do: what follows runs without a pause. */
 async function decodedBody(
-  limits: Limits,
+  context: ApiContext,
+  call: ResourceCall,
   exchange: Exchange,
   decode: (bytes: Buffer, readers: BodyReaders) => DecodedBody | Promise<DecodedBody>,
 ): Promise<DecodedBody> {
+  const { limits } = context;
+  const { bodies } = exchange;
   const bytes = await readBody(exchange, limits);
   exchange.enter?.();
-  const readYaml = (text: Buffer) => exchange.yaml.read(text, () => exchange.signal());
+  let largest = bytes.length;
+  const readYaml = async (text: Buffer) => {
+    const document = await exchange.yaml.read(text, () => exchange.signal());
+    if (!("json" in document)) return document.value;
+    // Its aliases are written out.
+    largest = Math.max(largest, document.json.length);
+    if (document.json.length > largeBodyBytes) await bodies.turn();
+    return JSON.parse(document.json.toString()) as JsonValue;
+  };
   const decoded = await decode(bytes, { maxDepth: limits.maxDepth, readYaml });
   exchange.noteBody?.(decoded.value);
-  // What is done with a large object takes as long again as decoding it, so others come in between.
-  if (bytes.length > largeBodyBytes) await exchange.bodies.turn();
+  // What is done with a large object takes as long again as decoding it; so does a small change of a large one.
+  if (Math.max(largest, storedBytes(context, call)) > largeBodyBytes) await bodies.turn();
   return decoded;
+}
+
+/** The size of the object a path names, 0 when there is none. */
+function storedBytes({ store }: ApiContext, { resource, route }: ResourceCall): number {
+  if (route.name === "") return 0;
+  return store.get(keyFor(resource, route.namespace, route.name))?.bytes.length ?? 0;
 }
 
 /** A new token of an account; it is in the answer and nowhere else. */
@@ -281,64 +305,54 @@ async function tokenReply(
   exchange: Exchange,
 ): Promise<Reply> {
   negotiate(exchange.request.headers.accept);
-  const { value } = await objectBody(context, exchange);
+  const { value } = await objectBody(context, call, exchange);
   return jsonReply(requestToken(context, accounts, call.route, value), 201);
 }
 
 /** A view of the object; its own forms, such as tables, do not show it. */
-async function scaleReply(
-  context: ApiContext,
-  { verb, resource, route }: ResourceCall,
-  exchange: Exchange,
-): Promise<Reply> {
+async function scaleReply(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
+  const { verb, resource, route } = call;
   negotiate(exchange.request.headers.accept);
   if (verb === "get") return jsonReply(await getScale(context, resource, route));
   const isPatch = verb === "patch";
   const { scale, warnings } = isPatch
-    ? await patchedScale(context, resource, route, exchange)
-    : await replacedScale(context, resource, route, exchange);
+    ? await patchedScale(context, call, exchange)
+    : await replacedScale(context, call, exchange);
   return { ...jsonReply(scale), warnings };
 }
 
-async function replacedScale(
-  context: ApiContext,
-  resource: ServedResource,
-  route: ResourceRoute,
-  exchange: Exchange,
-): Promise<ScaleAnswer> {
-  const { value, duplicates } = await objectBody(context, exchange);
+async function replacedScale(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<ScaleAnswer> {
+  const { resource, route } = call;
+  const { value, duplicates } = await objectBody(context, call, exchange);
   return updateScale(context, resource, route, value, writeRequestOf(context, resource, exchange, duplicates));
 }
 
 /** By all types that the kind itself takes. */
-async function patchedScale(
-  context: ApiContext,
-  resource: ServedResource,
-  route: ResourceRoute,
-  exchange: Exchange,
-): Promise<ScaleAnswer> {
-  const { patch, request } = await patchOf(context, resource, exchange);
+async function patchedScale(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<ScaleAnswer> {
+  const { resource, route } = call;
+  const { patch, request } = await patchOf(context, call, exchange);
   return patchScale(context, resource, route, patch, request);
 }
 
 /**
  * 200, or 201 for an apply that has created the object. An empty body is null, which no kind of patch takes.
  */
-async function patch(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
+async function patch(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
+  const { resource, route } = call;
   negotiate(exchange.request.headers.accept);
-  const { patch, request } = await patchOf(context, resource, exchange);
+  const { patch, request } = await patchOf(context, call, exchange);
   const target = { namespace: route.namespace, name: route.name, endpoint: endpointOf(route) };
   const answer = await patchObject(context, resource, target, patch, request);
   return objectReply(context, exchange, answer, answer.created === true ? 201 : 200);
 }
 
 /** The body with its type, and the options of a PATCH. */
-async function patchOf(context: ApiContext, resource: ServedResource, exchange: Exchange) {
+async function patchOf(context: ApiContext, call: ResourceCall, exchange: Exchange) {
+  const { resource } = call;
   const type = patchTypeOf(resource, mediaTypeOf(exchange.request) ?? "");
   const isApply = type === "apply";
-  const { limits } = context;
-  const { value: body = null, duplicates } = await decodedBody(limits, exchange, (bytes, readers) =>
-    isApply ? decodeApplied(bytes, readers) : decodeJson(bytes, limits.maxDepth),
+  const { value: body = null, duplicates } = await decodedBody(context, call, exchange, (bytes, readers) =>
+    isApply ? decodeApplied(bytes, readers) : decodeJson(bytes, readers.maxDepth),
   );
   const options = writeRequestOf(context, resource, exchange, duplicates, isApply);
   return { patch: { type, body }, request: { ...options, force: forceOf(exchange.query, isApply) } };
@@ -358,9 +372,10 @@ function patchTypeOf(resource: ServedResource, mediaType: string): PatchType | "
  * 200 with the Status of the removal, or with the object while finalizers or a grace period keep it; 202 in that case for the callers
  * of the old `orphanDependents: false`, as in Kubernetes.
  */
-async function remove(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
+async function remove(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
+  const { resource, route } = call;
   negotiate(exchange.request.headers.accept);
-  const request = deleteRequest(exchange.query, (await objectBody(context, exchange)).value);
+  const request = deleteRequest(exchange.query, (await objectBody(context, call, exchange)).value);
   const { answer, removed } = await deleteObject(context, resource, route, request);
   if (removed && !returnsObject(resource)) return jsonReply(removalStatus(resource, answerObject(answer)));
   return objectReply(context, exchange, answer, request.orphanDependents === false && !removed ? 202 : 200);
@@ -370,10 +385,11 @@ async function remove(context: ApiContext, { resource, route }: ResourceCall, ex
 const returnsObject = ({ type }: ServedResource): boolean => type.group === "" && type.plural === "pods";
 
 /** The list of what was deleted. All namespaces at once is 405: too much for a slip of the pen. */
-async function removeAll(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
+async function removeAll(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
+  const { resource, route } = call;
   if (resource.type.namespaced && route.namespace === "") throw new MethodNotAllowed("DELETE", ["GET"]);
   negotiate(exchange.request.headers.accept);
-  const request = deleteRequest(exchange.query, (await objectBody(context, exchange)).value);
+  const request = deleteRequest(exchange.query, (await objectBody(context, call, exchange)).value);
   const selected = listRequest(exchange.query, route.namespace);
   const deletions = await deleteCollection(context, resource, selected, request);
   const items: readonly JsonValue[] = deletions.map(({ answer }) => answerObject(answer));

@@ -45,12 +45,15 @@ const defaults = {
   maxHeapMb: 256,
 };
 
+/** The one document of a text, or its value undefined without one. What a thread has read is JSON that is still to be parsed. */
+export type YamlDocument = { readonly value: JsonValue | undefined } | { readonly json: Buffer };
+
 /** A text in the queue. */
 interface Task {
   readonly bytes: Uint8Array;
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
-  readonly settle: (value: JsonValue | undefined) => void;
+  readonly settle: (document: YamlDocument) => void;
   readonly fail: (reason: Error) => void;
 }
 
@@ -71,10 +74,10 @@ export class YamlReader {
     this.#options = { ...defaults, ...options };
   }
 
-  /** The one document of a text, undefined without one. Throws, or rejects with, the refusals of `decodeYaml` and `yamlToJson`. */
-  read(bytes: Buffer, signal: () => AbortSignal): JsonValue | undefined | Promise<JsonValue | undefined> {
+  /** Throws, or rejects with, the refusals of `decodeYaml` and `yamlToJson`. */
+  read(bytes: Buffer, signal: () => AbortSignal): YamlDocument | Promise<YamlDocument> {
     const { program, smallBytes, maxWaitingBytes } = this.#options;
-    if (program === undefined || bytes.length <= smallBytes) return decodeYaml(bytes);
+    if (program === undefined || bytes.length <= smallBytes) return { value: decodeYaml(bytes) };
     if (this.#waitingBytes + bytes.length > maxWaitingBytes) throw tooManyRequests("large YAML bodies");
     this.#waitingBytes += bytes.length;
     return new Promise((settle, fail) => {
@@ -154,8 +157,12 @@ export class YamlReader {
 
 function answerTask({ settle, fail }: Task, answer: YamlAnswer): void {
   if ("refused" in answer) fail(new ApiError(answer.refused, answer.message));
-  else settle(answer.json === undefined ? undefined : (JSON.parse(Buffer.from(answer.json).toString()) as JsonValue));
+  else settle(answer.json === undefined ? { value: undefined } : { json: asBuffer(answer.json) });
 }
 
 const tooDear = (what: "time" | "memory"): ApiError =>
   tooLarge(`the YAML of the request takes too much ${what} to read; the same as JSON takes a hundredth`);
+
+/** Buffers come out of a message as plain arrays of bytes. */
+const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
