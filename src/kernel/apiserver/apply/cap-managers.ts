@@ -14,8 +14,11 @@ export function capUpdaters(managers: readonly Manager[]): readonly Manager[] {
   const updaters = managers.filter(({ operation }) => operation === "Update");
   if (updaters.length <= maxUpdaters) return managers;
   const byAge = [...updaters].sort((a, b) => secondsOf(a) - secondsOf(b) || compareNames(a, b));
-  let kept = [...managers];
+  const kept = new Set(managers);
   const firsts = new Map<string, Manager>();
+  const buckets = new Map<string, Manager>();
+  for (const manager of managers)
+    if (isSameManager(manager, bucketOf(manager))) buckets.set(manager.apiVersion, manager);
   let surplus = updaters.length - maxUpdaters;
   for (const updater of byAge) {
     if (surplus === 0) break;
@@ -24,12 +27,16 @@ export function capUpdaters(managers: readonly Manager[]): readonly Manager[] {
       firsts.set(updater.apiVersion, updater);
       continue;
     }
-    const found = kept.find((manager) => isSameManager(manager, bucketOf(updater))) ?? first;
+    const found = buckets.get(updater.apiVersion) ?? first;
     const other = found === updater ? first : updater;
-    kept = [...kept.filter((manager) => manager !== found && manager !== other), join(found, other)];
+    const joined = join(found, other);
+    kept.delete(found);
+    kept.delete(other);
+    kept.add(joined);
+    buckets.set(updater.apiVersion, joined);
     surplus--;
   }
-  return kept;
+  return [...kept];
 }
 
 const compareNames = (a: Manager, b: Manager): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);

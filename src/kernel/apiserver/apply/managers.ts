@@ -29,6 +29,10 @@ export const isSameManager = (a: ManagerId, b: ManagerId): boolean =>
   a.subresource === b.subresource &&
   (a.operation === "Apply" || a.apiVersion === b.apiVersion);
 
+/** Equal for the same manager, for tables of them: a client may send thousands. */
+const keyOf = ({ name, operation, apiVersion, subresource }: ManagerId): string =>
+  JSON.stringify([name, operation, subresource, operation === "Apply" ? "" : apiVersion]);
+
 // Times are those of entries, whole seconds as Kubernetes writes them; comparing sets never looks at them.
 
 /** The manager with another set; the very manager when the set is the same. */
@@ -55,14 +59,16 @@ export function decodeManagers(value: JsonValue | undefined): Result<readonly Ma
   if (!Array.isArray(value)) return err("managedFields must be a list");
   const known = decoded.get(value);
   if (known !== undefined) return ok(known);
-  const managers: Manager[] = [];
+  const byKey = new Map<string, Manager>();
   for (const [index, entry] of value.entries()) {
     const read = decodeEntry(entry);
     if (!read.ok) return err(`managedFields[${index}]: ${read.error}`);
-    const same = managers.findIndex((manager) => isSameManager(manager, read.value));
-    if (same >= 0) managers.splice(same, 1);
-    managers.push(read.value);
+    const key = keyOf(read.value);
+    // The last entry of a manager counts, in its own place.
+    byKey.delete(key);
+    byKey.set(key, read.value);
   }
+  const managers = [...byKey.values()];
   if (Object.isFrozen(value)) decoded.set(value, managers);
   return ok(managers);
 }
@@ -127,14 +133,14 @@ const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 :
 export const secondsOf = ({ time }: Manager): number => (time === undefined ? 0 : Math.floor(Date.parse(time) / 1000));
 
 /** True when the same managers own the same fields, whenever they did. */
-export const isSameOwnership = (a: readonly Manager[], b: readonly Manager[]): boolean =>
-  a.length === b.length &&
-  a.every((one) =>
-    b.some(
-      (other) =>
-        isSameManager(one, other) && one.apiVersion === other.apiVersion && jsonEquals(one.fields, other.fields),
-    ),
-  );
+export function isSameOwnership(a: readonly Manager[], b: readonly Manager[]): boolean {
+  if (a.length !== b.length) return false;
+  const byKey = new Map(b.map((manager) => [keyOf(manager), manager]));
+  return a.every((one) => {
+    const other = byKey.get(keyOf(one));
+    return other !== undefined && one.apiVersion === other.apiVersion && jsonEquals(one.fields, other.fields);
+  });
+}
 
 /** True for `[]` and `[{}]`: the client asks the server to forget all owners. */
 export const asksToForget = (value: JsonValue | undefined): boolean =>

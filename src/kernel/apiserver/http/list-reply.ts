@@ -3,7 +3,9 @@ import type { Entry } from "../store/store.ts";
 import type { TableMeta } from "../tables/render.ts";
 import type { Listing } from "../verbs/list.ts";
 import { viewOf } from "../verbs/storage-view.ts";
+import { apiVersionOf } from "#kernel/model/index.ts";
 import type { Negotiated } from "./accept.ts";
+import { largeBodyBytes } from "./large-bodies.ts";
 import { encodeItem, type ListFrame, listFrame, type View } from "./representation.ts";
 import type { Reply } from "./respond.ts";
 
@@ -16,33 +18,39 @@ const comma = Buffer.from(",");
 
 /**
  * A list as a reply. A short one is a single buffer; a longer one is made part by part while it is sent, so that it delays nobody by
- * more than a part, whatever its length, and a slow reader costs no copy of it. Stored bytes are joined, not encoded anew. YAML is made
- * in one piece: people ask for it, of little.
+ * more than a part, whatever its length, and a slow reader costs no copy of it. Stored bytes are joined, not encoded anew; `turn` is
+ * waited for before a large object is encoded.
  */
-export function listReply(view: View, listing: Listing, negotiated: Negotiated): Reply {
+export function listReply(view: View, listing: Listing, negotiated: Negotiated, turn: () => Promise<void>): Reply {
   const metadata = listMetadata(listing);
   const { contentType } = negotiated;
   const { warnings } = view.resource;
-  if (view.form === "yaml") return { code: 200, contentType, warnings, body: yamlList(view, listing, metadata) };
-  const frame = listFrame(view, metadata);
   const { entries } = listing;
+  const frame = view.form === "yaml" ? yamlFrame(view, metadata, entries.length === 0) : listFrame(view, metadata);
   const stored = entries.reduce((sum, { bytes }) => sum + bytes.length, 0);
   if (entries.length <= partItems && stored <= partBytes) {
     const items = entries.flatMap((entry, index) => itemOf(view, entry, index));
     return { code: 200, contentType, warnings, body: Buffer.concat([frame.head, ...items, frame.tail]) };
   }
-  const parts = partsOf(view, entries, frame);
+  const parts = partsOf(view, entries, frame, turn);
   const isStored = view.form === "json" && view.resource.storage === undefined;
   const length = frame.head.length + stored + entries.length - 1 + frame.tail.length;
   return { code: 200, contentType, warnings, body: isStored ? { parts, length } : { parts } };
 }
 
-/** With the comma before it. */
-const itemOf = (view: View, entry: Entry, index: number): readonly Buffer[] =>
-  index > 0 ? [comma, encodeItem(view, entry)] : [encodeItem(view, entry)];
+/** With the comma before it, if the form has commas. */
+function itemOf(view: View, entry: Entry, index: number): readonly Buffer[] {
+  if (view.form === "yaml") return [Buffer.from(writeYaml([viewOf(view.resource, entry)]))];
+  return index > 0 ? [comma, encodeItem(view, entry)] : [encodeItem(view, entry)];
+}
 
 /** Gives the turn away before each part but the first. */
-async function* partsOf(view: View, entries: readonly Entry[], frame: ListFrame): AsyncGenerator<Buffer, void> {
+async function* partsOf(
+  view: View,
+  entries: readonly Entry[],
+  frame: ListFrame,
+  turn: () => Promise<void>,
+): AsyncGenerator<Buffer, void> {
   let open: Buffer[] = [frame.head];
   let [bytes, items] = [0, 0];
   for (const [index, entry] of entries.entries()) {
@@ -52,6 +60,7 @@ async function* partsOf(view: View, entries: readonly Entry[], frame: ListFrame)
       open = [];
       [bytes, items] = [0, 0];
     }
+    if (view.form !== "json" && entry.bytes.length > largeBodyBytes) await turn();
     open.push(...itemOf(view, entry, index));
     bytes += entry.bytes.length;
     items++;
@@ -68,10 +77,9 @@ export function listMetadata(listing: Listing): TableMeta & { readonly resourceV
   };
 }
 
-/** In the order of JSON: kind, apiVersion, metadata, items. */
-function yamlList(view: View, { entries }: Listing, metadata: TableMeta): Buffer {
-  const { type, listKind } = view.resource;
-  const apiVersion = type.group === "" ? type.version : `${type.group}/${type.version}`;
-  const items = entries.map((entry: Entry) => viewOf(view.resource, entry));
-  return Buffer.from(writeYaml({ kind: listKind, apiVersion, metadata: { ...metadata }, items }));
+/** Keys in the order in which `writeYaml` has them: the items stand in the middle. */
+function yamlFrame({ resource: { type, listKind } }: View, metadata: TableMeta, isEmpty: boolean): ListFrame {
+  const head = writeYaml({ apiVersion: apiVersionOf(type) });
+  const tail = writeYaml({ kind: listKind, metadata: { ...metadata } });
+  return { head: Buffer.from(`${head}items:${isEmpty ? " []" : ""}\n`), tail: Buffer.from(tail) };
 }

@@ -15,7 +15,14 @@ const viewAs = (form: Form, include: View["include"] = "Metadata"): View => ({ r
 const put = (name: string, value = "x"): Promise<Entry> =>
   context.put("configmaps", { kind: "ConfigMap", metadata: { name }, data: { value } });
 
-const replyOf = (view: View, listing: Listing) => listReply(view, listing, { form: view.form, contentType: "x/y" });
+const replyOf = (view: View, listing: Listing) =>
+  listReply(view, listing, { form: view.form, contentType: "x/y" }, turn);
+/** How often a large object was encoded in a turn of its own. */
+let turns = 0;
+const turn = async (): Promise<void> => {
+  turns += 1;
+  await Promise.resolve();
+};
 
 const bodyOf = async (view: View, listing: Listing): Promise<Buffer> => {
   const { body } = replyOf(view, listing);

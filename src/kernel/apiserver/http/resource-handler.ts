@@ -209,7 +209,8 @@ async function get(context: ApiContext, call: ResourceCall, exchange: Exchange):
 async function list(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<Reply> {
   const negotiated = negotiate(exchange.request.headers.accept);
   const listing = await listObjects(context, resource, listRequest(exchange.query, route.namespace), exchange.signal());
-  return listReply(viewFor(context, resource, exchange, negotiated), listing, negotiated);
+  const view = viewFor(context, resource, exchange, negotiated);
+  return listReply(view, listing, negotiated, () => exchange.bodies.turn());
 }
 
 // Writes negotiate before they write: a caller who takes none of the forms gets 406 and nothing was stored.

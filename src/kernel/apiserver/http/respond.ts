@@ -74,9 +74,12 @@ function* cut(body: Buffer): Generator<Buffer> {
 
 function indented(body: Buffer | Streamed): Buffer | Streamed {
   const indent = jsonIndenter();
-  if (Buffer.isBuffer(body)) return indent(body);
+  if (Buffer.isBuffer(body) && body.length <= pieceBytes) return indent(body);
   const parts = async function* () {
-    for await (const part of body.parts) yield indent(part);
+    for await (const part of piecesOf(body)) {
+      yield indent(part);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
   };
   return { parts: parts() };
 }

@@ -23,6 +23,10 @@ export interface Listing {
 // Entries looked at in one turn of the event loop: about half a millisecond.
 const scanChunk = 1000;
 
+// Of objects that are parsed in one turn because a selector asks for their fields: some 3 milliseconds.
+const parsedChunkBytes = 256 * 1024;
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 /** Where a listing reads: at an exact revision, or at the present one. */
 interface Plan {
   readonly exact?: number;
@@ -147,11 +151,11 @@ async function scan(
   const entries: Entry[] = [];
   let page = readPage(context, resource, selector, plan, plan.exact, plan.after, most);
   for (;;) {
-    const stopped = take(page, selector, entries, most);
+    const stopped = await take(page, selector, entries, most);
     if (stopped !== undefined) return listing(context, resource, entries, page, stopped);
     if (page.next === undefined || entries.length === most) break;
     // Others get their turn between two chunks; the revision keeps the chunks together.
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
     page = readPage(context, resource, selector, plan, page.revision, page.next, most - entries.length);
   }
   const listed = listing(context, resource, entries, page, page.next);
@@ -159,8 +163,13 @@ async function scan(
 }
 
 /** Appends the page's matches. When the listing is full before the page ends, answers with the place where it stopped. */
-function take(page: Page, selector: Selector, entries: Entry[], most: number): PageRequest["after"] {
+async function take(page: Page, selector: Selector, entries: Entry[], most: number): Promise<PageRequest["after"]> {
+  let parsed = 0;
   for (const [index, entry] of page.entries.entries()) {
+    if (selector.readsObjects && (parsed += entry.bytes.length) > parsedChunkBytes) {
+      parsed = 0;
+      await nextTurn();
+    }
     if (!selector.everything && !selector.matches(entry)) continue;
     entries.push(entry);
     if (entries.length === most && index < page.entries.length - 1) return entry.key;

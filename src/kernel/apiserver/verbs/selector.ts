@@ -12,6 +12,8 @@ export interface Selector {
   readonly everything: boolean;
   /** Set when only the object of that name can match. */
   readonly name: string | undefined;
+  /** Matching parses objects, which takes time by their size. */
+  readonly readsObjects: boolean;
   matches(entry: Entry): boolean;
   /** Equal for selectors that select the same, so that work can be shared. */
   readonly key: string;
@@ -37,6 +39,7 @@ export function selectorOf(request: SelectorRequest, resource: ServedResource, l
     namespace,
     everything: byLabels.length === 0 && byFields === undefined,
     name: byFields?.name,
+    readsObjects: byFields?.readsObjects === true,
     key: JSON.stringify([namespace ?? "", labelSelector, fieldSelector]),
     matches: (entry) =>
       (namespace === undefined || entry.key.namespace === namespace) &&
