@@ -2,6 +2,8 @@ import { writeYaml } from "#lib/yaml/index.ts";
 import type { Entry } from "../store/store.ts";
 import type { TableMeta } from "../tables/render.ts";
 import type { Listing } from "../verbs/list.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
+import { type Answer, answerBytes } from "../verbs/answer.ts";
 import { viewOf } from "../verbs/storage-view.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
 import type { Negotiated } from "./accept.ts";
@@ -32,7 +34,12 @@ export function listReply(view: View, listing: Listing, negotiated: Negotiated, 
     const items = entries.flatMap((entry, index) => itemOf(view, entry, index));
     return { code: 200, contentType, warnings, body: Buffer.concat([frame.head, ...items, frame.tail]) };
   }
-  const parts = partsOf(view, entries, frame, turn);
+  const isDear = ({ bytes }: Entry) => view.form !== "json" && bytes.length > largeBodyBytes;
+  const parts = partsOf(entries, frame, {
+    encode: (entry, index) => itemOf(view, entry, index),
+    weigh: ({ bytes }) => bytes.length,
+    before: (entry) => (isDear(entry) ? turn() : undefined),
+  });
   const isStored = view.form === "json" && view.resource.storage === undefined;
   const length = frame.head.length + stored + entries.length - 1 + frame.tail.length;
   return { code: 200, contentType, warnings, body: isStored ? { parts, length } : { parts } };
@@ -44,25 +51,51 @@ function itemOf(view: View, entry: Entry, index: number): readonly Buffer[] {
   return index > 0 ? [comma, encodeItem(view, entry)] : [encodeItem(view, entry)];
 }
 
+/** The list of what was deleted, in JSON, whatever form the caller has asked for. */
+export function deletionsReply(resource: ServedResource, answers: readonly Answer[], revision: number): Reply {
+  const metadata = { resourceVersion: String(revision) };
+  const empty = JSON.stringify({
+    kind: resource.listKind,
+    apiVersion: apiVersionOf(resource.type),
+    metadata,
+    items: [],
+  });
+  const frame = { head: Buffer.from(empty.slice(0, -2)), tail: Buffer.from("]}\n") };
+  const parts = partsOf(answers, frame, {
+    encode: (answer, index) => (index > 0 ? [comma, answerBytes(answer)] : [answerBytes(answer)]),
+    weigh: (answer) => answer.entry?.bytes.length ?? 0,
+  });
+  return { code: 200, contentType: "application/json", body: { parts } };
+}
+
+/** How the items of a list are made. */
+interface ItemMaker<T> {
+  readonly encode: (item: T, index: number) => readonly Buffer[];
+  /** What it costs, in stored bytes. */
+  readonly weigh: (item: T) => number;
+  /** Waited for before the item is encoded. */
+  readonly before?: (item: T) => Promise<void> | undefined;
+}
+
 /** Gives the turn away before each part but the first. */
-async function* partsOf(
-  view: View,
-  entries: readonly Entry[],
+async function* partsOf<T>(
+  list: readonly T[],
   frame: ListFrame,
-  turn: () => Promise<void>,
+  { encode, weigh, before }: ItemMaker<T>,
 ): AsyncGenerator<Buffer, void> {
   let open: Buffer[] = [frame.head];
   let [bytes, items] = [0, 0];
-  for (const [index, entry] of entries.entries()) {
+  for (const [index, item] of list.entries()) {
     if (bytes >= partBytes || items >= partItems) {
       yield Buffer.concat(open);
       await new Promise((resolve) => setImmediate(resolve));
       open = [];
       [bytes, items] = [0, 0];
     }
-    if (view.form !== "json" && entry.bytes.length > largeBodyBytes) await turn();
-    open.push(...itemOf(view, entry, index));
-    bytes += entry.bytes.length;
+    const waiting = before?.(item);
+    if (waiting !== undefined) await waiting;
+    open.push(...encode(item, index));
+    bytes += weigh(item);
     items++;
   }
   yield Buffer.concat([...open, frame.tail]);

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readYaml } from "#lib/yaml/index.ts";
+import type { JsonObject } from "#lib/base/index.ts";
+import { readYaml, writeYaml } from "#lib/yaml/index.ts";
 import type { Entry } from "../store/store.ts";
 import { testContext } from "../testing/index.ts";
 import type { Listing } from "../verbs/list.ts";
@@ -157,6 +158,28 @@ describe("a list", () => {
     expect(parts).toBeGreaterThan(20);
     expect(turns).toBeGreaterThanOrEqual(parts - 1);
     expect(length).toBe(body.length);
+  });
+
+  test("as YAML is what its JSON would be as YAML, in one part or several", async () => {
+    const entries = [await put("y1", "a: b\n- c"), await put("y2"), await put("y3", "v".repeat(150 * 1024))];
+    for (const some of [[], entries.slice(0, 2), entries]) {
+      const listing = { entries: some, revision: 3, continue: "yes" };
+      const list = JSON.parse((await bodyOf(viewAs("json"), listing)).toString()) as JsonObject;
+      expect((await bodyOf(viewAs("yaml"), listing)).toString()).toBe(writeYaml(list));
+    }
+  });
+
+  test("gives each large object that is made anew a turn of its own", async () => {
+    const entries = [await put("t1"), await put("t2", "v".repeat(100 * 1024)), await put("t3", "v".repeat(100 * 1024))];
+    for (const [form, expected] of [
+      ["json", 0],
+      ["table", 2],
+      ["yaml", 2],
+    ] as const) {
+      turns = 0;
+      await bodyOf(viewAs(form), { entries, revision: 3 });
+      expect([form, turns]).toEqual([form, expected]);
+    }
   });
 
   test.each<[string, Form, number, number | undefined]>([

@@ -1,4 +1,4 @@
-import { ApiError, apiVersionOf, badRequest, unknownResource, unsupportedMediaType } from "#kernel/model/index.ts";
+import { ApiError, badRequest, unknownResource, unsupportedMediaType } from "#kernel/model/index.ts";
 import type { JsonValue } from "#lib/base/index.ts";
 import type { AccountTokens } from "../authz/account-tokens.ts";
 import { accessTo, authorize } from "../authz/authorizer.ts";
@@ -25,7 +25,7 @@ import { type Negotiated, negotiate } from "./accept.ts";
 import { type BodyReaders, decodeApplied, type DecodedBody, decodeJson, decodeObject, mediaTypeOf } from "./body.ts";
 import type { Exchange } from "./exchange.ts";
 import { largeBodyBytes } from "./large-bodies.ts";
-import { listMetadata, listReply } from "./list-reply.ts";
+import { deletionsReply, listReply } from "./list-reply.ts";
 import { sendLog } from "./log-reply.ts";
 import { readBody } from "./read-body.ts";
 import { deleteRequest, forceOf, isWatch, listRequest, watchRequest, writeRequest } from "./query.ts";
@@ -393,9 +393,8 @@ async function removeAll(context: ApiContext, call: ResourceCall, exchange: Exch
   const request = deleteRequest(exchange.query, (await objectBody(context, call, exchange)).value);
   const selected = listRequest(exchange.query, route.namespace);
   const deletions = await deleteCollection(context, resource, selected, request);
-  const items: readonly JsonValue[] = deletions.map(({ answer }) => answerObject(answer));
-  const metadata = listMetadata({ entries: [], revision: context.store.revision });
-  return jsonReply({ kind: resource.listKind, apiVersion: apiVersionOf(resource.type), metadata, items });
+  const answers = deletions.map(({ answer }) => answer);
+  return deletionsReply(resource, answers, context.store.revision);
 }
 
 /**

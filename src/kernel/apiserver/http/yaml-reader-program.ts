@@ -6,7 +6,7 @@ import { yamlToJson } from "./yaml-body.ts";
 
 parentPort?.on("message", ({ bytes, limits }: YamlQuestion) => {
   const answer = answerOf(() => yamlToJson(bytes, limits));
-  parentPort?.postMessage(answer);
+  parentPort?.postMessage(answer, []);
 });
 
 /** Errors lose their class on the way, so refusals go as what they say. A bug ends the thread, which its owner hears of. */

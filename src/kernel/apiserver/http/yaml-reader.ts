@@ -110,7 +110,7 @@ export class YamlReader {
     this.#current = task;
     this.#cancelTimer = clock.after(budgetMs, () => this.#end(tooDear("time")));
     this.#worker ??= this.#start(program);
-    this.#worker.postMessage({ bytes: task.bytes, limits } satisfies YamlQuestion);
+    this.#worker.postMessage({ bytes: task.bytes, limits } satisfies YamlQuestion, []);
   }
 
   #start(program: string): Worker {

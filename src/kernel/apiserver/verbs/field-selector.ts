@@ -7,6 +7,8 @@ import { viewOf } from "./storage-view.ts";
 /** A compiled field selector. `name` is set when only the object of that name can match. */
 export interface FieldSelector {
   readonly name: string | undefined;
+  /** Number of its requirements. */
+  readonly terms: number;
   /** Name and namespace are known without a look at the object. */
   readonly readsObjects: boolean;
   matches(entry: Entry): boolean;
@@ -24,6 +26,7 @@ export function compileFieldSelector(text: string, resource: ServedResource): Fi
   for (const { path } of selector) checkLabel(path, resource);
   return {
     name: selector.find(({ path, operator }) => path === "metadata.name" && operator === "=")?.value,
+    terms: selector.length,
     readsObjects: selector.some(({ path }) => path !== "metadata.name" && path !== "metadata.namespace"),
     matches: (entry) => matchesFields(selector, (path) => fieldOf(entry, path, resource)),
   };

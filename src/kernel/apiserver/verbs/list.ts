@@ -203,7 +203,7 @@ function readPage(
   missing: number,
 ): Page {
   // A selector may let few of many pass, so then the page is as large as one turn allows.
-  const limit = selector.everything ? Math.min(missing, scanChunk) : scanChunk;
+  const limit = selector.everything ? Math.min(missing, scanChunk) : Math.ceil(scanChunk / (1 + selector.terms / 20));
   try {
     return context.store.page(collectionOf(resource), {
       limit,

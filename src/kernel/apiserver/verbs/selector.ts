@@ -12,6 +12,8 @@ export interface Selector {
   readonly everything: boolean;
   /** Set when only the object of that name can match. */
   readonly name: string | undefined;
+  /** Requirements that each object is held to. */
+  readonly terms: number;
   /** Matching parses objects, which takes time by their size. */
   readonly readsObjects: boolean;
   matches(entry: Entry): boolean;
@@ -39,6 +41,7 @@ export function selectorOf(request: SelectorRequest, resource: ServedResource, l
     namespace,
     everything: byLabels.length === 0 && byFields === undefined,
     name: byFields?.name,
+    terms: byLabels.length + (byFields?.terms ?? 0),
     readsObjects: byFields?.readsObjects === true,
     key: JSON.stringify([namespace ?? "", labelSelector, fieldSelector]),
     matches: (entry) =>

@@ -33,6 +33,7 @@ beforeAll(async () => {
   directory = await temporaryDirectory();
   server = await startServer(directory, ["--log-level", "error"]);
   api = await openApi(server.kubeconfig);
+  await fill();
 });
 afterAll(async () => {
   api.close();
@@ -147,7 +148,6 @@ test("watchers that do not read are cut, and others see everything", async () =>
 });
 
 test("readers who take a kilobyte of a large list a second are cut, and others are answered", async () => {
-  await fill();
   const before = await cutReaders();
   const end = await attack("slow readers", slowReaders);
   const during = await measure();

@@ -18,7 +18,8 @@ process.stdin.resume().once("end", () => {
 
 /** Asks again and again. A connection that the server has closed instead of reading on counts as `closed`. */
 async function askOn(asks: Api): Promise<never> {
-  const { method, path, ask } = attackOf(name);
+  const { method, path, ask, stored } = attackOf(name);
+  if (stored !== undefined) await asks.ask("POST", stored.path, { body: stored.body });
   for (;;) {
     const status = await asks.ask(method, path, ask).then(
       (answer) => answer.status,

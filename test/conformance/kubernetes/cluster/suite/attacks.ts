@@ -7,6 +7,8 @@ export interface Attack {
   readonly path: string;
   readonly ask?: Ask;
   readonly statuses: readonly number[];
+  /** What is stored before, unless it is there. */
+  readonly stored?: { readonly path: string; readonly body: object };
 }
 
 const maps = "/api/v1/namespaces/default/configmaps";
@@ -55,6 +57,63 @@ function tinyFields(): Buffer {
   ]);
 }
 
+const times = <T>(count: number, make: (n: number) => T): readonly T[] =>
+  Array.from({ length: count }, (_, n) => make(n));
+const create = (path: string, body: object, ...statuses: number[]): Attack => ({
+  method: "POST",
+  // Nothing is stored, so that each is as the first.
+  path: `${path}?dryRun=All`,
+  ask: { bytes: JSON.stringify(body), headers: json },
+  statuses: [...statuses, 429],
+});
+const change = (stored: Attack["stored"] & object, type: string, body: unknown, query = ""): Attack => ({
+  method: "PATCH",
+  path: `${stored.path}/${(stored.body as { readonly metadata: { readonly name: string } }).metadata.name}?dryRun=All${query}`,
+  ask: { bytes: JSON.stringify(body), headers: { "Content-Type": type } },
+  statuses: [200, 429],
+  stored,
+});
+
+/** A Deployment of which nothing comes, with so many variables. */
+const deploymentOf = (count: number, value: string) => ({
+  path: "/apis/apps/v1/namespaces/default/deployments",
+  body: {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata: { name: `attacked-${count}` },
+    spec: {
+      replicas: 0,
+      paused: true,
+      selector: { matchLabels: { a: "b" } },
+      template: {
+        metadata: { labels: { a: "b" } },
+        spec: { containers: [{ name: "c", image: "i", env: times(count, (n) => ({ name: `E${n}`, value })) }] },
+      },
+    },
+  },
+});
+
+const definitionOf = (properties: object): object => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: "attacks.example.org" },
+  spec: {
+    group: "example.org",
+    scope: "Namespaced",
+    names: { plural: "attacks", kind: "Attack" },
+    versions: [
+      { name: "v1", served: true, storage: true, schema: { openAPIV3Schema: { type: "object", properties } } },
+    ],
+  },
+});
+const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const list = (query: string, accept: string): Attack => ({
+  method: "GET",
+  path: `/api/v1/configmaps${query}`,
+  ask: { headers: { Accept: accept } },
+  statuses: [200, 429],
+});
+
 const makers: Readonly<Record<string, () => Attack>> = {
   "bodies of 24 MiB": () => post(Buffer.alloc(24 * megabyte, 0x20), json, 413),
   "bodies of 24 MiB that are not announced": () =>
@@ -81,7 +140,93 @@ const makers: Readonly<Record<string, () => Attack>> = {
     path: `${maps}?labelSelector=${"a,".repeat(10_000)}a`,
     statuses: [414, 431],
   }),
-  "lists of everything": () => ({ method: "GET", path: "/api/v1/configmaps", statuses: [200, 429] }),
+  "YAML of a million words": () => post(`x: [${"a,".repeat(1_500_000)}a]`, yaml, 413, 429),
+  "YAML of 100,000 lines": () => post(`x:\n${"- a\n".repeat(100_000)}`, yaml, 400, 429),
+  "YAML of a million comments": () => post("#\n".repeat(1_500_000), yaml, 413, 429),
+  "strategic merges of 12,000 items": () =>
+    change(deploymentOf(12_000, "v"), "application/strategic-merge-patch+json", {
+      spec: {
+        template: {
+          spec: {
+            containers: [
+              {
+                name: "c",
+                "$setElementOrder/env": times(12_000, (n) => ({ name: `E${11_999 - n}` })),
+                env: times(12_000, (n) => ({ name: `E${n}`, value: "w" })),
+              },
+            ],
+          },
+        },
+      },
+    }),
+  "applies of 10,000 items": () => {
+    const stored = deploymentOf(10_000, "v");
+    return change(
+      stored,
+      "application/apply-patch+yaml",
+      deploymentOf(10_000, "w").body,
+      "&fieldManager=attacker&force=true",
+    );
+  },
+  "patches of 10,000 operations": () =>
+    change(
+      { path: maps, body: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "patched" }, data: { a: "b" } } },
+      "application/json-patch+json",
+      times(10_000, (n) => ({ op: "copy", from: "/data/a", path: `/data/k${n}` })),
+    ),
+  "small changes of a large object": () =>
+    change(deploymentOf(12_000, "v"), "application/merge-patch+json", { metadata: { labels: { a: "b" } } }),
+  "Pods of 15,000 tolerations": () =>
+    create(
+      "/api/v1/namespaces/default/pods",
+      {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "tolerant" },
+        spec: {
+          containers: [{ name: "c", image: "i" }],
+          tolerations: times(15_000, (n) => ({ key: `k${n}`, operator: "Exists" })),
+        },
+      },
+      201,
+    ),
+  "definitions of 9,000 properties": () =>
+    create(definitions, definitionOf(Object.fromEntries(times(9000, (n) => [`p${n}`, { type: "string" }]))), 201),
+  "definitions of 3,000 patterns": () =>
+    create(
+      definitions,
+      definitionOf(Object.fromEntries(times(3000, (n) => [`p${n}`, { type: "string", pattern: `(a${n}b){1000}` }]))),
+      422,
+    ),
+  "definitions of 2,000 rules": () =>
+    create(
+      definitions,
+      definitionOf(
+        Object.fromEntries(
+          times(2000, (n) => {
+            const rule = `self.startsWith('a${n}') || self.size() > 3`;
+            return [`p${n}`, { type: "string", maxLength: 10, "x-kubernetes-validations": [{ rule }] }];
+          }),
+        ),
+      ),
+      201,
+    ),
+  "managers of fields by the thousand": () => {
+    const managedFields = times(9000, (n) => ({
+      manager: `m${n}`,
+      operation: "Update",
+      apiVersion: "v1",
+      time: "2020-01-01T00:00:00Z",
+      fieldsType: "FieldsV1",
+      fieldsV1: { "f:data": {} },
+    }));
+    return create(maps, { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "managed", managedFields } }, 201);
+  },
+  "lists of everything": () => list("", "application/json"),
+  "tables of everything": () => list("", "application/json;as=Table;v=v1;g=meta.k8s.io"),
+  "YAML of everything": () => list("", "application/yaml"),
+  "selectors of 350 terms on everything": () =>
+    list(`?labelSelector=${times(350, (n) => `k${n}!=v`).join(",")}`, "application/json"),
 };
 
 export const attackNames: readonly string[] = Object.keys(makers);
