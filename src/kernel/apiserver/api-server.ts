@@ -179,7 +179,7 @@ function frontOf(
   const { context, version } = sources;
   const { store, limits } = context;
   const inFlight = new InFlight(limits);
-  const watchMeter = { events: 0, dropped: 0 };
+  const watchMeter = { open: 0, events: 0, dropped: 0 };
   const readers = new SlowReaders(context.clock);
   addServerMetrics(metrics, { inFlight, watchMeter, readers, store, lag, version });
   return {

@@ -69,7 +69,7 @@ describe("requests", () => {
 
 describe("what a server tells of itself", () => {
   const inFlight = new InFlight(defaultLimits);
-  const watchMeter = { events: 11, dropped: 2 };
+  const watchMeter = { open: 3, events: 11, dropped: 2 };
   const metrics = new Metrics();
   addServerMetrics(metrics, {
     inFlight,

@@ -48,11 +48,11 @@ class Wire extends EventEmitter {
 
 let context: TestContext;
 let shared: TurnCache;
-let meter: { events: number; dropped: number };
+let meter: { open: number; events: number; dropped: number };
 beforeEach(() => {
   context = testContext();
   shared = new TurnCache();
-  meter = { events: 0, dropped: 0 };
+  meter = { open: 0, events: 0, dropped: 0 };
 });
 
 function replyOn(wire: Wire, form: Form = "json", maxBuffer = 1000): WatchReply {
@@ -62,6 +62,7 @@ function replyOn(wire: Wire, form: Form = "json", maxBuffer = 1000): WatchReply 
     view: (): View => ({ resource, form, include: "Metadata", now: context.clock.now() }),
     selector: selectorOf({}, resource, context.limits),
     maxBuffer,
+    maxBuffers: 3000,
     shared,
     meter,
     readers: new SlowReaders(context.clock),
@@ -82,7 +83,7 @@ describe("events", () => {
     expect(wire.writes[0]?.toString()).toBe(
       `{"type":"ADDED","object":${a.bytes.toString()}}\n{"type":"DELETED","object":${b.bytes.toString()}}\n`,
     );
-    expect(meter).toEqual({ events: 2, dropped: 0 });
+    expect(meter).toEqual({ open: 1, events: 2, dropped: 0 });
   });
 
   test("are encoded once for all watchers that see the same, in one turn", async () => {
@@ -140,7 +141,21 @@ describe("a reader that does not read", () => {
     reply.changes([added(entry)], commit());
     expect(wire.destroyed).toBe(true);
     expect(wire.writes).toHaveLength(1);
-    expect(meter).toEqual({ events: 1, dropped: 1 });
+    expect(meter).toEqual({ open: 1, events: 1, dropped: 1 });
+  });
+
+  test("has no more than its share of what all watchers may have, and more when others end", async () => {
+    const wires = Array.from({ length: 6 }, () => new Wire());
+    const replies = wires.map((wire) => replyOn(wire, "json", 1000));
+    const [one, two] = wires;
+    const entry = await put("a");
+    // Six share 3000 bytes.
+    for (const wire of wires) wire.writableLength = 600;
+    replies[0]?.changes([added(entry)], commit());
+    expect(one?.destroyed).toBe(true);
+    for (const wire of wires.slice(2)) wire.emit("close");
+    replies[1]?.changes([added(entry)], commit());
+    expect([two?.destroyed, meter.open]).toEqual([false, 2]);
   });
 
   test("is not cut by the size of one commit, nor while it gets what was there before", async () => {
@@ -167,7 +182,8 @@ describe("a reader that does not read", () => {
     expect(isDrained).toBe(false);
     wire.emit("drain");
     await waiting;
-    expect(wire.listenerCount("drain") + wire.listenerCount("close")).toBe(0);
+    // The one for its end stays.
+    expect(wire.listenerCount("drain") + wire.listenerCount("close")).toBe(1);
   });
 
   test("and goes away ends the wait as well", async () => {

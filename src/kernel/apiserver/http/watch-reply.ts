@@ -13,6 +13,8 @@ import type { TurnCache } from "./turn-cache.ts";
 
 /** Counts what watches do, for metrics: events sent, and watchers cut because they did not read. One for all watches of a server. */
 export interface WatchMeter {
+  /** Watches under way. */
+  open: number;
   events: number;
   dropped: number;
 }
@@ -23,7 +25,7 @@ const newLine = Buffer.from("}\n");
  * A watch as a stream of JSON lines: one write per commit, whatever the number of events in it. Each line is
  * `{"type":"ADDED","object":…}`; the object is the stored text where the caller wants plain JSON.
  *
- * A reader that falls behind by more than `maxBuffer` is cut off, which loses nothing: it comes back with the last revision it has
+ * A reader that falls behind by more than `maxBuffer`, or its share of `maxBuffers`, is cut off, which loses nothing: it comes back with the last revision it has
  * read. Initial events (`source` undefined) do not count, because their sender waits for `drained`.
  */
 export class WatchReply implements WatchSink {
@@ -32,6 +34,7 @@ export class WatchReply implements WatchSink {
   /** Watchers with the same key get the same bytes. */
   readonly #viewKey: string;
   readonly #maxBuffer: number;
+  readonly #maxBuffers: number;
   readonly #shared: TurnCache;
   readonly #meter: WatchMeter;
   readonly #readers: SlowReaders;
@@ -43,6 +46,8 @@ export class WatchReply implements WatchSink {
     readonly view: () => View;
     readonly selector: Selector;
     readonly maxBuffer: number;
+    /** Of all watches together. */
+    readonly maxBuffers: number;
     readonly shared: TurnCache;
     readonly meter: WatchMeter;
     readonly readers: SlowReaders;
@@ -51,15 +56,21 @@ export class WatchReply implements WatchSink {
     this.#response = options.response;
     this.#view = options.view;
     this.#maxBuffer = options.maxBuffer;
+    this.#maxBuffers = options.maxBuffers;
     this.#shared = options.shared;
     this.#meter = options.meter;
     this.#readers = options.readers;
+    // One that has left already would be counted for ever.
+    if (this.#response.destroyed) return;
+    this.#meter.open += 1;
+    this.#response.once("close", () => (this.#meter.open -= 1));
     this.#viewKey = [resource.type.group, resource.type.version, form, include, options.selector.key].join("|");
   }
 
   changes(changes: readonly WatchChange[], source: readonly StoreEvent[] | undefined): void {
     // Judged by what was left from before: one large commit does not cut a reader that keeps up.
-    if (source !== undefined && this.#response.writableLength > this.#maxBuffer) {
+    const most = Math.min(this.#maxBuffer, this.#maxBuffers / Math.max(1, this.#meter.open));
+    if (source !== undefined && this.#response.writableLength > most) {
       this.#meter.dropped += 1;
       this.#response.destroy();
       return;

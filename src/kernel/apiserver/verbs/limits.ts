@@ -23,6 +23,8 @@ export interface Limits {
   readonly maxReadingRequests: number;
   /** Unsent bytes after which a watcher that does not read is cut. */
   readonly maxWatchBufferBytes: number;
+  /** The same of all watchers together: each may have an equal share. */
+  readonly maxWatchBuffersBytes: number;
   /** How long a read waits for a revision that has not come yet. */
   readonly futureRevisionWaitMs: number;
   /** Between two bookmarks of a watch that asked for them. */
@@ -46,6 +48,7 @@ export const defaultLimits: Limits = {
   maxMutatingRequests: 200,
   maxReadingRequests: 400,
   maxWatchBufferBytes: 8 * 1024 * 1024,
+  maxWatchBuffersBytes: 128 * 1024 * 1024,
   futureRevisionWaitMs: 3000,
   bookmarkIntervalMs: 60_000,
   eventTtlMs: 3_600_000,
