@@ -60,11 +60,11 @@ export class WatchReply implements WatchSink {
     this.#shared = options.shared;
     this.#meter = options.meter;
     this.#readers = options.readers;
+    this.#viewKey = [resource.type.group, resource.type.version, form, include, options.selector.key].join("|");
     // One that has left already would be counted for ever.
     if (this.#response.destroyed) return;
     this.#meter.open += 1;
     this.#response.once("close", () => (this.#meter.open -= 1));
-    this.#viewKey = [resource.type.group, resource.type.version, form, include, options.selector.key].join("|");
   }
 
   changes(changes: readonly WatchChange[], source: readonly StoreEvent[] | undefined): void {

@@ -13,8 +13,9 @@ import { attackNames, attackOf } from "./suite/attacks.ts";
 // attackers in a process of their own, so that this one only measures. Times are printed, not judged: they are those of the machine,
 // too.
 
-/** GETs of one measurement. */
+/** GETs of one measurement, and how long it takes at least: some attacks come to little more than one request a second. */
 const samples = 300;
+const measureMs = 3000;
 /** Megabytes that the server may need more than idle while it is attacked by requests; 50 KB are added for each connection held. */
 const memoryLimit = 300;
 const connectionMegabytes = 0.05;
@@ -55,11 +56,11 @@ function consumption(): { readonly megabytes: number; readonly cpuMs: number } {
   };
 }
 
-/** One who asks for little, one GET after the other: 99 of 100 are answered within `p99` milliseconds. */
+/** One who asks for little, one GET after the other: 99 of 100 are answered within `p99` milliseconds, all within `longest`. */
 async function measure() {
   const times: number[] = [];
   const [before, begunAt] = [consumption(), performance.now()];
-  for (let count = 0; count < samples; count += 1) {
+  while (times.length < samples || performance.now() - begunAt < measureMs) {
     const begun = performance.now();
     const { status } = await api.ask("GET", `${maps}/kube-root-ca.crt`);
     times.push(performance.now() - begun);
@@ -67,7 +68,8 @@ async function measure() {
   }
   const { megabytes, cpuMs } = consumption();
   const share = (cpuMs - before.cpuMs) / (performance.now() - begunAt);
-  return { p99: times.sort((a, b) => a - b)[Math.floor(samples * 0.99)] ?? 0, megabytes, share };
+  times.sort((a, b) => a - b);
+  return { p99: times[Math.floor(times.length * 0.99)] ?? 0, longest: times.at(-1) ?? 0, megabytes, share };
 }
 
 /** An attack in full swing; `end` ends it and tells its answers by status. */
@@ -87,7 +89,7 @@ async function attack(name: string, number: number) {
   };
 }
 
-let idle = { p99: 0, megabytes: 0, share: 0 };
+let idle = { p99: 0, longest: 0, megabytes: 0, share: 0 };
 
 test("the idle server is measured", async () => {
   await measure();
@@ -149,6 +151,7 @@ test("watchers that do not read are cut, and others see everything", async () =>
 
 test("readers who take a kilobyte of a large list a second are cut, and others are answered", async () => {
   const before = await cutReaders();
+  const { megabytes: taken } = consumption();
   const end = await attack("slow readers", slowReaders);
   const during = await measure();
   // All of it, beside those who take it so slowly.
@@ -161,7 +164,8 @@ test("readers who take a kilobyte of a large list a second are cut, and others a
   report(`${slowReaders} slow readers of ${largeList} objects`, { ...during, megabytes }, JSON.stringify(answers));
   // They hear of it when they have read what is on the way to them.
   expect(answers["200"]).toBe(slowReaders);
-  expect(during.megabytes - idle.megabytes).toBeLessThan(memoryLimit);
+  expect(megabytes - taken).toBeLessThan(memoryLimit);
+  expect(during.megabytes - taken).toBeLessThan(memoryLimit);
 });
 
 /** Objects of two kilobytes each, more than connections hold by themselves. */
@@ -211,10 +215,10 @@ test.each([
   expect(during.megabytes - idle.megabytes).toBeLessThan(memoryLimit + manyConnections * connectionMegabytes);
 });
 
-function report(name: string, { p99, megabytes, share }: typeof idle, more: string): void {
+function report(name: string, { p99, longest, megabytes, share }: typeof idle, more: string): void {
   const ratio = (p99 / idle.p99).toFixed(1);
   const cpu = `${Math.round(100 * share)} % of a processor`;
   process.stderr.write(
-    `${name}: p99 of a GET ${p99.toFixed(1)} ms, ${ratio} times idle; memory ${megabytes} MB, idle ${idle.megabytes} MB; ${cpu}; ${more}\n`,
+    `${name}: p99 of a GET ${p99.toFixed(1)} ms, ${ratio} times idle, the longest ${longest.toFixed(0)} ms; memory ${megabytes} MB, idle ${idle.megabytes} MB; ${cpu}; ${more}\n`,
   );
 }
