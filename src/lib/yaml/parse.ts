@@ -26,7 +26,8 @@ export interface TreeLimits {
  * where it went too far.
  */
 export interface Excess extends Place {
-  readonly code: "yaml-depth" | "yaml-size";
+  /** It nests too deep; else it has too many parts. */
+  readonly isDeep: boolean;
   readonly message: string;
 }
 
@@ -40,10 +41,9 @@ export function parseTrees(source: string, limits: TreeLimits): Result<ParsedYam
   const { tokens, lines, excess } = read(repaired.text);
   const placeOf = (offset: number): Place => placeIn(lines, repaired.insertions, offset);
   if (excess !== undefined) {
-    const { code, offset } = excess;
-    const { maxDepth, maxParts } = limits;
-    const message = code === "yaml-depth" ? `nested deeper than ${maxDepth} levels` : `more than ${maxParts} parts`;
-    return err({ code, message, ...placeOf(offset) });
+    const { isDeep, offset } = excess;
+    const message = isDeep ? `nested deeper than ${limits.maxDepth} levels` : `more than ${limits.maxParts} parts`;
+    return err({ isDeep, message, ...placeOf(offset) });
   }
   const composer = new Composer({ schema: "failsafe", uniqueKeys: false, resolveKnownTags: false });
   return ok({ documents: [...composer.compose(tokens, true, repaired.text.length)].filter(hasContents), placeOf });
@@ -69,7 +69,7 @@ interface Tokens {
   /** Where the lines of the text start, noted while lexing. */
   readonly lines: LineCounter;
   /** The first token beyond a limit, where reading stopped. */
-  readonly excess: { readonly code: Excess["code"]; readonly offset: number } | undefined;
+  readonly excess: { readonly isDeep: boolean; readonly offset: number } | undefined;
 }
 
 /** What a part begins with: the lexer's mark before a scalar, a line break, and the marks that stand for themselves. */
@@ -85,8 +85,10 @@ function readTokens(text: string, { maxDepth, maxParts }: TreeLimits): Tokens {
   for (const lexeme of new Lexer().lex(text)) {
     for (const token of parser.next(lexeme)) tokens.push(token);
     if (partMarks.has(lexeme.charAt(0))) parts += 1;
-    const code = isTooDeep(parser.stack, maxDepth) ? "yaml-depth" : parts > maxParts ? "yaml-size" : undefined;
-    if (code !== undefined) return { tokens, lines, excess: { code, offset: parser.offset - lexeme.length } };
+    const isDeep = isTooDeep(parser.stack, maxDepth);
+    if (isDeep || parts > maxParts) {
+      return { tokens, lines, excess: { isDeep, offset: parser.offset - lexeme.length } };
+    }
   }
   for (const token of parser.end()) tokens.push(token);
   return { tokens, lines, excess: undefined };

@@ -57,8 +57,9 @@ export function readYaml(text: string, options: YamlReadOptions = {}): Result<Ya
   const { maxDepth = 200, maxParts = Number.POSITIVE_INFINITY } = options;
   const trees = parseTrees(text, { maxDepth, maxParts });
   if (!trees.ok) {
-    const { code, message, line, column } = trees.error;
-    return err([toProblem({ severity: "error", code, message, path: [] }, { line, column }, options.file)]);
+    const { isDeep, message, ...place } = trees.error;
+    const finding = { severity: "error", code: isDeep ? "yaml-depth" : "yaml-size", message, path: [] } as const;
+    return err([toProblem(finding, place, options.file)]);
   }
   const found: Found = { problems: [], counts: { error: 0, warning: 0 } };
   noteControl(text, options.file, found);

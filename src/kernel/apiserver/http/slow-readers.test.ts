@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { beforeEach, describe, expect, test } from "vitest";
-import { FakeClock } from "#lib/base/fake-clock.ts";
+import { FakeClock } from "#lib/base/index.ts";
 import { SlowReaders } from "./slow-readers.ts";
 
 /** The part of a response that is looked at. */
