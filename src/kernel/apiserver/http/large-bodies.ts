@@ -12,6 +12,8 @@ const harmlessMs: Millis = 10;
 /** How many times as long as it was held the loop is left to others. */
 const restShare = 4;
 const longestRestMs: Millis = 2000;
+/** A third of the places for changes (`Limits.maxMutatingRequests`). */
+const mostWaiting = 64;
 
 /** What large bodies take of a server, all listeners together. */
 export class LargeBodies {
@@ -19,6 +21,7 @@ export class LargeBodies {
   readonly #clock: Clock;
   #bytes = 0;
   #rested = Promise.resolve();
+  #waiting = 0;
 
   /** `maxBytes`: of all large bodies that are under way together. */
   constructor(maxBytes: number, clock: Clock) {
@@ -45,16 +48,21 @@ export class LargeBodies {
   /**
    * Resolves in a turn of the event loop in which no other large body is read, so that what has come meanwhile is answered between two
    * of them. What has kept the loop for long is followed by a rest of several times as long, in which nobody but the small ones gets
-   * on: one in a hundred of those is late, whatever large bodies do. First come, first served; as many wait as `maxBytes` has room for.
+   * on: one in a hundred of those is late, whatever large bodies do. First come, first served. Rejects with 429 when too many
+   * wait already: they hold places among the requests under way, and small ones need some, too. An answer that has begun is `patient`,
+   * and waits with any number of others.
    */
-  turn(): Promise<void> {
+  async turn(patience?: "patient"): Promise<void> {
+    if (patience === undefined && this.#waiting >= mostWaiting) throw tooManyRequests("requests about large objects");
+    this.#waiting += 1;
     const granted = this.#rested.then(nextTurn);
     this.#rested = granted.then(() => this.#rest());
-    return granted;
+    await granted;
   }
 
   /** Begins with the turn, and so looks at what is done in it. */
   async #rest(): Promise<void> {
+    this.#waiting -= 1;
     const begun = this.#clock.monotonic();
     await nextTurn();
     const held = this.#clock.monotonic() - begun;

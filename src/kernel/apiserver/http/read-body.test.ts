@@ -191,4 +191,16 @@ describe("large bodies together", () => {
     await clock.advance(1);
     expect(seen).toHaveLength(4);
   });
+
+  test("do not all wait: beyond a number they are asked to come again", async () => {
+    const bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes, systemClock);
+    const turns = Array.from({ length: 70 }, () => bodies.turn());
+    const patient = bodies.turn("patient");
+    const outcomes = await Promise.allSettled(turns);
+    const refused = outcomes.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []));
+    expect(refused).toHaveLength(6);
+    expect(refused[0]).toMatchObject({ code: 429, details: { retryAfterSeconds: 1 } });
+    await patient;
+    await bodies.turn();
+  });
 });

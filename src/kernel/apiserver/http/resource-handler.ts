@@ -210,7 +210,7 @@ async function list(context: ApiContext, { resource, route }: ResourceCall, exch
   const negotiated = negotiate(exchange.request.headers.accept);
   const listing = await listObjects(context, resource, listRequest(exchange.query, route.namespace), exchange.signal());
   const view = viewFor(context, resource, exchange, negotiated);
-  return listReply(view, listing, negotiated, () => exchange.bodies.turn());
+  return listReply(view, listing, negotiated, () => exchange.bodies.turn("patient"));
 }
 
 // Writes negotiate before they write: a caller who takes none of the forms gets 406 and nothing was stored.
