@@ -17,6 +17,7 @@ const modules: Readonly<Record<string, () => Promise<Module>>> = {
   "load/http-runs": () => import("./load/http-runs.ts"),
   "ours/store-writes": () => import("./store.ts"),
   "ours/items-server": () => import("./ours/items-server.ts"),
+  "ours/pods-server": () => import("./ours/pods-server.ts"),
   "ours/stored-items": () => import("./ours/stored-items.ts"),
   "floors/fan-out": () => import("./floors/fan-out.ts"),
   "load/http-watches": () => import("./load/http-watches.ts"),

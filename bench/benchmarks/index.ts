@@ -9,6 +9,7 @@ import { b3 } from "./b3.ts";
 import { b3b } from "./b3b.ts";
 import { b7 } from "./b7.ts";
 import { creates } from "./creates.ts";
+import { lists } from "./lists.ts";
 import { p10 } from "./p10.ts";
 import { p11 } from "./p11.ts";
 import { stored } from "./stored.ts";
@@ -27,6 +28,7 @@ export const benchmarksOf = (environment: Environment): readonly Benchmark[] => 
   b11(environment),
   b12(environment),
   ...creates(environment),
+  ...lists(environment),
   p10(environment),
   p11(environment),
   ...stored(environment),
