@@ -76,6 +76,19 @@ test("a selector that cannot be put on jobs is refused", () => {
   ]);
 });
 
+test("labels of the selector are labels", () => {
+  const selector = { matchLabels: { "a b": "x", app: "no spaces", "example.org/app": "ok", empty: "" } };
+  expect(problems(jobOf({}), { selector })).toEqual([
+    'spec.selector.matchLabels[a b]: the name must consist of letters, digits, "-", "_" and ".", and start and end with a letter or digit, found "a b: x"',
+    'spec.selector.matchLabels.app: must be empty or consist of letters, digits, "-", "_" and ".", and start and end with a letter or digit, found "app: no spaces"',
+  ]);
+});
+
+test("an empty namespace of a reference is the workflow's own", () => {
+  const reference = { apiVersion: "v1", kind: "ConfigMap", name: "c", namespace: "" };
+  expect(problems({ externalRef: reference })).toEqual([]);
+});
+
 test("a reference needs a name and stays in the namespace", () => {
   const reference = { apiVersion: "v1", kind: "ConfigMap" };
   expect(problems({ externalRef: reference })).toEqual([

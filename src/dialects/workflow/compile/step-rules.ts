@@ -1,4 +1,5 @@
 import { type FieldPath, isJsonObject, type JsonObject, type JsonValue, parseInstant } from "#lib/base/index.ts";
+import { labelValueRule, qualifiedNameRule } from "#kernel/model/index.ts";
 import type { WorkflowSpec } from "../kinds.ts";
 import type { Report } from "../problems.ts";
 import { type StepSource, stepType } from "./step-source.ts";
@@ -31,14 +32,19 @@ export function checkStepBodies(
   }
 }
 
-/** Labels are put on children, so only labels can be demanded of them. */
+/** Labels are put on children, so only labels can be demanded of them, and only such as a child may have. */
 function checkSelector({ selector }: WorkflowSpec, report: Report): void {
   if (selector === undefined) return;
   const at = ["spec", "selector"];
   if (selector.matchExpressions !== undefined)
     report([...at, "matchExpressions"], "not-carried", "only matchLabels can be put on the created jobs");
-  if (Object.keys(selector.matchLabels ?? {}).length === 0)
-    report([...at, "matchLabels"], "required", "at least one label is required");
+  const labels = Object.entries(selector.matchLabels ?? {});
+  if (labels.length === 0) report([...at, "matchLabels"], "required", "at least one label is required");
+  for (const [name, value] of labels) {
+    const wrong = qualifiedNameRule(name) ?? labelValueRule(value);
+    if (wrong !== undefined)
+      report([...at, "matchLabels", name], "invalid-value", `${wrong}, found ${JSON.stringify(`${name}: ${value}`)}`);
+  }
 }
 
 /** Each member is checked by itself: a step with two of them hears about both. */
@@ -124,7 +130,9 @@ function checkTemplate(template: JsonObject, path: FieldPath, context: RuleConte
 }
 
 function checkNamespace(namespace: JsonValue | undefined, path: FieldPath, context: RuleContext, report: Report): void {
-  if (namespace === undefined || context.namespace === undefined || namespace === context.namespace) return;
+  // An empty one is one that is not given, as everywhere in Kubernetes.
+  if (namespace === undefined || namespace === "") return;
+  if (context.namespace === undefined || namespace === context.namespace) return;
   report(
     path,
     "other-namespace",
