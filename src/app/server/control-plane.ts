@@ -45,6 +45,8 @@ export interface ControlPlaneOptions {
   readonly serverFor?: (bridge: string | undefined) => Promise<ServerPlace | undefined>;
   /** Where requests over HTTP are written down; stays the caller's to close. */
   readonly audit?: AuditLog;
+  /** See `ApiServerOptions`. */
+  readonly hideLogsFromViewers?: boolean;
   /** What this process counts besides the server and the controllers, which count in it too; shown at `/metrics`. */
   readonly metrics?: Metrics;
   /** The store is new: the definitions of our kinds that it starts with are those of this version. */
@@ -124,6 +126,7 @@ function startServer(
 ): Promise<ApiServer> {
   const { rootCertificate, accountKey, audit, yamlReaderPath } = options;
   return createApiServer({
+    hideLogsFromViewers: options.hideLogsFromViewers === true,
     store,
     clock,
     log,

@@ -29,6 +29,8 @@ export interface ServeOptions {
   readonly kubeconfig: string;
   /** Holds the keys by which Secrets are encrypted on the disk; they are not without it. */
   readonly encryptionKeyFile?: string;
+  /** See `ApiServerOptions`. */
+  readonly hideLogsFromViewers?: boolean;
   readonly clock: Clock;
   readonly version: string;
   readonly level: LogLevel;

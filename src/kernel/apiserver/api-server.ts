@@ -66,6 +66,8 @@ export interface ApiServerOptions {
   readonly audit?: AuditLog;
   /** The program that reads large YAML bodies in a thread of its own; they are read in this one without it. */
   readonly yamlReaderPath?: string;
+  /** Members of `slipway:viewers` read no logs; they do when absent. */
+  readonly hideLogsFromViewers?: boolean;
   /** A number in [0, 1); the system's source of randomness when absent. */
   readonly random?: () => number;
 }
@@ -113,7 +115,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     newUid,
     random: options.random ?? randomUnit,
     podLogs: options.podLogs ?? noPodLogs,
-    authorizer: new Authorizer(store),
+    authorizer: new Authorizer(store, { hideLogsFromViewers: options.hideLogsFromViewers === true }),
     tokens: authenticator,
     ...(options.mountsAccountTokens === undefined ? {} : { mountsAccountTokens: options.mountsAccountTokens }),
   };

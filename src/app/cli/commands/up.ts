@@ -8,6 +8,7 @@ interface UpOptions {
   readonly port?: number;
   readonly kubeconfig?: string;
   readonly encryptionKeyFile?: string;
+  readonly hideLogsFromViewers?: boolean;
   readonly runtime: "process" | "docker";
   readonly logLevel: "error" | "warn" | "info" | "debug";
   readonly output?: "json";
@@ -43,6 +44,7 @@ export const upCommand = command<UpOptions>({
       summary:
         "encrypt Secrets on the disk with the key in this file (32 bytes as base64; older keys on further lines)",
     },
+    { flags: "--hide-logs-from-viewers", summary: "let members of slipway:viewers read no logs" },
     {
       flags: "--runtime <name>",
       summary: "where steps run: as host processes, or in containers of the Docker Engine ($DOCKER_HOST)",
@@ -77,6 +79,7 @@ export const upCommand = command<UpOptions>({
       ...(options.encryptionKeyFile === undefined
         ? {}
         : { encryptionKeyFile: path.resolve(environment.directory, options.encryptionKeyFile) }),
+      hideLogsFromViewers: options.hideLogsFromViewers === true,
       clock,
       version,
       level: options.logLevel,

@@ -222,6 +222,16 @@ describe("roles of Slipway", () => {
     expect(authorizer.allows(user("someone", group), access(verb, what, namespace))).toBe(allowed);
   });
 
+  test("viewers read no logs where they are hidden, and learn of it when they ask; others do", () => {
+    const hiding = new Authorizer(memoryStore(), { hideLogsFromViewers: true });
+    const viewer = user("someone", viewersGroup);
+    expect(hiding.allows(viewer, access("get", "pods/log", "team"))).toBe(false);
+    expect(hiding.judge(viewer, access("get", "pods/log", "team"))).toEqual({ allowed: false, reason: "" });
+    expect(hiding.allows(viewer, access("get", "pods", "team"))).toBe(true);
+    expect(hiding.allows(user("someone", operatorsGroup), access("get", "pods/log", "team"))).toBe(true);
+    hiding.close();
+  });
+
   test("an agent reaches its own Lease and writes Events, and nothing of other agents", () => {
     const agent = user("slipway:agent:a", agentsGroup);
     const lease = (name: string, verb = "update", namespace = "slipway-system"): Access => ({

@@ -1,6 +1,6 @@
 import { ApiError, type ResourceType } from "#kernel/model/index.ts";
 import type { Store } from "../store/store.ts";
-import { builtInRulesOf, findBuiltInRole } from "./built-in-roles.ts";
+import { builtInRulesOf, findBuiltInRole, type RoleSettings } from "./built-in-roles.ts";
 import { type Access, type Identity, isMaster, mastersGroup } from "./identity.ts";
 import { type PolicyRule, policyRule } from "./rbac/policy-rule.ts";
 import { RuleIndex } from "./rbac/rule-index.ts";
@@ -31,10 +31,12 @@ const everything = [
  */
 export class Authorizer {
   readonly #store: Pick<Store, "page" | "subscribe">;
+  readonly #settings: RoleSettings;
   #index: RuleIndex | undefined;
 
-  constructor(store: Pick<Store, "page" | "subscribe">) {
+  constructor(store: Pick<Store, "page" | "subscribe">, settings: RoleSettings = { hideLogsFromViewers: false }) {
     this.#store = store;
+    this.#settings = settings;
   }
 
   /** Roles and bindings as stored. */
@@ -45,13 +47,15 @@ export class Authorizer {
 
   allows(identity: Identity, access: Access): boolean {
     if (isMaster(identity)) return true;
-    return findBuiltInRole(identity, access) !== undefined || this.index.find(identity, access) !== undefined;
+    return (
+      findBuiltInRole(identity, access, this.#settings) !== undefined || this.index.find(identity, access) !== undefined
+    );
   }
 
   /** As `allows`, with the reason, for those who ask about rights. */
   judge(identity: Identity, access: Access): Verdict {
     if (isMaster(identity)) return { allowed: true, reason: `member of ${mastersGroup}` };
-    const builtIn = findBuiltInRole(identity, access);
+    const builtIn = findBuiltInRole(identity, access, this.#settings);
     if (builtIn !== undefined) return { allowed: true, reason: `allowed by ${builtIn}` };
     const grant = this.index.find(identity, access);
     if (grant === undefined) return { allowed: false, reason: "" };
@@ -61,7 +65,7 @@ export class Authorizer {
 
   rulesFor(identity: Identity, namespace: string): GrantedRules {
     if (isMaster(identity)) return { rules: everything, incomplete: false };
-    const builtIn = builtInRulesOf(identity, namespace);
+    const builtIn = builtInRulesOf(identity, namespace, this.#settings);
     return {
       rules: [...builtIn.rules, ...this.index.rulesFor(identity, namespace)],
       incomplete: builtIn.hasExceptions,

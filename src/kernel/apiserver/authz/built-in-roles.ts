@@ -5,7 +5,7 @@ import { allows, type CompiledRules, compileRules, type PolicyRule, policyRule }
 // Roles of Slipway itself, given by group. They are data and not ClusterRoles, because they have exceptions, which RBAC cannot say.
 //
 //   slipway:operators   read everything; write everything but roles, bindings, credentials, definitions, and Secrets of kube-system
-//   slipway:viewers     read everything but Secrets; no way into a container
+//   slipway:viewers     read everything but Secrets, and logs where the server is told so; no way into a container
 //   slipway:agents      `slipway:agent:<name>`: the Lease of that name in slipway-system, and Events; what is assigned to an agent
 //                       is granted to its user by bindings, as to any other
 
@@ -73,10 +73,20 @@ const viewer: BuiltInRole = {
   exceptIn: [],
 };
 
-const byGroup: ReadonlyMap<string, BuiltInRole> = new Map([
-  [operatorsGroup, operator],
-  [viewersGroup, viewer],
-]);
+const logs = policyRule({ verbs: all, apiGroups: [""], resources: ["pods/log"] });
+const viewerWithoutLogs: BuiltInRole = { ...viewer, except: compileRules([...viewer.except.rules, logs]) };
+
+/** What of these roles a server may have otherwise. */
+export interface RoleSettings {
+  /** Logs say what programs print, which may be more than viewers are to know. */
+  readonly hideLogsFromViewers: boolean;
+}
+
+function roleOf(group: string, { hideLogsFromViewers }: RoleSettings): BuiltInRole | undefined {
+  if (group === operatorsGroup) return operator;
+  if (group !== viewersGroup) return undefined;
+  return hideLogsFromViewers ? viewerWithoutLogs : viewer;
+}
 
 const agentEvents = compileRules([
   policyRule({ verbs: ["create", "patch", "update"], apiGroups: ["", "events.k8s.io"], resources: ["events"] }),
@@ -90,9 +100,9 @@ const agentLeaseRule = (name: string): PolicyRule =>
   });
 
 /** Why one of the roles of the caller's groups allows it; undefined when none does. */
-export function findBuiltInRole(identity: Identity, access: Access): string | undefined {
+export function findBuiltInRole(identity: Identity, access: Access, settings: RoleSettings): string | undefined {
   for (const group of identity.groups) {
-    const role = byGroup.get(group);
+    const role = roleOf(group, settings);
     if (role !== undefined && roleAllows(role, access)) return role.text;
     if (group === agentsGroup && agentMay(identity.user, access)) return "role slipway:agent";
   }
@@ -123,8 +133,9 @@ function agentMay(user: string, access: Access): boolean {
 export function builtInRulesOf(
   identity: Identity,
   namespace: string,
+  settings: RoleSettings,
 ): { readonly rules: readonly PolicyRule[]; readonly hasExceptions: boolean } {
-  const roles = identity.groups.flatMap((group) => byGroup.get(group) ?? []);
+  const roles = identity.groups.flatMap((group) => roleOf(group, settings) ?? []);
   const isAgent = identity.groups.includes(agentsGroup) && identity.user.startsWith(agentUserPrefix);
   const lease =
     isAgent && namespace === agentsNamespace ? [agentLeaseRule(identity.user.slice(agentUserPrefix.length))] : [];
