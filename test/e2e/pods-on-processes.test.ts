@@ -160,6 +160,29 @@ test("variables come from fields, ConfigMaps and Secrets, and refer to each othe
   expect(await logOf(pod)).toBe("blue 9 s3cret env blue-env-$(NONE)-$(COLOR) \n");
 });
 
+test("values that a pod keeps out of its logs are in no log and in no termination message", async () => {
+  const data = { token: Buffer.from("hunter22").toString("base64") };
+  const metadata = { name: "keys", namespace: "default" };
+  await place.client.create(Secret, { apiVersion: "v1", kind: "Secret", metadata, data } as KubeObject);
+  const script = "printf 'a hunt'; sleep 0.4; echo er22; echo \"$TOKEN\" >&2; echo plain-word | base64; exit 3";
+  const pod = shellPod("masked", script);
+  const [main] = pod.spec.containers;
+  const env = [
+    { name: "TOKEN", valueFrom: { secretKeyRef: { name: "keys", key: "token" } } },
+    { name: "WORD", value: "plain-word" },
+  ];
+  const containers = [{ ...main, name: "main", env, terminationMessagePolicy: "FallbackToLogsOnError" }];
+  const annotations = { "slipway.dev/mask-env": "WORD" };
+  const ended = await run({
+    ...pod,
+    metadata: { ...pod.metadata, annotations },
+    spec: { ...pod.spec, containers, restartPolicy: "Never" },
+  });
+  const log = await logOf(ended);
+  expect(log.split("\n").sort()).toEqual(["", "***", "***", "a ***"]);
+  expect(ended.status?.containerStatuses?.[0]?.state.terminated?.message).not.toContain("hunter");
+});
+
 test("a pod waits for a missing ConfigMap, says so, and starts when it comes", async () => {
   const base = shellPod("patient", "echo $COLOR");
   const [main] = base.spec.containers;

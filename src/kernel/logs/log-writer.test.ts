@@ -31,6 +31,24 @@ test("the two streams stand in the file in the order in which they came", () =>
     expect((await textOf(path)).trimEnd().split("\n")).toEqual(Array.from({ length: 100 }, (_, turn) => `${turn}`));
   }));
 
+test("masked values are not in the file, whichever stream they come on and however they are cut", () =>
+  withDirectory(async (directory) => {
+    const path = join(directory, "0.log");
+    const clock = new FakeClock(start);
+    const writer = new LogWriter(path, { clock, masked: ["hunter22"] });
+    writer.append("stdout", Buffer.from("a hunt"));
+    writer.append("stderr", Buffer.from("b hunter2"));
+    writer.append("stdout", Buffer.from("er22\n"));
+    // An unfinished line is shown after a while, but not what may be the beginning of a value.
+    await clock.advance(1000);
+    await writer.flushed();
+    expect(await textOf(path)).toBe("a ***\nb ");
+    writer.append("stderr", Buffer.from("2\nhunter"));
+    await writer.close();
+    expect(await textOf(path)).toBe("a ***\nb ***\nhunter");
+    expect(await readFile(path, "utf8")).not.toContain("hunter2");
+  }));
+
 test("directories are made when the first output comes, and not readable by everybody", () =>
   withDirectory(async (directory) => {
     const path = join(directory, "pod", "main", "0.log");

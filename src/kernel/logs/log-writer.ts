@@ -5,9 +5,10 @@ import { makeDirectories } from "#lib/base/index.node.ts";
 import { LineStamper, type Stamped } from "./line-stamper.ts";
 import { encodeEntry, recordsPerEntry } from "./line-index.ts";
 import { defaultRotation, fileOfAge, indexOf, type Rotation } from "./log-files.ts";
+import { Masker } from "./masker.ts";
 import type { LogStream } from "./record.ts";
 
-// The way of output: pipe -> chunk -> stamper -> #waiting -> one write. While a write is under way everything gathers in
+// The way of output: pipe -> chunk -> masker, if any -> stamper -> #waiting -> one write. While a write is under way everything gathers in
 // #waiting and is the next write, so a busy process costs few large writes and a quiet one a write per line.
 
 export interface LogWriterOptions {
@@ -15,6 +16,8 @@ export interface LogWriterOptions {
   readonly clock: Clock;
   /** 10 MiB x 5 when absent. */
   readonly rotation?: Rotation;
+  /** Values that are not written: `***` stands in their place. See Masker. */
+  readonly masked?: readonly string[];
   /** Called when waiting output has been written after `append` answered false. */
   readonly onDrain?: () => void;
 }
@@ -42,6 +45,7 @@ export class LogWriter {
   readonly #rotation: Rotation;
   readonly #onDrain: () => void;
   readonly #stampers: Readonly<Record<LogStream, LineStamper>>;
+  readonly #maskers: Readonly<Record<LogStream, Masker>> | undefined;
   /** Open from the first write to the rotation or the end. */
   #handle: FileHandle | undefined;
   #index: FileHandle | undefined;
@@ -63,6 +67,8 @@ export class LogWriter {
     this.#rotation = options.rotation ?? defaultRotation;
     this.#onDrain = options.onDrain ?? (() => undefined);
     this.#stampers = { stdout: new LineStamper("stdout"), stderr: new LineStamper("stderr") };
+    const { masked = [] } = options;
+    this.#maskers = masked.length === 0 ? undefined : { stdout: new Masker(masked), stderr: new Masker(masked) };
   }
 
   /** Why output was lost, if it was. Once set it stays: a log with a hole in the middle would be taken for a whole one. */
@@ -77,7 +83,8 @@ export class LogWriter {
    */
   append(stream: LogStream, chunk: Buffer): boolean {
     if (this.#failure !== undefined) return true;
-    this.#put(this.#stampers[stream].stamp(chunk, this.#clock.now()));
+    const shown = this.#maskers === undefined ? chunk : this.#maskers[stream].take(chunk);
+    this.#put(this.#stampers[stream].stamp(shown, this.#clock.now()));
     if (this.#stampers[stream].holds) this.#flushLater();
     this.#full = this.#waitingBytes > highWater;
     return !this.#full;
@@ -91,6 +98,10 @@ export class LogWriter {
   /** Resolves when everything appended can be read, also unfinished lines. Never rejects; see `failure`. The last call. */
   async close(): Promise<void> {
     this.#cancelFlush?.();
+    for (const stream of ["stdout", "stderr"] as const) {
+      if (this.#maskers !== undefined)
+        this.#put(this.#stampers[stream].stamp(this.#maskers[stream].end(), this.#clock.now()));
+    }
     this.#flushHeld();
     await this.flushed();
     await Promise.allSettled([this.#handle?.close(), this.#index?.close()]);

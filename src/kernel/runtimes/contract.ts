@@ -26,6 +26,8 @@ export interface Task {
   readonly logPath: string;
   /** 10 MiB x 5 when absent. */
   readonly logRotation?: Rotation;
+  /** Names of variables of `env` whose values do not get into the log. Those that `env` does not have say nothing. */
+  readonly maskedVariables?: readonly string[];
   readonly mounts?: readonly TaskMount[];
   /** Whom the process runs as, with this one group and no others; as the runtime itself when absent. */
   readonly user?: { readonly uid: number; readonly gid: number };

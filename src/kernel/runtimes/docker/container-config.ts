@@ -44,6 +44,7 @@ export function taskContainer(task: Task, setup: ContainerSetup, sandbox: Sandbo
       [labels.sandbox]: sandbox.id,
       [labels.pod]: `${sandbox.namespace}/${sandbox.name}`,
       [labels.log]: task.logPath,
+      ...(task.maskedVariables === undefined ? {} : { [labels.masked]: task.maskedVariables.join(",") }),
     },
     HostConfig: {
       NetworkMode: sandbox.hostNetwork ? "host" : shared,

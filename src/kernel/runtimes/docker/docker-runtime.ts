@@ -14,6 +14,7 @@ import { makeDirectories } from "#lib/base/index.node.ts";
 import { dirname } from "node:path";
 import type { ContainerHost, Runtime, RuntimeCapabilities, Task, TaskOutcome, TaskStatus } from "../contract.ts";
 import { runtimeClosed } from "../errors.ts";
+import { maskedValues } from "../masked-values.ts";
 import { TaskMirror } from "../task-mirror.ts";
 import { type Owner, taskContainer } from "./container-config.ts";
 import { type EngineAddress, isLocal } from "./engine/engine-address.ts";
@@ -23,7 +24,7 @@ import { jsonLines } from "./engine/json-lines.ts";
 import { execIn } from "./exec.ts";
 import { findImage, pullImage } from "./images.ts";
 import { engineName, labels } from "./names.ts";
-import { attachOutput, type Output, readBackOutput } from "./output.ts";
+import { attachOutput, maskedIn, type Output, readBackOutput } from "./output.ts";
 import { type ContainerLife, lifeOf, notStarted, outcomeOf } from "./outcome.ts";
 import { labelsOf, Sandboxes } from "./sandboxes.ts";
 
@@ -223,7 +224,8 @@ class DockerRuntime implements Runtime {
     if (life !== undefined && life.startedAt !== undefined) return this.#adopt(task.id, known, life);
     this.#mirror.put({ id: task.id, state: { phase: "starting" } });
     await makeDirectories(dirname(task.logPath), 0o750);
-    known.output = await attachOutput(this.#engine, name, task.logPath, clock);
+    const masked = maskedValues(task.maskedVariables ?? [], task.env);
+    known.output = await attachOutput(this.#engine, name, { path: task.logPath, masked }, clock);
     try {
       await this.#engine.call("POST", `/containers/${name}/start`);
     } catch (thrown) {
@@ -437,12 +439,18 @@ class DockerRuntime implements Runtime {
       this.#mirror.put(made);
       return made;
     }
-    if (known.output === undefined) known.output = await readBackOutput(this.#engine, known.name, known.logPath, clock);
+    known.output ??= await this.#readBack(known);
     this.#mirror.put({ id, state: { phase: "running", startedAt: life.startedAt } });
     const { output } = known;
     if (life.isRunning) void output.done.then(() => this.#lookAtEnd(id));
     else this.#end(id, known, life, await output.done);
     return this.#mirror.find(id) ?? { id, state: { phase: "running", startedAt: life.startedAt } };
+  }
+
+  /** The engine remembers what is not to be read in the log, too. */
+  async #readBack({ name, logPath }: Known): Promise<Output> {
+    const masked = maskedIn(await this.#inspect(name));
+    return readBackOutput(this.#engine, name, { path: logPath, masked }, this.#options.clock);
   }
 
   /** Everything the engine knows of a container. 404 when somebody has removed it. */

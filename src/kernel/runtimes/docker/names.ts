@@ -14,6 +14,8 @@ export const labels = {
   pod: "dev.slipway.pod",
   /** Where a task's output belongs. */
   log: "dev.slipway.log",
+  /** Names of the variables whose values do not get there, divided by commas. */
+  masked: "dev.slipway.masked",
   /** The process whose end is the end of the store, for stores in memory: `pid startTicks boot`. */
   owner: "dev.slipway.owner",
 } as const;

@@ -1,8 +1,11 @@
 import type { IncomingMessage } from "node:http";
-import { type Clock, type Instant, parseInstant } from "#lib/base/index.ts";
+import { type Clock, type Instant, isJsonObject, type JsonObject, parseInstant } from "#lib/base/index.ts";
 import { LogWriter, removeLog } from "#kernel/logs/index.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
 import { FrameReader } from "./engine/stream-frames.ts";
+import { maskedValues } from "../masked-values.ts";
+import { labels } from "./names.ts";
+import { labelsOf } from "./sandboxes.ts";
 
 // Output reaches our log by one of two ways:
 //
@@ -18,16 +21,22 @@ export interface Output {
   close(): void;
 }
 
+/** Where output goes, and the values that do not get there. The engine's own copy has them. */
+export interface LogTarget {
+  readonly path: string;
+  readonly masked: readonly string[];
+}
+
 /** Must be called before the container is started. Resolves when the engine will pass on all output from the first byte on. */
 export async function attachOutput(
   engine: EngineClient,
   container: string,
-  logPath: string,
+  target: LogTarget,
   clock: Clock,
 ): Promise<Output> {
   const query = { stream: "1", stdout: "1", stderr: "1" };
   const response = await engine.stream("POST", `/containers/${container}/attach`, { query });
-  return copyOutput(response, logPath, clock, (payload) => ({ text: payload }));
+  return copyOutput(response, target, clock, (payload) => ({ text: payload }));
 }
 
 /**
@@ -37,13 +46,13 @@ export async function attachOutput(
 export async function readBackOutput(
   engine: EngineClient,
   container: string,
-  logPath: string,
+  target: LogTarget,
   clock: Clock,
 ): Promise<Output> {
   const query = { follow: "1", stdout: "1", stderr: "1", timestamps: "1" };
   const response = await engine.stream("GET", `/containers/${container}/logs`, { query });
-  await removeLog(logPath);
-  return copyOutput(response, logPath, clock, splitTime);
+  await removeLog(target.path);
+  return copyOutput(response, target, clock, splitTime);
 }
 
 interface Piece {
@@ -62,12 +71,13 @@ function splitTime(payload: Buffer): Piece {
 
 function copyOutput(
   response: IncomingMessage,
-  logPath: string,
+  { path, masked }: LogTarget,
   clock: Clock,
   pieceOf: (payload: Buffer) => Piece,
 ): Output {
   let at: Instant | undefined;
-  const log = new LogWriter(logPath, {
+  const log = new LogWriter(path, {
+    masked,
     clock: { ...clock, now: () => at ?? clock.now() },
     onDrain: () => response.resume(),
   });
@@ -95,4 +105,14 @@ function copyOutput(
     return lost === undefined ? undefined : `output is incomplete: ${lost}`;
   });
   return { done, close: () => response.destroy() };
+}
+
+/** The values that a container's log is not to have, as an inspection of it says. */
+export function maskedIn({ Config }: JsonObject): readonly string[] {
+  if (!isJsonObject(Config)) return [];
+  const names = labelsOf(Config)[labels.masked]?.split(",") ?? [];
+  const env = Array.isArray(Config["Env"]) ? Config["Env"] : [];
+  const pairs = env.flatMap((pair) => (typeof pair === "string" ? [pair] : []));
+  const variables = pairs.map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)] as const);
+  return maskedValues(names, Object.fromEntries(variables));
 }

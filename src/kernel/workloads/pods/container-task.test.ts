@@ -77,6 +77,15 @@ test("a task is the command with its arguments, expanded by its own variables", 
   expect(task.env).toEqual({ PATH: "/bin", HOSTNAME: "p", WHO: "world", SLIPWAY_OUTPUT: "/root/pods/u/output/main/0" });
 });
 
+test("a task has the names of the variables that a Pod keeps out of its logs, and none otherwise", () => {
+  const container = { env: [{ name: "A", valueFrom: { secretKeyRef: { name: "s", key: "t" } } }] };
+  const asking = podWith(container);
+  const annotated = { ...asking, metadata: { ...asking.metadata, annotations: { "slipway.dev/mask-env": "" } } };
+  const task = taskOf(annotated);
+  expect(task.ok && task.value.maskedVariables).toEqual(["A"]);
+  expect(taskFor(container)).not.toHaveProperty("maskedVariables");
+});
+
 test("every reason why an environment cannot be made is told at once", () => {
   const from = (name: string, valueFrom: NonNullable<EnvVar["valueFrom"]>): EnvVar => ({ name, valueFrom });
   const task = taskOf(

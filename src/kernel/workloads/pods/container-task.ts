@@ -6,6 +6,7 @@ import type { Sources } from "./config-sources.ts";
 import { containerSetup, isInMemory } from "./container-setup.ts";
 import { containerEnvironment } from "./environment.ts";
 import { expandReferences } from "./expand.ts";
+import { maskedVariables } from "./masked-variables.ts";
 import type { Node } from "./pod-fields.ts";
 import { type PodPaths, taskId } from "./pod-paths.ts";
 import { isInPlace, userOf } from "./support.ts";
@@ -62,10 +63,12 @@ export function containerTask(input: TaskInput): Result<PlannedTask, readonly st
   if (program === undefined) return err([`container ${container.name} has no command`]);
   const setup = input.image && setupOf(input, input.image, command, args, valueOf);
   const all = [...mounts.value, ...message.mounts];
+  const masked = maskedVariables(pod, container, input.sources);
   return ok({
     id: taskId(pod.metadata.uid ?? "", container.name, restart),
     command: [program, ...rest],
     env: env.value,
+    ...(masked.length === 0 ? {} : { maskedVariables: masked }),
     workingDirectory: workingDirectoryOf(input, valueOf),
     logPath: paths.log(container.name, restart),
     ...(all.length === 0 ? {} : { mounts: all }),

@@ -4,6 +4,7 @@ import { stat } from "node:fs/promises";
 import { type Cancel, type Clock, codeOf, deferred, type Instant, messageOf, type Millis } from "#lib/base/index.ts";
 import { type LogStream, LogWriter } from "#kernel/logs/index.ts";
 import type { Task, TaskOutcome } from "../../contract.ts";
+import { maskedValues } from "../../masked-values.ts";
 import { type HostCommand, hostCommand, type NamespaceTools, prepareMountPoints } from "./host-command.ts";
 import { closeWritingEnd, type Pipe, type PipePool } from "./pipe-pool.ts";
 import { signalGroup } from "./process-identity.ts";
@@ -149,6 +150,7 @@ async function outcomeOf(
   const log = new LogWriter(task.logPath, {
     clock,
     ...(task.logRotation === undefined ? {} : { rotation: task.logRotation }),
+    masked: maskedValues(task.maskedVariables ?? [], task.env),
     onDrain: () => pipes.forEach((pipe) => pipe.output.resume()),
   });
   const outputs = [collect(pipes, pipes[0], "stdout", log), collect(pipes, pipes[1], "stderr", log)];

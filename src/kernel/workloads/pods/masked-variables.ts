@@ -1,0 +1,22 @@
+import type { Container, PodObject } from "../pod-types.ts";
+import { sourceKey, type Sources } from "./config-sources.ts";
+
+/** With it a Pod asks that values be kept out of the logs of its containers; it may name variables. */
+export const maskAnnotation = "slipway.dev/mask-env";
+
+/**
+ * The variables of a container whose values are kept out of its log: none unless the Pod asks for it; then those that come from a
+ * Secret, and those that the annotation names, divided by commas. What the container never has is named for nothing.
+ */
+export function maskedVariables({ metadata }: PodObject, container: Container, sources: Sources): readonly string[] {
+  const asked = metadata.annotations?.[maskAnnotation];
+  if (asked === undefined) return [];
+  const named = asked.split(",").map((name) => name.trim());
+  const whole = (container.envFrom ?? []).flatMap(({ secretRef, prefix = "" }) => {
+    const contents = secretRef && sources.get(sourceKey({ kind: "Secret", name: secretRef.name ?? "" }));
+    return [...(contents?.keys() ?? [])].map((key) => `${prefix}${key}`);
+  });
+  const single = (container.env ?? []).filter(({ valueFrom }) => valueFrom?.secretKeyRef !== undefined);
+  const names = [...named, ...whole, ...single.map(({ name }) => name)].filter((name) => name !== "");
+  return [...new Set(names)];
+}
