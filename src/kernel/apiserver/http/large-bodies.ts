@@ -7,8 +7,8 @@ import { tooManyRequests } from "#kernel/model/index.ts";
 /** Bodies up to this size take no time worth counting to read, and no memory when they come in one piece. */
 export const largeBodyBytes = 64 * 1024;
 
-/** A GET that waits so long is not noticed. */
-const harmlessMs: Millis = 10;
+/** A GET that waits so long takes a few times as long as on an idle server. */
+const harmlessMs: Millis = 4;
 /** How many times as long as it was held the loop is left to others. */
 const restShare = 4;
 const longestRestMs: Millis = 2000;
@@ -22,6 +22,7 @@ export class LargeBodies {
   #bytes = 0;
   #rested = Promise.resolve();
   #waiting = 0;
+  #lastPiece = Promise.resolve();
 
   /** `maxBytes`: of all large bodies that are under way together. */
   constructor(maxBytes: number, clock: Clock) {
@@ -58,6 +59,15 @@ export class LargeBodies {
     const granted = this.#rested.then(nextTurn);
     this.#rested = granted.then(() => this.#rest());
     await granted;
+  }
+
+  /**
+   * Resolves in a turn of the event loop of which no other piece takes a part: for work of a millisecond of which there may be
+   * much at once, such as the parts of lists. Whoever asks for little waits for one piece, however many ask for much.
+   */
+  piece(): Promise<void> {
+    this.#lastPiece = this.#lastPiece.then(nextTurn);
+    return this.#lastPiece;
   }
 
   /** Begins with the turn, and so looks at what is done in it. */

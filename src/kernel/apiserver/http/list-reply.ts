@@ -7,7 +7,7 @@ import { type Answer, answerBytes } from "../verbs/answer.ts";
 import { viewOf } from "../verbs/storage-view.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
 import type { Negotiated } from "./accept.ts";
-import { largeBodyBytes } from "./large-bodies.ts";
+import { type LargeBodies, largeBodyBytes } from "./large-bodies.ts";
 import { encodeItem, type ListFrame, listFrame, type View } from "./representation.ts";
 import type { Reply } from "./respond.ts";
 
@@ -15,30 +15,36 @@ import type { Reply } from "./respond.ts";
 // made from parsed objects, which cost more than their bytes.
 const partBytes = 128 * 1024;
 const partItems = 200;
+/** What an item costs in each form, in the time that stored bytes take: the others are made from the object. */
+const costs: Readonly<Record<View["form"], number>> = { json: 1, partial: 2, table: 2, yaml: 8 };
+
+/** When others get on, between two parts (`piece`) and before a large object is encoded (`turn`). */
+export type Turns = Pick<LargeBodies, "turn" | "piece">;
+
 /** Between two items; the frame has none. */
 const comma = Buffer.from(",");
 
 /**
  * A list as a reply. A short one is a single buffer; a longer one is made part by part while it is sent, so that it delays nobody by
- * more than a part, whatever its length, and a slow reader costs no copy of it. Stored bytes are joined, not encoded anew; `turn` is
- * waited for before a large object is encoded.
+ * more than a part, whatever its length, and a slow reader costs no copy of it. Stored bytes are joined, not encoded anew.
  */
-export function listReply(view: View, listing: Listing, negotiated: Negotiated, turn: () => Promise<void>): Reply {
+export function listReply(view: View, listing: Listing, negotiated: Negotiated, turns: Turns): Reply {
   const metadata = listMetadata(listing);
   const { contentType } = negotiated;
   const { warnings } = view.resource;
   const { entries } = listing;
   const frame = view.form === "yaml" ? yamlFrame(view, metadata, entries.length === 0) : listFrame(view, metadata);
   const stored = entries.reduce((sum, { bytes }) => sum + bytes.length, 0);
-  if (entries.length <= partItems && stored <= partBytes) {
+  const cost = costs[view.form];
+  if (entries.length <= partItems && stored * cost <= partBytes) {
     const items = entries.flatMap((entry, index) => itemOf(view, entry, index));
     return { code: 200, contentType, warnings, body: Buffer.concat([frame.head, ...items, frame.tail]) };
   }
   const isDear = ({ bytes }: Entry) => view.form !== "json" && bytes.length > largeBodyBytes;
-  const parts = partsOf(entries, frame, {
+  const parts = partsOf(entries, frame, turns, {
     encode: (entry, index) => itemOf(view, entry, index),
-    weigh: ({ bytes }) => bytes.length,
-    before: (entry) => (isDear(entry) ? turn() : undefined),
+    weigh: ({ bytes }) => bytes.length * cost,
+    before: (entry) => (isDear(entry) ? turns.turn("patient") : undefined),
   });
   const isStored = view.form === "json" && view.resource.storage === undefined;
   const length = frame.head.length + stored + entries.length - 1 + frame.tail.length;
@@ -52,7 +58,12 @@ function itemOf(view: View, entry: Entry, index: number): readonly Buffer[] {
 }
 
 /** The list of what was deleted, in JSON, whatever form the caller has asked for. */
-export function deletionsReply(resource: ServedResource, answers: readonly Answer[], revision: number): Reply {
+export function deletionsReply(
+  resource: ServedResource,
+  answers: readonly Answer[],
+  revision: number,
+  turns: Turns,
+): Reply {
   const metadata = { resourceVersion: String(revision) };
   const empty = JSON.stringify({
     kind: resource.listKind,
@@ -61,7 +72,7 @@ export function deletionsReply(resource: ServedResource, answers: readonly Answe
     items: [],
   });
   const frame = { head: Buffer.from(empty.slice(0, -2)), tail: Buffer.from("]}\n") };
-  const parts = partsOf(answers, frame, {
+  const parts = partsOf(answers, frame, turns, {
     encode: (answer, index) => (index > 0 ? [comma, answerBytes(answer)] : [answerBytes(answer)]),
     weigh: (answer) => answer.entry?.bytes.length ?? 0,
   });
@@ -71,7 +82,7 @@ export function deletionsReply(resource: ServedResource, answers: readonly Answe
 /** How the items of a list are made. */
 interface ItemMaker<T> {
   readonly encode: (item: T, index: number) => readonly Buffer[];
-  /** What it costs, in stored bytes. */
+  /** What it costs, in stored bytes that are copied. */
   readonly weigh: (item: T) => number;
   /** Waited for before the item is encoded. */
   readonly before?: (item: T) => Promise<void> | undefined;
@@ -81,6 +92,7 @@ interface ItemMaker<T> {
 async function* partsOf<T>(
   list: readonly T[],
   frame: ListFrame,
+  turns: Turns,
   { encode, weigh, before }: ItemMaker<T>,
 ): AsyncGenerator<Buffer, void> {
   let open: Buffer[] = [frame.head];
@@ -88,7 +100,7 @@ async function* partsOf<T>(
   for (const [index, item] of list.entries()) {
     if (bytes >= partBytes || items >= partItems) {
       yield Buffer.concat(open);
-      await new Promise((resolve) => setImmediate(resolve));
+      await turns.piece();
       open = [];
       [bytes, items] = [0, 0];
     }

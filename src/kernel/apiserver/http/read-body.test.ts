@@ -147,6 +147,19 @@ describe("large bodies together", () => {
     expect(bodies.bytes).toBe(0);
   });
 
+  test("are read a piece at a time, and others come in between", async () => {
+    const bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes, systemClock);
+    let pieces = 0;
+    const piece = bodies.piece.bind(bodies);
+    bodies.piece = () => {
+      pieces += 1;
+      return piece();
+    };
+    const text = `["${"x".repeat(2 ** 20)}"]`;
+    expect((await read({ pieces: inPieces(text), bodies })).toString()).toBe(text);
+    expect(pieces).toBe(4);
+  });
+
   test("are given one in a turn of the event loop, in their order", async () => {
     const bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes, systemClock);
     const seen: string[] = [];
@@ -176,7 +189,7 @@ describe("large bodies together", () => {
       seen.push(name);
       spent += heldMs;
     };
-    void go("short", 10);
+    void go("short", 4);
     void go("long", 100);
     void go("endless", 60_000);
     void go("last", 0);

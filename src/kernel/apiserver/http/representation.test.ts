@@ -6,7 +6,7 @@ import type { Entry } from "../store/store.ts";
 import { testContext } from "../testing/index.ts";
 import type { Listing } from "../verbs/list.ts";
 import type { Form } from "./accept.ts";
-import { listMetadata, listReply } from "./list-reply.ts";
+import { listMetadata, listReply, type Turns } from "./list-reply.ts";
 import { encodeItem, encodeObject, parseIncludeObject, type View } from "./representation.ts";
 
 const context = testContext();
@@ -20,9 +20,12 @@ const replyOf = (view: View, listing: Listing) =>
   listReply(view, listing, { form: view.form, contentType: "x/y" }, turn);
 /** How often a large object was encoded in a turn of its own. */
 let turns = 0;
-const turn = async (): Promise<void> => {
-  turns += 1;
-  await Promise.resolve();
+const turn: Turns = {
+  turn: async () => {
+    turns += 1;
+    await Promise.resolve();
+  },
+  piece: () => new Promise((resolve) => setImmediate(resolve)),
 };
 
 const bodyOf = async (view: View, listing: Listing): Promise<Buffer> => {

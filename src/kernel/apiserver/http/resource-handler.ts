@@ -210,7 +210,7 @@ async function list(context: ApiContext, { resource, route }: ResourceCall, exch
   const negotiated = negotiate(exchange.request.headers.accept);
   const listing = await listObjects(context, resource, listRequest(exchange.query, route.namespace), exchange.signal());
   const view = viewFor(context, resource, exchange, negotiated);
-  return listReply(view, listing, negotiated, () => exchange.bodies.turn("patient"));
+  return listReply(view, listing, negotiated, exchange.bodies);
 }
 
 // Writes negotiate before they write: a caller who takes none of the forms gets 406 and nothing was stored.
@@ -279,6 +279,8 @@ async function decodedBody(
   exchange.enter?.();
   let largest = bytes.length;
   const readYaml = async (text: Buffer) => {
+    // Small texts, which are read at once, may still have ten thousand aliases.
+    await bodies.piece();
     const document = await exchange.yaml.read(text, () => exchange.signal());
     if (!("json" in document)) return document.value;
     // Its aliases are written out.
@@ -394,7 +396,7 @@ async function removeAll(context: ApiContext, call: ResourceCall, exchange: Exch
   const selected = listRequest(exchange.query, route.namespace);
   const deletions = await deleteCollection(context, resource, selected, request);
   const answers = deletions.map(({ answer }) => answer);
-  return deletionsReply(resource, answers, context.store.revision);
+  return deletionsReply(resource, answers, context.store.revision, exchange.bodies);
 }
 
 /**
