@@ -5,6 +5,7 @@ import { createHttpClient, loadKubeconfig, type ApiClient } from "#kernel/kit/in
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { ConfigMap, type KubeObject, Lease } from "#kernel/model/index.ts";
 import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
+import { within } from "#test/support/within.ts";
 import { bundleProgram } from "../support/bundle-program.ts";
 
 // 52. Controllers as processes: one leads; when it is killed another follows, and when it is asked to stop it ends its work first. How soon
@@ -14,7 +15,7 @@ interface Program {
   /** What it said, line by line. */
   readonly said: () => readonly string[];
   readonly signal: (name: NodeJS.Signals) => void;
-  readonly ended: Promise<number | null>;
+  readonly ended: () => Promise<number | null>;
 }
 
 let directory: string;
@@ -44,10 +45,11 @@ function start(identity: string): Program {
   });
   let text = "";
   child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
+  const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
   const program: Program = {
     said: () => text.split("\n").filter(Boolean),
     signal: (name) => void child.kill(name),
-    ended: new Promise((resolve) => child.once("exit", (code) => resolve(code))),
+    ended: () => within(90_000, `${identity} ends`, exited, () => text),
   };
   programs.push(program);
   return program;
@@ -82,7 +84,7 @@ test("a leader that is killed is followed by the other, which takes up its work;
 
   const killedAt = systemClock.monotonic();
   first.signal("SIGKILL");
-  await first.ended;
+  await first.ended();
   await becomes("a", { begun: "second" });
   const taken = Math.round((systemClock.monotonic() - killedAt) / 100) / 10;
   process.stderr.write(`the follower of a killed leader was at work after ${taken} s\n`);
@@ -92,7 +94,7 @@ test("a leader that is killed is followed by the other, which takes up its work;
   await expect.poll(second.said, { timeout: 60_000 }).toEqual(["started", "stopping"]);
   // What it has begun is not thrown away, what is new is not begun by it.
   await client.patch(refOf("a"), { type: "merge", body: { data: { go: "1" } } });
-  expect(await second.ended).toBe(0);
+  expect(await second.ended()).toBe(0);
   expect(second.said()).toEqual(["started", "stopping", "stopped"]);
   await becomes("a", { begun: "second", go: "1", done: "second" });
 
@@ -100,6 +102,6 @@ test("a leader that is killed is followed by the other, which takes up its work;
   await becomes("b", { begun: "third", go: "1", done: "third" });
   expect(await leader()).toBe("third");
   third.signal("SIGTERM");
-  expect(await third.ended).toBe(0);
+  expect(await third.ended()).toBe(0);
   expect(await leader()).toBe("");
 });

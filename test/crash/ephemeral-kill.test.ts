@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { identityOf, isAlive } from "#kernel/runtimes/process/runner/process-identity.ts";
 import { cleanEnvironment, removeDirectory, root, slipwayBin, temporaryDirectory } from "#test/support/slipway.ts";
+import { within } from "#test/support/within.ts";
 
 let directory = "";
 let child: ChildProcess | undefined;
@@ -71,7 +72,7 @@ kind: Workflow
 metadata: {name: brief}
 spec: {steps: {look: {container: {image: none, command: [sh, -c, "${script}"]}}}}
 `);
-  const [code] = (await once(brief, "exit")) as [number];
+  const [code] = (await within(60_000, "the run ends", once(brief, "exit"))) as [number];
   expect(code).toBe(0);
   const children = (await readFile(join(directory, "children"), "utf8")).trim().split(" ").map(Number);
   expect(children.length).toBeGreaterThanOrEqual(1);

@@ -9,6 +9,7 @@ import {
   temporaryDirectory,
   type TestServer,
 } from "#test/support/slipway.ts";
+import { systemClock } from "#lib/base/index.ts";
 
 const rounds = 20;
 const layers = 6;
@@ -57,10 +58,16 @@ const linesOf = async (file: string): Promise<string[]> => {
 /** A different moment each round, the same ones in every run of this test. */
 const momentOf = (round: number): number => 3 + ((round * 7919) % 26);
 
+/** Long enough for all steps of a run on the busiest machine. */
+const patienceMs = 120_000;
+
 async function until<T>(look: () => Promise<T>, holds: (seen: T) => boolean): Promise<T> {
+  const end = systemClock.monotonic() + patienceMs;
   for (;;) {
     const seen = await look();
     if (holds(seen)) return seen;
+    if (systemClock.monotonic() > end)
+      throw new Error(`not within ${patienceMs / 1000} s: ${JSON.stringify(seen)}\n${server?.log() ?? ""}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

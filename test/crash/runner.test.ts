@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { watch } from "node:fs";
+import { readdirSync, watch } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,6 +13,7 @@ import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
 import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
 import { runnerBundle, shellTask, testRuntime } from "#kernel/runtimes/testing/index.ts";
 import { outcomeOf } from "#kernel/runtimes/runtime.contract.ts";
+import { within } from "#test/support/within.ts";
 
 let ownerBundle: string;
 let directory: string;
@@ -82,7 +83,7 @@ class Owner {
 async function newOwner(): Promise<Owner> {
   const owner = new Owner(await runnerBundle());
   owners.add(owner);
-  await owner.attached;
+  await within(60_000, "the owner has attached to the runner", owner.attached);
   return owner;
 }
 
@@ -104,7 +105,9 @@ async function whenRuns(condition: () => Promise<boolean>): Promise<void> {
     for (;;) {
       const changed = once(watcher, "change");
       if (await condition()) return;
-      await changed;
+      await within(120_000, "something changes in the directory of runs", changed, () =>
+        readdirSync(join(directory, "runs")),
+      );
     }
   } finally {
     watcher.close();

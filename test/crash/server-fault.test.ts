@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { checkStore } from "../../src/kernel/apiserver/store/maintenance.ts";
 import { type Api, type ApiEvent, connectApi } from "#test/support/api.ts";
 import { endRunner, slipway, startServer, type TestServer } from "#test/support/slipway.ts";
+import { within } from "#test/support/within.ts";
 import { buildFaults, canFault } from "./faults.ts";
 
 // What clients of a whole server are told when its disk is full or breaks, and when somebody sets the clock.
@@ -96,7 +97,7 @@ describe.skipIf(!canFault)("a server", () => {
     await setFault("flush");
     const lost = await create("lost").catch((thrown: unknown) => thrown);
     expect(lost).not.toMatchObject({ status: 201 });
-    expect(await exited).toBe(5);
+    expect(await within(60_000, "the server ends", exited, () => server.log())).toBe(5);
     await setFault("");
     expect((await checkStore(join(directory, "store"))).findings).toEqual([]);
     api.close();
@@ -142,7 +143,7 @@ describe.skipIf(!canFault)("a server", () => {
         () => false,
       );
     await expect.poll(isTaken, { timeout: 20_000 }).toBe(false);
-    expect(await exited).toBe(5);
+    expect(await within(60_000, "the server ends", exited, () => server.log())).toBe(5);
     expect(server.log()).toContain("has been removed or replaced while it was in use");
   });
 

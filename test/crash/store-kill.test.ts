@@ -56,6 +56,9 @@ async function killAfter(end: End, lifeMs: number, data: string, round: number, 
   await writeFile(fault, "");
   const child = spawn(process.execPath, [program, data, ...[round, kept.events, kept.segment].map(String)], {
     stdio: ["ignore", "pipe", "inherit"],
+    // Long before the test's own time is over.
+    timeout: 120_000,
+    killSignal: "SIGKILL",
     env: end === "kill" ? process.env : { ...process.env, LD_PRELOAD: library, FAULT: fault },
   });
   const began = new Map<string, Began>();

@@ -14,6 +14,7 @@ import {
   temporaryDirectory,
   type TestServer,
 } from "#test/support/slipway.ts";
+import { within } from "#test/support/within.ts";
 
 let directory: string;
 let server: TestServer;
@@ -143,7 +144,8 @@ describe("exit codes of run", () => {
       err += chunk.toString();
       if (err.includes("a: Running") && !isTold) isTold = child.kill("SIGINT");
     });
-    const code = await new Promise((resolve) => child.once("exit", resolve));
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    const code = await within(60_000, "slipway run ends after SIGINT", ended, () => err);
     expect(code, err).toBe(130);
     expect(err).toContain("last: Succeeded");
   });

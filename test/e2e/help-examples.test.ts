@@ -15,6 +15,7 @@ import {
   temporaryDirectory,
   type TestServer,
 } from "#test/support/slipway.ts";
+import { within } from "#test/support/within.ts";
 
 let home: string;
 let server: TestServer;
@@ -69,7 +70,7 @@ const onServer = (line: string) => inShell(line, { SLIPWAY_KUBECONFIG: server.ku
 
 const phaseIs = async (...phases: readonly string[]): Promise<void> => {
   const phase = async () => (await onServer("slipway get wf diamond -o jsonpath={.status.phase}")).out.trim();
-  while (!phases.includes(await phase()));
+  await expect.poll(phase).toBeOneOf([...phases]);
 };
 
 /** Starts an example that goes on by itself, and stops it once it has printed what is waited for. Resolves with how it ended. */
@@ -90,7 +91,8 @@ async function untilPrinted(line: string, wanted: RegExp, env: Readonly<Record<s
     isAsked = true;
     process.kill(-child.pid, "SIGTERM");
   });
-  return new Promise((resolve) => child.once("close", (code) => resolve({ code, out, err })));
+  const ended = new Promise<Finished>((resolve) => child.once("close", (code) => resolve({ code, out, err })));
+  return await within(100_000, `${line} prints ${wanted} and ends`, ended, () => `${out}${err}`);
 }
 
 const examplesOf = (...names: readonly string[]) =>

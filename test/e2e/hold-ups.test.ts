@@ -13,6 +13,7 @@ import {
   startServer,
   temporaryDirectory,
 } from "#test/support/slipway.ts";
+import { within } from "#test/support/within.ts";
 
 let directory: string;
 beforeAll(async () => {
@@ -43,7 +44,8 @@ async function runUntil(args: readonly string[], env: Readonly<Record<string, st
     err += chunk.toString();
     if (!isAsked && wanted.every((pattern) => pattern.test(err))) isAsked = child.kill("SIGINT");
   });
-  const code = await new Promise((resolve) => child.once("exit", resolve));
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const code = await within(100_000, `slipway run tells ${wanted.join(", ")} and ends`, ended, () => err);
   return { code, err };
 }
 

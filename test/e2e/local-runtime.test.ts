@@ -9,6 +9,7 @@ import { createLocalRuntime, type LocalRuntime } from "#kernel/runtimes/index.ts
 import { outcomeOf, runtimeContract } from "#kernel/runtimes/runtime.contract.ts";
 import { shellTask, temporaryDirectory } from "#kernel/runtimes/testing/index.ts";
 import { cleanEnvironment, root, slipwayBin } from "#test/support/slipway.ts";
+import { within } from "#test/support/within.ts";
 
 runtimeContract("local process", async () => {
   const directory = await temporaryDirectory();
@@ -103,6 +104,6 @@ spec:
   child.kill("SIGINT");
   await expect.poll(() => String(child.stderr.read() ?? "")).toContain("once more to stop at once");
   child.kill("SIGINT");
-  expect(await once(child, "exit")).toEqual([130, null]);
+  expect(await within(60_000, "the second SIGINT ends it", once(child, "exit"))).toEqual([130, null]);
   await expect.poll(() => isAlive(pid.trim())).toBe(false);
 });

@@ -9,6 +9,7 @@ import { temporaryDirectory, testRuntime } from "#kernel/runtimes/testing/index.
 import { isFinished, type PodObject } from "#kernel/workloads/pod-types.ts";
 import { addTestPodRunner, bench, type Bench, shellPod } from "#kernel/workloads/testing/index.ts";
 import { createPodLogs } from "#kernel/workloads/index.ts";
+import { within } from "#test/support/within.ts";
 
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
 let runtime: Runtime;
@@ -242,7 +243,7 @@ test("a pod removed by force is killed", async () => {
     });
   });
   await place.client.delete({ type: Pod, namespace: "default", name: "forced" }, { gracePeriodSeconds: 0 });
-  await ended;
+  await within(60_000, "the task ends", ended);
 });
 
 test("what the runtime cannot do is refused or told by name", async () => {
@@ -310,7 +311,7 @@ test("a server that comes back adopts what runs, learns what ended, and kills wh
 
 /** Resolves when the runtime runs nothing any more. */
 function vanished(): Promise<void> {
-  return new Promise((resolve) => {
+  const nothing = new Promise<void>((resolve) => {
     const look = async () => {
       const tasks = await runtime.list();
       if (tasks.some(({ state }) => state.phase !== "ended")) return;
@@ -320,6 +321,7 @@ function vanished(): Promise<void> {
     const cancel = runtime.subscribe(() => void look());
     void look();
   });
+  return within(60_000, "the runtime runs nothing", nothing);
 }
 
 describe.skipIf(process.getuid?.() !== 0)("volumes on a machine where mounting is possible", () => {

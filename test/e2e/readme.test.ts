@@ -34,7 +34,7 @@ async function stopServer(directory: string): Promise<void> {
   if (lock !== undefined) {
     const { pid } = JSON.parse(lock) as { pid: number };
     process.kill(pid, "SIGTERM");
-    while (isAlive(pid)) await new Promise((resolve) => setImmediate(resolve));
+    await expect.poll(() => isAlive(pid), { interval: 10 }).toBe(false);
   }
   await endRunner(directory);
 }

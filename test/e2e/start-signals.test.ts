@@ -4,6 +4,7 @@ import { access, watch } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { cleanEnvironment, removeDirectory, root, slipwayBin, temporaryDirectory } from "#test/support/slipway.ts";
+import { within } from "#test/support/within.ts";
 
 /** Resolves when a file of that name has come into the directory. */
 async function appeared(directory: string, name: string): Promise<void> {
@@ -25,9 +26,9 @@ test.each([
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (chunk: Buffer) => (printed += chunk.toString()));
   const exit = once(child, "exit");
-  await locked;
+  await within(60_000, "the server locks its directory", locked, () => printed);
   child.kill(signal);
-  expect(await exit, printed).toEqual([expected, null]);
+  expect(await within(60_000, `the end after ${signal}`, exit, () => printed), printed).toEqual([expected, null]);
   expect(printed).not.toContain("is ready at");
   await expect(access(join(directory, "lock"))).rejects.toThrow("ENOENT");
   await removeDirectory(directory);

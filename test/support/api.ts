@@ -3,6 +3,7 @@ import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Agent, request } from "node:https";
 import { createInterface } from "node:readline";
+import { within } from "./within.ts";
 
 // The API of a server under test without any client of ours in between: bytes, codes and headers as they are.
 
@@ -51,7 +52,8 @@ export async function connectApi(url: string, kubeconfig: string): Promise<Api> 
     const outgoing = request(new URL(path, url), { method, agent, headers });
     outgoing.setHeader("Content-Type", "application/json");
     outgoing.end(body === undefined ? undefined : JSON.stringify(body));
-    const [response] = (await once(outgoing, "response")) as [IncomingMessage];
+    const answer = once(outgoing, "response") as Promise<[IncomingMessage]>;
+    const [response] = await within(60_000, `${method} ${path} is answered`, answer);
     // Once the answer has begun its reader hears of what breaks.
     outgoing.on("error", () => undefined);
     return response;

@@ -4,6 +4,7 @@ import { createWriteStream } from "node:fs";
 import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { systemClock } from "#lib/base/index.ts";
 import { exec, type Finished } from "./slipway.ts";
 
 /** A real Docker Engine of a test's own: its images, containers and networks are nobody else's, and go with it. */
@@ -63,6 +64,9 @@ export async function startEngine(): Promise<TestEngine> {
 
 type Docker = TestEngine["docker"];
 
+/** Starting takes two seconds; what has not begun to serve by then never will. */
+const daemonMs = 60_000;
+
 async function startDaemon(directory: string, docker: Docker): Promise<ChildProcess> {
   const at = (name: string) => join(directory, name);
   await rm(at("pid"), { force: true });
@@ -80,8 +84,10 @@ async function startDaemon(directory: string, docker: Docker): Promise<ChildProc
     daemon.once("exit", (code) => reject(new Error(`dockerd ended with ${code}, see ${at("log")}`)));
   });
   failed.catch(() => undefined);
+  const end = systemClock.monotonic() + daemonMs;
   while ((await Promise.race([docker("version"), failed])).code !== 0) {
-    if (daemon.exitCode !== null) throw new Error(await readFile(at("log"), "utf8"));
+    if (daemon.exitCode !== null || systemClock.monotonic() > end)
+      throw new Error(`dockerd does not serve:\n${await readFile(at("log"), "utf8")}`);
   }
   return daemon;
 }

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { within } from "./within.ts";
 import { cleanEnvironment, exec, type ExecOptions, type Finished, root } from "./slipway.ts";
 
 /** A kubectl to test with. */
@@ -66,14 +67,16 @@ function startKubectl(path: string, args: readonly string[], env: Readonly<Recor
   child.stdout.on("data", add);
   child.stderr.on("data", add);
   return {
-    until: (holds) =>
-      new Promise((resolve, reject) => {
+    until(holds) {
+      const printed = new Promise<string>((resolve, reject) => {
         wake = () => {
           if (holds(out)) resolve(out);
         };
         wake();
         void exited.then(() => (holds(out) ? resolve(out) : reject(new Error(`kubectl ended with\n${out}`))));
-      }),
+      });
+      return within(60_000, `kubectl ${args.join(" ")} prints what is waited for`, printed, () => out);
+    },
     async stop() {
       child.kill("SIGKILL");
       await exited;

@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { cleanEnvironment, root } from "./slipway.ts";
+import { within } from "./within.ts";
 
 /** A shell a person types into: one line after the other, each after having read what the one before has printed. */
 export interface Shell {
@@ -52,11 +53,14 @@ export function startShell({ cwd = root, env = {} }: ShellOptions = {}): Shell {
       watcher();
     });
 
+  const inTime = <T>(line: string, output: Promise<T>) =>
+    within(100_000, `the shell is done with: ${line}`, output, () => printed.slice(said));
+
   const mark = "end of line";
   return {
     async type(line) {
       child.stdin.write(`${line}\necho "${mark}: $?"\n`);
-      const match = await expectOutput(new RegExp(`${mark}: (\\d+)\\n`));
+      const match = await inTime(line, expectOutput(new RegExp(`${mark}: (\\d+)\\n`)));
       const out = printed.slice(said, said + match.index);
       said += match.index + match[0].length;
       if (match[1] !== "0") throw new Error(`${line}\nended with ${match[1]}, having printed\n${out}`);
@@ -64,7 +68,7 @@ export function startShell({ cwd = root, env = {} }: ShellOptions = {}): Shell {
     },
     async typeAndWatch(line, until) {
       child.stdin.write(`${line.replace(/\s*&$/, "")} &\n`);
-      const match = await expectOutput(until);
+      const match = await inTime(line, expectOutput(until));
       return printed.slice(said, said + match.index + match[0].length);
     },
     async interrupt() {

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
 import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
 import { isAlive } from "#kernel/runtimes/process/runner/process-identity.ts";
+import { within } from "./within.ts";
 
 export const root: string = fileURLToPath(new URL("../../", import.meta.url));
 export const slipwayBin: string = join(root, "bin/slipway.cjs");
@@ -31,16 +32,32 @@ export const cleanEnvironment = (more: Readonly<Record<string, string>> = {}): R
   ...more,
 });
 
-/** Runs a program to its end; never rejects for what it says or how it ends. */
+/** What has not ended by then hangs; shorter than any test may take, so that the program is told. */
+const longestMs = 100_000;
+const hung = ` (killed: no end within ${longestMs / 1000} s)`;
+/** Starting and stopping a server on the busiest machine. */
+const serverMs = 60_000;
+
+/** Runs a program to its end, which is killed when it hangs; never rejects for what it says or how it ends. */
 export function exec(program: string, args: readonly string[], options: ExecOptions = {}): Promise<Finished> {
   return new Promise((resolve) => {
     const child = execFile(
       program,
       [...args],
-      { cwd: options.cwd ?? root, env: cleanEnvironment(options.env), maxBuffer: 64 * 1024 * 1024 },
+      {
+        cwd: options.cwd ?? root,
+        env: cleanEnvironment(options.env),
+        maxBuffer: 64 * 1024 * 1024,
+        timeout: longestMs,
+        killSignal: "SIGKILL",
+      },
       (error, out, err) => {
         const code = error === null ? 0 : typeof error.code === "number" ? error.code : null;
-        resolve({ code, out, err: error !== null && code === null ? `${err}${error.message}` : err });
+        resolve({
+          code,
+          out,
+          err: error !== null && code === null ? `${err}${error.message}${error.killed === true ? hung : ""}` : err,
+        });
       },
     );
     // A program may end before it has read what it is given; how it ended is all that counts.
@@ -87,7 +104,12 @@ export async function startServer(
   let log = "";
   child.stderr?.on("data", (chunk: Buffer) => (log += chunk.toString()));
   const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
-  const url = await firstUrl(child, exited, () => log);
+  const url = await within(
+    serverMs,
+    "slipway up serves",
+    firstUrl(child, exited, () => log),
+    () => log,
+  );
   const signal = (name: NodeJS.Signals) => {
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) process.kill(-child.pid, name);
   };
@@ -103,7 +125,7 @@ export async function startServer(
     },
     stop() {
       signal("SIGTERM");
-      return exited;
+      return within(serverMs, "slipway up ends after SIGTERM", exited, () => log);
     },
   };
 }

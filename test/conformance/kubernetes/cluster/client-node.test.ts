@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { within } from "#test/support/within.ts";
 import { pod, widget, widgetDefinition } from "./cases/documents.ts";
 import { type Api, openApi } from "./suite/api.ts";
 import { type ClientNode, type KubeConfig, loadClientNode } from "./suite/client-node.ts";
@@ -159,6 +160,6 @@ test("29. Log follows a Pod to its end", async () => {
   stream.on("data", (chunk: string) => (text += chunk));
   const ended = once(stream, "end");
   await new k8s.Log(config).log(namespace, "talker", "main", stream, { follow: true });
-  await ended;
+  await within(60_000, "the log ends", ended, () => text);
   expect(text).toBe("1\n2\n3\n");
 });

@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bundleProgram } from "#test/support/bundle-program.ts";
 import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
+import { within } from "#test/support/within.ts";
 import { type Api, openApi } from "./suite/api.ts";
 import { attackNames, attackOf } from "./suite/attacks.ts";
 
@@ -78,12 +79,13 @@ async function attack(name: string, number: number) {
     stdio: ["pipe", "pipe", "inherit"],
   });
   const lines = createInterface({ input: child.stdout ?? process.stdin })[Symbol.asyncIterator]();
-  expect((await lines.next()).value).toBe("begun");
+  const line = () => within(200_000, `a line of the attack by ${name}`, lines.next());
+  expect((await line()).value).toBe("begun");
   return async (): Promise<Readonly<Record<string, number>>> => {
     const exited = once(child, "exit");
     child.stdin?.end();
     let last = "{}";
-    for (let line = await lines.next(); line.done !== true; line = await lines.next()) last = line.value;
+    for (let one = await line(); one.done !== true; one = await line()) last = one.value;
     await exited;
     return JSON.parse(last) as Record<string, number>;
   };
@@ -138,11 +140,12 @@ test("watchers that do not read are cut, and others see everything", async () =>
   // What is left in the pipes comes; what was never sent does not, because the server has hung up.
   const ends = slow.map(async (response) => {
     let bytes = 0;
-    await new Promise<void>((resolve) => {
+    const closed = new Promise<void>((resolve) => {
       response.on("data", (chunk: Buffer) => (bytes += chunk.length));
       response.once("close", resolve);
       response.resume();
     });
+    await within(60_000, "the server hangs up", closed, () => `${bytes} B came`);
     return bytes;
   });
   for (const bytes of await Promise.all(ends)) expect(bytes).toBeLessThan(27_000_000);

@@ -1,7 +1,8 @@
 import { type IncomingHttpHeaders, type IncomingMessage, type RequestOptions } from "node:http";
 import { Agent, type AgentOptions, request as httpsRequest } from "node:https";
-import { silentLog, systemClock } from "#lib/base/index.ts";
+import { type Millis, silentLog, systemClock } from "#lib/base/index.ts";
 import { type Connection, loadKubeconfig } from "#kernel/kit/index.ts";
+import { within } from "#test/support/within.ts";
 
 /** Raw requests to the server under test: what goes out and what comes back is not touched by any client. */
 export interface Api {
@@ -42,8 +43,8 @@ export interface WatchedEvent {
 
 export interface Watch {
   readonly status: number;
-  /** Undefined when the watch has ended. */
-  next(): Promise<WatchedEvent | undefined>;
+  /** Undefined when the watch has ended. Rejects when nothing comes within `limit`, a minute unless told. */
+  next(limit?: Millis): Promise<WatchedEvent | undefined>;
   /** Events until one fits, that one included. */
   until(holds: (event: WatchedEvent) => boolean): Promise<readonly WatchedEvent[]>;
   close(): void;
@@ -73,16 +74,14 @@ export async function openApi(kubeconfig: string): Promise<Api> {
       ...ask.headers,
     };
     const { isAnonymous = false } = ask;
-    return exchange(
-      { agent: isAnonymous ? stranger : agent, hostname, port, method, path: `${base}${path}`, headers },
-      body,
-    );
+    const options = { agent: isAnonymous ? stranger : agent, hostname, port, method, path: `${base}${path}`, headers };
+    return within(answerMs, `${method} ${path} is answered`, exchange(options, body));
   };
   return {
     url: connection.server,
     send,
     ask: async (method, path, ask) => collect(await send(method, path, ask)),
-    watch: async (path, signal) => openWatch(await send("GET", path), signal),
+    watch: async (path, signal) => openWatch(path, await send("GET", path), signal),
     close() {
       agent.destroy();
       stranger.destroy();
@@ -111,6 +110,9 @@ const exchange = (options: RequestOptions, body: Buffer | string | undefined): P
     request.end(body);
   });
 
+/** What has not been answered by then hangs, on the busiest machine. */
+const answerMs = 60_000;
+
 async function collect(response: IncomingMessage): Promise<Answered> {
   const chunks: Buffer[] = [];
   for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
@@ -126,11 +128,13 @@ function parsed(text: string): Json {
   }
 }
 
-function openWatch(response: IncomingMessage, signal?: AbortSignal): Watch {
+function openWatch(path: string, response: IncomingMessage, signal?: AbortSignal): Watch {
   const lines = linesOf(response);
   signal?.addEventListener("abort", () => response.destroy(), { once: true });
-  const next = async () => {
-    const line = await lines.next();
+  let last = "nothing";
+  const next = async (limit = answerMs) => {
+    const line = await within(limit, `the next event of ${path}`, lines.next(), () => `so far came ${last}`);
+    last = line.value ?? "the end";
     return line.done === true ? undefined : (JSON.parse(line.value) as WatchedEvent);
   };
   return {

@@ -25,7 +25,9 @@ export async function collectHiddenValues(kubeconfig: string): Promise<HiddenVal
   const add = (text: string): void => void (text.length >= shortestValue && values.add(text));
   const watch = await api.watch("/api/v1/secrets?watch=1");
   const collecting = (async () => {
-    for (let event = await watch.next(); event !== undefined; event = await watch.next()) {
+    // For as long as the run takes.
+    const next = () => watch.next(24 * 3_600_000);
+    for (let event = await next(); event !== undefined; event = await next()) {
       for (const value of Object.values(event.object["data"] ?? {})) {
         add(String(value));
         add(Buffer.from(String(value), "base64").toString());
