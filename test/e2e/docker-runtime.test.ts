@@ -112,16 +112,35 @@ describe("containers", () => {
     expect(state).toMatchObject({ phase: "ended", outcome: { kind: "not-started", code: 127 } });
   });
 
-  test("a container that uses more memory than its limit is killed by the kernel, which is told", async () => {
+  // Many at once, because the engine's word of it then comes late or never.
+  test("containers that use more memory than their limit are killed by the kernel, which is told of each", async () => {
     const runtime = await opened();
-    const limits = { memoryBytes: 16 * 1024 * 1024 };
-    const one = task("oom/main/0", "head -c 100m /dev/zero | tail -c 90m | wc -c; exit 0");
     const setup = {
-      ...plainSetup(testImage, "box", { limits }),
+      ...plainSetup(testImage, "box", { limits: { memoryBytes: 16 * 1024 * 1024 } }),
       command: ["/bin/sh", "-c", "exec tail -c 100m /dev/zero"],
     };
-    await runtime.start({ ...one, container: setup });
-    expect(await outcomeOf(runtime, one.id)).toMatchObject({ kind: "exited", code: 137, outOfMemory: true });
+    const tasks = Array.from({ length: 12 }, (_, n) => ({ ...task(`oom/main/${n}`, ""), container: setup }));
+    await Promise.all(tasks.map((one) => runtime.start(one)));
+    for (const { id } of tasks)
+      expect(await outcomeOf(runtime, id)).toMatchObject({ kind: "exited", code: 137, outOfMemory: true });
+  });
+
+  test("a kill that is not the kernel's for memory is none", async () => {
+    const runtime = await opened();
+    const setup = plainSetup(testImage, "box", { limits: { memoryBytes: 16 * 1024 * 1024 } });
+    const killed = (id: string, script: string) => ({
+      ...task(id, ""),
+      container: { ...setup, command: ["/bin/sh", "-c", script] },
+    });
+    const own = killed("own/main/0", "sleep 1.2; sh -c 'kill -9 $$'; exit $?");
+    const ours = killed("ours/main/0", "sleep 60");
+    await Promise.all([own, ours].map((one) => runtime.start(one)));
+    await runtime.stop(ours.id, 0);
+    for (const { id } of [own, ours]) {
+      const outcome = await outcomeOf(runtime, id);
+      expect(outcome).toMatchObject({ kind: "exited", code: 137 });
+      expect(outcome).not.toHaveProperty("outOfMemory");
+    }
   });
 
   test("what ran while nobody was there is found again, with its whole output and its code", async () => {

@@ -25,7 +25,7 @@ import { execIn } from "./exec.ts";
 import { findImage, pullImage } from "./images.ts";
 import { engineName, labels } from "./names.ts";
 import { attachOutput, maskedIn, type Output, readBackOutput } from "./output.ts";
-import { type ContainerLife, lifeOf, notStarted, outcomeOf } from "./outcome.ts";
+import { type ContainerLife, endedUnheard, lifeOf, mayHaveRunOutOfMemory, notStarted, outcomeOf } from "./outcome.ts";
 import { labelsOf, Sandboxes } from "./sandboxes.ts";
 
 export interface DockerRuntimeOptions {
@@ -53,11 +53,19 @@ interface Known {
   /** When the shortest grace so far is over, by the monotonic clock. */
   killAt?: Millis;
   cancelKill?: Cancel;
+  /** We have ended it by KILL. */
+  isKilled?: true;
+  /** The kernel has killed something of it for its use of memory. */
+  isOutOfMemory?: true;
+  /** Called then. */
+  onOutOfMemory?: () => void;
 }
 
 // Between the attempts to hear the engine's events again.
 const firstRetry: Millis = 100;
 const longestRetry: Millis = 5_000;
+/** How late the word of the kernel's killer comes after the end it caused: 60 ms were seen on a busy machine. */
+const memoryWord: Millis = 500;
 
 /**
  * Runs tasks as containers of a Docker Engine. The engine is the memory: a task's container has a name made of its id, which the
@@ -288,9 +296,10 @@ class DockerRuntime implements Runtime {
   }
 
   /** What has ended meanwhile, or is gone, need not be told to. */
-  async #kill({ name }: Known, signal: string): Promise<void> {
+  async #kill(known: Known, signal: string): Promise<void> {
+    if (signal === "SIGKILL") known.isKilled = true;
     try {
-      await this.#engine.call("POST", `/containers/${name}/kill`, { query: { signal } });
+      await this.#engine.call("POST", `/containers/${known.name}/kill`, { query: { signal } });
     } catch (thrown) {
       if (!isRefusal(thrown, 409) && !isRefusal(thrown, 404)) throw thrown;
     }
@@ -319,12 +328,29 @@ class DockerRuntime implements Runtime {
       if (life.isRunning) return;
       note = await output?.done;
       // It is only now certain that the engine did not go away under the output.
-      this.#end(id, known, lifeOf(await this.#inspect(known.name)), note);
+      this.#end(id, known, await this.#withCause(known, lifeOf(await this.#inspect(known.name))), note);
     } catch (thrown) {
       if (isRefusal(thrown, 404)) return this.#lose(id, known);
       delete known.output;
       throw thrown;
     }
+  }
+
+  /**
+   * The life of a container that has ended, with what the engine did not know yet when it wrote it: its word of a lack of memory may come
+   * after the end, and is then in its events only, or never when it did not listen yet.
+   */
+  async #withCause(known: Known, life: ContainerLife): Promise<ContainerLife> {
+    if (!mayHaveRunOutOfMemory(life) || known.isKilled === true) return life;
+    if (endedUnheard(life)) return { ...life, outOfMemory: true };
+    if (known.isOutOfMemory !== true) {
+      const heard = new AbortController();
+      known.onOutOfMemory = () => heard.abort();
+      const signal = AbortSignal.any([heard.signal, this.#closed.signal]);
+      await sleep(this.#options.clock, memoryWord, signal).catch(() => undefined);
+      delete known.onOutOfMemory;
+    }
+    return known.isOutOfMemory === true ? { ...life, outOfMemory: true } : life;
   }
 
   /** The engine may tell of the end of a short task before it has answered the start: who listens hears of both, in order. */
@@ -374,11 +400,11 @@ class DockerRuntime implements Runtime {
     }
   }
 
-  /** Only ends, and only of this store: a busy engine tells of thousands of other things. */
+  /** Only ends and what causes them, and only of this store: a busy engine tells of thousands of other things. */
   #eventFilter(): string {
     return JSON.stringify({
       type: ["container"],
-      event: ["die", "destroy"],
+      event: ["die", "destroy", "oom"],
       label: [`${labels.store}=${this.#options.store}`],
     });
   }
@@ -389,9 +415,19 @@ class DockerRuntime implements Runtime {
     const attributes = isJsonObject(actor) ? actor["Attributes"] : undefined;
     if (!isJsonObject(attributes)) return;
     const task = attributes[labels.task];
-    if (typeof task === "string") return this.#lookAtEnd(task);
+    if (typeof task === "string") {
+      const isOfMemory = isJsonObject(event) && event["Action"] === "oom";
+      return isOfMemory ? this.#noteOutOfMemory(task) : this.#lookAtEnd(task);
+    }
     const sandbox = attributes[labels.sandbox];
     if (typeof sandbox === "string") this.#loseSandbox(sandbox);
+  }
+
+  #noteOutOfMemory(id: string): void {
+    const known = this.#known.get(id);
+    if (known === undefined) return;
+    known.isOutOfMemory = true;
+    known.onOutOfMemory?.();
   }
 
   /** Whoever is left in a sandbox without its pause container cannot be joined by anybody any more: all of it begins anew. */
@@ -443,7 +479,10 @@ class DockerRuntime implements Runtime {
     this.#mirror.put({ id, state: { phase: "running", startedAt: life.startedAt } });
     const { output } = known;
     if (life.isRunning) void output.done.then(() => this.#lookAtEnd(id));
-    else this.#end(id, known, life, await output.done);
+    else {
+      const note = await output.done;
+      this.#end(id, known, await this.#withCause(known, life), note);
+    }
     return this.#mirror.find(id) ?? { id, state: { phase: "running", startedAt: life.startedAt } };
   }
 

@@ -3,7 +3,7 @@ import { containerTask, plainSandbox, plainSetup } from "../testing/index.ts";
 import { pauseContainer, taskContainer } from "./container-config.ts";
 import { registryAuth, splitImage } from "./images.ts";
 import { engineName, networkName, sandboxName } from "./names.ts";
-import { lifeOf, outcomeOf } from "./outcome.ts";
+import { endedUnheard, lifeOf, mayHaveRunOutOfMemory, outcomeOf } from "./outcome.ts";
 import { pauseProgram, tarOf } from "./pause-program.ts";
 
 // The pure parts: our words to the engine's, and back.
@@ -111,6 +111,23 @@ test.each([
   ["anything else", { ...never, Error: "no" }, { kind: "not-started", code: 128, message: "no" }],
 ])("%s is told as it was", (_name, State, outcome) => {
   expect(outcomeOf(lifeOf({ State }), 0)).toMatchObject(outcome);
+});
+
+test.each([
+  ["a kill of a container with a limit", { ...times, ExitCode: 137 }, 1, true],
+  ["one that the engine knows of", { ...times, ExitCode: 137, OOMKilled: true }, 1, false],
+  ["a kill of a container without a limit", { ...times, ExitCode: 137 }, 0, false],
+  ["another end", { ...times, ExitCode: 143 }, 1, false],
+])("%s may be the kernel's for memory", (_name, State, Memory, expected) => {
+  expect(mayHaveRunOutOfMemory(lifeOf({ State, HostConfig: { Memory } }))).toBe(expected);
+});
+
+test.each([
+  ["2026-01-01T00:00:00.950Z", true],
+  ["2025-12-31T23:59:59.990Z", true],
+  ["2026-01-01T00:00:01.500Z", false],
+])("an end at %s, of a start at midnight, may not have been heard: %s", (FinishedAt, expected) => {
+  expect(endedUnheard(lifeOf({ State: { StartedAt: "2026-01-01T00:00:00.000Z", FinishedAt } }))).toBe(expected);
 });
 
 test("a clock that was set back does not make an end come before its start", () => {

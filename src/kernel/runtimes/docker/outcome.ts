@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { type Instant, isJsonObject, type JsonObject, parseInstant } from "#lib/base/index.ts";
+import { type Instant, isJsonObject, type JsonObject, type Millis, parseInstant } from "#lib/base/index.ts";
 import type { TaskOutcome } from "../contract.ts";
 
 /** What `GET /containers/<id>/json` says of a container's life; its own words, typed. */
@@ -8,6 +8,8 @@ export interface ContainerLife {
   readonly isRunning: boolean;
   readonly exitCode: number;
   readonly outOfMemory: boolean;
+  /** It has a limit of its own, beyond which the kernel kills it. */
+  readonly isMemoryLimited: boolean;
   /** Why it could not be started, or what else went wrong; empty mostly. */
   readonly error: string;
   /** Undefined while it was never started. */
@@ -18,17 +20,33 @@ export interface ContainerLife {
 /** Reads the `State` of an inspected container. What is missing counts as never having happened. */
 export function lifeOf(container: JsonObject): ContainerLife {
   const state = isJsonObject(container["State"]) ? container["State"] : {};
+  const host = isJsonObject(container["HostConfig"]) ? container["HostConfig"] : {};
   const text = (name: string) => (typeof state[name] === "string" ? state[name] : "");
   return {
     status: text("Status") as ContainerLife["status"],
     isRunning: state["Running"] === true,
     exitCode: typeof state["ExitCode"] === "number" ? state["ExitCode"] : 0,
     outOfMemory: state["OOMKilled"] === true,
+    isMemoryLimited: Number(host["Memory"] ?? 0) > 0,
     error: text("Error"),
     startedAt: timeOf(text("StartedAt")),
     finishedAt: timeOf(text("FinishedAt")),
   };
 }
+
+/** The kernel may have killed it for its use of memory, though the engine does not say so: it hears of it by another way than of the end. */
+export const mayHaveRunOutOfMemory = ({ exitCode, outOfMemory, isMemoryLimited }: ContainerLife): boolean =>
+  exitCode === 137 && isMemoryLimited && !outOfMemory;
+
+/** An engine begins to listen for the kernel's word after the start; on a busy machine that takes a while. */
+const deafFor: Millis = 1_000;
+
+/**
+ * Of a container that may have run out of memory and that nobody has killed: whether it ended before the engine can be relied on to have
+ * listened. Then the kernel is the likely one, for a program that wants too much does so at once.
+ */
+export const endedUnheard = ({ startedAt, finishedAt }: ContainerLife): boolean =>
+  startedAt !== undefined && finishedAt !== undefined && finishedAt - startedAt < deafFor;
 
 /** The engine writes the year 1 for what has not happened. */
 function timeOf(text: string): Instant | undefined {
