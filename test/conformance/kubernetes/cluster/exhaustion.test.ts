@@ -14,9 +14,12 @@ import { attackNames, attackOf } from "./suite/attacks.ts";
 // attackers in a process of their own, so that this one only measures. Times are printed, not judged: they are those of the machine,
 // too.
 
-/** GETs of one measurement, and how long it takes at least: some attacks come to little more than one request a second. */
+/**
+ * GETs of one measurement, and how long it takes at least: ATTACK_SECONDS (1). Figures to be told take 3, since some attacks come to little
+ * more than one request a second.
+ */
 const samples = 300;
-const measureMs = 3000;
+const measureMs = 1000 * Number(process.env["ATTACK_SECONDS"] ?? 1);
 /** Megabytes that the server may need more than idle while it is attacked by requests; 50 KB are added for each connection held. */
 const memoryLimit = 300;
 const connectionMegabytes = 0.05;
