@@ -73,7 +73,7 @@ describe("types that JSON alone does not tell", () => {
     ["or a schema", types.schema, { additionalProperties: { type: "string" } }, 0],
   ])("%s", (_, name, value, errors) => {
     const schema = compile(name);
-    expect(schema.prune(value)).toEqual({ value, unknown: [] });
+    expect(schema.prune(value)).toEqual({ value, unknown: [], malformed: [] });
     expect(schema.validate(value)).toHaveLength(errors);
   });
 });
