@@ -151,8 +151,8 @@ test.each(examplesOf("run"))("%s", async (example) => {
 });
 
 test.each(examplesOf("up"))("%s", async (example) => {
-  // The port of the example may be taken on the machine of the test.
-  const line = example.replace(/--port \d+/, "--port 0");
+  // The port of the example may be taken on the machine of the test, which does not have its address either.
+  const line = example.replace(/--port \d+/, "--port 0").replace(/--listen \S+/, "--listen 127.0.0.2 --port 0");
   const { code, out, err } = await untilPrinted(line, /is ready at https:\S+\n(?:.*\n){3}/, {});
   expect(out, err).toContain("is ready at https://127.0.0.1:");
   expect(code, err).toBe(143);

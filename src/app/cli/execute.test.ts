@@ -225,6 +225,18 @@ describe("the commands themselves", () => {
   });
 
   test.each([
+    [["--listen", "build.example"], 'for --listen, found "build.example"\n', "--name"],
+    [["--listen", "192.0.2.7:65536"], "expected a port from 0 to 65535, found 65536\n", ""],
+    [["--listen", "192.0.2.7", "--listen", "x"], 'for --listen, found "x"\n', "--name"],
+    [["--name", "https://build.example"], 'for --name, found "https://build.example"\n', ""],
+  ])("up %j is refused before anything is begun", async (words, message, hint) => {
+    const { code, out, err } = await cli.run("up", ...words);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(message);
+    expect(err).toContain(hint);
+  });
+
+  test.each([
     ["get", "wf"],
     ["describe", "x"],
     ["logs", "x"],

@@ -1,39 +1,59 @@
 import { messageOf, SlipwayError } from "#lib/base/index.ts";
 import type { ApiServer, Listener, ServingCertificates } from "#kernel/apiserver/index.ts";
 import type { ServerPlace } from "#kernel/workloads/index.ts";
+import type { DoorPlan, ListenAddress } from "./door-plan.ts";
 import type { CertificateKeeper } from "./keep-certificates.ts";
 
-/** The first port that is free among `tries`, from `first` on; 0 takes any. */
-export interface Ports {
-  readonly first: number;
-  readonly tries: number;
+/** Where to listen, and the names besides those of loopback that clients may use there. */
+export interface DoorOptions extends DoorPlan {
+  /** IPv6 addresses without brackets. */
+  readonly names: readonly string[];
+}
+
+/** A listener, by the address that was asked for. */
+interface Door {
+  readonly host: string;
+  readonly listener: Listener;
 }
 
 /**
- * The addresses a server listens on: loopback, and those of bridges to which containers of this machine are tied, which cannot reach
- * its loopback. A bridge is listened on when the first container asks for it, under a certificate that names it, and asks for
- * credentials as everything else does.
+ * The addresses a server listens on: loopback, those that were asked for, and those of bridges to which containers of this machine are
+ * tied, which cannot reach its loopback. A bridge is listened on when the first container asks for it, under a certificate that names
+ * it. All speak TLS only, and ask for credentials.
  */
 export class Doors {
   readonly #server: ApiServer;
+  readonly #names: readonly string[];
   readonly #main: Listener;
   readonly #bridges = new Map<string, Promise<Listener>>();
   /** Those that accept. */
   readonly #open: Listener[];
+  /** Those that were asked for, loopback first. */
+  readonly listening: readonly { readonly host: string; readonly port: number }[];
 
-  private constructor(server: ApiServer, main: Listener) {
+  private constructor(server: ApiServer, names: readonly string[], main: Door, others: readonly Door[]) {
+    const doors = [main, ...others];
     this.#server = server;
-    this.#main = main;
-    this.#open = [main];
+    this.#names = names;
+    this.#main = main.listener;
+    this.#open = doors.map(({ listener }) => listener);
+    this.listening = doors.map(({ host, listener }) => ({ host, port: listener.port }));
   }
 
-  /** Listens on loopback; rejects with `listen-failed`. Closed with the server. */
-  static async open(server: ApiServer, ports: Ports, certificates: ServingCertificates): Promise<Doors> {
-    return new Doors(server, await listenOnFreePort(server, ports, certificates));
+  /** Listens on all that is planned; rejects with `listen-failed`. Closed with the server. */
+  static async open(server: ApiServer, options: DoorOptions, { ca, cert, key }: ServingCertificates): Promise<Doors> {
+    const { main, others, names } = options;
+    const listen: Listen = (host, port) => server.listen({ host, port, names, tls: { ca, cert, key } });
+    const listener = await listenOnFreePort(listen, options.main);
+    const opened: Door[] = [];
+    for (const other of others)
+      opened.push({ host: other.host, listener: await listenBeside(listen, other, listener) });
+    return new Doors(server, names, { host: main.host, listener }, opened);
   }
 
+  /** For this machine: on loopback. */
   get url(): string {
-    return this.#main.url;
+    return `https://127.0.0.1:${this.#main.port}`;
   }
 
   /** New connections, at all addresses, are shown these from now on. */
@@ -53,7 +73,8 @@ export class Doors {
 
   async #listenAt(host: string, certificates: CertificateKeeper): Promise<Listener> {
     const { ca, cert, key } = await certificates.include(host);
-    const listenOn = (port: number) => this.#server.listen({ host, port, tls: { ca, cert, key } });
+    const names = this.#names;
+    const listenOn = (port: number) => this.#server.listen({ host, port, names, tls: { ca, cert, key } });
     const listener = await listenOn(this.#main.port).catch((thrown: unknown) => {
       if (!isTaken(thrown)) throw thrown;
       return listenOn(0);
@@ -65,20 +86,31 @@ export class Doors {
 
 const isTaken = (thrown: unknown): boolean => /in use/.test(messageOf(thrown));
 
+type Listen = (host: string, port: number) => Promise<Listener>;
+
 /** Only a port that is taken leads to the next one: whatever else is wrong would be wrong there too. */
-async function listenOnFreePort(
-  server: ApiServer,
-  { first, tries }: Ports,
-  { ca, cert, key }: ServingCertificates,
-): Promise<Listener> {
+async function listenOnFreePort(listen: Listen, { host, ports }: DoorPlan["main"]): Promise<Listener> {
+  const { first, tries } = ports;
   for (let port = first; ; port++) {
     try {
-      return await server.listen({ port, tls: { ca, cert, key } });
+      return await listen(host, port);
     } catch (thrown) {
       if (!isTaken(thrown)) throw thrown;
       if (port + 1 - first < tries) continue;
       const hint = tries === 1 ? "choose another with --port, or 0 for any" : "name one with --port";
       throw new SlipwayError("listen-failed", messageOf(thrown), { hint, cause: thrown });
     }
+  }
+}
+
+/** An address that was asked for is listened on, or the start fails: whoever waits there would wait for ever. */
+async function listenBeside(listen: Listen, { host, port }: ListenAddress, main: Listener): Promise<Listener> {
+  try {
+    return await listen(host, port ?? main.port);
+  } catch (thrown) {
+    const hint = isTaken(thrown)
+      ? "name another port with --listen ADDRESS:PORT"
+      : "--listen takes addresses of this machine, or 0.0.0.0 for all of them";
+    throw new SlipwayError("listen-failed", messageOf(thrown), { hint, cause: thrown });
   }
 }

@@ -10,17 +10,25 @@ export interface CertificateKeeper {
   close(): Promise<void>;
 }
 
+/** Certificates that are kept. */
+export interface KeptCertificates {
+  readonly directory: string;
+  /** Those in use. */
+  readonly first: ServingCertificates;
+  /** Names they have, besides those of loopback, and that new ones are to have. */
+  readonly names?: readonly string[];
+}
+
 /**
- * Looks at the certificates in `dir` four times a day and tells `use` when they were renewed. What fails is logged and tried again at
+ * Looks at the certificates in `directory` four times a day and tells `use` when they were renewed. What fails is logged and tried again at
  * the next look; the old ones go on until then. Timers do not count while a machine sleeps, and the look after that is soon enough.
  */
 export function keepCertificates(
-  dir: string,
-  first: ServingCertificates,
+  { directory, first, names: given = [] }: KeptCertificates,
   { clock, log }: { readonly clock: Clock; readonly log: Logger },
   use: (renewed: ServingCertificates) => Promise<void>,
 ): CertificateKeeper {
-  const names = new Set<string>();
+  const names = new Set(given);
   let current = first;
   let looking = Promise.resolve();
   let cancel = clock.after(checkEveryMs, look);
@@ -35,11 +43,11 @@ export function keepCertificates(
       });
   }
   async function renew(): Promise<void> {
-    const found = await ensureCertificates(dir, clock.now(), [...names]);
+    const found = await ensureCertificates(directory, clock.now(), [...names]);
     if (found.cert === current.cert && found.client.cert === current.client.cert) return;
     current = found;
     await use(found);
-    log.info("certificates renewed", { dir });
+    log.info("certificates renewed", { dir: directory });
   }
   return {
     async include(name) {

@@ -16,8 +16,10 @@ import {
 import { Metrics } from "#kernel/kit/index.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
-import { Doors, type Ports } from "./doors.ts";
+import { type ListenAddress, namesOf, planDoors, type Ports, type Reach, reachOf } from "./door-plan.ts";
+import { Doors } from "./doors.ts";
 import { type CertificateKeeper, keepCertificates } from "./keep-certificates.ts";
+import { thisMachine } from "./machine.ts";
 import { runnerPath, yamlReaderPath } from "./program-paths.ts";
 import { type DockerSurroundings, openRuntime } from "./open-runtime.ts";
 
@@ -25,7 +27,12 @@ import { type DockerSurroundings, openRuntime } from "./open-runtime.ts";
 export interface ServeOptions {
   /** The data directory; made when absent, owned by this process until it ends. */
   readonly directory: string;
+  /** On loopback, where it listens in any case. */
   readonly ports: Ports;
+  /** More addresses to listen on, from which other machines may come. */
+  readonly listen?: readonly ListenAddress[];
+  /** Names and addresses by which others know it: the certificate has them, and requests for them are answered. Lower case. */
+  readonly names?: readonly string[];
   readonly kubeconfig: string;
   /** Holds the keys by which Secrets are encrypted on the disk; they are not without it. */
   readonly encryptionKeyFile?: string;
@@ -53,7 +60,10 @@ export interface ServerFailure {
 
 /** A server that answers. `close` ends it in order and leaves running steps to their runner. */
 export interface RunningServer {
+  /** On loopback. */
   readonly url: string;
+  /** Every address it listens on, loopback first, and who can come by it. */
+  readonly listening: readonly Reach[];
   /** How and where steps run, for people: see `ChosenRuntime`. */
   readonly runtime: string;
   /** Resolves when the server cannot go on: 5 after a broken disk, 1 otherwise. */
@@ -61,9 +71,11 @@ export interface RunningServer {
   close(): Promise<void>;
 }
 
-/** Opens a data directory and serves it over HTTPS on loopback, with all controllers. Whatever was begun is undone when it rejects. */
+/** Opens a data directory and serves it over HTTPS, with all controllers. Whatever was begun is undone when it rejects. */
 export async function serve(options: ServeOptions): Promise<RunningServer> {
-  const { directory, clock, signal } = options;
+  const { directory, clock, signal, listen = [], names: given = [] } = options;
+  const machine = thisMachine();
+  const names = namesOf(listen, given, machine);
   const log = options.isTerminal ? plainLog(options.level, clock) : (await import("./log.ts")).serverLog(options.level);
   const undo: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -87,7 +99,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     });
     undo.push(() => store.close());
     signal.throwIfAborted();
-    const certificates = await ensureCertificates(`${directory}/pki`, clock.now());
+    const certificates = await ensureCertificates(`${directory}/pki`, clock.now(), names);
     const token = await ensureAdminToken(store, await readKubeconfigToken(options.kubeconfig));
     const metrics = new Metrics();
     metrics.gauge("slipway_store_db_file_bytes", "Size of the database file.", () => statSync(store.file).size);
@@ -108,11 +120,12 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
       audit,
       metrics,
       onServer: async (server: ApiServer) => {
-        const doors = await Doors.open(server, options.ports, certificates);
+        const doors = await Doors.open(server, { ...planDoors(options.ports, listen), names }, certificates);
         const tell = ({ ca: caPem, client }: ServingCertificates) =>
           writeKubeconfig(options.kubeconfig, { url: doors.url, caPem, token, client });
         await tell(certificates);
-        const keeper = keepCertificates(`${directory}/pki`, certificates, { clock, log }, async (renewed) => {
+        const kept = { directory: `${directory}/pki`, first: certificates, names };
+        const keeper = keepCertificates(kept, { clock, log }, async (renewed) => {
           doors.renew(renewed);
           await tell(renewed);
         });
@@ -127,10 +140,14 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     const plane = await startControlPlane(steps.runtime === undefined ? parts : { ...parts, runtime: steps.runtime });
     undo.push(() => plane.close());
     plane.ended.catch(() => failed.resolve({ code: 1 }));
-    const { url } = (await opened.promise).doors;
+    const { doors } = await opened.promise;
+    const { url } = doors;
+    const listening = doors.listening.map((door) => reachOf(door, given, machine));
     await lock.announce(url);
-    log.info("serving", { url, directory, runtime: steps.title });
-    return { url, runtime: steps.title, failed: failed.promise, close };
+    const otherMachines = listening.flatMap(({ from, urls }) => (from === "other-machines" ? urls : []));
+    const reach = otherMachines.length === 0 ? {} : { otherMachines };
+    log.info("serving", { url, ...reach, directory, runtime: steps.title });
+    return { url, listening, runtime: steps.title, failed: failed.promise, close };
   } catch (thrown) {
     await close();
     throw thrown;

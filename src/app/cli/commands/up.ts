@@ -1,11 +1,14 @@
 import { command } from "../command.ts";
 import { defaultDataDirectory, type Environment } from "../environment.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { exitCode } from "../exit-codes.ts";
+import { expectPort, parseListenAddress, parseServerName } from "../listen-options.ts";
 import type { Served } from "../output/greeting.ts";
 
 interface UpOptions {
   readonly dataDir?: string;
   readonly port?: number;
+  readonly listen?: readonly string[];
+  readonly name?: readonly string[];
   readonly kubeconfig?: string;
   readonly encryptionKeyFile?: string;
   readonly hideLogsFromViewers?: boolean;
@@ -30,13 +33,28 @@ export const upCommand = command<UpOptions>({
   args: [],
   summary: "Keep a control plane that kubectl can use",
   group: "Control plane",
-  examples: ["slipway up", "slipway up --data-dir ./state --port 7443 --kubeconfig ./kubeconfig"],
+  examples: [
+    "slipway up",
+    "slipway up --data-dir ./state --port 7443 --kubeconfig ./kubeconfig",
+    "slipway up --listen 192.0.2.7 --name build.example",
+  ],
   options: [
     { flags: "--data-dir <folder>", summary: "where everything is kept (default: $SLIPWAY_DATA_DIR or ~/.slipway)" },
     {
       flags: "--port <number>",
       summary: `the port on 127.0.0.1; 0 takes any (default: ${firstPort}, else the next free one)`,
       integer: true,
+    },
+    {
+      flags: "--listen <address>",
+      summary:
+        "let other machines in at this ADDRESS or ADDRESS:PORT, too; 0.0.0.0 and [::] are all addresses; may be repeated",
+      repeatable: true,
+    },
+    {
+      flags: "--name <name>",
+      summary: "a name or address by which others know this server; may be repeated",
+      repeatable: true,
     },
     { flags: "--kubeconfig <file>", summary: "where to write the kubeconfig (default: in the data directory)" },
     {
@@ -65,7 +83,9 @@ export const upCommand = command<UpOptions>({
   ],
   async action({ options, environment, clock, signal }) {
     const { port } = options;
-    if (port !== undefined && port > 65535) throw new UsageError(`expected a port from 0 to 65535, found ${port}`);
+    if (port !== undefined) expectPort(port);
+    const listen = (options.listen ?? []).map(parseListenAddress);
+    const names = (options.name ?? []).map(parseServerName);
     const { serve } = await import("#app/server/index.ts");
     const { hostEnvironment } = await import("../host-environment.ts");
     const { version } = await import("../version.ts");
@@ -75,6 +95,8 @@ export const upCommand = command<UpOptions>({
     const server = await serve({
       directory,
       ports: port === undefined ? { first: firstPort, tries: 100 } : { first: port, tries: 1 },
+      listen,
+      names,
       kubeconfig,
       ...(options.encryptionKeyFile === undefined
         ? {}
@@ -89,8 +111,8 @@ export const upCommand = command<UpOptions>({
       ...(options.runtime === "docker" ? { docker: environment } : {}),
     });
     const isFound = kubeconfig === `${defaultDataDirectory(environment)}/kubeconfig`;
-    const { url, runtime } = server;
-    await greet({ version, url, directory, kubeconfig, runtime, isFound }, options, environment);
+    const { url, listening, runtime } = server;
+    await greet({ version, url, listening, directory, kubeconfig, runtime, isFound }, options, environment);
     return await untilStopped(server, signal, () => environment.err.write("slipway: stopping; steps that run go on\n"));
   },
 });

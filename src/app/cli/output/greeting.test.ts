@@ -6,6 +6,7 @@ import { paintFor } from "./paint.ts";
 const served: Served = {
   version: "1.2.3",
   url: "https://127.0.0.1:6443",
+  listening: [{ address: "127.0.0.1", port: 6443, from: "this-machine", urls: ["https://127.0.0.1:6443"] }],
   directory: "/home/anna/.slipway",
   kubeconfig: "/home/anna/.slipway/kubeconfig",
   runtime: "as host processes",
@@ -19,6 +20,22 @@ test("the greeting tells address, places and where steps run", () => {
   kubeconfig  /home/anna/.slipway/kubeconfig
   steps run   as host processes
 `);
+});
+
+test("who else can reach it is told, and what keeps them out", () => {
+  const urls = ["https://192.0.2.7:6443", "https://build.example:6443"];
+  const outer = { address: "0.0.0.0", port: 6443, from: "other-machines", urls } as const;
+  const second = { address: "::1", port: 7, from: "this-machine", urls: ["https://[::1]:7"] } as const;
+  const lines = (...listening: Served["listening"]) =>
+    greeting({ ...served, listening }, plain).match(/^ {2}reachable .*$/gm);
+  const expected =
+    "  reachable   from other machines at https://192.0.2.7:6443, https://build.example:6443; every request but health and version needs a credential";
+  expect(lines(...served.listening)).toBeNull();
+  expect(lines(outer)).toEqual([expected]);
+  expect(lines(...served.listening, outer, second)).toEqual([
+    expected,
+    "  reachable   from this machine at https://[::1]:7, too",
+  ]);
 });
 
 test("only a control plane that is not looked for by itself has to be named", () => {

@@ -1,9 +1,19 @@
 import type { Paint } from "./paint.ts";
 
+/** An address that a control plane listens on. `urls` is not empty. */
+export interface Listening {
+  readonly address: string;
+  readonly port: number;
+  readonly from: "this-machine" | "other-machines";
+  readonly urls: readonly string[];
+}
+
 /** A control plane that answers, for whoever started it. Paths are absolute. */
 export interface Served {
   readonly version: string;
   readonly url: string;
+  /** The one of `url` first. */
+  readonly listening: readonly Listening[];
   readonly directory: string;
   readonly kubeconfig: string;
   /** What follows `steps run`. */
@@ -13,14 +23,21 @@ export interface Served {
 }
 
 /** What was started and where. Printed when requests are answered, not before: scripts wait for its first line. */
-export const greeting = ({ version, url, directory, kubeconfig, runtime }: Served, paint: Paint): string =>
+export const greeting = ({ version, url, listening, directory, kubeconfig, runtime }: Served, paint: Paint): string =>
   [
     paint.good(`Slipway ${version} is ready at ${url}`),
     `  data        ${directory}`,
     `  kubeconfig  ${kubeconfig}`,
     `  steps run   ${runtime}`,
+    ...listening.filter(({ urls }) => !urls.includes(url)).map((door) => `  reachable   ${reachable(door)}`),
     "",
   ].join("\n");
+
+/** Who has opened it to others sees that, and what keeps them out, at each start. */
+const reachable = ({ from, urls }: Listening): string =>
+  from === "this-machine"
+    ? `from this machine at ${urls.join(", ")}, too`
+    : `from other machines at ${urls.join(", ")}; every request but health and version needs a credential`;
 
 /** What a person does next; for a terminal only, since nobody reads it in the log of a service. */
 export function nextSteps({ kubeconfig, isFound }: Served, paint: Paint): string {

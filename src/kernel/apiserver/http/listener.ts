@@ -21,7 +21,10 @@ export interface ListenOptions {
   readonly host?: string;
   /** 0 takes any free port. */
   readonly port: number;
-  /** Names clients may use besides the loopback names and `host`; a `Host` header with any other is refused (421). */
+  /**
+   * Names and addresses clients may use besides the loopback names and `host`; a `Host` header with any other is refused (421). IPv6
+   * addresses without brackets.
+   */
   readonly names?: readonly string[];
   /** PEM of the serving certificate and its key. */
   readonly tls: ListenerTls;
@@ -55,7 +58,11 @@ export async function openListener(
   options: ListenOptions,
 ): Promise<Listener> {
   const host = options.host ?? "127.0.0.1";
-  const hostNames = [...loopbackNames, bracketed(host), ...(options.names ?? [])].map((name) => name.toLowerCase());
+  // `0.0.0.0` and `::` are all addresses to whoever listens; a client that calls a server so is led by something else.
+  const own = host === "0.0.0.0" || host === "::" ? [] : [host];
+  const hostNames = [...loopbackNames, ...[...own, ...(options.names ?? [])].map(bracketed)].map((name) =>
+    name.toLowerCase(),
+  );
   const closing = new AbortController();
   const active = new Set<ServerResponse>();
   const door = makeDoor(hostNames, closing.signal);

@@ -373,6 +373,31 @@ describe("closing", () => {
     await other.close();
   });
 
+  test("each listener answers for its own names, and all for those of loopback", async () => {
+    const names = ["Build.Example", "2001:db8::1", "192.0.2.7"];
+    const named = await api.server.listen({ port: 0, names, tls: api.serving });
+    const all = await api.server.listen({ host: "0.0.0.0", port: 0, tls: api.serving });
+    const codes = (port: number | string, ...hosts: readonly string[]) =>
+      Promise.all(
+        hosts.map(
+          (Host) =>
+            new Promise((resolve, reject) => {
+              const where = { host: "127.0.0.1", port, path: "/version", headers: { Host } };
+              get({ ...where, servername: "localhost", ca: api.ca, agent: false }, (response) =>
+                resolve(response.resume().statusCode),
+              ).once("error", reject);
+            }),
+        ),
+      );
+    const theirs = ["build.example:1", "[2001:db8::1]", "192.0.2.7"];
+    expect(await codes(named.port, "localhost", ...theirs)).toEqual([200, 200, 200, 200]);
+    expect(await codes(named.port, "2001:db8::1", "192.0.2.8")).toEqual([421, 421]);
+    expect(await codes(new URL(api.url).port, ...theirs)).toEqual([421, 421, 421]);
+    // No client is told to find a server there, but a page could tell a browser.
+    expect(await codes(all.port, "127.0.0.1", "0.0.0.0")).toEqual([200, 421]);
+    await Promise.all([named.close(), all.close()]);
+  });
+
   test("a port in use is told as such", async () => {
     const { port } = new URL(api.url);
     const tls = { cert: "", key: "" };
