@@ -32,11 +32,13 @@ test("a tenth above the budget is told, less is not", () => {
   ]);
 });
 
-test("lines without a floor, without CPU or without a budget are not judged", () => {
+test("lines without a floor or without CPU are not judged; those without a budget are told", () => {
   const budgets = { "B0 writes": 3 };
   expect(overBudget([line("writes", 99, undefined)], budgets)).toEqual([]);
   expect(overBudget([line("writes", Number.NaN, 10)], budgets)).toEqual([]);
-  expect(overBudget([line("reads", 99, 1)], budgets)).toEqual([]);
+  expect(overBudget([line("reads", 99, 1)], budgets)).toEqual([
+    "B0 reads: has no budget, record one with --quick --record",
+  ]);
 });
 
 test("recording replaces what was measured and keeps the rest", async () => {

@@ -30,11 +30,13 @@ export async function recordBudgets(home: string, judged: readonly Judged[]): Pr
   await writeFile(fileOf(home), `${JSON.stringify(all, undefined, 2)}\n`);
 }
 
-/** One sentence for each line that costs more than its budget. */
+/** One sentence for each line that costs more than its budget, or has none though its cost is known: what is not recorded is not guarded. */
 export function overBudget(judged: readonly Judged[], budgets: Budgets): readonly string[] {
   return judged.flatMap((line) => {
     const [ratio, budget] = [cpuRatio(line), budgets[nameOf(line)]];
-    if (budget === undefined || !(ratio > budget * tolerance)) return [];
+    if (!Number.isFinite(ratio)) return [];
+    if (budget === undefined) return [`${nameOf(line)}: has no budget, record one with --quick --record`];
+    if (ratio <= budget * tolerance) return [];
     return [`${nameOf(line)}: ${ratio.toFixed(2)} times the CPU of the floor, the budget is ${budget}`];
   });
 }
