@@ -134,6 +134,45 @@ export function podContract(runtime: "process" | "docker"): void {
       await place.kubectl.must(["delete", "pod", "late"]);
     });
 
+    test("files follow their sources, all of them at once, but where a part of a volume is mounted", async () => {
+      const config = (data: object) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "followed" }, data });
+      const items = [{ path: "app", fieldRef: { fieldPath: "metadata.labels['app']" } }];
+      const sources = [{ configMap: { name: "followed" } }, { downwardAPI: { items } }];
+      const followed = shell(
+        "main",
+        `show() { echo "$1: $(cd $2 && grep . * | tr '\\n' ' ')part=$(cat /part)"; }
+        show first /all; while ! grep -q 2 /all/a; do sleep 0.1; done; show second /all/..data
+        while ! grep -q new /all/app; do sleep 0.1; done; show third /all; exec sleep 600`,
+        {
+          volumeMounts: [
+            { name: "all", mountPath: "/all" },
+            { name: "all", mountPath: "/part", subPath: "a" },
+          ],
+          // Commands beside the container see what it sees.
+          readinessProbe: probe("grep -q 1 /part && grep -q new /all/app"),
+        },
+      );
+      const volumes = [{ name: "all", projected: { sources } }];
+      await place.apply(
+        config({ a: "1", b: "1" }),
+        podOf("follower", [followed], { volumes }, { labels: { app: "old" } }),
+      );
+      const logs = () => place.kubectl.must(["logs", "follower"]);
+      await place.waitFor("follower", ".status.phase", "Running");
+      const reader = place.kubectl.start(["logs", "-f", "follower"]);
+      await reader.until((out) => out.includes("first"));
+      await place.apply(config({ a: "2", c: "2" }));
+      await reader.until((out) => out.includes("second"));
+      await place.kubectl.must(["label", "pod", "follower", "app=new", "--overwrite"]);
+      await reader.until((out) => out.includes("third"));
+      await reader.stop();
+      expect(await logs()).toBe(
+        "first: a:1 app:old b:1 part=1\nsecond: a:2 app:old c:2 part=1\nthird: a:2 app:new c:2 part=1\n",
+      );
+      await place.kubectl.must(["wait", "pod/follower", "--for=condition=Ready", "--timeout=60s"]);
+      await place.kubectl.must(["delete", "pod", "follower", "--grace-period=1"]);
+    });
+
     test("a pod reaches the API server as its account, with a token of its own", async () => {
       const directory = "/var/run/secrets/kubernetes.io/serviceaccount";
       const sources = [

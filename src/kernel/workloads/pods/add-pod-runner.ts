@@ -17,6 +17,7 @@ import { uidOfTask } from "./pod-paths.ts";
 import { PodRunner } from "./pod-runner.ts";
 import { ServiceNames } from "./service-names.ts";
 import { SourceWaits } from "./source-waits.ts";
+import { VolumeFollower } from "./volume-follower.ts";
 import { type ServerPlace, Workspace } from "./workspace.ts";
 
 export interface PodRunnerOptions {
@@ -63,7 +64,7 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
   const cleaner = new PodCleaner({ runtime, directory, clock, log, logRetention });
   const channel = requestChannel();
   const waits = new SourceWaits(informers, (request) => channel.send(request));
-  const workspace = new Workspace({ client, ...options });
+  const workspace = new Workspace({ client, clock, ...options });
   const notes = new PodNotes(events);
   const wake = (pod: Stored<PodObject>) => channel.send(requestFor(pod));
   const { containers: host } = runtime;
@@ -88,6 +89,14 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
     log,
     rewrite: (pod, tokenOf) => workspace.rewriteTokens(pod, tokenOf),
   });
+  const volumes = new VolumeFollower({
+    informers,
+    pods,
+    clock,
+    log,
+    refresh: (pod) => workspace.refreshVolumes(pod),
+    tell: (pod, problems) => notes.notRefreshed(pod, problems),
+  });
   const parts = {
     client,
     pods,
@@ -99,6 +108,7 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
     waits,
     health,
     tokens,
+    volumes,
     ...(options.serverFor === undefined ? {} : { serverFor: options.serverFor }),
     ...(host && images ? { containers: { host, images, namesOf: names.of } } : {}),
     node,
@@ -134,6 +144,7 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
     images?.close();
     health.close();
     tokens.close();
+    volumes.close();
   });
 }
 

@@ -1,7 +1,7 @@
 import { isJsonObject } from "#lib/base/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import { claimNames } from "../claims/claim.ts";
-import type { PodSpec } from "../pod-types.ts";
+import type { PodSpec, Volume } from "../pod-types.ts";
 
 // ConfigMaps and Secrets are read when a container is to start and not mirrored: a server with thousands of Secrets need not hold
 // them all in memory for the few that are read.
@@ -33,7 +33,17 @@ export function sourcesOf(spec: PodSpec): readonly SourceName[] {
       add("Secret", source.secretRef?.name);
     }
   }
-  for (const volume of spec.volumes ?? []) {
+  for (const { kind, name } of volumeSourcesOf(spec.volumes)) add(kind, name);
+  return [...found.values()];
+}
+
+/** Every ConfigMap and Secret that files of volumes are made of, each once for each time it is named, also what is optional. */
+export function volumeSourcesOf(volumes: readonly Volume[] | undefined): readonly SourceName[] {
+  const found: SourceName[] = [];
+  const add = (kind: SourceName["kind"], name: string | undefined) => {
+    if (name !== undefined && name !== "") found.push({ kind, name });
+  };
+  for (const volume of volumes ?? []) {
     add("ConfigMap", volume.configMap?.name);
     add("Secret", volume.secret?.secretName);
     for (const source of volume.projected?.sources ?? []) {
@@ -41,7 +51,7 @@ export function sourcesOf(spec: PodSpec): readonly SourceName[] {
       add("Secret", source.secret?.name);
     }
   }
-  return [...found.values()];
+  return found;
 }
 
 /** Claims are not read but mounted. */

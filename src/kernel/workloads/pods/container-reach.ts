@@ -68,7 +68,7 @@ export class ProcessReach implements ContainerReach {
     const number = this.#last;
     const { mounts } = await runtime.capabilities();
     const sources = await workspace.readSources(pod);
-    const task = await workspace.prepare(pod, container, number, sources, mounts.supported);
+    const task = await workspace.prepare(pod, container, number, sources, mounts.supported, { beside: target.task });
     if (!task.ok) throw new Error(task.error.message ?? task.error.reason);
     signal.throwIfAborted();
     try {

@@ -30,6 +30,8 @@ export interface TaskInput {
   readonly paths: PodPaths;
   /** Where containers without a workingDir run, and what a relative one starts from. */
   readonly workingDirectory: string;
+  /** Where mounts of volumes in part have what they show; that of the execution itself when absent. */
+  readonly parts?: string;
   /** The runtime can show files at other paths. Who needs that where it cannot was refused before. */
   readonly canMount: boolean;
   /** Given where tasks are containers: what this one is made of. */
@@ -40,6 +42,8 @@ export interface TaskInput {
 interface PlannedMount extends TaskMount {
   /** What the source is inside of, whatever links there are. */
   readonly within: string;
+  /** Where the source is to be kept as it is now, because the volume will show other files later. */
+  readonly part?: string;
 }
 
 /** A task whose mounts have not been looked at on the disk. */
@@ -143,12 +147,13 @@ function environmentOf(input: TaskInput, output: string) {
 
 /** What the container's `volumeMounts` are on this machine. What is in its place already needs no mount. */
 function mountsOf(
-  { pod, container, paths, image }: TaskInput,
+  { pod, container, restart, paths, image, parts }: TaskInput,
   valueOf: (name: string) => string | undefined,
 ): Result<readonly PlannedMount[], readonly string[]> {
   const mounts: PlannedMount[] = [];
   const problems: string[] = [];
-  for (const mount of container.volumeMounts ?? []) {
+  const held = parts ?? paths.parts(taskId(pod.metadata.uid ?? "", container.name, restart));
+  for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
     const volume = (pod.spec.volumes ?? []).find(({ name }) => name === mount.name);
     if (volume === undefined) problems.push(`volume ${mount.name} does not exist`);
     if (volume === undefined) continue;
@@ -161,6 +166,7 @@ function mountsOf(
     mounts.push({
       source: inner === "" ? within : join(within, inner),
       within,
+      ...(inner !== "" && isMadeOfObjects(volume) ? { part: join(held, `${index}`) } : {}),
       target: targetOf(mount.mountPath),
       readOnly: mount.readOnly === true || isReadOnly(volume),
     });
@@ -169,10 +175,14 @@ function mountsOf(
 }
 
 /** Files made from objects are the same for everybody who reads them. */
-function isReadOnly({ hostPath, emptyDir, persistentVolumeClaim: claim, name: _name, ...made }: Volume): boolean {
-  if (claim !== undefined) return claim.readOnly === true;
-  return hostPath === undefined && emptyDir === undefined && Object.keys(made).length > 0;
-}
+const isReadOnly = (volume: Volume): boolean =>
+  volume.persistentVolumeClaim?.readOnly === true || isMadeOfObjects(volume);
+
+const isMadeOfObjects = ({ hostPath, emptyDir, persistentVolumeClaim, name: _name, ...made }: Volume): boolean =>
+  hostPath === undefined &&
+  emptyDir === undefined &&
+  persistentVolumeClaim === undefined &&
+  Object.keys(made).length > 0;
 
 /** `subPathExpr` is expanded by the container's own variables, `subPath` is taken as it is. */
 const innerPath = (mount: VolumeMount, valueOf: (name: string) => string | undefined): string =>

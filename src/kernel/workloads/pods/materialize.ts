@@ -1,20 +1,26 @@
-import { chmod, chown, lstat, open, realpath, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { basename, dirname, join, relative, sep } from "node:path";
-import { codeOf } from "#lib/base/index.ts";
+import { chmod, chown, lstat, open, realpath, stat, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, relative, sep } from "node:path";
+import { codeOf, type Instant } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import type { Task, TaskMount } from "#kernel/runtimes/index.ts";
 import type { PlannedTask } from "./container-task.ts";
+import { holdPart, showFiles } from "./volume-files.ts";
 import type { VolumeContent } from "./volumes.ts";
 
 // The only place where volumes and message files are put on the disk. Everything may be done again after a crash in the middle:
 // what is half made is made whole, and nothing that a container has written is touched.
 
 /**
- * Makes a volume at `directory`, which nobody else uses. Repeating it writes the same again, also over files that this user may not
- * write to. Throws when the host has not what is asked for, or no room for it. What is made belongs to `group` as well, who may read
+ * Makes a volume at `directory`, which nobody else uses. Repeating it makes it so again, also over files that this user may not
+ * write to; `now` names the version of its files. Throws when the host has not what is asked for, or no room for it. What is made belongs to `group` as well, who may read
  * what its user may: only root can give files away, and whoever is not makes them for itself.
  */
-export async function materializeVolume(content: VolumeContent, directory: string, group?: number): Promise<void> {
+export async function materializeVolume(
+  content: VolumeContent,
+  directory: string,
+  now: Instant,
+  group?: number,
+): Promise<void> {
   switch (content.kind) {
     case "empty":
       await makeDirectories(directory);
@@ -22,27 +28,13 @@ export async function materializeVolume(content: VolumeContent, directory: strin
       return chmod(directory, 0o777);
     case "files":
       await makeDirectories(directory);
-      for (const file of content.files) {
-        const path = join(directory, file.path);
-        await makeDirectories(dirname(path));
-        // Whoever reads it meanwhile has the old one or the new one, whole.
-        const draft = join(dirname(path), `..${basename(path)}`);
-        await rm(draft, { force: true });
-        // For nobody else at first: it may be a secret, and the mode given here is only narrowed by the umask.
-        await writeFile(draft, file.data, { mode: 0o600 });
-        await chmod(draft, group === undefined ? file.mode : file.mode | groupMayRead);
-        if (group !== undefined) await chown(draft, 0, group);
-        await rename(draft, path);
-      }
-      return;
+      return showFiles(content.files, directory, now, group);
     case "claim":
       return pointTo(content.path, directory);
     case "host":
       return checkHostPath(content.path, content.type);
   }
 }
-
-const groupMayRead = 0o440;
 
 /** A pod's own name for what is not its own: removing the pod's things removes the name. */
 async function pointTo(path: string, link: string): Promise<void> {
@@ -88,8 +80,9 @@ export async function prepareTask(task: PlannedTask, output: string): Promise<Ta
   if (task.container !== undefined) await chmod(output, 0o666);
   if (task.mounts === undefined) return task;
   const mounts: TaskMount[] = [];
-  for (const { within, ...mount } of task.mounts) {
-    mounts.push({ ...mount, source: await realSource(mount.source, within) });
+  for (const { within, part, ...mount } of task.mounts) {
+    const source = await (part === undefined ? realSource(mount.source, within) : holdPart(mount.source, within, part));
+    mounts.push({ ...mount, source });
   }
   return { ...task, mounts };
 }

@@ -63,6 +63,11 @@ export class PodNotes {
     this.#tell(pod, "Normal", "Started", "Start", `started container ${name}: ${task.command[0]}`);
   }
 
+  /** Its volumes stay as they are until their sources change again. */
+  notRefreshed(pod: NotedPod, problems: readonly string[]): void {
+    this.#tell(pod, "Warning", "FailedMount", "Mount", `MountVolume.SetUp failed: ${problems.join("; ")}`);
+  }
+
   /** Output of a container was lost; its exit code is what it is. */
   incomplete(pod: NotedPod, container: string, note: string): void {
     this.#tell(pod, "Warning", "LogIncomplete", "Log", `container ${container}: ${note}`);

@@ -5,6 +5,7 @@ import type { PodObject } from "../pod-types.ts";
 //
 //   pods/<uid>/work                          where containers without a workingDir run
 //   pods/<uid>/volumes/<volume>              what is mounted
+//   pods/<uid>/parts/<container>/<restart>/<n>  what a mount shows of a volume in part
 //   pods/<uid>/output/<container>/<restart>  termination messages
 //   logs/<namespace>/<pod>/<uid>/<container>/<restart>.log
 
@@ -16,6 +17,8 @@ export interface PodPaths {
   /** All logs of the pod, which stay when it ends. */
   readonly logs: string;
   readonly volume: (name: string) => string;
+  /** What the mounts of one execution show of volumes in part; `task` is its id. */
+  readonly parts: (task: string) => string;
   /** What a container's process writes as its termination message. */
   readonly output: (container: string, restart: number) => string;
   readonly log: (container: string, restart: number) => string;
@@ -34,6 +37,7 @@ export function podPaths(root: string, pod: PodObject): PodPaths {
     work: join(own, "work"),
     logs,
     volume: (volume) => join(own, "volumes", volume),
+    parts: (task) => join(own, "parts", task.slice(task.indexOf("/") + 1)),
     output: (container, restart) => join(own, "output", container, `${restart}`),
     log: (container, restart) => join(logs, container, `${restart}.log`),
   };

@@ -49,6 +49,7 @@ import { type ContainerFacts, podStatus } from "./pod-status.ts";
 import type { SourceWaits } from "./source-waits.ts";
 import { type RuntimeTraits, type Support, supportFor } from "./support.ts";
 import { terminationMessage } from "./termination-message.ts";
+import type { VolumeFollower } from "./volume-follower.ts";
 import { diskFull, type ServerPlace, type Surroundings, type Workspace } from "./workspace.ts";
 
 // One pass over a pod, in order: forget others of its name, bind, look, plan, start (then look and plan again), tell, stop, write
@@ -66,6 +67,7 @@ export interface PodRunnerParts {
   readonly waits: SourceWaits;
   readonly health: HealthKeeper;
   readonly tokens: AccountTokens;
+  readonly volumes: VolumeFollower;
   /** See `PodRunnerOptions`. */
   readonly serverFor?: (via: string | undefined) => Promise<ServerPlace | undefined>;
   /** Given where tasks are containers. */
@@ -264,8 +266,11 @@ export class PodRunner implements Reconciler {
   }
 
   #watchHealth(pod: Stored<PodObject>, views: readonly ContainerView[]): void {
-    const { health, tokens } = this.#parts;
-    if (views.some(({ current }) => current.kind === "running")) tokens.adopt(pod);
+    const { health, tokens, volumes } = this.#parts;
+    if (views.some(({ current }) => current.kind === "running")) {
+      tokens.adopt(pod);
+      volumes.follow(pod);
+    }
     for (const view of views) {
       if (view.current.kind !== "running" || !isWatched(view)) continue;
       health.watch(pod, view.container, view.current.taskId, view.current.startedAt, false);
@@ -497,6 +502,7 @@ export class PodRunner implements Reconciler {
   /** Its end is stored, so nothing of it is needed any more but its logs. */
   async #settle(pod: Stored<PodObject>, memory: PodMemory): Promise<undefined> {
     this.#parts.tokens.forget(pod.metadata.uid);
+    this.#parts.volumes.forget(pod.metadata.uid);
     if (!memory.settled) await this.#parts.cleaner.settle(pod);
     memory.settled = true;
     return this.#removeIfDeleted(pod);
@@ -513,6 +519,7 @@ export class PodRunner implements Reconciler {
   async #forgetOthers(key: string, present: string | undefined): Promise<void> {
     for (const [uid, { logs }] of this.#memories.others(key, present)) {
       this.#parts.tokens.forget(uid);
+      this.#parts.volumes.forget(uid);
       await this.#parts.cleaner.forget(uid, logs);
       this.#parts.health.keep(uid, []);
       this.#parts.containers?.images.forget(uid);

@@ -1,9 +1,9 @@
-import { access, mkdir, readdir, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FakeClock } from "#lib/base/index.ts";
+import { FakeClock, type JsonObject } from "#lib/base/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
-import { ConfigMap, Event, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";
+import { ConfigMap, Event, type KubeObject, Pod, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { createFakeRuntime, type FakeRuntime } from "#kernel/runtimes/index.ts";
 import { temporaryDirectory } from "#kernel/runtimes/testing/index.ts";
 import type { Container, PodObject, PodSpec } from "../pod-types.ts";
@@ -450,4 +450,64 @@ test("a container that is lost while its server was away counts as one execution
   await runtime.exit(`${uid}/main/1`, 0);
   const pod = await until("away", phaseIs("Succeeded"));
   expect(mainOf(pod)).toMatchObject({ restartCount: 1, lastState: { terminated: { exitCode: 137 } } });
+});
+
+const volumePath = (uid: string, path: string) => join(directory.path, "pods-root", "pods", uid, "volumes", path);
+
+/** Moves the clock until a file of a pod's volume reads so. */
+async function untilFile(uid: string, path: string, text: string): Promise<void> {
+  while ((await readFile(volumePath(uid, path), "utf8").catch(() => undefined)) !== text) await clock.advance(100);
+}
+
+const patchOf = (type: ResourceType, name: string, body: JsonObject) =>
+  place.client.patch({ type, namespace: "default", name }, { type: "merge", body });
+
+test("files follow their objects and the labels of their pod, with a token between them, also after a restart", async () => {
+  const more = { issueToken: async () => ({ token: "token", expiresAt: clock.now() + 3_600_000 }) };
+  const { client } = place;
+  const begin = async (meanwhile: () => Promise<unknown>) => {
+    const closed = place.close();
+    await clock.advance(20_000);
+    await closed;
+    await meanwhile();
+    place = bench({ clock, client });
+    addTestPodRunner(place.manager, runtime, directory.path, more);
+    place.start();
+  };
+  await begin(async () => undefined);
+  const metadata = { name: "c", namespace: "default" };
+  await client.create(ConfigMap, { apiVersion: "v1", kind: "ConfigMap", metadata, data: { a: "1", b: "1" } });
+  const sources = [
+    { configMap: { name: "c" } },
+    { configMap: { name: "later", optional: true } },
+    { serviceAccountToken: { path: "token" } },
+    { downwardAPI: { items: [{ path: "app", fieldRef: { fieldPath: "metadata.labels['app']" } }] } },
+  ];
+  const container = {
+    name: "main",
+    image: "x",
+    command: ["x"],
+    volumeMounts: [{ name: "v", mountPath: "/part", subPath: "a" }],
+  };
+  const uid = await create("follows", { containers: [container], volumes: [{ name: "v", projected: { sources } }] });
+  await startedTask(`${uid}/main/0`);
+  await untilFile(uid, "v/a", "1");
+  await patchOf(ConfigMap, "c", { data: { a: "2", b: null } });
+  await untilFile(uid, "v/a", "2");
+  expect((await readdir(volumePath(uid, "v"))).filter((name) => !name.startsWith(".."))).toEqual(["a", "app", "token"]);
+  await client.create(ConfigMap, {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { ...metadata, name: "later" },
+    data: { l: "1" },
+  });
+  await untilFile(uid, "v/l", "1");
+  await patchOf(Pod, "follows", { metadata: { labels: { app: "web" } } });
+  await untilFile(uid, "v/app", "web");
+  await untilFile(uid, "v/token", "token");
+  // What it mounts in part is what it began with.
+  const part = runtime.started.find(({ id }) => id === `${uid}/main/0`)?.mounts?.[0]?.source ?? "";
+  expect(await readFile(part, "utf8")).toBe("1");
+  await begin(() => patchOf(ConfigMap, "c", { data: { a: "3" } }));
+  await untilFile(uid, "v/a", "3");
 });

@@ -19,7 +19,7 @@ export interface VolumeFile {
 export type VolumeContent =
   /** A directory of the pod's own, which its containers share and may write to. */
   | { readonly kind: "empty" }
-  /** Made once, when the pod's first container starts; for reading only. */
+  /** Made when the pod's first container starts, and anew when their sources change; for reading only. */
   | { readonly kind: "files"; readonly files: readonly VolumeFile[] }
   /** The directory of a claim, which outlives the pod. */
   | { readonly kind: "claim"; readonly path: string }
@@ -37,6 +37,14 @@ export interface VolumeInput {
 }
 
 const defaultMode = 0o644;
+
+/** Is it made of objects that change, or of the pod itself? */
+export const isFollowed = ({ configMap, secret, downwardAPI, projected }: Volume): boolean =>
+  configMap !== undefined || secret !== undefined || downwardAPI !== undefined || projected !== undefined;
+
+/** Does it tell the pod of itself? */
+export const tellsOfPod = ({ downwardAPI, projected }: Volume): boolean =>
+  downwardAPI !== undefined || (projected?.sources ?? []).some((source) => source.downwardAPI !== undefined);
 
 /**
  * What to put where a volume is mounted, or every reason why it cannot be made. Pure. A volume without a source is an emptyDir, as

@@ -1,21 +1,22 @@
-import { chmod, chown } from "node:fs/promises";
-import { dirname } from "node:path";
-import { codeOf, err, messageOf, ok, type Result } from "#lib/base/index.ts";
+import { chmod, chown, readFile, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type Clock, codeOf, err, messageOf, ok, type Result } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { ConfigMap, PersistentVolumeClaim, Secret, type Stored } from "#kernel/model/index.ts";
 import type { ImageFacts, Task } from "#kernel/runtimes/index.ts";
 import { claimDirectory, claimNames, type ClaimObject, claimProblem } from "../claims/claim.ts";
-import type { Container, PodObject } from "../pod-types.ts";
+import type { AccountTokenSource, Container, PodObject, Volume } from "../pod-types.ts";
 import { type TokenOf, tokenSources } from "./account-tokens.ts";
-import { contentsOf, sourceKey, type Sources, sourcesOf } from "./config-sources.ts";
+import { contentsOf, sourceKey, type SourceName, type Sources, sourcesOf, volumeSourcesOf } from "./config-sources.ts";
 import { containerTask } from "./container-task.ts";
 import { materializeVolume, prepareTask } from "./materialize.ts";
 import type { Waiting } from "./plan-pod.ts";
 import type { Node } from "./pod-fields.ts";
-import { podPaths } from "./pod-paths.ts";
+import { podPaths, taskId } from "./pod-paths.ts";
 import { userOf } from "./support.ts";
-import { volumeContent, type VolumeInput } from "./volumes.ts";
+import { showFiles } from "./volume-files.ts";
+import { isFollowed, volumeContent, type VolumeInput } from "./volumes.ts";
 
 export interface WorkspaceOptions {
   /** Reads ConfigMaps and Secrets. */
@@ -25,6 +26,7 @@ export interface WorkspaceOptions {
   /** Where claims have their directories. */
   readonly volumes: string;
   readonly node: Node;
+  readonly clock: Clock;
   /** What every process gets, before the pod's own variables. */
   readonly environment: Readonly<Record<string, string>>;
   /** Where containers without a workingDir run; a directory of the pod's own when absent. */
@@ -43,6 +45,8 @@ export interface Surroundings {
   /** The pod's own. */
   readonly address?: string;
   readonly server?: ServerPlace;
+  /** For a command beside an execution, whose id it is: it sees the same parts of volumes. */
+  readonly beside?: string;
 }
 
 /** The word of a `Waiting` for a machine that has no room left: the pod is to be failed. */
@@ -57,6 +61,8 @@ export const diskFull = "DiskFull";
  */
 export class Workspace {
   readonly #options: WorkspaceOptions;
+  /** By pod, while its volumes are being written: the last turn that somebody waits for. */
+  readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(options: WorkspaceOptions) {
     this.#options = options;
@@ -64,16 +70,30 @@ export class Workspace {
 
   /** Contents of all ConfigMaps and Secrets a pod reads, as they are now; those that do not exist are absent. */
   async readSources(pod: Stored<PodObject>): Promise<Sources> {
-    const { namespace = "" } = pod.metadata;
+    return this.#read(pod, sourcesOf(pod.spec));
+  }
+
+  async #read({ metadata: { namespace = "" } }: Stored<PodObject>, sources: readonly SourceName[]): Promise<Sources> {
     const found = new Map<string, ReadonlyMap<string, Buffer>>();
     await Promise.all(
-      sourcesOf(pod.spec).map(async (source) => {
+      sources.map(async (source) => {
         const type = source.kind === "Secret" ? Secret : ConfigMap;
         const object = await getOrUndefined(this.#options.client, { type, namespace, name: source.name });
         if (object !== undefined) found.set(sourceKey(source), contentsOf(object));
       }),
     );
     return found;
+  }
+
+  /** One after the other for each pod: tokens and sources change at the same time, and both are files of one volume. */
+  async #inTurn<T>({ metadata: { uid = "" } }: PodObject, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#turns.get(uid) ?? Promise.resolve()).then(work, work);
+    this.#turns.set(uid, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#turns.get(uid) === turn) this.#turns.delete(uid);
+    }
   }
 
   /** Claims are asked for anew: since the pod was bound to this machine nobody can have begun to remove what is there now. */
@@ -98,6 +118,15 @@ export class Workspace {
     tokenOf: TokenOf,
     address?: string,
   ): Promise<Waiting | undefined> {
+    return this.#inTurn(pod, () => this.#makeVolumes(pod, sources, tokenOf, address));
+  }
+
+  async #makeVolumes(
+    pod: PodObject,
+    sources: Sources,
+    tokenOf: TokenOf,
+    address: string | undefined,
+  ): Promise<Waiting | undefined> {
     const input = { pod, node: this.#nodeFor(address), sources, claim: await this.#readClaims(pod), tokenOf };
     const paths = podPaths(this.#options.directory, pod);
     const problems: string[] = [];
@@ -110,7 +139,7 @@ export class Workspace {
       }
       try {
         const group = groupOf(pod);
-        await materializeVolume(content.value, paths.volume(volume.name), group);
+        await materializeVolume(content.value, paths.volume(volume.name), this.#options.clock.now(), group);
         if (group !== undefined && (content.value.kind === "empty" || content.value.kind === "claim"))
           await giveToGroup(paths.volume(volume.name), group);
       } catch (thrown) {
@@ -123,14 +152,50 @@ export class Workspace {
 
   /** Writes the files of volumes that show tokens again, with these tokens. Throws when something of them cannot be had. */
   async rewriteTokens(pod: Stored<PodObject>, tokenOf: TokenOf): Promise<void> {
-    const sources = await this.readSources(pod);
+    const problems = await this.#inTurn(pod, () => this.#rewrite(pod, showsTokens, async () => tokenOf));
+    if (problems.length > 0) throw new Error(problems.join("; "));
+  }
+
+  /**
+   * Writes the files of volumes anew that are made of objects and have changed, with the tokens they have. Answers what keeps a
+   * volume as it is: its sources. Throws when the API or the machine fails, also when the volumes are gone.
+   */
+  async refreshVolumes(pod: Stored<PodObject>): Promise<readonly string[]> {
+    return this.#inTurn(pod, () => this.#rewrite(pod, isFollowed, (volume) => this.#presentTokens(pod, volume)));
+  }
+
+  async #rewrite(
+    pod: Stored<PodObject>,
+    isMeant: (volume: Volume) => boolean,
+    tokensOf: (volume: Volume) => Promise<TokenOf>,
+  ): Promise<readonly string[]> {
+    const volumes = (pod.spec.volumes ?? []).filter(isMeant);
+    const sources = await this.#read(pod, volumeSourcesOf(volumes));
     const claim = () => err("claims are not made again");
-    for (const volume of (pod.spec.volumes ?? []).filter((one) => tokenSources([one]).length > 0)) {
-      const address = pod.status?.podIP;
-      const content = volumeContent(volume, { pod, node: this.#nodeFor(address), sources, claim, tokenOf });
-      if (!content.ok) throw new Error(content.error.join("; "));
-      await materializeVolume(content.value, podPaths(this.#options.directory, pod).volume(volume.name), groupOf(pod));
+    const { directory, clock } = this.#options;
+    const problems: string[] = [];
+    for (const volume of volumes) {
+      const tokenOf = await tokensOf(volume);
+      const content = volumeContent(volume, { pod, node: this.#nodeFor(pod.status?.podIP), sources, claim, tokenOf });
+      if (!content.ok) problems.push(...content.error);
+      else if (content.value.kind === "files")
+        await showFiles(content.value.files, podPaths(directory, pod).volume(volume.name), clock.now(), groupOf(pod));
     }
+    return problems;
+  }
+
+  /** Tokens as they are in the files of a volume: who else knows them is replacing them. */
+  async #presentTokens(pod: PodObject, volume: Volume): Promise<TokenOf> {
+    const directory = podPaths(this.#options.directory, pod).volume(volume.name);
+    const found = new Map<AccountTokenSource, string>();
+    for (const source of tokenSources([volume])) {
+      const text = await readFile(join(directory, source.path), "utf8").catch(() => undefined);
+      if (text !== undefined) found.set(source, text);
+    }
+    return (source) => {
+      const text = found.get(source);
+      return text === undefined ? err(`there is no token at ${source.path}`) : ok(text);
+    };
   }
 
   /** The task for one execution of a container. Its volumes must have been made; `made` where tasks are containers. */
@@ -143,6 +208,7 @@ export class Workspace {
     made: Surroundings = {},
   ): Promise<Result<Task, Waiting>> {
     const { directory, environment } = this.#options;
+    const { uid = "" } = pod.metadata;
     const paths = podPaths(directory, pod);
     const task = containerTask({
       pod,
@@ -155,13 +221,17 @@ export class Workspace {
       // A user without rights to our directory needs another place to stand.
       workingDirectory: this.#options.workingDirectory ?? (userOf(container, pod) === undefined ? paths.work : "/"),
       canMount,
+      ...(made.beside === undefined ? {} : { parts: paths.parts(made.beside) }),
       ...(made.image === undefined ? {} : { image: made.image }),
     });
     if (!task.ok) return err({ reason: "CreateContainerConfigError", message: task.error.join("; ") });
     try {
       if (task.value.workingDirectory.startsWith(paths.work)) await makeDirectories(paths.work);
       await makeDirectories(dirname(task.value.logPath), 0o750);
-      return ok(await prepareTask(task.value, paths.output(container.name, restart)));
+      const output = paths.output(container.name, restart);
+      if (restart > 0 && made.beside === undefined)
+        await rm(paths.parts(taskId(uid, container.name, restart - 1)), { recursive: true, force: true });
+      return ok(await this.#inTurn(pod, () => prepareTask(task.value, output)));
     } catch (thrown) {
       return err({ reason: hostReason(thrown), message: messageOf(thrown) });
     }
@@ -172,6 +242,8 @@ export class Workspace {
     return address === undefined ? node : { ...node, podAddress: address };
   }
 }
+
+const showsTokens = (volume: Volume): boolean => tokenSources([volume]).length > 0;
 
 /** Where clients in a cluster look for the API server. A process finds it where it has a token for it: others have their own ways. */
 function serverVariables(

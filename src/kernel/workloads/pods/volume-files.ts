@@ -1,0 +1,141 @@
+import { chmod, chown, link, lstat, mkdtemp, readdir, readFile, readlink } from "node:fs/promises";
+import { realpath, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { basename, dirname, join, posix, sep } from "node:path";
+import { codeOf, formatInstant, type Instant } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import type { VolumeFile } from "./volumes.ts";
+
+// Files made of objects, laid out as in Kubernetes, so that whoever reads several of them through `..data` has one version of all:
+//
+//   <volume>/..2026_11_22_09_09_29.x1Y2z3/   the files of one version
+//   <volume>/..data                          a link to the present version, which is replaced at once
+//   <volume>/<name>                          a link to ..data/<name>, for every first part of a path
+
+const present = "..data";
+const groupMayRead = 0o440;
+
+/**
+ * Shows `files` in a directory that is there and that nobody else writes to: afterwards it has these and no others, until then the
+ * ones before. Nothing is written when they are there already. Repeating it after a crash in the middle makes whole what is half
+ * made. They belong to `group` as well, who may read what its user may. Rejects with the system's refusal, also when the directory
+ * is gone, which does not come back by this.
+ */
+export async function showFiles(
+  files: readonly VolumeFile[],
+  directory: string,
+  now: Instant,
+  group?: number,
+): Promise<void> {
+  const wanted = new Map(files.map((file) => [posix.normalize(file.path), withGroup(file, group)]));
+  const old = await readlink(join(directory, present)).catch(() => undefined);
+  const version =
+    old !== undefined && (await holds(join(directory, old), wanted, group))
+      ? old
+      : await writeVersion(wanted, directory, now, group);
+  if (version !== old) await pointLink(version, join(directory, present));
+  const names = new Set([...wanted.keys()].map((path) => path.split("/", 1)[0] ?? path));
+  for (const name of names) {
+    const path = join(directory, name);
+    const target = join(present, name);
+    if ((await readlink(path).catch(() => undefined)) !== target) await pointLink(target, path);
+  }
+  await removeOthers(directory, new Set([...names, present, version]));
+}
+
+const withGroup = (file: VolumeFile, group: number | undefined): VolumeFile =>
+  group === undefined ? file : { ...file, mode: file.mode | groupMayRead };
+
+type Files = ReadonlyMap<string, VolumeFile>;
+
+/** Is exactly this there? What cannot be read is not. */
+async function holds(version: string, wanted: Files, group: number | undefined): Promise<boolean> {
+  try {
+    const entries = await readdir(version, { recursive: true, withFileTypes: true });
+    if (entries.filter((entry) => !entry.isDirectory()).length !== wanted.size) return false;
+    for (const [path, { data, mode }] of wanted) {
+      const found = await lstat(join(version, path));
+      if (!found.isFile() || (found.mode & 0o7777) !== mode || found.size !== data.length) return false;
+      if (group !== undefined && found.gid !== group) return false;
+      if (!data.equals(await readFile(join(version, path)))) return false;
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The name of a new directory with the files; nothing is left of one that cannot be finished. */
+async function writeVersion(files: Files, directory: string, now: Instant, group?: number): Promise<string> {
+  const time = formatInstant(now).slice(0, 19).replace(/[-T:]/g, "_");
+  const version = await mkdtemp(join(directory, `..${time}.`));
+  try {
+    for (const [path, file] of files) await writeOne(join(version, path), file, group);
+    await chmod(version, 0o755);
+  } catch (thrown) {
+    await rm(version, { recursive: true, force: true });
+    throw thrown;
+  }
+  return basename(version);
+}
+
+async function writeOne(path: string, { data, mode }: VolumeFile, group: number | undefined): Promise<void> {
+  await makeDirectories(dirname(path));
+  // For nobody else at first: it may be a secret, and the mode given here is only narrowed by the umask.
+  await writeFile(path, data, { mode: 0o600, flag: "wx" });
+  await chmod(path, mode);
+  if (group !== undefined) await chown(path, 0, group);
+}
+
+/** Whoever follows the link meanwhile comes to the old end or to the new one. */
+async function pointLink(target: string, path: string): Promise<void> {
+  const draft = join(dirname(path), "..data_tmp");
+  await rm(draft, { force: true });
+  await symlink(target, draft);
+  await rename(draft, path).catch(async (thrown: unknown) => {
+    if (codeOf(thrown) !== "EISDIR") throw thrown;
+    // A directory of files that were not shown by links yet.
+    await rm(path, { recursive: true, force: true });
+    await rename(draft, path);
+  });
+}
+
+/** Other versions, drafts and names. A directory without dots may be where another volume is mounted. */
+async function removeOthers(directory: string, kept: ReadonlySet<string>): Promise<void> {
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    if (kept.has(entry.name) || (entry.isDirectory() && !entry.name.startsWith(".."))) continue;
+    await rm(join(directory, entry.name), { recursive: true, force: true });
+  }
+}
+
+/**
+ * Keeps one file or directory of a volume for a container that mounts just that: it has the version it began with, whatever the
+ * volume shows later. `part` is where it is kept, by hard links; one that is there already stays. What the volume has not is
+ * an empty directory. Rejects when the path leads out of its volume.
+ */
+export async function holdPart(source: string, within: string, part: string): Promise<string> {
+  if (await exists(part)) return part;
+  await makeDirectories(dirname(part));
+  const real = await realpath(source).catch((thrown: unknown) => {
+    if (codeOf(thrown) === "ENOENT" || codeOf(thrown) === "ENOTDIR") return undefined;
+    throw thrown;
+  });
+  const draft = `${part}.draft`;
+  await rm(draft, { recursive: true, force: true });
+  if (real === undefined) await makeDirectories(draft);
+  else if (real.startsWith(join(await realpath(within), sep))) await linkAll(real, draft);
+  else throw new Error(`${source} leads out of its volume`);
+  await rename(draft, part);
+  return part;
+}
+
+const exists = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
+
+async function linkAll(from: string, to: string): Promise<void> {
+  if (!(await stat(from)).isDirectory()) return link(from, to);
+  await makeDirectories(to);
+  for (const name of await readdir(from)) await linkAll(join(from, name), join(to, name));
+}
