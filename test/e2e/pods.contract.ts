@@ -140,16 +140,16 @@ export function podContract(runtime: "process" | "docker"): void {
       const sources = [{ configMap: { name: "followed" } }, { downwardAPI: { items } }];
       const followed = shell(
         "main",
-        `show() { echo "$1: $(cd $2 && grep . * | tr '\\n' ' ')part=$(cat /part)"; }
-        show first /all; while ! grep -q 2 /all/a; do sleep 0.1; done; show second /all/..data
-        while ! grep -q new /all/app; do sleep 0.1; done; show third /all; exec sleep 600`,
+        `show() { echo "$1: $(cd $2 && grep . * | tr '\\n' ' ')part=$(cat /followed-part)"; }
+        show first /followed; while ! grep -q 2 /followed/a; do sleep 0.1; done; show second /followed/..data
+        while ! grep -q new /followed/app; do sleep 0.1; done; show third /followed; exec sleep 600`,
         {
           volumeMounts: [
-            { name: "all", mountPath: "/all" },
-            { name: "all", mountPath: "/part", subPath: "a" },
+            { name: "all", mountPath: "/followed" },
+            { name: "all", mountPath: "/followed-part", subPath: "a" },
           ],
           // Commands beside the container see what it sees.
-          readinessProbe: probe("grep -q 1 /part && grep -q new /all/app"),
+          readinessProbe: probe("grep -q 1 /followed-part && grep -q new /followed/app"),
         },
       );
       const volumes = [{ name: "all", projected: { sources } }];
