@@ -94,6 +94,17 @@ test("a change of an object refreshes the pods that show it, once each, and no o
   expect(await news()).toEqual(["c"]);
 });
 
+test("changes that do not end do not put a refresh off", async () => {
+  await put(ConfigMap, "c");
+  await follow("a", config("c"));
+  for (let value = 0; value < 10; value++) {
+    await change(ConfigMap, "c", { data: { value: `${value}` } });
+    await clock.advance(500);
+  }
+  expect(refreshed.length).toBeGreaterThanOrEqual(3);
+  expect(refreshed.length).toBeLessThanOrEqual(5);
+});
+
 test("a Secret is no ConfigMap of its name; what comes later, or goes, is news", async () => {
   await follow("a", { name: "s", secret: { secretName: "x", optional: true } });
   await put(ConfigMap, "x");
