@@ -155,9 +155,9 @@ test("watches end with the last pod that shows an object", async () => {
   const all = [await follow("a", config("shared")), await follow("b", config("shared"))];
   const scope = { namespace: "default", fieldSelector: "metadata.name=shared" };
   const isMirrored = () => {
-    const { informer, release } = place.manager.informers.acquire(ConfigMap, scope);
-    const { length } = informer.list();
-    release();
+    const share = place.manager.informers.acquire(ConfigMap, scope);
+    const { length } = share.informer.list();
+    share.release();
     return length > 0;
   };
   for (const { metadata } of all) {
