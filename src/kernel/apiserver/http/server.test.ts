@@ -2,6 +2,7 @@ import { get } from "node:https";
 import { connect } from "node:tls";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Metrics } from "#kernel/kit/index.ts";
 import { ConfigMap } from "#kernel/model/index.ts";
 import { deferred, systemClock } from "#lib/base/index.ts";
 import { readYaml } from "#lib/yaml/index.ts";
@@ -319,6 +320,40 @@ describe("limits", () => {
     late?.write(body.slice(1));
     expect(await answer).toBe("HTTP/1.1 201");
     for (const socket of sockets) socket.destroy();
+    await small.close();
+  });
+
+  test("a change has its place while it is carried out, and gives it back", async () => {
+    const metrics = new Metrics();
+    const taken = () =>
+      metrics
+        .collect()
+        .flatMap((family) => (family.type === "histogram" ? [] : family.samples.map((it) => ({ ...it, ...family }))))
+        .find(({ name, labels }) => name === "slipway_apiserver_inflight" && labels["kind"] === "mutating")?.value;
+    const [group, kind, plural, during] = ["demo.example.org", "Widget", "widgets", new Set<unknown>()];
+    const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+    const definition = {
+      apiVersion: "apiextensions.k8s.io/v1",
+      kind: "CustomResourceDefinition",
+      metadata: { name: `${plural}.${group}` },
+      spec: {
+        group,
+        names: { kind, plural, singular: "widget", listKind: "WidgetList" },
+        scope: "Cluster",
+        versions: [{ name: "v1", served: true, storage: true, schema }],
+      },
+    };
+    const validate = () => {
+      during.add(taken());
+      return { causes: [], warnings: [] };
+    };
+    const admissions = [{ group, kind, prepareForCreate: (object: Json) => object, validate }];
+    const small = await startTestServer({ metrics, definitions: [definition], admissions });
+    const body = { apiVersion: `${group}/v1`, kind, metadata: { name: "w" } };
+    const answer = await small.ask("POST", `/apis/${group}/v1/${plural}`, { body });
+    expect(answer.status, answer.text).toBe(201);
+    expect([...during]).toEqual([1]);
+    await waitUntil(() => taken() === 0);
     await small.close();
   });
 
