@@ -398,6 +398,11 @@ test.each<[JsonObject, string[]]>([
   expect(briefly(spec)).toEqual([]);
 });
 
+test("who asks for a probe that there is not is told which there are", () => {
+  const { unsupported } = check({ containers: [container({ startupProbe: { grpc: { port: 70 } } })] });
+  expect(unsupported[0]?.message).toContain("supported are exec, httpGet and tcpSocket");
+});
+
 test("what has no effect is warned about only when it is asked for", () => {
   const spec = {
     tolerations: [],

@@ -87,6 +87,8 @@ function checkNames(spec: JsonObject, at: FieldPath, report: Report) {
   }
 }
 
+const onlyProbes = "probes by gRPC are not supported; supported are exec, httpGet and tcpSocket";
+
 /** Containers and init containers share one space of names: logs and statuses are found by them. */
 function checkContainers(
   spec: JsonObject,
@@ -104,7 +106,7 @@ function checkContainers(
       checkRestartPolicy(container, member, here, report);
       for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"]) {
         if (objectAt(container, probe, "grpc") !== undefined)
-          refuse(fieldError.forbidden([...here, probe, "grpc"], "probes by gRPC are not supported"));
+          refuse(fieldError.forbidden([...here, probe, "grpc"], onlyProbes));
       }
       if (isAsked(objectAt(container, "securityContext", "windowsOptions"))) {
         refuse(

@@ -57,7 +57,12 @@ export interface JobStatus {
   readonly failedIndexes?: string;
   /** Uids of pods that have ended and that the counters do not have yet; see `planJob`. */
   readonly uncountedTerminatedPods?: { readonly succeeded?: readonly string[]; readonly failed?: readonly string[] };
-  readonly conditions?: readonly Condition[];
+  readonly conditions?: readonly JobCondition[];
+}
+
+/** A condition with the time at which it was last set, whatever of it has changed. */
+export interface JobCondition extends Condition {
+  readonly lastProbeTime?: string;
 }
 
 export interface JobObject extends KubeObject {

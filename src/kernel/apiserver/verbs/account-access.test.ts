@@ -64,6 +64,25 @@ test("every container of a Pod finds its account's credentials in its files, as 
   });
 });
 
+test.each([true, false])(
+  "a Pod that names no pull secrets has its account's (tokens are mounted: %s)",
+  async (mounts) => {
+    const client = await open(mounts);
+    await client.create(ServiceAccount, {
+      ...account("puller", true),
+      imagePullSecrets: [{ name: "a" }, { name: "b" }],
+    });
+    const secretsOf = async (spec: object) => {
+      const pod = await client.create(Pod, podOf({ serviceAccountName: "puller", ...spec }), { dryRun: true });
+      return (pod as { spec: { imagePullSecrets?: unknown } }).spec.imagePullSecrets;
+    };
+    expect(await secretsOf({})).toEqual([{ name: "a" }, { name: "b" }]);
+    expect(await secretsOf({ imagePullSecrets: [] })).toEqual([{ name: "a" }, { name: "b" }]);
+    expect(await secretsOf({ imagePullSecrets: [{ name: "own" }] })).toEqual([{ name: "own" }]);
+    expect(await secretsOf({ serviceAccountName: "default" })).toBeUndefined();
+  },
+);
+
 test("the Pod's word counts before its account's", async () => {
   const client = await open();
   await client.create(ServiceAccount, account("shy", false));

@@ -1,6 +1,6 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import { forbidden, generatedName, Pod } from "#kernel/model/index.ts";
-import { mapItems, mapMember, objectsAt, textAt, valueAt, withMembers } from "#kernel/specs/index.ts";
+import { listAt, mapItems, mapMember, objectsAt, textAt, valueAt, withMembers } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreKey, Transaction } from "../store/store.ts";
 import type { ApiContext } from "./context.ts";
@@ -33,6 +33,15 @@ export function checkAccount(transaction: Transaction, resource: ServedResource,
   const { namespace, name } = accountKey(pod);
   const why = `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`;
   throw forbidden(resource.type, metaText(pod, "name"), why);
+}
+
+/** The Pod with its account's `imagePullSecrets`, if it names none itself. */
+export function withPullSecrets(transaction: Transaction, resource: ServedResource, pod: JsonObject): JsonObject {
+  if (!isPod(resource) || listAt(pod, "spec", "imagePullSecrets").length > 0) return pod;
+  const imagePullSecrets = listAt(transaction.head(accountKey(pod))?.object(), "imagePullSecrets");
+  return imagePullSecrets.length === 0
+    ? pod
+    : mapMember(pod, "spec", (spec) => withMembers(spec, { imagePullSecrets }));
 }
 
 /**

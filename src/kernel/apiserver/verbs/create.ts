@@ -3,7 +3,7 @@ import { alreadyExists, badRequest, generatedName, invalid, type StatusCause } f
 import type { Manager } from "../apply/managers.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreKey, Transaction } from "../store/store.ts";
-import { checkAccount, withAccountAccess } from "./account-access.ts";
+import { checkAccount, withAccountAccess, withPullSecrets } from "./account-access.ts";
 import { addDefaultAccount } from "./add-object.ts";
 import { type Admitted, admitWhole, checkSize, tidyMetadata, expectKind, inNamespace } from "./admission.ts";
 import type { Answer } from "./answer.ts";
@@ -125,7 +125,7 @@ function storeDraft(context: ApiContext, transaction: Transaction, draft: Draft)
   }
   checkQuotas(transaction, resource, built.object);
   const allotted = withAllotment(context, transaction, resource, built.object, key);
-  const object = withAccountAccess(context, transaction, resource, allotted);
+  const object = withPullSecrets(transaction, resource, withAccountAccess(context, transaction, resource, allotted));
   const given = object === built.object ? built : { ...built, object };
   const answer = store(context, transaction, key, given, { resource, request });
   if (isNamespace(resource) && request.dryRun !== true)

@@ -43,6 +43,40 @@ test("the last success ends the Job in one write, and its pods go after it", () 
   expect(after.status).toEqual(plan.status);
 });
 
+test("at most 500 ended pods are listed at a time, those that are listed first, and each counts once", () => {
+  const spec = { completions: 2_000, parallelism: 1, backoffLimit: 1_000 };
+  const many = (phase: "Succeeded" | "Failed", name: string, length: number) =>
+    Array.from({ length }, (_, index) => pod(`${name}${index}`, { phase }));
+  let pods: readonly JobPod[] = many("Failed", "f", 490);
+  let { status } = planJob(storedJob(spec), pods, at(2));
+  pods = [...many("Succeeded", "s", 700), ...pods, pod("runs")];
+  const listed: number[][] = [];
+  for (;;) {
+    const plan = planJob(storedJob(spec, status), pods, at(2));
+    const { succeeded = [], failed = [] } = plan.status.uncountedTerminatedPods ?? {};
+    listed.push([succeeded.length, failed.length]);
+    const released = new Set(uids(planJob(storedJob(spec, plan.status), pods, at(2)).release));
+    if (released.size === 0) break;
+    ({ status } = plan);
+    pods = pods.filter(({ metadata }) => !released.has(metadata.uid));
+  }
+  expect(listed).toEqual([
+    [10, 490],
+    [500, 0],
+    [190, 0],
+    [0, 0],
+  ]);
+  const last = planJob(storedJob(spec, status), pods, at(2));
+  expect(last.status).toMatchObject({ succeeded: 700, failed: 490, active: 1 });
+});
+
+test("a condition tells when it was last set", () => {
+  const { status } = planJob(storedJob({ suspend: true }), [], at(2));
+  const time = formatTime(at(2));
+  expect(status.conditions).toMatchObject([{ type: "Suspended", lastProbeTime: time, lastTransitionTime: time }]);
+  expect(planJob(storedJob({ suspend: true }, status), [], at(9)).status.conditions).toEqual(status.conditions);
+});
+
 test("ended pods are listed first, let go when that is stored, counted when they are let go", () => {
   const spec = { completions: 3, parallelism: 1 };
   const first = planJob(storedJob(spec), [pod("a", { phase: "Succeeded" })], at(2));

@@ -1,7 +1,7 @@
 import { formatTime, type Instant, jsonEquals, parseInstant } from "#lib/base/index.ts";
 import { type Condition, conditionOf, isTrue, type Waking, withCondition } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import type { JobObject, JobStatus } from "../job-types.ts";
+import type { JobCondition, JobObject, JobStatus } from "../job-types.ts";
 import { isActive, isReady, isTracked, type JobPod, type NewPod } from "./job-pod.ts";
 import { awaitingReplacement, type Demand, demandOf } from "./pod-demand.ts";
 import { indexFields, isIndexed, type Tally, tallyOf } from "./tally.ts";
@@ -95,7 +95,7 @@ function towardsEnd(
   const announcing = announcement(verdict);
   const { reason, message } = verdict;
   const before = job.status?.conditions ?? [];
-  const conditions = withCondition(before, { type: announcing, status: "True", reason, message }, now);
+  const conditions = setCondition(before, { type: announcing, status: "True", reason, message }, now);
   const remaining = tally.active.length + tally.terminating.length;
   if (remaining === 0)
     return { ...nothing, status: finalStatus(job, tally, verdict, conditions, startedAt, now), isUrgent: true };
@@ -113,7 +113,7 @@ function finalStatus(
   job: JobObject,
   tally: Tally,
   verdict: Verdict,
-  announced: readonly Condition[],
+  announced: readonly JobCondition[],
   startedAt: Instant | undefined,
   now: Instant,
 ): JobStatus {
@@ -136,7 +136,7 @@ function finalStatus(
     terminating: 0,
     uncountedTerminatedPods: {},
     ...indexFields(job, tally),
-    conditions: withCondition(announced, { type, status: "True", reason, message }, now),
+    conditions: setCondition(announced, { type, status: "True", reason, message }, now),
     ...(type === "Complete" ? { completionTime: formatTime(now) } : {}),
   };
 }
@@ -144,7 +144,7 @@ function finalStatus(
 /** `startTime` goes with the pods: the deadline of a resumed Job begins anew, as in Kubernetes. */
 function suspended(job: Stored<JobObject>, pods: readonly JobPod[], tally: Tally, now: Instant): JobPlan {
   const condition = { type: "Suspended", status: "True", reason: "JobSuspended", message: "Job suspended" } as const;
-  const conditions = withCondition(job.status?.conditions ?? [], condition, now);
+  const conditions = setCondition(job.status?.conditions ?? [], condition, now);
   const { startTime: _stopped, ...counted } = countedStatus(job, tally, undefined);
   const status = { ...counted, conditions };
   const isUrgent = !jsonEquals(conditions, job.status?.conditions) || job.status?.startTime !== undefined;
@@ -162,7 +162,7 @@ function goingOn(
   const demand: Demand = demandOf(job, pods, tally, now);
   const before = job.status?.conditions ?? [];
   const resumed = { type: "Suspended", status: "False", reason: "JobResumed", message: "Job resumed" } as const;
-  const conditions = conditionOf(before, "Suspended") === undefined ? before : withCondition(before, resumed, now);
+  const conditions = conditionOf(before, "Suspended") === undefined ? before : setCondition(before, resumed, now);
   const status = { ...countedStatus(job, tally, startedAt), ...(conditions.length === 0 ? {} : { conditions }) };
   const deadline = deadlineOf(job, startedAt);
   const wakes = [deadline, demand.retryAt].filter((at) => at !== undefined);
@@ -174,6 +174,17 @@ function goingOn(
     isUrgent: conditions !== before || (deadline !== undefined && job.status?.startTime === undefined),
     ...(wakes.length === 0 ? {} : { wakeAt: Math.min(...wakes) }),
   };
+}
+
+/** As `withCondition` of the kit; Kubernetes' Jobs also tell when it was last set. */
+function setCondition(
+  conditions: readonly JobCondition[],
+  wanted: Omit<Condition, "lastTransitionTime">,
+  now: Instant,
+): readonly JobCondition[] {
+  const next = withCondition(conditions, wanted, now);
+  if (next === conditions) return conditions;
+  return next.map((one) => (one.type === wanted.type ? { ...one, lastProbeTime: formatTime(now) } : one));
 }
 
 /** The counters after what is settled, and the list of what is not. */

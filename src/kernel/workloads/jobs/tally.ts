@@ -19,7 +19,7 @@ export interface Tally {
   readonly failedIndexes: ReadonlySet<number>;
   /** Uids that stand in the stored list of uncounted pods and are not held by the finalizer any more. */
   readonly settled: { readonly succeeded: number; readonly failed: number };
-  /** The list of uncounted pods as it should be: those still held, and the new ones. */
+  /** The list of uncounted pods as it should be: those still held, and new ones as far as there is room for them. */
   readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
   /** Held pods that may be let go without any counter changing. */
   readonly discarded: readonly JobPod[];
@@ -55,9 +55,10 @@ export function tallyOf(job: JobObject, pods: readonly JobPod[], isFailing: bool
     succeeded: (known.succeeded?.length ?? 0) - stillHeld(known.succeeded).length,
     failed: (known.failed?.length ?? 0) - stillHeld(known.failed).length,
   };
-  const uncounted = {
-    succeeded: merged(stillHeld(known.succeeded), count.succeeded),
-    failed: merged(stillHeld(known.failed), count.failed),
+  const listed = { succeeded: stillHeld(known.succeeded), failed: stillHeld(known.failed) };
+  const all = {
+    succeeded: merged(listed.succeeded, count.succeeded),
+    failed: merged(listed.failed, count.failed),
   };
   const stored = (text: string | undefined) => parseIndexes(text, job.spec.completions);
   const completedIndexes = new Set([...stored(status.completedIndexes), ...count.completed]);
@@ -66,16 +67,27 @@ export function tallyOf(job: JobObject, pods: readonly JobPod[], isFailing: bool
     terminating: pods.filter((pod) => isTerminating(pod) && !hasEnded(pod)),
     succeeded: isIndexed(job)
       ? completedIndexes.size
-      : (status.succeeded ?? 0) + settled.succeeded + uncounted.succeeded.length,
-    failed: (status.failed ?? 0) + settled.failed + uncounted.failed.length,
+      : (status.succeeded ?? 0) + settled.succeeded + all.succeeded.length,
+    failed: (status.failed ?? 0) + settled.failed + all.failed.length,
     completedIndexes,
     failedIndexes: new Set([...stored(status.failedIndexes), ...count.lost]),
     settled,
-    uncounted,
+    uncounted: withinRoom(listed, all),
     discarded: count.discarded,
     fatal: count.fatal,
     lastWords: lastWordsOf(pods),
   };
+}
+
+/** As many uids as Kubernetes lists at a time, so that no status grows with the number of its pods. */
+const mostUncounted = 500;
+
+/** Both lists begin with what is listed already, which stays: it is counted by being listed. The others wait for their turn. */
+function withinRoom(listed: Tally["uncounted"], all: Tally["uncounted"]): Tally["uncounted"] {
+  const room = Math.max(0, mostUncounted - listed.succeeded.length - listed.failed.length);
+  const succeeded = all.succeeded.slice(0, listed.succeeded.length + room);
+  const left = room - (succeeded.length - listed.succeeded.length);
+  return { succeeded, failed: all.failed.slice(0, listed.failed.length + left) };
 }
 
 function lastWordsOf(pods: readonly JobPod[]): string | undefined {

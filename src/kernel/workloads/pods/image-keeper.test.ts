@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
 import { eventRecorder } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
-import { Event, Pod, Secret, ServiceAccount, type Stored } from "#kernel/model/index.ts";
+import { Event, Pod, Secret, type Stored } from "#kernel/model/index.ts";
 import type { Container, PodObject, PodSpec } from "../pod-types.ts";
 import { type FakeContainerHost, fakeContainerHost } from "../testing/fake-container-host.ts";
 import { ImageKeeper } from "./image-keeper.ts";
@@ -152,7 +152,7 @@ test("a success ends the back-off: the next failure begins anew", async () => {
   expect(host.pulls).toHaveLength(4);
 });
 
-test("logins are those of the pod's Secrets and of its account's, and a Secret that is missing is done without", async () => {
+test("logins are those of the pod's Secrets, and a Secret that is missing is done without", async () => {
   const config = (username: string) =>
     Buffer.from(JSON.stringify({ auths: { "r.example": { username, password: "x" } } })).toString("base64");
   const secret = (name: string) => ({
@@ -163,18 +163,11 @@ test("logins are those of the pod's Secrets and of its account's, and a Secret t
     data: { ".dockerconfigjson": config(`user-of-${name}`) },
   });
   await client.create(Secret, secret("own"));
-  await client.create(Secret, secret("accounts"));
-  const account = {
-    apiVersion: "v1",
-    kind: "ServiceAccount",
-    metadata: { name: "builder", namespace: "default" },
-    imagePullSecrets: [{ name: "accounts" }, { name: "missing" }, {}],
-  };
-  await client.create(ServiceAccount, account);
-  const pod = await podWith({ serviceAccountName: "builder", imagePullSecrets: [{ name: "own" }] });
+  await client.create(Secret, secret("other"));
+  const pod = await podWith({ imagePullSecrets: [{ name: "own" }, { name: "missing" }, {}, { name: "other" }] });
   await find(pod, container({ image: "r.example/app:1" }));
   await clock.advance(0);
-  expect(host.pulls[0]?.logins.map(({ username }) => username)).toEqual(["user-of-own", "user-of-accounts"]);
+  expect(host.pulls[0]?.logins.map(({ username }) => username)).toEqual(["user-of-own", "user-of-other"]);
 });
 
 test("what is forgotten is asked for anew", async () => {

@@ -1,8 +1,8 @@
 import { type Cancel, type Clock, err, type Instant, messageOf, ok, type Result } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
-import { asJson, Secret, ServiceAccount, type Stored } from "#kernel/model/index.ts";
+import { Secret, type Stored } from "#kernel/model/index.ts";
 import type { ContainerHost, ImageFacts, RegistryLogin } from "#kernel/runtimes/index.ts";
-import type { Container, PodObject } from "../pod-types.ts";
+import type { Container, PodObject, PodSpec } from "../pod-types.ts";
 import { contentsOf } from "./config-sources.ts";
 import { backoffDelay, type Waiting } from "./plan-pod.ts";
 import type { PodNotes } from "./pod-notes.ts";
@@ -128,16 +128,11 @@ export class ImageKeeper {
     this.#timers.add(cancel);
   }
 
-  /** Of the pod's Secrets and those of its service account. What does not exist is left out: the pull may do without. */
+  /** Of the pod's Secrets, which the API server fills in from its account. What does not exist is left out: the pull may do without. */
   async #logins(pod: Stored<PodObject>, image: string): Promise<readonly RegistryLogin[]> {
     const { client } = this.#options;
     const { namespace = "" } = pod.metadata;
-    const account = pod.spec.serviceAccountName ?? "default";
-    const accountObject = await getOrUndefined(client, { type: ServiceAccount, namespace, name: account });
-    const names = new Set([
-      ...namesIn(pod.spec.imagePullSecrets),
-      ...namesIn(accountObject && asJson(accountObject)["imagePullSecrets"]),
-    ]);
+    const names = new Set(namesIn(pod.spec.imagePullSecrets));
     const secrets = await Promise.all(
       [...names].map((name) => getOrUndefined(client, { type: Secret, namespace, name })),
     );
@@ -167,10 +162,5 @@ const defaultPolicy = (image: string): string =>
   /(?:^|\/)[^/:@]+(?::latest)?$/.test(image) ? "Always" : "IfNotPresent";
 
 /** References as `imagePullSecrets` has them; those without a name mean nothing. */
-function namesIn(references: unknown): readonly string[] {
-  if (!Array.isArray(references)) return [];
-  return references.flatMap((one: unknown) => {
-    const name: unknown = typeof one === "object" && one !== null ? Reflect.get(one, "name") : undefined;
-    return typeof name === "string" && name !== "" ? [name] : [];
-  });
-}
+const namesIn = (references: PodSpec["imagePullSecrets"]): readonly string[] =>
+  (references ?? []).flatMap(({ name }) => (name === undefined || name === "" ? [] : [name]));
