@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
 import { runs } from "#test/support/property-runs.ts";
-import { pullPolicyOf, qosClassOf, withPodSpecDefaults } from "./pod-defaults.ts";
+import { pullPolicyOf, qosClassOf, withPodSpecDefaults, withRequestsOfLimits } from "./pod-defaults.ts";
 
 test.each([
   ["busybox", "Always"],
@@ -97,8 +97,11 @@ describe("defaults", () => {
     ],
     [{ limits: {} }, { limits: {} }],
     [{ requests: { cpu: 1 } }, { requests: { cpu: 1 } }],
-  ])("of the resources %j make %j", (resources, expected) => {
-    expect(filled({ resources })["resources"]).toEqual(expected);
+  ])("of the resources %j make %j in Pods, and leave them alone in templates", (resources, expected) => {
+    const spec = { containers: [container({ resources })], initContainers: [container({ resources })] };
+    const { containers, initContainers } = withRequestsOfLimits(spec);
+    for (const found of [containers, initContainers]) expect(found).toMatchObject([{ resources: expected }]);
+    expect(filled({ resources })["resources"]).toEqual(resources);
   });
 
   test("of an account are its two names", () => {

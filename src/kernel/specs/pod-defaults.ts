@@ -54,10 +54,9 @@ function withContainerDefaults(container: JsonObject): JsonObject {
     imagePullPolicy: pullPolicyOf(textAt(container, "image") ?? ""),
   });
   const ported = mapItems(filled, "ports", (port) => withAbsent(port, { protocol: "TCP" }));
-  const limited = mapMember(ported, "resources", withRequests);
   const probed = ["livenessProbe", "readinessProbe", "startupProbe"].reduce(
     (value, probe) => mapMember(value, probe, withProbeDefaults),
-    limited,
+    ported,
   );
   const hooked = mapMember(probed, "lifecycle", (lifecycle) =>
     ["postStart", "preStop"].reduce((value, hook) => mapMember(value, hook, withHttpDefaults), lifecycle),
@@ -77,7 +76,16 @@ export function pullPolicyOf(image: string): "Always" | "IfNotPresent" {
   return tag === "latest" ? "Always" : "IfNotPresent";
 }
 
-/** Who limits a resource without requesting it, requests the limit: `limits: {cpu: 1}` -> `requests: {cpu: 1}` as well. */
+/**
+ * The spec of a Pod, and of no template, with the requests its limits stand for: who limits a resource without requesting it, requests the
+ * limit. `limits: {cpu: 1}` -> `requests: {cpu: 1}` as well.
+ */
+export const withRequestsOfLimits = (spec: JsonObject): JsonObject =>
+  ["containers", "initContainers"].reduce(
+    (pod, member) => mapItems(pod, member, (container) => mapMember(container, "resources", withRequests)),
+    spec,
+  );
+
 function withRequests(resources: JsonObject): JsonObject {
   const limits = objectAt(resources, "limits");
   if (limits === undefined || Object.keys(limits).length === 0) return resources;

@@ -15,6 +15,7 @@ import {
   withAbsent,
   withMembers,
   withPodSpecDefaults,
+  withRequestsOfLimits,
 } from "#kernel/specs/index.ts";
 import { podTable } from "../tables/pod.ts";
 import { type BuiltIn, type Rule, textField } from "./built-in.ts";
@@ -72,7 +73,9 @@ export const podKind: BuiltIn = {
   subresources: ["status", "log"],
   gracePeriodSeconds: graceOf,
   defaults: (pod) =>
-    mapMember(pod, "spec", (spec) => withAbsent(withPodSpecDefaults(spec), { enableServiceLinks: true })),
+    mapMember(pod, "spec", (spec) =>
+      withAbsent(withRequestsOfLimits(withPodSpecDefaults(spec)), { enableServiceLinks: true }),
+    ),
   prepareForCreate: (pod) => {
     const admitted = withAdmitted(pod);
     return { ...admitted, status: { phase: "Pending", qosClass: qosClassOf(objectAt(admitted, "spec") ?? {}) } };
