@@ -1,3 +1,4 @@
+import { parseSync } from "oxc-parser";
 import { expect, test } from "vitest";
 import { bannedGlobals } from "./rules.ts";
 import { readSource, sourceFiles } from "./sources.ts";
@@ -62,6 +63,54 @@ test("the check for globals sees them", () => {
     }),
   ];
   expect(seen.map((m) => m.name)).toContain("Date.now");
+});
+
+/** Offsets of calls of any `mkdir` with options in which `recursive` is set, or may be: what is not written out cannot be judged. */
+function* recursiveMkdirs(node: unknown): Generator<number> {
+  if (typeof node !== "object" || node === null) return;
+  if (Array.isArray(node)) {
+    for (const child of node) yield* recursiveMkdirs(child);
+    return;
+  }
+  const item = node as { type?: string; start?: number } & Record<string, unknown>;
+  if (item.type === "CallExpression") {
+    const callee = item["callee"] as { readonly property?: unknown };
+    const [, options] = item["arguments"] as readonly Syntax[];
+    if (/^mkdir(?:Sync)?$/.test(nameOf(callee.property ?? callee)) && options !== undefined && !isFlat(options))
+      yield item.start ?? 0;
+  }
+  for (const child of Object.values(item)) yield* recursiveMkdirs(child);
+}
+
+interface Syntax {
+  readonly type: string;
+  readonly properties?: readonly { readonly type: string; readonly key?: unknown }[];
+}
+
+/** A mode, or options without `recursive`. */
+const isFlat = ({ type, properties = [] }: Syntax): boolean =>
+  type === "Literal" ||
+  (type === "ObjectExpression" &&
+    properties.every((property) => property.type === "Property" && !["", "recursive"].includes(nameOf(property.key))));
+
+test("directories are made by makeDirectories: Node's own recursive mkdir never ends for some paths", () => {
+  const found = sources.flatMap(({ path, text, program }) =>
+    [...recursiveMkdirs(program.body)].map((start) => `${path}:${text.slice(0, start).split("\n").length}`),
+  );
+  expect(found).toEqual([]);
+});
+
+test.each([
+  ["mkdir(path)", 0],
+  ["mkdir(path, 0o700)", 0],
+  ["mkdir(path, { mode: 0o700 })", 0],
+  ["mkdir(path, { recursive: true, mode: 0o700 })", 1],
+  ["mkdir(path, { 'recursive': true })", 1],
+  ["fs.promises.mkdir(path, { recursive: true })", 1],
+  ["() => { fs.mkdirSync(path, { ...options }) }", 1],
+  ["mkdir(path, options)", 1],
+])("the check for recursive mkdir judges %s", (text, count) => {
+  expect([...recursiveMkdirs(parseSync("a.ts", text).program.body)]).toHaveLength(count);
 });
 
 test("a file over 600 lines explains itself in its first comment", () => {

@@ -272,6 +272,20 @@ test("a second server on the same directory is refused with the owner's process 
   expect(err).toContain(server.url);
 });
 
+test.runIf(process.platform === "linux").each([
+  [
+    "the data directory",
+    ["--data-dir", "/proc/slipway"],
+    /cannot keep data in \/proc\/slipway: ENOENT.*\n.*--data-dir/,
+  ],
+  ["the kubeconfig's", ["--kubeconfig", "/proc/slipway/config"], /ENOENT.*mkdir '\/proc\/slipway'/],
+])("a directory that the kernel refuses to make ends the start: %s", async (_which, args, said) => {
+  const { code, out, err } = await slipway(["up", "--data-dir", join(directory, "refused"), "--port", "0", ...args]);
+  expect(code, err).toBe(1);
+  expect(out).toBe("");
+  expect(err).toMatch(said);
+});
+
 test("a store that contradicts itself ends up and store with 4, and the way out is told", async () => {
   const corrupt = join(directory, "corrupt");
   await mkdir(join(corrupt, "store"), { recursive: true });

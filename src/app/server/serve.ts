@@ -154,6 +154,9 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
   }
 }
 
+/** What the system answers where no directory can be made or written to; ENOENT is how /proc does. */
+const refusesDirectory = /^(?:EACCES|EEXIST|ELOOP|ENAMETOOLONG|ENOENT|ENOSPC|ENOTDIR|EPERM|EROFS)$/;
+
 /**
  * Takes the data directory, or rejects with `store-locked` when a server that lives has it; what the system says
  * against the directory itself becomes a sentence with a way out.
@@ -162,8 +165,7 @@ async function ownDirectory(directory: string): Promise<DirectoryLock> {
   try {
     return await lockDirectory(directory);
   } catch (thrown) {
-    const isSystem = /^(?:EACCES|EEXIST|ENOTDIR|EPERM|EROFS|ENOSPC)$/.test(codeOf(thrown) ?? "");
-    if (!isSystem) throw thrown;
+    if (!refusesDirectory.test(codeOf(thrown) ?? "")) throw thrown;
     const hint = "name a directory that this user may write to with --data-dir";
     throw new SlipwayError("data-directory", `cannot keep data in ${directory}: ${messageOf(thrown)}`, {
       hint,

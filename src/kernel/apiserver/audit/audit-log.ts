@@ -1,6 +1,7 @@
-import { type FileHandle, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Cancel, type Clock, type Logger, type Millis, toError } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
 
 /** Lines wait here at most, so that a crash loses no more than a second of them. */
 const flushEveryMs: Millis = 1000;
@@ -100,7 +101,7 @@ export class AuditLog {
       await this.#rotate();
     }
     if (this.#file === undefined) {
-      await mkdir(directory, { recursive: true, mode: 0o700 });
+      await makeDirectories(directory, 0o700);
       this.#file = await open(join(directory, "audit.jsonl"), "a", 0o600);
       this.#fileBytes = (await this.#file.stat()).size;
     }

@@ -1,9 +1,10 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { chmod, mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { chmod, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { codeOf, type Instant, SlipwayError } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
 import { newAccountKey } from "./account-tokens.ts";
 import { admin, mastersGroup } from "./identity.ts";
 import type { CertificateSubject, KeyPair } from "./x509.ts";
@@ -35,7 +36,7 @@ export async function ensureCertificates(
   now: Instant,
   names: readonly string[] = [],
 ): Promise<ServingCertificates> {
-  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await makeDirectories(dir, 0o700);
   await refuseOpenTo(dir);
   const wanted = [...new Set(["localhost", "127.0.0.1", "::1", hostname(), ...names])];
   const oldAuthority = await readPair(dir, "ca");

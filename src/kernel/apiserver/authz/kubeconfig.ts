@@ -1,6 +1,7 @@
-import { chmod, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { codeOf, isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
 import { readYaml, writeYaml } from "#lib/yaml/index.ts";
 
 // The file by which kubectl, our own command line and every other Kubernetes client find this server. It holds the admin token, so it is
@@ -57,7 +58,7 @@ function usersOf({ token, client }: KubeconfigContent, user: string): readonly J
  * ours, never the user's own `~/.kube/config`.
  */
 export async function writeKubeconfig(file: string, content: KubeconfigContent): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeDirectories(dirname(file), 0o700);
   const draft = `${file}.${process.pid}.tmp`;
   try {
     // In containers every life has the same pid: an earlier one may have died before the rename.

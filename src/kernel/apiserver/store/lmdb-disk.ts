@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, rm, statfs } from "node:fs/promises";
+import { rm, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { RootDatabase } from "lmdb";
 import { codeOf, messageOf } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
 import { encodeRevision, readRevision, recordKey, recordValue } from "./codec.ts";
 import { prepareDatabaseFile } from "./database-file.ts";
 import { pageBytes } from "./database-pages.ts";
@@ -66,7 +67,7 @@ interface Tables {
  * caller holds the lock of the directory that the file belongs to.
  */
 export async function openLmdb(path: string, createdAt?: string): Promise<LmdbDisk> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeDirectories(dirname(path), 0o700);
   const found = await prepareDatabaseFile(path);
   if (found === "absent" && createdAt === undefined) throw storeCorrupt(`there is no store at ${path}`);
   const tables = await openTables(path).catch((thrown: unknown) => {

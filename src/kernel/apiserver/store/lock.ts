@@ -1,9 +1,10 @@
 import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { codeOf, sleep, systemClock } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
 import { StoreLockedError } from "./errors.ts";
 
 /** What the lock file says about its owner. `started` tells a process from a later one with the same number. */
@@ -29,7 +30,7 @@ const rounds = 10;
  * has now, is taken over. Rejects with StoreLockedError when the owner lives; this process itself counts.
  */
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory, 0o700);
   const path = join(directory, "lock");
   const self: Owner = { pid: process.pid, started: (await startOf(process.pid)) ?? "unknown" };
   for (let round = 0; round < rounds; round++) {

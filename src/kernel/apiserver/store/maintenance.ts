@@ -1,6 +1,7 @@
-import { copyFile, mkdir, rename, rm } from "node:fs/promises";
+import { copyFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, messageOf, systemClock } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
 import { checkRows, type CheckReport } from "./check.ts";
 import { storeCorrupt } from "./errors.ts";
 import { replaceFile } from "./files.ts";
@@ -36,7 +37,7 @@ export async function restoreStore(
 ): Promise<{ readonly replaced: string | undefined }> {
   const place = join(directory, storeFile);
   const copy = `${place}.restoring`;
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await makeDirectories(directory, 0o700);
   await rm(copy, { force: true });
   await copyFile(file, copy);
   try {

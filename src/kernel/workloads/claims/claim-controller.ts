@@ -1,4 +1,5 @@
-import { chmod, mkdir, rm } from "node:fs/promises";
+import { chmod, rm } from "node:fs/promises";
+import { makeDirectories } from "#lib/base/index.node.ts";
 import {
   type ApiClient,
   controllerFor,
@@ -75,7 +76,7 @@ class ClaimReconciler implements Reconciler {
   /** The name of the volume is written once: it is the claim's own, as a provisioner would call it. Idempotent, also after a growth. */
   async #bind(claim: Stored<ClaimObject>, path: string): Promise<void> {
     const { client } = this.#parts;
-    await mkdir(path, { recursive: true });
+    await makeDirectories(path);
     // Whoever the containers run as may write to it: its mode is not narrowed by ours.
     await chmod(path, 0o777);
     const { accessModes = [], resources = {}, volumeName } = claim.spec;
