@@ -18,17 +18,21 @@ const packages = [
   // The engine of the Docker runtime's tests, which start their own; its image is busybox.
   { program: "dockerd", name: "docker.io" },
   { program: "busybox", name: "busybox-static" },
+  // The crash tests build a library that makes system calls fail. A compiler alone comes without the headers.
+  { program: "cc", name: "gcc" },
+  { file: "/usr/include/stdio.h", name: "libc6-dev" },
 ];
 
 const isInstalled = (program) =>
   `${process.env.PATH ?? ""}:/usr/sbin`.split(":").some((folder) => existsSync(`${folder}/${program}`));
+const isHere = ({ program, file }) => (file === undefined ? isInstalled(program) : existsSync(file));
 const sh = (script) =>
   spawnSync("sh", ["-ec", script], { stdio: "inherit", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } })
     .status === 0;
 
 /** Installs what is missing when this is root on Debian; otherwise says what to run. Returns whether all is there. */
 export function ensureTestTools() {
-  const missing = packages.filter(({ program }) => !isInstalled(program)).map((tool) => tool.name);
+  const missing = packages.filter((tool) => !isHere(tool)).map((tool) => tool.name);
   const steps = [
     missing.length > 0 ? `apt-get install -y --no-install-recommends ${missing.join(" ")}` : "",
     existsSync(debianKubectl)

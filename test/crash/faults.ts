@@ -1,21 +1,24 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { messageOf } from "../../src/lib/base/index.ts";
 
 const execute = promisify(execFile);
 
-const hasCompiler = await execute("cc", ["--version"]).then(
-  () => process.platform === "linux",
-  () => false,
-);
+/** Faults are system calls of Linux that fail. Tests that need them are left out elsewhere, and nowhere else. */
+export const canFault: boolean = process.platform === "linux";
 
-/** Faults need Linux and a C compiler; where tests must not be left out, their absence is a failure. */
-export const canFault: boolean = hasCompiler || process.env["CI"] !== undefined;
-
-/** Builds `store-fault.c` into a folder and returns what `LD_PRELOAD` is to name; undefined where it cannot be built. */
+/**
+ * Builds `store-fault.c` into a folder and returns what `LD_PRELOAD` is to name; undefined where there are no faults. Throws, with
+ * what to run, where the compiler or the headers of the C library are missing: tests that nobody misses would prove nothing.
+ */
 export async function buildFaults(directory: string): Promise<string | undefined> {
   if (!canFault) return undefined;
   const library = join(directory, "fault.so");
-  await execute("cc", ["-shared", "-fPIC", "-o", library, join(import.meta.dirname, "store-fault.c"), "-ldl"]);
+  const source = join(import.meta.dirname, "store-fault.c");
+  await execute("cc", ["-shared", "-fPIC", "-o", library, source, "-ldl"]).catch((thrown: unknown) => {
+    const message = `${source} cannot be built; if cc or its headers are missing, run: node scripts/test-tools.mjs`;
+    throw new Error(`${message}\n${messageOf(thrown)}`, { cause: thrown });
+  });
   return library;
 }
