@@ -12,7 +12,7 @@ import { endRunner, slipway, startServer } from "#test/support/slipway.ts";
 // A whole server is killed while 64 clients write over HTTPS and others watch. What was answered is there, and what a watcher was
 // told is what is stored: an event of a revision that was lost would be a lie that no list corrects.
 
-const rounds = Number(process.env["SLIPWAY_CRASH_ROUNDS"] ?? 4);
+const rounds = Number(process.env["SLIPWAY_CRASH_ROUNDS"] ?? 20);
 const writers = 64;
 const maps = "/api/v1/namespaces/default/configmaps";
 const collection = { group: "", resource: "configmaps" };

@@ -152,7 +152,7 @@ const compacted: Kept = { events: 3_000, segment: 4_000 };
 const checkpointed: Kept = { events: 1_000_000, segment: 100 };
 
 describe.each<[string, End, number, Kept]>([
-  ["killed again and again, with the whole history kept", "kill", longRounds || 12, whole],
+  ["killed again and again, with the whole history kept", "kill", longRounds || 20, whole],
   ["killed again and again, with compactions all the time", "kill", longRounds || 8, compacted],
   ["killed again and again, with checkpoints all the time", "kill", longRounds || 8, checkpointed],
   ["whose power goes again and again, with the whole history kept", "power cut", longRounds || 8, whole],
