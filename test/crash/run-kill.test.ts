@@ -1,36 +1,109 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { randomInt } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import {
-  endRunner,
-  removeDirectory,
-  slipway,
-  startServer,
-  temporaryDirectory,
-  type TestServer,
-} from "#test/support/slipway.ts";
-import { systemClock } from "#lib/base/index.ts";
+import { sleep, systemClock } from "#lib/base/index.ts";
+import { seededRandom } from "#kernel/kit/index.ts";
+import { type Api, connectApi } from "#test/support/api.ts";
+import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
 
-const rounds = 20;
+// A server is killed with its whole process group at any moment of a run's life, and started again: the run ends as it would have, and
+// each step has run once. SLIPWAY_CRASH_SEED repeats the moments of an earlier run of this test, as closely as a clock can.
+
 const layers = 6;
 const width = 5;
 
+const steps = layers * width;
+const workflows = "/apis/slipway.dev/v1alpha1/namespaces/default/workflows";
+const seed = Number(process.env["SLIPWAY_CRASH_SEED"] ?? randomInt(2 ** 31));
+const random = seededRandom(seed);
+
+/** What a moment is told by. */
+interface Run {
+  /** Where its steps write a line each. */
+  readonly file: string;
+  readonly phase: () => Promise<string>;
+}
+
+/** Some of the rounds, and what the kill waits for in them once the create is answered. */
+interface Moment {
+  readonly title: string;
+  readonly rounds: number;
+  readonly come: (run: Run) => Promise<unknown>;
+}
+
+const within = (ms: number) => sleep(systemClock, random() * ms);
+const written = ({ file }: Run, count: number) =>
+  until(
+    () => linesOf(file),
+    (lines) => lines.length >= count,
+  );
+
+/** Most of them are at the two ends of a life: there a run is created and its end recorded, once each. */
+const moments: readonly Moment[] = [
+  { title: "with the answer", rounds: 3, come: () => Promise.resolve() },
+  { title: "before the first step", rounds: 4, come: () => within(60) },
+  {
+    title: "at any moment",
+    rounds: 6,
+    come: async (run) => {
+      await written(run, 1 + Math.floor(random() * (steps - 2)));
+      await within(25);
+    },
+  },
+  {
+    title: "around the last step",
+    rounds: 3,
+    come: async (run) => {
+      await written(run, steps - 1);
+      await within(20);
+    },
+  },
+  {
+    title: "before the end is recorded",
+    rounds: 3,
+    come: async (run) => {
+      await written(run, steps);
+      await within(100);
+    },
+  },
+  {
+    title: "with the end",
+    rounds: 1,
+    come: (run) =>
+      until(
+        () => run.phase(),
+        (phase) => phase === "Succeeded",
+      ),
+  },
+];
+const rounds = moments.flatMap((moment) => Array.from({ length: moment.rounds }, () => moment));
+
 let directory = "";
 let server: TestServer | undefined;
+let api: Api | undefined;
 
 beforeEach(async () => {
   directory = await temporaryDirectory();
 });
 
 afterEach(async () => {
+  api?.close();
   await server?.stop();
   await endRunner(directory);
   await removeDirectory(directory);
 });
 
+async function start(): Promise<{ readonly server: TestServer; readonly api: Api }> {
+  server = await startServer(directory);
+  api?.close();
+  api = await connectApi(server.url, server.kubeconfig);
+  return { server, api };
+}
+
 /** Thirty steps in six layers of five; each depends on two of the layer before and appends its name to a file. */
-function document(name: string, file: string): string {
-  const steps: Record<string, object> = {};
+function document(name: string, file: string): object {
+  const byName: Record<string, object> = {};
   for (let layer = 0; layer < layers; layer++) {
     for (let index = 0; index < width; index++) {
       const before = layer === 0 ? [] : [`s${layer - 1}-${index}`, `s${layer - 1}-${(index + 1) % width}`];
@@ -39,24 +112,21 @@ function document(name: string, file: string): string {
         command: ["sh", "-c", 'echo "$SLIPWAY_STEP" >>"$FILE"; sleep 0.02'],
         env: [{ name: "FILE", value: file }],
       };
-      steps[`s${layer}-${index}`] = { container, ...(before.length === 0 ? {} : { dependencies: before }) };
+      byName[`s${layer}-${index}`] = { container, ...(before.length === 0 ? {} : { dependencies: before }) };
     }
   }
-  return JSON.stringify({
+  return {
     apiVersion: "slipway.dev/v1alpha1",
     kind: "Workflow",
     metadata: { name },
-    spec: { activeDeadlineSeconds: 300, steps },
-  });
+    spec: { activeDeadlineSeconds: 300, steps: byName },
+  };
 }
 
 const linesOf = async (file: string): Promise<string[]> => {
   const text = await readFile(file, "utf8").catch(() => "");
   return text.split("\n").filter((line) => line !== "");
 };
-
-/** A different moment each round, the same ones in every run of this test. */
-const momentOf = (round: number): number => 3 + ((round * 7919) % 26);
 
 /** Long enough for all steps of a run on the busiest machine. */
 const patienceMs = 120_000;
@@ -68,53 +138,56 @@ async function until<T>(look: () => Promise<T>, holds: (seen: T) => boolean): Pr
     if (holds(seen)) return seen;
     if (systemClock.monotonic() > end)
       throw new Error(`not within ${patienceMs / 1000} s: ${JSON.stringify(seen)}\n${server?.log() ?? ""}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await sleep(systemClock, 5);
   }
 }
 
-async function workflow(
-  name: string,
-): Promise<{ phase: string; statuses: Record<string, { phase: string; attempt: number }> }> {
-  const got = await slipway(["get", "workflow", name, "-o", "json", "--kubeconfig", join(directory, "kubeconfig")]);
-  if (got.code !== 0) throw new Error(got.err);
-  return (
-    JSON.parse(got.out) as { status: { phase: string; statuses: Record<string, { phase: string; attempt: number }> } }
-  ).status;
+interface Status {
+  readonly phase?: string;
+  readonly statuses?: Readonly<Record<string, { readonly phase: string; readonly attempt: number }>>;
 }
 
-test(`a run of ${layers * width} steps survives a kill -9 of the server at any moment, ${rounds} times`, async () => {
-  const reruns: string[] = [];
-  for (let round = 0; round < rounds; round++) {
-    const name = `round-${round}`;
-    const file = join(directory, `${name}.txt`);
-    await writeFile(join(directory, `${name}.json`), document(name, file));
-    server = await startServer(directory);
-    const started = await slipway([
-      "run",
-      join(directory, `${name}.json`),
-      "--detach",
-      "--kubeconfig",
-      server.kubeconfig,
-    ]);
-    expect(started.code, started.err).toBe(0);
-    await until(
-      () => linesOf(file),
-      (lines) => lines.length >= momentOf(round),
+async function statusOf(from: Api, name: string): Promise<Status> {
+  const { status, text } = await from.ask("GET", `${workflows}/${name}`);
+  expect(status, text).toBe(200);
+  return (JSON.parse(text) as { readonly status?: Status }).status ?? {};
+}
+
+test(`a run of ${steps} steps survives a kill -9 of the server at any moment of its life, ${rounds.length} times`, async () => {
+  const struck: [title: string, lines: number][] = [];
+  let now = await start();
+  try {
+    for (const [round, { title, come }] of rounds.entries()) {
+      const name = `round-${round}`;
+      const file = join(directory, `${name}.txt`);
+      const { api: first } = now;
+      const created = await first.ask("POST", workflows, document(name, file));
+      expect(created.status, created.text).toBe(201);
+      await come({ file, phase: async () => (await statusOf(first, name)).phase ?? "" });
+      await now.server.kill();
+      struck.push([title, (await linesOf(file)).length]);
+      now = await start();
+      const { api: second } = now;
+      const end = await until(
+        () => statusOf(second, name),
+        ({ phase = "" }) => ["Succeeded", "Failed", "Canceled"].includes(phase),
+      );
+      const lines = await linesOf(file);
+      const which = `${name}, killed ${title}, seed ${seed}: ${JSON.stringify({ lines, end })}`;
+      expect(end.phase, which).toBe("Succeeded");
+      expect(new Set(lines).size, `every step ran in ${which}`).toBe(steps);
+      expect(lines.length, `no step ran twice in ${which}`).toBe(steps);
+      const settled = Object.values(end.statuses ?? {}).filter(
+        ({ phase, attempt }) => phase === "Succeeded" && attempt === 1,
+      );
+      expect(settled, which).toHaveLength(steps);
+    }
+  } finally {
+    process.stderr.write(
+      `run-kill: seed ${seed}; ${struck.map(([title, lines]) => `${title}: ${lines}`).join(", ")}\n`,
     );
-    await server.kill();
-    server = await startServer(directory);
-    const end = await until(
-      () => workflow(name),
-      ({ phase }) => ["Succeeded", "Failed", "Canceled"].includes(phase),
-    );
-    expect(end.phase, JSON.stringify(end)).toBe("Succeeded");
-    const lines = await linesOf(file);
-    expect(new Set(lines).size, "every step ran").toBe(layers * width);
-    if (lines.length !== layers * width)
-      reruns.push(`${name}: ${lines.filter((line, index) => lines.indexOf(line) !== index).join(", ")}`);
-    expect(Object.values(end.statuses).every(({ attempt }) => attempt === 1)).toBe(true);
-    await server.stop();
-    server = undefined;
   }
-  expect(reruns, "no step ran twice").toEqual([]);
+  const counts = struck.map(([, lines]) => lines);
+  expect(counts, "some died before their first step").toContain(0);
+  expect(counts, "some died after their last step").toContain(steps);
 });
