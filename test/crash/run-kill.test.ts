@@ -55,7 +55,7 @@ const moments: readonly Moment[] = [
     title: "around the last step",
     rounds: 3,
     come: async (run) => {
-      await written(run, steps - 1);
+      await written(run, steps - width + 1);
       await within(20);
     },
   },
