@@ -1,6 +1,6 @@
 import type { RunView, StepView } from "#engine/index.ts";
 import type { Instant } from "#lib/base/index.ts";
-import { elapsedOf, formatElapsed, remarkOf } from "./run-tree.ts";
+import { elapsedOf, explanationOf, formatElapsed, remarkOf } from "./run-tree.ts";
 
 /**
  * What changed between two pictures of a run, one plain line each, for places that are no terminal; without a picture
@@ -51,6 +51,6 @@ function stepText(step: StepView, now: Instant): string {
 
 function runText(view: RunView, now: Instant): string {
   const took = view.finishedAt === undefined ? "" : ` in ${elapsedOf(view, now)}`;
-  const why = view.message === undefined ? "" : ` (${view.message})`;
-  return `${view.name}: ${view.nativePhase}${took}${why}`;
+  const why = explanationOf(view);
+  return `${view.name}: ${view.nativePhase}${took}${why === "" ? "" : ` (${why})`}`;
 }

@@ -83,6 +83,31 @@ test("plain lines tell what changed, the start first and the end last", () => {
   expect(changedLines(after, after, 800)).toEqual([]);
 });
 
+test("a run that ended says why, also without a message; what its phase says already is not repeated", () => {
+  const before = run([]);
+  const ended = (change: Partial<RunView>) => run([], { startedAt: 0, finishedAt: 1000, ...change });
+  const failed = { phase: "Failed", nativePhase: "Failed" } as const;
+  const canceled = { phase: "Canceled", nativePhase: "Canceled", reason: "Canceled" } as const;
+  const cases: readonly [Partial<RunView>, string, string][] = [
+    [
+      { ...failed, reason: "DeadlineExceeded" },
+      "Failed in 1.0s (DeadlineExceeded)",
+      "Failed  1/0  1.0s  DeadlineExceeded",
+    ],
+    [
+      { ...failed, reason: "StepFailed", message: 'step "a" failed' },
+      'Failed in 1.0s (StepFailed: step "a" failed)',
+      'Failed  1/0  1.0s  StepFailed: step "a" failed',
+    ],
+    [canceled, "Canceled in 1.0s", "Canceled  1/0  1.0s"],
+    [{ ...canceled, message: "no need" }, "Canceled in 1.0s (no need)", "Canceled  1/0  1.0s  no need"],
+  ];
+  for (const [change, line, head] of cases) {
+    expect(changedLines(before, ended(change), 1000)).toEqual([`[  1.0s] demo: ${line}`]);
+    expect(renderTree(ended(change), 1000, style)).toEqual([`demo  ${head}`]);
+  }
+});
+
 test("elapsed time has a decimal below ten seconds", () => {
   expect([0, 1234, 9999, 12_000, 125_000].map(formatElapsed)).toEqual(["0.0s", "1.2s", "10.0s", "12s", "2m5s"]);
 });

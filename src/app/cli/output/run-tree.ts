@@ -57,6 +57,10 @@ export function remarkOf(step: StepView): string {
   return (isWell ? [...tries, ...held] : [...tries, explained]).filter((text) => text !== "").join(", ");
 }
 
+/** Why a run is in its phase, as `reason: message`; empty when the phase says it all, as it does of one that was canceled. */
+export const explanationOf = ({ phase, reason, message }: RunView): string =>
+  [reason === phase ? undefined : reason, message].filter((text) => text !== undefined && text !== "").join(": ");
+
 /**
  * The run as lines: a head line, then one per step, final steps under their own heading. Lines never wrap: what is
  * longer than `columns` is cut. Pure; the same picture for the same `now` and `frame`.
@@ -78,8 +82,8 @@ const ellipsisOf = ({ unicode }: TreeStyle): string => (unicode ? "…" : "~");
 
 function headLine(view: RunView, now: Instant, style: TreeStyle): string {
   const { done, total } = view.progress;
-  const why = view.message === undefined ? "" : `  ${view.message}`;
-  const text = `${view.name}  ${view.nativePhase}  ${done}/${total}  ${elapsedOf(view, now)}${why}`;
+  const text =
+    `${view.name}  ${view.nativePhase}  ${done}/${total}  ${elapsedOf(view, now)}  ${explanationOf(view)}`.trimEnd();
   return style.paint.bold(fit(text, style.columns, ellipsisOf(style)));
 }
 
