@@ -12,8 +12,8 @@ import type { ResourceCall } from "./resource-handler.ts";
 
 /**
  * GET `pods/x/log`: plain text, sent as it comes and at the reader's pace. What is wrong with the request is refused before the first
- * byte; a log that breaks later cuts the connection, because a status line cannot be taken back. Ends with the log, or with the
- * reader.
+ * byte; a log that breaks later cuts the connection, because a status line cannot be taken back; so does a server that closes. Ends
+ * with the log, or with the reader.
  */
 export async function sendLog(
   context: ApiContext,
@@ -34,7 +34,9 @@ export async function sendLog(
     if (signal.aborted) break;
     if (!response.write(chunk)) await drained(response);
   }
-  response.end();
+  // A log that ended in good order looks complete, and nobody would come back for the rest.
+  if (signal.aborted) response.destroy();
+  else response.end();
 }
 
 /**
