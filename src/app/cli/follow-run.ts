@@ -3,6 +3,7 @@ import type { RunView } from "#engine/index.ts";
 import { type Clock, messageOf, SlipwayError, sleep } from "#lib/base/index.ts";
 import type { ApiClient, Ref } from "#kernel/kit/index.ts";
 import { isGone, isNotFound, type Stored } from "#kernel/model/index.ts";
+import { mostFailures, reconnectMs } from "./patience.ts";
 
 /**
  * One state of a run. The view knows nothing of its children: what they tell takes further requests, too many for
@@ -12,13 +13,6 @@ export interface FollowedRun {
   readonly object: Stored;
   readonly view: RunView;
 }
-
-/**
- * Between two looks after a watch that ended; with `mostFailures` a server may stay away for about ten seconds, as
- * long as a restart takes.
- */
-const reconnectMs = 500;
-const mostFailures = 20;
 
 /**
  * Calls `show` with every state of a run until it has ended, and resolves with the last. Goes on when the watch ends or the server

@@ -1,8 +1,12 @@
+import { setMaxListeners } from "node:events";
 import type { StepView } from "#engine/index.ts";
+import { type Clock, messageOf } from "#lib/base/index.ts";
 import type { ApiClient, LogOptions } from "#kernel/kit/index.ts";
-import type { Output } from "./environment.ts";
+import type { Environment } from "./environment.ts";
 import { LinePrefixer } from "./output/line-prefixer.ts";
-import { readStepLog, type StepLog, stepLogs } from "./step-logs.ts";
+import { patiently } from "./patience.ts";
+import { followStepLog } from "./resumed-log.ts";
+import { type StepLog, stepLogs } from "./step-logs.ts";
 
 /** Prints the output of steps as it comes, each container once, however often the run is seen. */
 export interface LogStream {
@@ -13,9 +17,12 @@ export interface LogStream {
   see(steps: readonly StepView[]): void;
   /**
    * Looks once more at the steps that were seen last, and resolves when everything they wrote has been printed. Must
-   * be called after the run has ended; before that it waits for containers that still write.
+   * be called after the run has ended; before that it waits for containers that still write. False when a log broke off
+   * for good, which stderr was told.
    */
-  close(): Promise<void>;
+  close(): Promise<boolean>;
+  /** Follows nothing any more. To be called in the end, also when sight of the run was lost. */
+  stop(): void;
 }
 
 /**
@@ -31,29 +38,42 @@ export interface LogStreamOptions extends Pick<LogOptions, "tailLines" | "timest
 }
 
 /**
- * Starts with nothing to follow; `signal` ends all that is followed by then. A container that waits to start is not
+ * Starts with nothing to follow; `signal` ends all that is followed by then. A log goes on where it broke off when the
+ * server is back; one that cannot is told of on stderr, and does not end the others. A container that waits to start is not
  * followed yet: its log would be refused. Lines of several containers come in the order in which they arrive, each
  * whole.
  */
 export function startLogStream(
   client: ApiClient,
-  output: Output,
+  { out, err }: Pick<Environment, "out" | "err">,
   options: LogStreamOptions,
+  clock: Clock,
   signal: AbortSignal,
 ): LogStream {
   const { prefix, ...read } = options;
+  const stopped = new AbortController();
+  const over = AbortSignal.any([signal, stopped.signal]);
+  // All streams listen to it, as many as there are containers, and each takes its listeners away at its end.
+  setMaxListeners(0, over);
   // By uid: a Pod made again under its old name has a log of its own. Grows with the containers of one run, which is
   // bounded.
   const followed = new Set<string>();
   const streams = new Set<Promise<void>>();
   let last: readonly StepView[] = [];
   let looking: Promise<void> = Promise.resolve();
+  let isWhole = true;
 
   async function print(log: StepLog): Promise<void> {
     const lines = new LinePrefixer(prefix ? `${log.step}${log.attempt > 1 ? `#${log.attempt}` : ""} | ` : "");
-    for await (const chunk of readStepLog(client, log, { ...read, follow: true, signal }))
-      output.write(lines.push(chunk));
-    output.write(lines.end());
+    try {
+      for await (const chunk of followStepLog(client, log, read, clock, over)) out.write(lines.push(chunk));
+    } catch (thrown) {
+      if (over.aborted) return;
+      isWhole = false;
+      err.write(`slipway: ${log.step}: the log of attempt ${log.attempt} broke off: ${messageOf(thrown)}\n`);
+    } finally {
+      out.write(lines.end());
+    }
   }
 
   async function follow(steps: readonly StepView[]): Promise<void> {
@@ -62,10 +82,7 @@ export function startLogStream(
         const key = `${log.pod.metadata.uid}/${log.container}`;
         if (followed.has(key) || !hasStarted(log)) continue;
         followed.add(key);
-        // A log that breaks off must not end the others; all of it is there for `slipway logs`.
-        const stream: Promise<void> = print(log)
-          .catch(() => undefined)
-          .finally(() => streams.delete(stream));
+        const stream: Promise<void> = print(log).finally(() => streams.delete(stream));
         streams.add(stream);
       }
     }
@@ -79,8 +96,12 @@ export function startLogStream(
     },
     async close() {
       await looking;
-      await follow(last);
+      await patiently(clock, over, () => follow(last));
       await Promise.all(streams);
+      return isWhole;
+    },
+    stop() {
+      stopped.abort();
     },
   };
 }

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { codeOf, holdProcess, systemClock } from "#lib/base/index.ts";
 import { commands } from "./commands/index.ts";
 import { readEnvironment } from "./environment.ts";
@@ -31,6 +32,8 @@ async function main(): Promise<void> {
   process.on("SIGTERM", () => onSignal("SIGTERM"));
   process.stdout.on("error", onBrokenPipe);
   process.stderr.on("error", onBrokenPipe);
+  // Every run of a command listens, and there may be any number.
+  setMaxListeners(0, stopped.signal);
   // A command is over when its promise is, not when nothing but timers that hold nobody back is left.
   const release = holdProcess();
   const code = await execute(process.argv.slice(2), commands, version, {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { LogRef, RunView, StepView } from "#engine/index.ts";
 import { FakeClock } from "#lib/base/index.ts";
-import { memoryClient } from "#kernel/kit/testing/index.ts";
+import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { ApiError, Pod } from "#kernel/model/index.ts";
 import { startLogStream } from "./log-stream.ts";
 import { failedTails, harmless, readStepLog, stepLogs } from "./step-logs.ts";
@@ -27,31 +27,31 @@ function world(logs: Readonly<Record<string, string>>) {
       yield Buffer.from(text);
     },
   });
-  return {
-    client,
-    asked,
-    /** A Pod of a Job with these containers, each in this state. */
-    pod: async (
-      name: string,
-      job: string,
-      containers: readonly string[],
-      state: object = { running: {} },
-      init: readonly string[] = [],
-    ) => {
-      const named = (names: readonly string[]) => names.map((container) => ({ name: container, image: "i" }));
-      const stored = await client.create(Pod, {
-        apiVersion: "v1",
-        kind: "Pod",
-        metadata: { name, namespace: "default", labels: { "batch.kubernetes.io/job-name": job } },
-        spec: { containers: named(containers), ...(init.length === 0 ? {} : { initContainers: named(init) }) },
-      });
-      const statuses = (names: readonly string[]) => names.map((container) => ({ name: container, state }));
-      const status = { containerStatuses: statuses(containers), initContainerStatuses: statuses(init) };
-      await client.updateStatus(Pod, { ...stored, status });
-      await clock.advance(1_000);
-    },
-  };
+  return { client, asked, clock, pod: podIn(client, clock) };
 }
+
+/** Makes a Pod of a Job with these containers, each in this state. */
+const podIn =
+  (client: MemoryClient, clock: FakeClock) =>
+  async (
+    name: string,
+    job: string,
+    containers: readonly string[],
+    state: object = { running: {} },
+    init: readonly string[] = [],
+  ): Promise<void> => {
+    const named = (names: readonly string[]) => names.map((container) => ({ name: container, image: "i" }));
+    const stored = await client.create(Pod, {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name, namespace: "default", labels: { "batch.kubernetes.io/job-name": job } },
+      spec: { containers: named(containers), ...(init.length === 0 ? {} : { initContainers: named(init) }) },
+    });
+    const statuses = (names: readonly string[]) => names.map((container) => ({ name: container, state }));
+    const status = { containerStatuses: statuses(containers), initContainerStatuses: statuses(init) };
+    await client.updateStatus(Pod, { ...stored, status });
+    await clock.advance(1_000);
+  };
 
 const logRef = (name: string, attempt = 1, kind = "Job", more: Partial<LogRef> = {}): LogRef => ({
   name,
@@ -134,24 +134,24 @@ describe("the tails of failed steps", () => {
 
 describe("a stream of logs", () => {
   test("every container is printed once, under its step and attempt, however often the run is seen", async () => {
-    const { client, pod } = world({ "p1/main": "one\ntwo\n", "p2/main": "again" });
+    const { client, pod, clock } = world({ "p1/main": "one\ntwo\n", "p2/main": "again" });
     await pod("p1", "j1", ["main"]);
-    const output = keptOutput();
-    const stream = startLogStream(client, output, { prefix: true }, new AbortController().signal);
+    const [output, err] = [keptOutput(), keptOutput()];
+    const stream = startLogStream(client, { out: output, err }, { prefix: true }, clock, new AbortController().signal);
     const first = step("s", [logRef("j1")]);
     stream.see([first]);
     stream.see([first]);
     await pod("p2", "j2", ["main"]);
     stream.see([step("s", [logRef("j1"), logRef("j2", 2)], { attempt: 2 })]);
-    await stream.close();
+    expect(await stream.close()).toBe(true);
     expect(output.text().split("\n").sort()).toEqual(["", "s | one", "s | two", "s#2 | again"]);
   });
 
   test("a container that waits is followed once it has started, at the latest when all is over", async () => {
-    const { client, pod } = world({ "p1/main": "here\n" });
+    const { client, pod, clock } = world({ "p1/main": "here\n" });
     await pod("p1", "j1", ["main"], { waiting: { reason: "ContainerCreating" } });
-    const output = keptOutput();
-    const stream = startLogStream(client, output, { prefix: false }, new AbortController().signal);
+    const [output, err] = [keptOutput(), keptOutput()];
+    const stream = startLogStream(client, { out: output, err }, { prefix: false }, clock, new AbortController().signal);
     stream.see([step("s", [logRef("j1")])]);
     const stored = await client.get({ type: Pod, namespace: "default", name: "p1" });
     await client.updateStatus(Pod, {
@@ -163,28 +163,63 @@ describe("a stream of logs", () => {
   });
 
   test("a log that breaks off does not end the others, and steps that have not begun are not looked for", async () => {
-    const { client, pod } = world({ "p1/main": "broken", "p2/main": "fine\n" });
+    const { client, pod, clock } = world({ "p1/main": "broken", "p2/main": "fine\n" });
     await pod("p1", "j1", ["main"]);
     await pod("p2", "j2", ["main"]);
     await pod("p3", "j3", ["main"]);
-    const output = keptOutput();
-    const stream = startLogStream(client, output, { prefix: true }, new AbortController().signal);
+    const [output, err] = [keptOutput(), keptOutput()];
+    const stream = startLogStream(client, { out: output, err }, { prefix: true }, clock, new AbortController().signal);
     stream.see([step("a", [logRef("j1")]), step("b", [logRef("j2")]), step("c", [logRef("j3")], { phase: "Pending" })]);
-    await stream.close();
+    const closed = stream.close();
+    await clock.advance(30_000);
+    expect(await closed).toBe(false);
     expect(output.text()).toBe("b | fine\n");
+    expect(err.text()).toBe("slipway: a: the log of attempt 1 broke off: the disk is gone\n");
   });
 
   test("options of the reader reach the server", async () => {
-    const { client, pod, asked } = world({});
+    const { client, pod, asked, clock } = world({ "p1/main": "1\n2\n3\n4\n" });
     await pod("p1", "j1", ["main"]);
-    const stream = startLogStream(
-      client,
-      keptOutput(),
-      { prefix: true, tailLines: 3, timestamps: true },
-      new AbortController().signal,
-    );
+    const [out, err] = [keptOutput(), keptOutput()];
+    const options = { prefix: true, tailLines: 3, timestamps: true };
+    const stream = startLogStream(client, { out, err }, options, clock, new AbortController().signal);
     stream.see([step("s", [logRef("j1")])]);
     await stream.close();
-    expect(asked).toEqual([{ container: "main", follow: true, tailLines: 3, timestamps: true, signal: undefined }]);
+    expect(asked.at(-1)).toEqual({ container: "main", follow: true, timestamps: true, signal: undefined });
+    expect(out.text()).toBe("s | 2\ns | 3\ns | 4\n");
+  });
+
+  test("any number of streams listen to one signal without a warning", async () => {
+    const warnings: string[] = [];
+    const onWarning = (warning: Error) => warnings.push(warning.message);
+    process.on("warning", onWarning);
+    const clock = new FakeClock();
+    const signals = new Set<AbortSignal>();
+    let open = 0;
+    const client = memoryClient({
+      clock,
+      async *logs(_ref, { signal }) {
+        if (signal === undefined) throw new Error("a follower has a signal");
+        signals.add(signal);
+        open++;
+        yield Buffer.from("begun\n");
+        // As a connection does.
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      },
+    });
+    const containers = Array.from({ length: 30 }, (_, index) => `c${index}`);
+    await podIn(client, clock)("p", "job", containers);
+    const [out, err] = [keptOutput(), keptOutput()];
+    const stream = startLogStream(client, { out, err }, { prefix: true }, clock, new AbortController().signal);
+    stream.see([step("s", [logRef("job")])]);
+    const closed = stream.close();
+    await clock.advance(0);
+    expect({ open, signals: signals.size }).toEqual({ open: 30, signals: 1 });
+    stream.stop();
+    await closed;
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off("warning", onWarning);
+    expect(warnings).toEqual([]);
+    expect(err.text()).toBe("");
   });
 });

@@ -54,19 +54,29 @@ function containersOf(step: StepView, { attempt, container }: LogRef, pod: Store
     .map(({ name }) => ({ step: step.id, attempt, pod, container: name }));
 }
 
-/**
- * The output of one container in chunks as the server sends them, which are no whole lines; nothing for one that
- * never started or is gone. `onNone` is told why one that is there has no output, in the server's words.
- */
-export async function* readStepLog(
+/** The output of one container in chunks as the server sends them, which are no whole lines. */
+export const openStepLog = (
   client: Pick<ApiClient, "logs">,
   { pod, container }: StepLog,
   options: LogOptions,
+): AsyncIterable<Uint8Array> =>
+  client.logs(
+    { type: Pod, namespace: pod.metadata.namespace ?? "default", name: pod.metadata.name },
+    { ...options, container },
+  );
+
+/**
+ * The output of one container as `openStepLog` has it; nothing for one that never started or is gone. `onNone` is told
+ * why one that is there has no output, in the server's words.
+ */
+export async function* readStepLog(
+  client: Pick<ApiClient, "logs">,
+  log: StepLog,
+  options: LogOptions,
   onNone: (why: string) => void = () => undefined,
 ): AsyncIterable<Uint8Array> {
-  const ref = { type: Pod, namespace: pod.metadata.namespace ?? "default", name: pod.metadata.name };
   try {
-    yield* client.logs(ref, { ...options, container });
+    yield* openStepLog(client, log, options);
   } catch (thrown) {
     // A container that waits to start has no output: a 400 that is no mistake of ours. A Pod may be gone meanwhile.
     if (!isInvalid(thrown) && !isNotFound(thrown)) throw thrown;

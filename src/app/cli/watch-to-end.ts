@@ -11,6 +11,7 @@ import { startLive } from "./output/live.ts";
 import { paintFor } from "./output/paint.ts";
 import { changedLines, holdUpLines } from "./output/run-lines.ts";
 import { renderTree } from "./output/run-tree.ts";
+import { patiently } from "./patience.ts";
 import { act } from "./run-actions.ts";
 import { watchRunPods } from "./run-pods.ts";
 import { childrenOf, viewOf } from "./runs.ts";
@@ -54,11 +55,11 @@ export async function watchToEnd(
   const { stored, type, dialect } = run;
   const over = new AbortController();
   const ref = { type, namespace: stored.metadata.namespace ?? "default", name: stored.metadata.name };
+  const interrupted = cancelOnSignal(client, run, invocation);
   const stream =
     options.logs === true
-      ? startLogStream(client, environment.out, { prefix: true }, new AbortController().signal)
+      ? startLogStream(client, environment, { prefix: true }, clock, interrupted.giveUp)
       : undefined;
-  const interrupted = cancelOnSignal(client, run, invocation);
   const picture = pictureOf(run, display);
   const scope = { namespace: ref.namespace, labelSelector: dialect.runs.podSelector(stored) };
   watchRunPods(client, scope, clock, (pods) => picture.seePods(pods), over.signal);
@@ -77,12 +78,17 @@ export async function watchToEnd(
     over.abort();
     await stream?.close();
     display.close();
-    const view = viewOf(dialect, last.object, await childrenOf(client, last.object, dialect));
-    printTails(await failedTails(client, view, options.tail), invocation);
+    // The server may be away just now as well as before.
+    const { view, tails } = await patiently(clock, interrupted.giveUp, async () => {
+      const seen = viewOf(dialect, last.object, await childrenOf(client, last.object, dialect));
+      return { view: seen, tails: await failedTails(client, seen, options.tail) };
+    });
+    printTails(tails, invocation);
     if (options.output === "json") environment.out.write(`${JSON.stringify(last.object, null, 2)}\n`);
     return signal.aborted ? Number(process.exitCode ?? exitCode.canceled) : codeOfRun(view);
   } finally {
     over.abort();
+    stream?.stop();
     display.close();
     interrupted.close();
   }

@@ -1,6 +1,7 @@
 import type { StepView } from "#engine/index.ts";
 import { command, type Invocation } from "../command.ts";
 import { exitCode, UsageError } from "../exit-codes.ts";
+import type { FollowedRun } from "../follow-run.ts";
 import type { StepLog } from "../step-logs.ts";
 
 /**
@@ -17,7 +18,7 @@ interface LogsOptions {
 /**
  * Steps in the order of the run, the containers of one step oldest first. Without steps on the command line every
  * line has its step's name. With `--follow` lines of several steps come as they are written, and the command ends
- * with the run, whatever became of it.
+ * with the run, whatever became of it; with `exitCode.failed` when a log could not be shown to its end.
  */
 export const logsCommand = command<LogsOptions>({
   name: "logs",
@@ -50,17 +51,14 @@ export const logsCommand = command<LogsOptions>({
       }
       const { followRun } = await import("../follow-run.ts");
       const wanted = new Set(steps.map(({ id }) => id));
-      const stream = startLogStream(client, environment.out, { prefix, ...readOptions(options) }, signal);
-      await followRun(
-        client,
-        ref,
-        run.dialect,
-        clock,
-        (seen) => stream.see(seen.view.steps.filter(({ id }) => wanted.has(id))),
-        signal,
-      );
-      await stream.close();
-      return exitCode.succeeded;
+      const stream = startLogStream(client, environment, { prefix, ...readOptions(options) }, clock, signal);
+      const see = (seen: FollowedRun) => stream.see(seen.view.steps.filter(({ id }) => wanted.has(id)));
+      try {
+        await followRun(client, ref, run.dialect, clock, see, signal);
+        return (await stream.close()) ? exitCode.succeeded : exitCode.failed;
+      } finally {
+        stream.stop();
+      }
     });
   },
 });

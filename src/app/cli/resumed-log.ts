@@ -1,0 +1,52 @@
+import type { Clock } from "#lib/base/index.ts";
+import type { ApiClient, LogOptions } from "#kernel/kit/index.ts";
+import { isInvalid, isNotFound } from "#kernel/model/index.ts";
+import { type LogPlace, logStart, PlacedReading, tailPlace } from "./log-place.ts";
+import { mostFailures, Patience, reconnectMs } from "./patience.ts";
+import { openStepLog, type StepLog } from "./step-logs.ts";
+
+/**
+ * The output of one container to its end, every byte once, however often the connection breaks: each time the log is read
+ * anew, and what was shown is left out. Nothing for a container that never started or is gone.
+ *
+ * Rejects when the server stays away or refuses, when the container is gone before all was read, and when the log is not
+ * the one that was shown (`log-changed`), so that it never ends in good order with something missing.
+ */
+export async function* followStepLog(
+  client: Pick<ApiClient, "logs">,
+  log: StepLog,
+  { tailLines, ...read }: Pick<LogOptions, "tailLines" | "timestamps">,
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array, void> {
+  const patience = new Patience(clock, signal);
+  let place: LogPlace | undefined = tailLines === undefined ? logStart : undefined;
+  let isFirst = true;
+  for (;;) {
+    const begun = clock.monotonic();
+    let hasAnswered = false;
+    let reading: PlacedReading | undefined;
+    try {
+      place ??= await tailPlace(openStepLog(client, log, { ...read, signal }), tailLines ?? 0);
+      reading = new PlacedReading(place);
+      for await (const chunk of openStepLog(client, log, { ...read, follow: true, signal })) {
+        hasAnswered = true;
+        const fresh = reading.take(chunk);
+        if (fresh.length === 0) continue;
+        patience.forgive();
+        yield fresh;
+      }
+      signal.throwIfAborted();
+      reading.end();
+      return;
+    } catch (thrown) {
+      // A container that waits to start has no output, and a Pod may be gone meanwhile: once, before anything broke.
+      if (isFirst && !hasAnswered && (isInvalid(thrown) || isNotFound(thrown))) return;
+      // A connection that held for a while was a good one, also when nothing new came.
+      if (hasAnswered && clock.monotonic() - begun > mostFailures * reconnectMs) patience.forgive();
+      await patience.after(thrown);
+    }
+    isFirst = false;
+    place = reading?.place();
+  }
+}

@@ -1,0 +1,122 @@
+import { spawn } from "node:child_process";
+import { readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+  cleanEnvironment,
+  endRunner,
+  removeDirectory,
+  root,
+  slipway,
+  slipwayBin,
+  startServer,
+  temporaryDirectory,
+  type TestServer,
+} from "#test/support/slipway.ts";
+
+let directory = "";
+let server: TestServer | undefined;
+
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+});
+
+afterEach(async () => {
+  await server?.stop();
+  await endRunner(directory);
+  await removeDirectory(directory);
+});
+
+const width = 15;
+const lines = 40;
+const steps = Array.from({ length: width }, (_, index) => `s${index}`);
+
+/** Steps side by side, whose lines come in two halves and are much alike; the last has no end. */
+const documentOf = (names: readonly string[], count: number): string =>
+  JSON.stringify({
+    apiVersion: "slipway.dev/v1alpha1",
+    kind: "Workflow",
+    metadata: { name: "talk" },
+    spec: { activeDeadlineSeconds: 300, steps: Object.fromEntries(names.map((name) => [name, talker(count)])) },
+  });
+
+const talker = (count: number): object => {
+  const line = 'printf "half "; sleep 0.15; echo $((i / 2)); i=$((i + 1))';
+  const script = `i=0; while [ $i -lt ${count} ]; do ${line}; done; printf end`;
+  return { container: { image: "busybox", command: ["sh", "-c", script] } };
+};
+
+const expected = steps
+  .flatMap((step) =>
+    [...Array.from({ length: lines }, (_, line) => `half ${Math.floor(line / 2)}`), "end"].map(
+      (text) => `${step} | ${text}`,
+    ),
+  )
+  .sort();
+
+/** A command that goes on while the server is away. */
+function start(...args: readonly string[]) {
+  const child = spawn(process.execPath, [slipwayBin, ...args, "--kubeconfig", join(directory, "kubeconfig")], {
+    cwd: root,
+    env: cleanEnvironment(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let [out, err] = ["", ""];
+  child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
+  child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+  return {
+    printed: () => out.split("\n").slice(0, -1),
+    err: () => err,
+    ended: new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code))),
+  };
+}
+
+test.each([
+  ["killed", (running: TestServer) => running.kill()],
+  ["stopped", (running: TestServer) => running.stop()],
+])(`every line of ${width} steps is printed once when the server is %s meanwhile`, async (_how, end) => {
+  await writeFile(join(directory, "talk.json"), documentOf(steps, lines));
+  server = await startServer(directory);
+  const { port } = new URL(server.url);
+  const run = start("run", join(directory, "talk.json"), "--logs");
+  await expect.poll(() => run.printed().length, { timeout: 60_000 }).toBeGreaterThan(width);
+  const follow = start("logs", "talk", "-f");
+  await expect.poll(() => follow.printed().length, { timeout: 60_000 }).toBeGreaterThan(5 * width);
+  await end(server);
+  const before = { run: run.printed().length, follow: follow.printed().length };
+  server = await startServer(directory, ["--port", port]);
+  expect(await follow.ended, follow.err()).toBe(0);
+  expect(await run.ended, run.err()).toBe(0);
+  expect(before.run, "the server ended in the middle").toBeLessThan(expected.length);
+  expect(before.follow, "the server ended in the middle").toBeLessThan(expected.length);
+  expect(follow.printed().sort()).toEqual(expected);
+  expect(run.printed().sort()).toEqual(expected);
+  expect(follow.err()).toBe("");
+  expect(run.err()).not.toContain("Warning");
+  const [step = ""] = steps;
+  const { out } = await slipway(["logs", "talk", step, "--kubeconfig", server.kubeconfig]);
+  expect(out.split("\n")).toHaveLength(lines + 2);
+});
+
+test("a log that cannot go on is told of, and the follower fails", async () => {
+  await writeFile(join(directory, "talk.json"), documentOf(["s0"], 1000));
+  server = await startServer(directory);
+  const { port } = new URL(server.url);
+  const begun = await slipway(["run", join(directory, "talk.json"), "--detach", "--kubeconfig", server.kubeconfig]);
+  expect(begun.code, begun.err).toBe(0);
+  const present = ["logs", "talk", "s0", "--kubeconfig", server.kubeconfig];
+  await expect.poll(async () => (await slipway(present)).out, { timeout: 60_000 }).toContain("half 0\n");
+  const follow = start("logs", "talk", "s0", "-f", "--tail", "1");
+  await expect.poll(() => follow.printed().length, { timeout: 60_000 }).toBeGreaterThan(3);
+  await server.kill();
+  const files = await readdir(directory, { recursive: true });
+  const logs = files.filter((file) => file.endsWith("/0.log"));
+  expect(logs).toHaveLength(1);
+  for (const file of logs) await rm(join(directory, file));
+  server = await startServer(directory, ["--port", port]);
+  await slipway(["cancel", "talk", "--kubeconfig", server.kubeconfig]);
+  expect(await follow.ended).toBe(1);
+  expect(follow.err()).toBe(
+    "slipway: s0: the log of attempt 1 broke off: the beginning of the log is not on the server any more, so the place is not found again\n",
+  );
+});
