@@ -1,10 +1,10 @@
 import { setMaxListeners } from "node:events";
 import type { StepView } from "#engine/index.ts";
-import { type Clock, messageOf } from "#lib/base/index.ts";
+import { type Cancel, type Clock, messageOf } from "#lib/base/index.ts";
 import type { ApiClient, LogOptions } from "#kernel/kit/index.ts";
 import type { Environment } from "./environment.ts";
 import { LinePrefixer } from "./output/line-prefixer.ts";
-import { patiently } from "./patience.ts";
+import { patiently, reconnectMs } from "./patience.ts";
 import { followStepLog } from "./resumed-log.ts";
 import { type StepLog, stepLogs } from "./step-logs.ts";
 
@@ -61,6 +61,8 @@ export function startLogStream(
   const streams = new Set<Promise<void>>();
   let last: readonly StepView[] = [];
   let looking: Promise<void> = Promise.resolve();
+  let later: Cancel | undefined;
+  let isClosing = false;
   let isWhole = true;
 
   async function print(log: StepLog): Promise<void> {
@@ -76,9 +78,14 @@ export function startLogStream(
     }
   }
 
-  async function follow(steps: readonly StepView[]): Promise<void> {
+  /** True when an active step has nothing to follow yet, or a container that has still to start. */
+  async function follow(steps: readonly StepView[]): Promise<boolean> {
+    let isToCome = false;
     for (const step of steps.filter(({ phase }) => phase !== "Pending" && phase !== "Waiting")) {
-      for (const log of await stepLogs(client, step)) {
+      const logs = await stepLogs(client, step);
+      const isActive = step.phase === "Starting" || step.phase === "Running";
+      if (isActive && (logs.length === 0 || !logs.every(hasStarted))) isToCome = true;
+      for (const log of logs) {
         const key = `${log.pod.metadata.uid}/${log.container}`;
         if (followed.has(key) || !hasStarted(log)) continue;
         followed.add(key);
@@ -86,21 +93,38 @@ export function startLogStream(
         streams.add(stream);
       }
     }
+    return isToCome;
+  }
+
+  /**
+   * One look at a time, in order; a failed one is made up for by the next. A container starts without a change of the run, and one that was
+   * not seen by then would be silent until the next change: it is looked for again.
+   */
+  function look(): void {
+    looking = looking
+      .then(() => follow(last))
+      .catch(() => true)
+      .then((isToCome) => {
+        later?.();
+        if (isToCome && !isClosing && !over.aborted) later = clock.after(reconnectMs, look);
+      });
   }
 
   return {
     see(steps) {
       last = steps;
-      // One look at a time, in order; a failed one is made up for by the next.
-      looking = looking.then(() => follow(steps)).catch(() => undefined);
+      look();
     },
     async close() {
+      isClosing = true;
+      later?.();
       await looking;
       await patiently(clock, over, () => follow(last));
       await Promise.all(streams);
       return isWhole;
     },
     stop() {
+      later?.();
       stopped.abort();
     },
   };

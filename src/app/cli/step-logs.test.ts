@@ -162,6 +162,26 @@ describe("a stream of logs", () => {
     expect(output.text()).toBe("here\n");
   });
 
+  test("a container that starts while the run does not change is followed within half a second", async () => {
+    const { client, pod, clock } = world({ "p1/main": "here\n" });
+    const [output, err] = [keptOutput(), keptOutput()];
+    const stream = startLogStream(client, { out: output, err }, { prefix: false }, clock, new AbortController().signal);
+    stream.see([step("s", [logRef("j1")], { phase: "Running" })]);
+    await clock.advance(500);
+    await pod("p1", "j1", ["main"], { waiting: { reason: "ContainerCreating" } });
+    await clock.advance(500);
+    expect(output.text()).toBe("");
+    const stored = await client.get({ type: Pod, namespace: "default", name: "p1" });
+    await client.updateStatus(Pod, {
+      ...stored,
+      status: { containerStatuses: [{ name: "main", state: { running: {} } }] },
+    });
+    await clock.advance(500);
+    await clock.advance(0);
+    expect(output.text()).toBe("here\n");
+    stream.stop();
+  });
+
   test("a log that breaks off does not end the others, and steps that have not begun are not looked for", async () => {
     const { client, pod, clock } = world({ "p1/main": "broken", "p2/main": "fine\n" });
     await pod("p1", "j1", ["main"]);
