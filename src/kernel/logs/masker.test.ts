@@ -47,8 +47,10 @@ describe("what is held back", () => {
 
   test("costs no time to speak of, whatever the value is", () => {
     const masker = new Masker(["a".repeat(100_000), "b"]);
-    const begun = performance.now();
+    const before = process.cpuUsage();
     for (let count = 0; count < 20; count += 1) masker.take(Buffer.from("a".repeat(65_535)));
-    expect(performance.now() - begun).toBeLessThan(5000);
+    // Of a processor, not of the wall's clock: the machine may be busy with something else.
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(5000);
   });
 });

@@ -766,14 +766,16 @@ test.each([
   ["3 MiB and one byte", " ".repeat(3 * 1024 * 1024 + 1), json, 413],
   ["a regular expression of a megabyte", bigPattern(), json, 422],
   ["aliases of aliases", aliases(), yaml, 400],
-])("%s are refused within a second", async (_what, bytes, headers, code) => {
-  // The best of three, because others use the machine as well.
+])("%s are refused within a second of a processor", async (_what, bytes, headers, code) => {
+  // Server and client are this process. The best of three, since it collects garbage and compiles as well; not the wall's clock, by which
+  // others' work counts.
   const times: number[] = [];
   for (const _ of [1, 2, 3]) {
-    const begun = performance.now();
+    const before = process.cpuUsage();
     const path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     expect((await api.ask("POST", path, { bytes, headers })).status).toBe(code);
-    times.push(performance.now() - begun);
+    const { user, system } = process.cpuUsage(before);
+    times.push((user + system) / 1000);
   }
   expect(Math.min(...times)).toBeLessThan(1000);
 });

@@ -3,6 +3,7 @@ import { type ApiClient, type Election, Manager, seededRandom } from "#kernel/ki
 import { ApiError, type ResourceType } from "#kernel/model/index.ts";
 import { addJobController } from "#kernel/workloads/index.ts";
 import { type Dialect, loadDialects } from "#dialects/index.ts";
+import { pass, settle } from "#dialects/workflow/testing/turns.ts";
 import { definitionsOf } from "#app/server/control-plane.ts";
 import { type Json, startTestServer, type TestServer } from "#kernel/apiserver/testing/index.ts";
 
@@ -149,18 +150,12 @@ export class WorkflowPlane {
     return controllers;
   }
 
-  /** Lets everything that can happen now happen. */
-  async settle(): Promise<void> {
-    for (let turn = 0; turn < 12; turn++) await this.clock.advance(0);
+  settle(): Promise<void> {
+    return settle(this.clock);
   }
 
-  /** Moves the clock, a little at a time, so that what happens at one moment can lead to more at the next. */
-  async pass(ms: number): Promise<void> {
-    const step = Math.max(1, Math.ceil(ms / 20));
-    for (let left = ms; left > 0; left -= step) {
-      await this.clock.advance(Math.min(step, left));
-      await this.settle();
-    }
+  pass(ms: number): Promise<void> {
+    return pass(this.clock, ms);
   }
 
   /** Creates a Workflow as a user does and lets the controllers see it; rejects when the server refuses it. */

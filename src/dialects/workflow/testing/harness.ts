@@ -4,6 +4,7 @@ import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { isNotFound, Job, type KubeObject, Pod, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { addWorkflowControllers, type WorkflowControllerOptions } from "../controller.ts";
 import { RunAction, Workflow, type WorkflowSpec, type WorkflowStatus } from "../kinds.ts";
+import { pass, settle } from "./turns.ts";
 
 export const namespace = "default";
 
@@ -84,18 +85,12 @@ export class Harness {
     });
   }
 
-  /** Lets everything that can happen now happen. */
-  async settle(): Promise<void> {
-    for (let turn = 0; turn < 12; turn++) await this.clock.advance(0);
+  settle(): Promise<void> {
+    return settle(this.clock);
   }
 
-  /** Moves the clock, a little at a time, so that what happens at one moment can lead to more at the next. */
-  async pass(ms: number): Promise<void> {
-    const step = Math.max(1, Math.ceil(ms / 20));
-    for (let left = ms; left > 0; left -= step) {
-      await this.clock.advance(Math.min(step, left));
-      await this.settle();
-    }
+  pass(ms: number): Promise<void> {
+    return pass(this.clock, ms);
   }
 
   async create(spec: WorkflowSpec, name = "wf"): Promise<Stored<Workflow>> {
