@@ -19,9 +19,19 @@ export function checkProbe(container: JsonObject, name: string, at: FieldPath, r
   checkUnion(probe, ["exec", "httpGet", "tcpSocket", "grpc"], here, report);
   checkNotNegative(probe, probeNumbers, here, report);
   checkHandler(probe, here, report);
+  checkGrace(probe, name, here, report);
   if (name !== "readinessProbe" && (numberAt(probe, "successThreshold") ?? 1) !== 1) {
     report(fieldError.invalid([...here, "successThreshold"], probe["successThreshold"], "must be 1"));
   }
+}
+
+/** The grace of a probe is that of the end it causes, and the readiness of a container ends nothing. */
+function checkGrace(probe: JsonObject, name: string, at: FieldPath, report: Report): void {
+  const grace = numberAt(probe, "terminationGracePeriodSeconds");
+  if (grace === undefined) return;
+  const here = [...at, "terminationGracePeriodSeconds"];
+  if (name === "readinessProbe") report(fieldError.invalid(here, grace, "must not be set for readinessProbes"));
+  else if (grace <= 0) report(fieldError.invalid(here, grace, "must be greater than 0"));
 }
 
 /** `postStart` and `preStop`: exactly one means each. */

@@ -4,7 +4,7 @@ export * from "./definitions.ts";
 export * from "./findings.ts";
 export { withJobSpecDefaults } from "./job-defaults.ts";
 export { checkJobRules } from "./job-rules.ts";
-export { qosClassOf, withPodSpecDefaults, withRequestsOfLimits } from "./pod-defaults.ts";
+export { qosClassOf, withPodSpecDefaults, withPortsOfHost, withRequestsOfLimits } from "./pod-defaults.ts";
 export { checkPodSpec, checkTemplateMetadata } from "./pod-rules.ts";
 export * from "./read.ts";
 export { countIndexes } from "./index-list.ts";

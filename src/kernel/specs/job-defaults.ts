@@ -1,6 +1,6 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import { withPodSpecDefaults } from "./pod-defaults.ts";
-import { mapMember, numberAt, objectAt, valueAt, withAbsent } from "./read.ts";
+import { mapItems, mapMember, numberAt, objectAt, valueAt, withAbsent, withUnset } from "./read.ts";
 
 /** The largest int32: what Kubernetes writes where a limit per index makes the limit of the whole Job meaningless. */
 const unlimited = 2_147_483_647;
@@ -25,5 +25,10 @@ export function withJobSpecDefaults(spec: JsonObject): JsonObject {
     // KEP-3939: a failure policy judges only Pods that have ended, so a replacement must wait for the end too.
     podReplacementPolicy: objectAt(counted, "podFailurePolicy") === undefined ? "TerminatingOrFailed" : "Failed",
   });
-  return mapMember(filled, "template", (template) => mapMember(template, "spec", withPodSpecDefaults));
+  const judged = mapMember(filled, "podFailurePolicy", (policy) => mapItems(policy, "rules", withWantedConditions));
+  return mapMember(judged, "template", (template) => mapMember(template, "spec", withPodSpecDefaults));
 }
+
+/** A rule that names a condition and nothing else means that it is true. */
+const withWantedConditions = (rule: JsonObject): JsonObject =>
+  mapItems(rule, "onPodConditions", (condition) => withUnset(condition, { status: "True" }));

@@ -2,7 +2,13 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
 import { runs } from "#test/support/property-runs.ts";
-import { pullPolicyOf, qosClassOf, withPodSpecDefaults, withRequestsOfLimits } from "./pod-defaults.ts";
+import {
+  pullPolicyOf,
+  qosClassOf,
+  withPodSpecDefaults,
+  withPortsOfHost,
+  withRequestsOfLimits,
+} from "./pod-defaults.ts";
 
 test.each([
   ["busybox", "Always"],
@@ -69,6 +75,57 @@ describe("defaults", () => {
     ).toEqual({
       preStop: { httpGet: { port: 80, path: "/x", scheme: "HTTPS" } },
     });
+  });
+
+  test("empty texts and zeros say nothing where Kubernetes has no pointer, and are words where it has one", () => {
+    const said = {
+      restartPolicy: "",
+      dnsPolicy: "",
+      schedulerName: "",
+      terminationGracePeriodSeconds: 0,
+      containers: [
+        {
+          name: "c",
+          image: "busybox",
+          imagePullPolicy: "",
+          terminationMessagePath: "",
+          terminationMessagePolicy: "",
+          ports: [{ containerPort: 1, protocol: "" }],
+          livenessProbe: { httpGet: { port: 1, path: "", scheme: "" }, periodSeconds: 0, timeoutSeconds: 0 },
+          env: [{ name: "E", valueFrom: { fieldRef: { apiVersion: "", fieldPath: "metadata.name" } } }],
+        },
+      ],
+    };
+    const silent = {
+      terminationGracePeriodSeconds: 0,
+      containers: [
+        {
+          name: "c",
+          image: "busybox",
+          ports: [{ containerPort: 1 }],
+          livenessProbe: { httpGet: { port: 1 } },
+          env: [{ name: "E", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }],
+        },
+      ],
+    };
+    expect(withPodSpecDefaults(said)).toEqual(withPodSpecDefaults(silent));
+  });
+
+  test("of the ports on the machine's network are the machine's, in Pods", () => {
+    const ports = [{ containerPort: 1 }, { containerPort: 2, hostPort: 0 }, { containerPort: 3, hostPort: 4 }];
+    const spec = { hostNetwork: true, containers: [container({ ports })] };
+    const { containers } = withPortsOfHost(spec);
+    expect(containers).toMatchObject([
+      {
+        ports: [
+          { containerPort: 1, hostPort: 1 },
+          { containerPort: 2, hostPort: 2 },
+          { containerPort: 3, hostPort: 4 },
+        ],
+      },
+    ]);
+    expect(withPortsOfHost({ ...spec, hostNetwork: false })).toMatchObject({ containers: [{ ports }] });
+    expect(filled({ ports })["ports"]).toMatchObject(ports);
   });
 
   test.each<[JsonObject, JsonObject]>([

@@ -10,6 +10,7 @@ import {
   valueAt,
   withAbsent,
   withMembers,
+  withUnset,
 } from "./read.ts";
 
 // What Kubernetes fills into Pods and Pod templates (core/v1 defaults), and every client therefore sees. All functions are pure,
@@ -18,7 +19,7 @@ import {
 
 /** A PodSpec with its defaults, those of containers, probes, ports and volumes included. The service account is admission's. */
 export function withPodSpecDefaults(spec: JsonObject): JsonObject {
-  const accounted = withAccount(withAbsent(spec, podDefaults));
+  const accounted = withAccount(withAbsent(withUnset(spec, podWords), podDefaults));
   const contained = ["containers", "initContainers"].reduce(
     (pod, member) => mapItems(pod, member, withContainerDefaults),
     accounted,
@@ -26,14 +27,15 @@ export function withPodSpecDefaults(spec: JsonObject): JsonObject {
   return mapItems(contained, "volumes", withVolumeDefaults);
 }
 
-/** 30 s of grace is Kubernetes' figure; only the names of scheduler and DNS policy have no meaning on one machine. */
-const podDefaults: JsonObject = {
+/** Only the names of scheduler and DNS policy have no meaning on one machine. */
+const podWords: JsonObject = {
   restartPolicy: "Always",
   dnsPolicy: "ClusterFirst",
   schedulerName: "default-scheduler",
-  terminationGracePeriodSeconds: 30,
-  securityContext: {},
 };
+
+/** 30 s of grace is Kubernetes' figure. */
+const podDefaults: JsonObject = { terminationGracePeriodSeconds: 30, securityContext: {} };
 
 /** The account's old name and its new one follow each other; where both are given, the new one counts. */
 function withAccount(spec: JsonObject): JsonObject {
@@ -41,19 +43,19 @@ function withAccount(spec: JsonObject): JsonObject {
   return name === undefined ? spec : withMembers(spec, { serviceAccountName: name, serviceAccount: name });
 }
 
-const containerDefaults: JsonObject = {
+const containerWords: JsonObject = {
   terminationMessagePath: "/dev/termination-log",
   terminationMessagePolicy: "File",
-  resources: {},
 };
 
 /** Ports, resources, probes and references inside the container get theirs too. */
 function withContainerDefaults(container: JsonObject): JsonObject {
-  const filled = withAbsent(container, {
-    ...containerDefaults,
+  const worded = withUnset(container, {
+    ...containerWords,
     imagePullPolicy: pullPolicyOf(textAt(container, "image") ?? ""),
   });
-  const ported = mapItems(filled, "ports", (port) => withAbsent(port, { protocol: "TCP" }));
+  const filled = withAbsent(worded, { resources: {} });
+  const ported = mapItems(filled, "ports", (port) => withUnset(port, { protocol: "TCP" }));
   const probed = ["livenessProbe", "readinessProbe", "startupProbe"].reduce(
     (value, probe) => mapMember(value, probe, withProbeDefaults),
     ported,
@@ -63,7 +65,7 @@ function withContainerDefaults(container: JsonObject): JsonObject {
   );
   return mapItems(hooked, "env", (variable) =>
     mapMember(variable, "valueFrom", (source) =>
-      mapMember(source, "fieldRef", (ref) => withAbsent(ref, { apiVersion: "v1" })),
+      mapMember(source, "fieldRef", (ref) => withUnset(ref, { apiVersion: "v1" })),
     ),
   );
 }
@@ -86,6 +88,19 @@ export const withRequestsOfLimits = (spec: JsonObject): JsonObject =>
     spec,
   );
 
+/**
+ * The spec of a Pod, and of no template, whose containers use the machine's own network: their ports are the machine's, whether that was
+ * said or not.
+ */
+export function withPortsOfHost(spec: JsonObject): JsonObject {
+  if (spec["hostNetwork"] !== true) return spec;
+  const isHosts = (port: JsonObject) => withUnset(port, { hostPort: port["containerPort"] });
+  return ["containers", "initContainers"].reduce(
+    (pod, member) => mapItems(pod, member, (container) => mapItems(container, "ports", isHosts)),
+    spec,
+  );
+}
+
 function withRequests(resources: JsonObject): JsonObject {
   const limits = objectAt(resources, "limits");
   if (limits === undefined || Object.keys(limits).length === 0) return resources;
@@ -95,13 +110,13 @@ function withRequests(resources: JsonObject): JsonObject {
 
 /** A probe asks every 10 s, waits 1 s for the answer, and believes the first success and the third failure in a row. */
 function withProbeDefaults(probe: JsonObject): JsonObject {
-  const filled = withAbsent(probe, { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 });
+  const filled = withUnset(probe, { timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 });
   return mapMember(withHttpDefaults(filled), "grpc", (grpc) => withAbsent(grpc, { service: "" }));
 }
 
 /** Of whatever may ask by HTTP, a probe or a hook. */
 const withHttpDefaults = (handler: JsonObject): JsonObject =>
-  mapMember(handler, "httpGet", (get) => withAbsent(get, { path: "/", scheme: "HTTP" }));
+  mapMember(handler, "httpGet", (get) => withUnset(get, { path: "/", scheme: "HTTP" }));
 
 /** Mode of projected files; JSON shows it in decimal, as 420. */
 const defaultMode = 0o644;
@@ -126,7 +141,7 @@ function withVolumeDefaults(volume: JsonObject): JsonObject {
 }
 
 const withFieldRef = (item: JsonObject): JsonObject =>
-  mapMember(item, "fieldRef", (ref) => withAbsent(ref, { apiVersion: "v1" }));
+  mapMember(item, "fieldRef", (ref) => withUnset(ref, { apiVersion: "v1" }));
 
 /** A projected service account token lasts an hour. */
 const withProjectionDefaults = (source: JsonObject): JsonObject =>

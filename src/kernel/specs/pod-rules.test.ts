@@ -208,6 +208,15 @@ describe("of probes and hooks, refuses", () => {
       { livenessProbe: { tcpSocket: { port: 1 }, successThreshold: 2 } },
       ["Invalid .livenessProbe.successThreshold"],
     ],
+    [
+      "readiness with a grace, and an end without one",
+      {
+        readinessProbe: { tcpSocket: { port: 1 }, terminationGracePeriodSeconds: 5 },
+        livenessProbe: { tcpSocket: { port: 1 }, terminationGracePeriodSeconds: 0 },
+        startupProbe: { tcpSocket: { port: 1 }, terminationGracePeriodSeconds: 5 },
+      },
+      ["Invalid .livenessProbe.terminationGracePeriodSeconds", "Invalid .readinessProbe.terminationGracePeriodSeconds"],
+    ],
     ["a hook by no means", { lifecycle: { preStop: {} } }, ["Required .lifecycle.preStop"]],
     [
       "a hook without a command",
@@ -326,6 +335,11 @@ describe("of volumes, refuses", () => {
       { name: "v", projected: { sources: [{ serviceAccountToken: {} }] } },
       ["Required spec.volumes[0].projected.sources[0].serviceAccountToken.path"],
     ],
+    [
+      "a token that ends before it is renewed",
+      { name: "v", projected: { sources: [{ serviceAccountToken: { path: "t", expirationSeconds: 599 } }] } },
+      ["Invalid spec.volumes[0].projected.sources[0].serviceAccountToken.expirationSeconds"],
+    ],
   ])("%s", (_, volume, expected) => {
     expect(briefly(withVolumes(volume))).toEqual(expected);
   });
@@ -348,6 +362,12 @@ describe("of volumes, refuses", () => {
     const items = [{ key: "k", path: "a/b..c", mode: 0o777 }];
     expect(briefly(withVolumes({ name: "v", configMap: { name: "m", items, defaultMode: 0 } }))).toEqual([]);
   });
+});
+
+test("a port of a machine's own network has no other number there", () => {
+  const withPorts = (...ports: JsonObject[]) => briefly({ hostNetwork: true, containers: [container({ ports })] });
+  expect(withPorts({ containerPort: 80 }, { containerPort: 81, hostPort: 81 })).toEqual([]);
+  expect(withPorts({ containerPort: 80, hostPort: 81 })).toEqual(["Invalid .ports[0].hostPort"]);
 });
 
 describe("of mounts, refuses", () => {

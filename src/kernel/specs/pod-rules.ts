@@ -104,6 +104,7 @@ function checkContainers(
       const here = [...at, member, index];
       checkContainer(container, here, volumes, report);
       checkRestartPolicy(container, member, here, report);
+      if (spec["hostNetwork"] === true) checkHostPorts(container, here, report);
       for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"]) {
         if (objectAt(container, probe, "grpc") !== undefined)
           refuse(fieldError.forbidden([...here, probe, "grpc"], onlyProbes));
@@ -117,6 +118,17 @@ function checkContainers(
       if (name === undefined) continue;
       if (names.has(name)) report(fieldError.duplicate([...here, "name"], name));
       names.add(name);
+    }
+  }
+}
+
+/** Nothing leads from one port of the machine to another one. Templates say nothing: it is filled in when their Pods are made. */
+function checkHostPorts(container: JsonObject, at: FieldPath, report: Report) {
+  for (const [index, port] of objectsAt(container, "ports").entries()) {
+    const hostPort = numberAt(port, "hostPort") ?? 0;
+    if (hostPort !== 0 && hostPort !== port["containerPort"]) {
+      const detail = "must match `containerPort` when `hostNetwork` is true";
+      report(fieldError.invalid([...at, "ports", index, "hostPort"], hostPort, detail));
     }
   }
 }

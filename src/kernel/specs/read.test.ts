@@ -14,6 +14,7 @@ import {
   textAt,
   valueAt,
   withAbsent,
+  withUnset,
   withMembers,
 } from "./read.ts";
 
@@ -48,6 +49,15 @@ test("copies keep members named like parts of JavaScript", () => {
 test("only absent members are filled in", () => {
   expect(withAbsent({ a: null, b: 0 }, { a: 1, b: 1, c: 1, d: undefined })).toEqual({ a: 1, b: 0, c: 1 });
   expect(withAbsent(object, { t: "other" })).toBe(object);
+  expect(withUnset({ a: null, b: 0, c: "", d: false }, { a: 1, b: 1, c: "c", d: true, e: 1 })).toEqual({
+    a: 1,
+    b: 1,
+    c: "c",
+    d: false,
+    e: 1,
+  });
+  expect(withUnset({ a: 0, b: "" }, { a: "a", b: 1 })).toEqual({ a: 0, b: "" });
+  expect(withUnset(object, { t: "other" })).toBe(object);
 });
 
 test("changes that change nothing leave the object as it is", () => {

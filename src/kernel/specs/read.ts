@@ -80,6 +80,18 @@ export function withAbsent(object: JsonObject, presets: JsonObject): JsonObject 
   return missing.length === 0 ? object : { ...object, ...Object.fromEntries(missing) };
 }
 
+/**
+ * As `withAbsent`, for the many members of Kubernetes' types that have no other value for "nothing was said" than the empty text or 0.
+ * Where these mean something, such as a grace of 0 seconds, the types have a pointer, and `withAbsent` is right.
+ */
+export function withUnset(object: JsonObject, presets: JsonObject): JsonObject {
+  const unset = Object.entries(presets).filter(([name, preset]) => {
+    const value = valueAt(object, name);
+    return value === undefined || value === (typeof preset === "string" ? "" : 0);
+  });
+  return withMembers(object, Object.fromEntries(unset));
+}
+
 /** A copy with the member changed, when it is an object; the same object when the change changes nothing. */
 export function mapMember(object: JsonObject, name: string, change: (member: JsonObject) => JsonObject): JsonObject {
   const member = objectAt(object, name);

@@ -84,7 +84,7 @@ function checkProjected(projected: JsonObject, at: FieldPath, report: Report) {
 /** What a source shows: its files, their paths and modes. Sources that show no files have none of these members. */
 function checkContent(source: JsonObject, type: string, at: FieldPath, report: Report) {
   if (type === "hostPath") return checkHostPath(source, at, report);
-  if (type === "serviceAccountToken") checkFilePath(source, at, report);
+  if (type === "serviceAccountToken") checkToken(source, at, report);
   checkMode(source, "defaultMode", at, report);
   for (const [index, item] of objectsAt(source, "items").entries()) {
     const here = [...at, "items", index];
@@ -94,6 +94,16 @@ function checkContent(source: JsonObject, type: string, at: FieldPath, report: R
     } else if (textAt(item, "key") === undefined) report(fieldError.required([...here, "key"]));
     checkFilePath(item, here, report);
     checkMode(item, "mode", here, report);
+  }
+}
+
+/** A token must last long enough to be read and renewed. */
+function checkToken(source: JsonObject, at: FieldPath, report: Report) {
+  checkFilePath(source, at, report);
+  const seconds = numberAt(source, "expirationSeconds");
+  if (seconds !== undefined && seconds < 600) {
+    const detail = "may not specify a duration less than 10 minutes";
+    report(fieldError.invalid([...at, "expirationSeconds"], seconds, detail));
   }
 }
 

@@ -17,6 +17,7 @@ import {
   valueAt,
   withAbsent,
   withPodSpecDefaults,
+  withUnset,
 } from "#kernel/specs/index.ts";
 import { deploymentTable, replicaSetTable } from "../tables/apps.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
@@ -30,14 +31,7 @@ const withTemplateDefaults = (spec: JsonObject): JsonObject =>
   mapMember(spec, "template", (template) => mapMember(template, "spec", withPodSpecDefaults));
 
 const withReplicaSetDefaults = (set: JsonObject): JsonObject =>
-  withTemplateLabels(mapMember(set, "spec", (spec) => withTemplateDefaults(withAbsent(spec, { replicas: 1 }))));
-
-/** A ReplicaSet without labels of its own takes those of its Pods. */
-function withTemplateLabels(set: JsonObject): JsonObject {
-  const labels = objectAt(set, "spec", "template", "metadata", "labels");
-  if (labels === undefined || Object.keys(objectAt(set, "metadata", "labels") ?? {}).length > 0) return set;
-  return mapMember(set, "metadata", (metadata) => ({ ...metadata, labels }));
-}
+  mapMember(set, "spec", (spec) => withTemplateDefaults(withAbsent(spec, { replicas: 1 })));
 
 /**
  * Kubernetes' defaults of apps/v1: ten old ReplicaSets for undoing, and ten minutes without progress until the rollout counts as
@@ -52,7 +46,7 @@ const withDeploymentDefaults = (deployment: JsonObject): JsonObject =>
 
 /** A quarter more and a quarter less, so that an update needs no thought. Recreate has no such numbers. */
 function withStrategy(spec: JsonObject): JsonObject {
-  const strategy = withAbsent(objectAt(spec, "strategy") ?? {}, { type: "RollingUpdate" });
+  const strategy = withUnset(objectAt(spec, "strategy") ?? {}, { type: "RollingUpdate" });
   if (strategy["type"] !== "RollingUpdate") return { ...spec, strategy };
   const rolling = withAbsent(objectAt(strategy, "rollingUpdate") ?? {}, { maxSurge: "25%", maxUnavailable: "25%" });
   return { ...spec, strategy: { ...strategy, rollingUpdate: rolling } };

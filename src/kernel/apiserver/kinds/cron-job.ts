@@ -16,6 +16,7 @@ import {
   valueAt,
   withAbsent,
   withPodSpecDefaults,
+  withUnset,
 } from "#kernel/specs/index.ts";
 import { cronJobTable } from "../tables/cron-job.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
@@ -33,8 +34,7 @@ const longestName = 52;
 const withCronJobDefaults = (cron: JsonObject): JsonObject =>
   mapMember(cron, "spec", (spec) =>
     mapMember(
-      withAbsent(spec, {
-        concurrencyPolicy: "Allow",
+      withAbsent(withUnset(spec, { concurrencyPolicy: "Allow" }), {
         suspend: false,
         successfulJobsHistoryLimit: 3,
         failedJobsHistoryLimit: 1,

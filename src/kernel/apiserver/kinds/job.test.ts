@@ -57,8 +57,11 @@ test.each<[string, JsonObject, JsonObject]>([
   ],
   [
     "a failure policy replaces only what failed",
-    { podFailurePolicy: { rules: [] } },
-    { podReplacementPolicy: "Failed" },
+    { podFailurePolicy: { rules: [{ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget" }] }] } },
+    {
+      podReplacementPolicy: "Failed",
+      podFailurePolicy: { rules: [{ onPodConditions: [{ type: "DisruptionTarget", status: "True" }] }] },
+    },
   ],
 ])("%s", (_, spec, expected) => {
   expect(jobs.withDefaults(job(spec))["spec"]).toMatchObject(expected);

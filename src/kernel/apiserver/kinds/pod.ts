@@ -15,6 +15,7 @@ import {
   withAbsent,
   withMembers,
   withPodSpecDefaults,
+  withPortsOfHost,
   withRequestsOfLimits,
 } from "#kernel/specs/index.ts";
 import { podTable } from "../tables/pod.ts";
@@ -74,7 +75,7 @@ export const podKind: BuiltIn = {
   gracePeriodSeconds: graceOf,
   defaults: (pod) =>
     mapMember(pod, "spec", (spec) =>
-      withAbsent(withRequestsOfLimits(withPodSpecDefaults(spec)), { enableServiceLinks: true }),
+      withAbsent(withPortsOfHost(withRequestsOfLimits(withPodSpecDefaults(spec))), { enableServiceLinks: true }),
     ),
   prepareForCreate: (pod) => {
     const admitted = withAdmitted(pod);

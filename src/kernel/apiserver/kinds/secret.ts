@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { Secret } from "#kernel/model/index.ts";
-import { definitionNames, objectAt, textAt, withAbsent, withMembers } from "#kernel/specs/index.ts";
+import { definitionNames, objectAt, textAt, withMembers, withUnset } from "#kernel/specs/index.ts";
 import { secretTable } from "../tables/small-kinds.ts";
 import { type BuiltIn, type Rule, textField } from "./built-in.ts";
 import { dataKeyProblem, immutableDataRule, mostDataBytes } from "./small-kinds.ts";
@@ -90,8 +90,7 @@ export const secretKind: BuiltIn = {
   type: Secret,
   definition: definitionNames.secret,
   table: secretTable,
-  defaults: (object) =>
-    withAbsent(object["type"] === "" ? withMembers(object, { type: undefined }) : object, { type: "Opaque" }),
+  defaults: (object) => withUnset(object, { type: "Opaque" }),
   prepareForCreate: foldStringData,
   prepareForUpdate: foldStringData,
   rules: [dataRule, typeRule],

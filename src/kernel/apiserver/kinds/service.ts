@@ -14,6 +14,7 @@ import {
   valueAt,
   withAbsent,
   withMembers,
+  withUnset,
 } from "#kernel/specs/index.ts";
 import { serviceTable } from "../tables/service.ts";
 import { allotAddresses, isNone, needsAddress, needsNodePorts } from "./service-addresses.ts";
@@ -35,13 +36,12 @@ const withServiceDefaults = (service: JsonObject): JsonObject =>
   mapMember(service, "spec", (given) => {
     // Empty is how a client says that it does not mind.
     const free = given["clusterIP"] === "" ? withMembers(given, { clusterIP: undefined }) : given;
-    const spec = withAbsent(free, { type: "ClusterIP", sessionAffinity: "None" });
+    const spec = withUnset(free, { type: "ClusterIP", sessionAffinity: "None" });
     const type = textAt(spec, "type");
     const filled = mapItems(spec, "ports", (port) => {
-      // 0 and "" are what typed clients send for nothing.
-      const target = valueAt(port, "targetPort");
-      const known = target === undefined || target === 0 || target === "" ? { targetPort: port["port"] ?? null } : {};
-      return { ...withAbsent(port, { protocol: "TCP" }), ...known };
+      // A name or a number, of which either may be nothing.
+      const named = port["targetPort"] === "" ? withMembers(port, { targetPort: undefined }) : port;
+      return withUnset(named, { protocol: "TCP", targetPort: port["port"] });
     });
     return withAbsent(filled, {
       ...(type === "ExternalName" ? {} : { internalTrafficPolicy: "Cluster" }),

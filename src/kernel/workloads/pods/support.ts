@@ -104,7 +104,11 @@ function checkContainer(
   if (traits.images) checkMemoryMounts(container, volumes, refusals);
   if (isAsked(container.volumeDevices)) refusals.push(`${here}: volumeDevices`);
   if (!traits.limits && isAsked(container.resources?.limits)) warnings.push(`${here}: resources.limits`);
-  if (!traits.images && (container.ports ?? []).some((port) => isAsked(port.hostPort)))
+  // A process has its ports on the machine already, under no other number.
+  if (
+    !traits.images &&
+    (container.ports ?? []).some((port) => isAsked(port.hostPort) && port.hostPort !== port.containerPort)
+  )
     warnings.push(`${here}: hostPort`);
   if (container.stdin === true) warnings.push(`${here}: stdin`);
   if (container.tty === true) warnings.push(`${here}: tty`);
