@@ -237,8 +237,11 @@ export interface Runtime {
    * the end itself is an event. A later call can only bring the end closer; unknown and ended tasks are no error.
    */
   stop(id: string, grace: Millis): Promise<void>;
-  /** All tasks that were not removed. Resolves once the runtime is attached: what it does not name then does not exist. */
-  list(): Promise<readonly TaskStatus[]>;
+  /**
+   * All tasks that were not removed, or those of one owner, which is what their ids say before the first slash; that costs what it
+   * finds. Resolves once the runtime is attached: what it does not name then does not exist.
+   */
+  list(owner?: string): Promise<readonly TaskStatus[]>;
   /** The present status, without waiting; undefined for an unknown task or while the first attachment is under way. */
   find(id: string): TaskStatus | undefined;
   /** Forgets ended tasks: from then on their ids are unknown. Running ones are kept. */

@@ -28,6 +28,15 @@ test("a task that was forgotten may begin anew", () => {
   expect(told).toEqual(["ended", "running"]);
 });
 
+test("tasks of one owner are found without a look at the others", () => {
+  const mirror = new TaskMirror();
+  for (const id of ["pod/a/0", "pod/b/0", "other/a/0"]) mirror.put({ id, state: states.ended });
+  const idsOf = (owner: string) => mirror.list(owner).map(({ id }) => id);
+  expect(idsOf("pod")).toEqual(["pod/a/0", "pod/b/0"]);
+  mirror.remove(["pod/a/0"]);
+  expect([idsOf("pod"), idsOf("other"), idsOf("nobody")]).toEqual([["pod/b/0"], ["other/a/0"], []]);
+});
+
 test("a listener that leaves while it is told keeps nobody from hearing", () => {
   const mirror = new TaskMirror();
   const told: string[] = [];

@@ -156,9 +156,9 @@ class DockerRuntime implements Runtime {
   }
 
   /** Waits for the engine when this process has not heard of it yet: before that an empty list would be a lie. */
-  async list(): Promise<readonly TaskStatus[]> {
+  async list(owner?: string): Promise<readonly TaskStatus[]> {
     await this.#attached.promise;
-    return this.#mirror.list();
+    return this.#mirror.list(owner);
   }
 
   /** What is known without asking anybody; undefined for tasks of other stores. */

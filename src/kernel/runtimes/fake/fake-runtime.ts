@@ -95,9 +95,9 @@ class MemoryRuntime implements FakeRuntime {
     running.cancelKill = this.#options.clock.after(grace, () => void this.#end(id, 137, "SIGKILL"));
   }
 
-  async list(): Promise<readonly TaskStatus[]> {
+  async list(owner?: string): Promise<readonly TaskStatus[]> {
     this.#check();
-    return this.#mirror.list();
+    return this.#mirror.list(owner);
   }
 
   find(id: string): TaskStatus | undefined {

@@ -67,8 +67,8 @@ class ChildrenRuntime implements LocalRuntime {
     (await this.#table).stop(id, grace);
   }
 
-  list(): Promise<readonly TaskStatus[]> {
-    return Promise.resolve(this.#mirror.list());
+  list(owner?: string): Promise<readonly TaskStatus[]> {
+    return Promise.resolve(this.#mirror.list(owner));
   }
 
   find(id: string): TaskStatus | undefined {

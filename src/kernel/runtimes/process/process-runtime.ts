@@ -111,9 +111,9 @@ class ProcessRuntime implements Runtime {
     await this.#call({ op: "stop", id, graceMs: grace });
   }
 
-  async list(): Promise<readonly TaskStatus[]> {
+  async list(owner?: string): Promise<readonly TaskStatus[]> {
     await this.#link;
-    return this.#mirror.list();
+    return this.#mirror.list(owner);
   }
 
   find(id: string): TaskStatus | undefined {

@@ -93,7 +93,7 @@ export class PodCleaner {
 
   /** Hooks included. */
   async #tasksOf(uid: string): Promise<readonly string[]> {
-    return (await this.#options.runtime.list()).map(({ id }) => id).filter((id) => uidOfTask(id) === uid);
+    return (await this.#options.runtime.list(uid)).map(({ id }) => id);
   }
 
   /** Nobody waits for it. What cannot be removed now is found by the next process, which looks for strangers. */

@@ -45,7 +45,7 @@ export function createPodLogs(options: PodLogsOptions): PodLogs {
       const pod = object as PodObject;
       const container = containerOf(pod, request.container ?? "");
       const { runtime } = options;
-      await runtime.list();
+      await runtime.list(pod.metadata.uid ?? "");
       const restart = restartOf(pod, container, request.previous === true, runtime);
       const since = sinceOf(request, options.clock);
       const { log } = podPaths(options.directory, pod);

@@ -130,7 +130,7 @@ export class PodRunner implements Reconciler {
   /** A pod that waits for a runtime that is away, or hangs, says so: nobody who looks at it would find the reason elsewhere. */
   async #attached(key: string, now: Instant): Promise<void> {
     try {
-      await this.#parts.runtime.list();
+      await this.#parts.runtime.list(this.#parts.pods.get(key)?.metadata.uid ?? "");
     } catch (thrown) {
       const pod = this.#parts.pods.get(key);
       if (pod !== undefined && this.#isOurs(pod) && !isFinished(pod)) {
