@@ -5,6 +5,7 @@ import { RunAction, Workflow } from "./kinds.ts";
 import { countWorkflows, tallyIn } from "./metrics.ts";
 import { workflowReconciler } from "./reconcile.ts";
 import { targetIndex, targetOf } from "./reconcile/actions.ts";
+import { isFinished } from "./reconcile/finished.ts";
 import { Memories } from "./reconcile/memory.ts";
 import { actionUpkeep } from "./run-action-upkeep.ts";
 import type { Executors } from "./steps/executor.ts";
@@ -74,6 +75,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
     .for<Workflow>(Workflow, {
       // A version this process wrote was acted on when it was written.
       predicates: [({ type, object, old }) => type !== "update" || old === object || !memories.isOwnWrite(object)],
+      isOwed: (workflow) => !isFinished(workflow),
       resyncEvery: options.resyncEvery ?? 600_000,
     })
     .watches<RunAction>(RunAction, (action) => targetOf(action).map(splitKey))

@@ -28,6 +28,8 @@ export interface WorkloadKind<O extends KubeObject> {
   readonly childType: ResourceType;
   /** By which it takes children that nobody controls; children are never taken without it. */
   readonly selectorOf?: (object: O) => Selector;
+  /** Nothing more is to be done for it; those it does not hold for go first after a restart. Absent where no object comes to an end. */
+  readonly isOver?: (object: O) => boolean;
   /** Failures are tried again after this long at the latest; see the work queue when absent. */
   readonly longestRetry?: Millis;
 }
@@ -69,7 +71,7 @@ const unowned = "unowned";
  */
 export function addWorkloadController<O extends KubeObject, C extends KubeObject>(
   manager: Manager,
-  { name, reporter, type, childType, selectorOf, longestRetry }: WorkloadKind<O>,
+  { name, reporter, type, childType, selectorOf, isOver, longestRetry }: WorkloadKind<O>,
   { instance }: { readonly instance: string },
   reconcilerFor: (workload: Workload<O, C>) => Reconciler,
 ): void {
@@ -89,7 +91,9 @@ export function addWorkloadController<O extends KubeObject, C extends KubeObject
     tell: (object, { text, action, ...note }) =>
       events.record({ regarding: regardingOf(object), action: action ?? note.reason, note: text, ...note }),
   };
-  const builder = controllerFor(manager, name).for<O>(type).owns<C>(childType);
+  const builder = controllerFor(manager, name)
+    .for<O>(type, isOver === undefined ? {} : { isOwed: (object) => !isOver(object) })
+    .owns<C>(childType);
   const adopting =
     selectorOf === undefined
       ? builder

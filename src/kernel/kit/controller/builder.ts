@@ -4,10 +4,10 @@ import type { InformerShare } from "../cache/informer-factory.ts";
 import type { Scope } from "../cache/reflector.ts";
 import { Controller, type ControllerOptions } from "./controller.ts";
 import type { Manager } from "./manager.ts";
-import type { Predicate } from "./predicates.ts";
 import type { Reconciler } from "./reconciler.ts";
 import {
   enqueueHandler,
+  type NewsChoices,
   type RequestChannel,
   requestFor,
   requestKey,
@@ -16,9 +16,7 @@ import {
 } from "./source.ts";
 
 /** Which objects and which of their changes matter. */
-export interface WatchChoices<T extends KubeObject = KubeObject> {
-  /** All must hold. */
-  readonly predicates?: readonly Predicate<T>[];
+export interface WatchChoices<T extends KubeObject = KubeObject> extends NewsChoices<T> {
   readonly scope?: Scope;
   /** Every object again about that often, as a safety net; never unless told. */
   readonly resyncEvery?: Millis;
@@ -112,7 +110,7 @@ function objects<T extends KubeObject>(
 ): Attach {
   return (controller) => {
     const share: InformerShare<T> = manager.informers.acquire<T>(type, choices.scope);
-    const handler = enqueueHandler<T>(map, choices.predicates ?? [], (request, priority) =>
+    const handler = enqueueHandler<T>(map, choices, (request, priority) =>
       controller.queue.add(requestKey(request), priority),
     );
     const { resyncEvery } = choices;

@@ -106,6 +106,18 @@ describe("what is reconciled", () => {
     stop.abort();
   });
 
+  test("of what was there before, that which is owed something goes first", async () => {
+    for (const [name, size] of Object.entries({ a: 1, b: 0, c: 1, d: 0 }))
+      await client.create(Widget, widget(name, size));
+    const { keys, reconciler } = recording();
+    controllerFor(manager, "widgets")
+      .for<ReturnType<typeof widget>>(Widget, { isOwed: ({ spec }) => spec.size === 0 })
+      .complete(reconciler);
+    await run();
+    expect(keys).toEqual(["default/b", "default/d", "default/a", "default/c"]);
+    stop.abort();
+  });
+
   test("all events of one turn make one reconcile per object", async () => {
     const { keys, reconciler } = recording();
     controllerFor(manager, "widgets").for(Widget).complete(reconciler);

@@ -44,6 +44,12 @@ export interface ControllerObserver extends QueueObserver {
   reconciled?(outcome: Outcome, took: Millis): void;
 }
 
+/**
+ * Keys are started for so long in one turn of the event loop. After a restart hundreds are ready at once, and each of the steps in
+ * which the first of them gets on would wait for all the others.
+ */
+const longestTurn: Millis = 4;
+
 /** One call of the reconciler. Signal and logger are made when asked for: most passes ask for neither. */
 class Pass implements ReconcileContext {
   readonly key: string;
@@ -147,13 +153,15 @@ export class Controller implements Runnable {
     });
   }
 
-  /** Starts as many keys as there are free places; each goes on by itself. */
+  /** Starts as many keys as there are free places, the rest of them after others had their turn; each goes on by itself. */
   #startReady(): void {
+    const end = this.#clock.monotonic() + longestTurn;
     while (this.#isStarted && this.#running.size < this.#maxConcurrent) {
       const key = this.queue.take();
       if (key === undefined) return;
       // Never rejects: everything a reconcile does is contained in it.
       void this.#process(key);
+      if (this.#clock.monotonic() >= end) return this.#wake();
     }
   }
 

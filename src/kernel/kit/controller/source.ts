@@ -54,13 +54,21 @@ export const toController =
     return [type.namespaced && namespace !== undefined ? { namespace, name: owner.name } : { name: owner.name }];
   };
 
+/** Which of an informer's news matter, and how much. */
+export interface NewsChoices<T extends KubeObject = KubeObject> {
+  /** All must hold. */
+  readonly predicates?: readonly Predicate<T>[];
+  /** What has not come to its end: after a restart such objects go before those that need nothing more. Pure; none unless told. */
+  readonly isOwed?: (object: Stored<T>) => boolean;
+}
+
 /**
- * Turns what an informer tells into requests. What was there at the start and what a resync repeats is background work: it waits
- * behind everything that has just happened, so that a restart with 10,000 objects does not delay a new one.
+ * Turns what an informer tells into requests. What was there at the start and what a resync repeats waits behind everything that has
+ * just happened, so that a restart with 10,000 objects does not delay a new one.
  */
 export function enqueueHandler<T extends KubeObject>(
   map: RequestMap<T>,
-  predicates: readonly Predicate<T>[],
+  { predicates = [], isOwed = () => false }: NewsChoices<T>,
   enqueue: (request: ReconcileRequest, priority: Priority) => void,
 ): InformerHandler<T> {
   const tell = (change: Change<T>, priority: Priority): void => {
@@ -71,7 +79,8 @@ export function enqueueHandler<T extends KubeObject>(
       for (const request of map(change.old)) enqueue(request, priority);
   };
   return {
-    add: (object, { isInitial }) => tell({ type: "add", object }, isInitial ? "background" : "live"),
+    add: (object, { isInitial }) =>
+      tell({ type: "add", object }, isInitial ? (isOwed(object) ? "owed" : "background") : "live"),
     update: (old, object, { isResync }) => tell({ type: "update", old, object }, isResync ? "background" : "live"),
     delete: (object) => tell({ type: "delete", object }, "live"),
   };

@@ -8,7 +8,7 @@ import { WorkQueue } from "./work-queue.ts";
 
 const key = fc.constantFrom("a", "b", "c", "d", "e");
 const command = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ kind: fc.constantFrom("add", "background", "retry", "forget"), key }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constantFrom("add", "owed", "background", "retry", "forget"), key }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("after"), key, ms: fc.integer({ min: 1, max: 50 }) }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constantFrom("take", "done") }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("wait"), ms: fc.integer({ min: 1, max: 60 }) }) },
@@ -25,7 +25,7 @@ class Play {
 
   async do({ kind, key = "", ms = 0 }: Command): Promise<void> {
     if (kind === "add") this.queue.add(key);
-    if (kind === "background") this.queue.add(key, "background");
+    if (kind === "owed" || kind === "background") this.queue.add(key, kind);
     if (kind === "retry") this.queue.addRateLimited(key);
     if (kind === "after") this.queue.addAfter(key, ms);
     if (kind === "forget") this.queue.forget(key);

@@ -43,6 +43,17 @@ test("live keys go before background keys, and a background key that becomes liv
   expect(drain()).toEqual(["a", "z", "x", "y"]);
 });
 
+test("what is owed goes behind what is live and before the background, and a key only moves up", () => {
+  queue.add("x", "background");
+  queue.add("y", "background");
+  queue.add("b", "owed");
+  queue.add("y", "owed");
+  queue.add("a", "owed");
+  queue.add("a");
+  queue.add("a", "owed");
+  expect(drain()).toEqual(["a", "b", "y", "x"]);
+});
+
 test("a key that is live stays live when it is added in the background", () => {
   queue.add("bg", "background");
   queue.add("a");

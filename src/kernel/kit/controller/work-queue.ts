@@ -3,8 +3,14 @@ import { TokenBucket } from "../client/token-bucket.ts";
 import { DelayHeap } from "./delay-heap.ts";
 import { Fifo } from "./fifo.ts";
 
-/** `live` is for news, `background` for repetitions such as a resync; live keys go first. */
-export type Priority = "live" | "background";
+const priorities = ["live", "owed", "background"] as const;
+/**
+ * In this order: `live` is for news, `owed` for what was there before and waits for something, `background` for repetitions such as a
+ * resync.
+ */
+export type Priority = (typeof priorities)[number];
+
+const isHigher = (one: Priority, other: Priority): boolean => priorities.indexOf(one) < priorities.indexOf(other);
 
 /** Told of what happens in a queue, for metrics. All times in milliseconds. */
 export interface QueueObserver {
@@ -60,7 +66,11 @@ export class WorkQueue {
   readonly #retries: TokenBucket;
   readonly #items = new Map<string, Item>();
   readonly #processing = new Set<string>();
-  readonly #lanes: Readonly<Record<Priority, Fifo<string>>> = { live: new Fifo(), background: new Fifo() };
+  readonly #lanes: Readonly<Record<Priority, Fifo<string>>> = {
+    live: new Fifo(),
+    owed: new Fifo(),
+    background: new Fifo(),
+  };
   readonly #delays = new DelayHeap();
   readonly #failures = new Map<string, number>();
   #depth = 0;
@@ -123,11 +133,11 @@ export class WorkQueue {
   }
 
   /**
-   * The next key, which is the caller's until `done`; undefined when none is ready. Background keys have their turn when no live key
-   * waits. A delay that is pending for the key is fulfilled by this.
+   * The next key, which is the caller's until `done`; undefined when none is ready. Keys have their turn when none of a higher
+   * priority waits. A delay that is pending for the key is fulfilled by this.
    */
   take(): string | undefined {
-    const [key, item] = this.#next("live") ?? this.#next("background") ?? [];
+    const [key, item] = this.#next("live") ?? this.#next("owed") ?? this.#next("background") ?? [];
     if (key === undefined || item === undefined) return undefined;
     const now = this.#clock.monotonic();
     this.#observer.taken?.(now - item.since);
@@ -168,7 +178,7 @@ export class WorkQueue {
   /** Takes nothing more in and drops what waits. Keys being processed are still finished with `done`. */
   shutdown(): void {
     this.#stopIntake();
-    for (const lane of ["live", "background"] as const) this.#drop(lane);
+    for (const lane of priorities) this.#drop(lane);
     for (const item of this.#items.values()) if (item.state === "again") item.state = "processing";
     this.#checkIdle();
   }
@@ -215,16 +225,17 @@ export class WorkQueue {
   }
 
   #raise(key: string, item: Item, priority: Priority): void {
-    if (priority === item.priority || priority === "background") return;
+    const { priority: before } = item;
+    if (!isHigher(priority, before)) return;
     item.priority = priority;
     this.#lanes[priority].push(key);
-    // Its place in the background lane stays behind and is skipped there; such places may not pile up.
-    const lane = this.#lanes.background;
-    if (lane.size > 64 && lane.size > 2 * this.#depth) lane.keep((other) => this.#isWaitingIn("background", other));
+    // Its place in the lane it was in stays behind and is skipped there; such places may not pile up.
+    const lane = this.#lanes[before];
+    if (lane.size > 64 && lane.size > 2 * this.#depth) lane.keep((other) => this.#isWaitingIn(before, other));
   }
 
   #markAgain(item: Item, priority: Priority): void {
-    item.againPriority = item.state === "again" && item.againPriority === "live" ? "live" : priority;
+    if (item.state !== "again" || isHigher(priority, item.againPriority)) item.againPriority = priority;
     item.state = "again";
   }
 

@@ -29,6 +29,7 @@ const jobs = {
   reporter: "kubernetes.io/job-controller",
   type: Job,
   childType: Pod,
+  isOver,
   // Also how late a deadline may be noticed while pods are refused.
   longestRetry: 60_000,
 } as const;

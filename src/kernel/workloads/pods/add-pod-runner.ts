@@ -2,7 +2,7 @@ import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/bas
 import { controllerFor, type Manager, requestChannel, requestFor } from "#kernel/kit/index.ts";
 import { Pod, type Stored } from "#kernel/model/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
-import type { PodObject } from "../pod-types.ts";
+import { isFinished, type PodObject } from "../pod-types.ts";
 import { AccountTokens, type IssueToken } from "./account-tokens.ts";
 import { ProcessReach, reachInto } from "./container-reach.ts";
 import { ContainerStopper } from "./container-stopper.ts";
@@ -123,6 +123,7 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
   controllerFor(manager, "pod-runner")
     .for<PodObject>(Pod, {
       predicates: [({ old, object }) => old === undefined || old === object || isNews(old, object)],
+      isOwed: (pod) => !isFinished(pod),
     })
     .watchesChannel(channel)
     .with({ maxConcurrent: 64 })
