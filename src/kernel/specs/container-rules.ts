@@ -88,7 +88,7 @@ const resourceDetail = "must be cpu, memory, ephemeral-storage, hugepages-<size>
 
 /**
  * Amounts are quantities (`500m`, `1Gi`, or a number) of at least 0, and no request is above its limit. An amount that is no
- * quantity is reported where it stands and not compared.
+ * quantity has been refused by its type.
  */
 function checkResources(container: JsonObject, at: FieldPath, report: Report) {
   const here = [...at, "resources"];
@@ -96,8 +96,7 @@ function checkResources(container: JsonObject, at: FieldPath, report: Report) {
     for (const [name, amount] of Object.entries(objectAt(container, "resources", kind) ?? {})) {
       if (!isResource(name)) report(fieldError.invalid([...here, kind], name, resourceDetail));
       const quantity = parseQuantity(scalarText(amount));
-      if (!quantity.ok) report(fieldError.invalid([...here, kind, name], amount, quantity.error));
-      else if (quantity.value.nano < 0n)
+      if (quantity.ok && quantity.value.nano < 0n)
         report(fieldError.invalid([...here, kind, name], amount, "must be greater than or equal to 0"));
     }
   }

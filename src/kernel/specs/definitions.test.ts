@@ -66,14 +66,15 @@ describe("types that JSON alone does not tell", () => {
     ["but not a fraction of one", types.port, { port: 1.5 }, 1],
     ["an amount is a text", types.amounts, { limits: { cpu: "500m" } }, 0],
     ["or a number", types.amounts, { limits: { cpu: 1.5 } }, 0],
-    ["but not an object", types.amounts, { limits: { cpu: {} } }, 1],
+    ["but no other text", types.amounts, { limits: { cpu: "many" } }, 1],
+    ["nor an object", types.amounts, { limits: { cpu: {} } }, 1],
     ["fields of a manager are anything", types.fields, { fieldsV1: { "f:spec": {} } }, 0],
     ["a default of a schema is anything", types.schema, { default: [1, { a: null }] }, 0],
     ["additional properties are a boolean", types.schema, { additionalProperties: false }, 0],
     ["or a schema", types.schema, { additionalProperties: { type: "string" } }, 0],
   ])("%s", (_, name, value, errors) => {
     const schema = compile(name);
-    expect(schema.prune(value)).toEqual({ value, unknown: [], malformed: [] });
+    expect(schema.prune(value)).toEqual({ value, unknown: [] });
     expect(schema.validate(value)).toHaveLength(errors);
   });
 });
@@ -82,6 +83,19 @@ test("members of a schema that stands in the place of something simpler are prun
   const name = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
   const { unknown } = compile(name).prune({ additionalProperties: { tpye: "string" } });
   expect(unknown).toEqual(["additionalProperties.tpye"]);
+});
+
+test("null in lists and maps is the zero value of what belongs there, and stays where anything may be", () => {
+  const zero = (name: string, value: JsonObject) => compile(name).prune(value).value;
+  const nulls = { command: [null], ports: [null], resources: { limits: { cpu: null } } };
+  expect(zero("io.k8s.api.core.v1.Container", nulls)).toEqual({
+    command: [""],
+    ports: [{}],
+    resources: { limits: { cpu: "0" } },
+  });
+  expect(zero("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps", { enum: [null] })).toEqual({
+    enum: [null],
+  });
 });
 
 test("zero values are filled in where a field is required, and nowhere else", () => {

@@ -12,6 +12,7 @@ const authentication = "io.k8s.api.authentication.v1";
 const authorization = "io.k8s.api.authorization.v1";
 const rbac = "io.k8s.api.rbac.v1";
 const extensions = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1";
+const quantity = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 
 /** Names of the definitions that code refers to; a test proves that the data has them all. */
 export const definitionNames = {
@@ -78,7 +79,7 @@ const anything: Schema = { "x-kubernetes-preserve-unknown-fields": true };
  */
 const byHand: ReadonlyMap<string, Schema> = new Map([
   ["io.k8s.apimachinery.pkg.util.intstr.IntOrString", { "x-kubernetes-int-or-string": true }],
-  ["io.k8s.apimachinery.pkg.api.resource.Quantity", { ...anything, anyOf: [{ type: "string" }, { type: "number" }] }],
+  [quantity, { ...anything, anyOf: [{ type: "string" }, { type: "number" }], format: "kubernetes-quantity" }],
   [`${meta}.Time`, { type: "string", format: "kubernetes-time" }],
   [`${meta}.MicroTime`, { type: "string", format: "kubernetes-micro-time" }],
   [`${extensions}.JSON`, anything],
@@ -135,10 +136,30 @@ function toStructural(raw: JsonObject): Schema {
     type: type as Exclude<Schema["type"], undefined>,
     ...(typeof format === "string" ? { format } : {}),
     ...(isJsonObject(properties) ? { properties: toProperties(properties, namesOf(required)) } : {}),
-    ...(isJsonObject(additionalProperties) ? { additionalProperties: toStructural(additionalProperties) } : {}),
-    ...(isJsonObject(items) ? { items: toStructural(items) } : {}),
+    ...(isJsonObject(additionalProperties)
+      ? { additionalProperties: withZero(toStructural(additionalProperties)) }
+      : {}),
+    ...(isJsonObject(items) ? { items: withZero(toStructural(items)) } : {}),
     ...(required === undefined ? {} : { required: namesOf(required) }),
   };
+}
+
+/** In a list or a map Go reads null as the zero value of the type: `data: {a: null}` is an empty text. */
+function withZero(schema: Schema): Schema {
+  const zero = schema.$ref === undefined ? zeros.get(schema.type) : zeroOfRef(schema.$ref);
+  return zero === undefined ? schema : { ...schema, default: zero };
+}
+
+const zeros: ReadonlyMap<Schema["type"], JsonValue> = new Map<Schema["type"], JsonValue>([
+  ["string", ""],
+  ["integer", 0],
+  ["array", []],
+]);
+
+/** What is described by hand is no object, and of those null is kept by what may be anything. */
+function zeroOfRef(name: string): JsonValue | undefined {
+  if (name === quantity) return "0";
+  return byHand.has(name) || schemaOrSimpler.has(name) ? undefined : {};
 }
 
 const namesOf = (value: JsonValue | undefined): readonly string[] =>

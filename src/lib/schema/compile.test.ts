@@ -56,6 +56,16 @@ describe("pruning", () => {
       { b: "x" },
       [],
     ],
+    [
+      "puts a default in the place of null in lists and maps",
+      object({
+        l: { type: "array", items: { ...text, default: "x" } },
+        m: { type: "object", additionalProperties: { ...text, default: "y" } },
+      }),
+      { l: [null, "a"], m: { a: null } },
+      { l: ["x", "a"], m: { a: "y" } },
+      [],
+    ],
     ["keeps null where it is allowed", object({ a: { ...text, nullable: true } }), { a: null }, { a: null }, []],
     ["leaves values of the wrong type to validation", object({ a: object({}) }), { a: [1] }, { a: [1] }, []],
     [
@@ -67,16 +77,15 @@ describe("pruning", () => {
     ],
   ];
   test.each(cases)("%s", (_, schema, value, expected, unknown) => {
-    expect(compileSchema(schema).prune(value)).toEqual({ value: expected, unknown, malformed: [] });
+    expect(compileSchema(schema).prune(value)).toEqual({ value: expected, unknown });
   });
 
-  test("tells where a text with a canonical form cannot be read, and leaves it", () => {
+  test("brings texts into their canonical form, and leaves what cannot be read", () => {
     const times = { type: "array", items: { type: "string", format: "kubernetes-time" } } as const;
     const value = { at: ["2026-01-31T12:00:00.5Z", "yesterday", 7, ""], other: "yesterday" };
     expect(compileSchema(object({ at: times, other: { type: "string", format: "date-time" } })).prune(value)).toEqual({
       value: { at: ["2026-01-31T12:00:00Z", "yesterday", 7, ""], other: "yesterday" },
       unknown: [],
-      malformed: ["at[1]", "at[3]"],
     });
   });
 

@@ -20,13 +20,13 @@ export interface CompileOptions {
  */
 export interface CompiledSchema {
   /**
-   * Drops members the schema does not know, and nulls where null means nothing. `unknown` holds the paths of the former, `malformed`
-   * those of texts that should have a canonical form and cannot be read. Parts that are the very objects `known` has in their place count as pruned.
+   * Drops members the schema does not know, and nulls where null means nothing. `unknown` holds the paths of the former. Parts that are
+   * the very objects `known` has in their place count as pruned.
    */
   readonly prune: (
     value: JsonValue,
     known?: JsonValue,
-  ) => { readonly value: JsonValue; readonly unknown: readonly string[]; readonly malformed: readonly string[] };
+  ) => { readonly value: JsonValue; readonly unknown: readonly string[] };
   readonly withDefaults: (value: JsonValue) => JsonValue;
   /** At most 100 errors. With `old`, errors in parts that did not change are left out. */
   readonly validate: (
@@ -44,9 +44,8 @@ export function compileSchema(schema: Schema, options: CompileOptions = {}): Com
     prune(value, known) {
       // Paths become text only when there are any.
       const unknown: FieldPath[] = [];
-      const malformed: FieldPath[] = [];
-      const pruned = prune(value, { path: [], unknown, malformed }, known);
-      return { value: pruned, unknown: unknown.map(formatFieldPath), malformed: malformed.map(formatFieldPath) };
+      const pruned = prune(value, { path: [], unknown }, known);
+      return { value: pruned, unknown: unknown.map(formatFieldPath) };
     },
     withDefaults,
     validate(value, { old, at = [] } = {}) {

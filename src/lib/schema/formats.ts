@@ -1,4 +1,5 @@
 import { formatTime, parseDuration, parseInstant } from "#lib/base/index.ts";
+import { parseQuantity } from "#lib/text/index.ts";
 
 /** Says what a text of a format must be, or undefined when it is one. */
 export type FormatCheck = (text: string) => string | undefined;
@@ -110,6 +111,7 @@ export const formatChecks: ReadonlyMap<string, FormatCheck> = new Map([
     "kubernetes-micro-time",
     byTest(isMicroTime, "must be a time with six digits of the second, such as 2026-01-31T12:00:00.000000Z"),
   ],
+  ["kubernetes-quantity", byTest((text) => parseQuantity(text).ok, "must be a quantity such as 1Gi, 500m or 2")],
   ["date", byTest(isDate, "must be a date such as 2026-01-31")],
   ["duration", byTest((text) => parseDuration(text).ok, "must be a duration such as 1h30m")],
   ["byte", byTest(isBase64, "must be base64")],

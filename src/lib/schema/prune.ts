@@ -3,11 +3,10 @@ import { canonicalFormats } from "./formats.ts";
 import type { Schema } from "./schema.ts";
 import { type CompileNode, compileOnce, dereference, lazily, type ResolveRef } from "./walk.ts";
 
-/** What a pruning run collects: where it is, what it did not know, and what it could not read. */
+/** What a pruning run collects: where it is, and what it did not know. */
 export interface PruneRun {
   readonly path: (string | number)[];
   readonly unknown: (readonly (string | number)[])[];
-  readonly malformed: (readonly (string | number)[])[];
 }
 
 /**
@@ -18,7 +17,8 @@ export type Prune = (value: JsonValue, run: PruneRun, known?: JsonValue) => Json
 
 /**
  * Compiles the pruning of a structural schema. What has a canonical form comes out in it: digits that the type cannot hold are
- * dropped as members are that it does not know. What should have one and cannot be read stays as it is. Cost of a run is linear in the value.
+ * dropped as members are that it does not know. What should have one and cannot be read stays as it is. A null in a list, or under a
+ * key of a map, becomes the default of what belongs there. Cost of a run is linear in the value.
  */
 export const compilePrune = (schema: Schema, resolve?: ResolveRef): Prune =>
   compileOnce<Prune>((node, compile) => makePrune(node, compile, resolve), resolve)(schema);
@@ -28,31 +28,35 @@ const keep: Prune = (value) => value;
 
 function makePrune(schema: Schema, compile: CompileNode<Prune>, resolve: ResolveRef | undefined): Prune {
   const canonical = canonicalFormats.get(schema.format ?? "");
-  if (canonical !== undefined) {
-    return (value, run) => {
-      if (typeof value !== "string") return value;
-      const read = canonical(value);
-      if (read === undefined) run.malformed.push([...run.path]);
-      return read ?? value;
-    };
-  }
+  if (canonical !== undefined) return (value) => (typeof value === "string" ? (canonical(value) ?? value) : value);
   const members = memberPruner(schema, compile, resolve);
   const items = schema.items === undefined ? undefined : lazily(compile, schema.items);
+  const preset = schema.items === undefined ? undefined : presetOf(schema.items, resolve);
   if (members === undefined && items === undefined) return keep;
   return (value, run, known) => {
     if (value === known) return value;
-    if (Array.isArray(value)) return items === undefined ? value : pruneItems(value, items(), run, known);
+    if (Array.isArray(value)) return items === undefined ? value : pruneItems(value, items(), preset, run, known);
     return isJsonObject(value) && members !== undefined ? pruneMembers(value, members, run, known) : value;
   };
 }
 
+/** What null stands for, as Kubernetes reads it; undefined where it stands for itself, or for nothing. */
+const presetOf = (schema: Schema, resolve: ResolveRef | undefined): JsonValue | undefined =>
+  dereference(schema, resolve).nullable === true ? undefined : schema.default;
+
 /** Compared with the items of `known` by place: a list that grew at its end shares all but the new ones. */
-function pruneItems(list: readonly JsonValue[], prune: Prune, run: PruneRun, known: JsonValue | undefined): JsonValue {
+function pruneItems(
+  list: readonly JsonValue[],
+  prune: Prune,
+  preset: JsonValue | undefined,
+  run: PruneRun,
+  known: JsonValue | undefined,
+): JsonValue {
   const before: readonly JsonValue[] = Array.isArray(known) ? known : [];
   let changed = false;
   const items = list.map((item, index) => {
     run.path.push(index);
-    const pruned = prune(item, run, before[index]);
+    const pruned = item === null && preset !== undefined ? preset : prune(item, run, before[index]);
     run.path.pop();
     changed ||= pruned !== item;
     return pruned;
@@ -60,8 +64,14 @@ function pruneItems(list: readonly JsonValue[], prune: Prune, run: PruneRun, kno
   return changed ? items : list;
 }
 
-/** What becomes of a member: pruned itself, kept as it is, or unknown. Null in a place that does not take it counts as absent. */
-type MemberRule = { readonly nullable: boolean; readonly prune: () => Prune } | "keep" | "unknown";
+/**
+ * What becomes of a member: pruned itself, kept as it is, or unknown. Null in a place that does not take it is `preset`, or counts as
+ * absent.
+ */
+type MemberRule =
+  | { readonly nullable: boolean; readonly preset?: JsonValue | undefined; readonly prune: () => Prune }
+  | "keep"
+  | "unknown";
 
 /** Copies only when something goes; what stays is shared with the argument. */
 function pruneMembers(
@@ -107,7 +117,7 @@ function pruneMember(
     run.unknown.push([...run.path]);
     return undefined;
   }
-  if (value === null) return rule.nullable ? null : undefined;
+  if (value === null) return rule.nullable ? null : rule.preset;
   return value === known && typeof value === "object" ? value : rule.prune()(value, run, known);
 }
 
@@ -118,7 +128,7 @@ function memberPruner(
   resolve: ResolveRef | undefined,
 ): ((name: string) => MemberRule) | undefined {
   const { additionalProperties: rest } = schema;
-  const ruleOf = (child: Schema): MemberRule => ({
+  const ruleOf = (child: Schema) => ({
     nullable: dereference(child, resolve).nullable === true,
     prune: lazily(compile, child),
   });
@@ -131,6 +141,7 @@ function memberPruner(
   const preserves = schema["x-kubernetes-preserve-unknown-fields"] === true || rest === true;
   if (known.size === 0 && (preserves || (rest === undefined && schema.type !== "object"))) return undefined;
   // Kubernetes' order: a schema for other members, then preserving them, then dropping them.
-  const others: MemberRule = typeof rest === "object" ? ruleOf(rest) : preserves ? "keep" : "unknown";
+  const others: MemberRule =
+    typeof rest === "object" ? { ...ruleOf(rest), preset: presetOf(rest, resolve) } : preserves ? "keep" : "unknown";
   return (name) => known.get(name) ?? others;
 }

@@ -16,8 +16,8 @@ const notFinite = /^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
 
 /**
  * Resolves an unquoted scalar as the usual Kubernetes YAML library does: `yes`, `on` and `y` are booleans, `0755` is octal,
- * `_` separates digits, `1:30` and dates are texts. The error is a number that JSON cannot carry without loss. Zero has no
- * sign, because JSON readers disagree about `-0`.
+ * `_` separates digits, `1:30` and dates are texts. The error is a number that JSON cannot carry without loss, such as a zero with
+ * a sign.
  */
 export function resolvePlain(text: string): Result<Resolved, string> {
   const word = words.get(text);
@@ -31,7 +31,7 @@ export function resolvePlain(text: string): Result<Resolved, string> {
   const value = Number(digits);
   if (!Number.isFinite(value)) return err(`the number ${shorten(text)} is too large`);
   if (value === 0 && /[1-9]/.test(digits.replace(/[eE].*/, ""))) return err(`the number ${shorten(text)} is too small`);
-  return ok(value === 0 ? 0 : value);
+  return Object.is(value, -0) ? err(negativeZero(digits)) : ok(value);
 }
 
 function resolveInteger(digits: string): Result<Resolved, string> {
@@ -42,8 +42,12 @@ function resolveInteger(digits: string): Result<Resolved, string> {
       `the integer ${shorten(digits)} is beyond 2^53-1 and would lose digits; put it in quotes if it is a text`,
     );
   }
-  return ok(digits.startsWith("-") && value !== 0 ? -value : value);
+  if (!digits.startsWith("-")) return ok(value);
+  return value === 0 ? err(negativeZero(digits)) : ok(-value);
 }
+
+const negativeZero = (digits: string): string =>
+  `negative zero (${shorten(digits)}) has no exact form; put it in quotes if it is a text`;
 
 // A scalar may be megabytes long; a message may not.
 const shorten = (text: string): string => (text.length <= 40 ? text : `${text.slice(0, 40)}…`);

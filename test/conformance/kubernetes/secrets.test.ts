@@ -62,7 +62,7 @@ test("values of Secrets and tokens are only in answers to those who may have the
       200,
     ],
     // Refusals quote what was wrong; of a Secret they quote nothing.
-    ["POST", secrets, { body: secret("d", { data: { k: `${plain}!` } }) }, 422],
+    ["POST", secrets, { body: secret("d", { data: { k: `${plain}!` } }) }, 400],
     ["POST", secrets, { body: secret("A_b", { stringData: { k: plain } }) }, 422],
     ["POST", `${secrets}?fieldValidation=Strict`, { body: secret("e", { stringdata: { k: plain } }) }, 400],
     ["PATCH", `${secrets}/a`, patch("json-patch+json", [{ op: "test", path: "/data/k", value: `${value}x` }]), 422],

@@ -3,7 +3,7 @@ import { compileJsonPath, type JsonPath } from "#lib/json/index.ts";
 import { type CompileRule, compileSchema, readStructuralSchema, type Schema } from "#lib/schema/index.ts";
 import type { ResourceType } from "#kernel/model/index.ts";
 import { definition, definitionNames, scalarText, textAt, withMembers } from "#kernel/specs/index.ts";
-import { everyVerb, statusOnly } from "../kinds/built-in.ts";
+import { everyVerb, statusOnly, unreadableBy } from "../kinds/built-in.ts";
 import type { ScalePaths, ServedResource, StorageView, Subresource } from "../kinds/served-resource.ts";
 import { customTable } from "./custom-table.ts";
 import type { Definition, DefinitionVersion } from "./definition.ts";
@@ -42,6 +42,7 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
       const { value, unknown } = schema().prune(object, known);
       return { object: isJsonObject(value) ? value : object, unknown };
     },
+    unreadable: (object) => unreadableBy(envelope(), object),
     withDefaults,
     prepareForCreate: withoutStatus,
     prepareForUpdate: (object, old) => (version.hasStatus ? withMembers(object, { status: old["status"] }) : object),
@@ -97,6 +98,10 @@ function mentionsDefault(schema: JsonValue | undefined): boolean {
   if (Array.isArray(schema)) return schema.some((item: JsonValue) => mentionsDefault(item));
   return isJsonObject(schema) && ("default" in schema || Object.values(schema).some(mentionsDefault));
 }
+
+const metadataOnly: Schema = { type: "object", properties: { metadata: { $ref: definitionNames.objectMeta } } };
+/** What Go reads of any object; the rest of a custom one is for its definition. */
+const envelope = lazily(() => compileSchema(metadataOnly, { resolve: definition }));
 
 /** The envelope every object has, whatever the definition says of it. */
 function withMetadata(root: Schema): Schema {

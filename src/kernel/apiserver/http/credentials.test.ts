@@ -210,7 +210,7 @@ describe("tokens of accounts", () => {
   test.each<[object, number, string]>([
     [{ expirationSeconds: 599 }, 422, "may not specify a duration less than 10 minutes"],
     [{ expirationSeconds: 2 ** 32 + 1 }, 422, "may not specify a duration larger than 2^32 seconds"],
-    [{ audiences: "x" }, 422, "spec.audiences"],
+    [{ audiences: "x" }, 400, "spec.audiences must be of type array"],
     [{ boundObjectRef: { kind: "ConfigMap", name: "x" } }, 400, 'to object kind "ConfigMap"'],
     [{ boundObjectRef: { kind: "Pod", name: "none" } }, 404, 'pods "none" not found'],
     [{ boundObjectRef: { kind: "Pod", name: "bound", uid: "1" } }, 409, "uid"],

@@ -207,7 +207,8 @@ describe("the scale subresource", () => {
 
   test.each([
     ["a size that is no count", scale(-1), 422, "spec.replicas"],
-    ["a size that is a text", scale("3"), 422, "spec.replicas"],
+    ["a size that is a text", scale("3"), 400, "spec.replicas must be of type integer, not string"],
+    ["a size below nothing", scale(-1), 422, "spec.replicas"],
     ["an old version", scale(1, { resourceVersion: "1" }), 409, "has been modified"],
     ["another object's uid", scale(1, { uid: "other" }), 409, "UID"],
     ["another name", scale(1, { name: "other" }), 400, "does not match the name of the path"],

@@ -112,9 +112,10 @@ export function serveBuiltIn(kind: BuiltIn): ServedResource {
     dependants: kind.dependants ?? "collected",
     gracePeriodSeconds: kind.gracePeriodSeconds ?? (() => 0),
     prune(object) {
-      const { value, unknown, malformed } = schema().prune(object);
-      return { object: isJsonObject(value) ? value : object, unknown, malformed };
+      const { value, unknown } = schema().prune(object);
+      return { object: isJsonObject(value) ? value : object, unknown };
     },
+    unreadable: (object) => unreadableBy(schema(), object),
     withDefaults(object) {
       const filled = schema().withDefaults(object);
       return (kind.defaults ?? keep)(isJsonObject(filled) ? filled : object);
@@ -143,6 +144,10 @@ export function serveBuiltIn(kind: BuiltIn): ServedResource {
     ...(kind.isPlain === undefined ? {} : { isPlain: kind.isPlain }),
   };
 }
+
+/** Schemas of built-in types say what Go can read, and what must be there: absence is for the rules of the kind. */
+export const unreadableBy = (schema: CompiledSchema, object: JsonObject): readonly FieldError[] =>
+  schema.validate(object).filter(({ reason }) => reason !== "FieldValueRequired");
 
 /** On `/status` only status and the metadata that records managers may change. */
 export function statusOnly(object: JsonObject, old: JsonObject): JsonObject {

@@ -96,12 +96,6 @@ describe("a claim", () => {
       "spec.resources.requests.storage",
       "greater than zero",
     ],
-    [
-      "a size that is none",
-      { resources: { requests: { storage: "big" } } },
-      "spec.resources.requests.storage",
-      "quantity",
-    ],
     ["a block device", { volumeMode: "Block" }, "spec.volumeMode", "Filesystem"],
   ])("is refused with %s", async (_what, spec, field, message) => {
     const { status, json } = await api.ask("POST", path, { body: claim("bad", spec) });

@@ -39,9 +39,8 @@ const hardRule: Rule = (quota, { errors, warnings }) => {
     if (problem !== undefined) errors.push(fieldError.invalid(here, name, problem));
     else if (!isCounted && !amounts.has(name) && !name.includes("/"))
       errors.push(fieldError.invalid(here, name, "must be a standard resource for quotas"));
-    if (!quantity.ok) errors.push(fieldError.invalid(here, value, quantity.error));
-    else if (quantity.value.nano < 0n)
-      errors.push(fieldError.invalid(here, value, "must be greater than or equal to 0"));
+    if (!quantity.ok) continue;
+    if (quantity.value.nano < 0n) errors.push(fieldError.invalid(here, value, "must be greater than or equal to 0"));
     else if (isCounted && quantity.value.nano % 1_000_000_000n !== 0n)
       errors.push(fieldError.invalid(here, value, "must be an integer"));
     if (!isCounted) warnings.push(`spec.hard[${name}]: kept, not enforced: this server counts objects only`);

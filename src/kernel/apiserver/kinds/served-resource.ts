@@ -1,5 +1,5 @@
 import type { Instant, JsonObject, Random } from "#lib/base/index.ts";
-import type { Schema } from "#lib/schema/index.ts";
+import type { FieldError, Schema } from "#lib/schema/index.ts";
 import type { ResourceType, StatusCause } from "#kernel/model/index.ts";
 
 /** A column of a server-side table. `priority` above 0 shows only with `-o wide`. */
@@ -11,14 +11,10 @@ export interface Column {
   readonly priority: number;
 }
 
-/**
- * An object without what its schema does not know; `unknown` names what that was, by field paths such as `spec.stpes`. `malformed` are
- * texts that Kubernetes' decoder would not read (times of built-in kinds).
- */
+/** An object without what its schema does not know; `unknown` names what that was, by field paths such as `spec.stpes`. */
 export interface Pruned {
   readonly object: JsonObject;
   readonly unknown: readonly string[];
-  readonly malformed?: readonly string[];
 }
 
 /** Parts of an object with a path of their own. `token` is of ServiceAccounts; `log` and `finalize` are those of Pod and Namespace; `scale` is of Deployments, ReplicaSets, and custom kinds that ask for it. */
@@ -57,6 +53,11 @@ export interface ServedResource {
    * not looked at again.
    */
   prune(object: JsonObject, known?: JsonObject): Pruned;
+  /**
+   * What Kubernetes' decoder would not read of a pruned object: everything of a built-in kind that has another type than its field, the
+   * metadata of any. Asked about objects that are refused anyway.
+   */
+  unreadable(object: JsonObject): readonly FieldError[];
   /** Fills in what is absent. Idempotent; the object itself when nothing was. */
   withDefaults(object: JsonObject): JsonObject;
   /**

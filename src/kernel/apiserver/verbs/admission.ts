@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { ApiError, apiVersionOf, badRequest } from "#kernel/model/index.ts";
+import { ApiError, apiVersionOf, badRequest, invalid } from "#kernel/model/index.ts";
+import { detailOf } from "#lib/schema/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { metadataOf, metaText, withMetadata } from "./metadata.ts";
 import type { WriteRequest } from "./options.ts";
@@ -8,8 +9,6 @@ import type { WriteRequest } from "./options.ts";
 export interface Admitted {
   readonly object: JsonObject;
   readonly warnings: readonly string[];
-  /** Paths of what its kind cannot read; see `Pruned`. */
-  readonly malformed: readonly string[];
 }
 
 /** The body as an object of the kind the path names, or 400 naming what is missing or different. */
@@ -42,25 +41,8 @@ function nameOfType(value: unknown): string {
 }
 
 /**
- * As `admit`, for what clients send whole: 400 for what cannot be read as the kind, as Kubernetes answers it. In the result of a patch
- * it is a wrong value like any other.
- */
-export function admitWhole(
-  object: JsonObject,
-  resource: ServedResource,
-  request: WriteRequest,
-  known?: JsonObject,
-): Admitted {
-  const admitted = admit(object, resource, request, known);
-  if (admitted.malformed.length === 0) return admitted;
-  const { kind, version } = resource.type;
-  const what = admitted.malformed.map((path) => `${path} must be a time as RFC 3339 writes it`).join(", ");
-  throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${what}`);
-}
-
-/**
- * Field validation: unknown and repeated fields are refused, warned about or dropped in silence, as the caller asked. Parts of
- * `known` (`prunedBefore`) are not looked at again.
+ * Field validation of what clients send whole: unknown and repeated fields are refused (400), warned about or dropped in silence, as the
+ * caller asked. Parts of `known` (`prunedBefore`) are not looked at again.
  */
 export function admit(
   object: JsonObject,
@@ -68,6 +50,29 @@ export function admit(
   request: WriteRequest,
   known?: JsonObject,
 ): Admitted {
+  const { refusal, ...admitted } = judge(object, resource, request, known);
+  if (refusal === undefined) return admitted;
+  refuseUnreadable(admitted.object, resource);
+  throw badRequest(refusal);
+}
+
+/** As `admit`, for what a patch has made of an object: as in Kubernetes it is the patch that is invalid (422), not the request. */
+export function admitPatched(
+  object: JsonObject,
+  resource: ServedResource,
+  name: string,
+  request: WriteRequest,
+  known?: JsonObject,
+): Admitted {
+  const { refusal, ...admitted } = judge(object, resource, request, known);
+  if (refusal === undefined) return admitted;
+  const errors = resource.unreadable(admitted.object);
+  const strict = { reason: "FieldValueInvalid", field: "patch", message: `Invalid value: ${refusal}` };
+  throw invalid(resource.type, name, errors.length > 0 ? errors : [strict]);
+}
+
+/** `refusal` is why strict validation does not let it pass. */
+function judge(object: JsonObject, resource: ServedResource, request: WriteRequest, known: JsonObject | undefined) {
   const pruned = resource.prune(object, known);
   const findings = [
     ...pruned.unknown.map((path) => `unknown field "${path}"`),
@@ -75,10 +80,24 @@ export function admit(
   ];
   // Kubernetes' default since 1.27 for requests that do not say.
   const mode = request.fieldValidation ?? "Warn";
-  if (findings.length > 0 && mode === "Strict") {
-    throw badRequest(`strict decoding error: ${findings.join(", ")}`);
-  }
-  return { object: pruned.object, warnings: mode === "Warn" ? findings : [], malformed: pruned.malformed ?? [] };
+  const isRefused = findings.length > 0 && mode === "Strict";
+  return {
+    object: pruned.object,
+    warnings: mode === "Warn" ? findings : [],
+    refusal: isRefused ? `strict decoding error: ${findings.join(", ")}` : undefined,
+  };
+}
+
+/**
+ * 400 when a refused document cannot even be read as its kind, as Kubernetes answers it: that is told before all else. No values are
+ * repeated, which may be secrets. In the result of a patch it is a wrong value like any other.
+ */
+export function refuseUnreadable(object: JsonObject, resource: Pick<ServedResource, "type" | "unreadable">): void {
+  const errors = resource.unreadable(object);
+  if (errors.length === 0) return;
+  const { kind, version } = resource.type;
+  const what = errors.map((error) => `${error.field} ${detailOf(error)}`).join(", ");
+  throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${what}`);
 }
 
 /**

@@ -10,7 +10,7 @@ import { invalid, invalidValue, notFound, required, staleRevision, uidMismatch }
 import type { Manager } from "../apply/managers.ts";
 import type { ServedResource, Validation } from "../kinds/served-resource.ts";
 import type { Entry, StoreKey, Transaction } from "../store/store.ts";
-import { checkSize, tidyMetadata } from "./admission.ts";
+import { checkSize, refuseUnreadable, tidyMetadata } from "./admission.ts";
 import { withAllotment } from "./allotment.ts";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
@@ -60,7 +60,11 @@ export function changeObject(context: ApiContext, change: Change): Promise<Answe
     const known = [...resource.warnings, ...computed.warnings, ...owned.warnings];
     if (owned.object === next && jsonEquals(next, old)) return { resource, entry, warnings: known };
     const found = validate(change, owned.object, old);
-    if (found.causes.length > 0) throw invalid(resource.type, name, found.causes);
+    if (found.causes.length > 0) {
+      // What was sent is a document, and no patch: that it cannot be read is told first.
+      if (change.replaces || computed.managers !== undefined) refuseUnreadable(computed.object, resource);
+      throw invalid(resource.type, name, found.causes);
+    }
     request.permit?.(owned.object, old);
     const object = withAllotment(context, transaction, resource, owned.object, key);
     const warnings = [...known, ...found.warnings];

@@ -5,7 +5,15 @@ import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreKey, Transaction } from "../store/store.ts";
 import { checkAccount, withAccountAccess, withPullSecrets } from "./account-access.ts";
 import { addDefaultAccount } from "./add-object.ts";
-import { type Admitted, admitWhole, checkSize, tidyMetadata, expectKind, inNamespace } from "./admission.ts";
+import {
+  type Admitted,
+  admit,
+  checkSize,
+  expectKind,
+  inNamespace,
+  refuseUnreadable,
+  tidyMetadata,
+} from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import type { ApiContext } from "./context.ts";
 import { checkDefinition } from "./definition-rules.ts";
@@ -86,7 +94,7 @@ function draftOf(
     const first = { object: withMetadata(sent, birth), causes: [], warnings: resource.warnings };
     return { resource, namespace, request, first: owned(first), renamed: undefined };
   }
-  const admitted = admitWhole(sent, resource, request);
+  const admitted = admit(sent, resource, request);
   // Only the absence of a name is an invitation to make one; a wrong one stays and is refused.
   const { name: sentName = "" } = metadataOf(sent);
   const generateName = sentName === "" ? metaText(sent, "generateName") : "";
@@ -137,12 +145,26 @@ function storeDraft(context: ApiContext, transaction: Transaction, draft: Draft)
  * An object as it would be stored, or what is wrong with it. The refusal waits for the critical section, because a missing
  * namespace is told before a wrong object.
  */
-interface Built extends Omit<Admitted, "malformed"> {
+interface Built extends Admitted {
   readonly causes: readonly StatusCause[];
 }
 
-/** Stamps, defaults, prepares and validates, in this order, so that defaults are validated like what was sent. */
+/**
+ * Stamps, defaults, prepares and validates, in this order, so that defaults are validated like what was sent. Throws 400 for what cannot
+ * be read as the kind: that is the form of the body, and told first.
+ */
 function buildObject(resource: ServedResource, admitted: Admitted, birth: JsonObject, user: string | undefined): Built {
+  const built = judgedObject(resource, admitted, birth, user);
+  if (built.causes.length > 0) refuseUnreadable(admitted.object, resource);
+  return built;
+}
+
+function judgedObject(
+  resource: ServedResource,
+  admitted: Admitted,
+  birth: JsonObject,
+  user: string | undefined,
+): Built {
   const stamped = withMetadata(admitted.object, {
     ...birth,
     generation: resource.hasGeneration ? 1 : undefined,

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import { invalid, invalidValue, type StatusCause } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { type PatchType, patcherOf } from "../patch/apply-patch.ts";
-import { admit } from "./admission.ts";
+import { admitPatched } from "./admission.ts";
 import { applyObject } from "./apply.ts";
 import type { Answer } from "./answer.ts";
 import { changeObject, type Endpoint } from "./change.ts";
@@ -29,7 +29,7 @@ export async function patchObject(
       const object = withMetadataObject(patched(old));
       const changed = identityChanges(object, old);
       if (changed.length > 0) throw invalid(resource.type, target.name, changed);
-      return admit(object, resource, request, known);
+      return admitPatched(object, resource, target.name, request, known);
     },
   });
 }

@@ -4,7 +4,7 @@ import { withMembers } from "#kernel/specs/index.ts";
 import type { Identity } from "../authz/identity.ts";
 import { answerReview } from "../authz/reviews/answer-review.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
-import { admitWhole, expectKind, inNamespace } from "./admission.ts";
+import { admit, expectKind, inNamespace, refuseUnreadable } from "./admission.ts";
 import type { ApiContext } from "./context.ts";
 import type { WriteRequest } from "./options.ts";
 
@@ -26,9 +26,12 @@ export function reviewObject(
   const { type } = resource;
   // Clients send the status they have, which is none: members that an answer must have are null in it.
   const sent = withMembers(expectKind(body, resource), { status: undefined });
-  const admitted = admitWhole(inNamespace(sent, resource, namespace), resource, request);
+  const admitted = admit(inNamespace(sent, resource, namespace), resource, request);
   const object = resource.prepareForCreate(admitted.object);
   const { causes } = resource.validateCreate(object);
-  if (causes.length > 0) throw invalid(type, "", causes);
+  if (causes.length > 0) {
+    refuseUnreadable(admitted.object, resource);
+    throw invalid(type, "", causes);
+  }
   return { object: answerReview(context, identity, { type, namespace, object }), warnings: admitted.warnings };
 }

@@ -3,9 +3,18 @@ import { compileSchema, type Schema } from "#lib/schema/index.ts";
 import { ApiError, apiVersionOf, badRequest, invalid, invalidValue, type StatusCause } from "#kernel/model/index.ts";
 import { definition, definitionNames } from "#kernel/specs/index.ts";
 import { customTypeNode } from "../apply/type-node.ts";
+import { unreadableBy } from "../kinds/built-in.ts";
 import type { MergeSchema, ScalePaths, ServedResource } from "../kinds/served-resource.ts";
 import { patcherOf, type PatchType } from "../patch/apply-patch.ts";
-import { admit, expectKind, expectName, inNamespace } from "./admission.ts";
+import {
+  admit,
+  type Admitted,
+  admitPatched,
+  expectKind,
+  expectName,
+  inNamespace,
+  refuseUnreadable,
+} from "./admission.ts";
 import { answerObject } from "./answer.ts";
 import { applied, readDocument } from "./apply.ts";
 import { changeObject } from "./change.ts";
@@ -53,7 +62,7 @@ export function updateScale(
 ): Promise<ScaleAnswer> {
   const served = scaleResource(resource);
   const sent = expectName(inNamespace(expectKind(body, served), served, target.namespace), target.name);
-  return change(context, resource, target, request, () => sent);
+  return change(context, resource, target, request, () => readable(admit(sent, served, request), served));
 }
 
 /** PATCH of the view. An apply makes its manager the owner of the number in the object. */
@@ -66,8 +75,11 @@ export function patchScale(
 ): Promise<ScaleAnswer> {
   if (patch.type === "apply") return applyScale(context, resource, target, patch.body, request);
   const { maxPatchOperations } = context.limits;
-  const patched = patcherOf(scaleResource(resource), patch.type, patch.body, target.name, maxPatchOperations);
-  return change(context, resource, target, request, patched);
+  const served = scaleResource(resource);
+  const patched = patcherOf(served, patch.type, patch.body, target.name, maxPatchOperations);
+  return change(context, resource, target, request, (scale) =>
+    admitPatched(patched(scale), served, target.name, request),
+  );
 }
 
 /**
@@ -82,7 +94,8 @@ async function applyScale(
   request: WriteRequest,
 ): Promise<ScaleAnswer> {
   const { specReplicasPath: path } = pathsOf(resource);
-  const { object: scale, warnings } = readDocument(scaleResource(resource), target, body, request, scaleNode);
+  const served = scaleResource(resource);
+  const { object: scale, warnings } = readable(readDocument(served, target, body, request, scaleNode), served);
   const declares = isJsonObject(scale["spec"]) && scale["spec"]["replicas"] !== undefined;
   const { replicas, causes } = replicasOf(scale);
   if (causes.length > 0) throw invalid(scaleType, target.name, causes);
@@ -128,10 +141,17 @@ const scaleResource = (resource: ServedResource): ServedResource => ({
   type: { ...scaleType, namespaced: resource.type.namespaced },
   mergeSchema: mapsOnly,
   prune(object) {
-    const { value, unknown, malformed } = scaleFields.prune(object);
-    return { object: isJsonObject(value) ? value : object, unknown, malformed };
+    const { value, unknown } = scaleFields.prune(object);
+    return { object: isJsonObject(value) ? value : object, unknown };
   },
+  unreadable: (object) => unreadableBy(scaleFields, object),
 });
+
+/** A document of which all can be read; it is small, so that this is asked of every one. */
+function readable(admitted: Admitted, served: ServedResource): Admitted {
+  refuseUnreadable(admitted.object, served);
+  return admitted;
+}
 
 /** One write of one number, at the head. Everything else about the object stays, and its own rules judge the result. */
 async function change(
@@ -139,9 +159,8 @@ async function change(
   resource: ServedResource,
   target: Target,
   request: WriteRequest,
-  edit: (scale: JsonObject) => JsonObject,
+  edit: (scale: JsonObject) => Admitted,
 ): Promise<ScaleAnswer> {
-  const served = scaleResource(resource);
   let warnings: readonly string[] = [];
   const answer = await changeObject(context, {
     ...target,
@@ -150,7 +169,7 @@ async function change(
     endpoint: "scale",
     replaces: false,
     compute(old) {
-      const { object: scale, ...admitted } = admit(edit(scaleOf(resource, old)), served, request);
+      const { object: scale, ...admitted } = edit(scaleOf(resource, old));
       ({ warnings } = admitted);
       const { replicas, causes } = replicasOf(scale);
       if (causes.length > 0) throw invalid(scaleType, target.name, causes);

@@ -14,6 +14,8 @@ import {
 import { compileSchema } from "#lib/schema/index.ts";
 import { definition, definitionNames, listAt, numberAt, objectAt, textAt } from "#kernel/specs/index.ts";
 import { type AccountTokens, type BoundObject, issuer } from "../authz/account-tokens.ts";
+import { unreadableBy } from "../kinds/built-in.ts";
+import { refuseUnreadable } from "./admission.ts";
 import type { ApiContext } from "./context.ts";
 
 /** What `serviceaccounts/token` takes and gives. Nothing of it is stored. */
@@ -76,6 +78,7 @@ function readRequest(body: unknown, target: { readonly namespace: string; readon
   const { kind = tokenRequestType.kind } = sent;
   if (kind !== tokenRequestType.kind)
     throw badRequest(`the body must be a TokenRequest, found ${JSON.stringify(kind)}`);
+  refuseUnreadable(sent, { type: tokenRequestType, unreadable: (object) => unreadableBy(schema, object) });
   const causes = schema.validate(sent).filter(({ field }) => field !== "spec");
   if (causes.length > 0) throw invalid(tokenRequestType, "", causes);
   const name = textAt(sent, "metadata", "name") ?? target.name;

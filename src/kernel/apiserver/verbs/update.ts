@@ -1,6 +1,6 @@
 import { isJsonObject } from "#lib/base/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
-import { admitWhole, expectKind, expectName, inNamespace } from "./admission.ts";
+import { admit, expectKind, expectName, inNamespace } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import { changeObject, type Endpoint } from "./change.ts";
 import type { ApiContext } from "./context.ts";
@@ -25,6 +25,6 @@ export function updateObject(
   const own = isJsonObject(body) ? frozenCopy(body, old) : body;
   const sent = expectName(inNamespace(expectKind(own, resource), resource, target.namespace), target.name);
   const known = entry === undefined ? undefined : prunedBefore(resource, entry);
-  const admitted = admitWhole(sent, resource, request, known);
+  const admitted = admit(sent, resource, request, known);
   return changeObject(context, { ...target, resource, request, replaces: true, compute: () => admitted });
 }

@@ -128,10 +128,12 @@ describe("field validation", () => {
     expect(answer.headers["warning"]).toBeUndefined();
   });
 
-  test("a patch is held to it as well", async () => {
+  test("a patch is held to it as well, and is itself what is invalid", async () => {
     await create(widgets, widget("patched-strictly", { spec: {} }));
-    const answer = await merge(`${widgets}/patched-strictly`, { spec: { colour: "x" } }, "?fieldValidation=Strict");
-    expect(answer.status).toBe(400);
+    const strict = async (spec: object) =>
+      (await merge(`${widgets}/patched-strictly`, { spec }, "?fieldValidation=Strict")).json["details"]?.["causes"];
+    const message = 'Invalid value: strict decoding error: unknown field "spec.colour"';
+    expect(await strict({ colour: "x" })).toEqual([{ reason: "FieldValueInvalid", field: "patch", message }]);
   });
 });
 
