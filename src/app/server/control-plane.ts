@@ -47,6 +47,8 @@ export interface ControlPlaneOptions {
   readonly audit?: AuditLog;
   /** See `ApiServerOptions`. */
   readonly hideLogsFromViewers?: boolean;
+  /** See `PodRunnerOptions`. */
+  readonly allowPrivileged?: boolean;
   /** What this process counts besides the server and the controllers, which count in it too; shown at `/metrics`. */
   readonly metrics?: Metrics;
   /** The store is new: the definitions of our kinds that it starts with are those of this version. */
@@ -182,6 +184,7 @@ async function makeManager(
     node,
     environment,
     isRoot: process.getuid?.() === 0,
+    allowPrivileged: options.allowPrivileged === true,
     issueToken: tokensOf(server),
     ...(options.serverFor === undefined ? {} : { serverFor: options.serverFor }),
     ...(workingDirectory === undefined ? {} : { workingDirectory }),

@@ -38,6 +38,8 @@ export interface ServeOptions {
   readonly encryptionKeyFile?: string;
   /** See `ApiServerOptions`. */
   readonly hideLogsFromViewers?: boolean;
+  /** See `PodRunnerOptions`. */
+  readonly allowPrivileged?: boolean;
   readonly clock: Clock;
   readonly version: string;
   readonly level: LogLevel;

@@ -108,6 +108,8 @@ export interface ContainerSetup {
   readonly mayGainRights: boolean;
   /** False: without the engine's filter of system calls. */
   readonly filtersCalls: boolean;
+  /** True: root on this machine, its devices included. Only where the server permits it. */
+  readonly isPrivileged: boolean;
 }
 
 /** What the kernel enforces; absent is unlimited. */

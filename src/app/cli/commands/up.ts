@@ -12,6 +12,7 @@ interface UpOptions {
   readonly kubeconfig?: string;
   readonly encryptionKeyFile?: string;
   readonly hideLogsFromViewers?: boolean;
+  readonly allowPrivileged?: boolean;
   readonly runtime: "process" | "docker";
   readonly logLevel: "error" | "warn" | "info" | "debug";
   readonly output?: "json";
@@ -70,6 +71,11 @@ export const upCommand = command<UpOptions>({
       initial: "process",
     },
     {
+      flags: "--allow-privileged",
+      summary:
+        "let Pods have privileged containers: whoever may create Pods is then root on this machine (--runtime docker)",
+    },
+    {
       flags: "--log-level <level>",
       summary: "what is logged",
       choices: ["error", "warn", "info", "debug"],
@@ -102,6 +108,7 @@ export const upCommand = command<UpOptions>({
         ? {}
         : { encryptionKeyFile: path.resolve(environment.directory, options.encryptionKeyFile) }),
       hideLogsFromViewers: options.hideLogsFromViewers === true,
+      allowPrivileged: options.allowPrivileged === true,
       clock,
       version,
       level: options.logLevel,

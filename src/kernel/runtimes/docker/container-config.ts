@@ -55,6 +55,7 @@ export function taskContainer(task: Task, setup: ContainerSetup, sandbox: Sandbo
       Mounts: mountsOf(task, setup, owner),
       GroupAdd: setup.groups.map(String),
       ReadonlyRootfs: setup.readOnlyRoot,
+      Privileged: setup.isPrivileged,
       CapAdd: [...setup.addedCapabilities],
       CapDrop: [...setup.droppedCapabilities],
       SecurityOpt: [

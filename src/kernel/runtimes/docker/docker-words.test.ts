@@ -52,6 +52,9 @@ test("a task joins the network, and with a shared table the processes, of its sa
       SecurityOpt: ["no-new-privileges", "seccomp=unconfined"],
     },
   });
+  expect(taskContainer(task, setup, sandbox, { store: "s" })).toMatchObject({ HostConfig: { Privileged: false } });
+  const ruling = taskContainer(task, { ...setup, isPrivileged: true }, sandbox, { store: "s" });
+  expect(ruling).toMatchObject({ HostConfig: { Privileged: true } });
   const hosted = taskContainer(task, setup, { ...sandbox, hostNetwork: true }, { store: "s" });
   expect(hosted).toMatchObject({ HostConfig: { NetworkMode: "host" } });
 });

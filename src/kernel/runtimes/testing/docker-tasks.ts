@@ -29,6 +29,7 @@ export const plainSetup = (image: string, sandbox: string, more: Partial<Contain
   droppedCapabilities: [],
   mayGainRights: true,
   filtersCalls: true,
+  isPrivileged: false,
   ...more,
 });
 

@@ -34,6 +34,8 @@ export interface PodRunnerOptions {
   readonly workingDirectory?: string;
   /** True when processes run as root unless told otherwise. */
   readonly isRoot: boolean;
+  /** Containers may be privileged, which makes them root on this machine; they are refused unless told. */
+  readonly allowPrivileged?: boolean;
   /** Makes tokens of accounts; a pod that shows one waits for ever without it. */
   readonly issueToken?: IssueToken;
   /**
@@ -116,7 +118,11 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
     clock,
     log,
   };
-  const runner = new PodRunner({ ...parts, isRoot: options.isRoot });
+  const runner = new PodRunner({
+    ...parts,
+    isRoot: options.isRoot,
+    allowPrivileged: options.allowPrivileged === true,
+  });
   const unsubscribe = runtime.subscribe(({ id }) => {
     for (const pod of pods.byIndex(byUid, uidOfTask(id))) channel.send(requestFor(pod));
   });

@@ -25,6 +25,7 @@ export function containerSetup(
     droppedCapabilities: capabilities("drop"),
     mayGainRights: own["allowPrivilegeEscalation"] !== false,
     filtersCalls: seccompType(own, shared) !== "Unconfined",
+    isPrivileged: own["privileged"] === true,
   };
 }
 

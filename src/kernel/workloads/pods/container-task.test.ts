@@ -265,6 +265,7 @@ test("everything a pod reads is known once", () => {
 const traits = {
   name: "process",
   isRoot: true,
+  allowPrivileged: false,
   images: false,
   mounts: { supported: true } as const,
   users: true,

@@ -21,6 +21,13 @@ test.each<[string, Partial<Container>, Partial<PodSpec>, object]>([
   ["capabilities", { securityContext: { capabilities: { drop: ["ALL"] } } }, {}, { droppedCapabilities: ["ALL"] }],
   ["no more rights", { securityContext: { allowPrivilegeEscalation: false } }, {}, { mayGainRights: false }],
   ["an unconfined pod", {}, { securityContext: { seccompProfile: { type: "Unconfined" } } }, { filtersCalls: false }],
+  ["all of root's rights", { securityContext: { privileged: true } }, {}, { isPrivileged: true }],
+  [
+    "privileges of the pod, which there are not",
+    {},
+    { securityContext: { privileged: true } },
+    { isPrivileged: false },
+  ],
   [
     "limits",
     { resources: { limits: { cpu: "1500m", memory: "64Mi" } } },

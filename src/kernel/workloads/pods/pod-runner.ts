@@ -75,6 +75,7 @@ export interface PodRunnerParts {
   readonly node: Node;
   readonly directory: string;
   readonly isRoot: boolean;
+  readonly allowPrivileged: boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -247,8 +248,8 @@ export class PodRunner implements Reconciler {
 
   /** Asked for when the first pod needs it: looking for the tools of mounts costs time that an idle server need not spend. */
   async #runtimeTraits(): Promise<RuntimeTraits> {
-    const { runtime, isRoot } = this.#parts;
-    this.#traits ??= { ...(await runtime.capabilities()), name: runtime.name, isRoot };
+    const { runtime, isRoot, allowPrivileged } = this.#parts;
+    this.#traits ??= { ...(await runtime.capabilities()), name: runtime.name, isRoot, allowPrivileged };
     return this.#traits;
   }
 

@@ -6,6 +6,7 @@ import { isInPlace, type RuntimeTraits, supportFor, userOf } from "./support.ts"
 const root: RuntimeTraits = {
   name: "process",
   isRoot: true,
+  allowPrivileged: false,
   images: false,
   mounts: { supported: true },
   users: true,
@@ -106,6 +107,18 @@ test.each([
 test("a runtime with images needs no command and keeps limits", () => {
   const container = { command: [], resources: { limits: { cpu: "1" } } };
   expect(supportFor(podWith(container), docker)).toEqual(nothing);
+});
+
+test("privileged containers are refused, but by a server that permits them", () => {
+  const pod = podWith({ securityContext: { privileged: true } });
+  expect(supportFor(pod, docker)).toEqual(
+    refused(`${here}: securityContext.privileged (the server permits it with --allow-privileged)`),
+  );
+  expect(supportFor(pod, { ...docker, allowPrivileged: true })).toEqual(nothing);
+});
+
+test("a port that the process has on the machine by itself is nothing to be told", () => {
+  expect(supportFor(podWith({ ports: [{ containerPort: 80, hostPort: 80 }] }), root)).toEqual(nothing);
 });
 
 const data: Volume = { name: "data", hostPath: { path: "/data" } };

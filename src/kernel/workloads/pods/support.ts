@@ -14,10 +14,12 @@ export interface Support {
   readonly warnings: readonly string[];
 }
 
-/** A runtime as far as it matters here. `isRoot`: tasks without a user of their own run as root. */
+/** A runtime as far as it matters here, and what its server permits. `isRoot`: tasks without a user of their own run as root. */
 export interface RuntimeTraits extends RuntimeCapabilities {
   readonly name: string;
   readonly isRoot: boolean;
+  /** Containers may be privileged. */
+  readonly allowPrivileged: boolean;
 }
 
 /** Sources this program makes itself, whatever the runtime. */
@@ -133,7 +135,7 @@ function checkMemoryMounts(container: Container, volumes: readonly Volume[], ref
 function checkSecurity(
   here: string,
   context: SecurityContext | undefined,
-  { images }: RuntimeTraits,
+  { images, allowPrivileged }: RuntimeTraits,
   refusals: string[],
   warnings: string[],
 ): void {
@@ -142,7 +144,8 @@ function checkSecurity(
   }
   if (!images) return;
   // It would be root on this machine, whoever has created the pod.
-  if (context?.["privileged"] === true) refusals.push(`${here}: securityContext.privileged`);
+  if (context?.["privileged"] === true && !allowPrivileged)
+    refusals.push(`${here}: securityContext.privileged (the server permits it with --allow-privileged)`);
   if (seccompType(context ?? {}, {}) === "Localhost")
     refusals.push(`${here}: securityContext.seccompProfile of type Localhost`);
 }
