@@ -18,8 +18,10 @@ import {
   reset,
   rollup,
   type RunState,
+  type StepState,
   stepState,
 } from "./index.ts";
+import { attemptsOf, decodePhases, decodeRanges, isItemActive, isItemSettled } from "./items.ts";
 import { childMoves, factOf, plans, policies, turns } from "./testing/arbitraries.ts";
 import { type Call, finish, play, stepsOf, timeless } from "./testing/history.ts";
 
@@ -29,6 +31,10 @@ const changedSteps = ({ before, result }: Call): string[] =>
 /** Calls that did not begin with a retry: within them a run only moves forward. */
 const forward = (calls: readonly Call[]): Call[] =>
   calls.filter(({ before, result }) => before.number === result.run.number);
+
+/** Of a fan-out; of other steps, none. */
+const phasesOf = ({ items }: StepState): Uint8Array =>
+  items === undefined ? new Uint8Array() : decodePhases(items.states, items.total);
 
 const often = { numRuns: runs(150) };
 
@@ -68,6 +74,8 @@ test("(9) a terminal state never changes except by reset", () => {
         if (isTerminal(before.phase)) expect(result.run).toBe(before);
         for (const [id, state] of Object.entries(before.steps)) {
           if (isTerminal(state.phase)) expect(result.run.steps[id]).toBe(state);
+          const now = phasesOf(stepState(result.run, id));
+          for (const [at, phase] of phasesOf(state).entries()) if (isItemSettled(phase)) expect(now[at]).toBe(phase);
         }
       }
     }),
@@ -95,7 +103,9 @@ test("(11) a step makes at most one attempt more than its retry limit, per run n
       const steps = stepsOf(plan);
       for (const { result } of play(plan, script)) {
         for (const [id, { attempt, earlierAttempts = 0 }] of Object.entries(result.run.steps)) {
-          expect(attempt - earlierAttempts).toBeLessThanOrEqual(1 + (steps.get(id)?.step.retry.limit ?? 0));
+          const most = 1 + (steps.get(id)?.step.retry.limit ?? 0);
+          expect(attempt - earlierAttempts).toBeLessThanOrEqual(most);
+          for (const tries of itemTriesOf(stepState(result.run, id))) expect(tries).toBeLessThanOrEqual(most);
         }
       }
     }),
@@ -103,17 +113,36 @@ test("(11) a step makes at most one attempt more than its retry limit, per run n
   );
 });
 
+/** Attempts of this run number for each item. */
+function itemTriesOf(state: StepState): number[] {
+  if (state.items === undefined) return [];
+  const tries = [...attemptsOf(state.items, phasesOf(state))];
+  decodeRanges(state.items.earlier, tries.length, (at, count) => {
+    tries[at] = (tries[at] ?? 0) - count;
+  });
+  return tries;
+}
+
+const activeItems = (state: StepState): number[] =>
+  [...phasesOf(state).entries()].flatMap(([at, phase]) => (isItemActive(phase) ? [at] : []));
+
 test("(12) never more active steps than the parallelism allows, in the run and in each group", () => {
   fc.assert(
     fc.property(plans(), turns(), (plan, script) => {
       const steps = stepsOf(plan);
       for (const { result } of play(plan, script)) {
-        const active = Object.entries(result.run.steps)
-          .filter(([id, state]) => isActive(state.phase) && steps.get(id)?.step.kind === "work")
-          .map(([id]) => id);
+        const active = Object.entries(result.run.steps).flatMap(([id, state]) =>
+          steps.get(id)?.step.kind === "fan"
+            ? activeItems(state).map(() => id)
+            : isActive(state.phase) && steps.get(id)?.step.kind === "work"
+              ? [id]
+              : [],
+        );
         const main = active.filter((id) => steps.get(id)?.final === false);
         expect(main.length).toBeLessThanOrEqual(plan.policy.parallelism ?? Number.POSITIVE_INFINITY);
         for (const [id, { step }] of steps) {
+          const items = activeItems(stepState(result.run, id));
+          expect(items.length).toBeLessThanOrEqual(step.fan?.maxParallel ?? Number.POSITIVE_INFINITY);
           const inside = active.filter((one) => one.startsWith(`${id}/`));
           expect(inside.length).toBeLessThanOrEqual(step.group?.policy.parallelism ?? Number.POSITIVE_INFINITY);
         }
@@ -258,6 +287,8 @@ function reasonToSucceed(plan: Plan, { before, facts, now, result }: Call, id: s
       )
         ? "its steps went well"
         : undefined;
+    case "fan":
+      return /^(\d+S)?$/.test(stepState(result.run, id).items?.states ?? "-") ? "its items went well" : undefined;
     case "barrier":
     case undefined:
       return undefined;

@@ -88,6 +88,8 @@ export function stepDeadlines(step: PlanStep, state: StepState, paused: boolean,
     return;
   }
   if (phase === "Waiting") return;
+  // Each item of a fan-out has its own attempts.
+  if (step.kind === "fan") return;
   const since = state.attemptAt ?? state.startedAt ?? 0;
   if (step.timeout !== undefined) emit(since + step.timeout, "attempt");
   if (step.pendingTimeout !== undefined && phase === "Starting") emit(since + step.pendingTimeout, "pending");

@@ -51,7 +51,7 @@ test("a retry is told as a new number of the run, and steps go back", () => {
   run = advance(plan([{ id: "a" }]), run, [alive("a")], 2).run;
   run = advance(plan([{ id: "a" }]), run, [failed("a")], 3).run;
   const again = { ...run, phase: "Pending" as const, number: 2, steps: {} };
-  expect(diff(run, again).map(({ from, to }) => `${from} ${to}`)).toContain("Failed Pending");
+  expect(diff(run, again)).toContainEqual(expect.objectContaining({ from: "Failed", to: "Pending" }));
   expect(diff(run, again)).toHaveLength(2);
 });
 
@@ -60,7 +60,9 @@ test("a chain of two tells each step once per phase", () => {
   let run = newRun;
   for (const facts of [[], [alive("a")], [succeeded("a")], [succeeded("b")]]) {
     const next = advance(of, run, facts, 1).run;
-    told.push(...diff(run, next).map((note) => (note.kind === "run" ? `run ${note.to}` : `${note.step} ${note.to}`)));
+    for (const note of diff(run, next)) {
+      if (note.kind !== "item") told.push(note.kind === "run" ? `run ${note.to}` : `${note.step} ${note.to}`);
+    }
     run = next;
   }
   expect(told).toEqual([
@@ -80,6 +82,7 @@ test("(27) a diff replayed on the state before gives the phases after, and names
       for (const { before, result } of play(plan, script)) {
         const told = new Map<string, StepPhase | RunPhase>();
         for (const note of diff(before, result.run)) {
+          if (note.kind === "item") continue;
           const key = note.kind === "run" ? "" : note.step;
           const was = note.kind === "run" ? before.phase : (before.steps[note.step]?.phase ?? "Pending");
           expect(told.has(key)).toBe(false);

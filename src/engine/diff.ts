@@ -1,7 +1,7 @@
 import { pendingStep, type RunPhase, type RunState, type StepPhase, type StepState, stepState } from "./run.ts";
 
 /** Something that happened to the run or to a step between two states of it, for events and for people. */
-export type Note = RunNote | StepNote;
+export type Note = RunNote | StepNote | ItemNote;
 
 interface Told {
   readonly reason?: string;
@@ -24,8 +24,16 @@ export interface StepNote extends Told {
   readonly attempt: number;
 }
 
+/** An item of a fan-out failed for good; of many failures the first ten are noted. */
+export interface ItemNote extends Told {
+  readonly kind: "item";
+  readonly step: string;
+  readonly index: number;
+  readonly attempt: number;
+}
+
 /**
- * What changed between a run and a later state of it: every change of a phase or an attempt, nothing else. To be computed
+ * What changed between a run and a later state of it: every change of a phase or an attempt, items that failed, nothing else. To be computed
  * from what is stored, after it is stored. The run's own note comes first, unless it is the end. O(V), with identical
  * states costing next to nothing.
  */
@@ -36,11 +44,13 @@ export function diff(before: RunState, after: RunState): readonly Note[] {
   return after.finishedAt === undefined ? [run, ...steps] : [...steps, run];
 }
 
-function stepNotes(before: RunState, after: RunState): StepNote[] {
+function stepNotes(before: RunState, after: RunState): (StepNote | ItemNote)[] {
   if (before.steps === after.steps) return [];
-  const notes: StepNote[] = [];
+  const notes: (StepNote | ItemNote)[] = [];
   const note = (step: string, was: StepState, is: StepState) => {
-    if (was === is || (was.phase === is.phase && was.attempt === is.attempt)) return;
+    if (was === is) return;
+    notes.push(...itemNotes(step, was, is));
+    if (was.phase === is.phase && was.attempt === is.attempt) return;
     notes.push({ kind: "step", step, from: was.phase, to: is.phase, attempt: is.attempt, ...told(is) });
   };
   for (const id of Object.keys(after.steps)) note(id, stepState(before, id), stepState(after, id));
@@ -50,7 +60,17 @@ function stepNotes(before: RunState, after: RunState): StepNote[] {
   return notes;
 }
 
-const told = ({ reason, message }: Told): Told => ({
+/** Failures are only added, until a reset takes all of them away. */
+const itemNotes = (step: string, was: StepState, is: StepState): ItemNote[] =>
+  (is.items?.failures ?? []).slice(was.items?.failures?.length ?? 0).map(({ index, attempt, reason, message }) => ({
+    kind: "item",
+    step,
+    index,
+    attempt,
+    ...told({ reason, message }),
+  }));
+
+const told = ({ reason, message }: { reason?: string | undefined; message?: string | undefined }): Told => ({
   ...(reason === undefined ? {} : { reason }),
   ...(message === undefined ? {} : { message }),
 });

@@ -1,11 +1,13 @@
 import { int, item } from "./arrays.ts";
+import { isClosing } from "./closing.ts";
+import { cancelItems, giveUpItems } from "./fan.ts";
 import { firstBadOf, gateScope, nodesOf } from "./gate-scope.ts";
 import { mainScope } from "./layout.ts";
-import { idOf, type Ledger, put, putBarrier, scopeOf, stateOf, stepOf } from "./ledger.ts";
+import { idOf, type Ledger, put, putBarrier, stateOf, stepOf } from "./ledger.ts";
 import type { Failure, PlanStep } from "./plan.ts";
 import { reasons } from "./reasons.ts";
 import { isTerminal, type Outcome, type StepState } from "./run.ts";
-import { toBackoff, toCancelling, toOutcome, triesOf, type Why } from "./transitions.ts";
+import { toBackoff, toCancelling, toNextRound, toOutcome, triesOf, type Why } from "./transitions.ts";
 
 // How steps end before or without their child: settling, cancelling, failing attempts, and groups that are through.
 
@@ -38,6 +40,7 @@ export function cancelNode(ledger: Ledger, node: number, why: Why): void {
   if (waits || step.kind === "observe") return settleTree(ledger, node, "Canceled", why);
   put(ledger, node, toCancelling(state, ledger.now, why));
   if (step.kind === "group") cancelScope(ledger, int(ledger.layout.nested, node), innerWhy(why));
+  if (step.kind === "fan") cancelItems(ledger, node);
 }
 
 /** What the steps of a cancelled group are told. Only what ends the whole run is passed on as it is. */
@@ -66,6 +69,21 @@ export function failAttempt(ledger: Ledger, node: number, failure: Omit<Failure,
   put(ledger, node, toBackoff(state, ledger.now, notBefore, told));
 }
 
+/** A round of a loop went well and was not the last: another one, unless there were enough or nothing new may start. */
+export function endRound(ledger: Ledger, node: number): void {
+  const { repeat } = stepOf(ledger, node);
+  const state = stateOf(ledger, node);
+  const most = repeat?.maxIterations ?? 1;
+  if (isClosing(ledger, node)) {
+    return put(ledger, node, toOutcome(state, "Canceled", ledger.now, { reason: reasons.runFailing }));
+  }
+  if ((state.iteration ?? 1) < most) {
+    return put(ledger, node, toNextRound(state, ledger.now, repeat?.interval ?? 0));
+  }
+  const message = `not done after ${most} iteration${most === 1 ? "" : "s"}`;
+  put(ledger, node, toOutcome(state, "Failed", ledger.now, { reason: reasons.iterationsExhausted, message }));
+}
+
 /** Tries left, nothing closing, and the step's own condition: in this order, because the condition is the expensive part. */
 function mayRetry(
   ledger: Ledger,
@@ -78,27 +96,11 @@ function mayRetry(
   return retry.retryable?.({ ...failure, attempt: state.attempt }, gateScope(ledger, node)) ?? true;
 }
 
-/** Whether nothing new may start where this node is: its part of the run is being closed, or a failure drains it. */
-function isClosing(ledger: Ledger, node: number): boolean {
-  const { isFinal } = scopeOf(ledger, node);
-  if ((isFinal ? ledger.run.final?.closing : ledger.run.closing) !== undefined) return true;
-  let exempt = false;
-  for (let at = node; at >= 0; at = scopeOf(ledger, at).group) {
-    if (at !== node && stateOf(ledger, at).phase === "Cancelling") return true;
-    exempt ||= stepOf(ledger, at).afterFailure === true;
-    if (!exempt && isDraining(ledger, scopeOf(ledger, at).index)) return true;
-  }
-  return false;
-}
-
-/** A step of the scope failed, nobody forgave it, and the strategy is not to go on. */
-export const isDraining = (ledger: Ledger, scope: number): boolean =>
-  int(ledger.failed, scope) > 0 && item(ledger.layout.scopes, scope).plan.policy.strategy !== "Continue";
-
 /** The end of a cancelled attempt whose child is gone. A timeout is a failure of the attempt; a cancel is a cancel. */
 export function endCancelled(ledger: Ledger, node: number): void {
   const state = stateOf(ledger, node);
   const { reason = reasons.stepCanceled, message } = state;
+  if (stepOf(ledger, node).kind === "fan") return giveUpItems(ledger, node);
   if (reason === reasons.timeout || reason === reasons.pendingTimeout) {
     failAttempt(ledger, node, { cause: "Timeout", reason, ...(message === undefined ? {} : { message }) }, true);
     return;

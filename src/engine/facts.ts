@@ -1,10 +1,17 @@
 import type { WaitReason } from "./run.ts";
 import type { Instant, JsonObject, Millis } from "./values.ts";
 
+/** One item of a fan-out, by its index from 0, and how often it was started, this time included. */
+export interface ItemTry {
+  readonly index: number;
+  readonly attempt: number;
+}
+
 /** What was seen of the child of one attempt. `gone`: it was there, or may have been, and is not any more. */
 export type ChildState =
   | { readonly is: "alive" | "gone" }
-  | { readonly is: "succeeded"; readonly outputs?: JsonObject }
+  /** `again`: a round of a loop went well, and it was not the last one. */
+  | { readonly is: "succeeded"; readonly outputs?: JsonObject; readonly again?: true }
   | { readonly is: "failed"; readonly reason: string; readonly message?: string; readonly retryable: boolean };
 
 /** An observation of one child. For another attempt than the step's current one it is stale and ignored. */
@@ -13,6 +20,8 @@ export interface ChildFact {
   /** Full id of the step. */
   readonly step: string;
   readonly attempt: number;
+  /** The item whose child it is; for another attempt of the item the fact is stale as well. */
+  readonly item?: ItemTry;
   readonly state: ChildState;
 }
 
@@ -26,6 +35,8 @@ export interface GrantFact {
   readonly step: string;
   readonly granted: boolean;
   readonly attempt?: number;
+  /** Only with `granted: false`: the start of this item is taken back. */
+  readonly item?: ItemTry;
   readonly reason?: WaitReason;
   readonly message?: string;
   readonly notBefore?: Instant;
@@ -60,13 +71,15 @@ export type Fact = ChildFact | GrantFact | ActionFact;
 
 /**
  * What the state owes the world. Performing it twice must be harmless: children have names derived from the attempt.
- * Only steps of kind `work` and `observe` owe anything; `start` of an observed step means: begin to look at it.
+ * Only steps of kind `work`, `observe` and `fan` owe anything; `start` of an observed step means: begin to look at it.
  */
 export interface Effect {
   readonly kind: "start" | "cancel";
   /** Full id of the step. */
   readonly step: string;
   readonly attempt: number;
+  /** For a fan-out: whose child is to be started or cancelled. */
+  readonly item?: ItemTry;
   /** For `cancel`: time the child gets to end politely. */
   readonly graceMs?: Millis;
 }

@@ -1,7 +1,8 @@
 import { act, actionOrder } from "./acting.ts";
 import { int } from "./arrays.ts";
-import { endCancelled, failAttempt } from "./ending.ts";
+import { endCancelled, endRound, failAttempt } from "./ending.ts";
 import type { ActionFact, ChildFact, Fact, GrantFact } from "./facts.ts";
+import { foldItem, isCurrentItem, refuseStart } from "./item-facts.ts";
 import { type Ledger, put, stateOf, stepOf } from "./ledger.ts";
 import { reasons } from "./reasons.ts";
 import { isTerminal, type StepState } from "./run.ts";
@@ -43,10 +44,16 @@ function sorted<F extends Fact>(ledger: Ledger, facts: readonly F[], rank: Rank<
   positions.sort((a, b) =>
     isAction(a.fact)
       ? a.rank - b.rank || int(position, a.node) - int(position, b.node) || compareTexts(a.fact, b.fact)
-      : int(position, a.node) - int(position, b.node) || a.rank - b.rank || compareTexts(a.fact, b.fact),
+      : int(position, a.node) - int(position, b.node) ||
+        itemOf(a.fact) - itemOf(b.fact) ||
+        a.rank - b.rank ||
+        compareTexts(a.fact, b.fact),
   );
   return positions.map(({ fact }) => fact);
 }
+
+/** Which item of a fan-out a fact is about; -1: the step itself. */
+const itemOf = (fact: Fact): number => (isAction(fact) ? -1 : (fact.item?.index ?? -1));
 
 function compareTexts(a: Fact, b: Fact): number {
   const [left, right] = [JSON.stringify(a), JSON.stringify(b)];
@@ -61,21 +68,24 @@ function foldEach<F extends GrantFact | ChildFact>(
   fold: (ledger: Ledger, node: number, fact: F) => boolean,
 ): number {
   let ignored = 0;
-  let last = -1;
+  let last = { node: -1, item: -1 };
   for (const fact of sorted(ledger, facts, rank)) {
     const node = ledger.layout.nodeById.get(fact.step);
+    const item = itemOf(fact);
     if (node === undefined || !isCurrent(ledger, node, fact)) ignored++;
-    else if (node !== last) {
-      last = node;
+    else if (node !== last.node || item !== last.item) {
+      last = { node, item };
       if (!fold(ledger, node, fact)) ignored++;
     }
   }
   return ignored;
 }
 
-/** About the attempt the step is at. A grant that names none is about the step. */
-const isCurrent = (ledger: Ledger, node: number, fact: GrantFact | ChildFact): boolean =>
-  fact.attempt === undefined ? fact.kind === "grant" : fact.attempt === stateOf(ledger, node).attempt;
+/** About the attempt the step is at, and the item. A grant that names none is about the step. */
+const isCurrent = (ledger: Ledger, node: number, fact: GrantFact | ChildFact): boolean => {
+  if (fact.attempt === undefined) return fact.kind === "grant" && fact.item === undefined;
+  return fact.attempt === stateOf(ledger, node).attempt && isCurrentItem(ledger, node, fact.item);
+};
 
 /**
  * Permission to start, or its refusal. A refusal of a start that was intended already (`Starting`, with the attempt) takes
@@ -83,6 +93,7 @@ const isCurrent = (ledger: Ledger, node: number, fact: GrantFact | ChildFact): b
  */
 function foldGrant(ledger: Ledger, node: number, fact: GrantFact): boolean {
   const state = stateOf(ledger, node);
+  if (fact.item !== undefined) return refuseStart(ledger, node, fact, fact.item);
   if (fact.granted) return grant(ledger, node, state);
   if (state.phase === "Waiting") return block(ledger, node, state, fact);
   if (state.phase !== "Starting" || fact.attempt === undefined) return false;
@@ -110,8 +121,9 @@ function block(ledger: Ledger, node: number, state: StepState, fact: GrantFact):
 }
 
 /** What was seen of a child. Only work and references have one. */
-function foldChild(ledger: Ledger, node: number, { state: child }: ChildFact): boolean {
+function foldChild(ledger: Ledger, node: number, { state: child, item }: ChildFact): boolean {
   const state = stateOf(ledger, node);
+  if (item !== undefined) return foldItem(ledger, node, item, child);
   const { kind } = stepOf(ledger, node);
   if (kind !== "work" && kind !== "observe") return false;
   const refused = state.phase === "Waiting" && state.refused === true;
@@ -129,7 +141,8 @@ function foldLive(ledger: Ledger, node: number, state: StepState, child: ChildFa
       if (state.phase !== "Running") put(ledger, node, toRunning(state));
       return true;
     case "succeeded":
-      put(ledger, node, toOutcome(state, "Succeeded", ledger.now, { outputs: child.outputs }));
+      if (child.again === true) endRound(ledger, node);
+      else put(ledger, node, toOutcome(state, "Succeeded", ledger.now, { outputs: child.outputs }));
       return true;
     case "failed":
       failAttempt(ledger, node, failureOf(child), child.retryable);
@@ -147,7 +160,7 @@ const failureOf = ({ reason, message }: Extract<ChildFact["state"], { is: "faile
 
 /** Work that was done before the cancel reached it is done; every other end is that of the cancel. */
 function foldCancelled(ledger: Ledger, node: number, state: StepState, child: ChildFact["state"]): boolean {
-  if (child.is === "succeeded") {
+  if (child.is === "succeeded" && child.again !== true) {
     put(ledger, node, toOutcome(state, "Succeeded", ledger.now, { outputs: child.outputs }));
   } else if (child.is !== "alive") endCancelled(ledger, node);
   return true;

@@ -2,6 +2,7 @@ import { neighbours } from "./adjacency.ts";
 import { amend } from "./amend.ts";
 import { int, item } from "./arrays.ts";
 import { dueAt, isPaused } from "./deadlines.ts";
+import { type FanBooks, openBooks, sealBooks } from "./fan-books.ts";
 import { type Frontier, frontierOf, settle } from "./frontier.ts";
 import { type IntHeap, pushLeast } from "./heap.ts";
 import { finalScope, type Layout, layoutOf, mainScope, type Scope } from "./layout.ts";
@@ -41,6 +42,9 @@ export interface Ledger {
   readonly due: Map<number, Instant>;
   /** Nodes that owe the world an effect. */
   readonly owing: Set<number>;
+  /** Items of the fan-outs that are under way, and which of them have to be asked anew when they are due. */
+  readonly fans: Map<number, FanBooks>;
+  readonly untimed: Set<number>;
   /** Nodes past Pending and Waiting; unsettled steps past Pending; those of them that are Suspended. Groups count in the first only. */
   moved: number;
   live: number;
@@ -76,6 +80,8 @@ export function openLedger(plan: Plan, run: RunState, now: Instant): Ledger {
     free: [],
     due: new Map(),
     owing: new Set(),
+    fans: new Map(),
+    untimed: new Set(),
     moved: 0,
     live: 0,
     suspended: 0,
@@ -120,7 +126,32 @@ function enterBooks(ledger: Ledger, node: number): void {
   }
   if (state === pendingStep) return;
   tally(ledger, node, state, 1);
-  if (!isTerminal(state.phase)) track(ledger, node, state);
+  if (isTerminal(state.phase)) return;
+  if (stepOf(ledger, node).kind === "fan" && isActive(state.phase)) enterItems(ledger, node, state);
+  track(ledger, node, state);
+}
+
+function enterItems(ledger: Ledger, node: number, state: StepState): void {
+  const books = openBooks(stepOf(ledger, node), state);
+  ledger.fans.set(node, books);
+  tallyActive(ledger, node, books.active);
+  if (books.owing.size > 0) ledger.owing.add(node);
+  if (state.phase === "Running") queueFan(ledger, node);
+}
+
+/** The items of a fan-out that is under way. */
+export function booksOf({ fans }: Ledger, node: number): FanBooks {
+  const books = fans.get(node);
+  if (books === undefined) throw new Error(`node ${node} is no fan-out that is under way`);
+  return books;
+}
+
+/** Lets a fan-out ask for a slot; once, however many of its items are ready. */
+export function queueFan(ledger: Ledger, node: number): void {
+  const books = booksOf(ledger, node);
+  if (books.isQueued) return;
+  books.isQueued = true;
+  pushLeast(ledger.startable, int(ledger.layout.startRank, node));
 }
 
 function openIfRunning(ledger: Ledger, scope: Scope): void {
@@ -155,6 +186,7 @@ export function put(ledger: Ledger, node: number, next: StepState): void {
   if (isTerminal(before.phase)) throw new Error(`step "${idOf(ledger, node)}" is settled already`);
   ledger.states[node] = next;
   ledger.changed.add(node);
+  if (isTerminal(next.phase)) ledger.fans.delete(node);
   tally(ledger, node, before, -1);
   tally(ledger, node, next, 1);
   track(ledger, node, next);
@@ -178,11 +210,11 @@ export function putBarrier(ledger: Ledger, node: number): void {
 }
 
 function tally(ledger: Ledger, node: number, state: StepState, by: 1 | -1): void {
-  const { phase, attempt, earlierAttempts = 0 } = state;
+  const { phase, attempt, earlierAttempts = 0, iteration = 1 } = state;
   const { kind, onFailure } = stepOf(ledger, node);
   if (phase === "Pending" || kind === "barrier") return;
-  // A step that waits for its next attempt has moved before: the run does not look untouched again.
-  if (phase !== "Waiting" || attempt > earlierAttempts) ledger.moved += by;
+  // A step that waits for its next attempt or round has moved before: the run does not look untouched again.
+  if (phase !== "Waiting" || attempt > earlierAttempts || iteration > 1) ledger.moved += by;
   if (isTerminal(phase)) {
     const scope = int(ledger.layout.scopeOf, node);
     if (phase === "Failed" && onFailure === "Fail") ledger.failed[scope] = int(ledger.failed, scope) + by;
@@ -194,7 +226,7 @@ function tally(ledger: Ledger, node: number, state: StepState, by: 1 | -1): void
   if (kind === "work" && isActive(phase)) tallyActive(ledger, node, by);
 }
 
-function tallyActive(ledger: Ledger, node: number, by: 1 | -1): void {
+export function tallyActive(ledger: Ledger, node: number, by: number): void {
   for (let scope = int(ledger.layout.scopeOf, node); scope >= 0; scope = item(ledger.layout.scopes, scope).parent) {
     ledger.active[scope] = int(ledger.active, scope) + by;
   }
@@ -204,6 +236,10 @@ function tallyActive(ledger: Ledger, node: number, by: 1 | -1): void {
 function track(ledger: Ledger, node: number, state: StepState): void {
   const step = stepOf(ledger, node);
   if (step.kind === "barrier") return;
+  if (ledger.fans.has(node)) {
+    ledger.untimed.add(node);
+    return;
+  }
   const at = dueAt(step, state, isPaused(ledger.run));
   if (at === Number.POSITIVE_INFINITY) ledger.due.delete(node);
   else ledger.due.set(node, at);
@@ -244,7 +280,11 @@ function copySteps(steps: RunState["steps"], count: number): Record<string, Step
 export function sealSteps(ledger: Ledger): void {
   if (ledger.changed.size === 0) return;
   const steps = copySteps(ledger.run.steps, ledger.states.length);
-  for (const node of ledger.changed) steps[idOf(ledger, node)] = stateOf(ledger, node);
+  for (const node of ledger.changed) {
+    const books = ledger.fans.get(node);
+    if (books?.isChanged === true) ledger.states[node] = sealBooks(books, stateOf(ledger, node));
+    steps[idOf(ledger, node)] = stateOf(ledger, node);
+  }
   ledger.changed.clear();
   ledger.run = amend(ledger.run, { steps });
 }

@@ -1,9 +1,11 @@
 import { amend } from "./amend.ts";
 import { int, item } from "./arrays.ts";
 import { isPaused } from "./deadlines.ts";
-import { cancelNode, endGroups, isDraining, settleAll, settleTree } from "./ending.ts";
+import { isDraining } from "./closing.ts";
+import { cancelNode, endGroups, settleAll, settleTree } from "./ending.ts";
 import { takeReady } from "./frontier.ts";
 import { askGate, describeBad, gateScope, nodesOf } from "./gate-scope.ts";
+import { skipItems, startFan, startItem, wantsSlot } from "./fan.ts";
 import { popLeast, pushLeast } from "./heap.ts";
 import { finalScope, mainScope, type Scope } from "./layout.ts";
 import { isMainSettled, type Ledger, put, putBarrier, scopeOf, stateOf, stepOf } from "./ledger.ts";
@@ -91,6 +93,7 @@ function drain(ledger: Ledger, scope: number, cancelActive: boolean): void {
     if (phase === "Pending" || phase === "Waiting") settleTree(ledger, node, "Skipped", why);
     else if (cancelActive) cancelNode(ledger, node, why);
     else if (step.kind === "group") drain(ledger, int(ledger.layout.nested, node), false);
+    else if (step.kind === "fan" && phase === "Running") skipItems(ledger, node);
   }
 }
 
@@ -122,7 +125,7 @@ function startAll(ledger: Ledger): boolean {
 /** What the queues hold may have moved since; nothing is taken out of them before its turn. */
 const isStartable = (ledger: Ledger, node: number): boolean => {
   const { phase, reason } = stateOf(ledger, node);
-  return phase === "Waiting" && reason === "Ready";
+  return (phase === "Waiting" && reason === "Ready") || (ledger.fans.has(node) && wantsSlot(ledger, node));
 };
 
 /** Starts a step that needs no slot. */
@@ -131,6 +134,7 @@ function startFree(ledger: Ledger, node: number): void {
   const { kind } = stepOf(ledger, node);
   if (kind === "approval") put(ledger, node, toSuspended(state, ledger.now));
   else if (kind === "group") startGroup(ledger, node);
+  else if (kind === "fan") startFan(ledger, node);
   else put(ledger, node, toStarting(state, ledger.now));
 }
 
@@ -157,11 +161,19 @@ function startWork(ledger: Ledger): void {
     // Without a slot in its part of the run there is none for the others either: leave the queue as it is.
     if (isStartable(ledger, node) && !hasSlot(ledger, topOf(ledger, node))) break;
     popLeast(startable);
-    if (!isStartable(ledger, node)) continue;
-    if (hasSlots(ledger, node)) put(ledger, node, toStarting(stateOf(ledger, node), ledger.now));
-    else held.push(rank);
+    if (isStartable(ledger, node) && !hasSlots(ledger, node)) held.push(rank);
+    else takeSlot(ledger, node);
   }
   for (const rank of held) pushLeast(startable, rank);
+}
+
+/** Starts what stood in the queue: a step, or the next item of a fan-out, which queues again for the one after. */
+function takeSlot(ledger: Ledger, node: number): void {
+  const books = ledger.fans.get(node);
+  if (books !== undefined) books.isQueued = false;
+  if (!isStartable(ledger, node)) return;
+  if (books === undefined) put(ledger, node, toStarting(stateOf(ledger, node), ledger.now));
+  else startItem(ledger, node);
 }
 
 /** The outermost scope around a node, whose slots all steps of that part of the run share. */

@@ -72,9 +72,23 @@ export interface RetryPolicy {
 /**
  * What a step does when it starts. `work`: has a child that the reconciler creates and cancels. `observe`: looks at
  * something it never creates, deletes or counts as active. `approval`: `Suspended` until a person decides. `timer`: waits
- * until `due`. `group`: runs the nested plan. `barrier`: hidden, see `stages`.
+ * until `due`. `group`: runs the nested plan. `fan`: has a child for each of its items. `barrier`: hidden, see `stages`.
  */
-export type StepKind = "work" | "observe" | "approval" | "timer" | "group" | "barrier";
+export type StepKind = "work" | "observe" | "approval" | "timer" | "group" | "fan" | "barrier";
+
+/** One child for each of many items. Retry, timeout and grace of the step are those of each item, its deadline is for all. */
+export interface Fan {
+  /** How many items there are: asked once, when the step starts. Pure; must not throw. */
+  readonly count: (
+    scope: GateScope,
+  ) => { readonly count: number } | { readonly error: string; readonly reason?: string };
+  /** Items active at once. Absent: no limit of its own. */
+  readonly maxParallel?: number;
+  /** The first failure cancels the other items. */
+  readonly failFast: boolean;
+  /** Outputs that are lists over the items also when no item has given one. */
+  readonly outputs: readonly string[];
+}
 
 /** One node of a plan: what the engine must know of a step. Durations are greater than 0. */
 export interface PlanStep {
@@ -106,6 +120,10 @@ export interface PlanStep {
   readonly admission?: WaitReason;
   /** Timer: when it is due. Absent: at once. */
   readonly due?: Due;
+  /** A loop: a new child after each that went well, until a fact no longer says `again`. Retries are those of each round. */
+  readonly repeat?: { readonly maxIterations: number; readonly interval: Millis };
+  /** Fan-out: what it is over. Absent: no items. */
+  readonly fan?: Fan;
   /** Group: the nested plan. Of its policy only `strategy` and `parallelism` count; its `final` is not run. */
   readonly group?: Plan;
 }
@@ -116,7 +134,7 @@ export interface RunPolicy {
    * steps with `afterFailure`; `Cancel` also cancels what is active, with the same exception.
    */
   readonly strategy: "Continue" | "Drain" | "Cancel";
-  /** `work` steps that may be active at once, nested ones included. Absent: no limit. */
+  /** `work` steps and items that may be active at once, nested ones included. Absent: no limit. */
   readonly parallelism?: number;
   /** From `startedAt`, suspension excluded. For a final plan: from the end of the main plan. */
   readonly deadline?: Millis;

@@ -20,6 +20,10 @@ export const reasons = {
   runCanceled: "RunCanceled",
   /** The run, or its final part, took too long. */
   deadline: "DeadlineExceeded",
+  /** Items of a fan-out failed. */
+  itemsFailed: "ItemsFailed",
+  /** A loop was not done after as many rounds as it may take. */
+  iterationsExhausted: "IterationsExhausted",
   /** The strategy ends what a failure makes pointless. */
   runFailing: "RunFailing",
   /** A run failed because of a step, or a group because of one of its steps. */

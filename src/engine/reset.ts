@@ -26,10 +26,15 @@ export function reset(plan: Plan, run: RunState, selection: RetrySelection = {})
     if (node === undefined || item(layout.steps, node).kind === "barrier") return err(`there is no step "${id}"`);
     chosen.add(node);
   }
-  const again = selection.steps === undefined ? closure(layout, unwell(layout, run), []) : closure(layout, [], chosen);
+  const { again, whole } =
+    selection.steps === undefined ? closure(layout, unwell(layout, run), []) : closure(layout, [], chosen);
   if (again.size === 0) return err("every step went well; name the steps to repeat");
-  for (const node of layout.order) if (item(layout.scopes, int(layout.scopeOf, node)).isFinal) again.add(node);
-  return ok(restarted(run, resetSteps(layout, run, again)));
+  for (const node of layout.order) {
+    if (!item(layout.scopes, int(layout.scopeOf, node)).isFinal) continue;
+    again.add(node);
+    whole.add(node);
+  }
+  return ok(restarted(run, resetSteps(layout, run, again, whole)));
 }
 
 /** Steps that failed, were cancelled, or were skipped for any reason but their own condition. */
@@ -41,11 +46,15 @@ function unwell(layout: Layout, run: RunState): number[] {
 }
 
 /**
- * Everything that goes back when `roots` do, and `wholes` with all that is in them. A group that is repeated because
+ * Everything that goes back when `roots` do, and `wholes` with all that is in them; `whole` is what goes back altogether. A group that is repeated because
  * something before it is, or because it was asked for, is repeated with its steps; one that is repeated because a step in
- * it is, keeps its other steps.
+ * it is, keeps its other steps; a fan-out that failed keeps the items that went well.
  */
-function closure(layout: Layout, roots: Iterable<number>, wholes: Iterable<number>): Set<number> {
+function closure(
+  layout: Layout,
+  roots: Iterable<number>,
+  wholes: Iterable<number>,
+): { readonly again: Set<number>; readonly whole: Set<number> } {
   const whole = new Set<number>(wholes);
   const reached = new Set<number>([...roots, ...whole]);
   for (const node of reached) {
@@ -56,7 +65,7 @@ function closure(layout: Layout, roots: Iterable<number>, wholes: Iterable<numbe
     if (scope.group >= 0) reached.add(scope.group);
     if (whole.has(node)) addInner(layout, node, reached, whole);
   }
-  return reached;
+  return { again: reached, whole };
 }
 
 function addWhole(layout: Layout, node: number, reached: Set<number>, whole: Set<number>): void {
@@ -74,11 +83,16 @@ function addInner(layout: Layout, node: number, reached: Set<number>, whole: Set
   for (let local = 0; local < plan.steps.length; local++) addWhole(layout, base + local, reached, whole);
 }
 
-function resetSteps(layout: Layout, run: RunState, again: ReadonlySet<number>): Record<string, StepState> {
+function resetSteps(
+  layout: Layout,
+  run: RunState,
+  again: ReadonlySet<number>,
+  whole: ReadonlySet<number>,
+): Record<string, StepState> {
   const steps: Record<string, StepState> = {};
   for (const [id, state] of Object.entries(run.steps)) {
     const node = layout.nodeById.get(id);
-    steps[id] = node === undefined || !again.has(node) ? state : toPending(state);
+    steps[id] = node === undefined || !again.has(node) ? state : toPending(state, !whole.has(node));
   }
   return steps;
 }

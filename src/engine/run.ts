@@ -1,3 +1,4 @@
+import type { ItemsState } from "./items.ts";
 import type { Instant, JsonObject, Millis } from "./values.ts";
 
 /** How a step can end. */
@@ -65,6 +66,10 @@ export interface StepState extends Explained, Timed {
   readonly suspendedFor?: Millis;
   /** The world refused to create the child of this attempt: the next start is the same attempt again. */
   readonly refused?: true;
+  /** Loop: the round it is at, from 1; absent in the first. */
+  readonly iteration?: number;
+  /** Fan-out: the items, from the first start on. */
+  readonly items?: ItemsState;
   /** Recorded from the fact that made the step succeed. Never interpreted by the engine. */
   readonly outputs?: JsonObject;
 }

@@ -1,7 +1,8 @@
 import { amend } from "./amend.ts";
 import { int } from "./arrays.ts";
-import { type DeadlineScope, finalDeadline, isPaused, runDeadline, stepDeadlines } from "./deadlines.ts";
+import { type DeadlineScope, dueAt, finalDeadline, isPaused, runDeadline, stepDeadlines } from "./deadlines.ts";
 import { cancelNode, cancelScope, endCancelled, failAttempt, settleTree } from "./ending.ts";
+import { applyItemTimes, itemsDueAt } from "./fan.ts";
 import { finalScope, mainScope } from "./layout.ts";
 import { isFinalSettled, isMainSettled, type Ledger, put, stateOf, stepOf } from "./ledger.ts";
 import { reasons, seconds } from "./reasons.ts";
@@ -12,6 +13,7 @@ import type { Instant } from "./values.ts";
 /** Applies every deadline that has struck and every wait that is over, the run first, then steps in topological order. */
 export function applyTime(ledger: Ledger): void {
   strikeRun(ledger);
+  timeItems(ledger);
   const due: number[] = [];
   for (const [node, at] of ledger.due) if (ledger.now >= at) due.push(node);
   const { position } = ledger.layout;
@@ -43,8 +45,21 @@ function applyTimeTo(ledger: Ledger, node: number): void {
     before = stateOf(ledger, node);
     const struck = struckScope(ledger, node);
     if (struck !== undefined) strikeStep(ledger, node, struck);
+    else if (ledger.fans.has(node)) applyItemTimes(ledger, node);
     else endWait(ledger, node);
   }
+}
+
+/** Brings up to date when the fan-outs that have moved are due: once for all their items. */
+function timeItems(ledger: Ledger): void {
+  for (const node of ledger.untimed) {
+    if (!ledger.fans.has(node)) continue;
+    const own = dueAt(stepOf(ledger, node), stateOf(ledger, node), isPaused(ledger.run));
+    const at = Math.min(own, itemsDueAt(ledger, node));
+    if (at === Number.POSITIVE_INFINITY) ledger.due.delete(node);
+    else ledger.due.set(node, at);
+  }
+  ledger.untimed.clear();
 }
 
 /** The outermost deadline of a step that has passed. A step whose group was just cancelled has none any more. */
@@ -123,6 +138,7 @@ function endApproval(ledger: Ledger, node: number): void {
  */
 export function wakeAt(ledger: Ledger): Instant | undefined {
   const { plan } = ledger.layout;
+  timeItems(ledger);
   let earliest = Number.POSITIVE_INFINITY;
   for (const at of ledger.due.values()) if (at > ledger.now && at < earliest) earliest = at;
   const runAt = isMainSettled(ledger) ? undefined : runDeadline(plan, ledger.run);

@@ -1,7 +1,8 @@
 import { amend } from "./amend.ts";
+import { resetItems } from "./items.ts";
 import type { PlanStep } from "./plan.ts";
 import type { Outcome, StepState, WaitReason } from "./run.ts";
-import type { Instant, JsonObject } from "./values.ts";
+import type { Instant, JsonObject, Millis } from "./values.ts";
 
 // One function per arrow of the transition table. Each keeps what it does not know and takes away what belonged to the
 // phase that is left; none decides whether the arrow may be taken.
@@ -39,6 +40,14 @@ export const toBackoff = (state: StepState, now: Instant, notBefore: Instant, me
     refused: undefined,
     cancelledAt: undefined,
     readyAt: state.readyAt ?? now,
+  });
+
+/** After a round of a loop that was not the last. Its attempts count no longer: the next round has as many. */
+export const toNextRound = (state: StepState, now: Instant, interval: Millis): StepState =>
+  amend(toWaiting(state, interval > 0 ? "Timer" : "Ready", now, interval > 0 ? { notBefore: now + interval } : {}), {
+    iteration: (state.iteration ?? 1) + 1,
+    earlierAttempts: state.attempt,
+    refused: undefined,
   });
 
 /** The intent of the next attempt, or again of the one the world refused. */
@@ -87,8 +96,11 @@ export const afterSuspension = (state: StepState, since: Instant, now: Instant):
     suspendedFor: (state.suspendedFor ?? 0) + Math.max(0, now - Math.max(since, state.readyAt ?? since)),
   });
 
-/** Back to the beginning for another run number. Attempts go on counting, so that no two children share a name. */
-export const toPending = (state: StepState): StepState =>
+/**
+ * Back to the beginning for another run number. Attempts go on counting, so that no two children share a name. With
+ * `keepDone` the items of a fan-out that went well stay, with what they gave.
+ */
+export const toPending = (state: StepState, keepDone = false): StepState =>
   amend(state, {
     phase: "Pending",
     earlierAttempts: state.attempt === 0 ? undefined : state.attempt,
@@ -102,7 +114,9 @@ export const toPending = (state: StepState): StepState =>
     cancelledAt: undefined,
     suspendedFor: undefined,
     refused: undefined,
-    outputs: undefined,
+    iteration: undefined,
+    outputs: keepDone && state.items !== undefined ? state.outputs : undefined,
+    items: state.items && resetItems(state.items, keepDone),
   });
 
 /** Attempts made in this run number, the current one included. */

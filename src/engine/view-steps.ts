@@ -24,7 +24,11 @@ function viewStep(layout: Layout, run: RunState, node: number): StepView {
   const id = item(layout.ids, node);
   const step = item(layout.steps, node);
   const scope = item(layout.scopes, int(layout.scopeOf, node));
-  const { phase, attempt, reason, message, startedAt, finishedAt, notBefore, outputs } = stateAt(layout, run, node);
+  const { phase, attempt, reason, message, startedAt, finishedAt, notBefore, outputs, items } = stateAt(
+    layout,
+    run,
+    node,
+  );
   const dependencies = visiblePredecessors(layout, node);
   return {
     id,
@@ -42,7 +46,8 @@ function viewStep(layout: Layout, run: RunState, node: number): StepView {
         : [],
     rank: int(scope.plan.graph.rank, node - scope.base),
     attempt,
-    attempts: step.retry.limit + 1,
+    ...(step.kind === "fan" ? {} : { attempts: step.retry.limit + 1 }),
+    ...(items === undefined ? {} : { items: { total: items.total, states: items.states } }),
     logs: [],
     artifacts: [],
     actions: isTerminal(run.phase) ? [] : stepActions(step, stateAt(layout, run, node)),

@@ -1,5 +1,13 @@
 import { formatAge } from "#lib/base/index.ts";
-import { diff, isTerminal, type RunNote, type RunState, type StepNote } from "#engine/index.ts";
+import {
+  diff,
+  isTerminal,
+  type ItemNote,
+  type Note,
+  type RunNote,
+  type RunState,
+  type StepNote,
+} from "#engine/index.ts";
 
 /**
  * Holds a workflow that is being deleted until its active children are gone. Put on at admission or by the
@@ -81,9 +89,25 @@ export function noticesBetween(before: RunState, after: RunState): readonly Noti
         "Cancel",
       ),
     );
-  for (const note of diff(before, after))
-    told.push(...(note.kind === "step" ? stepNotices(note) : runNotices(note, after)));
+  for (const note of diff(before, after)) told.push(...noticesOf(note, after));
   return told;
+}
+
+function noticesOf(note: Note, after: RunState): readonly Notice[] {
+  switch (note.kind) {
+    case "step":
+      return stepNotices(note);
+    case "item":
+      return [itemNotice(note)];
+    case "run":
+      return runNotices(note, after);
+  }
+}
+
+/** One event a step, not one an item, except for the first failures. */
+function itemNotice({ step, index, attempt, reason = "", message }: ItemNote): Notice {
+  const why = message === undefined ? reason : `${reason}: ${message}`;
+  return warning("StepFailed", `item ${index} of step "${step}" failed in attempt ${attempt}: ${why}`);
 }
 
 /**

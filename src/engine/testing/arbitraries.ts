@@ -3,13 +3,17 @@ import {
   alwaysGate,
   conditionGate,
   type Fact,
+  type Fan,
+  type ItemTry,
   failureGate,
   type NodeSpec,
   type Plan,
   type PlanStep,
   type RunPolicy,
   type RunState,
+  type StepState,
 } from "../index.ts";
+import { attemptsOf, decodePhases } from "../items.ts";
 import { plan, type StepLine } from "./build.ts";
 
 /** What a generated plan may contain. Everything is on unless a law excludes it. */
@@ -35,8 +39,8 @@ const gates: Record<GateName, Pick<PlanStep, "gate" | "afterFailure"> | object> 
   error: { gate: conditionGate(false, () => ({ ok: false, error: "no such key: x" })) },
 };
 
-const allKinds = ["work", "work", "work", "work", "observe", "approval", "timer", "group"] as const;
-const nestedKinds = ["work", "work", "work", "work", "work", "approval"] as const;
+const allKinds = ["work", "work", "work", "fan", "observe", "approval", "timer", "group"] as const;
+const nestedKinds = ["work", "work", "work", "work", "fan", "approval"] as const;
 const allGates = [
   ...(["default", "default", "default", "default", "default", "default", "default", "default"] as const),
   ...(["failure", "always", "true", "false", "error"] as const),
@@ -81,6 +85,11 @@ function line(id: string, earlier: readonly string[], shape: PlanShape): fc.Arbi
         onTimeout: fc.constantFrom("Reject" as const, "Approve" as const),
         due: fc.integer({ min: 0, max: 40 }),
         group: kind === "group" ? nestedPlan(shape) : fc.constant(undefined),
+        repeat:
+          kind === "work"
+            ? fc.constantFrom(undefined, undefined, { maxIterations: 3, interval: 10 })
+            : fc.constant(undefined),
+        fan: kind === "fan" ? fans(shape) : fc.constant(undefined),
       })
       .map(({ gate, limit, delay, due, ...fields }) => ({
         id,
@@ -92,6 +101,20 @@ function line(id: string, earlier: readonly string[], shape: PlanShape): fc.Arbi
       })),
   );
 }
+
+const fans = ({ calm }: PlanShape): fc.Arbitrary<Fan> =>
+  fc
+    .record({
+      count: fc.constantFrom(0, 1, 2, 3, 3),
+      maxParallel: calm === true ? fc.constant(undefined) : fc.constantFrom(undefined, 1, 2),
+      failFast: calm === true ? fc.constant(false) : fc.boolean(),
+    })
+    .map(({ count, maxParallel, failFast }) => ({
+      count: () => ({ count }),
+      failFast,
+      outputs: ["step"],
+      ...defined({ maxParallel }),
+    }));
 
 const nestedPlan = (shape: PlanShape): fc.Arbitrary<Plan> =>
   fc
@@ -144,6 +167,7 @@ export type Move =
       readonly is: "alive" | "gone" | "succeeded" | "failed";
       readonly retryable: boolean;
       readonly off: number;
+      readonly item: number;
     }
   | {
       readonly kind: "grant";
@@ -151,6 +175,7 @@ export type Move =
       readonly granted: boolean;
       readonly named: boolean;
       readonly later: number;
+      readonly item: number;
     }
   | { readonly kind: "act"; readonly pick: number; readonly action: StepAction }
   | { readonly kind: "run"; readonly action: "cancel" | "suspend" | "resume" | "retry"; readonly force: boolean };
@@ -171,6 +196,7 @@ export const childMoves: fc.Arbitrary<Extract<Move, { kind: "child" }>> = fc.rec
   is: fc.constantFrom("alive", "gone", "succeeded", "succeeded", "failed"),
   retryable: fc.boolean(),
   off: fc.constant(0),
+  item: fc.nat({ max: 2 }),
 });
 
 export const moves: fc.Arbitrary<Move> = fc.oneof(
@@ -184,6 +210,7 @@ export const moves: fc.Arbitrary<Move> = fc.oneof(
       granted: fc.boolean(),
       named: fc.boolean(),
       later: fc.constantFrom(0, 5, 20),
+      item: fc.nat({ max: 2 }),
     }),
   },
   {
@@ -217,31 +244,41 @@ export function factOf(move: Move, run: RunState, now: number): Fact | undefined
   const step = ids[move.pick % Math.max(1, ids.length)];
   if (step === undefined) return undefined;
   const attempt = run.steps[step]?.attempt ?? 0;
+  const item = "item" in move ? tryOf(run.steps[step], move.item, "off" in move ? move.off : 0) : undefined;
   switch (move.kind) {
     case "child":
       return {
         kind: "child",
         step,
-        attempt: attempt + move.off,
+        ...(item === undefined ? { attempt: attempt + move.off } : { attempt, item }),
         state:
           move.is === "failed"
             ? { is: "failed", reason: "Error", retryable: move.retryable }
             : move.is === "succeeded"
-              ? { is: "succeeded", outputs: { step } }
+              ? { is: "succeeded", outputs: { step }, ...(move.retryable ? { again: true } : {}) }
               : { is: move.is },
       };
     case "grant":
       return {
         kind: "grant",
         step,
-        granted: move.granted,
-        ...(move.named ? { attempt } : {}),
+        ...(item === undefined
+          ? { granted: move.granted, ...(move.named ? { attempt } : {}) }
+          : { granted: false, attempt, item }),
         ...(move.later > 0 ? { notBefore: now + move.later } : {}),
         reason: "Quota",
       };
     case "act":
       return { kind: "action", action: move.action, step, number: run.number };
   }
+}
+
+/** The attempt an item of a fan-out is at, or one `off` it; undefined for steps without items. */
+function tryOf(state: StepState | undefined, pick: number, off: number): ItemTry | undefined {
+  const items = state?.items;
+  if (items === undefined || items.total === 0) return undefined;
+  const index = pick % items.total;
+  return { index, attempt: (attemptsOf(items, decodePhases(items.states, items.total))[index] ?? 0) + off };
 }
 
 /** Node lists, sound or broken: repeated ids, unknown names, cycles of every length. */

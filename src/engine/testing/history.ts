@@ -1,6 +1,7 @@
 import {
   type Advance,
   advance,
+  type ChildState,
   createRunCache,
   type Fact,
   isTerminal,
@@ -8,7 +9,9 @@ import {
   type Plan,
   type PlanStep,
   type RunState,
+  type StepState,
 } from "../index.ts";
+import { attemptsOf, decodePhases, itemPhase } from "../items.ts";
 import { factOf, type Turn } from "./arbitraries.ts";
 
 /** One call of `advance` with everything that went in and came out. */
@@ -88,6 +91,10 @@ function fairFacts(plan: Plan, run: RunState, fate: Fate): Fact[] {
     if (phase === "Waiting") facts.push({ kind: "grant", step, granted: true });
     if (phase === "Suspended") facts.push({ kind: "action", action: "approve", step });
     if (spec.kind === "group") continue;
+    if (spec.kind === "fan") {
+      facts.push(...fairItems(step, state, fate));
+      continue;
+    }
     if (phase === "Cancelling") facts.push({ kind: "child", step, attempt, state: { is: "gone" } });
     if (phase === "Starting") facts.push({ kind: "child", step, attempt, state: { is: "alive" } });
     if (phase === "Running") {
@@ -103,6 +110,31 @@ function fairFacts(plan: Plan, run: RunState, fate: Fate): Fact[] {
   return facts;
 }
 
+/** As for steps: what starts is seen, what runs ends, what is cancelled goes. */
+function fairItems(step: string, { attempt, items }: StepState, fate: Fate): Fact[] {
+  if (items === undefined) return [];
+  const phases = decodePhases(items.states, items.total);
+  const attempts = attemptsOf(items, phases);
+  return [...phases.entries()].flatMap(([index, phase]): Fact[] => {
+    const tried = attempts[index] ?? 0;
+    const about = (state: ChildState): Fact => ({
+      kind: "child",
+      step,
+      attempt,
+      item: { index, attempt: tried },
+      state,
+    });
+    if (phase === itemPhase.cancelling) return [about({ is: "gone" })];
+    if (phase === itemPhase.starting) return [about({ is: "alive" })];
+    if (phase !== itemPhase.running) return [];
+    const end = fate(itemName(step, index), tried);
+    return [about(end === "failed" ? { is: "failed", reason: "Error", retryable: true } : { is: "succeeded" })];
+  });
+}
+
+/** How an item is called where steps and items are mixed. */
+export const itemName = (step: string, index: number): string => `${step}[${index}]`;
+
 /** A run without anything that depends on when things happened or how often they were tried. */
 export const timeless = (run: RunState): unknown => ({
   phase: run.phase,
@@ -111,6 +143,9 @@ export const timeless = (run: RunState): unknown => ({
     Object.entries(run.steps)
       .filter(([, state]) => state.phase !== "Pending")
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([id, { phase, reason, outputs }]) => [id, { phase, reason, outputs }]),
+      .map(([id, { phase, reason, outputs, items }]) => [
+        id,
+        { phase, reason, outputs, items: phase === "Skipped" ? undefined : items?.states },
+      ]),
   ),
 });

@@ -3,14 +3,18 @@ import {
   createRunCache,
   type Effect,
   type Fact,
+  type ItemsState,
+  type ItemTry,
   isTerminal,
   newRun,
   type Plan,
   type RunCache,
   type RunState,
+  type StepState,
   stepState,
 } from "../index.ts";
-import { type Fate, stepsOf } from "./history.ts";
+import { attemptsOf, decodePhases, itemPhase } from "../items.ts";
+import { type Fate, itemName, stepsOf } from "./history.ts";
 
 /**
  * A world to break things in: children that live and end, a store with versions, and two reconcilers that follow the
@@ -35,6 +39,7 @@ export interface World {
 interface Child {
   readonly step: string;
   readonly attempt: number;
+  readonly item?: ItemTry;
   state: "alive" | "succeeded" | "failed";
 }
 
@@ -105,7 +110,9 @@ export function happen(world: World, incident: Incident): void {
   }
 }
 
-const keyOf = (step: string, attempt: number): string => `${step}#${attempt}`;
+/** Attempts of items are counted over all runs, so that the attempt of their step does not matter. */
+const keyOf = (step: string, attempt: number, item?: ItemTry): string =>
+  item === undefined ? `${step}#${attempt}` : `${itemName(step, item.index)}#${item.attempt}`;
 
 function pickOf({ children }: World, pick: number): Child | undefined {
   return [...children.values()][pick % Math.max(1, children.size)];
@@ -124,10 +131,11 @@ function read(world: World, { who, stale, blind, order }: Extract<Incident, { ki
 
 /** Facts about all children there are, of old attempts too, the absence of those that were seen or are cancelled, and locks. */
 function observe(world: World, run: RunState, blind: boolean): Fact[] {
-  const facts: Fact[] = [...world.children.values()].map(({ step, attempt, state }) => ({
+  const facts: Fact[] = [...world.children.values()].map(({ step, attempt, item, state }) => ({
     kind: "child",
     step,
     attempt,
+    ...(item === undefined ? {} : { item }),
     state:
       blind || state === "alive"
         ? { is: "alive" }
@@ -136,13 +144,25 @@ function observe(world: World, run: RunState, blind: boolean): Fact[] {
           : { is: "succeeded" },
   }));
   for (const [step, { step: spec }] of stepsOf(world.plan)) {
-    const { phase, attempt, reason } = stepState(run, step);
+    const { phase, attempt, reason, items } = stepState(run, step);
+    if (items !== undefined) facts.push(...missingItems(world, step, attempt, items));
     if (phase === "Waiting" && reason === "Lock") facts.push({ kind: "grant", step, granted: true });
     const isExpected = phase === "Running" || phase === "Cancelling";
     if (spec.kind !== "work" || !isExpected || world.children.has(keyOf(step, attempt))) continue;
     facts.push({ kind: "child", step, attempt, state: { is: "gone" } });
   }
   return facts;
+}
+
+function missingItems(world: World, step: string, attempt: number, items: ItemsState): Fact[] {
+  const phases = decodePhases(items.states, items.total);
+  const attempts = attemptsOf(items, phases);
+  return [...phases.entries()].flatMap(([index, phase]): Fact[] => {
+    const item = { index, attempt: attempts[index] ?? 0 };
+    const isExpected = phase === itemPhase.running || phase === itemPhase.cancelling;
+    if (!isExpected || world.children.has(keyOf(step, attempt, item))) return [];
+    return [{ kind: "child", step, attempt, item, state: { is: "gone" } }];
+  });
 }
 
 function actOn(world: World, who: 0 | 1): void {
@@ -165,34 +185,53 @@ function commit(world: World, reconciler: Reconciler | undefined, effects: numbe
   for (const effect of result.effects.slice(0, effects)) perform(world, effect);
 }
 
-function perform(world: World, { kind, step, attempt }: Effect): void {
-  const key = keyOf(step, attempt);
+function perform(world: World, { kind, step, attempt, item }: Effect): void {
+  const key = keyOf(step, attempt, item);
   const child = world.children.get(key);
   if (kind === "cancel") {
     if (child?.state === "alive") world.children.delete(key);
     return;
   }
   if (child !== undefined) return;
-  const state = stepState(current(world), step);
-  if (state.phase !== "Starting" || state.attempt !== attempt) {
-    world.violations.push(`(31) ${key} is created while the store says ${state.phase}, attempt ${state.attempt}`);
+  const intended = intentOf(stepState(current(world), step), item);
+  if (intended.phase !== "Starting" || intended.attempt !== (item ?? { attempt }).attempt) {
+    world.violations.push(`(31) ${key} is created while the store says ${intended.phase}, attempt ${intended.attempt}`);
   }
   const created = (world.creations.get(key) ?? 0) + 1;
   world.creations.set(key, created);
   if (created > 1) world.violations.push(`(30) ${key} is created ${created} times`);
-  world.children.set(key, { step, attempt, state: "alive" });
+  world.children.set(key, { step, attempt, state: "alive", ...(item === undefined ? {} : { item }) });
+}
+
+/** What the store says of a step, or of one of its items. */
+function intentOf({ phase, attempt, items }: StepState, item?: ItemTry): { phase: string; attempt: number } {
+  if (item === undefined) return { phase, attempt };
+  if (items === undefined || isTerminal(phase)) return { phase, attempt: 0 };
+  const phases = decodePhases(items.states, items.total);
+  const found = phases[item.index] ?? 0;
+  return {
+    phase: found === itemPhase.starting ? "Starting" : String.fromCharCode(found),
+    attempt: attemptsOf(items, phases)[item.index] ?? 0,
+  };
 }
 
 function end(world: World, child: Child | undefined): void {
-  if (child?.state === "alive") child.state = world.fate(child.step, child.attempt);
+  if (child?.state !== "alive") return;
+  const { step, attempt, item } = child;
+  child.state = item === undefined ? world.fate(step, attempt) : world.fate(itemName(step, item.index), item.attempt);
 }
 
 function clean(world: World, child: Child | undefined): void {
   if (child === undefined || child.state === "alive") return;
-  const { phase, attempt } = stepState(current(world), child.step);
-  const isRecorded = isTerminal(phase) || attempt > child.attempt || phase === "Waiting";
-  if (isRecorded) world.children.delete(keyOf(child.step, child.attempt));
+  const state = stepState(current(world), child.step);
+  const { phase, attempt } = intentOf(state, child.item);
+  const known = child.item ?? child;
+  const isRecorded = isTerminal(state.phase) || attempt > known.attempt || isOver.has(phase);
+  if (isRecorded) world.children.delete(keyOf(child.step, child.attempt, child.item));
 }
+
+/** Where a step or an item is whose current attempt has ended. */
+const isOver: ReadonlySet<string> = new Set(["Waiting", "W", "S", "F", "X"]);
 
 /** Faults stop: one reconciler looks, writes and acts undisturbed until the run is over. */
 export function calmDown(world: World): RunState {

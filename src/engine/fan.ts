@@ -1,0 +1,203 @@
+import { amend } from "./amend.ts";
+import { isClosing } from "./closing.ts";
+import {
+  attemptOf,
+  canStartItem,
+  completeOutputs,
+  type FanBooks,
+  itemTries,
+  newItems,
+  noteFailure,
+  openBooks,
+  phaseOf,
+  putItem,
+  sealBooks,
+} from "./fan-books.ts";
+import { gateScope } from "./gate-scope.ts";
+import { popLeast } from "./heap.ts";
+import { isItemSettled, itemPhase } from "./items.ts";
+import { booksOf, type Ledger, put, queueFan, stateOf, stepOf, tallyActive } from "./ledger.ts";
+import type { Failure } from "./plan.ts";
+import { reasons, seconds } from "./reasons.ts";
+import { isTerminal, type Outcome, type StepState } from "./run.ts";
+import { toOutcome, toRunning, toStarting, type Why } from "./transitions.ts";
+import type { Instant } from "./values.ts";
+
+// What happens to the items of a fan-out. Every change of an item goes through `moveItem`, which keeps the books of the step and of
+// the run in step with each other.
+
+/** A fan-out has no child of its own to start: it runs at once, and without items it is over. A retried one goes on with its items. */
+export function startFan(ledger: Ledger, node: number): void {
+  const step = stepOf(ledger, node);
+  const answer = step.fan?.count(gateScope(ledger, node)) ?? { count: 0 };
+  const state = stateOf(ledger, node);
+  if ("error" in answer) {
+    const { reason = reasons.expressionError, error: message } = answer;
+    return put(ledger, node, toOutcome(state, "Failed", ledger.now, { reason, message }));
+  }
+  const items = state.items?.total === answer.count ? state.items : newItems(answer.count);
+  const running = amend(toRunning(toStarting(state, ledger.now)), { items });
+  ledger.fans.set(node, openBooks(step, running));
+  put(ledger, node, running);
+  if (answer.count === 0) endIfThrough(ledger, node);
+  else queueFan(ledger, node);
+}
+
+/** Starts the first item that is ready. */
+export function startItem(ledger: Ledger, node: number): void {
+  const books = booksOf(ledger, node);
+  const index = popReady(books);
+  if (index === undefined) return;
+  books.attempts[index] = attemptOf(books, index) + 1;
+  if (stepOf(ledger, node).timeout !== undefined) books.since.set(index, ledger.now);
+  moveItem(ledger, node, index, itemPhase.starting);
+}
+
+/** The queue may hold items that have moved since. */
+function popReady(books: FanBooks): number | undefined {
+  for (let index = popLeast(books.ready); index !== undefined; index = popLeast(books.ready)) {
+    const phase = phaseOf(books, index);
+    if (phase === itemPhase.pending || (phase === itemPhase.waiting && !books.waits.has(index))) return index;
+  }
+  return undefined;
+}
+
+/** Whether an item could be started now, slots of the run aside. */
+export const wantsSlot = (ledger: Ledger, node: number): boolean =>
+  stateOf(ledger, node).phase === "Running" && canStartItem(booksOf(ledger, node));
+
+export function moveItem(ledger: Ledger, node: number, index: number, phase: number, notBefore?: Instant): void {
+  const books = booksOf(ledger, node);
+  const { active } = books;
+  putItem(books, index, phase, notBefore);
+  ledger.changed.add(node);
+  ledger.untimed.add(node);
+  if (books.active !== active) tallyActive(ledger, node, books.active > active ? 1 : -1);
+  if (books.owing.size === 0) ledger.owing.delete(node);
+  else ledger.owing.add(node);
+  if (wantsSlot(ledger, node)) queueFan(ledger, node);
+}
+
+/** An attempt of an item is over and did not succeed: another one after a pause, or the end of the item. */
+export function failItem(
+  ledger: Ledger,
+  node: number,
+  index: number,
+  failure: Omit<Failure, "attempt">,
+  retryable: boolean,
+): void {
+  const books = booksOf(ledger, node);
+  const attempt = attemptOf(books, index);
+  if (retryable && mayRetry(ledger, node, index, { ...failure, attempt })) {
+    const pause = Math.max(0, stepOf(ledger, node).retry.delay(itemTries(books, index)));
+    moveItem(ledger, node, index, itemPhase.waiting, pause === 0 ? undefined : ledger.now + pause);
+    return;
+  }
+  const { reason, message } = failure;
+  noteFailure(books, { index, attempt, reason, ...(message === undefined ? {} : { message }) });
+  moveItem(ledger, node, index, itemPhase.failed);
+  if (books.fan.failFast) cancelItems(ledger, node);
+}
+
+function mayRetry(ledger: Ledger, node: number, index: number, failure: Failure): boolean {
+  const { retry } = stepOf(ledger, node);
+  const books = booksOf(ledger, node);
+  if (itemTries(books, index) > retry.limit || isEnding(ledger, node) || isClosing(ledger, node)) return false;
+  return retry.retryable?.(failure, gateScope(ledger, node)) ?? true;
+}
+
+/** Whether items end because the step does: it is cancelled, or one failure is enough. */
+const isEnding = (ledger: Ledger, node: number): boolean => {
+  const { fan, failed } = booksOf(ledger, node);
+  return stateOf(ledger, node).phase === "Cancelling" || (fan.failFast && failed > 0);
+};
+
+/** The end of a cancelled item whose child is gone: a timeout is a failure of its attempt, all else is a cancel. */
+export function endCancelledItem(ledger: Ledger, node: number, index: number): void {
+  if (isEnding(ledger, node)) return moveItem(ledger, node, index, itemPhase.canceled);
+  const message = `no result within ${seconds(stepOf(ledger, node).timeout ?? 0)}`;
+  failItem(ledger, node, index, { cause: "Timeout", reason: reasons.timeout, message }, true);
+}
+
+/** Takes the start of an item back, which costs no attempt. */
+export function refuseItem(ledger: Ledger, node: number, index: number, notBefore?: Instant): void {
+  const books = booksOf(ledger, node);
+  books.attempts[index] = Math.max(0, attemptOf(books, index) - 1);
+  moveItem(ledger, node, index, itemPhase.waiting, notBefore);
+}
+
+/** Cancels what is not settled. */
+export const cancelItems = (ledger: Ledger, node: number): void =>
+  endItems(ledger, node, itemPhase.canceled, itemPhase.cancelling);
+
+/** Skips what has not begun; what runs goes on. */
+export const skipItems = (ledger: Ledger, node: number): void => endItems(ledger, node, itemPhase.skipped);
+
+/** Gives items that have not begun one phase, and those that are active another. O(items). */
+function endItems(ledger: Ledger, node: number, idle: number, active?: number): void {
+  for (const [index, phase] of booksOf(ledger, node).phases.entries()) {
+    if (phase === itemPhase.pending || phase === itemPhase.waiting) moveItem(ledger, node, index, idle);
+    else if (active !== undefined && !isItemSettled(phase) && phase !== active) moveItem(ledger, node, index, active);
+  }
+  endIfThrough(ledger, node);
+}
+
+/** The child of every item that was being cancelled is given up. */
+export function giveUpItems(ledger: Ledger, node: number): void {
+  for (const [index, phase] of booksOf(ledger, node).phases.entries()) {
+    if (phase === itemPhase.cancelling) endCancelledItem(ledger, node, index);
+  }
+  endIfThrough(ledger, node);
+}
+
+/** Waits that are over, and attempts that took too long. */
+export function applyItemTimes(ledger: Ledger, node: number): void {
+  const books = booksOf(ledger, node);
+  for (const [index, at] of books.waits) {
+    if (ledger.now >= at) moveItem(ledger, node, index, itemPhase.waiting);
+  }
+  const { timeout } = stepOf(ledger, node);
+  if (timeout === undefined) return;
+  for (const [index, since] of books.since) {
+    if (ledger.now >= since + timeout) moveItem(ledger, node, index, itemPhase.cancelling);
+  }
+}
+
+/** When time alone changes an item next; Infinity when it does not. O(waiting and running items). */
+export function itemsDueAt(ledger: Ledger, node: number): Instant {
+  const { waits, since } = booksOf(ledger, node);
+  let earliest = Number.POSITIVE_INFINITY;
+  for (const at of waits.values()) if (at < earliest) earliest = at;
+  const { timeout } = stepOf(ledger, node);
+  if (timeout !== undefined) for (const at of since.values()) if (at + timeout < earliest) earliest = at + timeout;
+  return earliest;
+}
+
+/** Settles the step once all items are. */
+export function endIfThrough(ledger: Ledger, node: number): void {
+  const books = ledger.fans.get(node);
+  const state = stateOf(ledger, node);
+  if (books === undefined || books.unsettled > 0 || isTerminal(state.phase)) return;
+  completeOutputs(books);
+  const { outcome, ...why } = endOf(books, state);
+  // Sealed at once: gates of this very call look at the outputs.
+  put(ledger, node, toOutcome(sealBooks(books, state), outcome, ledger.now, why));
+}
+
+/** A fan-out is as good as its items. One that was cut short without a failure was canceled, it did not fail. */
+function endOf(books: FanBooks, { phase, reason, message }: StepState): Why & { readonly outcome: Outcome } {
+  if (books.phases.every((item) => item === itemPhase.succeeded)) return { outcome: "Succeeded" };
+  if (phase === "Cancelling") {
+    const outcome = reason === reasons.stepDeadline ? "Failed" : "Canceled";
+    return { outcome, reason: reason ?? reasons.stepCanceled, message };
+  }
+  if (books.failed === 0) return { outcome: "Canceled", reason: reasons.runFailing };
+  return { outcome: "Failed", reason: reasons.itemsFailed, message: blameItems(books) };
+}
+
+/** `3 of 100 items failed, first item 17: Error: exit code 1`. */
+function blameItems({ failed, phases, failures: [first] }: FanBooks): string {
+  const count = `${failed} of ${phases.length} items failed`;
+  if (first === undefined) return count;
+  return `${count}, first item ${first.index}: ${first.reason}${first.message === undefined ? "" : `: ${first.message}`}`;
+}

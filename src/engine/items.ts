@@ -1,0 +1,167 @@
+import type { Instant } from "./values.ts";
+
+// The items of a fan-out are one small record of their step, whatever their number: states run-length coded, everything else
+// only where it differs from what the states imply.
+
+/** Where one item is, as the character code of its letter. */
+export const itemPhase = {
+  succeeded: 83, // S
+  failed: 70, // F
+  skipped: 75, // K
+  canceled: 88, // X
+  running: 82, // R
+  starting: 65, // A
+  waiting: 87, // W
+  cancelling: 67, // C
+  pending: 80, // P
+} as const;
+
+const letters: ReadonlySet<number> = new Set(Object.values(itemPhase));
+
+/** An item that failed for good. */
+export interface ItemFailure {
+  /** From 0. */
+  readonly index: number;
+  readonly attempt: number;
+  readonly reason: string;
+  readonly message?: string;
+}
+
+/** All items of a fan-out step, from its first start on. */
+export interface ItemsState {
+  readonly total: number;
+  /** In index order, run-length coded: `120S1F4R875P`. */
+  readonly states: string;
+  /** How often items were started where the state does not imply it, as ranges: `0-2:2,17:3`. P, K and X imply 0, others 1. */
+  readonly attempts?: string;
+  /** Attempts of earlier run numbers, as ranges; they do not count against the retry limit. Absent: 0. */
+  readonly earlier?: string;
+  /** Before which instant waiting items are not started again, as ranges. Absent: they may start. */
+  readonly waits?: string;
+  /** When active items were started, as ranges; only where attempts are timed. */
+  readonly since?: string;
+  /** The first ten that failed for good. */
+  readonly failures?: readonly ItemFailure[];
+}
+
+/** True while an item's child may be alive. */
+export const isItemActive = (phase: number): boolean =>
+  phase === itemPhase.running || phase === itemPhase.starting || phase === itemPhase.cancelling;
+
+/** True for items that only a reset moves. */
+export const isItemSettled = (phase: number): boolean =>
+  phase === itemPhase.succeeded ||
+  phase === itemPhase.failed ||
+  phase === itemPhase.skipped ||
+  phase === itemPhase.canceled;
+
+/** How often an item in this phase was started, unless something else is said. */
+export const impliedAttempts = (phase: number): number =>
+  phase === itemPhase.pending || phase === itemPhase.skipped || phase === itemPhase.canceled ? 0 : 1;
+
+/** `SSSFRR` as `3S1F2R`. */
+export function encodePhases(phases: Uint8Array): string {
+  let text = "";
+  for (let from = 0; from < phases.length; ) {
+    const phase = phases[from] ?? 0;
+    let to = from + 1;
+    while (phases[to] === phase) to++;
+    text += `${to - from}${String.fromCharCode(phase)}`;
+    from = to;
+  }
+  return text;
+}
+
+/** The other way round. What cannot be read counts as canceled: nothing is run because a text was damaged. */
+export function decodePhases(text: string, total: number): Uint8Array {
+  const phases = new Uint8Array(total).fill(itemPhase.canceled);
+  let at = 0;
+  for (const [, count = "", letter = ""] of text.matchAll(/(\d+)([A-Z])/g)) {
+    const phase = letter.charCodeAt(0);
+    const to = Math.min(total, at + Number(count));
+    if (letters.has(phase)) phases.fill(phase, at, to);
+    at = to;
+  }
+  return phases;
+}
+
+/** How many items are in which phase, by letter. */
+export function countPhases(text: string): Readonly<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const [, count = "", letter = ""] of text.matchAll(/(\d+)([A-Z])/g)) {
+    counts[letter] = (counts[letter] ?? 0) + Number(count);
+  }
+  return counts;
+}
+
+/** Numbers of neighbouring indices as ranges: `0-2:2,17:3`; undefined when there are none. Indices come in rising order. */
+export function encodeRanges(entries: Iterable<readonly [number, number]>): string | undefined {
+  const ranges: { from: number; to: number; value: number }[] = [];
+  for (const [index, value] of entries) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last.value === value && last.to === index - 1) last.to = index;
+    else ranges.push({ from: index, to: index, value });
+  }
+  if (ranges.length === 0) return undefined;
+  return ranges.map(({ from, to, value }) => `${from === to ? from : `${from}-${to}`}:${value}`).join(",");
+}
+
+/** Calls `take` for each index below `total`; what cannot be read is left out. */
+export function decodeRanges(
+  text: string | undefined,
+  total: number,
+  take: (index: number, value: number) => void,
+): void {
+  for (const [, from = "", to = from, value = ""] of (text ?? "").matchAll(/(\d+)(?:-(\d+))?:(\d+)/g)) {
+    const last = Math.min(total - 1, Number(to));
+    for (let index = Number(from); index <= last; index++) take(index, Number(value));
+  }
+}
+
+/** The times in a text of ranges, rewritten: statuses for people have other words for instants than the engine. */
+export const mapRangeValues = (text: string, rewrite: (value: string) => Instant | string): string =>
+  text
+    .split(",")
+    .map((range) => {
+      const colon = range.indexOf(":");
+      return `${range.slice(0, colon)}:${rewrite(range.slice(colon + 1))}`;
+    })
+    .join(",");
+
+/** The items after a reset: all of them again, or only those that did not go well. Attempts go on counting. */
+export function resetItems(items: ItemsState, keepDone: boolean): ItemsState {
+  const { total } = items;
+  const phases = decodePhases(items.states, total);
+  const attempts = attemptsOf(items, phases);
+  const isKept = (index: number) => keepDone && phases[index] === itemPhase.succeeded;
+  const again = Uint8Array.from(phases, (phase, index) => (isKept(index) ? phase : itemPhase.pending));
+  const earlier = encodeRanges(
+    [...attempts].flatMap((count, index) => (count === 0 || isKept(index) ? [] : [[index, count] as const])),
+  );
+  const counts = encodeAttempts(again, attempts);
+  return {
+    total,
+    states: encodePhases(again),
+    ...(counts === undefined ? {} : { attempts: counts }),
+    ...(earlier === undefined ? {} : { earlier }),
+  };
+}
+
+/** How often each item was started. */
+export function attemptsOf({ attempts, total }: ItemsState, phases: Uint8Array): Uint16Array {
+  const counts = new Uint16Array(total);
+  for (let index = 0; index < total; index++) counts[index] = impliedAttempts(phases[index] ?? 0);
+  decodeRanges(attempts, total, (index, count) => {
+    counts[index] = count;
+  });
+  return counts;
+}
+
+export function encodeAttempts(phases: Uint8Array, attempts: Uint16Array): string | undefined {
+  const told: [number, number][] = [];
+  for (let index = 0; index < attempts.length; index++) {
+    const count = attempts[index] ?? 0;
+    if (count !== impliedAttempts(phases[index] ?? 0)) told.push([index, count]);
+  }
+  return encodeRanges(told);
+}
