@@ -23,6 +23,7 @@ export * from "./controller/builder.ts";
 export * from "./controller/conditions.ts";
 export * from "./controller/controller.ts";
 export * from "./controller/crd-installer.ts";
+export * from "./controller/delay-heap.ts";
 export * from "./controller/election.ts";
 export * from "./controller/event-recorder.ts";
 export * from "./controller/fifo.ts";

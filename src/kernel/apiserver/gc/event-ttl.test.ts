@@ -130,6 +130,16 @@ describe("at the start", () => {
     await waitUntil(() => !there("e"));
   });
 
+  test("no Event is parsed whose time cannot be over yet", async () => {
+    await put("e", { lastTimestamp: formatTime(clock.now()) });
+    const { cacheBytes } = store.stats();
+    start();
+    await clock.advance(hour - 1000);
+    expect(store.stats().cacheBytes).toBe(cacheBytes);
+    await clock.advance(1000);
+    await waitUntil(() => !there("e"));
+  });
+
   test("what is overdue goes batch by batch", async () => {
     for (let at = 0; at < 1201; at++) await put(`e${at}`);
     await clock.advance(5 * hour);

@@ -1,3 +1,4 @@
+import { DelayHeap } from "#kernel/kit/index.ts";
 import { type Cancel, type Instant, parseInstant } from "#lib/base/index.ts";
 import type { Collection, Entry, StoreEvent } from "../store/store.ts";
 import type { ApiContext } from "../verbs/context.ts";
@@ -8,20 +9,22 @@ const events: Collection = { group: "", resource: "events" };
 const batchSize = 500;
 const retryMs = 5000;
 
-/** An Event in the state that was seen last, and when its time is over. */
-interface Due {
+/** An Event in the state that was seen last. What was there before has only been looked at from outside. */
+interface Known {
   readonly entry: Entry;
-  readonly at: Instant;
+  readonly isUnread: boolean;
 }
 
 /**
- * Removes Events some time after their last change (`Limits.eventTtlMs`, an hour). One timer for all: every Event lives equally long, so
- * the order of changes is the order of ends. As many records as there are Events.
+ * Removes Events some time after their last change (`Limits.eventTtlMs`, an hour), with one timer for all. As many records as there are
+ * Events.
  */
 export class EventTtl {
   readonly #context: ApiContext;
-  /** Oldest change first: a changed Event moves to the end. */
-  readonly #dueByName = new Map<string, Due>();
+  readonly #known = new Map<string, Known>();
+  /** When their time is over, by the names they are known by. */
+  readonly #ends = new DelayHeap();
+  #startedAt: Instant = 0;
   #cancel: Cancel | undefined;
   #removing: Promise<void> = Promise.resolve();
   #closed = false;
@@ -30,14 +33,17 @@ export class EventTtl {
     this.#context = context;
   }
 
-  /** Takes up the Events that are there. After a clock jump or a long sleep many are due at once, and go batch by batch. */
+  /**
+   * Takes up the Events that are there. After a clock jump or a long sleep many are due at once, and go batch by batch. None is parsed
+   * before its time can be over: there may be many, and a start should not wait for them.
+   */
   start(): void {
     const { store, clock } = this.#context;
-    const now = clock.now();
-    // When an Event changed last is not stored apart, so what was there before counts from what it says itself.
-    const found = store.page(events, {}).entries.map((entry) => ({ entry, changed: lastChangeOf(entry) ?? now }));
-    for (const { entry, changed } of found.sort((a, b) => a.changed - b.changed))
-      this.#watch(entry, Math.min(changed, now));
+    this.#startedAt = clock.now();
+    for (const entry of store.page(events, {}).entries) {
+      const created = parseInstant(entry.created);
+      this.#watch(entry, Math.min(created ?? this.#startedAt, this.#startedAt), true);
+    }
     this.#schedule();
   }
 
@@ -45,8 +51,8 @@ export class EventTtl {
   observe(batch: readonly StoreEvent[]): void {
     for (const { type, entry } of batch) {
       if (entry.key.resource !== "events" || entry.key.group !== "") continue;
-      if (type === "delete") this.#dueByName.delete(nameOf(entry));
-      else this.#watch(entry, this.#context.clock.now());
+      if (type === "delete") this.#forget(nameOf(entry));
+      else this.#watch(entry, this.#context.clock.now(), false);
     }
     if (this.#cancel === undefined) this.#schedule();
   }
@@ -58,20 +64,24 @@ export class EventTtl {
     return this.#removing;
   }
 
-  /** Puts the Event at the end: nothing that is there changed later. */
-  #watch(entry: Entry, changed: Instant): void {
+  #watch(entry: Entry, changed: Instant, isUnread: boolean): void {
     const name = nameOf(entry);
-    this.#dueByName.delete(name);
-    this.#dueByName.set(name, { entry, at: changed + this.#context.limits.eventTtlMs });
+    this.#known.set(name, { entry, isUnread });
+    this.#ends.set(name, changed + this.#context.limits.eventTtlMs);
+  }
+
+  #forget(name: string): void {
+    this.#known.delete(name);
+    this.#ends.delete(name);
   }
 
   /** Sets the timer for the oldest, if there is one. At most one timer or removal is under way. */
   #schedule(): void {
     this.#cancel = undefined;
-    const [next] = this.#dueByName.values();
+    const next = this.#ends.next();
     if (next === undefined || this.#closed) return;
     const { clock, log } = this.#context;
-    this.#cancel = clock.after(Math.max(0, next.at - clock.now()), () => {
+    this.#cancel = clock.after(Math.max(0, next - clock.now()), () => {
       this.#removing = this.#removeDue().then(
         () => this.#schedule(),
         (error: unknown) => {
@@ -83,20 +93,33 @@ export class EventTtl {
     });
   }
 
-  /** One batch. The map forgets them when the store publishes their removal. */
+  /** One batch. What has changed meanwhile is young again, and on its way to us. */
   async #removeDue(): Promise<void> {
-    const { clock, store } = this.#context;
-    const due: Entry[] = [];
-    for (const { entry, at } of this.#dueByName.values()) {
-      if (at > clock.now() || due.length === batchSize) break;
-      due.push(entry);
+    const due = this.#takeDue();
+    try {
+      await this.#context.store.write((transaction) => {
+        for (const { key, revision } of due) if (transaction.head(key)?.revision === revision) transaction.remove(key);
+      });
+    } catch (thrown) {
+      for (const entry of due) if (this.#known.get(nameOf(entry))?.entry === entry) this.#ends.set(nameOf(entry), 0);
+      throw thrown;
     }
-    await store.write((transaction) => {
-      for (const { key, revision } of due) {
-        // One that has changed since is young again, and on its way to us.
-        if (transaction.head(key)?.revision === revision) transaction.remove(key);
-      }
-    });
+  }
+
+  /** When an Event changed last is not stored apart, so what was there before counts from what it says itself. */
+  #takeDue(): readonly Entry[] {
+    const { clock, limits } = this.#context;
+    const [now, due]: [Instant, Entry[]] = [clock.now(), []];
+    for (let looked = 0; looked < batchSize; looked++) {
+      const name = this.#ends.takeDue(now);
+      if (name === undefined) break;
+      const { entry, isUnread } = this.#known.get(name) ?? {};
+      if (entry === undefined) continue;
+      const changed = isUnread === true ? Math.min(lastChangeOf(entry) ?? this.#startedAt, this.#startedAt) : undefined;
+      if (changed !== undefined && changed + limits.eventTtlMs > now) this.#watch(entry, changed, false);
+      else due.push(entry);
+    }
+    return due;
   }
 }
 

@@ -66,7 +66,7 @@ describe("records", () => {
     expect(decodeRecord(record.bytes)).toEqual({
       type: "modify",
       prevRevision: 41,
-      key,
+      key: recordKey(record),
       value,
       inlined: undefined,
     });

@@ -40,9 +40,11 @@ export function encodeRevision(revision: number): Buffer {
 /** The object key as text; also what makes two keys the same. */
 export const keyText = (key: StoreKey): string => `${key.group}\0${key.resource}\0${key.namespace}\0${key.name}`;
 
-/** Throws `store-corrupt` for bytes that `keyText` did not make. */
-export function decodeKey(bytes: Buffer): StoreKey {
-  const parts = bytes.toString("utf8").split("\0");
+export const decodeKey = (bytes: Buffer): StoreKey => parseKey(bytes.toString("utf8"));
+
+/** Throws `store-corrupt` for a text that `keyText` did not make. */
+export function parseKey(text: string): StoreKey {
+  const parts = text.split("\0");
   const [group, resource, namespace, name] = parts;
   if (parts.length !== 4 || group === undefined || !resource || namespace === undefined || !name) {
     throw storeCorrupt(`a key has ${parts.length} parts instead of group, resource, namespace and name`);
@@ -144,7 +146,8 @@ export function decodeValue(bytes: Buffer): DecodedValue {
 export interface DecodedRecord {
   readonly type: ChangeType;
   readonly prevRevision: number;
-  readonly key: StoreKey;
+  /** Not decoded: many records have the same. */
+  readonly key: Buffer;
   readonly value: DecodedValue;
   readonly inlined: DecodedValue | undefined;
 }
@@ -164,7 +167,7 @@ export function decodeRecord(bytes: Buffer): DecodedRecord {
   return {
     type,
     prevRevision: readRevision(bytes, 1),
-    key: decodeKey(bytes.subarray(recordHead, keyEnd)),
+    key: bytes.subarray(recordHead, keyEnd),
     value: decodeValue(bytes.subarray(valueStart, valueEnd)),
     inlined: inlined ? decodeValue(bytes.subarray(valueEnd)) : undefined,
   };

@@ -12,8 +12,8 @@ const contentOf = (disk: Disk) => ({
   compacted: disk.meta.compacted,
   objects: Array.from(disk.objects(), ({ key, value }) => `${decodeKey(key).name}@${decodeValue(value).revision}`),
   records: Array.from(disk.records(), ({ key, value }) => {
-    const { type, key: name, prevRevision, inlined } = decodeRecord(value);
-    return `${type} ${name.name}@${readRevision(key, 0)}<${prevRevision}${inlined === undefined ? "" : "!"}`;
+    const { type, key: bytes, prevRevision, inlined } = decodeRecord(value);
+    return `${type} ${decodeKey(bytes).name}@${readRevision(key, 0)}<${prevRevision}${inlined === undefined ? "" : "!"}`;
   }),
   system: Object.fromEntries(Array.from(disk.system(), ([key, value]) => [key, value.toString()])),
 });

@@ -23,8 +23,9 @@ export class StoredEntry implements Entry, CacheSlot {
   readonly prunedBy: object | undefined;
   older: CacheSlot | undefined;
   younger: CacheSlot | undefined;
-  readonly meta: Metadata;
   readonly #cache: ObjectCache;
+  /** Read from the bytes when first asked for: nobody may ever ask for that of a revision which only the log holds. */
+  #meta: Metadata | undefined;
   /** The object this entry's bytes were made from, not frozen yet. Kept until its writer has been answered. */
   #source: JsonObject | undefined;
   #object: JsonObject | undefined;
@@ -35,7 +36,7 @@ export class StoredEntry implements Entry, CacheSlot {
     createRevision: number,
     revision: number,
     bytes: Buffer,
-    meta: Metadata,
+    meta: Metadata | undefined,
     cache: ObjectCache,
     fresh?: Fresh,
   ) {
@@ -47,11 +48,16 @@ export class StoredEntry implements Entry, CacheSlot {
     this.prunedBy = fresh?.prunedBy;
     this.older = undefined;
     this.younger = undefined;
-    this.meta = meta;
     this.#cache = cache;
+    this.#meta = meta;
     this.#source = fresh?.source;
     this.#object = undefined;
     this.#parts = fresh?.parts;
+  }
+
+  get meta(): Metadata {
+    this.#meta ??= scanMetadata(this.bytes);
+    return this.#meta;
   }
 
   get uid(): string {
@@ -64,6 +70,10 @@ export class StoredEntry implements Entry, CacheSlot {
 
   get owners(): readonly string[] {
     return this.meta.owners;
+  }
+
+  get created(): string {
+    return this.meta.created;
   }
 
   get terminating(): boolean {
@@ -150,7 +160,7 @@ function parseObject(bytes: Buffer): JsonObject {
 }
 
 /**
- * An entry read from disk: bytes only, its metadata scanned, its object parsed when first asked for. The bytes are copied to
+ * An entry read from disk: bytes only, its metadata scanned and its object parsed when first asked for. The bytes are copied to
  * `space`.
  */
 export const loadEntry = (key: StoreKey, value: DecodedValue, cache: ObjectCache, space: Space): StoredEntry =>
@@ -159,7 +169,7 @@ export const loadEntry = (key: StoreKey, value: DecodedValue, cache: ObjectCache
     value.createRevision,
     value.revision,
     withRevision(value.json, value.revision, space),
-    scanMetadata(value.json),
+    undefined,
     cache,
   );
 

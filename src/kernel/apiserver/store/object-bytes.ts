@@ -148,9 +148,9 @@ export function metadataStart(json: Buffer): number {
 export function withRevision(json: Buffer, revision: number, space: Space = ownBuffers): Buffer {
   const at = metadataStart(json);
   const insert = `${member}${revision}"`;
-  if (json.toString("latin1", at, at + member.length) !== member) return spliced(json, at, `${insert},`, space);
-  if (json.toString("latin1", at, at + insert.length) !== insert)
-    throw storeCorrupt(`an object of revision ${revision} names another`);
+  const found = json.toString("latin1", at, at + insert.length);
+  if (!found.startsWith(member)) return spliced(json, at, `${insert},`, space);
+  if (found !== insert) throw storeCorrupt(`an object of revision ${revision} names another`);
   const bytes = space.take(json.length);
   bytes.set(json);
   return bytes;

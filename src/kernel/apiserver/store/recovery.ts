@@ -1,8 +1,8 @@
-import { type DecodedRecord, type DecodedValue, decodeKey, decodeRecord, decodeValue, readRevision } from "./codec.ts";
+import { type DecodedRecord, type DecodedValue, decodeRecord, decodeValue, parseKey, readRevision } from "./codec.ts";
 import type { Disk } from "./disk.ts";
 import { loadEntry, type StoredEntry } from "./entry.ts";
 import { nameOf, storeCorrupt } from "./errors.ts";
-import { Image } from "./image.ts";
+import { Image, idOf } from "./image.ts";
 import type { IndexDefinition } from "./extra-index.ts";
 import { ObjectCache } from "./object-cache.ts";
 import { EventRing, type StoredEvent } from "./ring.ts";
@@ -29,15 +29,22 @@ export function loadState(disk: Disk, indexes: readonly IndexDefinition[], cache
     compacted,
     head: revision,
   };
-  loadObjects(disk, state);
-  loadLog(disk, state);
+  loadLog(disk, state, loadObjects(disk, state));
   return state;
 }
 
-/** One entry per object, its bytes copied out of the database's pages, which the next row overwrites. */
-function loadObjects(disk: Disk, state: StoreState): void {
+/** The one key that everything of an object has, and its state. */
+interface Known {
+  readonly key: StoreKey;
+  readonly current: StoredEntry | undefined;
+}
+
+/** One entry per object, its bytes copied out of the database's pages, which the next row overwrites. Answers them by the texts of their keys. */
+function loadObjects(disk: Disk, state: StoreState): Map<string, Known> {
+  const known = new Map<string, Known>();
   for (const row of disk.objects()) {
-    const [key, value] = [decodeKey(row.key), decodeValue(row.value)];
+    const text = row.key.toString("utf8");
+    const [key, value] = [parseKey(text), decodeValue(row.value)];
     if (value.revision > state.revision || value.createRevision > value.revision) {
       throw storeCorrupt(`${nameOf(key)} has revision ${value.revision}, the store only ${state.revision}`);
     }
@@ -45,14 +52,16 @@ function loadObjects(disk: Disk, state: StoreState): void {
     const entry = loadEntry(key, value, state.cache, state.slab);
     slot.head = entry;
     state.image.publish(slot, entry, value.revision);
+    known.set(text, { key, current: entry });
   }
+  return known;
 }
 
 /**
  * One pass in order of revision, so that each event finds its object's state before it among the records already read.
- * O(records), and no JSON is parsed but metadata.
+ * O(records), and no JSON is parsed.
  */
-function loadLog(disk: Disk, state: StoreState): void {
+function loadLog(disk: Disk, state: StoreState, known: Map<string, Known>): void {
   // Records below the compacted revision are there because a retained event has them as its previous state.
   const byRevision = new Map<number, StoredEntry>();
   let expected = state.compacted + 1;
@@ -60,11 +69,12 @@ function loadLog(disk: Disk, state: StoreState): void {
     const [revision, record] = [readRevision(row.key, 0), decodeRecord(row.value)];
     if (record.value.revision !== revision)
       throw storeCorrupt(`record ${revision} holds revision ${record.value.revision}`);
-    const entry = entryOf(record.key, record.value, state);
+    const object = objectOf(record, known);
+    const entry = entryOf(object, record.value, state);
     if (revision > state.compacted) {
       if (revision !== expected) throw storeCorrupt(`the record of revision ${expected} is missing`);
       expected++;
-      pushEvent(eventOf(record, entry, byRevision, state), state);
+      pushEvent(eventOf(object, record, entry, byRevision, state), state);
     }
     byRevision.set(revision, entry);
   }
@@ -74,22 +84,27 @@ function loadLog(disk: Disk, state: StoreState): void {
   assertLatest(state);
 }
 
-/** The object's own entry when the record holds its current state, so that its bytes are in memory once. */
-function entryOf(key: StoreKey, value: DecodedValue, state: StoreState): StoredEntry {
-  const current = state.image.find(key.group, key.resource)?.get(key.namespace, key.name)?.published;
-  return current?.revision === value.revision
-    ? current
-    : loadEntry(current?.key ?? key, value, state.cache, state.slab);
+/** What a record is of; one that is gone is known from its first record on. */
+function objectOf(record: DecodedRecord, known: Map<string, Known>): Known {
+  const text = record.key.toString("utf8");
+  const object = known.get(text) ?? { key: parseKey(text), current: undefined };
+  if (object.current === undefined) known.set(text, object);
+  return object;
 }
+
+/** The object's own entry when the record holds its current state, so that its bytes are in memory once. */
+const entryOf = ({ key, current }: Known, value: DecodedValue, state: StoreState): StoredEntry =>
+  current?.revision === value.revision ? current : loadEntry(key, value, state.cache, state.slab);
 
 /** An event is complete when its previous state is exactly the revision its record names: in the log, or inlined in the record. */
 function eventOf(
+  { key }: Known,
   record: DecodedRecord,
   entry: StoredEntry,
   byRevision: ReadonlyMap<number, StoredEntry>,
   state: StoreState,
 ): StoredEvent {
-  const { type, prevRevision, key, inlined } = record;
+  const { type, prevRevision, inlined } = record;
   const previous =
     inlined === undefined ? byRevision.get(prevRevision) : loadEntry(key, inlined, state.cache, state.slab);
   const complete = prevRevision === 0 ? type === "add" : type !== "add" && previous?.revision === prevRevision;
@@ -105,19 +120,18 @@ function pushEvent(event: StoredEvent, state: StoreState): void {
 
 /** After its last retained event an object must be exactly what that event says. */
 function assertLatest(state: StoreState): void {
-  const latest = new Map<string, StoredEvent>();
+  // Whatever is of one object has the very same key.
+  const latest = new Map<StoreKey, StoredEvent>();
   for (const image of state.image.collections()) {
     latest.clear();
-    for (const event of image.ring.after(state.compacted)) {
-      latest.set(`${event.entry.key.namespace}\0${event.entry.key.name}`, event);
-    }
-    for (const [id, { type, revision, entry }] of latest) {
-      const stored = image.slots.get(id)?.published;
+    for (const event of image.ring.after(state.compacted)) latest.set(event.entry.key, event);
+    for (const [key, { type, revision, entry }] of latest) {
+      const stored = image.slots.get(idOf(key.namespace, key.name))?.published;
       const agrees = type === "delete" ? stored === undefined : stored?.revision === revision;
       if (!agrees) throw storeCorrupt(`${nameOf(entry.key)} is not in the state of its last record, ${revision}`);
     }
     for (const slot of image.slots.values()) {
-      if (slot.headRevision === 0 && (slot.published?.revision ?? 0) > state.compacted && !latest.has(slot.id)) {
+      if (slot.headRevision === 0 && (slot.published?.revision ?? 0) > state.compacted && !latest.has(slot.key)) {
         throw storeCorrupt(`${nameOf(slot.key)} has no record of its revision ${slot.published?.revision}`);
       }
     }

@@ -28,6 +28,8 @@ export interface Entry {
   readonly labels: Readonly<Record<string, string>>;
   /** uids of the owners. */
   readonly owners: readonly string[];
+  /** RFC 3339, as the object says it; empty when it has none. */
+  readonly created: string;
   /** Has a deletionTimestamp. */
   readonly terminating: boolean;
   /** What its writer said had pruned it, compared by identity; undefined for an entry read from the disk. */

@@ -36,9 +36,9 @@ function changeOf({ type, entry, previous, revision }: StoreEvent, selector: Sel
 
 /** The same object under another resourceVersion. */
 function restamped(entry: Entry, revision: number): Entry {
-  const { key, uid, createRevision, labels, owners, terminating } = entry;
+  const { key, uid, createRevision, labels, owners, created, terminating } = entry;
   const restored = deepFreeze(withMetadata(entry.object(), { resourceVersion: String(revision) }));
   const bytes = Buffer.from(JSON.stringify(restored));
-  const known = { key, uid, createRevision, labels, owners, terminating };
+  const known = { key, uid, createRevision, labels, owners, created, terminating };
   return { ...known, revision, bytes, prunedBy: undefined, object: () => restored };
 }

@@ -27,8 +27,11 @@ export interface WatchSink {
   drained(): Promise<void>;
 }
 
-/** Present objects sent between two looks at whether the reader keeps up, and between two turns of the event loop. */
-const initialChunk = 1000;
+/**
+ * Present objects sent between two looks at whether the reader keeps up, and between two turns of the event loop: few enough that to
+ * parse them all, as a reader in this process needs it, takes a few milliseconds.
+ */
+const initialChunk = 100;
 /** Longer ones are cut to a day: a watch that never ends would hide a client that is gone. */
 const longestTimeoutSeconds = 24 * 3600;
 
