@@ -81,24 +81,33 @@ static int flush(int fd, const char *name) {
 int fdatasync(int fd) { return flush(fd, "fdatasync"); }
 int fsync(int fd) { return flush(fd, "fsync"); }
 
+/* A write that flushes what it has written: where flushes fail all of it is in the file, and the caller is told that it failed. */
+static ssize_t flushed(int fd, ssize_t written) {
+  int flags = fcntl(fd, F_GETFL);
+  if (flags == -1 || (flags & O_DSYNC) == 0) return written;
+  if (says(fd, "cut")) _exit(9);
+  return fails(fd, "flush", EIO) ? -1 : written;
+}
+
 ssize_t write(int fd, const void *bytes, size_t size) {
   if (refuses(fd, lseek64(fd, 0, SEEK_CUR) + size)) return -1;
-  return is_lost(fd) ? (ssize_t)size : REAL("write", ssize_t (*)(int, const void *, size_t))(fd, bytes, size);
+  return flushed(fd, is_lost(fd) ? (ssize_t)size : REAL("write", ssize_t (*)(int, const void *, size_t))(fd, bytes, size));
 }
 ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t at) {
   if (refuses(fd, at + size)) return -1;
-  if (is_lost(fd)) return tear(fd, bytes, size, at);
-  return REAL("pwrite64", ssize_t (*)(int, const void *, size_t, off64_t))(fd, bytes, size, at);
+  if (is_lost(fd)) return flushed(fd, tear(fd, bytes, size, at));
+  return flushed(fd, REAL("pwrite64", ssize_t (*)(int, const void *, size_t, off64_t))(fd, bytes, size, at));
 }
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at) { return pwrite64(fd, bytes, size, at); }
 ssize_t writev(int fd, const struct iovec *parts, int count) {
   if (refuses(fd, lseek64(fd, 0, SEEK_CUR) + size_of(parts, count))) return -1;
-  return is_lost(fd) ? size_of(parts, count) : REAL("writev", ssize_t (*)(int, const struct iovec *, int))(fd, parts, count);
+  if (is_lost(fd)) return flushed(fd, size_of(parts, count));
+  return flushed(fd, REAL("writev", ssize_t (*)(int, const struct iovec *, int))(fd, parts, count));
 }
 ssize_t pwritev64(int fd, const struct iovec *parts, int count, off64_t at) {
   if (refuses(fd, at + size_of(parts, count))) return -1;
-  if (is_lost(fd)) return size_of(parts, count);
-  return REAL("pwritev64", ssize_t (*)(int, const struct iovec *, int, off64_t))(fd, parts, count, at);
+  if (is_lost(fd)) return flushed(fd, size_of(parts, count));
+  return flushed(fd, REAL("pwritev64", ssize_t (*)(int, const struct iovec *, int, off64_t))(fd, parts, count, at));
 }
 ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t at) { return pwritev64(fd, parts, count, at); }
 

@@ -41,22 +41,27 @@ async function storedRevisions(data: string): Promise<readonly [number, number |
 }
 
 describe.skipIf(!canFault)("when the system calls themselves fail", () => {
-  test("a failed flush rejects the commit, shows nothing of it, and is final", async () => {
-    const data = join(directory, "flush");
-    expect(await runWith("flush", data)).toMatchObject({
-      healthy: "1",
-      during: {
-        broken: ["store-commit-failed", "store-commit-failed"],
-        next: "store-failed",
-        revision: 1,
-        stored: 1,
-        isFatal: true,
-      },
-      after: { next: "store-failed", revision: 1, stored: 1 },
-    });
-    expect((await checkStore(data)).findings).toEqual([]);
-    expect(await storedRevisions(data)).toEqual([1, 1]);
-  });
+  // On file systems of both sorts: writes that end durably, and writes with a flush behind them (`endsDurably`).
+  test.each(["/tmp", "/dev/shm"])(
+    "a failed flush in %s rejects the commit, shows nothing of it, and is final",
+    async (base) => {
+      const data = await mkdtemp(join(base, "slipway-fault-flush-"));
+      expect(await runWith("flush", data)).toMatchObject({
+        healthy: "1",
+        during: {
+          broken: ["store-commit-failed", "store-commit-failed"],
+          next: "store-failed",
+          revision: 1,
+          stored: 1,
+          isFatal: true,
+        },
+        after: { next: "store-failed", revision: 1, stored: 1 },
+      });
+      expect((await checkStore(data)).findings).toEqual([]);
+      expect(await storedRevisions(data)).toEqual([1, 1]);
+      await rm(data, { recursive: true });
+    },
+  );
 
   test("a full disk rejects the commit, makes the store read-only, and passes", async () => {
     const data = join(directory, "write");

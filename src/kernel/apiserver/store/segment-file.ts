@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { promisify } from "node:util";
 import type { CommitBatch } from "./disk.ts";
 import { isDiskFull } from "./errors.ts";
-import { flush } from "./files.ts";
+import { endsDurably, flush } from "./files.ts";
 import {
   encodeBatch,
   encodeEnd,
@@ -43,6 +43,8 @@ class Scratch implements Space {
 export class SegmentFile {
   readonly path: string;
   readonly #file: number;
+  /** The same file; what is written to it is durable when the write ends. Where there is none, a flush follows each batch. */
+  readonly #durable: number | undefined;
   /** Up to here there is room in the file. */
   #room: number;
   /** What there was no room for: until there is, smaller batches get none either, since the disk is full. */
@@ -52,9 +54,10 @@ export class SegmentFile {
   #head: SegmentHead | undefined;
   readonly #scratch = new Scratch();
 
-  private constructor(path: string, file: number, room: number) {
+  private constructor(path: string, file: number, durable: number | undefined, room: number) {
     this.path = path;
     this.#file = file;
+    this.#durable = durable;
     this.#room = room;
   }
 
@@ -63,7 +66,10 @@ export class SegmentFile {
     const file = await openFile(path, constants.O_RDWR | constants.O_CREAT, 0o600);
     try {
       await flush(dirname(path));
-      return new SegmentFile(path, file, (await statFile(file)).size);
+      const { size } = await statFile(file);
+      const isDurable = await endsDurably(path);
+      const durable = isDurable ? await openFile(path, constants.O_WRONLY | constants.O_DSYNC) : undefined;
+      return new SegmentFile(path, file, durable, size);
     } catch (thrown) {
       await closeFile(file);
       throw thrown;
@@ -99,8 +105,9 @@ export class SegmentFile {
     await this.#append(encodeEnd(next, revision, this.#head.id, this.#end));
   }
 
-  close(): Promise<void> {
-    return closeFile(this.#file);
+  async close(): Promise<void> {
+    await closeFile(this.#file);
+    if (this.#durable !== undefined) await closeFile(this.#durable);
   }
 
   async #append({ bytes, end }: Sealed): Promise<void> {
@@ -120,15 +127,18 @@ export class SegmentFile {
       const { bytesWritten } = await writeFile(this.#file, zeros, 0, growBytes - (this.#room % growBytes), this.#room);
       this.#room += bytesWritten;
     }
+    // Otherwise every batch would wait until the file system has found blocks for it and noted the file's length.
+    await syncFile(this.#file);
     this.#refused = 0;
   }
 
   async #write(bytes: Buffer): Promise<void> {
+    const file = this.#durable ?? this.#file;
     let written = 0;
     try {
       while (written < bytes.length) {
         const { bytesWritten } = await writeFile(
-          this.#file,
+          file,
           bytes,
           written,
           bytes.length - written,
@@ -136,9 +146,10 @@ export class SegmentFile {
         );
         written += bytesWritten;
       }
-      await syncFile(this.#file);
+      if (this.#durable === undefined) await syncFile(this.#file);
     } catch (thrown) {
-      if (written > 0) await this.#blankOut(thrown);
+      // A durable write that fails may have failed in its flush, with all of it in the file.
+      if (written > 0 || this.#durable !== undefined) await this.#blankOut(thrown);
       throw thrown;
     }
   }
