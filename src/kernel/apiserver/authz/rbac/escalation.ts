@@ -1,4 +1,4 @@
-import { jsonEquals, type JsonObject } from "#lib/base/index.ts";
+import { isJsonObject, jsonEquals, type JsonObject } from "#lib/base/index.ts";
 import { objectAt, textAt } from "#kernel/specs/index.ts";
 import { forbidden, type ResourceType } from "#kernel/model/index.ts";
 import { ClusterRole, rbacGroup } from "../../kinds/rbac.ts";
@@ -24,13 +24,27 @@ export function refuseEscalation(
   object: JsonObject,
   old: JsonObject | undefined,
 ): void {
-  if (isMaster(identity)) return;
+  if (isMaster(identity) || (old !== undefined && changesUpkeepAlone(object, old))) return;
   const isBinding = type.plural.endsWith("bindings");
-  if (isBinding) checkBinding(authorizer, identity, type, object, old);
+  if (isBinding) checkBinding(authorizer, identity, type, object);
   else checkRole(authorizer, identity, type, object, old);
 }
 
-/** A change that leaves the rules alone is nobody's gain: labels of a role may be changed by whoever may write it. */
+/** What collectors write, so that anything can be deleted, and what the server writes beside every change. */
+const upkeep: ReadonlySet<string> = new Set(["finalizers", "ownerReferences", "managedFields", "resourceVersion"]);
+
+/** Everything else counts, labels too: by its labels a role becomes a part of those that gather roles. */
+function changesUpkeepAlone(object: JsonObject, old: JsonObject): boolean {
+  const rest = ({ metadata, ...members }: JsonObject) => ({
+    ...members,
+    metadata: isJsonObject(metadata)
+      ? Object.fromEntries(Object.entries(metadata).filter(([name]) => !upkeep.has(name)))
+      : {},
+  });
+  return jsonEquals(rest(object), rest(old));
+}
+
+/** A role that gathers others, or has done so, is for those who have everything: nobody can say what it will hold. */
 function checkRole(
   authorizer: Authorizer,
   identity: Identity,
@@ -38,8 +52,6 @@ function checkRole(
   object: JsonObject,
   old: JsonObject | undefined,
 ): void {
-  const isSame = (member: string) => old !== undefined && jsonEquals(object[member], old[member]);
-  if (isSame("rules") && isSame("aggregationRule")) return;
   const namespace = textAt(object, "metadata", "namespace") ?? "";
   const name = textAt(object, "metadata", "name") ?? "";
   const resource = type.plural;
@@ -48,25 +60,15 @@ function checkRole(
   const lacking = uncovered(held.rules, rulesOf(object));
   // Rules with exceptions are more than what their holder may do.
   if (lacking.length > 0 || held.incomplete) throw refusal(type, name, identity, lacking);
-  const aggregates = type.kind === ClusterRole.kind && objectAt(object, "aggregationRule") !== undefined;
+  const gathers = (role: JsonObject | undefined) => objectAt(role, "aggregationRule") !== undefined;
+  const aggregates = type.kind === ClusterRole.kind && (gathers(object) || gathers(old));
   if (aggregates && uncovered(held.rules, everything).length > 0) {
     throw forbidden(type, name, "must have cluster-admin privileges to use the aggregationRule");
   }
 }
 
-/**
- * Checked again whenever subjects or role change. A role that is not there cannot be bound by halves: nobody knows what it will
- * hold.
- */
-function checkBinding(
-  authorizer: Authorizer,
-  identity: Identity,
-  type: ResourceType,
-  object: JsonObject,
-  old: JsonObject | undefined,
-): void {
-  const isSame = old !== undefined && jsonEquals(object["subjects"], old["subjects"]);
-  if (isSame && jsonEquals(object["roleRef"], old["roleRef"])) return;
+/** A role that is not there cannot be bound by halves: nobody knows what it will hold. */
+function checkBinding(authorizer: Authorizer, identity: Identity, type: ResourceType, object: JsonObject): void {
   const namespace = textAt(object, "metadata", "namespace") ?? "";
   const name = textAt(object, "metadata", "name") ?? "";
   const roleName = textAt(object, "roleRef", "name") ?? "";

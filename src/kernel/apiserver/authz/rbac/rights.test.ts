@@ -129,11 +129,14 @@ describe("nobody gives what he does not have", () => {
     });
   });
 
-  test("a role cannot grow beyond its writer, and other members of it can be changed by anybody who may write", async () => {
+  test("a role cannot grow beyond its writer, and one that is beyond him can only be let go", async () => {
     await make(Role, "grows", { rules: [{ verbs: ["get"], apiGroups: [""], resources: ["nodes"] }] });
     const ref = { type: Role, namespace: "default", name: "grows" };
     const client = api.server.client(boss);
-    await client.patch(ref, { type: "merge", body: { metadata: { labels: { a: "b" } } } });
+    const labelled = { type: "merge", body: { metadata: { labels: { a: "b" } } } } as const;
+    await expect(client.patch(ref, labelled)).rejects.toMatchObject({ code: 403 });
+    await client.patch(ref, { type: "merge", body: { metadata: { finalizers: ["demo.example/held"] } } });
+    await client.patch(ref, { type: "merge", body: { metadata: { finalizers: null } } });
     const rules = [{ verbs: ["get", "list"], apiGroups: [""], resources: ["nodes"] }];
     await expect(client.patch(ref, { type: "merge", body: { rules } })).rejects.toMatchObject({ code: 403 });
     await client.patch(ref, { type: "merge", body: { rules: readPods.rules } });
@@ -169,6 +172,25 @@ describe("nobody gives what he does not have", () => {
     await expect(make(ClusterRole, "theirs", { aggregationRule }, user("limited"))).rejects.toMatchObject({
       code: 403,
     });
+  });
+
+  test("nor does one reach others by a label, which puts it into the roles that gather it", async () => {
+    await make(ClusterRole, "labeler", {
+      rules: [{ verbs: ["patch", "update"], apiGroups: ["rbac.authorization.k8s.io"], resources: ["clusterroles"] }],
+    });
+    await make(ClusterRoleBinding, "labelers", {
+      roleRef: { kind: "ClusterRole", name: "labeler" },
+      subjects: [{ kind: "User", name: "labeler" }],
+    });
+    await bind("labeler-views", "view", "labeler");
+    const labels = { "rbac.authorization.k8s.io/aggregate-to-view": "true" };
+    for (const [name, change] of [
+      ["cluster-admin", { metadata: { labels } }],
+      ["view", { aggregationRule: null, rules: [] }],
+    ] as const)
+      await expect(
+        api.server.client(user("labeler")).patch({ type: ClusterRole, name }, { type: "merge", body: change }),
+      ).rejects.toMatchObject({ code: 403 });
   });
 
   test("an apply that creates needs the right to create", async () => {
