@@ -40,6 +40,11 @@ export interface Admission extends GroupKind {
   readonly coversSchema: boolean;
   /** What the server adds to a new object or takes from it. `user` is who creates it, where somebody has asked by name. */
   prepareForCreate(object: JsonObject, user?: string): JsonObject;
+  /**
+   * Present when what the controller does for an object has to be what its writer may do (`Manager.clientFor`): the part that says
+   * what is done. Whoever changes it is the writer from then on.
+   */
+  actsOn?(object: JsonObject): JsonValue | undefined;
   /** Everything against the object; with `old`, everything against this change of it. `server`: what may be asked of who stores it. */
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Admitted;
 }

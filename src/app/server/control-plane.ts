@@ -5,6 +5,7 @@ import { type Clock, type Logger, parseInstant, toError } from "#lib/base/index.
 import { type CrdDocument, toCrd } from "#lib/schema/index.ts";
 import { type ApiServer, type AuditLog, createApiServer, Credential, type Store } from "#kernel/apiserver/index.ts";
 import { asOurs, installCrds, Manager, Metrics } from "#kernel/kit/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
 import { objectAt, scalarText } from "#kernel/specs/index.ts";
 import { createProcessRuntime, type Runtime } from "#kernel/runtimes/index.ts";
 import {
@@ -168,7 +169,8 @@ async function makeManager(
   if (options.isFresh !== true) await installCrds(client, definitionsOf(dialects), { clock, log, random, signal });
   const runtimeName = runtime.containers === undefined ? "process" : "docker";
   const node = thisNode(runtimeName);
-  const manager = new Manager({ client, clock, log, random, metrics });
+  const clientFor = (object: KubeObject) => server.clientFor(object);
+  const manager = new Manager({ client, clientFor, clock, log, random, metrics });
   addJobController(manager, { instance: node.name });
   addCronJobController(manager, { instance: node.name });
   addReplicaSetController(manager, { instance: node.name });

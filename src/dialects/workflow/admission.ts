@@ -28,6 +28,12 @@ export const workflowAdmission: Admission = {
     if (finalizers.includes(finalizer)) return object;
     return { ...object, metadata: { ...metadata, finalizers: [...finalizers, finalizer] } };
   },
+  /** All but what holds a run up, which others may do to a run that is not theirs. */
+  actsOn({ spec }) {
+    if (!isJsonObject(spec)) return spec;
+    const { suspend: _held, ...rest } = spec;
+    return rest;
+  },
   validate(object, old, server) {
     const found = collectProblems();
     if (old !== undefined && isSameSpec(object, old)) return admitted([]);

@@ -8,6 +8,7 @@ import { targetIndex, targetOf } from "./reconcile/actions.ts";
 import { isFinished } from "./reconcile/finished.ts";
 import { Memories } from "./reconcile/memory.ts";
 import { actionUpkeep } from "./run-action-upkeep.ts";
+import type { StepClients } from "./steps/child.ts";
 import type { Executors } from "./steps/executor.ts";
 import { referenceExecutor } from "./steps/external-ref.ts";
 import { jobExecutor } from "./steps/job.ts";
@@ -98,13 +99,14 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
  */
 function executorsOf(manager: Manager, kinds: WatchedKinds, jobs: ReturnType<WatchedKinds["acquire"]>): Executors {
   const { client } = manager;
+  const clients: StepClients = { client, clientFor: (workflow) => manager.clientFor(workflow) };
   const find: FindMirror = async (apiVersion, kind, { workflow }) => {
     const type = await client.resourceType(apiVersion, kind);
     if (type === undefined) return "unknown";
     const children = kinds.acquire(type, keyOf(workflow.metadata));
     return children.hasSynced() ? { type, children } : "syncing";
   };
-  const job = jobExecutor(client, jobs, ({ workflow }) => {
+  const job = jobExecutor(clients, jobs, ({ workflow }) => {
     const user = keyOf(workflow.metadata);
     const pods = kinds.acquire(Pod, user);
     return pods.hasSynced() ? { pods, follow: (pod) => kinds.refer(Pod, keyOf(pod.metadata), user) } : undefined;
@@ -112,8 +114,8 @@ function executorsOf(manager: Manager, kinds: WatchedKinds, jobs: ReturnType<Wat
   return {
     jobTemplate: job,
     container: job,
-    template: templateExecutor(client, find),
-    externalRef: referenceExecutor(find, ({ workflow }, { type }, key) =>
+    template: templateExecutor(clients, find),
+    externalRef: referenceExecutor(clients, find, ({ workflow }, { type }, key) =>
       kinds.refer(type, key, keyOf(workflow.metadata)),
     ),
   };

@@ -1,8 +1,10 @@
 import { randomInt } from "node:crypto";
 import { type ApiClient, Metrics } from "#kernel/kit/index.ts";
+import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import type { Clock, JsonObject, Logger } from "#lib/base/index.ts";
 import { newUid } from "#lib/base/index.node.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
+import { writerOf } from "./authz/acts-for.ts";
 import { type Identity, internal } from "./authz/identity.ts";
 import { Authorizer } from "./authz/authorizer.ts";
 import { credentialAdmission } from "./authz/credential.ts";
@@ -79,6 +81,8 @@ export interface ApiServerOptions {
 export interface ApiServer {
   /** A client that shares admission and the write path with HTTP. Acts as the server itself unless told. */
   client(identity?: Identity): ApiClient;
+  /** A client with the rights of whoever wrote the object; undefined where that is somebody who may do everything. */
+  clientFor(object: KubeObject): ApiClient | undefined;
   /** What POST to `serviceaccounts/<name>/token` answers; throws its refusals. */
   accountToken(target: { readonly namespace: string; readonly name: string }, request: JsonObject): JsonObject;
   /** Serves HTTPS. May be called for several addresses; limits and metrics are those of all together. */
@@ -135,9 +139,14 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   const yaml = new YamlReader({ program: options.yamlReaderPath, clock, limits: context.limits });
   const front = { ...frontOf(sources, authenticator, metrics, lag), yaml, ...(audit === undefined ? {} : { audit }) };
   if (audit !== undefined) addAuditMetrics(metrics, audit);
+  const client = (identity: Identity = internal) =>
+    new EmbeddedClient(context, identity, (path, signal, accept) => rawGet(sources, path, signal, accept));
   return {
-    client: (identity = internal) =>
-      new EmbeddedClient(context, identity, (path, signal, accept) => rawGet(sources, path, signal, accept)),
+    client,
+    clientFor(object) {
+      const writer = writerOf(asJson(object));
+      return writer === undefined ? undefined : client(writer);
+    },
     accountToken: (target, request) => requestToken(context, authenticator.accounts, target, request),
     async listen(listenOptions) {
       aggregator ??= startRoles(context);

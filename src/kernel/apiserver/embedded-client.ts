@@ -240,8 +240,8 @@ export class EmbeddedClient implements ApiClient {
   /** The options, with what has to be asked about the object itself; nothing for the server's own parts. */
   #request(resource: ServedResource, options: WriteOptions, isApply = false): WriteRequest {
     const permit = writePermit(this.#context.authorizer, this.#identity, resource, isApply);
-    const user = this.#identity === internal ? {} : { user: this.#identity.user };
-    return { ...writeRequest(options), ...user, ...(permit === undefined ? {} : { permit }) };
+    const writer = this.#identity === internal ? {} : { writer: this.#identity };
+    return { ...writeRequest(options), ...writer, ...(permit === undefined ? {} : { permit }) };
   }
 }
 

@@ -1,6 +1,6 @@
 import { FakeClock, silentLog } from "#lib/base/index.ts";
 import { type ApiClient, type Election, Manager, seededRandom } from "#kernel/kit/index.ts";
-import { ApiError, type ResourceType } from "#kernel/model/index.ts";
+import { ApiError, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import { addJobController } from "#kernel/workloads/index.ts";
 import { type Dialect, loadDialects } from "#dialects/index.ts";
 import { pass, settle } from "#dialects/workflow/testing/turns.ts";
@@ -129,7 +129,8 @@ export class WorkflowPlane {
   }
 
   #manager({ client = this.api.server.client(), ...options }: ControllerOptions): Manager {
-    return new Manager({ client, clock: this.clock, log: silentLog, random: seededRandom(1), ...options });
+    const clientFor = (object: KubeObject) => this.api.server.clientFor(object);
+    return new Manager({ client, clientFor, clock: this.clock, log: silentLog, random: seededRandom(1), ...options });
   }
 
   #run(manager: Manager): Controllers {

@@ -14,10 +14,16 @@ import {
   type Stored,
 } from "#kernel/model/index.ts";
 import { childLabels } from "../child-names.ts";
-import type { Reference } from "../kinds.ts";
+import type { Reference, Workflow } from "../kinds.ts";
 import type { Attempt, Finding } from "./executor.ts";
 
 // What executors that create one object per attempt have in common.
+
+/** Who speaks to the API for a step: the controller itself, and for what the document says whoever wrote it. */
+export interface StepClients {
+  readonly client: ApiClient;
+  readonly clientFor: (workflow: Stored<Workflow>) => ApiClient;
+}
 
 /** A kind of child: how it is addressed, and the mirror it is observed in, which may lag behind what was written. */
 export interface ChildKind {
@@ -65,7 +71,7 @@ const failed = (reason: string, message: string, retryable = false): Finding => 
  * | everything else | thrown: tried again with backoff |
  */
 export async function createChild(
-  client: ApiClient,
+  clients: StepClients,
   type: ResourceType,
   manifest: Result<KubeObject, string>,
   attempt: Attempt,
@@ -73,7 +79,7 @@ export async function createChild(
 ): Promise<Finding | undefined> {
   if (!manifest.ok) return failed("ExpressionError", manifest.error);
   try {
-    const object = await create(client, type, manifest.value, attempt, signal);
+    const object = await create(clients, type, manifest.value, attempt, signal);
     if (object !== undefined) return { is: "child", state: { is: "alive" }, reference: referenceOf(object) };
     const { kind, metadata } = manifest.value;
     return failed("NameConflict", `a ${kind} "${metadata.name ?? ""}" that is not of this workflow is in the way`);
@@ -84,12 +90,18 @@ export async function createChild(
 
 /** The child, made or found; undefined when something else has its name. */
 async function create(
-  client: ApiClient,
+  { client: own, clientFor }: StepClients,
   type: ResourceType,
   manifest: KubeObject,
   attempt: Attempt,
   signal: AbortSignal,
 ): Promise<Stored | undefined> {
+  // To find what is there already is the controller's own affair: a writer may have no right to read.
+  const acting = clientFor(attempt.workflow);
+  const client: Pick<ApiClient, "create" | "get"> = {
+    create: (...given) => acting.create(...given),
+    get: (...given) => own.get(...given),
+  };
   if (isIndependent(attempt)) {
     const found = await createAlone(client, type, manifest, signal);
     return isChild(attempt, found) ? found : undefined;
@@ -97,11 +109,11 @@ async function create(
   const { object, outcome } = await ensureChild(client, type, manifest, attempt.workflow, { signal });
   if (outcome === "created" || isChild(attempt, object)) return object;
   const isFree = controllerOf(object) === undefined && carriesLabels(attempt, object);
-  return isFree ? adopt(client, type, object, attempt) : undefined;
+  return isFree ? adopt(own, type, object, attempt) : undefined;
 }
 
 async function createAlone(
-  client: ApiClient,
+  client: Pick<ApiClient, "create" | "get">,
   type: ResourceType,
   manifest: KubeObject,
   signal: AbortSignal,

@@ -1,8 +1,9 @@
-import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
-import { keyOf } from "#kernel/model/index.ts";
+import { isJsonObject, type JsonValue, messageOf } from "#lib/base/index.ts";
+import type { ApiClient, Ref } from "#kernel/kit/index.ts";
+import { isForbidden, isNotFound, keyOf } from "#kernel/model/index.ts";
 import { render } from "../compile/values.ts";
 import type { Reference } from "../kinds.ts";
-import { referenceOf } from "./child.ts";
+import { referenceOf, type StepClients } from "./child.ts";
 import type { Attempt, Finding, StepExecutor } from "./executor.ts";
 import { type FindMirror, kindNotFound, stateOf } from "./template.ts";
 
@@ -16,8 +17,8 @@ export type Refer = (attempt: Attempt, mirror: Exclude<Awaited<ReturnType<FindMi
  * far is waiting, absent after it was seen is a failure, done already is done. What the reference names may follow
  * from expressions, but the namespace is always the workflow's.
  */
-export function referenceExecutor(find: FindMirror, refer: Refer): StepExecutor {
-  const look = async (attempt: Attempt): Promise<Finding | undefined> => {
+export function referenceExecutor({ clientFor }: StepClients, find: FindMirror, refer: Refer): StepExecutor {
+  const look = async (attempt: Attempt, signal: AbortSignal): Promise<Finding | undefined> => {
     const wanted = referenceWanted(attempt);
     if (typeof wanted === "string") return lost("ExpressionError", wanted);
     const mirror = await find(wanted.apiVersion ?? "", wanted.kind ?? "", attempt);
@@ -25,9 +26,13 @@ export function referenceExecutor(find: FindMirror, refer: Refer): StepExecutor 
     if (mirror === "syncing") return undefined;
     const { namespace } = attempt.workflow.metadata;
     const key = keyOf({ name: wanted.name ?? "", ...(namespace === undefined ? {} : { namespace }) });
+    const place = { type: mirror.type, name: wanted.name ?? "", ...(namespace === undefined ? {} : { namespace }) };
+    const pinned = attempt.reference?.uid;
+    // Its outputs show what is in the object, to whoever may read the workflow.
+    const hidden = pinned === undefined ? await refusedRead(clientFor(attempt.workflow), place, signal) : undefined;
+    if (hidden !== undefined) return lost("Forbidden", hidden);
     refer(attempt, mirror, key);
     const object = mirror.children.get(key);
-    const pinned = attempt.reference?.uid;
     const expected = pinned ?? wanted.uid;
     if (object !== undefined && (expected === undefined || object.metadata.uid === expected))
       return { is: "child", state: stateOf(attempt, object), reference: referenceOf(object) };
@@ -49,6 +54,17 @@ export function referenceExecutor(find: FindMirror, refer: Refer): StepExecutor 
     // There is nothing to end: the object belongs to somebody else.
     cancel: () => Promise.resolve(),
   };
+}
+
+/** Why the writer of the workflow may not read the object; undefined when he may, whether or not it is there. */
+async function refusedRead(client: ApiClient, ref: Ref, signal: AbortSignal): Promise<string | undefined> {
+  try {
+    await client.get(ref, { signal });
+  } catch (thrown) {
+    if (isForbidden(thrown)) return messageOf(thrown);
+    if (!isNotFound(thrown)) throw thrown;
+  }
+  return undefined;
 }
 
 /** A failure that trying again would find again. */

@@ -7,7 +7,7 @@ import { childName, labels } from "../child-names.ts";
 import { jobOfContainer } from "../compile/container-job.ts";
 import { render } from "../compile/values.ts";
 import type { ObjectState } from "../completion.ts";
-import { createChild, deleteChild, labelsOf, observeChild, plannedReference } from "./child.ts";
+import { createChild, deleteChild, labelsOf, observeChild, plannedReference, type StepClients } from "./child.ts";
 import type { Attempt, Finding, StepExecutor } from "./executor.ts";
 import { jobManifest } from "./job-manifest.ts";
 import { objectState } from "./object-state.ts";
@@ -28,7 +28,8 @@ export interface WatchedPods {
  * Carries out `jobTemplate` and `container` steps: one Job per attempt. The end of a Job is its condition; how its
  * container ended, which the Job does not say, is read from its Pods, once.
  */
-export function jobExecutor(client: ApiClient, jobs: Lister, watchPods: PodWatch): StepExecutor {
+export function jobExecutor(clients: StepClients, jobs: Lister, watchPods: PodWatch): StepExecutor {
+  const { client } = clients;
   const kind = { type: Job, children: jobs };
   return {
     reference({ workflow, step, number }) {
@@ -38,7 +39,7 @@ export function jobExecutor(client: ApiClient, jobs: Lister, watchPods: PodWatch
     async start(attempt, signal) {
       return (
         (await earlierAttempt(client, attempt, watchPods, signal)) ??
-        (await createChild(client, Job, manifestOf(attempt), attempt, signal))
+        (await createChild(clients, Job, manifestOf(attempt), attempt, signal))
       );
     },
     observe: async (attempt, signal) =>

@@ -1,10 +1,10 @@
 import { err, isJsonObject, type JsonObject, ok, type Result } from "#lib/base/index.ts";
 import type { ChildState } from "#engine/index.ts";
-import type { ApiClient, Lister } from "#kernel/kit/index.ts";
+import type { Lister } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { childName } from "../child-names.ts";
 import { render } from "../compile/values.ts";
-import { createChild, deleteChild, labelsOf, observeChild } from "./child.ts";
+import { createChild, deleteChild, labelsOf, observeChild, type StepClients } from "./child.ts";
 import type { Attempt, Finding, StepExecutor } from "./executor.ts";
 import { objectState } from "./object-state.ts";
 import { statusOutputs, succeeded } from "./outputs.ts";
@@ -24,7 +24,7 @@ export type FindMirror = (apiVersion: string, kind: string, attempt: Attempt) =>
  * name or one that follows from the attempt. Its kind is written, not computed: expressions are filled in everywhere
  * else.
  */
-export function templateExecutor(client: ApiClient, find: FindMirror): StepExecutor {
+export function templateExecutor(clients: StepClients, find: FindMirror): StepExecutor {
   const mirrorOf = (attempt: Attempt): Promise<Mirror> => {
     const { apiVersion, kind } = attempt.step.step.template ?? {};
     return find(textOf(apiVersion), textOf(kind), attempt);
@@ -41,7 +41,7 @@ export function templateExecutor(client: ApiClient, find: FindMirror): StepExecu
       if (mirror === "unknown") return kindNotFound(attempt);
       // Without its mirror the child could not be observed; the workflow gets a pass when it is filled.
       if (mirror === "syncing") return undefined;
-      return await createChild(client, mirror.type, manifestOf(attempt), attempt, signal);
+      return await createChild(clients, mirror.type, manifestOf(attempt), attempt, signal);
     },
     async observe(attempt) {
       const mirror = await mirrorOf(attempt);
@@ -51,7 +51,7 @@ export function templateExecutor(client: ApiClient, find: FindMirror): StepExecu
     async cancel(attempt, graceMs, signal) {
       const mirror = await mirrorOf(attempt);
       if (mirror === "unknown" || mirror === "syncing") return;
-      await deleteChild(client, mirror, attempt, graceMs, signal);
+      await deleteChild(clients.client, mirror, attempt, graceMs, signal);
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { JsonObject } from "#lib/base/index.ts";
+import type { JsonObject, JsonValue } from "#lib/base/index.ts";
 import type { ServedResource, Validation } from "../kinds/served-resource.ts";
 
 /**
@@ -15,6 +15,11 @@ export interface KindAdmission {
   readonly coversSchema?: boolean;
   /** What is added to a new object or taken from it. `user` is who creates it; undefined for this process itself. */
   prepareForCreate(object: JsonObject, user?: string): JsonObject;
+  /**
+   * Present when a controller of the owner does what objects of this kind say, and has to do it with the rights of their writer: that
+   * part of an object. Whoever changes it is its writer from then on.
+   */
+  actsOn?(object: JsonObject): JsonValue | undefined;
   /** Everything against the object; with `old`, everything against this change of it. */
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Validation;
 }
@@ -43,6 +48,7 @@ export function withAdmission(
   };
   return {
     ...served,
+    ...(admission.actsOn === undefined ? {} : { actsOn: (object) => admission.actsOn?.(object) }),
     prepareForCreate: (object, user) => admission.prepareForCreate(served.prepareForCreate(object), user),
     validateCreate: (object) => judged(served.validateCreate(object), object),
     validateUpdate: (object, old) => judged(served.validateUpdate(object, old), object, old),

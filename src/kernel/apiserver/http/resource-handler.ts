@@ -253,7 +253,7 @@ function writeRequestOf(
   duplicates: readonly string[],
   isApply = false,
 ): WriteRequest {
-  const options = { ...writeRequest(query, duplicates, request.headers["user-agent"]), user: identity.user };
+  const options = { ...writeRequest(query, duplicates, request.headers["user-agent"]), writer: identity };
   const permit = writePermit(authorizer, identity, resource, isApply);
   return permit === undefined ? options : { ...options, permit };
 }

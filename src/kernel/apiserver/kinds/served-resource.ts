@@ -1,4 +1,4 @@
-import type { Instant, JsonObject, Random } from "#lib/base/index.ts";
+import type { Instant, JsonObject, JsonValue, Random } from "#lib/base/index.ts";
 import type { FieldError, Schema } from "#lib/schema/index.ts";
 import type { ResourceType, StatusCause } from "#kernel/model/index.ts";
 
@@ -73,6 +73,8 @@ export interface ServedResource {
    * would find nothing wrong; false: ask them.
    */
   isPlain?(object: JsonObject): boolean;
+  /** Present where a controller acts for the writer of an object: the part of it that says what is done. See `withWriter`. */
+  actsOn?(object: JsonObject): JsonValue | undefined;
   /** Server-owned changes on the main endpoint (status kept from `old`, …). */
   prepareForUpdate(object: JsonObject, old: JsonObject): JsonObject;
   /** On `/status`: everything but status from `old`. */

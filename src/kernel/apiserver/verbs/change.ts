@@ -8,6 +8,7 @@ import {
 } from "#lib/base/index.ts";
 import { invalid, invalidValue, notFound, required, staleRevision, uidMismatch } from "#kernel/model/index.ts";
 import type { Manager } from "../apply/managers.ts";
+import { withWriter } from "../authz/acts-for.ts";
 import type { ServedResource, Validation } from "../kinds/served-resource.ts";
 import type { Entry, StoreKey, Transaction } from "../store/store.ts";
 import { checkSize, refuseUnreadable, tidyMetadata } from "./admission.ts";
@@ -134,7 +135,12 @@ function prepareEndpoint(change: Change, candidate: JsonObject, old: JsonObject)
       };
     case "main":
     case "scale":
-      return resource.prepareForUpdate(resource.withDefaults(candidate), old);
+      return withWriter(
+        resource,
+        resource.prepareForUpdate(resource.withDefaults(candidate), old),
+        old,
+        change.request.writer,
+      );
   }
 }
 

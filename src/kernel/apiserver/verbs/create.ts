@@ -1,6 +1,8 @@
 import { deepFreeze, formatTime, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { alreadyExists, badRequest, generatedName, invalid, type StatusCause } from "#kernel/model/index.ts";
 import type { Manager } from "../apply/managers.ts";
+import { withWriter } from "../authz/acts-for.ts";
+import type { Identity } from "../authz/identity.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreKey, Transaction } from "../store/store.ts";
 import { checkAccount, withAccountAccess, withPullSecrets } from "./account-access.ts";
@@ -103,13 +105,13 @@ function draftOf(
       resource,
       namespace,
       request,
-      first: owned(buildObject(resource, admitted, birth, request.user)),
+      first: owned(buildObject(resource, admitted, birth, request.writer)),
       renamed: undefined,
     };
   }
   const renamed = () =>
     owned(
-      buildObject(resource, admitted, { ...birth, name: generatedName(generateName, context.random) }, request.user),
+      buildObject(resource, admitted, { ...birth, name: generatedName(generateName, context.random) }, request.writer),
     );
   return { resource, namespace, request, first: renamed(), renamed };
 }
@@ -153,8 +155,13 @@ interface Built extends Admitted {
  * Stamps, defaults, prepares and validates, in this order, so that defaults are validated like what was sent. Throws 400 for what cannot
  * be read as the kind: that is the form of the body, and told first.
  */
-function buildObject(resource: ServedResource, admitted: Admitted, birth: JsonObject, user: string | undefined): Built {
-  const built = judgedObject(resource, admitted, birth, user);
+function buildObject(
+  resource: ServedResource,
+  admitted: Admitted,
+  birth: JsonObject,
+  writer: Identity | undefined,
+): Built {
+  const built = judgedObject(resource, admitted, birth, writer);
   if (built.causes.length > 0) refuseUnreadable(admitted.object, resource);
   return built;
 }
@@ -163,7 +170,7 @@ function judgedObject(
   resource: ServedResource,
   admitted: Admitted,
   birth: JsonObject,
-  user: string | undefined,
+  writer: Identity | undefined,
 ): Built {
   const stamped = withMetadata(admitted.object, {
     ...birth,
@@ -175,7 +182,8 @@ function judgedObject(
   // Wrong metadata may have any shape, and the functions of a kind count on a right one.
   const metadataCauses = checkMetadata(stamped, resource.type);
   if (metadataCauses.length > 0) return { object: stamped, causes: metadataCauses, warnings: [] };
-  const object = resource.prepareForCreate(resource.withDefaults(stamped), user);
+  const prepared = resource.prepareForCreate(resource.withDefaults(stamped), writer?.user);
+  const object = withWriter(resource, prepared, undefined, writer);
   const found = resource.validateCreate(object);
   return {
     object,

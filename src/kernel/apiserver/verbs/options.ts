@@ -1,3 +1,4 @@
+import type { Identity } from "../authz/identity.ts";
 import type { WritePermit } from "../authz/write-permit.ts";
 
 /** How a write is to be done. Absent members mean what they mean in a query without them. */
@@ -11,7 +12,7 @@ export interface WriteRequest {
   /** The program of the caller, from its User-Agent: the manager of those who name none. Absent for this process itself. */
   readonly program?: string;
   /** Who asks, for kinds that keep it. Absent for this process itself. */
-  readonly user?: string;
+  readonly writer?: Identity;
   /** Asked before anything is stored, where the caller's rights depend on what that is. */
   readonly permit?: WritePermit;
   /** An apply takes over fields that others own. */

@@ -15,6 +15,8 @@ import { type EventRecorder, type EventRecorderOptions, eventRecorder } from "./
 /** What a manager gives its controllers, and how it leads and stops. */
 export interface ManagerOptions {
   readonly client: ApiClient;
+  /** A client with the rights of whoever wrote an object; `client` where it is undefined, or absent because the API cannot tell. */
+  readonly clientFor?: (object: KubeObject) => ApiClient | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   readonly random: Random;
@@ -44,6 +46,7 @@ export class Manager {
   /** For whatever else its controllers count. */
   readonly metrics: Metrics;
   readonly controllerMetrics: ControllerMetrics;
+  readonly #clientFor: ManagerOptions["clientFor"];
   readonly #election: Election;
   readonly #stopGrace: Millis;
   readonly #runnables: Runnable[] = [];
@@ -54,6 +57,7 @@ export class Manager {
     const { clock, log, random } = options;
     this.informers = new InformerFactory({ client: options.client, clock, log, random });
     this.client = freshClient(options.client, this.informers);
+    this.#clientFor = options.clientFor;
     this.clock = clock;
     this.log = log;
     this.random = random;
@@ -62,6 +66,15 @@ export class Manager {
     this.controllerMetrics = controllerMetrics(this.metrics);
     this.#election = options.election ?? alwaysLeader;
     this.#stopGrace = options.stopGrace ?? 10_000;
+  }
+
+  /**
+   * For what a controller does because an object says so: nobody can have it do what he may not do himself. On a cluster, whose API does
+   * not tell who wrote what, it is the manager's own.
+   */
+  clientFor(object: KubeObject): ApiClient {
+    const acting = this.#clientFor?.(object);
+    return acting === undefined ? this.client : freshClient(acting, this.informers);
   }
 
   /** What the manager is doing, for health checks: ready is `running` or `waiting for leadership`. */

@@ -229,7 +229,7 @@ function statusOf(object: KubeObject): JsonObject {
  * (`present`), else it is in the way (`foreign`) and left alone. Safe to repeat after a crash at any moment.
  */
 export async function ensureChild<T extends KubeObject>(
-  client: ApiClient,
+  client: Pick<ApiClient, "create" | "get">,
   type: ResourceType,
   child: T,
   owner: Stored,
