@@ -12,6 +12,14 @@ interface CachedDocument {
   readonly document: TaggedText;
 }
 
+/** Version 2 of the kinds of a generation, in the forms that were asked for so far. */
+interface Swagger {
+  readonly registry: ResourceRegistry;
+  readonly generation: number;
+  text?: TaggedText;
+  protobuf?: Buffer;
+}
+
 const root = "/openapi/v3";
 /** A date that caches understand as never. */
 const farFuture = "Thu, 31 Dec 2099 23:59:59 GMT";
@@ -19,13 +27,11 @@ const farFuture = "Thu, 31 Dec 2099 23:59:59 GMT";
 /**
  * Answers the OpenAPI paths; undefined for any other. The document of a group and version is made when it is first needed and again
  * only when its kinds change: one new CustomResourceDefinition must not cost the documents of all groups. What was made is kept
- * for the life of the server, at most one text per group and version, and one for version 2.
+ * for the life of the server, at most one text per group and version, and one of each form for version 2.
  */
 export function openApiDocuments(): Documents {
   const byGroupVersion = new Map<string, CachedDocument>();
-  let swaggerOf:
-    | { readonly generation: number; readonly registry: ResourceRegistry; readonly document: TaggedText }
-    | undefined;
+  let version2: Swagger | undefined;
 
   /** Documents by the path they have below `/openapi/v3`: `api/v1`, `apis/batch/v1`. Those no longer served are forgotten. */
   const current = (registry: ResourceRegistry): ReadonlyMap<string, CachedDocument> => {
@@ -43,21 +49,14 @@ export function openApiDocuments(): Documents {
     }
     return byGroupVersion;
   };
-  const swaggerText = (registry: ResourceRegistry): TaggedText => {
-    if (swaggerOf?.registry !== registry || swaggerOf.generation !== registry.generation) {
-      const document = tagged(JSON.stringify(swagger(registry.all())));
-      swaggerOf = { generation: registry.generation, registry, document };
-    }
-    return swaggerOf.document;
+  const currentSwagger = (registry: ResourceRegistry): Swagger => {
+    if (version2?.registry !== registry || version2.generation !== registry.generation)
+      version2 = { registry, generation: registry.generation };
+    return version2;
   };
   return (registry, request) => {
     const path = request.path.replace(/\/$/, "");
-    if (path === "/openapi/v2")
-      return swaggerReply(
-        request,
-        () => swaggerText(registry),
-        () => encodeSwagger(swagger(registry.all())),
-      );
+    if (path === "/openapi/v2") return swaggerReply(request, currentSwagger(registry));
     if (path === root)
       return taggedReply(tagged(JSON.stringify(indexOf(current(registry)))), request, "application/json");
     if (!path.startsWith(`${root}/`)) return undefined;
@@ -94,11 +93,16 @@ function documentReply(path: string, document: TaggedText, request: DocumentRequ
 }
 
 /**
- * Version 2, as JSON or as protobuf. The protobuf form is made for each request: the clients that ask for it are old, and keep it for
- * hours. `text` and `protobuf` are called only when they are needed.
+ * Version 2, as JSON or as protobuf. Clients that ask for protobuf do so before each document they send, and keep nothing: making it
+ * takes a hundred times as long as sending it.
  */
-function swaggerReply(request: DocumentRequest, text: () => TaggedText, protobuf: () => Uint8Array): DocumentReply {
+function swaggerReply(request: DocumentRequest, made: Swagger): DocumentReply {
+  const document = () => swagger(made.registry.all());
   // Old clients ask for protobuf alone, and fail on anything else.
-  if (!/protobuf/.test(request.accept)) return taggedReply(text(), request, "application/json");
-  return { code: 200, headers: { "Content-Type": swaggerProtobufType }, body: Buffer.from(protobuf()) };
+  if (!/protobuf/.test(request.accept)) {
+    made.text ??= tagged(JSON.stringify(document()));
+    return taggedReply(made.text, request, "application/json");
+  }
+  made.protobuf ??= Buffer.from(encodeSwagger(document()));
+  return { code: 200, headers: { "Content-Type": swaggerProtobufType }, body: made.protobuf };
 }

@@ -197,6 +197,20 @@ describe("version 2", () => {
     expect(body.includes("org.example.demo.v1.Flow")).toBe(true);
   });
 
+  test("in protobuf is made once, and anew when the kinds change", async () => {
+    const changing = createRegistry({ now: () => 0 });
+    const ask = client(changing);
+    const body = async () =>
+      (await ask("/openapi/v2", { accept: "application/com.github.proto-openapi.spec.v2@v1.0+protobuf" }))?.body;
+    const before = await body();
+    expect(await body()).toBe(before);
+    serveFlows(changing);
+    const after = await body();
+    expect(String(before)).not.toContain("org.example.demo.v1.Flow");
+    expect(String(after)).toContain("org.example.demo.v1.Flow");
+    expect(await body()).toBe(after);
+  });
+
   test("in JSON has the definitions, without what Swagger 2.0 does not know", async () => {
     const document = read(await get("/openapi/v2"));
     const definitions = document["definitions"] ?? {};
