@@ -16,12 +16,18 @@ const probe = (script: string, more: object = {}) => ({
   ...more,
 });
 
-/** What a Pod means, whatever it runs on: the same documents and the same outcomes on every runtime. */
-export function podContract(runtime: "process" | "docker"): void {
+/**
+ * What a Pod means, whatever it runs on: the same documents and the same outcomes on every runtime. `environment` of the server, once
+ * it is to start.
+ */
+export function podContract(
+  runtime: "process" | "docker",
+  environment: () => Readonly<Record<string, string>> = () => ({}),
+): void {
   describe(`pods on the ${runtime} runtime`, () => {
     let place: PodPlace;
     beforeAll(async () => {
-      place = await openPods(runtime);
+      place = await openPods(runtime, environment());
     });
     afterAll(() => place.close());
 

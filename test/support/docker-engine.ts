@@ -20,6 +20,8 @@ export interface TestEngine {
   kill(): Promise<void>;
   /** Starts it again after `kill`. */
   restart(): Promise<void>;
+  /** Removes all containers and networks. */
+  clear(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -40,6 +42,12 @@ export async function startEngine(): Promise<TestEngine> {
     await exit;
   };
   await importImage(directory, docker);
+  const clear = async () => {
+    const { out } = await docker("ps", "-aq");
+    const ids = out.split("\n").filter(Boolean);
+    if (ids.length > 0) await docker("rm", "-f", ...ids);
+    await docker("network", "prune", "-f");
+  };
   return {
     host,
     socket,
@@ -49,11 +57,9 @@ export async function startEngine(): Promise<TestEngine> {
     async restart() {
       daemon = await startDaemon(directory, docker);
     },
+    clear,
     async stop() {
-      const { out } = await docker("ps", "-aq");
-      const ids = out.split("\n").filter(Boolean);
-      if (ids.length > 0) await docker("rm", "-f", ...ids);
-      await docker("network", "prune", "-f");
+      await clear();
       await ended("SIGTERM");
       // What a killed daemon had mounted, the next one may have mounted over.
       await exec("sh", ["-c", `grep -o '${directory}[^ ]*' /proc/mounts | sort -r | xargs -r -n1 umount -l`]);

@@ -1,5 +1,5 @@
 import { createServer } from "node:net";
-import { startEngine, testImage } from "./docker-engine.ts";
+import { testImage } from "./docker-engine.ts";
 import { type Kubectl, kubectlPaths, openKubectl } from "./kubectl.ts";
 import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "./slipway.ts";
 
@@ -17,10 +17,11 @@ export interface PodPlace {
   close(): Promise<void>;
 }
 
-export async function openPods(runtime: "process" | "docker"): Promise<PodPlace> {
-  const engine = runtime === "docker" ? await startEngine() : undefined;
+export async function openPods(
+  runtime: "process" | "docker",
+  env: Readonly<Record<string, string>>,
+): Promise<PodPlace> {
   const directory = await temporaryDirectory();
-  const env = engine === undefined ? {} : { DOCKER_HOST: engine.host };
   const server = await startServer(directory, ["--runtime", runtime], env);
   const kubectl = await openKubectl(kubectlPaths[0] ?? "kubectl", server.kubeconfig);
   const events = "jsonpath={range .items[*]}{.reason} {.message}{'\\n'}{end}";
@@ -37,7 +38,6 @@ export async function openPods(runtime: "process" | "docker"): Promise<PodPlace>
       await kubectl.run(["delete", "jobs,pods", "--all", "--grace-period=1"]);
       await server.stop();
       await endRunner(directory);
-      await engine?.stop();
       await removeDirectory(directory);
     },
   };

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startEngine, type TestEngine, testImage } from "#test/support/docker-engine.ts";
+import { testImage } from "#test/support/docker-engine.ts";
 import { type Kubectl, kubectlPaths, openKubectl } from "#test/support/kubectl.ts";
 import { startRegistry } from "#test/support/registry.ts";
 import { removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
+import { engine } from "./engine.ts";
 
-let engine: TestEngine;
 let directory: string;
 let server: TestServer;
 let kubectl: Kubectl;
@@ -13,14 +13,12 @@ let kubectl: Kubectl;
 const start = async () => startServer(directory, ["--runtime", "docker"], { DOCKER_HOST: engine.host });
 
 beforeAll(async () => {
-  engine = await startEngine();
   directory = await temporaryDirectory();
   server = await start();
   kubectl = await openKubectl(kubectlPaths[0] ?? "kubectl", server.kubeconfig);
 });
 afterAll(async () => {
   await server.stop();
-  await engine.stop();
   await removeDirectory(directory);
 });
 

@@ -7,20 +7,16 @@ import { createDockerRuntime } from "#kernel/runtimes/docker/docker-runtime.ts";
 import type { Runtime, Task } from "#kernel/runtimes/index.ts";
 import { outcomeOf, runtimeContract } from "#kernel/runtimes/runtime.contract.ts";
 import { containerTask, plainSandbox, plainSetup, temporaryDirectory } from "#kernel/runtimes/testing/index.ts";
-import { startEngine, type TestEngine, testImage } from "#test/support/docker-engine.ts";
+import { testImage } from "#test/support/docker-engine.ts";
+import { engine } from "./engine.ts";
 
-let engine: TestEngine;
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
 const open: Runtime[] = [];
 
 beforeAll(async () => {
-  engine = await startEngine();
   directory = await temporaryDirectory();
 });
-afterAll(async () => {
-  await engine.stop();
-  await directory.remove();
-});
+afterAll(() => directory.remove());
 afterEach(async () => {
   for (const runtime of open.splice(0)) await runtime.close({ stopTasks: 0 });
 });
