@@ -20,6 +20,8 @@ export interface SessionOptions {
 /** No command of the suite takes this long, on the busiest machine. */
 const commandMs = 120_000;
 const eventuallyMs = 60_000;
+/** Between two looks at what comes about by itself: a look takes a tenth of a second of a processor that others could use. */
+const lookAgainMs = 300;
 
 /** Runs all steps of a case; fails with the command, what it printed and what was expected. */
 export async function runCase({ files = {}, steps }: Case, options: SessionOptions): Promise<void> {
@@ -43,7 +45,7 @@ async function runStep([command, given = {}]: Step, options: SessionOptions): Pr
     if (expected.eventually === undefined || systemClock.monotonic() > deadline) {
       expect.fail(`$ ${command}\n${finished.out}${finished.err}(ended with ${finished.code})\nexpected ${complaint}`);
     }
-    await sleep(systemClock, 100);
+    await sleep(systemClock, lookAgainMs);
   }
 }
 
