@@ -14,10 +14,13 @@ const shared = {
   expect: { poll: { timeout: 40_000 } },
   sequence: { shuffle: { files: true } },
 } as const;
-const alone = {
+// Tests that start real programs mostly wait for them, so that one more file than there are cores runs at a time. Each has its own
+// servers, free ports and directories.
+const programs = {
   pool: "forks",
   isolate: true,
-  fileParallelism: false,
+  maxWorkers: availableParallelism() + 1,
+  sequence: { groupOrder: 1 },
   testTimeout: 120_000,
   hookTimeout: 120_000,
   expect: { poll: { timeout: 60_000 } },
@@ -61,10 +64,10 @@ export default defineConfig({
         },
       },
       { test: { ...shared, name: "architecture", include: ["test/architecture/**/*.test.ts"] } },
-      { test: { ...alone, name: "e2e", include: ["test/e2e/**/*.test.ts"] } },
+      { test: { ...programs, name: "e2e", include: ["test/e2e/**/*.test.ts"] } },
       {
         test: {
-          ...alone,
+          ...programs,
           name: "cluster",
           include: ["test/conformance/kubernetes/cluster/**/*.test.ts"],
           exclude: process.env["KUBECONFIG_UNDER_TEST"] === undefined ? [] : [ownServers],
@@ -72,7 +75,7 @@ export default defineConfig({
           testTimeout: 300_000,
         },
       },
-      { test: { ...alone, name: "crash", include: ["test/crash/**/*.test.ts"], testTimeout: 600_000 } },
+      { test: { ...programs, name: "crash", include: ["test/crash/**/*.test.ts"], testTimeout: 600_000 } },
     ],
   },
 });
