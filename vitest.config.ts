@@ -29,6 +29,9 @@ const programs = {
 /** Tests that stop, overload or break the server: never somebody's cluster. */
 const ownServers = "test/conformance/kubernetes/cluster/{soak,steady,exhaustion,restarts,compaction}.test.ts";
 
+/** A project of its own, because projects are run in the order of their names: as one of the longest files it must not begin last. */
+const containers = "test/e2e/docker.test.ts";
+
 /** Tests of what is made of files, ports, keys and processes. They are in `npm test`; a check is for the edit loop. */
 const integration = [
   "src/kernel/apiserver/{store,http,authz}/**/*.test.ts",
@@ -64,7 +67,8 @@ export default defineConfig({
         },
       },
       { test: { ...shared, name: "architecture", include: ["test/architecture/**/*.test.ts"] } },
-      { test: { ...programs, name: "e2e", include: ["test/e2e/**/*.test.ts"] } },
+      { test: { ...programs, name: "e2e", include: ["test/e2e/**/*.test.ts"], exclude: [containers] } },
+      { test: { ...programs, name: "containers", include: [containers] } },
       {
         test: {
           ...programs,
