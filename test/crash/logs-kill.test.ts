@@ -32,16 +32,18 @@ const lines = 40;
 const steps = Array.from({ length: width }, (_, index) => `s${index}`);
 
 /** Steps side by side, whose lines come in two halves and are much alike; the last has no end. */
-const documentOf = (names: readonly string[], count: number): string =>
+const documentOf = (names: readonly string[], count: number, gate?: string): string =>
   JSON.stringify({
     apiVersion: "slipway.dev/v1alpha1",
     kind: "Workflow",
     metadata: { name: "talk" },
-    spec: { activeDeadlineSeconds: 300, steps: Object.fromEntries(names.map((name) => [name, talker(count)])) },
+    spec: { activeDeadlineSeconds: 300, steps: Object.fromEntries(names.map((name) => [name, talker(count, gate)])) },
   });
 
-const talker = (count: number): object => {
-  const line = 'printf "half "; sleep 0.15; echo $((i / 2)); i=$((i + 1))';
+/** The second half of the lines comes when the gate is there: on a busy machine all would be told before the server ends. */
+const talker = (count: number, gate?: string): object => {
+  const wait = gate === undefined ? "" : `[ $i -lt ${count / 2} ] || until [ -e ${gate} ]; do sleep 0.05; done; `;
+  const line = `${wait}printf "half "; sleep 0.15; echo $((i / 2)); i=$((i + 1))`;
   const script = `i=0; while [ $i -lt ${count} ]; do ${line}; done; printf end`;
   return { container: { image: "busybox", command: ["sh", "-c", script] } };
 };
@@ -75,7 +77,8 @@ test.each([
   ["killed", (running: TestServer) => running.kill()],
   ["stopped", (running: TestServer) => running.stop()],
 ])(`every line of ${width} steps is printed once when the server is %s meanwhile`, async (_how, end) => {
-  await writeFile(join(directory, "talk.json"), documentOf(steps, lines));
+  const gate = join(directory, "gate");
+  await writeFile(join(directory, "talk.json"), documentOf(steps, lines, gate));
   server = await startServer(directory);
   const { port } = new URL(server.url);
   const run = start("run", join(directory, "talk.json"), "--logs");
@@ -84,6 +87,7 @@ test.each([
   await expect.poll(() => follow.printed().length, { timeout: 60_000 }).toBeGreaterThan(5 * width);
   await end(server);
   const before = { run: run.printed().length, follow: follow.printed().length };
+  await writeFile(gate, "");
   server = await startServer(directory, ["--port", port]);
   expect(await follow.ended, follow.err()).toBe(0);
   expect(await run.ended, run.err()).toBe(0);
