@@ -2,8 +2,9 @@ import { kubectlPaths } from "#test/support/kubectl.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort, openPods, podOf, type PodPlace, shell } from "#test/support/pods.ts";
 
-/** Runs until it is asked to end. What the shell says of its own end is nobody's business. */
-const untilTerm = (farewell: string) => `exec 2>/dev/null; trap '${farewell}' TERM; while :; do sleep 0.1; done`;
+/** Runs until it is asked to end, and says when it can be. What the shell says of its own end is nobody's business. */
+const untilTerm = (farewell: string, ready = ":") =>
+  `exec 2>/dev/null; trap '${farewell}' TERM; ${ready}; while :; do sleep 0.1; done`;
 
 const state = ".status.containerStatuses[0]";
 const shared = { volumes: [{ name: "shared", emptyDir: {} }] };
@@ -224,7 +225,7 @@ export function podContract(
 
     test("a preStop hook runs before TERM", async () => {
       const lifecycle = { preStop: { exec: { command: ["/bin/sh", "-c", "echo hook >> /shared/end"] } } };
-      const script = `echo up; ${untilTerm("echo term >> /shared/end; cat /shared/end; exit 0")}`;
+      const script = untilTerm("echo term >> /shared/end; cat /shared/end; exit 0", "echo up");
       const pod = podOf("hooked", [shell("main", script, { lifecycle, volumeMounts })], {
         ...shared,
         terminationGracePeriodSeconds: 20,

@@ -233,11 +233,13 @@ test("a task that was halted is let go on when it is asked to end", async () => 
 
 test("TERM reaches every process of the task", async () => {
   const file = join(directory.path, "heard");
-  const child = `(trap 'echo child >> ${file}; exit' TERM; while :; do sleep 0.05; done)`;
-  const script = `${child} & trap 'wait; echo parent >> ${file}; exit 7' TERM; echo up; while :; do sleep 0.05; done`;
+  const child = `(trap 'echo child >> ${file}; exit' TERM; echo child up; while :; do sleep 0.05; done)`;
+  const script = `${child} & trap 'wait; echo parent >> ${file}; exit 7' TERM; echo parent up; while :; do sleep 0.05; done`;
   const task = shellTask(directory.path, "family/main/0", script);
   await runtime.start(task);
-  await expect.poll(() => readFile(task.logPath, "utf8").catch(() => "")).toContain("up");
+  // Whoever has no trap yet would end without a word.
+  for (const who of ["child", "parent"])
+    await expect.poll(() => readFile(task.logPath, "utf8").catch(() => "")).toContain(`${who} up`);
   await runtime.stop(task.id, 60_000);
   expect(await outcomeOf(runtime, task.id)).toMatchObject({ kind: "exited", code: 7 });
   expect(await readFile(file, "utf8")).toBe("child\nparent\n");
