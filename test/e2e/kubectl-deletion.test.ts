@@ -1,23 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Kubectl, kubectlPaths, openKubectl } from "#test/support/kubectl.ts";
-import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
+import { describe, expect, test } from "vitest";
+import { kubectlPaths } from "#test/support/kubectl.ts";
+import { kubectlPlace } from "#test/support/kubectl-place.ts";
 
 // Deletion as people do it: with each policy, held by finalizers, of a whole namespace.
 
 describe.each(kubectlPaths)("%s", (path) => {
-  let directory: string;
-  let server: TestServer;
-  let kubectl: Kubectl;
-  beforeAll(async () => {
-    directory = await temporaryDirectory();
-    server = await startServer(directory);
-    kubectl = await openKubectl(path, server.kubeconfig);
-  });
-  afterAll(async () => {
-    await server.stop();
-    await endRunner(directory);
-    await removeDirectory(directory);
-  });
+  const { kubectl } = kubectlPlace(path);
 
   const apply = (object: object) => kubectl.must(["apply", "-f", "-"], { input: JSON.stringify(object) });
   const map = (name: string, metadata: object = {}) => ({

@@ -1,27 +1,16 @@
 import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Kubectl, kubectlPaths, openKubectl } from "#test/support/kubectl.ts";
-import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
+import { describe, expect, test } from "vitest";
+import { kubectlPaths } from "#test/support/kubectl.ts";
+import { kubectlPlace } from "#test/support/kubectl-place.ts";
 
 // A run is changed under way as people do it: suspended, opened in an editor, resumed.
 
 describe.each(kubectlPaths)("%s", (path) => {
-  let directory: string;
-  let server: TestServer;
-  let kubectl: Kubectl;
-  beforeAll(async () => {
-    directory = await temporaryDirectory();
-    server = await startServer(directory);
-    kubectl = await openKubectl(path, server.kubeconfig);
-  });
-  afterAll(async () => {
-    await server.stop();
-    await endRunner(directory);
-    await removeDirectory(directory);
-  });
+  const place = kubectlPlace(path);
+  const { kubectl } = place;
 
-  const gate = () => join(directory, "gate");
+  const gate = () => join(place.directory, "gate");
   const shell = (script: string) => ({ container: { image: "busybox", command: ["sh", "-c", script] } });
   const workflow = () => ({
     apiVersion: "slipway.dev/v1alpha1",
@@ -39,11 +28,11 @@ describe.each(kubectlPaths)("%s", (path) => {
 
   /** kubectl opens the file again, with the refusal on top, until it comes back unchanged: `opened` is the file as it was last. */
   async function edit(change: string) {
-    const [editor, opened] = [join(directory, "editor.sh"), join(directory, "opened")];
+    const [editor, opened] = [join(place.directory, "editor.sh"), join(place.directory, "opened")];
     await writeFile(editor, `#!/bin/sh\ncp "$1" ${opened}\nsed -i '${change}' "$1"\n`);
     await chmod(editor, 0o755);
     // Of what was refused kubectl leaves a copy among the temporary files.
-    const env = { KUBE_EDITOR: editor, EDITOR: editor, TMPDIR: directory };
+    const env = { KUBE_EDITOR: editor, EDITOR: editor, TMPDIR: place.directory };
     const ended = await kubectl.run(["edit", "wf", "edited"], { env });
     return { ...ended, opened: await readFile(opened, "utf8") };
   }

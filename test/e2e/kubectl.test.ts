@@ -1,32 +1,22 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Kubectl, kubectlPaths, openKubectl } from "#test/support/kubectl.ts";
-import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { kubectlPaths } from "#test/support/kubectl.ts";
+import { kubectlPlace } from "#test/support/kubectl-place.ts";
 
 test("there is a kubectl of the machine or Debian's to test with", () => {
   expect(kubectlPaths.length).toBeGreaterThanOrEqual(1);
 });
 
 describe.each(kubectlPaths)("%s", (path) => {
-  let directory: string;
-  let server: TestServer;
-  let kubectl: Kubectl;
+  const place = kubectlPlace(path);
+  const { kubectl } = place;
   let isOld = false;
 
   beforeAll(async () => {
-    directory = await temporaryDirectory();
-    server = await startServer(directory);
-    kubectl = await openKubectl(path, server.kubeconfig);
     isOld = Number(kubectl.minor.split(".")[1]) < 23;
     await kubectl.must(["apply", "-f", "examples/workflow/diamond.yaml"]);
     await kubectl.must(["wait", "--for=condition=Complete", "workflow/diamond", "--timeout=60s"]);
-  });
-
-  afterAll(async () => {
-    expect(await server.stop()).toBe(143);
-    await endRunner(directory);
-    await removeDirectory(directory);
   });
 
   test("version names the server", async () => {
@@ -105,7 +95,7 @@ describe.each(kubectlPaths)("%s", (path) => {
   });
 
   test("edit, patch, label and annotate change objects", async () => {
-    const editor = join(directory, "editor.sh");
+    const editor = join(place.directory, "editor.sh");
     await writeFile(editor, '#!/bin/sh\nsed -i "s/before/after/" "$1"\n');
     await chmod(editor, 0o755);
     await kubectl.must(["create", "-f", "-"], {

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Kubectl, kubectlPaths, openKubectl } from "#test/support/kubectl.ts";
-import { removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { kubectlPaths } from "#test/support/kubectl.ts";
+import { kubectlPlace } from "#test/support/kubectl-place.ts";
 
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -10,21 +10,11 @@ interface Entry {
 }
 
 describe.each(kubectlPaths)("%s", (path) => {
-  let directory: string;
-  let server: TestServer;
-  let kubectl: Kubectl;
+  const { kubectl } = kubectlPlace(path);
   let minor = 0;
 
-  beforeAll(async () => {
-    directory = await temporaryDirectory();
-    server = await startServer(directory);
-    kubectl = await openKubectl(path, server.kubeconfig);
+  beforeAll(() => {
     minor = Number(kubectl.minor.split(".")[1]);
-  });
-
-  afterAll(async () => {
-    expect(await server.stop()).toBe(143);
-    await removeDirectory(directory);
   });
 
   const configMap = (name: string, data: Record<string, string>) => ({

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Kubectl, kubectlPaths, openKubectl } from "#test/support/kubectl.ts";
-import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import { kubectlPaths } from "#test/support/kubectl.ts";
+import { kubectlPlace } from "#test/support/kubectl-place.ts";
 
 // Deployments, CronJobs, Services, quotas, claims and nodes as people use them: real kubectl, Pods as processes of this machine.
 
@@ -39,21 +39,10 @@ const cronJob = (name: string) => ({
 });
 
 describe.each(kubectlPaths)("%s", (path) => {
-  let directory: string;
-  let server: TestServer;
-  let kubectl: Kubectl;
-
-  beforeAll(async () => {
-    directory = await temporaryDirectory();
-    server = await startServer(directory);
-    kubectl = await openKubectl(path, server.kubeconfig);
-  });
+  const { kubectl } = kubectlPlace(path);
 
   afterAll(async () => {
     await kubectl.must(["delete", "deployments,cronjobs,jobs,pods", "--all", "--wait=false"]);
-    expect(await server.stop()).toBe(143);
-    await endRunner(directory);
-    await removeDirectory(directory);
   });
 
   const apply = (...objects: readonly object[]) =>
