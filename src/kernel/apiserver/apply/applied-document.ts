@@ -1,4 +1,4 @@
-import { type FieldPath, formatFieldPath, type JsonArray, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { formatFieldPath, type JsonArray, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { StatusCause } from "#kernel/model/index.ts";
 import { formatElement } from "./elements.ts";
 import type { TypeNode } from "./type-node.ts";
@@ -20,36 +20,48 @@ export interface AppliedDocument {
  */
 export function readApplied(document: JsonObject, type: TypeNode): AppliedDocument {
   const causes: StatusCause[] = [];
-  return { object: readMembers(document, type, [], causes), causes };
+  return { object: readMembers(document, type, { path: [], causes }), causes };
 }
 
-function readValue(value: JsonValue, type: TypeNode, at: FieldPath, causes: StatusCause[]): JsonValue {
-  if (isGranular(value, type)) return readMembers(value, type, at, causes);
-  return isTracked(value, type) ? readItems(value, type, at, causes) : value;
+/** One walk over a document. `path` is where it stands, written out only for what is wrong. */
+interface Reading {
+  readonly path: (string | number)[];
+  readonly causes: StatusCause[];
 }
 
-function readMembers(object: JsonObject, type: TypeNode, at: FieldPath, causes: StatusCause[]): JsonObject {
+function readValue(value: JsonValue, type: TypeNode, at: string | number, reading: Reading): JsonValue {
+  if (typeof value !== "object") return value;
+  reading.path.push(at);
+  const read = isGranular(value, type)
+    ? readMembers(value, type, reading)
+    : isTracked(value, type)
+      ? readItems(value, type, reading)
+      : value;
+  reading.path.pop();
+  return read;
+}
+
+function readMembers(object: JsonObject, type: TypeNode, reading: Reading): JsonObject {
   const copy: Record<string, JsonValue | undefined> = {};
   let hasChanged = false;
   for (const name of Object.keys(object)) {
     const value = object[name];
-    const read =
-      value === undefined || value === null ? undefined : readValue(value, type.member(name), [...at, name], causes);
+    const read = value === undefined || value === null ? undefined : readValue(value, type.member(name), name, reading);
     hasChanged ||= read !== value;
     if (read !== undefined) setMember(copy, name, read);
   }
   return hasChanged ? copy : object;
 }
 
-function readItems(list: JsonArray, type: TypeNode, at: FieldPath, causes: StatusCause[]): JsonArray {
+function readItems(list: JsonArray, type: TypeNode, reading: Reading): JsonArray {
   const seen = new Set<string>();
   const items = list.map((item, index) => {
     const element = elementOf(item, type);
-    const field = formatFieldPath([...at, index]);
-    if (element === undefined) causes.push(unaddressable(field, type));
-    else if (seen.has(element)) causes.push(duplicate(field, element));
+    const field = () => formatFieldPath([...reading.path, index]);
+    if (element === undefined) reading.causes.push(unaddressable(field(), type));
+    else if (seen.has(element)) reading.causes.push(duplicate(field(), element));
     else seen.add(element);
-    return readValue(item, type.items, [...at, index], causes);
+    return readValue(item, type.items, index, reading);
   });
   return items.some((item, index) => item !== list[index]) ? items : list;
 }

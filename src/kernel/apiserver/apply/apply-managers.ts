@@ -1,7 +1,7 @@
 import { err, isJsonObject, jsonEquals, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
 import { compare } from "./compare.ts";
 import { type Conflict, conflictsBeyond, conflictsWith } from "./conflicts.ts";
-import { type FieldSet, isEmptySet, leaf, union } from "./field-set.ts";
+import { difference, type FieldSet, isEmptySet, leaf, union } from "./field-set.ts";
 import { fieldSetOf } from "./field-set-of.ts";
 import { fieldsOfLastApplied, kubectlManager, withLastApplied } from "./last-applied.ts";
 import { isSameManager, type Manager, type ManagerId } from "./managers.ts";
@@ -95,7 +95,10 @@ function withoutEmptyMetadata(object: JsonObject): JsonObject {
 const isEmptyCollection = (value: JsonValue | undefined): boolean =>
   typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
-/** `declared` still has the fields that name the object, so that they and what holds them stay. */
+/**
+ * `declared` still has the fields that name the object, so that they and what holds them stay. A manager that gives up nothing, as most do
+ * that apply again, takes nothing out.
+ */
 function pruned(
   merged: JsonObject,
   before: Manager | undefined,
@@ -103,7 +106,7 @@ function pruned(
   others: readonly Manager[],
   type: TypeNode,
 ): JsonObject {
-  if (before === undefined) return merged;
+  if (before === undefined || isEmptySet(difference(before.fields, declared))) return merged;
   const owned = others.reduce((all, { fields }) => union(all, fields), declared);
   return prune(merged, before.fields, owned, type);
 }

@@ -4,8 +4,22 @@ import { canonicalJson, parseJson } from "#lib/json/index.ts";
 // One step of a path as FieldsV1 writes it: `f:<name>` a member, `k:<JSON of key fields, names sorted>` an item of a keyed list,
 // `v:<JSON scalar>` an item of a set, `i:<n>` an item by its place.
 
+// Names of members are the same few at every write, and a text that has just been put together is slow as a key. Forgotten all at
+// once, which costs less than order.
+const fieldElements = new Map<string, string>();
+const maxFieldElements = 4096;
+
 /** `spec` -> `f:spec`; any name, the empty one as well. */
-export const fieldElement = (name: string): string => `f:${name}`;
+export function fieldElement(name: string): string {
+  const known = fieldElements.get(name);
+  if (known !== undefined) return known;
+  const element = `f:${name}`;
+  if (name.length > maxReadLength) return element;
+  if (fieldElements.size >= maxFieldElements) fieldElements.clear();
+  fieldElements.set(name, element);
+  return element;
+}
+
 /** `"x"` -> `v:"x"`. */
 export const valueElement = (value: JsonValue): string => `v:${JSON.stringify(value)}`;
 /** The name of an `f:` element; undefined for others. */
