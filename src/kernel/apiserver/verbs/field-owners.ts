@@ -3,6 +3,7 @@ import { apiVersionOf } from "#kernel/model/index.ts";
 import { asksToForget, decodeManagers, encodeManagers, isSameOwnership, type Manager } from "../apply/managers.ts";
 import type { Scope } from "../apply/scope.ts";
 import { typeNodeOf } from "../apply/type-node.ts";
+import { soleOwner } from "../apply/sole-owner.ts";
 import { updateManagers } from "../apply/update-managers.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { ApiContext } from "./context.ts";
@@ -41,16 +42,15 @@ export function withFirstOwners(
   const managers = given.ok && !asksToForget(requested) ? given.value : [];
   const isTracked = managers.length > 0 || request.fieldManager !== undefined || request.program !== undefined;
   if (!isTracked) return object;
-  const owners = updateManagers({
-    live: undefined,
-    next: object,
-    type: typeNodeOf(resource),
-    managers,
-    writer: writerOf(resource, request),
-    scope: scopeOf(resource, "main"),
-    now: formatTime(context.clock.now()),
-  });
-  return withManagers(object, owners);
+  const type = typeNodeOf(resource);
+  const scope = scopeOf(resource, "main");
+  const writer = writerOf(resource, request);
+  const now = formatTime(context.clock.now());
+  if (managers.length > 0) {
+    return withManagers(object, updateManagers({ live: undefined, next: object, type, managers, writer, scope, now }));
+  }
+  const owners = soleOwner({ object, type, writer, scope, now });
+  return owners === undefined ? object : withMetadata(object, { managedFields: owners });
 }
 
 /** A changed object with its owners, and warnings about owners the client wrote. */
