@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { formatTime, isJsonObject, type JsonObject, parseInstant, type Instant } from "#lib/base/index.ts";
 import { age, column, kind, type ObjectOf, s } from "#lib/schema/index.ts";
 import type { StatusCause } from "#kernel/model/index.ts";
@@ -47,8 +47,8 @@ export const Credential = kind({
 });
 export type Credential = ObjectOf<typeof Credential>;
 
-/** In hexadecimal, as `spec.sha256` has it. */
-export const credentialHash = (shown: string | Buffer): string => createHash("sha256").update(shown).digest("hex");
+/** In hexadecimal, as `spec.sha256` has it. In one call: each request pays for it. */
+export const credentialHash = (shown: string | Buffer): string => hash("sha256", shown, "hex");
 
 /** 64 bits: two credentials of one name would be refused as a conflict, and the whole hash is compared anyway. */
 export const credentialName = (sha256: string): string => sha256.slice(0, 16);
