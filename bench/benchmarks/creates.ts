@@ -112,7 +112,7 @@ function overHttps(
   const [module, first, options] =
     role === "ours"
       ? (["ours/items-server", 0, { count: 0, bytes }] as const)
-      : (["floors/https", objects, { tls: true }] as const);
+      : (["floors/https", objects, { tls: true, commitTo: "tables" }] as const);
   return {
     name,
     role,

@@ -14,10 +14,18 @@ interface LmdbLoad extends WriteLoad {
 
 const binary = { encoding: "binary", keyEncoding: "binary" } as const;
 
-export async function run({ bytes = 1_024, creates = false, ...load }: LmdbLoad): Promise<Window> {
+/** One object as it is stored, beside the record of its change. */
+export interface Row {
+  readonly key: Buffer;
+  readonly value: Buffer;
+  readonly record: Buffer;
+}
+
+/** The tables of a bare store. `commit` resolves when all rows and the revision they lead to are on the disk. */
+export function openTables(path: string) {
   const env = open<Buffer, Buffer>({
     ...binary,
-    path: join(load.dir, "floor.mdb"),
+    path,
     overlappingSync: false,
     compression: false,
     maxDbs: 8,
@@ -25,32 +33,47 @@ export async function run({ bytes = 1_024, creates = false, ...load }: LmdbLoad)
   });
   const [obj, log, meta] = ["obj", "log", "meta"].map((name) => env.openDB<Buffer, Buffer>(name, binary));
   if (obj === undefined || log === undefined || meta === undefined) throw new Error("a table did not open");
-  const value = Buffer.alloc(bytes, "x");
-  const record = Buffer.alloc(bytes + 66, "x");
   let revision = 0;
-  const write = groupCommit<Buffer>(async (batch) => {
-    await env.transaction(() => {
-      for (const key of batch) {
-        void obj.put(key, value);
-        log.putSync(encode(++revision), record, { append: true });
-      }
-      void meta.put(Buffer.from("revision"), encode(revision));
-    });
-  });
-  const keys = Array.from({ length: creates ? 0 : objects }, (_, index) => keyOf(index));
+  return {
+    revision: () => revision,
+    /** As it is stored. */
+    storedRevision: () => meta.get(Buffer.from("revision"))?.readUInt32BE(4),
+    async commit(rows: readonly Row[]): Promise<void> {
+      await env.transaction(() => {
+        for (const { key, value, record } of rows) {
+          void obj.put(key, value);
+          log.putSync(encode(++revision), record, { append: true });
+        }
+        void meta.put(Buffer.from("revision"), encode(revision));
+      });
+    },
+    close: () => env.close(),
+  };
+}
+
+export async function run({ bytes = 1_024, creates = false, ...load }: LmdbLoad): Promise<Window> {
+  const tables = openTables(join(load.dir, "floor.mdb"));
+  const value = Buffer.alloc(bytes, "x");
+  const record = Buffer.alloc(bytes + recordHeadBytes, "x");
+  const commit = groupCommit<Row>((rows) => tables.commit(rows));
+  const write = (key: Buffer) => commit({ key, value, record });
+  const keys = Array.from({ length: creates ? 0 : objects }, (_, index) => keyOf(objectName(index)));
   await Promise.all(keys.map(write));
-  const before = revision;
+  const before = tables.revision();
   const next = sequence(objects);
   let created = 0;
-  const window = await drive(load, () => write(creates ? keyOf(created++) : (keys[next()] ?? value)));
-  const stored = meta.get(Buffer.from("revision"))?.readUInt32BE(4);
+  const window = await drive(load, () => write(creates ? keyOf(objectName(created++)) : (keys[next()] ?? value)));
+  const [revision, stored] = [tables.revision(), tables.storedRevision()];
   if (stored !== revision || revision - before !== window.ops)
     throw new Error(`${window.ops} writes, revision ${stored}`);
-  await env.close();
+  await tables.close();
   return window;
 }
 
-const keyOf = (index: number): Buffer => Buffer.from(`bench\0items\0default\0${objectName(index)}`);
+/** What a record of the log says beside the object: type, revisions, key. */
+export const recordHeadBytes = 66;
+
+export const keyOf = (name: string): Buffer => Buffer.from(`bench\0items\0default\0${name}`);
 
 function encode(revision: number): Buffer {
   const bytes = Buffer.alloc(8);
