@@ -199,7 +199,7 @@ function frontOf(
     authenticator,
     inFlight,
     readers,
-    bodies: new LargeBodies(limits.maxLargeBodyBytes, context.clock),
+    bodies: new LargeBodies(limits, context.clock),
     sessions: new Sessions(context.clock),
     streams: new OpenStreams(context.clock),
     requests: new RequestMetrics(metrics),

@@ -1,5 +1,6 @@
 import { tooManyRequests } from "#kernel/model/index.ts";
 import type { Limits } from "../verbs/limits.ts";
+import { count } from "./counts.ts";
 
 /** What a request takes a place of. Watches are apart: they last, and cost little while nothing changes. */
 export type Slot = "mutating" | "reading" | "watch";
@@ -59,13 +60,6 @@ export class InFlight {
       count(this.#watchesByResource, resource, -1);
     });
   }
-}
-
-/** Keys that count nothing are forgotten, so the map is as large as what is under way. */
-function count(counts: Map<string, number>, key: string, by: 1 | -1): void {
-  const left = (counts.get(key) ?? 0) + by;
-  if (left === 0) counts.delete(key);
-  else counts.set(key, left);
 }
 
 /** Streams end by close, error and timeout, sometimes by two of them: a place must not be given back twice. */

@@ -1,5 +1,7 @@
 import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
 import { tooManyRequests } from "#kernel/model/index.ts";
+import type { Limits } from "../verbs/limits.ts";
+import { count } from "./counts.ts";
 
 // Most bodies have a few kilobytes, come in one piece and pass by here. Large ones are dear twice: in memory while they come, which a slow client can make
 // long, and in time when they are read, which nothing can interrupt.
@@ -15,18 +17,21 @@ const longestRestMs: Millis = 2000;
 /** A third of the places for changes (`Limits.maxMutatingRequests`). */
 const mostWaiting = 64;
 
+/** Of all users together, and of each. */
+export type LargeBodyLimits = Pick<Limits, "maxLargeBodyBytes" | "maxLargeBodyBytesPerUser">;
+
 /** What large bodies take of a server, all listeners together. */
 export class LargeBodies {
-  readonly #maxBytes: number;
+  readonly #limits: LargeBodyLimits;
   readonly #clock: Clock;
   #bytes = 0;
+  readonly #bytesByUser = new Map<string, number>();
   #rested = Promise.resolve();
   #waiting = 0;
   #lastPiece = Promise.resolve();
 
-  /** `maxBytes`: of all large bodies that are under way together. */
-  constructor(maxBytes: number, clock: Clock) {
-    this.#maxBytes = maxBytes;
+  constructor(limits: LargeBodyLimits, clock: Clock) {
+    this.#limits = limits;
     this.#clock = clock;
   }
 
@@ -35,15 +40,23 @@ export class LargeBodies {
     return this.#bytes;
   }
 
-  /** Counts bytes that have come, or throws 429: whoever comes again in a second finds the others gone. */
-  hold(bytes: number): void {
-    if (this.#bytes + bytes > this.#maxBytes) throw tooManyRequests("large bodies");
+  /**
+   * Counts bytes that have come, or throws 429: whoever comes again in a second finds the others gone. One user leaves room for
+   * the others, however slowly his bodies come.
+   */
+  hold(user: string, bytes: number): void {
+    const { maxLargeBodyBytes, maxLargeBodyBytesPerUser } = this.#limits;
+    const own = (this.#bytesByUser.get(user) ?? 0) + bytes;
+    if (this.#bytes + bytes > maxLargeBodyBytes || own > maxLargeBodyBytesPerUser)
+      throw tooManyRequests("large bodies");
     this.#bytes += bytes;
+    count(this.#bytesByUser, user, bytes);
   }
 
   /** Bytes that were held are needed no more. */
-  release(bytes: number): void {
+  release(user: string, bytes: number): void {
     this.#bytes -= bytes;
+    count(this.#bytesByUser, user, -bytes);
   }
 
   /**

@@ -13,20 +13,23 @@ interface Ask {
   readonly pieces: Iterable<string>;
   readonly headers?: IncomingHttpHeaders;
   readonly bodies?: LargeBodies;
+  readonly user?: string;
 }
 
 /** An exchange whose body comes in these pieces, and what ends its answer. */
 function exchangeOf({
   pieces,
   headers = {},
-  bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes, systemClock),
+  bodies = new LargeBodies(defaultLimits, systemClock),
+  user = "somebody",
 }: Ask) {
   const buffers = (function* () {
     for (const piece of pieces) yield Buffer.from(piece);
   })();
   const request = Object.assign(Readable.from(buffers), { headers });
   const response = new EventEmitter();
-  return { exchange: { request, response, bodies } as unknown as BodyExchange, end: () => response.emit("close") };
+  const exchange = { request, response, bodies, identity: { user, groups: [] } };
+  return { exchange: exchange as unknown as BodyExchange, end: () => response.emit("close") };
 }
 const read = (ask: Ask, limits: Partial<BodyLimits> = {}) =>
   readBody(exchangeOf(ask).exchange, { ...defaultLimits, ...limits });
@@ -122,7 +125,7 @@ describe("large bodies together", () => {
   const large = inPieces("x".repeat(100 * kilobyte));
 
   test("have a bound, and give their room back when they are answered", async () => {
-    const bodies = new LargeBodies(150 * kilobyte, systemClock);
+    const bodies = new LargeBodies({ ...defaultLimits, maxLargeBodyBytes: 150 * kilobyte }, systemClock);
     const first = exchangeOf({ pieces: large, bodies });
     await readBody(first.exchange, defaultLimits);
     expect(bodies.bytes).toBe(100 * kilobyte);
@@ -138,8 +141,24 @@ describe("large bodies together", () => {
     expect(await read({ pieces: large, bodies })).toHaveLength(100 * kilobyte);
   });
 
+  test("of one user leave room for those of others", async () => {
+    const bodies = new LargeBodies({ ...defaultLimits, maxLargeBodyBytesPerUser: 250 * kilobyte }, systemClock);
+    const ends: (() => void)[] = [];
+    const send = async (user: string) => {
+      const { exchange, end } = exchangeOf({ pieces: large, bodies, user });
+      ends.push(end);
+      return (await readBody(exchange, defaultLimits)).length;
+    };
+    expect([await send("a"), await send("a")]).toEqual([100 * kilobyte, 100 * kilobyte]);
+    await expect(send("a")).rejects.toMatchObject({ code: 429 });
+    expect(await send("b")).toBe(100 * kilobyte);
+    ends.forEach((end) => end());
+    expect(bodies.bytes).toBe(0);
+    expect(await send("a")).toBe(100 * kilobyte);
+  });
+
   test("count with small ones that come in pieces, whose clients may take their time", async () => {
-    const bodies = new LargeBodies(150 * kilobyte, systemClock);
+    const bodies = new LargeBodies({ ...defaultLimits, maxLargeBodyBytes: 150 * kilobyte }, systemClock);
     const small = exchangeOf({ pieces: ["{", " ".repeat(kilobyte - 1)], bodies });
     await readBody(small.exchange, defaultLimits);
     expect(bodies.bytes).toBe(kilobyte);
@@ -148,7 +167,7 @@ describe("large bodies together", () => {
   });
 
   test("are read a piece at a time, and others come in between", async () => {
-    const bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes, systemClock);
+    const bodies = new LargeBodies(defaultLimits, systemClock);
     let pieces = 0;
     const piece = bodies.piece.bind(bodies);
     bodies.piece = () => {
@@ -161,7 +180,7 @@ describe("large bodies together", () => {
   });
 
   test("are given one in a turn of the event loop, in their order", async () => {
-    const bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes, systemClock);
+    const bodies = new LargeBodies(defaultLimits, systemClock);
     const seen: string[] = [];
     const go = async (name: string) => {
       await bodies.turn();
@@ -182,7 +201,7 @@ describe("large bodies together", () => {
       monotonic: () => clock.monotonic() + spent,
       after: (delay, run) => clock.after(delay, run),
     };
-    const bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes, busy);
+    const bodies = new LargeBodies(defaultLimits, busy);
     const seen: string[] = [];
     const go = async (name: string, heldMs: number) => {
       await bodies.turn();
@@ -206,7 +225,7 @@ describe("large bodies together", () => {
   });
 
   test("do not all wait: beyond a number they are asked to come again", async () => {
-    const bodies = new LargeBodies(defaultLimits.maxLargeBodyBytes, systemClock);
+    const bodies = new LargeBodies(defaultLimits, systemClock);
     const turns = Array.from({ length: 70 }, () => bodies.turn());
     const patient = bodies.turn("patient");
     const outcomes = await Promise.allSettled(turns);

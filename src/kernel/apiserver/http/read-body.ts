@@ -14,7 +14,7 @@ const burstBytes = 256 * 1024;
 export type BodyLimits = Pick<Limits, "maxBodyBytes" | "maxBodyValues" | "maxObjectMembers" | "maxDepth">;
 
 /** What reading needs of an exchange. */
-export type BodyExchange = Pick<Exchange, "request" | "response" | "bodies">;
+export type BodyExchange = Pick<Exchange, "request" | "response" | "bodies" | "identity">;
 
 /**
  * The whole body, or a refusal as soon as it is known: 413 for what is too large, at once when its length is announced, and for JSON
@@ -31,7 +31,7 @@ export async function readBody(exchange: BodyExchange, limits: BodyLimits): Prom
   return body;
 }
 
-function gather({ request, response, bodies }: BodyExchange, limits: BodyLimits): Promise<Buffer> {
+function gather({ request, response, bodies, identity: { user } }: BodyExchange, limits: BodyLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const pieces = new BodyPieces();
     let [held, readTo] = [0, 0];
@@ -49,8 +49,8 @@ function gather({ request, response, bodies }: BodyExchange, limits: BodyLimits)
         if (size > limits.maxBodyBytes) throw bodyTooLarge(limits.maxBodyBytes);
         // Most come whole. One that does not may take its time with the rest, and many of them would fill the memory.
         if (size === chunk.length && size <= largeBodyBytes) return;
-        if (held === 0) response.once("close", () => bodies.release(held));
-        bodies.hold(size - held);
+        if (held === 0) response.once("close", () => bodies.release(user, held));
+        bodies.hold(user, size - held);
         held = size;
         if (size <= largeBodyBytes) return;
         shape ??= new LateShape(limits, isJson(request, pieces.all()));

@@ -3,6 +3,8 @@ export interface Limits {
   readonly maxBodyBytes: number;
   /** Of all bodies under way together that are beyond 64 KiB or come in more than one piece. */
   readonly maxLargeBodyBytes: number;
+  /** The same of one user. */
+  readonly maxLargeBodyBytesPerUser: number;
   /** Objects, arrays and scalars in one body: what is done with a body takes time for each of them. */
   readonly maxBodyValues: number;
   /** Members of one object in a body. */
@@ -36,7 +38,8 @@ export interface Limits {
 /** Kubernetes' own where it has such a limit (body 3 MiB, object as etcd's request of 1.5 MiB), else far above what clients need: the largest definitions known have 50,000 values. */
 export const defaultLimits: Limits = {
   maxBodyBytes: 3 * 1024 * 1024,
-  maxLargeBodyBytes: 24 * 1024 * 1024,
+  maxLargeBodyBytes: 32 * 1024 * 1024,
+  maxLargeBodyBytesPerUser: 24 * 1024 * 1024,
   maxBodyValues: 150_000,
   maxObjectMembers: 10_000,
   maxObjectBytes: 1536 * 1024,
