@@ -81,6 +81,7 @@ describe("the older documents", () => {
       "pods",
       "pods/status",
       "pods/log",
+      "pods/eviction",
       "resourcequotas",
       "resourcequotas/status",
       "secrets",

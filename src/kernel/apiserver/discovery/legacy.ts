@@ -3,6 +3,7 @@ import { apiVersionOf } from "#kernel/model/index.ts";
 import { singularOf } from "../crds/names.ts";
 import type { ServedResource, Subresource } from "../kinds/served-resource.ts";
 import type { ApiGroup, ApiVersion } from "./groups.ts";
+import { evictionType } from "../verbs/evict.ts";
 
 // The discovery documents of older clients: one per group and version. kubectl 1.20 and @kubernetes/client-node ask for these alone; every
 // client does when a server does not answer with the aggregated form.
@@ -70,9 +71,12 @@ export const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" } 
 const tokenKind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" } as const;
 
 /** Kinds of subresources that are not those of their objects. */
-export const foreignKinds: { readonly [name in Subresource]?: typeof scaleKind | typeof tokenKind } = {
+export const foreignKinds: {
+  readonly [name in Subresource]?: typeof scaleKind | typeof tokenKind | typeof evictionType;
+} = {
   scale: scaleKind,
   token: tokenKind,
+  eviction: evictionType,
 };
 
 /** What can be done to a subresource, in alphabetical order, as discovery lists verbs. */
@@ -82,4 +86,5 @@ export const subresourceVerbs: Readonly<Record<Subresource, readonly string[]>> 
   log: ["get"],
   finalize: ["update"],
   token: ["create"],
+  eviction: ["create"],
 };

@@ -75,7 +75,7 @@ describe("what is not there", () => {
     });
   });
 
-  test.each(["attach", "binding", "ephemeralcontainers", "eviction", "exec", "portforward", "proxy", "resize"])(
+  test.each(["attach", "binding", "ephemeralcontainers", "exec", "portforward", "proxy", "resize"])(
     "the subresource %s of Pods is told to be missing here",
     (subresource) => {
       expect(refusal("POST", `/api/v1/namespaces/n/pods/p/${subresource}`)).toMatchObject({
@@ -90,6 +90,9 @@ describe("what may not be done", () => {
   test.each([
     ["POST", "/api/v1/namespaces/n/pods/p", "GET, PUT, PATCH, DELETE"],
     ["PUT", "/api/v1/namespaces/n/pods", "GET, POST, DELETE"],
+    ["POST", "/api/v1/pods", "GET"],
+    ["DELETE", "/api/v1/pods?watch=1", "GET"],
+    ["GET", "/api/v1/namespaces/n/pods/p/eviction", "POST"],
     ["PATCH", "/api/v1/namespaces/n/pods", "GET, POST, DELETE"],
     ["OPTIONS", "/api/v1/namespaces/n/pods", "GET, POST, DELETE"],
     ["PUT", "/api/v1/namespaces/n/pods/p/log", "GET"],

@@ -1,4 +1,4 @@
-import { ApiError, badRequest, unknownResource, unsupportedMediaType } from "#kernel/model/index.ts";
+import { ApiError, unknownResource, unsupportedMediaType } from "#kernel/model/index.ts";
 import type { JsonValue } from "#lib/base/index.ts";
 import type { AccountTokens } from "../authz/account-tokens.ts";
 import { accessTo, authorize } from "../authz/authorizer.ts";
@@ -11,6 +11,7 @@ import type { ApiContext } from "../verbs/context.ts";
 import { createObject } from "../verbs/create.ts";
 import { deleteObject, removalStatus } from "../verbs/delete.ts";
 import { deleteCollection } from "../verbs/delete-collection.ts";
+import { evictionOptions, evictPod } from "../verbs/evict.ts";
 import { getObject } from "../verbs/get.ts";
 import { listObjects } from "../verbs/list.ts";
 import type { WriteRequest } from "../verbs/options.ts";
@@ -59,7 +60,6 @@ const notServed: ReadonlySet<string> = new Set([
   "attach",
   "binding",
   "ephemeralcontainers",
-  "eviction",
   "exec",
   "portforward",
   "proxy",
@@ -83,7 +83,7 @@ export function identifyCall(
   if (route.subresource !== "") checkSubresource(resource, route);
   // An object of a namespaced kind has no path without its namespace.
   if (route.name !== "" && resource.type.namespaced && route.namespace === "") throw unknownResource();
-  const verbs = verbsOf(route, query);
+  const verbs = verbsOf(resource, route, query);
   const isServed = (verb: string) => route.subresource !== "" || resource.verbs.includes(verb);
   const verb = verbs.get(method === "HEAD" ? "GET" : method);
   if (verb !== undefined && isServed(verb)) return { verb, resource, route };
@@ -118,17 +118,27 @@ type Verbs = ReadonlyMap<string, string>;
 const verbsBy = (verbs: Readonly<Record<string, string>>): Verbs => new Map(Object.entries(verbs));
 const collectionVerbs = verbsBy({ GET: "list", POST: "create", DELETE: "deletecollection" });
 const watchedVerbs = verbsBy({ GET: "watch", POST: "create", DELETE: "deletecollection" });
+const acrossVerbs = verbsBy({ GET: "list" });
+const acrossWatchedVerbs = verbsBy({ GET: "watch" });
 const objectVerbs = verbsBy({ GET: "get", PUT: "update", PATCH: "patch", DELETE: "delete" });
 const partVerbs = verbsBy({ GET: "get", PUT: "update", PATCH: "patch" });
 const subresourceVerbs: ReadonlyMap<string, Verbs> = new Map([
   ["log", verbsBy({ GET: "get" })],
   ["finalize", verbsBy({ PUT: "update" })],
   ["token", verbsBy({ POST: "create" })],
+  ["eviction", verbsBy({ POST: "create" })],
 ]);
 
-/** Verbs by method, for the shape of a path; whether the kind has them is another question. */
-function verbsOf({ name, subresource }: ResourceRoute, query: URLSearchParams): Verbs {
-  if (name === "") return isWatch(query) ? watchedVerbs : collectionVerbs;
+/** Verbs by method, for the shape of a path; whether the kind has them is another question. Across namespaces one can only look. */
+function verbsOf(
+  { type }: ServedResource,
+  { namespace, name, subresource }: ResourceRoute,
+  query: URLSearchParams,
+): Verbs {
+  if (name === "") {
+    if (type.namespaced && namespace === "") return isWatch(query) ? acrossWatchedVerbs : acrossVerbs;
+    return isWatch(query) ? watchedVerbs : collectionVerbs;
+  }
   return subresource === "" ? objectVerbs : (subresourceVerbs.get(subresource) ?? partVerbs);
 }
 
@@ -142,6 +152,7 @@ export async function answerCall(server: ResourceServer, call: ResourceCall, exc
   if (verb === "watch") return watch(server, call, exchange);
   if (route.subresource === "log") return sendLog(server.context, call, exchange);
   if (route.subresource === "token") return send(exchange, await tokenReply(server, call, exchange));
+  if (route.subresource === "eviction") return send(exchange, await evictionReply(server.context, call, exchange));
   if (route.subresource === "scale") return send(exchange, await scaleReply(server.context, call, exchange));
   await send(exchange, await replyTo(server.context, call, exchange));
 }
@@ -219,9 +230,6 @@ async function list(context: ApiContext, { resource, route }: ResourceCall, exch
 async function create(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
   const { resource, route } = call;
   negotiate(exchange.request.headers.accept);
-  if (resource.type.namespaced && route.namespace === "") {
-    throw badRequest(`${resource.type.plural} are created in a namespace, and the path has none`);
-  }
   const { value, duplicates } = await objectBody(context, call, exchange);
   const request = writeRequestOf(context, resource, exchange, duplicates);
   if (resource.isReview === true) {
@@ -312,6 +320,15 @@ async function tokenReply(
   return jsonReply(requestToken(context, accounts, call.route, value), 201);
 }
 
+/** 201, as if something had been made. */
+async function evictionReply(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
+  const { resource, route } = call;
+  negotiate(exchange.request.headers.accept);
+  const options = evictionOptions(resource, route, (await objectBody(context, call, exchange)).value);
+  await evictPod(context, resource, route, deleteRequest(exchange.query, options));
+  return jsonReply({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 }, 201);
+}
+
 /** A view of the object; its own forms, such as tables, do not show it. */
 async function scaleReply(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
   const { verb, resource, route } = call;
@@ -387,10 +404,9 @@ async function remove(context: ApiContext, call: ResourceCall, exchange: Exchang
 /** Kinds whose removal is answered with the object instead of a Status. */
 const returnsObject = ({ type }: ServedResource): boolean => type.group === "" && type.plural === "pods";
 
-/** The list of what was deleted. All namespaces at once is 405: too much for a slip of the pen. */
+/** The list of what was deleted. */
 async function removeAll(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
   const { resource, route } = call;
-  if (resource.type.namespaced && route.namespace === "") throw new MethodNotAllowed("DELETE", ["GET"]);
   negotiate(exchange.request.headers.accept);
   const request = deleteRequest(exchange.query, (await objectBody(context, call, exchange)).value);
   const selected = listRequest(exchange.query, route.namespace);

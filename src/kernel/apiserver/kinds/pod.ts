@@ -71,7 +71,7 @@ export const podKind: BuiltIn = {
   type: Pod,
   definition: definitionNames.pod,
   table: podTable,
-  subresources: ["status", "log"],
+  subresources: ["status", "log", "eviction"],
   gracePeriodSeconds: graceOf,
   defaults: (pod) =>
     mapMember(pod, "spec", (spec) =>

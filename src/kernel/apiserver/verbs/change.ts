@@ -99,7 +99,8 @@ function checkPreconditions(change: Change, object: JsonObject, old: JsonObject)
   if (uid !== "" && uid !== metaText(old, "uid")) throw uidMismatch(type, change.name, uid, metaText(old, "uid"));
   const { resourceVersion: revision = "" } = metadataOf(object);
   const field = "metadata.resourceVersion";
-  if (revision === "" || revision === null) {
+  // No object has the revision 0, by which Kubernetes means none.
+  if (revision === "" || revision === "0" || revision === null) {
     if (!change.replaces || allowsUnconditionalUpdate) return;
     throw invalid(type, change.name, [required(field, "must be specified for an update")]);
   }

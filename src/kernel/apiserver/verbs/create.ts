@@ -87,7 +87,8 @@ function draftOf(
   const { managedFields } = metadataOf(whole);
   const sent = tidyMetadata(whole);
   const owned = (built: Built): Built => withOwners(context, resource, built, request, managedFields);
-  if (metaText(sent, "resourceVersion") !== "") {
+  // No object has the revision 0, by which Kubernetes means none.
+  if (!["", "0"].includes(metaText(sent, "resourceVersion"))) {
     throw badRequest("resourceVersion must not be set on an object to be created");
   }
   // One uid for all tries at a name: it becomes the object's only when a name is free.

@@ -33,6 +33,10 @@ describe("metadata", () => {
     [{ name: "a", ownerReferences: {} }, ["metadata.ownerReferences"]],
     [{ name: "a", ownerReferences: ["x"] }, ["metadata.ownerReferences[0]"]],
     [
+      { name: "a", ownerReferences: [{ apiVersion: "v1", kind: "Event", name: "e", uid: "u" }] },
+      ["metadata.ownerReferences[0]"],
+    ],
+    [
       { name: "a", ownerReferences: [{ apiVersion: "v1", kind: 7, name: "" }] },
       ["metadata.ownerReferences[0].kind", "metadata.ownerReferences[0].name", "metadata.ownerReferences[0].uid"],
     ],

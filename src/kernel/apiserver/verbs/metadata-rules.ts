@@ -130,6 +130,8 @@ function checkOwners(owners: JsonValue | undefined): readonly StatusCause[] {
 /** A reference without uid could not be told from one to a namesake. Empty texts count as absent. */
 function checkOwner(owner: JsonValue, field: string): readonly StatusCause[] {
   if (!isJsonObject(owner)) return [wrongType(field, owner, "an object")];
+  if (owner["apiVersion"] === "v1" && owner["kind"] === "Event")
+    return [invalidValue(field, owner, "an Event owns nothing")];
   return ["apiVersion", "kind", "name", "uid"].flatMap((member) => {
     const value = owner[member];
     if (typeof value === "string" && value !== "") return [];

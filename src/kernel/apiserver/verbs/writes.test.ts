@@ -139,7 +139,10 @@ describe("field validation", () => {
 
 describe("update", () => {
   test("of a built-in kind needs no resourceVersion, of a custom kind it does", async () => {
-    await create(maps, configMap("loose"));
+    // 0 is none, as in Kubernetes.
+    await create(maps, configMap("loose", {}, { resourceVersion: "0" }));
+    const zero = configMap("loose", { data: { a: "0" } }, { resourceVersion: "0" });
+    expect((await api.ask("PUT", `${maps}/loose`, { body: zero })).status).toBe(200);
     expect((await api.ask("PUT", `${maps}/loose`, { body: configMap("loose", { data: { a: "1" } }) })).status).toBe(
       200,
     );

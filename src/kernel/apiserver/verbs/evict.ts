@@ -1,0 +1,71 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { type Condition, withCondition } from "#kernel/kit/index.ts";
+import { objectAt, objectsAt } from "#kernel/specs/index.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
+import type { Transaction } from "../store/store.ts";
+import { expectKind, expectName, inNamespace } from "./admission.ts";
+import type { ApiContext } from "./context.ts";
+import { deleteHead } from "./delete.ts";
+import { isTerminating } from "./metadata.ts";
+import type { DeleteRequest } from "./options.ts";
+import { checkPolicy } from "./propagation.ts";
+import { keyFor } from "./storage-view.ts";
+
+// An eviction is a deletion under another right, for whoever empties a machine (`kubectl drain`). Nothing stands in its way here:
+// PodDisruptionBudgets are stored only.
+
+/** What `pods/eviction` takes. Nothing of it is stored. */
+export const evictionType = { group: "policy", version: "v1", kind: "Eviction" } as const;
+
+interface Target {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** The DeleteOptions of an Eviction; 400 for a body that is none, or is another Pod's. */
+export function evictionOptions(resource: ServedResource, target: Target, body: unknown): JsonValue | undefined {
+  const served = { ...resource, type: { ...evictionType, plural: "evictions", namespaced: true } };
+  // Kubernetes takes the older version here, which it serves nowhere else; the two have the same fields.
+  const isOlder = isJsonObject(body) && body["apiVersion"] === "policy/v1beta1";
+  const sent = expectKind(isOlder ? { ...body, apiVersion: "policy/v1" } : body, served);
+  return expectName(inNamespace(sent, served, target.namespace), target.name)["deleteOptions"];
+}
+
+/** Resolves when the removal, or the mark of the deletion, is durable. Jobs see by the Pod's condition that it did not fail by itself. */
+export async function evictPod(
+  context: ApiContext,
+  resource: ServedResource,
+  target: Target,
+  request: DeleteRequest,
+): Promise<void> {
+  checkPolicy(request);
+  await context.store.write((transaction) => {
+    // The revision that the caller expects is that before the condition.
+    deleteHead(context, transaction, resource, target, { ...request, dryRun: true });
+    if (request.dryRun === true) return;
+    putCondition(context, transaction, resource, target);
+    const { preconditions: _checked, ...options } = request;
+    deleteHead(context, transaction, resource, target, options);
+  });
+}
+
+function putCondition(context: ApiContext, transaction: Transaction, resource: ServedResource, target: Target): void {
+  const key = keyFor(resource, target.namespace, target.name);
+  const pod = transaction.head(key)?.object();
+  if (pod === undefined || isTerminating(pod)) return;
+  // Conditions of stored Pods have the members that their schema demands.
+  const before = objectsAt(pod, "status", "conditions") as unknown as readonly Condition[];
+  const conditions = withCondition(before, disrupted, context.clock.now());
+  const status: JsonObject = {
+    ...objectAt(pod, "status"),
+    conditions: conditions.map((condition) => ({ ...condition })),
+  };
+  transaction.put(key, { ...pod, status });
+}
+
+const disrupted = {
+  type: "DisruptionTarget",
+  status: "True",
+  reason: "EvictionByEvictionAPI",
+  message: "Eviction API: evicting",
+} as const;
