@@ -47,7 +47,19 @@ describe("refusals in Kubernetes' words", () => {
       refusals.invalidOption("dryRun", "Unsupported value"),
       422,
       "dryRun: Unsupported value",
-      { causes: [{ reason: "FieldValueInvalid", field: "dryRun", message: "Unsupported value" }] },
+      { causes: [{ reason: "FieldValueNotSupported", field: "dryRun", message: "Unsupported value" }] },
+    ],
+    [
+      refusals.invalidOption("force", "Forbidden: not here"),
+      422,
+      "force: Forbidden: not here",
+      { causes: [{ reason: "FieldValueForbidden", field: "force", message: "Forbidden: not here" }] },
+    ],
+    [
+      refusals.invalidOption("propagationPolicy", "one or the other"),
+      422,
+      "propagationPolicy: one or the other",
+      { causes: [{ reason: "FieldValueInvalid", field: "propagationPolicy", message: "one or the other" }] },
     ],
   ])("%s", (refusal, code, message, details) => {
     expect(refusal.code).toBe(code);

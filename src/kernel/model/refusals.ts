@@ -71,10 +71,19 @@ export function invalid(type: Named, name: string, causes: readonly StatusCause[
 
 /** A query parameter or option has a value outside its set: 422 like a field, though it is none (`dryRun=true`). */
 export function invalidOption(option: string, message: string): ApiError {
+  const [word = ""] = message.split(":", 1);
+  const reason = reasonByWord.get(word) ?? "FieldValueInvalid";
   return new ApiError("Invalid", `${option}: ${message}`, {
-    details: { causes: [{ reason: "FieldValueInvalid", field: option, message }] },
+    details: { causes: [{ reason, field: option, message }] },
   });
 }
+
+/** The class of an error, by the words that its message begins with. */
+const reasonByWord: ReadonlyMap<string, string> = new Map([
+  ["Unsupported value", "FieldValueNotSupported"],
+  ["Forbidden", "FieldValueForbidden"],
+  ["Too long", "FieldValueTooLong"],
+]);
 
 /**
  * 410: the history that the request needs is forgotten. `continueToken` goes on with a listing at the present revision, which shows
