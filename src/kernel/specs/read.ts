@@ -44,13 +44,18 @@ export function numberAt(value: JsonValue | undefined, ...path: readonly string[
 export const isTrueAt = (value: JsonValue | undefined, ...path: readonly string[]): boolean =>
   valueAt(value, ...path) === true;
 
-/** A shallow copy that may be changed. A spread does the same, but takes three times as long where its model is frozen. */
-export function copyOf(object: JsonObject): Record<string, JsonValue | undefined> {
+/**
+ * A shallow copy that may be changed, with all members but one. A spread, or a rest without that one, does the same, but takes three times
+ * as long where its model is frozen; and an object that a member is deleted from is slow for good.
+ */
+export function copyOf(object: JsonObject, without?: string): Record<string, JsonValue | undefined> {
   const copy: Record<string, JsonValue | undefined> = {};
   for (const name of Object.keys(object)) {
+    if (name === without) continue;
+    const value = object[name];
+    if (name !== "__proto__") copy[name] = value;
     // Assignment to this one name would set the prototype.
-    if (name === "__proto__") return { ...object };
-    copy[name] = object[name];
+    else Object.defineProperty(copy, name, { value, enumerable: true, configurable: true, writable: true });
   }
   return copy;
 }
@@ -65,8 +70,7 @@ export function withMembers(object: JsonObject, changes: JsonObject): JsonObject
       copy[name] = value;
       changed = copy;
     } else if (Object.hasOwn(changed, name)) {
-      const { [name]: _removed, ...rest } = changed;
-      changed = rest;
+      changed = copyOf(changed, name);
     }
   }
   return changed;

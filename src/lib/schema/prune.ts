@@ -52,6 +52,7 @@ function pruneItems(
   run: PruneRun,
   known: JsonValue | undefined,
 ): JsonValue {
+  if (prune === keep && preset === undefined) return list;
   const before: readonly JsonValue[] = Array.isArray(known) ? known : [];
   let changed = false;
   const items = list.map((item, index) => {
@@ -86,10 +87,8 @@ function pruneMembers(
   const names = Object.keys(object);
   for (const name of names) {
     const value = object[name];
-    run.path.push(name);
     // An inherited member of `before` is never the value: those are functions.
-    const result = value === undefined ? undefined : pruneMember(value, ruleOf(name), run, before[name]);
-    run.path.pop();
+    const result = value === undefined ? undefined : pruneMember(name, value, ruleOf(name), run, before[name]);
     if (result !== value) kept ??= names.slice(0, index).flatMap((earlier) => entryOf(object, earlier));
     if (result !== undefined) kept?.push([name, result]);
     index++;
@@ -107,6 +106,7 @@ const none: JsonObject = Object.freeze({});
 
 /** Undefined drops the member. */
 function pruneMember(
+  name: string,
   value: JsonValue,
   rule: MemberRule,
   run: PruneRun,
@@ -114,11 +114,18 @@ function pruneMember(
 ): JsonValue | undefined {
   if (rule === "keep") return value;
   if (rule === "unknown") {
-    run.unknown.push([...run.path]);
+    run.unknown.push([...run.path, name]);
     return undefined;
   }
   if (value === null) return rule.nullable ? null : rule.preset;
-  return value === known && typeof value === "object" ? value : rule.prune()(value, run, known);
+  if (value === known && typeof value === "object") return value;
+  const prune = rule.prune();
+  // Most members are scalars, and the path is for those that have something below them.
+  if (prune === keep) return value;
+  run.path.push(name);
+  const pruned = prune(value, run, known);
+  run.path.pop();
+  return pruned;
 }
 
 /** Undefined when the schema has nothing to say about members, so that values of it cost nothing. */

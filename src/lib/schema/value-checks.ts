@@ -54,8 +54,10 @@ export const valueChecks = (schema: Schema): readonly Check[] =>
 function enumCheck({ enum: allowed }: Schema): Check | undefined {
   if (allowed === undefined) return undefined;
   const texts = new Set(allowed.map(canonicalJson));
+  const words = new Set<JsonValue>(allowed.filter((value) => typeof value === "string"));
   return (value, run) => {
-    if (!texts.has(canonicalJson(value))) report(run, fieldError.notSupported(run.path, value, allowed));
+    if (!words.has(value) && !texts.has(canonicalJson(value)))
+      report(run, fieldError.notSupported(run.path, value, allowed));
   };
 }
 

@@ -2,7 +2,7 @@ import { isJsonObject, jsonEquals, type JsonObject, type JsonValue } from "#lib/
 import { compileJsonPath, type JsonPath } from "#lib/json/index.ts";
 import { type CompileRule, compileSchema, readStructuralSchema, type Schema } from "#lib/schema/index.ts";
 import type { ResourceType } from "#kernel/model/index.ts";
-import { definition, definitionNames, scalarText, textAt, withMembers } from "#kernel/specs/index.ts";
+import { copyOf, definition, definitionNames, scalarText, textAt, withMembers } from "#kernel/specs/index.ts";
 import { everyVerb, statusOnly, unreadableBy } from "../kinds/built-in.ts";
 import type { ScalePaths, ServedResource, StorageView, Subresource } from "../kinds/served-resource.ts";
 import { customTable } from "./custom-table.ts";
@@ -25,7 +25,7 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
     return isJsonObject(filled) ? filled : object;
   };
   const withoutStatus = (object: JsonObject) =>
-    version.hasStatus ? withMembers(object, { status: undefined }) : object;
+    version.hasStatus && Object.hasOwn(object, "status") ? copyOf(object, "status") : object;
   return {
     type,
     listKind: (crd.acceptedNames ?? crd.names).listKind,

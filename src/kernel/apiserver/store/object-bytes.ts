@@ -106,17 +106,17 @@ function addPart(pieces: Piece[], head: Piece, value: JsonValue | undefined, kno
 
 /** Everything but spec and status, without the closing brace. */
 function restJson(object: JsonObject): string {
-  const rest: Record<string, JsonValue | undefined> = { ...object };
-  for (const name of ["spec", "status"]) if (isContainer(rest[name])) rest[name] = undefined;
-  return JSON.stringify(needsReorder(rest) ? metadataFirst(rest) : rest).slice(0, -1);
-}
-
-function needsReorder(object: JsonObject): boolean {
-  for (const name in object) {
-    if (name === "metadata") return false;
-    if (isContainer(object[name])) return true;
+  const rest: Record<string, JsonValue | undefined> = {};
+  let [hasMetadata, isOrdered] = [false, true];
+  for (const name of Object.keys(object)) {
+    const value = object[name];
+    const isInner = isContainer(value);
+    if (isInner && (name === "spec" || name === "status")) continue;
+    if (name === "metadata") hasMetadata = true;
+    else if (isInner && !hasMetadata) isOrdered = false;
+    setOwn(rest, name, value);
   }
-  return false;
+  return JSON.stringify(isOrdered ? rest : metadataFirst(rest)).slice(0, -1);
 }
 
 function metadataFirst(object: JsonObject): JsonObject {

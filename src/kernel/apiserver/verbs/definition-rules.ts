@@ -1,4 +1,4 @@
-import { ApiError } from "#kernel/model/index.ts";
+import { ApiError, type ResourceType } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreKey, Transaction } from "../store/store.ts";
 import { isTerminating } from "./metadata.ts";
@@ -15,10 +15,19 @@ export const definitionKey = (name: string): StoreKey => ({ ...definitions, name
 export const isDefinition = ({ type }: ServedResource): boolean =>
   type.group === definitions.group && type.plural === definitions.resource;
 
+// A key made anew is a name to be joined and hashed for every object.
+const keyByType = new WeakMap<ResourceType, StoreKey>();
+
+function keyOfDefinition(type: ResourceType): StoreKey {
+  let key = keyByType.get(type);
+  if (key === undefined) keyByType.set(type, (key = definitionKey(`${type.plural}.${type.group}`)));
+  return key;
+}
+
 /** Refuses a new object of a custom kind that is going away: it would be left behind. */
 export function checkDefinition(transaction: Transaction, { type, custom }: ServedResource): void {
   if (!custom) return;
-  const entry = transaction.head(definitionKey(`${type.plural}.${type.group}`));
+  const entry = transaction.head(keyOfDefinition(type));
   if (entry !== undefined && !isTerminating(entry.object())) return;
   throw new ApiError("MethodNotAllowed", "create is not allowed while the custom resource definition is being removed");
 }

@@ -35,12 +35,14 @@ export const isTerminating = (object: JsonObject): boolean => metaText(object, "
 
 /** The object with members of its metadata replaced; `undefined` removes one. */
 export function withMetadata(object: JsonObject, changes: JsonObject): JsonObject {
-  const metadata = copyOf(metadataOf(object));
-  for (const name of Object.keys(changes)) {
-    const value = changes[name];
+  const before = metadataOf(object);
+  const metadata: Record<string, JsonValue | undefined> = {};
+  // Its members are those ObjectMeta has; one that is deleted afterwards would make the object slow.
+  for (const name of Object.keys(before)) {
+    const value = name in changes ? changes[name] : before[name];
     if (value !== undefined) metadata[name] = value;
-    else if (name in metadata) delete metadata[name];
   }
+  for (const name of Object.keys(changes)) if (changes[name] !== undefined) metadata[name] = changes[name];
   const copy = copyOf(object);
   copy["metadata"] = metadata;
   return copy;
