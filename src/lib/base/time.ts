@@ -34,6 +34,10 @@ export function formatInstant(at: Instant): string {
   return lastText;
 }
 
+// What was written together is read together: objects that are created in one second have one text.
+let lastRead = lastText;
+let lastInstant: Instant = lastFormatted;
+
 const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})$/;
 
 /**
@@ -41,6 +45,13 @@ const rfc3339 = /^(\d{4})-(\d{2})-(\d{2})[Tt](?:[01]\d|2[0-3]):\d{2}:\d{2}(?:\.\
  * Digits beyond milliseconds are dropped. Leap seconds (`:60`) are refused, as Go refuses them.
  */
 export function parseInstant(text: string): Instant | undefined {
+  if (text === lastRead) return lastInstant;
+  const at = readInstant(text);
+  if (at !== undefined) [lastRead, lastInstant] = [text, at];
+  return at;
+}
+
+function readInstant(text: string): Instant | undefined {
   const match = rfc3339.exec(text);
   if (match === null) return undefined;
   // Date.parse takes the 30th of February for the 2nd of March.
