@@ -45,6 +45,13 @@ const succeeded = (name: string) => waitFor(name, ".status.phase", "Succeeded");
 const failed = (name: string) => waitFor(name, ".status.phase", "Failed");
 const state = ".status.containerStatuses[0].state";
 
+/** The container of a pod that runs. */
+async function containerOf(name: string): Promise<string> {
+  const filters = [`label=dev.slipway.pod=default/${name}`, "label=dev.slipway.role=task"];
+  const { out } = await engine.docker("ps", "-q", ...filters.flatMap((filter) => ["-f", filter]));
+  return out.trim();
+}
+
 test("a pod runs in its image with its variables, files and message, and says where", async () => {
   const script =
     'echo "$GREETING $POD_IP"; cat /config/key /memory/x; hostname; echo done > /dev/termination-log; test ! -e /usr/bin/dockerd';
@@ -145,12 +152,10 @@ test("probes: not ready until the readiness probe says so, restarted when the li
   await apply(pod("probed", "httpd -p 8080 -h /tmp; exec sleep 600", probes, { restartPolicy: "Always" }));
   await waitFor("probed", ".status.containerStatuses[0].started", "true");
   expect(await jsonPath("probed", ".status.containerStatuses[0].ready")).toBe("false");
-  const [id] = (
-    await engine.docker("ps", "-qf", "label=dev.slipway.pod=default/probed", "-f", "label=dev.slipway.role=task")
-  ).out.split("\n");
-  await engine.docker("exec", id ?? "", "/bin/touch", "/tmp/index.html");
+  const id = await containerOf("probed");
+  await engine.docker("exec", id, "/bin/touch", "/tmp/index.html");
   await kubectl.must(["wait", "pod/probed", "--for=condition=Ready", "--timeout=30s"]);
-  await engine.docker("exec", id ?? "", "/bin/touch", "/tmp/sick");
+  await engine.docker("exec", id, "/bin/touch", "/tmp/sick");
   await waitFor("probed", ".status.containerStatuses[0].restartCount", "1");
   const events = await kubectl.must(["get", "events", "--field-selector", "involvedObject.name=probed"]);
   expect(events).toMatch(/Unhealthy.*Readiness probe.*statuscode: 404/);
@@ -199,23 +204,22 @@ test("a Job and a Deployment run, and the Service's name leads to the Deployment
 test("a server that is killed finds its pods again: nothing runs twice, ends are known, and what is gone is removed", async () => {
   // The log is written anew from the engine's copy, which has what the pod keeps out of it.
   const env = [{ name: "WORD", value: "hunter22" }];
-  const long = pod("long", 'echo "begun $WORD"; sleep 4; echo "over $WORD"; exit 5', { env });
+  const untilTold = "until test -e /tmp/go; do sleep 0.1; done";
+  const talker = pod("long", `echo "begun $WORD"; ${untilTold}; echo "over $WORD"; exit 5`, { env });
   const annotations = { "slipway.dev/mask-env": "WORD" };
   await apply(
-    { ...long, metadata: { ...long.metadata, annotations } },
-    pod("short", "sleep 1; exit 6"),
+    { ...talker, metadata: { ...talker.metadata, annotations } },
+    pod("short", `${untilTold}; exit 6`),
     pod("gone", "sleep 600"),
   );
   for (const name of ["long", "short", "gone"]) await waitFor(name, ".status.phase", "Running");
   await kubectl.must(["delete", "pod", "gone", "--wait=false", "--grace-period=600"]);
+  const [short, long] = [await containerOf("short"), await containerOf("long")];
   await server.kill();
-  await engine.docker(
-    "wait",
-    (
-      await engine.docker("ps", "-aqf", "label=dev.slipway.pod=default/short", "-f", "label=dev.slipway.role=task")
-    ).out.trim(),
-  );
+  await engine.docker("exec", short, "/bin/touch", "/tmp/go");
+  await engine.docker("wait", short);
   server = await start();
+  await engine.docker("exec", long, "/bin/touch", "/tmp/go");
   kubectl = await openKubectl(kubectlPaths[0] ?? "kubectl", server.kubeconfig);
   for (const [name, code] of [
     ["long", "5"],
