@@ -8,6 +8,6 @@ const run = (program, ...args) => spawnSync(program, args, { stdio: "inherit" })
 
 if (!ensureAllTestTools()) process.exit(1);
 await bundle();
-const programs = ["cluster", "containers", "crash", "e2e"].flatMap((project) => ["--project", project]);
+const programs = ["alone", "cluster", "containers", "crash", "e2e"].flatMap((project) => ["--project", project]);
 const passed = run("node", "scripts/check.mjs", "--all") && run("node_modules/.bin/vitest", "run", ...programs);
 process.exit(passed ? 0 : 1);
