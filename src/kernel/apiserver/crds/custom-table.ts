@@ -23,10 +23,13 @@ export function customTable(columns: readonly DefinitionColumn[]): TableView {
   const shown = columns.length === 0 ? [ageOnly] : columns;
   const cells = shown.map(compileCell);
   return {
-    columns: [nameColumn, ...shown.map(({ jsonPath: _path, ...column }) => column)],
+    columns: [nameColumn, ...shown.map(({ jsonPath, ...column }) => ({ description: pathText(jsonPath), ...column }))],
     row: (object, now) => [textAt(object, "metadata", "name") ?? "", ...cells.map((cell) => cell(object, now))],
   };
 }
+
+/** What a column without a description says of itself. */
+const pathText = (path: string): string => `Custom resource definition column (in JSONPath format): ${path}`;
 
 /** Reads one cell of a row. Pure, and total: whatever the object holds, there is a cell. */
 type Cell = (object: JsonObject, now: Instant) => JsonValue;

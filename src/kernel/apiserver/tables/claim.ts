@@ -24,18 +24,20 @@ export const claimTable: TableView = {
     wide("VolumeMode", "Filesystem."),
   ],
   row: (claim, now) => {
-    const modes = listAt(claim, "status", "accessModes");
+    const volume = textAt(claim, "spec", "volumeName");
+    const modes = volume === undefined ? [] : listAt(claim, "status", "accessModes");
+    const capacity = scalarText(objectAt(claim, "status", "capacity")?.["storage"] ?? 0);
     const isLeaving = textAt(claim, "metadata", "deletionTimestamp") !== undefined;
     return [
       textAt(claim, "metadata", "name") ?? "",
       isLeaving ? "Terminating" : (textAt(claim, "status", "phase") ?? ""),
-      textAt(claim, "spec", "volumeName") ?? "",
-      scalarText(objectAt(claim, "status", "capacity")?.["storage"]),
+      volume ?? "",
+      volume === undefined ? "" : capacity,
       shortModes.flatMap(([mode, short]) => (modes.includes(mode) ? [short] : [])).join(","),
       textAt(claim, "spec", "storageClassName") ?? "",
       textAt(claim, "spec", "volumeAttributesClassName") ?? "<unset>",
       ageOf(valueAt(claim, "metadata", "creationTimestamp"), now),
-      textAt(claim, "spec", "volumeMode") ?? "",
+      textAt(claim, "spec", "volumeMode") ?? "<unset>",
     ];
   },
 };

@@ -23,11 +23,17 @@ export const ageColumn = column("Age", "Time since the object was created.");
 
 /** What stands where a time should be. */
 export const unknownAge = "<unknown>";
+/** And where one stands that has no age. */
+export const invalidAge = "<invalid>";
 
-/** Time since an RFC 3339 text, for people: `45s`, `3m`, `2d`. `<unknown>` for what is no time; a time to come counts as now. */
+/** Clocks of two machines differ by less; Kubernetes allows the same. */
+const skewMs = 2_000;
+
+/** Time since an RFC 3339 text, for people: `45s`, `3m`, `2d`. `<unknown>` for what is no time, `<invalid>` for one to come. */
 export function ageOf(time: JsonValue | undefined, now: Instant): string {
   const at = typeof time === "string" ? parseInstant(time) : undefined;
-  return at === undefined ? unknownAge : formatAge(now - at);
+  if (at === undefined) return unknownAge;
+  return now - at <= -skewMs ? invalidAge : formatAge(now - at);
 }
 
 /** What stands where a list or map is empty. */

@@ -59,21 +59,25 @@ function duration(job: JsonObject, now: Instant): string {
   return start === undefined ? "" : formatAge((instant("completionTime") ?? now) - start);
 }
 
-/** A label selector in the syntax of `-l`: labels sorted, then expressions as written; `<none>` when it is empty. */
+/** A label selector in the syntax of `-l`: labels and expressions together, sorted by key; `<none>` when it is empty. */
 export function formatSelector(selector: JsonObject | undefined): string {
-  const labels = Object.entries(objectAt(selector, "matchLabels") ?? {}).map(
-    ([key, value]) => `${key}=${scalarText(value)}`,
-  );
-  const expressions = objectsAt(selector, "matchExpressions").map(formatRequirement);
-  const all = [...labels.sort(), ...expressions];
-  return all.length === 0 ? none : all.join(",");
+  const labels = Object.entries(objectAt(selector, "matchLabels") ?? {}).map(([key, value]) => ({
+    key,
+    text: `${key}=${scalarText(value)}`,
+  }));
+  const expressions = objectsAt(selector, "matchExpressions").map((one) => ({
+    key: textAt(one, "key") ?? "",
+    text: formatRequirement(one),
+  }));
+  const all = [...labels, ...expressions].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+  return all.length === 0 ? none : all.map(({ text }) => text).join(",");
 }
 
 /** One expression: `k in (x,y)`, `k notin (z)`, `!k`, `k`. */
 function formatRequirement(requirement: JsonObject): string {
   const key = textAt(requirement, "key") ?? "";
   const operator = textAt(requirement, "operator");
-  const values = `(${listAt(requirement, "values").map(scalarText).join(",")})`;
+  const values = `(${listAt(requirement, "values").map(scalarText).sort().join(",")})`;
   if (operator === "In") return `${key} in ${values}`;
   if (operator === "NotIn") return `${key} notin ${values}`;
   return operator === "DoesNotExist" ? `!${key}` : key;

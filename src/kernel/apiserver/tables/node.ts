@@ -1,9 +1,10 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { isTrueAt, objectAt, objectsAt, textAt, valueAt } from "#kernel/specs/index.ts";
+import { isTrueAt, objectAt, objectsAt, scalarText, textAt, valueAt } from "#kernel/specs/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
 
 const rolePrefix = "node-role.kubernetes.io/";
+const roleLabel = "kubernetes.io/role";
 const unknown = "<unknown>";
 
 /** Nodes, as Kubernetes prints them; roles are labels. */
@@ -44,11 +45,14 @@ function status(node: JsonObject): string {
   return isTrueAt(node, "spec", "unschedulable") ? `${word},SchedulingDisabled` : word;
 }
 
-/** `node-role.kubernetes.io/worker` → `worker`; none is usual here. */
+/** `node-role.kubernetes.io/worker`, or `kubernetes.io/role: worker` → `worker`; none is usual here. */
 function roles(node: JsonObject): string {
-  const labels = Object.keys(objectAt(node, "metadata", "labels") ?? {});
-  const found = labels.filter((label) => label.startsWith(rolePrefix)).map((label) => label.slice(rolePrefix.length));
-  return found.length === 0 ? none : found.sort().join(",");
+  const labels = Object.entries(objectAt(node, "metadata", "labels") ?? {});
+  const found = labels.map(([label, value]) =>
+    label.startsWith(rolePrefix) ? label.slice(rolePrefix.length) : label === roleLabel ? scalarText(value) : "",
+  );
+  const named = new Set(found.filter((role) => role !== ""));
+  return named.size === 0 ? none : [...named].sort().join(",");
 }
 
 /** The first of its kind: a machine with two families shows the first. */

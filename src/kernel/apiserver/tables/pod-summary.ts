@@ -60,13 +60,18 @@ export function summarizePod(pod: JsonObject): PodSummary {
 /** What stands in the Status column: deletion hides everything but an end that came before it. */
 function statusText(pod: JsonObject, byContainers: string | undefined): string {
   const phase = textAt(pod, "status", "phase") ?? "Unknown";
-  const reason = textAt(pod, "status", "reason");
+  const reason = isGated(pod) ? gated : textAt(pod, "status", "reason");
   if (textAt(pod, "metadata", "deletionTimestamp") !== undefined) {
-    if (reason === "NodeLost") return "Unknown";
+    if (textAt(pod, "status", "reason") === "NodeLost") return "Unknown";
     if (!isOver(pod)) return "Terminating";
   }
   return byContainers ?? reason ?? phase;
 }
+
+/** KEP-3521: nobody looks for a machine for the Pod until its gates are gone. */
+const gated = "SchedulingGated";
+const isGated = (pod: JsonObject): boolean =>
+  objectsAt(pod, "status", "conditions").some((one) => one["type"] === "PodScheduled" && one["reason"] === gated);
 
 /** Sidecars are init containers that restart always (KEP-753): started in order, then running beside the others. */
 const sidecarNames = (pod: JsonObject): ReadonlySet<string> =>

@@ -26,7 +26,7 @@ export const podTable: TableView = {
       summary.status,
       restartsText(summary, now),
       ageOf(valueAt(pod, "metadata", "creationTimestamp"), now),
-      textAt(pod, "status", "podIP") ?? none,
+      textAt(pod, "status", "podIP") ?? textAt(objectsAt(pod, "status", "podIPs")[0], "ip") ?? none,
       textAt(pod, "spec", "nodeName") ?? none,
       textAt(pod, "status", "nominatedNodeName") ?? none,
       gatesText(pod),

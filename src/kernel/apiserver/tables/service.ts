@@ -47,8 +47,12 @@ function externalAddress(service: JsonObject, spec: JsonObject): string {
   const own = listAt(spec, "externalIPs").map(scalarText);
   if (textAt(spec, "type") === "ExternalName") return textAt(spec, "externalName") ?? none;
   if (textAt(spec, "type") !== "LoadBalancer") return list(own);
-  const given = objectsAt(service, "status", "loadBalancer", "ingress").map(
-    (one) => textAt(one, "ip") ?? textAt(one, "hostname") ?? "",
-  );
+  const given = balancerAddresses(service);
   return given.length + own.length === 0 ? "<pending>" : list([...given, ...own]);
+}
+
+/** Where the load balancer of a Service or Ingress is reached: each address once, sorted. */
+export function balancerAddresses(object: JsonObject): readonly string[] {
+  const given = objectsAt(object, "status", "loadBalancer", "ingress");
+  return [...new Set(given.flatMap((one) => textAt(one, "ip") ?? textAt(one, "hostname") ?? []))].sort();
 }

@@ -1,7 +1,7 @@
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, shown } from "./columns.ts";
 import type { Instant, JsonObject } from "#lib/base/index.ts";
-import { objectAt, textAt, valueAt } from "#kernel/specs/index.ts";
+import { listAt, objectAt, textAt, valueAt } from "#kernel/specs/index.ts";
 
 // Tables of kinds that show a few members as they are. No table ever shows a value of a Secret.
 
@@ -17,27 +17,22 @@ export const namespaceTable: TableView = {
   row: (object, now) => [name(object), textAt(object, "status", "phase") ?? "", age(object, now)],
 };
 
-/** Keys of texts and bytes together. */
+/** Keys of texts and bytes together. A number in a column of texts, here and below, as Kubernetes declares it. */
 export const configMapTable: TableView = {
-  columns: [nameColumn, shown("Data", "Number of keys.", { type: "integer" }), ageColumn],
+  columns: [nameColumn, shown("Data", "Number of keys."), ageColumn],
   row: (object, now) => [name(object), size(object, "data") + size(object, "binaryData"), age(object, now)],
 };
 
 /** How many values there are, and what they are for. */
 export const secretTable: TableView = {
-  columns: [
-    nameColumn,
-    shown("Type", "What the secret is for."),
-    shown("Data", "Number of keys.", { type: "integer" }),
-    ageColumn,
-  ],
+  columns: [nameColumn, shown("Type", "What the secret is for."), shown("Data", "Number of keys."), ageColumn],
   row: (object, now) => [name(object), textAt(object, "type") ?? "", size(object, "data"), age(object, now)],
 };
 
-/** Kubernetes counts listed secrets here too, which no new account has any more. */
+/** Secrets that are listed: no new account has any, but scripts count columns. */
 export const serviceAccountTable: TableView = {
-  columns: [nameColumn, ageColumn],
-  row: (object, now) => [name(object), age(object, now)],
+  columns: [nameColumn, shown("Secrets", "Number of Secrets that are listed."), ageColumn],
+  row: (object, now) => [name(object), listAt(object, "secrets").length, age(object, now)],
 };
 
 /** An empty holder is a Lease that was given back. */

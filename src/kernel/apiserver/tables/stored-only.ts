@@ -3,6 +3,7 @@ import { numberAt, objectAt, objectsAt, scalarText, textAt, valueAt } from "#ker
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, none, shown, wide } from "./columns.ts";
 import { formatSelector } from "./job.ts";
+import { balancerAddresses } from "./service.ts";
 
 // Tables of kinds that nobody acts on here: counts are those that a client has written into the status, and 0 without one.
 
@@ -77,21 +78,30 @@ export const ingressTable: TableView = {
     shown("Ports", "80, and 443 with TLS."),
     ageColumn,
   ],
-  row: (ingress, now) => {
-    const hosts = objectsAt(ingress, "spec", "rules").flatMap((rule) => textAt(rule, "host") ?? []);
-    const addresses = objectsAt(ingress, "status", "loadBalancer", "ingress").map(
-      (one) => textAt(one, "ip") ?? scalarText(one["hostname"]),
-    );
-    return [
-      name(ingress),
-      textAt(ingress, "spec", "ingressClassName") ?? none,
-      hosts.length === 0 ? "*" : hosts.join(","),
-      addresses.join(","),
-      objectsAt(ingress, "spec", "tls").length === 0 ? "80" : "80, 443",
-      age(ingress, now),
-    ];
-  },
+  row: (ingress, now) => [
+    name(ingress),
+    textAt(ingress, "spec", "ingressClassName") ?? none,
+    hostsOf(objectsAt(ingress, "spec", "rules")),
+    balancerAddresses(ingress).join(","),
+    objectsAt(ingress, "spec", "tls").length === 0 ? "80" : "80, 443",
+    age(ingress, now),
+  ],
 };
+
+/** The first three, and how many rules there are besides, as kubectl's users know them. */
+function hostsOf(rules: readonly JsonObject[]): string {
+  const named = rules
+    .map((rule, index) => ({ host: textAt(rule, "host") ?? "", index }))
+    .filter(({ host }) => host !== "");
+  if (named.length === 0) return "*";
+  const text = named
+    .slice(0, 3)
+    .map(({ host }) => host)
+    .join(",");
+  // Rules are counted and not hosts, once the third host has others behind it: so does Kubernetes.
+  const [, , third] = named;
+  return third !== undefined && third.index < rules.length - 1 ? `${text} + ${rules.length - 3} more...` : text;
+}
 
 /** Whom it is about. */
 export const networkPolicyTable: TableView = {
@@ -116,7 +126,7 @@ export const horizontalPodAutoscalerTable: TableView = {
       name(scaler),
       `${scalarText(target["kind"])}/${scalarText(target["name"])}`,
       targetsOf(objectsAt(scaler, "spec", "metrics")),
-      scalarText(valueAt(scaler, "spec", "minReplicas")),
+      scalarText(valueAt(scaler, "spec", "minReplicas") ?? "<unset>"),
       numberAt(scaler, "spec", "maxReplicas") ?? 0,
       numberAt(scaler, "status", "currentReplicas") ?? 0,
       age(scaler, now),
@@ -131,9 +141,13 @@ function targetsOf(metrics: readonly JsonObject[]): string {
     const source = objectAt(metric, `${kind.slice(0, 1).toLowerCase()}${kind.slice(1)}`) ?? {};
     const target = objectAt(source, "target") ?? {};
     const percent = numberAt(target, "averageUtilization");
-    const wanted = percent === undefined ? scalarText(target["averageValue"] ?? target["value"]) : `${percent}%`;
-    const label = kind.endsWith("Resource") ? `${scalarText(source["name"])}: ` : "";
-    return `${label}<unknown>/${wanted}${target["averageValue"] !== undefined && kind !== "Resource" ? " (avg)" : ""}`;
+    const isResource = kind.endsWith("Resource");
+    const amount = target["averageValue"] ?? target["value"] ?? (isResource ? "<auto>" : undefined);
+    const wanted = percent === undefined ? scalarText(amount) : `${percent}%`;
+    const label = isResource ? `${scalarText(source["name"])}: ` : "";
+    // Of Pods an average is all there can be, and nobody says so.
+    const isAverage = target["averageValue"] !== undefined && (kind === "Object" || kind === "External");
+    return `${label}<unknown>/${wanted}${isAverage ? " (avg)" : ""}`;
   });
   if (texts.length === 0) return none;
   return texts.join(", ") + (metrics.length > 2 ? ` + ${metrics.length - 2} more...` : "");
@@ -145,7 +159,7 @@ export const podDisruptionBudgetTable: TableView = {
     nameColumn,
     shown("Min Available", "How many must stay."),
     shown("Max Unavailable", "How many may be away."),
-    shown("Allowed Disruptions", "How many may be taken away now."),
+    shown("Allowed Disruptions", "How many may be taken away now.", integer),
     ageColumn,
   ],
   row: (budget, now) => [

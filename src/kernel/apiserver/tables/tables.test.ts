@@ -164,6 +164,38 @@ describe("pods", () => {
       "0",
     ],
     [
+      "gated, whatever else its status says",
+      {
+        spec,
+        status: {
+          phase: "Pending",
+          reason: "Waiting",
+          conditions: [{ type: "PodScheduled", status: "False", reason: "SchedulingGated" }],
+        },
+      },
+      "0/1",
+      "SchedulingGated",
+      "0",
+    ],
+    [
+      "lost with its machine",
+      {
+        metadata: { ...metadata, deletionTimestamp: "2026-01-31T12:00:30Z" },
+        spec,
+        status: status([running], { reason: "NodeLost" }),
+      },
+      "1/1",
+      "Unknown",
+      "0",
+    ],
+    [
+      "killed by a signal while initializing",
+      { spec: init, status: { phase: "Pending", initContainerStatuses: [ended(137, { signal: 9 })] } },
+      "0/1",
+      "Init:Signal:9",
+      "0",
+    ],
+    [
       "initializing",
       { spec: init, status: { phase: "Pending", initContainerStatuses: [ended(0), waiting("PodInitializing")] } },
       "0/1",
@@ -240,6 +272,13 @@ describe("pods", () => {
     expect([row["Ready"], row["Status"], row["Restarts"]]).toEqual([ready, text, restarts]);
   });
 
+  test("without a first address shows the first of all", () => {
+    expect(named(podTable, { status: { podIPs: [{ ip: "10.0.0.7" }, { ip: "::7" }] } })).toMatchObject({
+      IP: "10.0.0.7",
+    });
+    expect(named(podTable, {})).toMatchObject({ IP: "<none>", Node: "<none>", "Readiness Gates": "<none>" });
+  });
+
   test("a wide row says where it runs", () => {
     expect(
       named(podTable, {
@@ -311,6 +350,7 @@ test.each<[JsonObject | undefined, string]>([
   [undefined, "<none>"],
   [{}, "<none>"],
   [{ matchLabels: { b: "2", a: "1" } }, "a=1,b=2"],
+  [{ matchLabels: { z: "1" }, matchExpressions: [{ key: "y", operator: "In", values: ["b", "a"] }] }, "y in (a,b),z=1"],
   [
     {
       matchExpressions: [
@@ -482,7 +522,9 @@ describe("ages", () => {
   test.each<[JsonObject, string]>([
     [{ creationTimestamp: "2026-01-31T12:00:00Z" }, "0s"],
     [{ creationTimestamp: "2026-01-31T13:00:00+01:00" }, "0s"],
-    [{ creationTimestamp: "2026-02-01T00:00:00Z" }, "0s"],
+    [{ creationTimestamp: "2026-01-31T12:00:01Z" }, "0s"],
+    [{ creationTimestamp: "2026-01-31T12:00:02Z" }, "<invalid>"],
+    [{ creationTimestamp: "2026-02-01T00:00:00Z" }, "<invalid>"],
     [{ creationTimestamp: "yesterday" }, "<unknown>"],
     [{ creationTimestamp: null }, "<unknown>"],
     [{}, "<unknown>"],
