@@ -123,6 +123,7 @@ function runMetered<T>(
   } catch (thrown) {
     return err(thrown instanceof CostExceeded || running.meter.left < 0 ? tooExpensive : evaluationMessage(thrown));
   } finally {
+    if (options.budget !== undefined) options.budget.left -= limit - running.meter.left;
     running.bindings = outer.bindings;
     running.meter.left = outer.left;
   }

@@ -53,6 +53,8 @@ export interface CelReferences {
 export interface CelEvaluateOptions {
   /** Units one evaluation may spend; 100,000 unless told. About one unit per node evaluated or ten characters read. */
   readonly costLimit?: number;
+  /** What several evaluations may spend together: what this one spends is taken off, also below 0. It does not end an evaluation. */
+  readonly budget?: { left: number };
 }
 
 /** A checked expression; may be evaluated any number of times. */

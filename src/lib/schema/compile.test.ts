@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { err, type JsonValue, ok } from "#lib/base/index.ts";
+import type { JsonValue } from "#lib/base/index.ts";
 import { compileSchema, type Schema } from "./index.ts";
 
 const object = (properties: Readonly<Record<string, Schema>>, more: Schema = {}): Schema => ({
@@ -326,36 +326,5 @@ describe("validation", () => {
     expect(compiled.prune({ next: { next: { m: 1 } } }).unknown).toEqual(["next.next.m"]);
     const value = { next: {} };
     expect(compiled.withDefaults(value)).toBe(value);
-  });
-
-  test("rules are asked through the compiler that is given, transition rules only on updates", () => {
-    const asked: string[] = [];
-    const schema: Schema = {
-      type: "object",
-      properties: { x: int },
-      "x-kubernetes-validations": [
-        { rule: "self.x > 1", message: "too small", fieldPath: ".x", reason: "FieldValueForbidden" },
-        { rule: "self.x >= oldSelf.x" },
-        { rule: "odd" },
-      ],
-    };
-    const compiled = compileSchema(schema, {
-      compileRule: ({ rule, message }) =>
-        rule === "odd"
-          ? err({ kind: "unsupported", message: "cannot be evaluated" })
-          : ok({
-              usesOldSelf: rule.includes("oldSelf"),
-              evaluate: () => {
-                asked.push(rule);
-                return err(message ?? `failed rule: ${rule}`);
-              },
-            }),
-    });
-    expect(compiled.validate({ x: 1 })).toEqual([
-      { reason: "FieldValueForbidden", field: "x", message: 'Invalid value: "object": too small' },
-    ]);
-    expect(compiled.validate({ x: 1 }, { old: { x: 2 } })).toHaveLength(2);
-    expect(compiled.validate({ x: "text" })).toHaveLength(1);
-    expect(asked).toEqual(["self.x > 1", "self.x > 1", "self.x >= oldSelf.x"]);
   });
 });

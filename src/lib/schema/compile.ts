@@ -2,9 +2,10 @@ import { type FieldPath, formatFieldPath, type JsonValue } from "#lib/base/index
 import { compileDefaults } from "./defaults.ts";
 import { type FieldError, fieldError } from "./field-error.ts";
 import { compilePrune } from "./prune.ts";
+import { compileRuleChecks } from "./rule-checks.ts";
 import type { Schema } from "./schema.ts";
 import { compileValidation } from "./validate.ts";
-import { type CompileRule, mostPatternSteps, type ValidationRun } from "./validation-run.ts";
+import { type CompileRule, mostPatternSteps, mostRuleUnits, type ValidationRun } from "./validation-run.ts";
 import type { ResolveRef } from "./walk.ts";
 
 export interface CompileOptions {
@@ -39,7 +40,8 @@ export interface CompiledSchema {
 export function compileSchema(schema: Schema, options: CompileOptions = {}): CompiledSchema {
   const prune = compilePrune(schema, options.resolve);
   const withDefaults = compileDefaults(schema, options.resolve);
-  const check = compileValidation(schema, options.resolve, options.compileRule);
+  const check = compileValidation(schema, options.resolve);
+  const askRules = compileRuleChecks(schema, options.resolve, options.compileRule);
   return {
     prune(value, known) {
       // Paths become text only when there are any.
@@ -52,10 +54,11 @@ export function compileSchema(schema: Schema, options: CompileOptions = {}): Com
       const run: ValidationRun = {
         path: [...at],
         errors: [],
-        ofRules: { count: 0 },
         patternSteps: { left: mostPatternSteps },
+        ruleBudget: { left: mostRuleUnits },
       };
       check(value, run, old);
+      askRules?.(value, run, old);
       // Checks of patterns pass once the steps are spent; the object does not.
       const detail = "matching the patterns of its schema takes too long";
       return run.patternSteps.left < 0 ? [fieldError.forbidden(at, detail), ...run.errors] : run.errors;

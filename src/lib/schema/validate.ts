@@ -1,20 +1,24 @@
-import { isJsonObject, type JsonObject, type JsonValue, jsonEquals } from "#lib/base/index.ts";
+import { isJsonObject, type JsonValue, jsonEquals } from "#lib/base/index.ts";
 import { canonicalJson } from "#lib/json/index.ts";
 import { fieldError } from "./field-error.ts";
+import { identityOf, keysOf, memberOf, oldItems } from "./rule-checks.ts";
 import type { Schema } from "./schema.ts";
-import { type Check, type CompileRule, report, reportRule, type ValidationRun } from "./validation-run.ts";
+import { type Check, report, type ValidationRun } from "./validation-run.ts";
 import { typeCheck, valueChecks } from "./value-checks.ts";
 import { type CompileNode, compileOnce, lazily, lazyProperties, type ResolveRef } from "./walk.ts";
 
-/** Compiles the validation of a structural schema into closures. Cost of a run is linear in the value and its old value. */
-export const compileValidation = (schema: Schema, resolve?: ResolveRef, compileRule?: CompileRule): Check =>
-  compileOnce<Check>((node, compile) => makeCheck(node, compile, compileRule), resolve)(schema);
+/**
+ * Compiles the validation of a structural schema into closures, without its rules (rule-checks.ts). Cost of a run is linear in the
+ * value and its old value.
+ */
+export const compileValidation = (schema: Schema, resolve?: ResolveRef): Check =>
+  compileOnce<Check>(makeCheck, resolve)(schema);
 
 /**
- * Order within a node: type, then everything else at once, then CEL rules on what is sound so far. An unchanged value is not looked
- * at (KEP-4008, ratcheting), and most are unchanged by identity.
+ * Order within a node: type, then everything else at once. An unchanged value is not looked at (KEP-4008, ratcheting), and most are
+ * unchanged by identity.
  */
-function makeCheck(schema: Schema, compile: CompileNode<Check>, compileRule: CompileRule | undefined): Check {
+function makeCheck(schema: Schema, compile: CompileNode<Check>): Check {
   const wrongType = typeCheck(schema);
   const nullable = schema.nullable === true;
   const inner = [
@@ -26,25 +30,14 @@ function makeCheck(schema: Schema, compile: CompileNode<Check>, compileRule: Com
     embeddedCheck(schema),
     ...junctorChecks(schema, compile),
   ].filter((check) => check !== undefined);
-  const rules = ruleChecks(schema, compileRule);
-  const checkInside: Check = (value, run, old) => {
-    const before = run.errors.length - run.ofRules.count;
-    for (const check of inner) check(value, run, old);
-    // Rules count on what the schema says of their value, not on each other: a client hears of all that fail.
-    if (run.errors.length - run.ofRules.count === before) for (const rule of rules) rule(value, run, old);
-  };
   return (value, run, old) => {
     if (old !== undefined && jsonEquals(value, old)) return;
     if (value === null && nullable) return;
     const detail = wrongType?.(value);
     if (detail !== undefined) report(run, fieldError.wrongType(run.path, value, detail));
-    else checkInside(value, run, old);
+    else for (const check of inner) check(value, run, old);
   };
 }
-
-/** Own members only: `constructor` is no field of an object that does not have it. */
-const memberOf = (value: JsonValue | undefined, name: string): JsonValue | undefined =>
-  isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
 /** Runs `check` one step deeper. */
 function descend(
@@ -94,7 +87,7 @@ function propertiesCheck(schema: Schema, compile: CompileNode<Check>): Check | u
 function itemsCheck(schema: Schema, compile: CompileNode<Check>): Check | undefined {
   if (schema.items === undefined) return undefined;
   const checkItem = lazily(compile, schema.items);
-  const keys = schema["x-kubernetes-list-type"] === "map" ? schema["x-kubernetes-list-map-keys"] : undefined;
+  const keys = keysOf(schema);
   return (value, run, old) => {
     if (!Array.isArray(value)) return;
     const oldOf = keys === undefined ? undefined : oldItems(old, keys);
@@ -103,15 +96,6 @@ function itemsCheck(schema: Schema, compile: CompileNode<Check>): Check | undefi
       descend(run, index, checkItem(), item, keys === undefined ? undefined : oldOf?.get(identityOf(item, keys)));
     }
   };
-}
-
-/** Canonical, so that `1` and `1.0` are one key and the order of members does not matter. */
-const identityOf = (item: JsonValue, keys: readonly string[]): string =>
-  canonicalJson(keys.map((key) => memberOf(item, key) ?? null));
-
-function oldItems(old: JsonValue | undefined, keys: readonly string[]): ReadonlyMap<string, JsonValue> | undefined {
-  if (!Array.isArray(old)) return undefined;
-  return new Map(old.map((item: JsonValue) => [identityOf(item, keys), item]));
 }
 
 /** Scalars of a set and keys of a map occur once; the error stands at the second occurrence. */
@@ -150,12 +134,15 @@ function embeddedCheck(schema: Schema): Check | undefined {
   };
 }
 
-/** Junctors get no old value: they judge the whole of what they constrain, or an update could satisfy one half each time. */
+/**
+ * `allOf` is part of the schema around it, and what did not change is not looked at there either. The others judge the whole of what
+ * they constrain: an update could satisfy one half each time.
+ */
 function junctorChecks(schema: Schema, compile: CompileNode<Check>): readonly Check[] {
   const { allOf = [], anyOf, oneOf, not } = schema;
   const checks: Check[] = allOf.map((part) => {
     const check = lazily(compile, part);
-    return (value, run) => check()(value, run);
+    return (value, run, old) => check()(value, run, old);
   });
   const countMatches = (parts: readonly Schema[]) => {
     const alternatives = parts.map((part) => lazily(compile, part));
@@ -176,40 +163,8 @@ function junctorChecks(schema: Schema, compile: CompileNode<Check>): readonly Ch
 }
 
 /** Whether a schema accepts the value; its errors are of no interest, but its pattern steps count. */
-function matches(check: Check, value: JsonValue, { patternSteps }: ValidationRun): boolean {
-  const trial: ValidationRun = { path: [], errors: [], ofRules: { count: 0 }, patternSteps };
+function matches(check: Check, value: JsonValue, { patternSteps, ruleBudget }: ValidationRun): boolean {
+  const trial: ValidationRun = { path: [], errors: [], patternSteps, ruleBudget };
   check(value, trial);
   return trial.errors.length === 0;
 }
-
-/** Transition rules (those that name `oldSelf`) are skipped where there is no old value: creations, and items of lists without keys. */
-function ruleChecks(schema: Schema, compileRule: CompileRule | undefined): readonly Check[] {
-  const rules = schema["x-kubernetes-validations"] ?? [];
-  if (compileRule === undefined) return [];
-  return rules.flatMap((rule): readonly Check[] => {
-    const compiled = compileRule(rule);
-    // Whoever accepted the schema has said what becomes of rules without a program.
-    if (!compiled.ok) return [];
-    const program = compiled.value;
-    return [
-      (value, run, old) => {
-        if (program.usesOldSelf && old === undefined) return;
-        const outcome = program.evaluate(value, old);
-        if (outcome.ok) return;
-        const path = [...run.path, ...rulePath(rule.fieldPath)];
-        reportRule(run, {
-          ...fieldError.invalid(path, shownSelf(value), outcome.error),
-          reason: rule.reason ?? "FieldValueInvalid",
-        });
-      },
-    ];
-  });
-}
-
-/** `.spec.a` as parts. Only plain names occur: the structural check sees to it. */
-const rulePath = (path: string | undefined): readonly string[] =>
-  path === undefined ? [] : path.split(".").filter((part) => part !== "");
-
-/** Rules stand on large objects; the message shows what kind of value failed, as Kubernetes does. */
-const shownSelf = (value: JsonValue): JsonValue | JsonObject =>
-  Array.isArray(value) ? "array" : isJsonObject(value) ? "object" : value;

@@ -9,11 +9,14 @@ export const mostErrors = 100;
 export interface ValidationRun {
   readonly path: (string | number)[];
   readonly errors: FieldError[];
-  /** How many of the errors are those of rules: a value that a rule refuses is still what its schema says. */
-  readonly ofRules: { count: number };
   /** What the patterns of the schema may still cost; shared by everything that one object's validation tries. */
   readonly patternSteps: { left: number };
+  /** Units that the rules of one object may spend together; below 0 no further rule is asked. */
+  readonly ruleBudget: { left: number };
 }
+
+/** Ten times what one rule may spend, as in Kubernetes: a rule on the items of a list is asked once for each. */
+export const mostRuleUnits = 10_000_000;
 
 /**
  * Instructions times characters that the patterns of one validation may take: some three seconds at the very worst, a fraction
@@ -27,29 +30,35 @@ export function report(run: ValidationRun, error: FieldError): void {
   if (run.errors.length < mostErrors) run.errors.push(error);
 }
 
-/** As report, for what a rule refuses. */
-export function reportRule(run: ValidationRun, error: FieldError): void {
-  if (run.errors.length < mostErrors) run.ofRules.count += 1;
-  report(run, error);
-}
-
 /**
  * Adds what is wrong with the value to the run. `old` is the value this one replaces, when there is one: a value equal to its old
  * one is not looked at, so that a rule that came later does not block changes elsewhere.
  */
 export type Check = (value: JsonValue, run: ValidationRun, old?: JsonValue) => void;
 
-/** A compiled `x-kubernetes-validations` rule. `usesOldSelf` rules run only when there is an old value. */
+/** A compiled `x-kubernetes-validations` rule. */
 export interface RuleProgram {
+  /** A transition rule: it is asked where there is an old value, whether or not that has changed. */
   readonly usesOldSelf: boolean;
-  /** The error is the message for the user. */
-  evaluate(self: JsonValue, oldSelf: JsonValue | undefined): Result<true, string>;
+  /** A transition rule that is asked about new values as well (`optionalOldSelf`). */
+  readonly runsWithoutOldSelf: boolean;
+  /** What it spends is taken off the budget. */
+  evaluate(self: JsonValue, oldSelf: JsonValue | undefined, budget: { left: number }): Result<true, RuleFailure>;
+}
+
+/** Why a value does not pass: the rule says no, it cannot be evaluated, or it costs more than a rule may. */
+export interface RuleFailure {
+  readonly kind: "refused" | "failed" | "cost";
+  /** For the user. */
+  readonly message: string;
 }
 
 /** Why a rule has no program: nobody could evaluate it, or this evaluator cannot. */
 export interface RuleProblem {
   readonly kind: "invalid" | "unsupported";
   readonly message: string;
+  /** Which part of the rule; the rule itself when absent. */
+  readonly part?: "messageExpression" | "optionalOldSelf";
 }
 
 /** Compiles one rule. This folder does not know CEL; without a compiler, rules are not checked. */

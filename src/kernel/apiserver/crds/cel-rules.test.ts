@@ -6,8 +6,8 @@ import { compileCelRule } from "./cel-rules.ts";
 function evaluate(rule: ValidationRule, self: JsonValue, oldSelf?: JsonValue): true | string {
   const compiled = compileCelRule(rule);
   if (!compiled.ok) throw new Error(compiled.error.message);
-  const outcome = compiled.value.evaluate(self, oldSelf);
-  return outcome.ok ? true : outcome.error;
+  const outcome = compiled.value.evaluate(self, oldSelf, { left: 10_000_000 });
+  return outcome.ok ? true : outcome.error.message;
 }
 
 describe("a rule", () => {
@@ -53,7 +53,7 @@ describe("a rule", () => {
       messageExpression: "'was ' + oldSelf.orValue('nothing')",
       optionalOldSelf: true,
     };
-    expect(compileCelRule(once)).toMatchObject({ ok: true, value: { usesOldSelf: false } });
+    expect(compileCelRule(once)).toMatchObject({ ok: true, value: { usesOldSelf: true, runsWithoutOldSelf: true } });
     expect(evaluate(once, "a")).toBe(true);
     expect(evaluate(once, "a", "a")).toBe(true);
     expect(evaluate(once, "b", "a")).toBe("was a");
@@ -63,12 +63,27 @@ describe("a rule", () => {
   });
 
   test("that fails to evaluate refuses the object and says why", () => {
-    expect(evaluate({ rule: "self.missing > 0" }, {})).toMatch(/^the rule "self.missing > 0" cannot be evaluated: /);
+    expect(evaluate({ rule: " self.missing > 0 " }, {})).toBe("no such key: missing evaluating rule: self.missing > 0");
+    expect(evaluate({ rule: "self.missing > 0", message: "is missing" }, {})).toMatch(/ evaluating rule: is missing$/);
   });
 
   test("that would cost too much is stopped", () => {
     const list = Array.from({ length: 2_000 }, (_, index) => index);
-    expect(evaluate({ rule: "self.all(x, self.all(y, x + y >= 0))" }, list)).toMatch(/cannot be evaluated/);
+    expect(evaluate({ rule: "self.all(x, self.all(y, x + y >= 0))" }, list)).toMatch(/no further validation rules/);
+  });
+
+  test("takes what it and its message spend off the budget", () => {
+    const compiled = compileCelRule({ rule: "self.all(x, x < 3)", messageExpression: "'not ' + string(self.size())" });
+    if (!compiled.ok) throw new Error(compiled.error.message);
+    const budget = { left: 1_000 };
+    expect(compiled.value.evaluate([1, 2], undefined, budget)).toEqual({ ok: true, value: true });
+    const afterOne = budget.left;
+    expect(afterOne).toBeLessThan(1_000);
+    expect(compiled.value.evaluate([1, 3], undefined, budget)).toEqual({
+      ok: false,
+      error: { kind: "refused", message: "not 2" },
+    });
+    expect(afterOne - budget.left).toBeGreaterThan(1_000 - afterOne);
   });
 });
 
@@ -79,7 +94,9 @@ describe("the message", () => {
     [{ message: "too small", messageExpression: "'n is ' + string(self.n)" }, "n is 1"],
     [{ message: "too small", messageExpression: "self.missing" }, "too small"],
     [{ message: "too small", messageExpression: "'  '" }, "too small"],
-    [{ message: "too small", messageExpression: "'" }, "too small"],
+    [{ message: " too small ", messageExpression: "'a\\nb'" }, "too small"],
+    [{ message: "too small", messageExpression: `'${"x".repeat(5_121)}'` }, "too small"],
+    [{ message: "too small", messageExpression: "frobnicate(self)" }, "too small"],
   ])("of %j is %s", (rule, expected) => {
     expect(evaluate({ rule: "self.n > 1", ...rule }, { n: 1 })).toBe(expected);
   });
@@ -94,6 +111,10 @@ describe("without a program", () => {
     [{ rule: "frobnicate(self)" }, "unsupported"],
     [{ rule: "format.dns1123Label().validate(self) == null" }, "unsupported"],
     [{ rule: "true", optionalOldSelf: true }, "invalid"],
+    [{ rule: "true", optionalOldSelf: false }, "invalid"],
+    [{ rule: "true", messageExpression: "'" }, "invalid"],
+    [{ rule: "true", messageExpression: "other.n" }, "invalid"],
+    [{ rule: "true", messageExpression: "1 + 1" }, "invalid"],
     [{ rule: "true) || (oldSelf.hasValue()", optionalOldSelf: true }, "invalid"],
   ])("the rule %j is %s", (rule, kind) => {
     expect(compileCelRule(rule)).toMatchObject({ ok: false, error: { kind } });

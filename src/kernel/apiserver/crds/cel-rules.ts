@@ -20,36 +20,52 @@ const optionalEnvironment: CelEnvironment = { variables: { self: "dyn", before: 
 /** Libraries of newer API servers that are used like variables. */
 const foreignLibrary = /\b(?:authorizer|base64|format|math|request|semver|sets)\s*\./;
 
+/** Of a message that is made from the object; a longer one gives way to the fixed message. */
+const longestMessageBytes = 5 * 1024;
+
 /**
  * Compiles an `x-kubernetes-validations` rule (KEP-2876). Values are JSON: times and durations are texts, whatever their format says.
  * The program is true, or says why not, in this order: `messageExpression`, `message`, the rule itself. A rule that fails to
  * evaluate counts as false, as in Kubernetes. An error of kind "invalid" is no rule for anyone; "unsupported" may be one elsewhere.
- * A `messageExpression` that cannot be compiled is passed over in silence: the fixed message is always right.
+ * A `messageExpression` that only this evaluator cannot compile is passed over: the fixed message is always right.
  */
 export const compileCelRule: CompileRule = (rule) => {
   const plain = compileBoolean(rule.rule, environment);
   if (!plain.ok) return plain;
   const usesOldSelf = plain.value.references.variables.some(({ root }) => root === "oldSelf");
   const isOptional = rule.optionalOldSelf === true;
-  if (isOptional && !usesOldSelf) return invalid("optionalOldSelf may not be set where the rule does not use oldSelf");
+  if (rule.optionalOldSelf !== undefined && !usesOldSelf)
+    return invalid("may not be set if oldSelf is not used in rule", "optionalOldSelf");
   const program = isOptional ? compileBoolean(withOptional(rule.rule), optionalEnvironment) : plain;
   if (!program.ok) return program;
   const message = compileMessage(rule.messageExpression, isOptional);
+  const messageProblem = problemOfMessage(message, rule.messageExpression ?? "");
+  if (messageProblem !== undefined) return invalid(messageProblem, "messageExpression");
   const names = escapedNames(`${rule.rule} ${rule.messageExpression ?? ""}`);
   return ok({
-    // One whose old value is optional is asked about new values too.
-    usesOldSelf: usesOldSelf && !isOptional,
-    evaluate(self, oldSelf) {
+    usesOldSelf,
+    runsWithoutOldSelf: isOptional,
+    evaluate(self, oldSelf, budget) {
       const old = oldSelf === undefined ? [] : [renameMembers(oldSelf, names)];
       const [known] = old;
       const bindings = {
         self: renameMembers(self, names),
         ...(isOptional ? { before: old } : known === undefined ? {} : { oldSelf: known }),
       };
-      const outcome = program.value.evaluate(bindings, { costLimit });
-      if (!outcome.ok) return err(`the rule ${JSON.stringify(rule.rule)} cannot be evaluated: ${outcome.error}`);
+      const before = budget.left;
+      const outcome = program.value.evaluate(bindings, { costLimit, budget });
+      const said = rule.message?.trim() || rule.rule.trim();
+      if (!outcome.ok) {
+        return before - budget.left > costLimit
+          ? err({
+              kind: "cost",
+              message: `${outcome.error}: no further validation rules will be run after rule: ${said}`,
+            })
+          : err({ kind: "failed", message: `${outcome.error} evaluating rule: ${said}` });
+      }
       if (outcome.value === true) return ok(true);
-      return err(messageText(message, bindings) ?? rule.message ?? `failed rule: ${rule.rule.trim()}`);
+      const made = messageText(message, bindings, budget);
+      return err({ kind: "refused", message: made ?? (rule.message?.trim() || `failed rule: ${said}`) });
     },
   });
 };
@@ -83,12 +99,30 @@ function problemOf({ kind, message }: CelProblem, source: string): RuleProblem {
   return { kind: isInvalid ? "invalid" : "unsupported", message };
 }
 
-const invalid = (message: string): Result<never, RuleProblem> => err({ kind: "invalid", message });
+const invalid = (message: string, part: NonNullable<RuleProblem["part"]>): Result<never, RuleProblem> =>
+  err({ kind: "invalid", message, part });
 
-/** A message made from the object. One that fails or is blank gives way to the rule's fixed message, as in Kubernetes. */
-function messageText(message: Result<CelProgram, CelProblem> | undefined, bindings: CelBindings): string | undefined {
-  const text = message?.ok === true ? message.value.evaluate(bindings, { costLimit }) : undefined;
-  return text?.ok === true && typeof text.value === "string" && text.value.trim() !== ""
-    ? text.value.trim()
-    : undefined;
+/** What no evaluator could make a text of. */
+function problemOfMessage(message: Result<CelProgram, CelProblem> | undefined, source: string): string | undefined {
+  if (message === undefined) return undefined;
+  if (!message.ok) {
+    const problem = problemOf(message.error, source);
+    return problem.kind === "invalid" ? problem.message : undefined;
+  }
+  const { resultType } = message.value;
+  return resultType === "string" || resultType === "dyn" ? undefined : `must be a text, and is a ${resultType}`;
+}
+
+/**
+ * A message made from the object. One that fails, is blank, too long or of several lines gives way to the rule's fixed message, as in
+ * Kubernetes.
+ */
+function messageText(
+  message: Result<CelProgram, CelProblem> | undefined,
+  bindings: CelBindings,
+  budget: { left: number },
+): string | undefined {
+  const made = message?.ok === true ? message.value.evaluate(bindings, { costLimit, budget }) : undefined;
+  const text = made?.ok === true && typeof made.value === "string" ? made.value.trim() : "";
+  return text === "" || text.includes("\n") || Buffer.byteLength(text) > longestMessageBytes ? undefined : text;
 }
