@@ -16,13 +16,21 @@ function makeFill(schema: Schema, compile: CompileNode<FillDefaults>, resolve: R
   if (!hasDefaults(schema, resolve, new Set())) return keep;
   const properties = propertyFills(schema, compile, resolve);
   const { additionalProperties, items } = schema;
-  const fillItem = items === undefined ? undefined : lazily(compile, items);
-  const fillOther = typeof additionalProperties === "object" ? lazily(compile, additionalProperties) : undefined;
+  const fillItem = items === undefined ? undefined : fillOf(items, compile, resolve);
+  const fillOther =
+    typeof additionalProperties === "object" ? fillOf(additionalProperties, compile, resolve) : undefined;
   return (value) => {
-    if (Array.isArray(value)) return fillItem === undefined ? value : fillItems(value, fillItem());
+    if (Array.isArray(value)) return fillItem === undefined ? value : fillItems(value, fillItem);
     if (!isJsonObject(value)) return value;
-    return fillProperties(fillOther === undefined ? value : fillOthers(value, properties, fillOther()), properties);
+    return fillProperties(fillOther === undefined ? value : fillOthers(value, properties, fillOther), properties);
   };
+}
+
+/** Items and values of maps are never absent; null stands for the default where the schema does not allow null. */
+function fillOf(schema: Schema, compile: CompileNode<FillDefaults>, resolve: ResolveRef | undefined): FillDefaults {
+  const fill = lazily(compile, schema);
+  const preset = dereference(schema, resolve).nullable === true ? undefined : schema.default;
+  return (value) => fill()(value === null ? (preset ?? value) : value);
 }
 
 /** A property that has a default, or below which one may stand. `preset` is the default; undefined when only something below has one. */
@@ -86,5 +94,5 @@ function hasDefaults(schema: Schema, resolve: ResolveRef | undefined, met: Set<S
   if (children.some((child) => child.default !== undefined)) return true;
   if (node.items !== undefined) children.push(node.items);
   if (typeof node.additionalProperties === "object") children.push(node.additionalProperties);
-  return children.some((child) => hasDefaults(child, resolve, met));
+  return children.some((child) => child.default !== undefined || hasDefaults(child, resolve, met));
 }

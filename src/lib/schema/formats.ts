@@ -16,10 +16,12 @@ const byTest =
   (text) =>
     isValid(text) ? undefined : expected;
 
-/** 0 to 255 without leading zeros, which some programs read as octal. */
-const octet = "(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
+/** 0 to 255. Leading zeros mean nothing, as in the parser that Kubernetes keeps for what was stored long ago. */
+const octet = "0*(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)";
 const ipv4Pattern = new RegExp(`^${octet}(?:\\.${octet}){3}$`);
-const isIpv4 = (text: string): boolean => ipv4Pattern.test(text);
+const isIpv4 = (text: string): boolean => text.length <= 64 && ipv4Pattern.test(text);
+/** RFC 4291 section 2.5.5.2: an IPv4 address written as IPv6 is one. */
+const isMappedIpv4 = (text: string): boolean => /^::ffff:/i.test(text) && isIpv4(text.slice(7));
 
 /** RFC 4291 section 2.2: eight groups, or fewer with one `::`, the last two possibly as IPv4. Without zone (`%eth0`). */
 function isIpv6(text: string): boolean {
@@ -39,7 +41,7 @@ function isIpv6(text: string): boolean {
 function isCidr(text: string): boolean {
   const slash = text.indexOf("/");
   const [address, bits] = [text.slice(0, slash), text.slice(slash + 1)];
-  if (slash < 0 || !/^(?:0|[1-9]\d{0,2})$/.test(bits)) return false;
+  if (slash < 0 || text.length > 64 || !/^\d{1,3}$/.test(bits)) return false;
   return isIpv4(address) ? Number(bits) <= 32 : isIpv6(address) && Number(bits) <= 128;
 }
 
@@ -76,11 +78,31 @@ const label = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?";
  * A scheme or an absolute path, then none of the characters that RFC 3986 excludes. What a scheme demands beyond that is its
  * own business.
  */
-const isUri = (text: string): boolean => /^(?:[A-Za-z][A-Za-z0-9+.-]*:|\/)[^\s<>"{}|\\^`]*$/.test(text);
+const isUri = (text: string): boolean =>
+  text === "*" || (/^(?:[A-Za-z][A-Za-z0-9+.-]*:|\/)[^\s<>"{}|\\^`]*$/.test(text) && !/%(?![0-9A-Fa-f]{2})/.test(text));
+
+/** Units of durations that people write, `3 days`, and how their names begin. */
+const longUnits = /^(?:ns|nano.*|us|µs|micro.*|ms|milli.*|s|second.*|m|min|minute.*|h|hr|hour.*|d|day.*|w|wk|week.*)$/i;
+/** Go's durations, or whatever has a number before a unit. */
+const isDuration = (text: string): boolean =>
+  parseDuration(text).ok ||
+  (text.length <= 4_096 && [...text.matchAll(/\d+\s*([A-Za-zµ]+)/g)].some(([, unit = ""]) => longUnits.test(unit)));
+
+/** A UUID whose version is told, in lower or upper case, with or without its hyphens. */
+const uuid = (version: string, variant = "[0-9a-f]"): FormatCheck =>
+  matching(
+    new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${version}[0-9a-f]{3}-?${variant}[0-9a-f]{3}-?[0-9a-f]{12}$`, "i"),
+    "must be a UUID of its version",
+  );
+/** RFC 4122 section 4.1.1. */
+const rfcVariant = "[89ab]";
+const channel = "\\s*(?:\\d{1,2}|1\\d\\d|2[0-4]\\d|25[0-5])\\s*";
 
 /** RFC 3339 with exactly the six digits of `MicroTime`. */
 const isMicroTime = (text: string): boolean => /\.\d{6}(?:[Zz]|[+-]\d{2}:\d{2})$/.test(text) && isTime(text);
 const isTime = (text: string): boolean => parseInstant(text) !== undefined;
+
+const dateTime = byTest(isTime, "must be a time as RFC 3339 writes it");
 
 const microTime = (text: string): string | undefined => {
   const at = isMicroTime(text) ? parseInstant(text) : undefined;
@@ -105,23 +127,43 @@ export const canonicalFormats: ReadonlyMap<string, (text: string) => string | un
 
 /** The formats that are checked. Unknown ones say nothing about a value. */
 export const formatChecks: ReadonlyMap<string, FormatCheck> = new Map([
-  ["date-time", byTest(isTime, "must be a time as RFC 3339 writes it")],
-  ["kubernetes-time", byTest(isTime, "must be a time as RFC 3339 writes it")],
+  ["date-time", dateTime],
+  ["datetime", dateTime],
+  ["kubernetes-time", dateTime],
   [
     "kubernetes-micro-time",
     byTest(isMicroTime, "must be a time with six digits of the second, such as 2026-01-31T12:00:00.000000Z"),
   ],
   ["kubernetes-quantity", byTest((text) => parseQuantity(text).ok, "must be a quantity such as 1Gi, 500m or 2")],
   ["date", byTest(isDate, "must be a date such as 2026-01-31")],
-  ["duration", byTest((text) => parseDuration(text).ok, "must be a duration such as 1h30m")],
+  ["duration", byTest(isDuration, "must be a duration such as 1h30m")],
   ["byte", byTest(isBase64, "must be base64")],
   ["uuid", matching(/^[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$/, "must be a UUID")],
-  ["ipv4", byTest(isIpv4, "must be an IPv4 address")],
+  ["uuid3", uuid("3")],
+  ["uuid4", uuid("4", rfcVariant)],
+  ["uuid5", uuid("5", rfcVariant)],
+  ["bsonobjectid", matching(/^[0-9a-fA-F]{24}$/, "must be 24 hexadecimal digits")],
+  ["hexcolor", matching(/^#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/, "must be a color such as #0099ff")],
+  [
+    "rgbcolor",
+    matching(
+      new RegExp(`^rgb\\(${[channel, channel, channel].join(",")}\\)$`),
+      "must be a color such as rgb(0,153,255)",
+    ),
+  ],
+  ["ssn", matching(/^\d{3}[- ]?\d{2}[- ]?\d{4}$/, "must be a social security number")],
+  ["ipv4", byTest((text) => isIpv4(text) || isMappedIpv4(text), "must be an IPv4 address")],
   ["ipv6", byTest(isIpv6, "must be an IPv6 address")],
-  ["ip", byTest((text) => isIpv4(text) || isIpv6(text), "must be an IP address")],
   ["cidr", byTest(isCidr, "must be an address range such as 10.0.0.0/8")],
   ["uri", byTest((text) => text.length <= 65_536 && isUri(text), "must be a URI")],
   ["email", matching(/^[^\s@]+@[^\s@]+$/, "must be an e-mail address")],
   ["hostname", matching(new RegExp(`^(?=.{1,253}$)${label}(?:\\.${label})*\\.?$`), "must be a host name")],
-  ["mac", matching(/^(?:[0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\1){4}[0-9a-fA-F]{2}$/, "must be a MAC address")],
+  [
+    "mac",
+    // EUI-48, EUI-64 and the 20 octets of InfiniBand, in pairs of digits or dotted in fours.
+    matching(
+      /^[0-9a-f]{2}([:-])(?:[0-9a-f]{2}\1){4}(?:(?:[0-9a-f]{2}\1){2}(?:(?:[0-9a-f]{2}\1){12})?)?[0-9a-f]{2}$|^(?:[0-9a-f]{4}\.){2}(?:[0-9a-f]{4}\.(?:(?:[0-9a-f]{4}\.){6})?)?[0-9a-f]{4}$/i,
+      "must be a MAC address",
+    ),
+  ],
 ]);

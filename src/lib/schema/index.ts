@@ -7,5 +7,6 @@ export { formatChecks, isBase64 } from "./formats.ts";
 export * from "./kind.ts";
 export * from "./object-meta.ts";
 export * from "./schema.ts";
-export { readStructuralSchema, rulesOf } from "./structural.ts";
+export { readStructuralSchema } from "./structural.ts";
+export { rulesOf } from "./structural-rules.ts";
 export type { CompileRule, RuleProblem } from "./validation-run.ts";

@@ -145,7 +145,8 @@ function memberPruner(
   if (schema["x-kubernetes-embedded-resource"] === true) {
     for (const name of ["apiVersion", "kind", "metadata"]) if (!known.has(name)) known.set(name, "keep");
   }
-  const preserves = schema["x-kubernetes-preserve-unknown-fields"] === true || rest === true;
+  // `false` refuses what it does not know, which it could not if that were dropped in silence.
+  const preserves = schema["x-kubernetes-preserve-unknown-fields"] === true || typeof rest === "boolean";
   if (known.size === 0 && (preserves || (rest === undefined && schema.type !== "object"))) return undefined;
   // Kubernetes' order: a schema for other members, then preserving them, then dropping them.
   const others: MemberRule =

@@ -48,7 +48,7 @@ export function compileRuleChecks(
     if (run.errors.some(({ reason }) => blocking.has(reason))) {
       const detail =
         "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
-      report(run, fieldError.invalid("<nil>", null, detail));
+      report(run, fieldError.invalid("<nil>", "null", detail));
       return;
     }
     try {
@@ -98,7 +98,7 @@ function makeCheck(
   };
 }
 
-/** Members of an object that is replaced whole have no former selves. */
+/** Members are known by their names, also those of an object that apply replaces whole. */
 function membersVisit(
   schema: Schema,
   compile: CompileNode<RuleCheck>,
@@ -111,14 +111,13 @@ function membersVisit(
   const { additionalProperties: others } = schema;
   const rest = typeof others === "object" && ruled(others) ? lazily(compile, others) : undefined;
   if (known.size === 0 && rest === undefined) return undefined;
-  const isAtomic = schema["x-kubernetes-map-type"] === "atomic";
   return (value, run, old, unchanged) => {
     if (!isJsonObject(value)) return;
     for (const [name, member] of Object.entries(value)) {
       const check = known.get(name) ?? (declared.has(name) ? undefined : rest);
       if (member === undefined || check === undefined) continue;
       run.path.push(name);
-      check()(member, run, isAtomic ? undefined : memberOf(old, name), unchanged);
+      check()(member, run, memberOf(old, name), unchanged);
       run.path.pop();
     }
   };

@@ -8,10 +8,14 @@ import {
   type Result,
 } from "#lib/base/index.ts";
 import { compileRe2, estimateSize } from "#lib/text/index.ts";
-import { compileSchema } from "./compile.ts";
 import { type FieldError, fieldError } from "./field-error.ts";
 import { forbiddenKeywords, keywordProblem, keywords } from "./keywords.ts";
-import type { Schema, ValidationRule } from "./schema.ts";
+import type { Schema } from "./schema.ts";
+import { checkDefaults } from "./structural-defaults.ts";
+import { checkCompleteness, checkJunctorNode, repeatsIntOrString } from "./structural-junctors.ts";
+import { checkList, typeError } from "./structural-lists.ts";
+import { checkRuleTexts } from "./structural-rules.ts";
+import type { CompileRule } from "./validation-run.ts";
 
 // The rules are those of Kubernetes' structural schemas (CustomResourceDefinition v1): every field is declared once, outside the
 // junctors, so that pruning, defaults and server-side apply know each field without evaluating anything. Messages follow
@@ -40,24 +44,28 @@ interface Place {
   /** The object itself, whose `metadata`, `apiVersion` and `kind` are declared by everybody alike. */
   readonly root: boolean;
   readonly junctor: boolean;
-  /** Inside a junctor of an IntOrString node, the two types may be repeated. */
-  readonly intOrString: boolean;
+  /** In `allOf[0]`: its `anyOf` may repeat the two types of an IntOrString node. */
+  readonly firstOfAll: boolean;
   readonly patterns: PatternBudget;
 }
 
 /**
  * Reads the schema of a CustomResourceDefinition: either it is structural, or all reasons why it is not. `at` is where the schema
- * stands in its document.
+ * stands in its document. With `compileRule`, defaults must pass the rules of the schema.
  */
-export function readStructuralSchema(json: JsonValue, at: FieldPath): Result<Schema, readonly FieldError[]> {
+export function readStructuralSchema(
+  json: JsonValue,
+  at: FieldPath,
+  compileRule?: CompileRule,
+): Result<Schema, readonly FieldError[]> {
   if (!isJsonObject(json)) return err([fieldError.wrongType(at, json, "must be a schema")]);
   const patterns = { met: new Map<string, string | undefined>(), left: mostInstructions };
-  const errors = checkNode(json, { path: at, depth: 0, root: true, junctor: false, intOrString: false, patterns });
+  const errors = checkNode(json, { path: at, depth: 0, root: true, junctor: false, firstOfAll: false, patterns });
   if (errors.length > 0) return err(errors);
   // Every keyword has been found to hold what the type says.
   const schema = json as Schema;
   // Only now: defaults are judged by compiling the schema, which counts on all of it being right.
-  const badDefaults = checkDefaults(schema, at);
+  const badDefaults = checkDefaults(schema, at, compileRule);
   return badDefaults.length > 0 ? err(badDefaults) : ok(schema);
 }
 
@@ -68,7 +76,7 @@ function checkNode(node: JsonObject, place: Place): readonly FieldError[] {
   if (shape.length > 0) return shape;
   const schema = node as Schema;
   return [
-    ...(place.junctor ? checkJunctorNode(schema, place) : checkDeclaration(schema, place)),
+    ...(place.junctor ? checkJunctorNode(schema, place.path) : checkDeclaration(schema, place)),
     ...checkValueRules(schema, place),
     ...checkChildren(schema, place),
   ];
@@ -86,7 +94,13 @@ function checkKeyword(name: string, value: JsonValue | undefined, { path }: Plac
 
 /** Rules for nodes that declare a field. */
 function checkDeclaration(schema: Schema, place: Place): readonly FieldError[] {
-  return [...checkType(schema, place), ...checkObject(schema, place), ...checkList(schema, place.path)];
+  return [
+    ...checkType(schema, place),
+    ...checkObject(schema, place),
+    ...checkList(schema, place.path),
+    ...(place.root ? checkCompleteness(schema, place.path) : []),
+    ...checkRuleTexts(schema, place.path),
+  ];
 }
 
 /** One finding at most, the first: the others would follow from it. */
@@ -97,8 +111,6 @@ function checkType(schema: Schema, { path, root }: Place): readonly FieldError[]
   if (type !== undefined && !types.includes(type)) return [fieldError.notSupported([...path, "type"], type, types)];
   if (root && type !== "object")
     return [fieldError.invalid([...path, "type"], type ?? "", `must be "object" at the root`)];
-  if (intOrString && type !== undefined)
-    return [fieldError.forbidden([...path, "type"], "must be empty when x-kubernetes-int-or-string is true")];
   if (intOrString && preserves) {
     return [
       fieldError.forbidden(
@@ -112,109 +124,83 @@ function checkType(schema: Schema, { path, root }: Place): readonly FieldError[]
     : [];
 }
 
-/** `additionalProperties: false` is refused because pruning does that for every declared object. */
+/** Rules of objects: which members are known, and who may say so. */
 function checkObject(schema: Schema, { path, root }: Place): readonly FieldError[] {
-  const { additionalProperties: rest } = schema;
+  const { additionalProperties: rest, properties = {} } = schema;
   const errors: FieldError[] = [];
-  if (rest === false) errors.push(fieldError.forbidden([...path, "additionalProperties"], "must not be false"));
-  if (rest !== undefined && schema.properties !== undefined) {
+  const forbid = (keyword: string, detail: string) => errors.push(fieldError.forbidden([...path, keyword], detail));
+  if (rest !== undefined && rest !== true && Object.keys(properties).length > 0)
+    forbid("additionalProperties", "additionalProperties and properties are mutual exclusive");
+  if (root && rest !== undefined) forbid("additionalProperties", "must not be used at the root");
+  if (root && schema.nullable === true) forbid("nullable", "nullable cannot be true at the root");
+  if (schema["x-kubernetes-preserve-unknown-fields"] === false)
     errors.push(
-      fieldError.forbidden([...path, "additionalProperties"], "properties and additionalProperties exclude each other"),
+      fieldError.invalid([...path, "x-kubernetes-preserve-unknown-fields"], false, "must be true or undefined"),
     );
+  if (schema["x-kubernetes-map-type"] !== undefined && schema.type !== "object")
+    errors.push(typeError(path, schema, "object", "x-kubernetes-map-type"));
+  const isEmbedded = schema["x-kubernetes-embedded-resource"] === true;
+  if (isEmbedded) errors.push(...checkEmbedded(schema, path));
+  return root || isEmbedded ? [...errors, ...checkEnvelope(properties, path, root)] : errors;
+}
+
+/** An object inside an object: something must be known of it beside its envelope, or everything be kept. */
+function checkEmbedded(schema: Schema, path: FieldPath): readonly FieldError[] {
+  const errors: FieldError[] = [];
+  if (schema.type !== "object") errors.push(typeError(path, schema, "object", "x-kubernetes-embedded-resource"));
+  if (schema["x-kubernetes-int-or-string"] === true) {
+    const at = [...path, "x-kubernetes-embedded-resource"];
+    errors.push(fieldError.invalid(at, true, "must be false if x-kubernetes-int-or-string is true"));
   }
-  if (root && rest !== undefined)
-    errors.push(fieldError.forbidden([...path, "additionalProperties"], "must not be used at the root"));
-  if (schema["x-kubernetes-preserve-unknown-fields"] === false) {
-    errors.push(fieldError.invalid([...path, "x-kubernetes-preserve-unknown-fields"], false, "must be true or absent"));
-  }
-  if (schema["x-kubernetes-embedded-resource"] === true && schema.type !== "object") {
+  const besides = "if x-kubernetes-embedded-resource is set";
+  if (schema.additionalProperties !== undefined)
+    errors.push(fieldError.forbidden([...path, "additionalProperties"], `must not be used ${besides}`));
+  const isEmpty = Object.keys(schema.properties ?? {}).length === 0;
+  if (isEmpty && schema["x-kubernetes-preserve-unknown-fields"] !== true)
     errors.push(
-      fieldError.invalid(
-        [...path, "type"],
-        schema.type ?? "",
-        `must be "object" when x-kubernetes-embedded-resource is true`,
-      ),
+      fieldError.required([...path, "properties"], `must not be empty ${besides}, or unknown fields be preserved`),
     );
-  }
-  const metadata = schema.properties?.metadata;
-  const isObjectRoot = root || schema["x-kubernetes-embedded-resource"] === true;
-  return isObjectRoot && metadata !== undefined ? [...errors, ...checkMetadata(metadata, path)] : errors;
+  return errors;
 }
 
-/** The server itself declares metadata; a schema may only narrow how objects of the kind are called. */
-function checkMetadata(metadata: Schema, path: FieldPath): readonly FieldError[] {
-  const at = [...path, "properties", "metadata"];
-  const allowed = ["type", "properties", "description", "title"];
-  const foreign = Object.keys(metadata).filter((keyword) => !allowed.includes(keyword));
-  const members = Object.keys(metadata.properties ?? {}).filter((name) => name !== "name" && name !== "generateName");
-  return [
-    ...foreign.map((keyword) =>
-      fieldError.forbidden([...at, keyword], "metadata may only restrict name and generateName"),
-    ),
-    ...members.map((name) =>
-      fieldError.forbidden([...at, "properties", name], "metadata may only restrict name and generateName"),
-    ),
-  ];
+/**
+ * The envelope is declared by the server itself. A schema may repeat its types, and at the root narrow how objects of the kind are
+ * called; there it may preset nothing.
+ */
+function checkEnvelope(
+  properties: NonNullable<Schema["properties"]>,
+  path: FieldPath,
+  root: boolean,
+): readonly FieldError[] {
+  const types = { apiVersion: "string", kind: "string", metadata: "object" } as const;
+  return Object.entries(types).flatMap(([name, type]) => {
+    const member = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    const at = [...path, "properties", name];
+    if (member === undefined) return [];
+    if (member.type !== undefined && member.type !== type)
+      return [fieldError.invalid([...at, "type"], member.type, `must be ${type}`)];
+    return root ? [...checkNoDefaults(member, at), ...(name === "metadata" ? checkMetadata(member, at) : [])] : [];
+  });
 }
 
-/** A list of type map is a map in disguise: its items are objects, told apart by scalar keys that are always there. */
-function checkList(schema: Schema, path: FieldPath): readonly FieldError[] {
-  if (schema.type === "array" && schema.items === undefined)
-    return [fieldError.required([...path, "items"], "must be specified")];
-  const listType = schema["x-kubernetes-list-type"];
-  const keys = schema["x-kubernetes-list-map-keys"] ?? [];
-  const at = [...path, "x-kubernetes-list-map-keys"];
-  if (listType !== undefined && schema.type !== "array") {
-    return [fieldError.forbidden([...path, "x-kubernetes-list-type"], `may only stand with type "array"`)];
-  }
-  if (listType !== "map")
-    return keys.length === 0 ? [] : [fieldError.forbidden(at, `may only stand with list type "map"`)];
-  if (keys.length === 0) return [fieldError.required(at, `must not be empty with list type "map"`)];
-  if (schema.items?.type !== "object")
-    return [
-      fieldError.invalid([...path, "items", "type"], schema.items?.type ?? "", `must be "object" with list type "map"`),
-    ];
-  return keys.flatMap((key, index) => checkListKey(schema.items ?? {}, key, [...at, index], path));
-}
-
-/** A key that could be absent would make two items without it the same one, and apply would merge them. */
-function checkListKey(item: Schema, key: string, at: FieldPath, path: FieldPath): readonly FieldError[] {
-  const properties = item.properties ?? {};
-  const member = Object.hasOwn(properties, key) ? properties[key] : undefined;
-  if (member === undefined) return [fieldError.invalid(at, key, "must name a property of the items")];
-  if (member.type === "object" || member.type === "array")
-    return [fieldError.invalid(at, key, "must name a scalar property")];
-  const given = item.required?.includes(key) === true || member.default !== undefined;
-  return given
+/** The envelope is filled in by the server alone. */
+const checkNoDefaults = (schema: Schema, at: FieldPath): readonly FieldError[] => [
+  ...(schema.default === undefined
     ? []
-    : [
-        fieldError.required(
-          [...path, "items", "properties", key, "default"],
-          "a list key must be required or have a default",
-        ),
-      ];
-}
+    : [fieldError.forbidden([...at, "default"], "must not be set in the envelope")]),
+  ...Object.entries(schema.properties ?? {}).flatMap(([name, child]) =>
+    checkNoDefaults(child, [...at, "properties", name]),
+  ),
+];
 
-/** Rules for nodes inside allOf, anyOf, oneOf and not. */
-function checkJunctorNode(schema: Schema, { path, intOrString }: Place): readonly FieldError[] {
-  const declaring = [
-    "type",
-    "default",
-    "nullable",
-    "title",
-    "description",
-    "additionalProperties",
-    "x-kubernetes-preserve-unknown-fields",
-    "x-kubernetes-embedded-resource",
-    "x-kubernetes-int-or-string",
-    "x-kubernetes-list-type",
-    "x-kubernetes-list-map-keys",
-    "x-kubernetes-map-type",
+function checkMetadata(metadata: Schema, at: FieldPath): readonly FieldError[] {
+  const names = Object.keys(metadata.properties ?? {}).filter((name) => name !== "name" && name !== "generateName");
+  const foreign = [
+    ...Object.keys(metadata).filter((keyword) => !["type", "properties", "default"].includes(keyword)),
+    ...names.map((name) => `properties.${name}`),
   ];
-  const typeAllowed = intOrString && (schema.type === "integer" || schema.type === "string");
-  return Object.keys(schema)
-    .filter((keyword) => declaring.includes(keyword) && !(keyword === "type" && typeAllowed))
-    .map((keyword) => fieldError.forbidden([...path, keyword], "must not be set inside allOf, anyOf, oneOf or not"));
+  const detail = "metadata may only restrict name and generateName";
+  return foreign.map((keyword) => fieldError.forbidden([...at, ...keyword.split(".")], detail));
 }
 
 /**
@@ -255,69 +241,28 @@ function patternProblem(pattern: string, patterns: PatternBudget): string | unde
 
 /** The depth is bounded by `checkNode`, hence so is this recursion. */
 function checkChildren(schema: Schema, place: Place): readonly FieldError[] {
-  const intOrString = place.intOrString || schema["x-kubernetes-int-or-string"] === true;
-  const visit = (child: Schema, parts: FieldPath, junctor: boolean) =>
+  const visit = (child: Schema, parts: FieldPath, junctor: boolean, firstOfAll = false) =>
     checkNode(child as JsonObject, {
       path: [...place.path, ...parts],
       depth: place.depth + 1,
       root: false,
       junctor,
-      intOrString: junctor && intOrString,
+      firstOfAll,
       patterns: place.patterns,
     });
-  const { properties = {}, additionalProperties: rest, items, not } = schema;
-  // metadata of an object root may say as little as `type: object`, and less.
-  const isRoot = (name: string) => place.root && ["apiVersion", "kind", "metadata"].includes(name);
+  const { properties = {}, additionalProperties: rest, items, not, anyOf = [] } = schema;
+  const mayRepeat = !place.junctor || place.firstOfAll;
+  const visitParts = (name: "allOf" | "oneOf" | "anyOf", parts: readonly Schema[]) =>
+    parts.flatMap((child, index) =>
+      visit(child, [name, index], true, name === "allOf" && index === 0 && !place.junctor),
+    );
   return [
-    ...Object.entries(properties).flatMap(([name, child]) =>
-      isRoot(name) && Object.keys(child).length === 0 ? [] : visit(child, ["properties", name], place.junctor),
-    ),
+    ...Object.entries(properties).flatMap(([name, child]) => visit(child, ["properties", name], place.junctor)),
     ...(typeof rest === "object" ? visit(rest, ["additionalProperties"], place.junctor) : []),
     ...(items === undefined ? [] : visit(items, ["items"], place.junctor)),
-    ...(["allOf", "anyOf", "oneOf"] as const).flatMap((name) =>
-      (schema[name] ?? []).flatMap((child, index) => visit(child, [name, index], true)),
-    ),
+    ...visitParts("allOf", schema.allOf ?? []),
+    ...(mayRepeat && repeatsIntOrString(schema) ? [] : visitParts("anyOf", anyOf)),
+    ...visitParts("oneOf", schema.oneOf ?? []),
     ...(not === undefined ? [] : visit(not, ["not"], true)),
-  ];
-}
-
-/** A default is stored in objects: it must be pruned and valid itself. */
-function checkDefaults(schema: Schema, path: FieldPath): readonly FieldError[] {
-  const here = schema.default === undefined ? [] : checkDefault(schema, schema.default, [...path, "default"]);
-  const { properties = {}, additionalProperties: rest, items } = schema;
-  return [
-    ...here,
-    ...Object.entries(properties).flatMap(([name, child]) => checkDefaults(child, [...path, "properties", name])),
-    ...(typeof rest === "object" ? checkDefaults(rest, [...path, "additionalProperties"]) : []),
-    ...(items === undefined ? [] : checkDefaults(items, [...path, "items"])),
-  ];
-}
-
-/** Judged by the schema itself, with its own defaults filled in, as it will be in objects. */
-function checkDefault(schema: Schema, preset: JsonValue, at: FieldPath): readonly FieldError[] {
-  const compiled = compileSchema(schema);
-  const { value, unknown } = compiled.prune(preset);
-  if (unknown.length > 0)
-    return [fieldError.invalid(at, preset, `must not contain unknown fields: ${unknown.join(", ")}`)];
-  return compiled.validate(compiled.withDefaults(value), { at });
-}
-
-/** A rule and the path where it stands. */
-export interface PlacedRule {
-  readonly path: FieldPath;
-  readonly rule: ValidationRule;
-}
-
-/** All `x-kubernetes-validations` rules of a schema. */
-export function rulesOf(schema: Schema, path: FieldPath): readonly PlacedRule[] {
-  const { properties = {}, additionalProperties: rest, items } = schema;
-  return [
-    ...(schema["x-kubernetes-validations"] ?? []).map((rule, index) => ({
-      path: [...path, "x-kubernetes-validations", index],
-      rule,
-    })),
-    ...Object.entries(properties).flatMap(([name, child]) => rulesOf(child, [...path, "properties", name])),
-    ...(typeof rest === "object" ? rulesOf(rest, [...path, "additionalProperties"]) : []),
-    ...(items === undefined ? [] : rulesOf(items, [...path, "items"])),
   ];
 }

@@ -1,10 +1,10 @@
-import { isJsonObject, type JsonValue, jsonEquals } from "#lib/base/index.ts";
+import { formatFieldPath, isJsonObject, type JsonValue, jsonEquals } from "#lib/base/index.ts";
 import { canonicalJson } from "#lib/json/index.ts";
 import { fieldError } from "./field-error.ts";
 import { identityOf, keysOf, memberOf, oldItems } from "./rule-checks.ts";
 import type { Schema } from "./schema.ts";
 import { type Check, report, type ValidationRun } from "./validation-run.ts";
-import { typeCheck, valueChecks } from "./value-checks.ts";
+import { enumCheck, typeCheck, valueChecks } from "./value-checks.ts";
 import { type CompileNode, compileOnce, lazily, lazyProperties, type ResolveRef } from "./walk.ts";
 
 /**
@@ -21,6 +21,7 @@ export const compileValidation = (schema: Schema, resolve?: ResolveRef): Check =
 function makeCheck(schema: Schema, compile: CompileNode<Check>): Check {
   const wrongType = typeCheck(schema);
   const nullable = schema.nullable === true;
+  const checkEnum = enumCheck(schema);
   const inner = [
     ...valueChecks(schema),
     requiredCheck(schema),
@@ -32,7 +33,8 @@ function makeCheck(schema: Schema, compile: CompileNode<Check>): Check {
   ].filter((check) => check !== undefined);
   return (value, run, old) => {
     if (old !== undefined && jsonEquals(value, old)) return;
-    if (value === null && nullable) return;
+    // An enum lists null where null is meant.
+    if (value === null && nullable) return schema.enum === undefined ? undefined : checkEnum?.(value, run);
     const detail = wrongType?.(value);
     if (detail !== undefined) report(run, fieldError.wrongType(run.path, value, detail));
     else for (const check of inner) check(value, run, old);
@@ -68,7 +70,8 @@ function propertiesCheck(schema: Schema, compile: CompileNode<Check>): Check | u
   const known = lazyProperties(compile, schema);
   const rest =
     typeof schema.additionalProperties === "object" ? lazily(compile, schema.additionalProperties) : undefined;
-  if (known.size === 0 && rest === undefined) return undefined;
+  const isClosed = schema.additionalProperties === false;
+  if (known.size === 0 && rest === undefined && !isClosed) return undefined;
   return (value, run, old) => {
     if (!isJsonObject(value)) return;
     for (const name of Object.keys(value)) {
@@ -77,6 +80,11 @@ function propertiesCheck(schema: Schema, compile: CompileNode<Check>): Check | u
       const before = memberOf(old, name);
       // On the path of every write, most members are the very ones that were there before.
       if (member === before) continue;
+      if (isClosed && !known.has(name))
+        report(
+          run,
+          fieldError.invalid(run.path, name, `${formatFieldPath([...run.path, name])} is a forbidden property`),
+        );
       const check = (known.get(name) ?? rest)?.();
       if (check !== undefined) descend(run, name, check, member, before);
     }
@@ -98,6 +106,16 @@ function itemsCheck(schema: Schema, compile: CompileNode<Check>): Check | undefi
   };
 }
 
+/** Where something stands for the second time; a third time is the same mistake. */
+function secondsIn(identities: readonly string[]): readonly number[] {
+  const times = new Map<string, number>();
+  return identities.flatMap((identity, index) => {
+    const before = times.get(identity) ?? 0;
+    times.set(identity, before + 1);
+    return before === 1 ? [index] : [];
+  });
+}
+
 /** Scalars of a set and keys of a map occur once; the error stands at the second occurrence. */
 function uniqueCheck(schema: Schema): Check | undefined {
   const type = schema["x-kubernetes-list-type"];
@@ -105,27 +123,37 @@ function uniqueCheck(schema: Schema): Check | undefined {
   const keys = schema["x-kubernetes-list-map-keys"] ?? [];
   const shown = (item: JsonValue): JsonValue =>
     type === "set" ? item : Object.fromEntries(keys.map((key) => [key, memberOf(item, key) ?? null]));
-  return (value, run) => {
+  const identity = (item: JsonValue) => (type === "set" ? canonicalJson(item) : identityOf(item, keys));
+  return (value, run, old) => {
     if (!Array.isArray(value)) return;
-    const seen = new Set<string>();
-    for (const [index, item] of value.entries()) {
-      const identity = type === "set" ? canonicalJson(item) : identityOf(item, keys);
-      if (seen.has(identity)) report(run, fieldError.duplicate([...run.path, index], shown(item)));
-      seen.add(identity);
-    }
+    const seconds = secondsIn(value.map(identity));
+    // What had duplicates before the rule may keep them, and others beside them.
+    if (seconds.length === 0 || (Array.isArray(old) && secondsIn(old.map(identity)).length > 0)) return;
+    for (const index of seconds) report(run, fieldError.duplicate([...run.path, index], shown(value[index] ?? null)));
   };
 }
+
+/** `group/version` or `version`; a kind is a DNS label but for its capitals. */
+const envelopeForms = {
+  apiVersion: { pattern: /^[^/]*(?:\/[^/]*)?$/, detail: "must be a version, or a group and a version" },
+  kind: {
+    pattern: /^[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?$/i,
+    detail: "may have mixed case, but must otherwise be a DNS label",
+  },
+};
 
 /** An object inside an object must at least say what it is. */
 function embeddedCheck(schema: Schema): Check | undefined {
   if (schema["x-kubernetes-embedded-resource"] !== true) return undefined;
   return (value, run) => {
     if (!isJsonObject(value)) return;
-    for (const name of ["apiVersion", "kind"]) {
+    for (const [name, form] of Object.entries(envelopeForms)) {
       const text = memberOf(value, name);
-      if (text === undefined || text === "") report(run, fieldError.required([...run.path, name], "must not be empty"));
-      else if (typeof text !== "string")
-        report(run, fieldError.wrongType([...run.path, name], text, "must be a string"));
+      const at = [...run.path, name];
+      if (text === undefined) report(run, fieldError.required(at, "must not be empty"));
+      else if (typeof text !== "string") report(run, fieldError.invalid(at, text, "must be a string"));
+      else if (text === "") report(run, fieldError.invalid(at, text, "must not be empty"));
+      else if (!form.pattern.test(text)) report(run, fieldError.invalid(at, text, form.detail));
     }
     const metadata = memberOf(value, "metadata");
     if (metadata !== undefined && !isJsonObject(metadata)) {
@@ -134,15 +162,12 @@ function embeddedCheck(schema: Schema): Check | undefined {
   };
 }
 
-/**
- * `allOf` is part of the schema around it, and what did not change is not looked at there either. The others judge the whole of what
- * they constrain: an update could satisfy one half each time.
- */
+/** Junctors get no old value: they judge the whole of what they constrain, or an update could satisfy one half each time. */
 function junctorChecks(schema: Schema, compile: CompileNode<Check>): readonly Check[] {
   const { allOf = [], anyOf, oneOf, not } = schema;
   const checks: Check[] = allOf.map((part) => {
     const check = lazily(compile, part);
-    return (value, run, old) => check()(value, run, old);
+    return (value, run) => check()(value, run);
   });
   const countMatches = (parts: readonly Schema[]) => {
     const alternatives = parts.map((part) => lazily(compile, part));

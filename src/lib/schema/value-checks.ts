@@ -25,7 +25,7 @@ const isOfType: Readonly<Record<SchemaType, (value: JsonValue) => boolean>> = {
   object: isJsonObject,
   array: (value) => Array.isArray(value),
   string: (value) => typeof value === "string",
-  integer: (value) => typeof value === "number" && Number.isInteger(value),
+  integer: (value) => typeof value === "number" && Number.isInteger(value) && Math.abs(value) <= 2 ** 63,
   number: (value) => typeof value === "number",
   boolean: (value) => typeof value === "boolean",
 };
@@ -51,7 +51,7 @@ export const valueChecks = (schema: Schema): readonly Check[] =>
   );
 
 /** Compared by content: an enum may hold objects. */
-function enumCheck({ enum: allowed }: Schema): Check | undefined {
+export function enumCheck({ enum: allowed }: Schema): Check | undefined {
   if (allowed === undefined) return undefined;
   const texts = new Set(allowed.map(canonicalJson));
   const words = new Set<JsonValue>(allowed.filter((value) => typeof value === "string"));

@@ -55,12 +55,13 @@ function checkSchema(
     found.errors.push(fieldError.required(here, "schemas are required"));
     return undefined;
   }
-  const read = readStructuralSchema(json, here);
+  const read = readStructuralSchema(json, here, compileRule);
   if (!read.ok) {
     found.errors.push(...read.error);
     return undefined;
   }
   checkRules(read.value, here, found, compileRule);
+  checkRoot(version, json, here, found);
   return read.value;
 }
 
@@ -74,15 +75,36 @@ function checkRules(
   { errors, warnings }: Findings,
   compileRule: CompileRule | undefined,
 ) {
-  for (const { path, rule } of rulesOf(schema, at)) {
+  for (const { path, rule, replacedWith } of rulesOf(schema, at)) {
     const compiled = compileRule?.(rule);
-    if (compiled?.ok === true) continue;
-    const { kind, message } = compiled?.error ?? {
+    if (compiled?.ok === true) {
+      if (!compiled.value.usesOldSelf || replacedWith === undefined) continue;
+      const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${formatFieldPath(replacedWith)}`;
+      errors.push(fieldError.invalid([...path, "rule"], rule.rule, detail));
+      continue;
+    }
+    const { kind, message, part } = compiled?.error ?? {
       kind: "unsupported",
       message: "rules are not evaluated by this server",
+      part: undefined,
     };
-    if (kind === "invalid") errors.push(fieldError.invalid([...path, "rule"], rule.rule, message));
+    if (kind === "invalid") errors.push(fieldError.invalid([...path, part ?? "rule"], rule[part ?? "rule"], message));
     else warnings.push(`${formatFieldPath(path)}: the rule is stored and not evaluated: ${message}`);
+  }
+}
+
+/** What may stand at the root beside a status that is written by itself: the status is judged by its own part of the schema alone. */
+const besideStatus = new Set(
+  "description type format title maximum exclusiveMaximum minimum exclusiveMinimum maxLength minLength pattern maxItems minItems uniqueItems multipleOf required items properties externalDocs example x-kubernetes-preserve-unknown-fields x-kubernetes-validations".split(
+    " ",
+  ),
+);
+
+function checkRoot(version: JsonObject, schema: JsonObject, at: FieldPath, { errors }: Findings): void {
+  if (objectAt(version, "subresources", "status") === undefined) return;
+  for (const keyword of Object.keys(schema).filter((name) => !besideStatus.has(name))) {
+    const detail = "must not be set at the root of the schema if the status subresource is enabled";
+    errors.push(fieldError.invalid([...at, keyword], schema[keyword], detail));
   }
 }
 
@@ -123,7 +145,9 @@ function checkColumns(version: JsonObject, at: FieldPath, { errors }: Findings) 
     if (path === undefined) errors.push(fieldError.required([...here, "jsonPath"]));
     else {
       const compiled = compileJsonPath(path);
-      if (!compiled.ok) errors.push(fieldError.invalid([...here, "jsonPath"], path, compiled.error.message));
+      if (!path.startsWith("."))
+        errors.push(fieldError.invalid([...here, "jsonPath"], path, "must be a simple json path starting with ."));
+      else if (!compiled.ok) errors.push(fieldError.invalid([...here, "jsonPath"], path, compiled.error.message));
       else if (/^[{}$@.\s]*$/.test(path))
         errors.push(
           fieldError.invalid([...here, "jsonPath"], path, "must lead to a member, and not to the object itself"),

@@ -111,6 +111,30 @@ describe("lists with a merge key", () => {
     expect(merged(pod(...named(object)), patch)).toEqual(pod(...named(expected)));
   });
 
+  test.each<[string[], string[], string[]]>([
+    [
+      ["b", "c"],
+      ["c", "b"],
+      ["c", "b"],
+    ],
+    [["b"], ["a"], ["a", "b"]],
+    [
+      ["a", "server", "b"],
+      ["b", "a"],
+      ["server", "b", "a"],
+    ],
+    [
+      ["a", "b", "c"],
+      ["new", "b"],
+      ["new", "a", "b", "c"],
+    ],
+  ])("without $setElementOrder, %j patched with %j is in the order of the patch: %j", (before, patch, after) => {
+    const named = (names: readonly string[]) => ({ spec: { containers: names.map((name) => ({ name })) } });
+    expect(merged(named(before), named(patch))).toEqual(named(after));
+    const finalizers = (names: readonly string[]) => ({ metadata: { finalizers: names } });
+    expect(merged(finalizers(before), finalizers(patch))).toEqual(finalizers(after));
+  });
+
   test("$setElementOrder works on lists that the patch leaves alone, and on sets", () => {
     expect(
       merged(pod({ name: "a" }, { name: "b" }), {

@@ -48,7 +48,7 @@ class Refusal extends Error {
  * | `{$patch: replace}` in a keyed list | the other items of the patch are the list |
  * | `$retainKeys: [a, b]` in a map | members not named go; every member the patch sets must be named |
  * | `$deleteFromPrimitiveList/<field>: [x]` | the values go from a list of scalars |
- * | `$setElementOrder/<field>: [...]` | the order of the merged list, as far as the client knows it |
+ * | `$setElementOrder/<field>: [...]` | the order of the merged list, as far as the client knows it; else the order of the patch |
  */
 export function applyStrategicMerge(
   original: JsonObject,
@@ -87,7 +87,11 @@ function mergeMap(original: JsonObject, patch: JsonObject, schema: MergeSchema |
     if (value === undefined || name === directive || name === retainKeys) continue;
     if (name.startsWith(setOrder)) orders.set(name.slice(setOrder.length), expectList(value, join(path, name)));
     else if (name.startsWith(deleteFromList)) removeScalars(members, name.slice(deleteFromList.length), value, path);
-    else mergeMember(members, name, value, schema, path);
+    else {
+      mergeMember(members, name, value, schema, path);
+      // Without an order of its own, a list is in that of the patch as far as the patch names its items.
+      if (Array.isArray(value) && !Object.hasOwn(patch, setOrder + name)) orders.set(name, value);
+    }
   }
   for (const [name, order] of orders) applyOrder(members, name, order, listOf(original[name]), schema?.field(name));
   return toObject(members);
