@@ -177,16 +177,9 @@ function errorOf(
 ): FieldError {
   if (kind !== "refused") return fieldError.invalid(path, type, message);
   const at = [...path, ...(parseRulePath(fieldPath ?? "") ?? [])];
-  switch (reason) {
-    case "FieldValueForbidden":
-      return fieldError.forbidden(at, message);
-    case "FieldValueRequired":
-      return fieldError.required(at, message);
-    case "FieldValueDuplicate":
-      return fieldError.duplicate(at, type);
-    default:
-      return fieldError.invalid(at, type, message);
-  }
+  if (reason === "FieldValueForbidden") return fieldError.forbidden(at, message);
+  if (reason === "FieldValueRequired") return fieldError.required(at, message);
+  return reason === "FieldValueDuplicate" ? fieldError.duplicate(at, type) : fieldError.invalid(at, type, message);
 }
 
 /** Own members only: `constructor` is no field of an object that does not have it. */
