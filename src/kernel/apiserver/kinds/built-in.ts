@@ -1,6 +1,6 @@
 import { type Instant, isJsonObject, jsonEquals, type JsonObject } from "#lib/base/index.ts";
 import { type CompiledSchema, compileSchema, type FieldError } from "#lib/schema/index.ts";
-import type { ResourceType } from "#kernel/model/index.ts";
+import type { ResourceType, StatusCause } from "#kernel/model/index.ts";
 import { definition, type Findings, noFindings, textAt, withMembers, withoutRepetition } from "#kernel/specs/index.ts";
 import { mergeSchemaOf } from "./merge-schema.ts";
 import type {
@@ -73,6 +73,8 @@ export interface BuiltIn {
   readonly allot?: Allot;
   /** Present with the subresource `scale`. */
   readonly scale?: ScalePaths;
+  /** Top-level members whose values stand in no message: those of Secrets, which would come to logs and statuses that others read. */
+  readonly hidden?: readonly string[];
   /** Present when the objects are stored as those of another kind. */
   readonly storage?: StorageView;
   /** See `ServedResource`. */
@@ -98,6 +100,8 @@ export function serveBuiltIn(kind: BuiltIn): ServedResource {
   const schema = lazySchema(kind.definition);
   const fields = new Map(Object.entries(kind.fields ?? {}));
   const keep = (object: JsonObject) => object;
+  const judge = (rules: readonly Rule[], changeRules: readonly Rule[], object: JsonObject, old?: JsonObject) =>
+    withoutValues(kind.hidden, runRules(schema(), rules, changeRules, object, old));
   const prepareForUpdate = kind.prepareForUpdate ?? keep;
   return {
     type,
@@ -128,9 +132,9 @@ export function serveBuiltIn(kind: BuiltIn): ServedResource {
     prepareForUpdate: (object, old) =>
       prepareForUpdate(hasStatus ? withMembers(object, { status: old["status"] }) : object, old),
     prepareForStatusUpdate: (object, old) => statusOnly(object, old),
-    validateCreate: (object) => runRules(schema(), kind.rules ?? [], [], object),
-    validateUpdate: (object, old) => runRules(schema(), kind.rules ?? [], kind.updateRules ?? [], object, old),
-    validateStatusUpdate: (object, old) => runRules(schema(), [], kind.statusRules ?? [], object, old),
+    validateCreate: (object) => judge(kind.rules ?? [], [], object),
+    validateUpdate: (object, old) => judge(kind.rules ?? [], kind.updateRules ?? [], object, old),
+    validateStatusUpdate: (object, old) => judge([], kind.statusRules ?? [], object, old),
     changesGeneration: (object, old) => !jsonEquals(object["spec"], old["spec"]),
     row: kind.table.row,
     fieldValue: (object, label) => fields.get(label)?.(object),
@@ -167,6 +171,18 @@ function lazySchema(name: string): () => CompiledSchema {
     compiled ??= compileSchema({ $ref: name }, { resolve: definition });
     return compiled;
   };
+}
+
+/** A Status is repeated in logs, events and the status of whatever made the request: what is wrong is told, not what was sent. */
+function withoutValues(hidden: readonly string[] | undefined, { causes, warnings }: Validation): Validation {
+  if (hidden === undefined || causes.length === 0) return { causes, warnings };
+  const isHidden = ({ field = "" }: StatusCause) =>
+    hidden.some((member) => field === member || field.startsWith(`${member}.`));
+  const shown = (cause: StatusCause): StatusCause => {
+    const { message = "" } = cause;
+    return isHidden(cause) ? { ...cause, message: message.replace(/^Invalid value: .*: /s, "Invalid value: ") } : cause;
+  };
+  return { causes: causes.map(shown), warnings };
 }
 
 /**

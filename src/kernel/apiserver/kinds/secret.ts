@@ -93,6 +93,7 @@ export const secretKind: BuiltIn = {
   defaults: (object) => withUnset(object, { type: "Opaque" }),
   prepareForCreate: foldStringData,
   prepareForUpdate: foldStringData,
+  hidden: ["data"],
   rules: [dataRule, typeRule],
   updateRules: [immutableDataRule("data"), typeIsImmutable],
   fields: { type: textField("type") },

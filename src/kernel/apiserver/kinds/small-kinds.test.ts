@@ -59,16 +59,16 @@ describe("Secret", () => {
   });
 
   test.each<[string, JsonObject, string[]]>([
-    ["a value that is not base64", { data: { a: "%" } }, ['Invalid data.a: Invalid value: "%": must be base64']],
+    ["a value that is not base64", { data: { a: "%" } }, ["Invalid data.a: Invalid value: must be base64"]],
     [
       "a value that is no text",
       { data: { a: 1 } },
-      ["TypeInvalid data.a: Invalid value: 1: must be of type string, not integer"],
+      ["TypeInvalid data.a: Invalid value: must be of type string, not integer"],
     ],
     [
       "a text that is no text",
       { stringData: { a: 1 } },
-      ["TypeInvalid data.a: Invalid value: 1: must be of type string, not integer"],
+      ["TypeInvalid data.a: Invalid value: must be of type string, not integer"],
     ],
     [
       "a key with a slash",
