@@ -41,6 +41,20 @@ const ask = (path: string, ...more: readonly string[]) =>
     .concat("\r\n\r\n");
 const answers = (text: string): number => text.match(/HTTP\/1\.1 200/g)?.length ?? 0;
 
+test("HTTP/1.1 is spoken, whatever else a client would like better", async () => {
+  const { port } = await listen({});
+  const socket = connect({
+    port,
+    host: "127.0.0.1",
+    ca: api.ca,
+    servername: "localhost",
+    ALPNProtocols: ["h2", "http/1.1"],
+  });
+  opened.push(socket);
+  await once(socket, "secureConnect");
+  expect(socket.alpnProtocol).toBe("http/1.1");
+});
+
 describe("time on a connection", () => {
   test("headers that do not come end it, a rest between two requests does not", async () => {
     const listener = await listen({ headersMs: 50, requestMs: 100, checkEveryMs: 10 });
