@@ -1,3 +1,4 @@
+import { readlinkSync } from "node:fs";
 import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -6,6 +7,8 @@ import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { ConfigMap, Event, type KubeObject, Pod, Secret, type Stored } from "#kernel/model/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
 import { temporaryDirectory, testRuntime } from "#kernel/runtimes/testing/index.ts";
+import { inheritedFiles } from "../../src/kernel/runtimes/process/inherited-files.ts";
+import { openStore } from "../../src/kernel/apiserver/store/open.ts";
 import { isFinished, type PodObject } from "#kernel/workloads/pod-types.ts";
 import { addTestPodRunner, bench, type Bench, shellPod } from "#kernel/workloads/testing/index.ts";
 import { createPodLogs } from "#kernel/workloads/index.ts";
@@ -76,6 +79,17 @@ test("a pod echoes, succeeds, and its log is read back", async () => {
   });
   expect(pod.spec.nodeName).toBe("test-node");
   expect((await logOf(pod)).split("\n").sort()).toEqual(["", "hello", "world"]);
+});
+
+test("a process has none of the files that the server has open", async () => {
+  // LMDB opens its file so that children have it, too.
+  const store = await openStore(join(directory.path, "store"));
+  const open = () => inheritedFiles().map((descriptor) => readlinkSync(`/proc/self/fd/${descriptor}`));
+  expect(open()).toContain(join(directory.path, "store/store.mdb"));
+  const pod = await run(shellPod("curious", "readlink /proc/self/fd/* || true"));
+  expect(await logOf(pod)).toContain("/dev/null");
+  expect(await logOf(pod)).not.toContain("store");
+  await store.close();
 });
 
 test("a short pod costs two writes: its binding and its end", async () => {

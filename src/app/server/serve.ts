@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { type Clock, codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
 import {
   type ApiServer,
   AuditLog,
@@ -10,6 +11,7 @@ import {
   openStore,
   readEncryptionKeys,
   readKubeconfigToken,
+  refuseShared,
   type ServingCertificates,
   writeKubeconfig,
 } from "#kernel/apiserver/index.ts";
@@ -165,6 +167,9 @@ const refusesDirectory = /^(?:EACCES|EEXIST|ELOOP|ENAMETOOLONG|ENOENT|ENOSPC|ENO
  */
 async function ownDirectory(directory: string): Promise<DirectoryLock> {
   try {
+    await makeDirectories(directory, 0o700);
+    // Who may write to it could put his own keys in the place of ours, and who owns it could let others.
+    await refuseShared(directory);
     return await lockDirectory(directory);
   } catch (thrown) {
     if (!refusesDirectory.test(codeOf(thrown) ?? "")) throw thrown;

@@ -1,4 +1,4 @@
-import { access } from "node:fs/promises";
+import { access, chmod, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { memoryStore } from "#kernel/apiserver/index.ts";
@@ -25,6 +25,19 @@ test("a control plane that is stopped while it starts closes what it has begun",
   await expect(startControlPlane({ ...options, onServer, signal: stop.signal })).rejects.toBe(reason);
   expect(closed).toBe(1);
   await store.close();
+  await directory.remove();
+});
+
+test("a data directory that others can use is refused before anything is put into it", async () => {
+  const directory = await temporaryDirectory();
+  await chmod(directory.path, 0o755);
+  const options = { ...parts, directory: directory.path, kubeconfig: join(directory.path, "kubeconfig") };
+  const door = { ports: { first: 0, tries: 1 }, level: "error", isTerminal: true } as const;
+  await expect(serve({ ...options, ...door, signal: AbortSignal.abort(reason) })).rejects.toMatchObject({
+    code: "insecure-permissions",
+    hint: `chmod go= ${directory.path}`,
+  });
+  expect(await readdir(directory.path)).toEqual([]);
   await directory.remove();
 });
 

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -45,7 +45,12 @@ test("a store that a server uses is looked at as a copy, which does not stay", a
 test("a backup can be restored elsewhere, and into where it came from", async () => {
   await fillStore(data);
   const file = join(root, "backup.mdb");
+  // What an earlier life has left is no obstacle.
+  await mkdir(`${file}.unfinished`);
   expect(await backup(data, file)).toEqual({ file, bytes: expect.any(Number) });
+  expect(await readdir(root)).not.toContain("backup.mdb.unfinished");
+  // Every Secret is in them.
+  for (const path of [file, join(data, "store/store.mdb")]) expect((await stat(path)).mode & 0o777).toBe(0o600);
   expect(await restore(file, join(root, "new"))).toEqual({ replaced: undefined });
   expect(await namesIn(join(root, "new"))).toEqual(["demo", "b", "a"]);
   const { replaced } = await restore(file, data);

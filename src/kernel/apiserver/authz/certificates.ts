@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { chmod, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { chmod, readFile, rename, writeFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -7,6 +7,7 @@ import { codeOf, type Instant, SlipwayError } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { newAccountKey } from "./account-tokens.ts";
 import { admin, mastersGroup } from "./identity.ts";
+import { refuseShared } from "./private-path.ts";
 import type { CertificateSubject, KeyPair } from "./x509.ts";
 
 /** What a listener needs, the authority its clients must trust, and the keys that let the administrator in. All PEM. */
@@ -37,7 +38,7 @@ export async function ensureCertificates(
   names: readonly string[] = [],
 ): Promise<ServingCertificates> {
   await makeDirectories(dir, 0o700);
-  await refuseOpenTo(dir);
+  await refuseShared(dir);
   const wanted = [...new Set(["localhost", "127.0.0.1", "::1", hostname(), ...names])];
   const oldAuthority = await readPair(dir, "ca");
   const authority = isFresh(oldAuthority, now) ? oldAuthority : await makeAuthority(dir, now);
@@ -60,7 +61,7 @@ export async function issueClientCertificate(
   now: Instant,
   days: number,
 ): Promise<KeyPair & { readonly ca: string }> {
-  await refuseOpenTo(dir);
+  await refuseShared(dir);
   const authority = await readPair(dir, "ca");
   if (authority === undefined) throw new SlipwayError("no-authority", `there is no certificate authority in ${dir}`);
   const { createClient } = await import("./x509.ts");
@@ -76,7 +77,7 @@ async function makeClient(dir: string, authority: KeyPair, now: Instant): Promis
 async function ensureAccountKey(dir: string): Promise<string> {
   const file = join(dir, "sa.key");
   try {
-    await refuseOpenTo(file);
+    await refuseShared(file);
     const pem = await readFile(file, "utf8");
     createPrivateKey(pem);
     return pem;
@@ -128,7 +129,7 @@ const isOf = (pair: KeyPair, authority: KeyPair): boolean =>
 async function readPair(dir: string, name: string): Promise<KeyPair | undefined> {
   try {
     const [certFile, keyFile] = [join(dir, `${name}.crt`), join(dir, `${name}.key`)];
-    await refuseOpenTo(keyFile);
+    await refuseShared(keyFile);
     const [cert, key] = await Promise.all([readFile(certFile, "utf8"), readFile(keyFile, "utf8")]);
     return { cert, key };
   } catch (thrown) {
@@ -150,17 +151,4 @@ async function replace(file: string, text: string): Promise<void> {
   await writeFile(draft, text, { mode: 0o600 });
   await chmod(draft, 0o600);
   await rename(draft, file);
-}
-
-/** ssh's rule: a secret that others can use is not used. Making it private now would hide that it may be known already. */
-async function refuseOpenTo(path: string): Promise<void> {
-  const { mode } = await stat(path);
-  if ((mode & 0o077) === 0) return;
-  throw new SlipwayError(
-    "insecure-permissions",
-    `${path} can be used by other users of this machine (mode ${(mode & 0o777).toString(8)})`,
-    {
-      hint: `chmod go= ${path}`,
-    },
-  );
 }

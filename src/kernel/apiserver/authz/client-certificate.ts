@@ -46,14 +46,10 @@ export function certificateIdentity(
   return bearer !== null && bearer.from <= now && now < bearer.until ? bearer : undefined;
 }
 
-/** `Origin` and the `Sec-Fetch-` headers, which no page can keep its browser from sending, nor send itself. */
+/** `Origin` and every `Sec-Fetch-` header there is or will be: no page can keep its browser from sending them, nor send them itself. */
 function isFromBrowser(headers: IncomingHttpHeaders): boolean {
-  return (
-    headers.origin !== undefined ||
-    headers["sec-fetch-site"] !== undefined ||
-    headers["sec-fetch-mode"] !== undefined ||
-    headers["sec-fetch-dest"] !== undefined
-  );
+  for (const name in headers) if (name === "origin" || name.startsWith("sec-fetch-")) return true;
+  return false;
 }
 
 function readBearer(socket: TLSSocket): Bearer | null {

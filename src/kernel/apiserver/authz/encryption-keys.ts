@@ -1,6 +1,7 @@
-import { readFile, realpath, stat } from "node:fs/promises";
+import { readFile, realpath } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
 import { messageOf, SlipwayError } from "#lib/base/index.ts";
+import { refuseShared } from "./private-path.ts";
 import { type SealingKey, sealingKey } from "../store/sealed-disk.ts";
 
 const howTo = "make one with: (umask 077; openssl rand -base64 32 > FILE)";
@@ -15,12 +16,7 @@ const howTo = "make one with: (umask 077; openssl rand -base64 32 > FILE)";
 export async function readEncryptionKeys(file: string, dataDirectory: string): Promise<readonly SealingKey[]> {
   let text: string;
   try {
-    const { mode } = await stat(file);
-    if ((mode & 0o077) !== 0) {
-      throw new SlipwayError("insecure-permissions", `${file} can be used by other users of this machine`, {
-        hint: `chmod go= ${file}`,
-      });
-    }
+    await refuseShared(file);
     await refuseInside(file, dataDirectory);
     text = await readFile(file, "utf8");
   } catch (thrown) {

@@ -89,6 +89,8 @@ describe("a client certificate", () => {
     { "Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate" },
     { "Sec-Fetch-Mode": "cors" },
     { "Sec-Fetch-Dest": "document" },
+    { "Sec-Fetch-User": "?1" },
+    { "Sec-Fetch-Storage-Access": "none" },
   ])("is not enough for a browser, which sends it unasked: %j", async (headers) => {
     const pair = await api.certify("ann", ["system:masters"]);
     const given = { Host: "localhost", ...headers };

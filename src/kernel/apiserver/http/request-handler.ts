@@ -99,7 +99,7 @@ export async function handleRequest(
       response.destroy();
     } else {
       const refusal = refusalOf(thrown);
-      if (refusal.reason === "InternalError") log.error("request failed", { path: request.url, error: thrown });
+      if (refusal.reason === "InternalError") log.error("request failed", { path: pathOf(request), error: thrown });
       drainBody(request, response);
       sendStatus(response, refusal.toStatus(), {
         headers: thrown instanceof MethodNotAllowed ? { Allow: thrown.allow } : {},
@@ -115,6 +115,9 @@ export async function handleRequest(
     door.audit.append(auditLine(auditFacts(request, response, told, { now: clock.now(), took, ip })));
   }
 }
+
+/** Without the query: somebody may have put a token there. */
+const pathOf = ({ url = "" }: IncomingMessage): string => (url.split("?", 1)[0] ?? "").slice(0, 256);
 
 /** A watch is written down when it begins. */
 function auditFacts(
@@ -133,8 +136,7 @@ function auditFacts(
     ip,
     code: response.statusCode,
     verb: route === undefined ? (request.method ?? "").toLowerCase() : labels.verb,
-    // Without the query: somebody may have put a token there.
-    ...(route === undefined ? { path: (mark < 0 ? url : url.slice(0, mark)).slice(0, 256) } : route),
+    ...(route === undefined ? { path: pathOf(request) } : route),
     ...(route === undefined ? {} : { resource: route.plural }),
     ...(identity === undefined ? {} : { identity }),
     ...(caller === undefined ? {} : { caller }),

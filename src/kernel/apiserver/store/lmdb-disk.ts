@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { rm, statfs } from "node:fs/promises";
+import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { RootDatabase } from "lmdb";
 import { codeOf, messageOf } from "#lib/base/index.ts";
@@ -10,7 +10,7 @@ import { pageBytes } from "./database-pages.ts";
 import type { CommitBatch, Disk, DiskFigures, DiskMeta, DiskWrite, Row } from "./disk.ts";
 import { readFailure, storeCorrupt, storeFormat } from "./errors.ts";
 import { FileReserve } from "./file-reserve.ts";
-import { replaceFile } from "./files.ts";
+import { ensurePrivateFile, makeFile } from "./files.ts";
 import { decodeRow, encodeRow, LogIndex, logRows } from "./log-rows.ts";
 
 /** The database's file within a data directory. A backup is such a file. */
@@ -70,6 +70,9 @@ export async function openLmdb(path: string, createdAt?: string): Promise<LmdbDi
   await makeDirectories(dirname(path), 0o700);
   const found = await prepareDatabaseFile(path);
   if (found === "absent" && createdAt === undefined) throw storeCorrupt(`there is no store at ${path}`);
+  // LMDB makes files that all may read, and the directory of a copy may be open to all.
+  await ensurePrivateFile(path);
+  await ensurePrivateFile(`${path}-lock`);
   const tables = await openTables(path).catch((thrown: unknown) => {
     throw readFailure(thrown);
   });
@@ -303,10 +306,7 @@ export class LmdbDisk implements Disk {
   }
 
   async backup(file: string): Promise<void> {
-    const unfinished = `${file}.unfinished`;
-    await rm(unfinished, { force: true });
-    await this.copyTo(unfinished);
-    await replaceFile(unfinished, file);
+    await makeFile(file, (draft) => this.copyTo(draft));
   }
 
   async close(): Promise<void> {

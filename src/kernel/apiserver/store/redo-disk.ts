@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { rm, statfs } from "node:fs/promises";
+import { statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { type Cancel, type Clock, type Millis, toError } from "#lib/base/index.ts";
 import type { CommitBatch, Disk, DiskFigures, DiskMeta, Row } from "./disk.ts";
-import { replaceFile } from "./files.ts";
+import { makeFile } from "./files.ts";
 import { copyDatabase, type LmdbDisk, openLmdb, storeFile } from "./lmdb-disk.ts";
 import { readSegments, redoFiles, removeRedo, replay, replayCopied } from "./redo-log.ts";
 import { idBytes, joined } from "./redo-segment.ts";
@@ -292,22 +292,17 @@ export class RedoDisk implements Disk {
 export const copyStore = (directory: string, file: string): Promise<void> =>
   writeBackup(directory, file, (copy) => copyDatabase(join(directory, storeFile), copy));
 
-/** The log is read before the tables are copied: so it misses nothing that they do. Made beside its place, so that `file` is whole or not there. */
+/** The log is read before the tables are copied: so it misses nothing that they do. */
 async function writeBackup(directory: string, file: string, copyTo: (path: string) => Promise<void>): Promise<void> {
-  const unfinished = `${file}.unfinished`;
-  await rm(unfinished, { force: true });
   const segments = await readSegments(directory);
-  await copyTo(unfinished);
-  try {
-    const tables = await openLmdb(unfinished);
+  await makeFile(file, async (draft) => {
+    await copyTo(draft);
+    const tables = await openLmdb(draft);
     try {
       const { redo } = tables;
       if (redo !== undefined) await tables.checkpoint(replayCopied(segments, redo, tables.meta), undefined);
     } finally {
       await tables.close();
     }
-    await replaceFile(unfinished, file);
-  } finally {
-    await rm(`${unfinished}-lock`, { force: true });
-  }
+  });
 }

@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import type { Cancel } from "#lib/base/index.ts";
 import type { Patience } from "./patience.ts";
+import { inheritedFiles } from "./inherited-files.ts";
 import { ensureRunnerDirectories, type RunnerPaths } from "./paths.ts";
 
 export interface LaunchOptions {
@@ -20,6 +21,16 @@ export interface LaunchOptions {
 const nodeOptions = ["--max-old-space-size=48", "--max-semi-space-size=2", "--no-warnings"];
 
 /**
+ * What a child has from descriptor 3 on, when this process has files open that it would inherit: `nothing` in their places. A task that
+ * runs as another user must not find the database of the server among its open files.
+ */
+function withoutInherited(nothing: number): readonly (number | "ignore")[] {
+  const inherited = new Set(inheritedFiles());
+  const length = Math.max(2, ...inherited) - 2;
+  return Array.from({ length }, (_, at) => (inherited.has(at + 3) ? nothing : "ignore"));
+}
+
+/**
  * Starts a runner in a session of its own, so that nothing that kills the server reaches it. Resolves when it listens, or when
  * it ended because another one serves the directory; rejects when it cannot be started, or says nothing in time and is ended. What it complains about goes to its log,
  * which is appended to by each runner of the directory.
@@ -28,12 +39,18 @@ export async function launchRunner(options: LaunchOptions): Promise<void> {
   const { paths } = options;
   await ensureRunnerDirectories(paths);
   const log = openSync(paths.log, "a", 0o600);
+  const nothing = openSync("/dev/null", "r");
   try {
     const child = spawn(
       options.nodePath,
       [...nodeOptions, options.runnerPath, paths.directory, `${options.idleMs}`],
       // Its own environment is nearly empty: what the server knows must not reach the tasks by accident.
-      { cwd: paths.directory, detached: true, env: { PATH: "/usr/bin:/bin" }, stdio: ["ignore", "pipe", log] },
+      {
+        cwd: paths.directory,
+        detached: true,
+        env: { PATH: "/usr/bin:/bin" },
+        stdio: ["ignore", "pipe", log, ...withoutInherited(nothing)],
+      },
     );
     let cancel: Cancel = () => undefined;
     const begun = new Promise<void>((resolve, reject) => {
@@ -54,6 +71,7 @@ export async function launchRunner(options: LaunchOptions): Promise<void> {
       child.unref();
     });
   } finally {
+    closeSync(nothing);
     closeSync(log);
   }
 }
