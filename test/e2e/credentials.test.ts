@@ -29,15 +29,31 @@ const cli = (...args: string[]): Promise<Finished> =>
 const kubectl = (file: string, ...args: string[]): Promise<Finished> =>
   exec("kubectl", ["--kubeconfig", join(directory, file), ...args]);
 
+/** By another name that its certificate has. */
+const reached = () => server.url.replace("127.0.0.1", "localhost");
+
 test.each([
   ["token", []],
-  ["certificate", ["--certificate"]],
+  ["certificate", ["--certificate", "--server"]],
 ])(
   "kubectl gets in with a kubeconfig by %s, as that user and no longer than until it is revoked",
   async (form, more) => {
     const file = `${form}.kubeconfig`;
-    const made = await cli("credential", "create", "--user", form, "--role", "viewer", "--to", file, ...more);
+    const made = await cli(
+      "credential",
+      "create",
+      "--user",
+      form,
+      "--role",
+      "viewer",
+      "--to",
+      file,
+      ...more,
+      ...(form === "token" ? [] : [reached()]),
+    );
     expect(made.code, made.err).toBe(0);
+    const url = form === "token" ? server.url : reached();
+    expect(await readFile(join(directory, file), "utf8")).toContain(`server: ${url}\n`);
     expect((await stat(join(directory, file))).mode & 0o777).toBe(0o600);
     const who = await kubectl(file, "auth", "whoami", "-o", "json");
     expect(JSON.parse(who.out), who.err).toMatchObject({

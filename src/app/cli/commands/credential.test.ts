@@ -77,6 +77,10 @@ test.each([
   [["create", "--user", "a", "--expires-in", "-1h"], "--expires-in: expected a time above 0"],
   [["create", "--user", "a", "--certificate"], "--certificate needs a file"],
   [["create", "--user", "a", "--certificate", "--to", "f", "--expires-in", "never"], "a certificate has an end"],
+  [["create", "--user", "a", "--server", "https://a.example"], "--server goes into a kubeconfig"],
+  ...["http://a.example", "a.example:6443", "https://u:p@a.example", "https://a.example/api"].map(
+    (url): [string[], string] => [["create", "--user", "a", "--to", "f", "--server", url], "--server: expected a URL"],
+  ),
   [["revoke"], "revoke takes names, as list shows them, or --user"],
   [["revoke", "x", "--user", "a"], "revoke takes names, as list shows them, or --user"],
 ])("%j is wrong usage, and nothing is made", async (words, message) => {

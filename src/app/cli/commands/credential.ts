@@ -15,6 +15,7 @@ interface CredentialOptions {
   readonly expiresIn: string;
   readonly description?: string;
   readonly to?: string;
+  readonly server?: string;
   readonly certificate?: boolean;
   readonly force?: boolean;
   readonly dataDir?: string;
@@ -47,6 +48,7 @@ export const credentialCommand = command<CredentialOptions>({
   examples: [
     "slipway credential create --user anna --role viewer",
     "slipway credential create --user ci --group builders --expires-in 24h --to ci.kubeconfig",
+    "slipway credential create --user bob --role viewer --to bob.kubeconfig --server https://build.example:6443",
     "slipway credential list",
     "slipway credential revoke --user anna",
   ],
@@ -57,6 +59,10 @@ export const credentialCommand = command<CredentialOptions>({
     { flags: "--expires-in <time>", summary: "create: how long it is good, such as 24h, or never", initial: "720h" },
     { flags: "--description <text>", summary: "create: what it is for" },
     { flags: "--to <file>", summary: "create: write a kubeconfig (0600) instead of printing a token" },
+    {
+      flags: "--server <url>",
+      summary: "create: where the kubeconfig finds the server, as its user reaches it; with --to",
+    },
     {
       flags: "--certificate",
       summary: "create: a client certificate instead of a token; needs --to and the data directory",
@@ -93,6 +99,9 @@ async function create(invocation: Invocation<CredentialOptions>): Promise<number
   if (user === undefined) throw new UsageError("for whom is not said", "slipway credential create --user NAME");
   if (certificate && options.to === undefined)
     throw new UsageError("--certificate needs a file to write it to: --to FILE");
+  const reached = options.server === undefined ? undefined : serverUrl(options.server);
+  if (reached !== undefined && options.to === undefined)
+    throw new UsageError("--server goes into a kubeconfig: --to FILE");
   const now = clock.now();
   const until = endOf(options.expiresIn, now);
   if (certificate && until === undefined)
@@ -108,17 +117,26 @@ async function create(invocation: Invocation<CredentialOptions>): Promise<number
   return await withSession(invocation, async ({ client }) => {
     if (file === undefined) return await print(await server.issueToken(client, asked), until, invocation);
     const { findConnection } = await import("../connect.ts");
-    const { server: url, certificateAuthority: ca } = await findConnection(options, environment, clock);
+    const { server: known, certificateAuthority: ca } = await findConnection(options, environment, clock);
     const directory = path.resolve(environment.directory, options.dataDir ?? defaultDataDirectory(environment));
     const issued =
       certificate && until !== undefined
         ? await server.issueCertificate(client, { directory, ca }, { ...request, until }, now)
         : await server.issueToken(client, asked);
+    const url = reached ?? known;
     await server.writeCredential(file, { url, ...(ca === undefined ? {} : { caPem: ca }) }, user, issued);
     environment.out.write(`credential/${issued.name} created\n`);
     environment.err.write(`slipway: ${options.to} lets ${user} in${await endText(until)}\n`);
     return exitCode.succeeded;
   });
+}
+
+/** As kubectl takes it: TLS, and nothing that would be lost or be shown, such as a password. */
+function serverUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === "https:" && url.username === "" && url.password === "" && `${url.origin}/` === url.href)
+    return url.origin;
+  throw new UsageError(`--server: expected a URL such as https://build.example:6443, found "${text}"`);
 }
 
 /** `never` is none. */
