@@ -48,7 +48,7 @@ export interface ControllerObserver extends QueueObserver {
  * Keys are started for so long in one turn of the event loop. After a restart hundreds are ready at once, and each of the steps in
  * which the first of them gets on would wait for all the others.
  */
-const longestTurn: Millis = 4;
+const longestTurn: Millis = 1;
 
 /** One call of the reconciler. Signal and logger are made when asked for: most passes ask for neither. */
 class Pass implements ReconcileContext {
