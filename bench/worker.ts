@@ -20,6 +20,8 @@ const modules: Readonly<Record<string, () => Promise<Module>>> = {
   "ours/pods-server": () => import("./ours/pods-server.ts"),
   "ours/stored-items": () => import("./ours/stored-items.ts"),
   "floors/fan-out": () => import("./floors/fan-out.ts"),
+  "load/etcd-watches": () => import("./load/etcd-watches.ts"),
+  "load/slow-watches": () => import("./load/slow-watches.ts"),
   "load/http-watches": () => import("./load/http-watches.ts"),
   "floors/log": () => import("./floors/log.ts"),
   "floors/lmdb": () => import("./floors/lmdb.ts"),

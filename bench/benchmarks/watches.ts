@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { withCpu } from "../harness/candidates.ts";
 import type { Environment } from "../harness/environment.ts";
+import { startService } from "../harness/peers.ts";
 import { treeRssBytes } from "../harness/memory.ts";
 import type { PacedWrites } from "../harness/open-loop.ts";
 import type { Benchmark, CandidateSource, Line, Measured } from "../harness/types.ts";
 import type { WorkerProcess } from "../harness/worker-process.ts";
 import { itemsPath } from "../ours/items.ts";
+import { etcdVersion } from "./versions.ts";
 
 const perSecond = ({ ops, ms }: Measured): number => (ops / ms) * 1000;
 
@@ -17,23 +19,63 @@ export const watches = (environment: Environment): readonly Benchmark[] => [
 ];
 
 function b4(environment: Environment): Benchmark {
-  const counts = [1, 100, 400] as const;
+  const counts = [1, 100, 1000] as const;
+  const setup = { objects: 10, bytes: eventBytes, measure: churn };
+  const slow = { ...setup, watchers: 100, slowReaders: 10 };
   return {
     id: "B4",
-    title: "watches of 2 KB events over TLS, 10 writes in flight",
-    candidates: counts.flatMap((watchers) =>
-      bothOf(environment, { watchers, objects: 10, bytes: 2048, measure: churn }),
-    ),
-    lines: counts.map((watchers) => ({
-      metric: `deliveries to ${watchers} watchers`,
-      unit: "/s",
-      better: "more",
-      value: perSecond,
-      ours: `server ${watchers}`,
-      floor: `bare ${watchers}`,
-    })),
+    title: "watches of 2 KB events over TLS (etcd without), 10 writes in flight",
+    candidates: [
+      ...counts.flatMap((watchers) => [etcd(environment, watchers), ...bothOf(environment, { ...setup, watchers })]),
+      ours(environment, slow),
+    ],
+    lines: [
+      ...counts.flatMap((watchers) => deliveries(watchers)),
+      {
+        metric: "deliveries to 100, 10 more read 1 KB/s",
+        unit: "/s",
+        better: "more",
+        value: perSecond,
+        ours: nameOf("server", slow),
+        peers: [],
+        hold: [{ to: "server 100", ratio: 0.8 }],
+      },
+      {
+        // Each of the 110 may have an equal share of 128 MiB waiting for it.
+        metric: "memory they take",
+        unit: "MB",
+        better: "less",
+        value: ({ rssBytes = NaN }) => rssBytes / 1e6,
+        ours: nameOf("server", slow),
+        peers: [],
+        hold: [{ to: "server 100", ratio: 1, plus: 40 }],
+      },
+    ],
   };
 }
+
+const deliveries = (watchers: number): readonly Line[] => [
+  {
+    metric: `deliveries to ${watchers} watchers`,
+    unit: "/s",
+    better: "more",
+    value: perSecond,
+    ours: `server ${watchers}`,
+    peers: [`etcd ${watchers}`],
+    floor: `bare ${watchers}`,
+    hold: [{ to: "best peer", ratio: 1.5 }],
+    goal: [{ to: "best peer", ratio: 6 }],
+  },
+  {
+    metric: `server CPU per delivery, ${watchers} watchers`,
+    unit: "us",
+    better: "less",
+    value: ({ cpuUs, ops }) => cpuUs / ops,
+    ours: `server ${watchers}`,
+    peers: [`etcd ${watchers}`],
+    goal: [{ to: "best peer", ratio: 0.3 }],
+  },
+];
 
 /** At a fixed rate, from the moment at which a write is due: its commit counts too. */
 function p6(environment: Environment): Benchmark {
@@ -90,6 +132,7 @@ function p7(environment: Environment): Benchmark {
 interface Watched {
   readonly server: WorkerProcess;
   readonly load: WorkerProcess;
+  readonly slow: WorkerProcess | undefined;
   readonly watchers: number;
   readonly bytes: number;
   /** Of the server before anybody watched. */
@@ -99,12 +142,40 @@ interface Watched {
 type Measure = (watched: Watched, ms: number) => Promise<Omit<Measured, "cpuUs">>;
 
 /** As many writes as ten writers make. */
-async function churn({ server, load, watchers, bytes }: Watched, ms: number) {
+async function churn({ server, load, watchers, bytes, rssBefore }: Watched, ms: number) {
   const start = performance.now();
   const events = await server.call<number>("churn", { ms, bytes });
   await load.call("delivery", { expected: events * watchers });
-  return { ops: events * watchers, ms: performance.now() - start };
+  const took = performance.now() - start;
+  return { ops: events * watchers, ms: took, rssBytes: treeRssBytes([server.pid]) - rssBefore };
 }
+
+const eventBytes = 2048;
+
+/** A server of its own for each number of watchers; who writes is no watcher. */
+const etcd = (environment: Environment, watchers: number): CandidateSource => ({
+  name: `etcd ${watchers}`,
+  role: "peer",
+  version: etcdVersion(),
+  async start() {
+    const { pid, port } = await startService(environment, "etcd");
+    const [writer, load] = [environment.worker("load/etcd-watches"), environment.worker("load/etcd-watches")];
+    await load.call("connect", { port, watchers });
+    const measure = async (ms: number) => {
+      const start = performance.now();
+      const events = await writer.call<number>("churn", { port, ms, bytes: eventBytes });
+      await load.call("delivery", { expected: events * watchers });
+      return { ops: events * watchers, ms: performance.now() - start };
+    };
+    return {
+      measure: (ms) => withCpu([pid], () => measure(ms)),
+      async close() {
+        await load.close();
+        await writer.close();
+      },
+    };
+  },
+});
 
 const rate = 500;
 
@@ -132,6 +203,8 @@ interface Endpoint {
 
 interface Setup {
   readonly watchers: number;
+  /** Who watch as well, and read a kilobyte a second. */
+  readonly slowReaders?: number;
   /** That are there when the watches begin. */
   readonly objects: number;
   /** Of each of them. */
@@ -139,22 +212,33 @@ interface Setup {
   readonly measure: Measure;
 }
 
-function bothOf(environment: Environment, setup: Setup): readonly CandidateSource[] {
-  const source = (name: string, role: "ours" | "floor", module: string): CandidateSource => ({
-    name: `${name} ${setup.watchers}`,
+const nameOf = (name: string, { watchers, slowReaders }: Setup): string =>
+  slowReaders === undefined ? `${name} ${watchers}` : `${name} ${watchers}, ${slowReaders} slow`;
+
+const bothOf = (environment: Environment, setup: Setup): readonly CandidateSource[] => [
+  source(environment, "floor", setup),
+  ours(environment, setup),
+];
+
+const ours = (environment: Environment, setup: Setup): CandidateSource => source(environment, "ours", setup);
+
+function source(environment: Environment, role: "ours" | "floor", setup: Setup): CandidateSource {
+  const isOurs = role === "ours";
+  return {
+    name: nameOf(isOurs ? "server" : "bare", setup),
     role,
     async start() {
-      const watched = await startWatched(environment, module, role === "ours", setup);
+      const watched = await startWatched(environment, isOurs, setup);
       return {
         measure: (ms) => withCpu([watched.server.pid], () => setup.measure(watched, ms)),
         async close() {
+          await watched.slow?.close();
           await watched.load.close();
           await watched.server.close();
         },
       };
     },
-  });
-  return [source("bare", "floor", "floors/fan-out"), source("server", "ours", "ours/items-server")];
+  };
 }
 
 /** Watches of one user; a server allows 500. */
@@ -162,17 +246,19 @@ const perUser = 400;
 
 async function startWatched(
   environment: Environment,
-  module: string,
   isOurs: boolean,
-  { watchers, objects, bytes }: Setup,
+  { watchers, slowReaders, objects, bytes }: Setup,
 ): Promise<Watched> {
-  const server = environment.worker(module, { isOurs });
+  const server = environment.worker(isOurs ? "ours/items-server" : "floors/fan-out", { isOurs });
   const load = environment.worker("load/http-watches");
   const endpoint = await server.call<Endpoint>("start", { dir: await environment.directory(), count: objects, bytes });
   const rssBefore = treeRssBytes([server.pid]);
   const tokens = await server.call<readonly string[]>("users", { count: Math.ceil(watchers / perUser) });
-  await load.call("connect", { ...endpoint, tokens, watchers, path: `${itemsPath}?watch=1` });
+  const path = `${itemsPath}?watch=1`;
+  const slow = slowReaders === undefined ? undefined : environment.worker("load/slow-watches");
+  await slow?.call("connect", { ...endpoint, watchers: slowReaders, path });
+  await load.call("connect", { ...endpoint, tokens, watchers, path });
   // Each watcher is told first of the objects that are there, which the floor has none of.
   await load.call("delivery", { expected: isOurs ? objects * watchers : 0 });
-  return { server, load, watchers, bytes, rssBefore };
+  return { server, load, slow, watchers, bytes, rssBefore };
 }

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 export type Service = "pg" | "redis" | "restate" | "etcd";
 
 /** A server of a peer, started for this run only. */
-interface RunningService {
+export interface RunningService {
   readonly pid: number;
   readonly port: number;
 }
@@ -79,7 +79,7 @@ function refuseMissing(environment: Environment): void {
 const programOf = (environment: Environment, name: string): string =>
   join(peersOf(environment), "engines", `${name}.mjs`);
 
-async function startService(environment: Environment, service: Service): Promise<RunningService> {
+export async function startService(environment: Environment, service: Service): Promise<RunningService> {
   const [directory, port] = [await environment.directory(), environment.ports()];
   const script = join(peersOf(environment), "services.sh");
   try {
