@@ -35,10 +35,9 @@ import { deleteObject, removalStatus } from "./verbs/delete.ts";
 import { deleteCollection } from "./verbs/delete-collection.ts";
 import { frozenCopy } from "./verbs/frozen-copy.ts";
 import { getObject } from "./verbs/get.ts";
-import { listObjects } from "./verbs/list.ts";
+import { listObjects, viewsOf } from "./verbs/list.ts";
 import type { DeleteRequest, WriteRequest } from "./verbs/options.ts";
 import { patchObject } from "./verbs/patch.ts";
-import { viewOf } from "./verbs/storage-view.ts";
 import { reviewObject } from "./verbs/review.ts";
 import { updateObject } from "./verbs/update.ts";
 import { startWatch } from "./watch/watch.ts";
@@ -71,11 +70,12 @@ export class EmbeddedClient implements ApiClient {
     const resource = this.#served(type, "list", options);
     const { signal, ...request } = options;
     const listing = await listObjects(this.#context, resource, request, signal);
+    const views = await viewsOf(resource, listing.entries, signal);
     return {
       apiVersion: apiVersionOf(type),
       kind: resource.listKind,
       metadata: listMetadata(listing),
-      items: listing.entries.map((entry) => typed<Stored<T>>(viewOf(resource, entry))),
+      items: views.map((view) => typed<Stored<T>>(view)),
     };
   }
 

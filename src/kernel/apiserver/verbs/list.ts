@@ -1,4 +1,4 @@
-import { codeOf } from "#lib/base/index.ts";
+import { codeOf, type JsonObject } from "#lib/base/index.ts";
 import { badRequest, expired, invalidOption } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Entry, Page, PageRequest } from "../store/store.ts";
@@ -7,7 +7,7 @@ import type { ApiContext } from "./context.ts";
 import type { ListRequest } from "./options.ts";
 import { parseRevision, waitForRevision } from "./revision.ts";
 import { type Selector, selectorOf } from "./selector.ts";
-import { collectionOf, keyFor } from "./storage-view.ts";
+import { collectionOf, keyFor, viewOf } from "./storage-view.ts";
 
 /** One page of a listing, or all of it. */
 export interface Listing {
@@ -23,9 +23,28 @@ export interface Listing {
 // Entries looked at in one turn of the event loop: about half a millisecond.
 const scanChunk = 1000;
 
-// Of objects that are parsed in one turn because a selector asks for their fields: some 3 milliseconds.
+// Of objects that are parsed in one turn, for a selector that asks for their fields or for a reader in this process: some 3 milliseconds.
 const parsedChunkBytes = 256 * 1024;
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** What the kind shows of each entry. After a start nothing is parsed yet: 10,000 objects would hold the loop for 0.1 s. */
+export async function viewsOf(
+  resource: ServedResource,
+  entries: readonly Entry[],
+  signal?: AbortSignal,
+): Promise<readonly JsonObject[]> {
+  const views: JsonObject[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    views.push(viewOf(resource, entry));
+    bytes += entry.bytes.length;
+    if (bytes < parsedChunkBytes) continue;
+    bytes = 0;
+    await nextTurn();
+    signal?.throwIfAborted();
+  }
+  return views;
+}
 
 /** Where a listing reads: at an exact revision, or at the present one. */
 interface Plan {
