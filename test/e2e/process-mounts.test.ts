@@ -59,7 +59,7 @@ describe.skipIf(typeof found === "string")("with mounts", () => {
     expect((await run("cat file", { mounts, workingDirectory: at("target") })).output).toBe("content\n");
   });
 
-  test("missing mount points are made, for directories and for files", async () => {
+  test("missing mount points are made, for directories and for files, and go with their task", async () => {
     const mounts = [
       { source: at("source"), target: at("new/deep"), readOnly: true },
       { source: at("source/file"), target: at("other/single"), readOnly: true },
@@ -67,6 +67,7 @@ describe.skipIf(typeof found === "string")("with mounts", () => {
     expect((await run(`cat ${at("new/deep/file")} ${at("other/single")}`, { mounts })).output).toBe(
       "content\ncontent\n",
     );
+    for (const name of ["new", "other"]) await expect(stat(at(name))).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   test("a task keeps its pid through the preparation, so it can be stopped", async () => {

@@ -4,6 +4,7 @@ import { runtimeClosed } from "../errors.ts";
 import { TaskMirror } from "../task-mirror.ts";
 import { Reaper } from "./reaper.ts";
 import { capabilitiesWith, onceFoundTools } from "./runner/capabilities.ts";
+import { MountPoints } from "./runner/mount-points.ts";
 import { PipePool } from "./runner/pipe-pool.ts";
 import { spawnTask } from "./runner/task-process.ts";
 import { TaskTable } from "./runner/task-table.ts";
@@ -111,7 +112,8 @@ class ChildrenRuntime implements LocalRuntime {
   async #open(directory: string, log: Logger): Promise<TaskTable> {
     const pipes = await PipePool.create(`${directory}/pipes`);
     this.#pipes = pipes;
-    const context = { clock: this.#clock, pipes, namespaceTools: this.#tools, guard: this.#reaper };
+    const common = { clock: this.#clock, pipes, namespaceTools: this.#tools };
+    const context = { ...common, mountPoints: new MountPoints(), guard: this.#reaper };
     const table = TaskTable.inMemory({
       clock: this.#clock,
       spawn: (task) => spawnTask(task, context),

@@ -1,10 +1,8 @@
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Task } from "../../contract.ts";
-import { shellTask, temporaryDirectory } from "../../testing/index.ts";
+import { shellTask } from "../../testing/index.ts";
 import { capabilitiesWith, onceFoundTools } from "./capabilities.ts";
-import { hostCommand, prepareMountPoints } from "./host-command.ts";
+import { hostCommand } from "./host-command.ts";
 
 const tools = { unshare: "/u", mount: "/m", setpriv: "/s", shell: "/sh" };
 const task = (more: Partial<Task> = {}): Task => ({ ...shellTask("/work", "id", "true"), ...more });
@@ -54,29 +52,6 @@ test("nothing of the task is part of the script that root's shell reads", () => 
 test("no mounts need no tools, and without tools there are no mounts", () => {
   expect(hostCommand(task({ mounts: [] }), tools).program).toBe("/bin/sh");
   expect(hostCommand(task(), undefined).reportsOn3).toBe(false);
-});
-
-test("a missing mount point is made as what is mounted on it", async () => {
-  const { path, remove } = await temporaryDirectory();
-  try {
-    await mkdir(join(path, "directory"));
-    await writeFile(join(path, "file"), "text");
-    const mount = (source: string, target: string) => ({
-      source: join(path, source),
-      target: join(path, target),
-      readOnly: true,
-    });
-    const mounts = [mount("directory", "a/b/c"), mount("file", "d/e/f"), mount("file", "file")];
-    // Twice: another task may have made them meanwhile.
-    for (let time = 0; time < 2; time++) await prepareMountPoints(mounts);
-    expect((await stat(join(path, "a/b/c"))).isDirectory()).toBe(true);
-    expect(await readFile(join(path, "d/e/f"), "utf8")).toBe("");
-    expect(await readFile(join(path, "file"), "utf8")).toBe("text");
-    await expect(prepareMountPoints([mount("none", "x")])).rejects.toMatchObject({ code: "ENOENT" });
-    await expect(prepareMountPoints([mount("directory", "file/x")])).rejects.toMatchObject({ code: "ENOTDIR" });
-  } finally {
-    await remove();
-  }
 });
 
 test("what host processes can be given is told by whether mounting is possible, and why not", () => {

@@ -1,8 +1,7 @@
 import { constants } from "node:fs";
-import { access, open, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { makeDirectories } from "#lib/base/index.node.ts";
-import type { Task, TaskMount } from "../../contract.ts";
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import type { Task } from "../../contract.ts";
 
 /** The programs that give a child its own view of the file system, as absolute paths: nobody's PATH decides which run as root. */
 export interface NamespaceTools {
@@ -87,23 +86,4 @@ export function hostCommand(task: Task, tools: NamespaceTools | undefined): Host
     cwd: "/",
     reportsOn3: true,
   };
-}
-
-/**
- * Makes sure that every mount has something to be mounted on. Missing directories are made on the host, as empty ones, and
- * stay: removing one would take the mount away from every other task that uses it. A file is mounted on a file, which is made
- * empty. Throws what the system says, for instance when a source does not exist. Safe to repeat and to run side by side.
- */
-export async function prepareMountPoints(mounts: readonly TaskMount[]): Promise<void> {
-  for (const mount of mounts) {
-    const directory = (await stat(mount.source)).isDirectory();
-    const path = directory ? mount.target : dirname(mount.target);
-    await makeDirectories(path);
-    if (!directory) await makeFile(mount.target);
-  }
-}
-
-async function makeFile(path: string): Promise<void> {
-  const handle = await open(path, "a");
-  await handle.close();
 }

@@ -15,6 +15,7 @@ import { ensureRunnerDirectories, type RunnerPaths, runnerPaths } from "../paths
 import { capabilitiesWith, onceFoundTools } from "./capabilities.ts";
 import { Journal } from "./journal.ts";
 import { acquireLock } from "./lock.ts";
+import { MountPoints } from "./mount-points.ts";
 import { PipePool } from "./pipe-pool.ts";
 import { RunnerServer } from "./runner-server.ts";
 import { spawnTask } from "./task-process.ts";
@@ -36,7 +37,7 @@ async function main(paths: RunnerPaths, idleMs: number): Promise<void> {
     capabilities: async () => capabilitiesWith(await tools()),
   });
   const pipes = await PipePool.create(join(paths.directory, "pipes"));
-  const context = { clock: systemClock, pipes, namespaceTools: tools };
+  const context = { clock: systemClock, pipes, namespaceTools: tools, mountPoints: new MountPoints() };
   const options = {
     clock: systemClock,
     spawn: (task: Task) => spawnTask(task, context),

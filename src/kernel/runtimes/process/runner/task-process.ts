@@ -5,7 +5,8 @@ import { type Cancel, type Clock, codeOf, deferred, type Instant, messageOf, typ
 import { type LogStream, LogWriter } from "#kernel/logs/index.ts";
 import type { Task, TaskOutcome } from "../../contract.ts";
 import { maskedValues } from "../../masked-values.ts";
-import { type HostCommand, hostCommand, type NamespaceTools, prepareMountPoints } from "./host-command.ts";
+import { type HostCommand, hostCommand, type NamespaceTools } from "./host-command.ts";
+import type { MountPoints } from "./mount-points.ts";
 import { closeWritingEnd, type Pipe, type PipePool } from "./pipe-pool.ts";
 import { signalGroup } from "./process-identity.ts";
 
@@ -22,6 +23,7 @@ export interface SpawnContext {
   readonly pipes: PipePool;
   /** Finds the tools for mounts; a text says why there are none. */
   readonly namespaceTools: () => Promise<NamespaceTools | string>;
+  readonly mountPoints: MountPoints;
   readonly guard?: GroupGuard;
 }
 
@@ -49,9 +51,28 @@ const longestMessage = 1_024;
  * nothing of it is left. Rejects when this machine has no pipe for it. stdin is /dev/null; descriptors of ours are not passed on.
  */
 export async function spawnTask(task: Task, context: SpawnContext): Promise<TaskProcess | TaskOutcome> {
-  const { clock, guard } = context;
   const prepared = zeroByteIn(task) ?? (await prepare(task, context));
-  if (typeof prepared === "string") return notStarted(128, prepared, clock.now());
+  if (typeof prepared === "string") return notStarted(128, prepared, context.clock.now());
+  const { mounts = [] } = task;
+  if (mounts.length === 0) return spawnPrepared(prepared, task, context);
+  const release = () => context.mountPoints.release(mounts);
+  try {
+    const spawned = await spawnPrepared(prepared, task, context);
+    if ("ended" in spawned) return { ...spawned, ended: spawned.ended.finally(release) };
+    await release();
+    return spawned;
+  } catch (thrown) {
+    await release();
+    throw thrown;
+  }
+}
+
+async function spawnPrepared(
+  prepared: HostCommand,
+  task: Task,
+  context: SpawnContext,
+): Promise<TaskProcess | TaskOutcome> {
+  const { clock, guard } = context;
   const [stdout, stderr] = await acquireTwo(context.pipes);
   const startedAt = clock.now();
   const child = spawnChild(prepared, task, stdout, stderr);
@@ -99,7 +120,7 @@ async function prepare(task: Task, context: SpawnContext): Promise<HostCommand |
   const tools = await context.namespaceTools();
   if (typeof tools === "string") return `files cannot be mounted: ${tools}`;
   try {
-    await prepareMountPoints(task.mounts);
+    await context.mountPoints.acquire(task.mounts);
   } catch (thrown) {
     return `a mount cannot be prepared: ${messageOf(thrown)}`;
   }

@@ -1,0 +1,83 @@
+import { open, rmdir, stat, unlink } from "node:fs/promises";
+import { dirname } from "node:path";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import type { TaskMount } from "../../contract.ts";
+
+type Kind = "directory" | "file";
+
+/**
+ * Places of this machine on which tasks have something mounted, each in a namespace of its own. A place that is missing is made, empty, and
+ * goes with the last task that uses it: removing it earlier would take the mount away from the others. One that was there before, or
+ * has got a content, stays. Nothing is remembered beyond this process: when it is killed, what it has made stays too.
+ */
+export class MountPoints {
+  /** How many tasks mount something there, by path. */
+  readonly #users = new Map<string, number>();
+  readonly #made = new Map<string, Kind>();
+  /** What is made for one task must not be removed for another at the same moment. */
+  #turn: Promise<void> = Promise.resolve();
+
+  /** Rejects with what the system says, for instance when a source does not exist; then nothing is held, and `release` is not due. */
+  acquire(mounts: readonly TaskMount[]): Promise<void> {
+    return this.#inTurn(async () => {
+      for (const { target } of mounts) this.#users.set(target, (this.#users.get(target) ?? 0) + 1);
+      try {
+        for (const mount of mounts) await this.#make(mount);
+      } catch (thrown) {
+        await this.#release(mounts);
+        throw thrown;
+      }
+    });
+  }
+
+  /** Never rejects. Due once for each `acquire`, when nothing of the task uses its mounts any more. */
+  release(mounts: readonly TaskMount[]): Promise<void> {
+    return this.#inTurn(() => this.#release(mounts));
+  }
+
+  #inTurn(act: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(act);
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+
+  /** On a directory goes a directory, on a file a file. */
+  async #make({ source, target }: TaskMount): Promise<void> {
+    const isDirectory = (await stat(source)).isDirectory();
+    const directory = isDirectory ? target : dirname(target);
+    for (let path = directory; !(await exists(path)) && path !== dirname(path); path = dirname(path))
+      this.#made.set(path, "directory");
+    await makeDirectories(directory);
+    if (isDirectory) return;
+    if (!(await exists(target))) this.#made.set(target, "file");
+    await (await open(target, "a")).close();
+  }
+
+  async #release(mounts: readonly TaskMount[]): Promise<void> {
+    for (const { target } of mounts) {
+      const users = (this.#users.get(target) ?? 0) - 1;
+      if (users > 0) this.#users.set(target, users);
+      else this.#users.delete(target);
+    }
+    const left = [...this.#made].filter(([path]) => mounts.some(({ target }) => isWithin(target, path)));
+    // What lies inside of another one first.
+    for (const [path, kind] of left.sort(([a], [b]) => b.length - a.length)) {
+      if ([...this.#users.keys()].some((target) => isWithin(target, path))) continue;
+      this.#made.delete(path);
+      // Whoever has put something there meanwhile keeps it.
+      await (kind === "directory" ? rmdir(path) : removeEmpty(path)).catch(() => undefined);
+    }
+  }
+}
+
+const isWithin = (path: string, directory: string): boolean => path === directory || path.startsWith(`${directory}/`);
+
+const exists = (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+async function removeEmpty(path: string): Promise<void> {
+  if ((await stat(path)).size === 0) await unlink(path);
+}
