@@ -26,6 +26,14 @@ describe("query parameters", () => {
     expect(logRequest(query(""))).toEqual({});
   });
 
+  test.each([
+    ["All", undefined],
+    ["Stdout", "stdout"],
+    ["Stderr", "stderr"],
+  ])("of a log with stream %s", (word, stream) => {
+    expect(logRequest(query(`stream=${word}`)).stream).toBe(stream);
+  });
+
   test("of a list", () => {
     expect(
       listRequest(query("limit=5&continue=x&labelSelector=a%3Db&resourceVersion=7&resourceVersionMatch=Exact"), "n"),

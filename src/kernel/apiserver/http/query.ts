@@ -203,5 +203,22 @@ export function logRequest(query: URLSearchParams): Omit<PodLogRequest, "contain
     limitBytes: natural(query, "limitBytes"),
     sinceSeconds,
     sinceTime,
+    stream: logStream(text(query, "stream")),
   });
+}
+
+/** Of the two, or of both, in Kubernetes' words (KEP-3288). */
+function logStream(word: string | undefined): PodLogRequest["stream"] {
+  switch (word) {
+    case undefined:
+    case "":
+    case "All":
+      return undefined;
+    case "Stdout":
+      return "stdout";
+    case "Stderr":
+      return "stderr";
+    default:
+      throw badRequest("stream must be All, Stdout or Stderr");
+  }
 }

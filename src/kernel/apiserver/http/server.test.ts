@@ -227,7 +227,7 @@ describe("logs of Pods", () => {
   test("come as plain text, of the only container", async () => {
     const answer = await api.ask(
       "GET",
-      `${log}?tailLines=5&timestamps=true&follow=false&sinceSeconds=60&limitBytes=100&previous=true`,
+      `${log}?tailLines=5&timestamps=true&follow=false&sinceSeconds=60&limitBytes=100&previous=true&stream=Stderr`,
     );
     expect(answer.headers["content-type"]).toBe("text/plain");
     expect(answer.text).toBe("one\ntwo\n");
@@ -238,6 +238,7 @@ describe("logs of Pods", () => {
       sinceSeconds: 60,
       limitBytes: 100,
       previous: true,
+      stream: "stderr",
     });
   });
 
@@ -264,12 +265,15 @@ describe("logs of Pods", () => {
     expect((await api.ask("GET", "/api/v1/namespaces/default/pods/two/log?container=b")).text).toBe("one\ntwo\n");
   });
 
-  test.each(["sinceSeconds=-1", "tailLines=x", "sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z", "follow=perhaps"])(
-    "%s is 400",
-    async (query) => {
-      expect((await api.ask("GET", `${log}?${query}`)).status).toBe(400);
-    },
-  );
+  test.each([
+    "sinceSeconds=-1",
+    "tailLines=x",
+    "sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z",
+    "follow=perhaps",
+    "stream=stdin",
+  ])("%s is 400", async (query) => {
+    expect((await api.ask("GET", `${log}?${query}`)).status).toBe(400);
+  });
 
   test("of a Pod that does not exist are 404", async () => {
     expect((await api.ask("GET", "/api/v1/namespaces/default/pods/none/log")).status).toBe(404);

@@ -21,6 +21,20 @@ const made = async (name: string, spec: object = {}) => {
   return json["spec"] as unknown as Record<string, unknown> & { readonly clusterIP: string };
 };
 
+test("a port that only a mapping would lead anywhere is warned about", async () => {
+  const warnings = async (name: string, spec: object) =>
+    (await api.ask("POST", path, { body: service(name, spec) })).headers["warning"];
+  expect(await warnings("mapped", { ports: [{ port: 80, targetPort: 8080 }] })).toBe(
+    '299 - "spec.ports[0]: port 80 is not mapped on this server; ask for 8080"',
+  );
+  const ports = [
+    { name: "same", port: 80, targetPort: 80 },
+    { name: "named", port: 81, targetPort: "web" },
+  ];
+  expect(await warnings("unmapped", { ports })).toBeUndefined();
+  expect(await warnings("headless", { clusterIP: "None", ports: [{ port: 80, targetPort: 8080 }] })).toBeUndefined();
+});
+
 describe("an address", () => {
   test("is given to a Service that asks for none, with the defaults of its type", async () => {
     const spec = await made("plain");

@@ -10,6 +10,7 @@ import {
   objectAt,
   objectsAt,
   type Report,
+  scalarText,
   textAt,
   valueAt,
   withAbsent,
@@ -156,6 +157,19 @@ function checkPorts(spec: JsonObject, report: Report): void {
   }
 }
 
+/**
+ * A Service leads to its Pods by name, and there is nothing on the way that could map ports. Of a named target nobody knows the number
+ * here, and a headless Service maps none anywhere.
+ */
+const unmappedRule: Rule = (service, { warnings }) => {
+  const spec = objectAt(service, "spec") ?? {};
+  if (isNone(spec) || textAt(spec, "type") === "ExternalName" || objectAt(spec, "selector") === undefined) return;
+  for (const [index, { port, targetPort }] of objectsAt(spec, "ports").entries()) {
+    if (typeof targetPort !== "number" || targetPort === port) continue;
+    warnings.push(`spec.ports[${index}]: port ${scalarText(port)} is not mapped on this server; ask for ${targetPort}`);
+  }
+};
+
 /** Names become parts of DNS names (SRV records), hence labels. */
 function checkPortName(name: string, names: Set<string>, here: FieldPath, report: Report): void {
   const problem = labelRule(name);
@@ -196,7 +210,7 @@ export const serviceKind: BuiltIn = {
   defaults: withServiceDefaults,
   prepareForCreate: (service) => ({ ...service, status: { loadBalancer: {} } }),
   prepareForUpdate: keepAddresses,
-  rules: [nameRule, specRule],
+  rules: [nameRule, specRule, unmappedRule],
   updateRules: [addressIsImmutable],
   allot: allotAddresses,
   fields: { "spec.clusterIP": textField("spec", "clusterIP"), "spec.type": textField("spec", "type") },

@@ -10,7 +10,12 @@ export interface PodLogs {
   open(pod: KubeObject, options: PodLogRequest): Promise<AsyncIterable<Uint8Array>>;
 }
 
-export type PodLogRequest = LogOptions & { readonly container: string; readonly sinceTime?: string };
+export type PodLogRequest = LogOptions & {
+  readonly container: string;
+  readonly sinceTime?: string;
+  /** Both when absent. */
+  readonly stream?: "stdout" | "stderr";
+};
 
 /** For a server without a Pod runner. */
 export const noPodLogs: PodLogs = {

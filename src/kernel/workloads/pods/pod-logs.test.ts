@@ -91,6 +91,13 @@ test("several containers need a name, and the names are told", async () => {
   expect(await textOf(pod, { container: "main" })).toBe("named\n");
 });
 
+test("one of the two outputs is shown when it is asked for", async () => {
+  const pod = podWith();
+  await execute(pod, 0, "printed\n");
+  expect(await textOf(pod, { stream: "stdout" })).toBe("printed\n");
+  expect(await textOf(pod, { stream: "stderr" })).toBe("");
+});
+
 test("times limit what is shown, and a malformed one is refused", async () => {
   const pod = podWith();
   await execute(pod, 0, "old\n");
