@@ -58,13 +58,20 @@ export async function spawnTask(task: Task, context: SpawnContext): Promise<Task
   const release = () => context.mountPoints.release(mounts);
   try {
     const spawned = await spawnPrepared(prepared, task, context);
-    if ("ended" in spawned) return { ...spawned, ended: spawned.ended.finally(release) };
+    if ("ended" in spawned) return { ...spawned, ended: afterwards(spawned.ended, release) };
     await release();
     return spawned;
   } catch (thrown) {
     await release();
     throw thrown;
   }
+}
+
+/** What has ended is told when nothing is left of it. */
+async function afterwards(ended: Promise<TaskOutcome>, release: () => Promise<void>): Promise<TaskOutcome> {
+  const outcome = await ended;
+  await release();
+  return outcome;
 }
 
 async function spawnPrepared(
