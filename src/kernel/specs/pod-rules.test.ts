@@ -235,6 +235,7 @@ describe("of probes and hooks, refuses", () => {
     expect(
       ofContainer({
         readinessProbe: { httpGet: { port: "http" }, successThreshold: 3 },
+        livenessProbe: { grpc: { port: 70, service: "web" } },
         lifecycle: { preStop: { httpGet: { port: 80 } }, postStart: { sleep: { seconds: 0 } } },
       }),
     ).toEqual([]);
@@ -411,15 +412,9 @@ test.each<[JsonObject, string[]]>([
     { containers: [container({ securityContext: { windowsOptions: {} } })] },
     ["Forbidden .securityContext.windowsOptions"],
   ],
-  [{ containers: [container({ livenessProbe: { grpc: { port: 70 } } })] }, ["Forbidden .livenessProbe.grpc"]],
 ])("%j is beyond this server, and no mistake: %j", (spec, expected) => {
   expect(briefly(spec, "unsupported")).toEqual(expected);
   expect(briefly(spec)).toEqual([]);
-});
-
-test("who asks for a probe that there is not is told which there are", () => {
-  const { unsupported } = check({ containers: [container({ startupProbe: { grpc: { port: 70 } } })] });
-  expect(unsupported[0]?.message).toContain("supported are exec, httpGet and tcpSocket");
 });
 
 test("what has no effect is warned about only when it is asked for", () => {

@@ -87,8 +87,6 @@ function checkNames(spec: JsonObject, at: FieldPath, report: Report) {
   }
 }
 
-const onlyProbes = "probes by gRPC are not supported; supported are exec, httpGet and tcpSocket";
-
 /** Containers and init containers share one space of names: logs and statuses are found by them. */
 function checkContainers(
   spec: JsonObject,
@@ -105,10 +103,6 @@ function checkContainers(
       checkContainer(container, here, volumes, report);
       checkRestartPolicy(container, member, here, report);
       if (spec["hostNetwork"] === true) checkHostPorts(container, here, report);
-      for (const probe of ["livenessProbe", "readinessProbe", "startupProbe"]) {
-        if (objectAt(container, probe, "grpc") !== undefined)
-          refuse(fieldError.forbidden([...here, probe, "grpc"], onlyProbes));
-      }
       if (isAsked(objectAt(container, "securityContext", "windowsOptions"))) {
         refuse(
           fieldError.forbidden([...here, "securityContext", "windowsOptions"], "Windows containers are not supported"),

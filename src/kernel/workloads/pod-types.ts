@@ -76,6 +76,8 @@ export interface Handler {
     readonly httpHeaders?: readonly { readonly name: string; readonly value: string }[];
   };
   readonly tcpSocket?: { readonly host?: string; readonly port: PortReference };
+  /** Of probes only. */
+  readonly grpc?: { readonly port: number; readonly service?: string };
   /** Of hooks only. */
   readonly sleep?: { readonly seconds: number };
   readonly [other: string]: unknown;

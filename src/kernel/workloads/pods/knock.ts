@@ -1,5 +1,6 @@
 import { messageOf } from "#lib/base/index.ts";
 import type { Container, Handler, PortReference } from "../pod-types.ts";
+import { knockByGrpc } from "./knock-by-grpc.ts";
 import type { ContainerReach, RunningContainer } from "./container-reach.ts";
 
 /** What an attempt to reach a container came to. `message` says in the kubelet's words what was wrong. */
@@ -13,7 +14,7 @@ const keptBody = 1_024;
 
 /**
  * Carries out the action of a probe or hook: `exec` succeeds with code 0, `httpGet` with an answer from 200 to 399 (redirects are not
- * followed), `tcpSocket` with a connection. Never rejects but for an abort: time-outs are the caller's, by the signal.
+ * followed), `tcpSocket` with a connection, `grpc` when the service says that it serves. Never rejects but for an abort: time-outs are the caller's, by the signal.
  */
 export async function knock(
   handler: Handler,
@@ -30,6 +31,7 @@ export async function knock(
     const { container } = target;
     if (handler.httpGet !== undefined) return await knockByHttp(handler.httpGet, container, address, signal);
     if (handler.tcpSocket !== undefined) return await knockByTcp(handler.tcpSocket, container, address, signal);
+    if (handler.grpc !== undefined) return await knockByGrpc(handler.grpc, address, signal);
     return failure(`an action of type ${Object.keys(handler).join(", ")} is not supported`);
   } catch (thrown) {
     signal.throwIfAborted();
