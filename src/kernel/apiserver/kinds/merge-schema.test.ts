@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { definitionNames } from "#kernel/specs/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { definitionNames, rawDefinitions, refOf } from "#kernel/specs/index.ts";
+import { builtInKinds } from "./built-in-kinds.ts";
 import { mergeSchemaOf } from "./merge-schema.ts";
 import type { MergeSchema } from "./served-resource.ts";
 
@@ -74,4 +76,44 @@ test("an unknown definition describes nothing", () => {
 
 test("what was read once is the same object the next time", () => {
   expect(walk(pod, "spec.containers.*.env")).toBe(walk(pod, "spec.containers.*.env"));
+});
+
+/** Every member below a definition that says how a patch treats it, by its path; each definition is gone into once. */
+function* patchMembers(
+  raw: JsonValue | undefined,
+  path: readonly string[],
+  met: Set<string>,
+): Generator<{ readonly path: readonly string[]; readonly raw: JsonObject }> {
+  if (!isJsonObject(raw)) return;
+  if (raw["x-kubernetes-patch-strategy"] !== undefined) yield { path, raw };
+  const ref = refOf(raw);
+  if (ref !== undefined) {
+    if (met.has(ref)) return;
+    met.add(ref);
+    yield* patchMembers(rawDefinitions()[ref], path, met);
+  }
+  yield* patchMembers(raw["items"], [...path, "*"], met);
+  const { properties } = raw;
+  for (const [name, member] of Object.entries(isJsonObject(properties) ? properties : {}))
+    yield* patchMembers(member, [...path, name], met);
+}
+
+test("every list of every kind merges as its definition says", () => {
+  const met = new Set<string>();
+  const seen = builtInKinds.flatMap(({ definition }) => {
+    const schema = mergeSchemaOf(definition);
+    const ref = { $ref: `#/components/schemas/${definition}` };
+    return [...patchMembers(ref, [], met)].map(({ path, raw }) => {
+      const found = walk(schema, path.join("."));
+      expect({ path, key: found?.mergeKey, strategies: found?.strategies.join(",") }).toEqual({
+        path,
+        key: raw["x-kubernetes-patch-merge-key"],
+        strategies: raw["x-kubernetes-patch-strategy"],
+      });
+      return `${path.at(-1)}:${String(found?.mergeKey ?? found?.strategies.join())}`;
+    });
+  });
+  const named =
+    "ownerReferences:uid finalizers:merge containers:name initContainers:name ephemeralContainers:name imagePullSecrets:name schedulingGates:name volumes:name resourceClaims:name hostAliases:ip topologySpreadConstraints:topologyKey env:name ports:containerPort ports:port volumeMounts:mountPath volumeDevices:devicePath conditions:type podIPs:ip hostIPs:ip resourceClaimStatuses:name strategy:retainKeys secrets:name";
+  expect(named.split(" ").filter((text) => !seen.includes(text))).toEqual([]);
 });
