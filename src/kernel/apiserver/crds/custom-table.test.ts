@@ -4,8 +4,9 @@ import type { DefinitionColumn } from "./definition.ts";
 
 const now = Date.UTC(2026, 0, 31, 12);
 const object = {
+  kind: "Widget",
   metadata: { name: "x", creationTimestamp: "2026-01-31T11:00:00Z" },
-  spec: { n: 3, half: 1.5, on: false, list: ["a", "b"], "a.b": "dotted", empty: null },
+  spec: { n: 3, half: 1.5, on: false, list: ["a", "b"], "a.b": "dotted", empty: null, blank: "" },
   status: {
     conditions: [
       { type: "Ready", status: "True" },
@@ -32,7 +33,9 @@ test.each<[DefinitionColumn["type"], string, unknown]>([
   ["integer", ".spec.missing", null],
   ["date", ".metadata.creationTimestamp", "60m"],
   ["date", ".spec.missing", null],
-  ["date", ".spec.n", "<unknown>"],
+  ["date", ".spec.n", null],
+  ["date", ".kind", "<invalid>"],
+  ["date", ".spec.blank", "<unknown>"],
 ])("a %s at %s is %j", (type, path, expected) => {
   expect(cell(type, path)).toEqual(expected);
 });

@@ -1,8 +1,8 @@
-import type { Instant, JsonObject, JsonValue } from "#lib/base/index.ts";
+import { type Instant, type JsonObject, type JsonValue, parseInstant } from "#lib/base/index.ts";
 import { compileJsonPath } from "#lib/json/index.ts";
 import { textAt } from "#kernel/specs/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
-import { ageColumn, ageOf, nameColumn } from "../tables/columns.ts";
+import { ageColumn, ageOf, invalidAge, nameColumn } from "../tables/columns.ts";
 import type { DefinitionColumn } from "./definition.ts";
 
 /** What a definition without columns gets. */
@@ -47,11 +47,15 @@ function compileCell({ type, jsonPath }: DefinitionColumn): Cell {
   };
 }
 
+/** An empty text is a time that is not known yet; any other that is no time is a mistake, and shown as one. */
+const dateCell = (text: string, now: Instant): string =>
+  text !== "" && parseInstant(text) === undefined ? invalidAge : ageOf(text, now);
+
 /** Dates show as ages, as kubectl expects of this type; a number with a fraction is cut, not rounded. */
 function formatCell(type: DefinitionColumn["type"], value: JsonValue, now: Instant): JsonValue {
   switch (type) {
     case "date":
-      return ageOf(value, now);
+      return typeof value === "string" ? dateCell(value, now) : null;
     case "string":
       return typeof value === "object" ? JSON.stringify(value) : String(value);
     case "integer":
