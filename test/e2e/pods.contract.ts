@@ -92,7 +92,7 @@ export function podContract(
 
     test("probes reach ports by HTTP and TCP", async () => {
       const port = await freePort();
-      const script = `mkdir /shared/www; busybox httpd -p ${port} -h /shared/www; sleep 3; touch /shared/www/index.html; exec sleep 600`;
+      const script = `mkdir /shared/www; busybox httpd -f -p ${port} -h /shared/www & sleep 3; touch /shared/www/index.html; exec sleep 600`;
       const container = shell("main", script, {
         ports: [{ name: "web", containerPort: port }],
         startupProbe: { tcpSocket: { port }, periodSeconds: 1, failureThreshold: 60 },
