@@ -11,7 +11,17 @@ export { effectsOf } from "./effects.ts";
 export * from "./facts.ts";
 export { type Frontier, frontierOf, settle, takeReady } from "./frontier.ts";
 export * from "./gates.ts";
-export { countPhases, type ItemFailure, type ItemsState, mapRangeValues } from "./items.ts";
+export {
+  type ActiveItem,
+  activeItems,
+  countPhases,
+  type ItemFailure,
+  type ItemsState,
+  mapRangeValues,
+  onlyItemsCameAlive,
+  settledItems,
+  summarizeItems,
+} from "./items.ts";
 export {
   ancestors,
   buildGraph,

@@ -1,3 +1,5 @@
+import type { ItemTry } from "./facts.ts";
+import type { StepState } from "./run.ts";
 import type { Instant } from "./values.ts";
 
 // The items of a fan-out are one small record of their step, whatever their number: states run-length coded, everything else
@@ -83,6 +85,59 @@ export function decodePhases(text: string, total: number): Uint8Array {
     at = to;
   }
   return phases;
+}
+
+/** The items of a step that may have a living child, each as a step of its own would be. */
+export function activeItems({ items }: StepState): readonly ActiveItem[] {
+  if (items === undefined) return [];
+  const phases = decodePhases(items.states, items.total);
+  const attempts = attemptsOf(items, phases);
+  const active: ActiveItem[] = [];
+  for (let index = 0; index < items.total; index++) {
+    const phase = activePhases.get(phases[index] ?? 0);
+    if (phase !== undefined) active.push({ index, attempt: attempts[index] ?? 0, phase });
+  }
+  return active;
+}
+
+export interface ActiveItem extends ItemTry {
+  readonly phase: "Starting" | "Running" | "Cancelling";
+}
+
+const activePhases: ReadonlyMap<number, ActiveItem["phase"]> = new Map([
+  [itemPhase.starting, "Starting"],
+  [itemPhase.running, "Running"],
+  [itemPhase.cancelling, "Cancelling"],
+]);
+
+/** Tells of an index whether its item is settled. O(items) once. */
+export function settledItems({ states, total }: Pick<ItemsState, "states" | "total">): (index: number) => boolean {
+  const phases = decodePhases(states, total);
+  return (index) => isItemSettled(phases[index] ?? itemPhase.pending);
+}
+
+/** True when all that differs is that starting items were seen alive. */
+export function onlyItemsCameAlive(before: ItemsState, after: ItemsState): boolean {
+  for (const name of ["total", "attempts", "earlier", "waits", "since"] as const)
+    if (before[name] !== after[name]) return false;
+  if (before.failures?.length !== after.failures?.length) return false;
+  const [was, is] = [decodePhases(before.states, before.total), decodePhases(after.states, after.total)];
+  return was.every(
+    (phase, index) => phase === is[index] || (phase === itemPhase.starting && is[index] === itemPhase.running),
+  );
+}
+
+/** What people are told of many items: `117 of 1000 done, 3 failed, 8 active`. */
+export function summarizeItems({ total, states }: Pick<ItemsState, "total" | "states">): string {
+  const { S = 0, F = 0, K = 0, X = 0, R = 0, A = 0, C = 0 } = countPhases(states);
+  const told = [
+    [F, "failed"],
+    [K, "skipped"],
+    [X, "canceled"],
+    [R + A + C, "active"],
+  ] as const;
+  const more = told.flatMap(([count, word]) => (count === 0 ? [] : [`${count} ${word}`]));
+  return [`${S} of ${total} done`, ...more].join(", ");
 }
 
 /** How many items are in which phase, by letter. */

@@ -24,7 +24,7 @@ function viewStep(layout: Layout, run: RunState, node: number): StepView {
   const id = item(layout.ids, node);
   const step = item(layout.steps, node);
   const scope = item(layout.scopes, int(layout.scopeOf, node));
-  const { phase, attempt, reason, message, startedAt, finishedAt, notBefore, outputs, items } = stateAt(
+  const { phase, attempt, reason, message, startedAt, finishedAt, notBefore, outputs, items, iteration } = stateAt(
     layout,
     run,
     node,
@@ -46,8 +46,9 @@ function viewStep(layout: Layout, run: RunState, node: number): StepView {
         : [],
     rank: int(scope.plan.graph.rank, node - scope.base),
     attempt,
-    ...(step.kind === "fan" ? {} : { attempts: step.retry.limit + 1 }),
-    ...(items === undefined ? {} : { items: { total: items.total, states: items.states } }),
+    ...(step.kind === "fan" || iteration !== undefined ? {} : { attempts: step.retry.limit + 1 }),
+    ...present({ iteration }),
+    ...(items === undefined ? {} : { items }),
     logs: [],
     artifacts: [],
     actions: isTerminal(run.phase) ? [] : stepActions(step, stateAt(layout, run, node)),

@@ -1,4 +1,5 @@
 import type { ActionName } from "./facts.ts";
+import type { ItemsState } from "./items.ts";
 import type { Explained, RunPhase, StepPhase, Timed } from "./run.ts";
 import type { Instant, JsonObject } from "./values.ts";
 
@@ -27,6 +28,16 @@ export interface LogRef {
   readonly object: ObjectRef;
   readonly container?: string;
   readonly attempt: number;
+  /** Not of `object` itself, but of all Pods that its namespace has for the items of a fan-out. */
+  readonly items?: ItemPods;
+}
+
+/** Pods of a fan-out, which are too many to be listed with the run. */
+export interface ItemPods {
+  readonly labelSelector: string;
+  /** The labels that tell the attempt, and the index of the item. */
+  readonly attemptLabel: string;
+  readonly itemLabel: string;
 }
 
 /** A file a step left. `digest` is `sha256:<hex>`. */
@@ -100,8 +111,10 @@ export interface StepView extends Explained, Timed {
   readonly child?: ObjectRef;
   readonly logs: readonly LogRef[];
   readonly artifacts: readonly ArtifactRef[];
+  /** Loop: the round it is at, from the second on. */
+  readonly iteration?: number;
   /** Fan-out: run-length coded states in index order, `120S1F4R875P`. */
-  readonly items?: { readonly total: number; readonly states: string };
+  readonly items?: Pick<ItemsState, "total" | "states" | "failures">;
   readonly outputs?: JsonObject;
   readonly actions: readonly ActionName[];
 }

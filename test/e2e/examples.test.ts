@@ -34,6 +34,24 @@ test("the diamond runs its steps in the order of its edges", async () => {
   }
 });
 
+test("a fan-out probes every combination of its matrix, and the loop ends when it is ready", async () => {
+  const run = await slipway(["run", "examples/workflow/fan-out.yaml", "--logs"]);
+  expect(run.code, run.err).toBe(0);
+  expect(
+    run.out
+      .split("\n")
+      .filter((line) => line.startsWith("probe"))
+      .sort(),
+  ).toEqual([
+    "probe[0] | probing dns in eu",
+    "probe[1] | probing ntp in eu",
+    "probe[2] | probing registry in eu",
+    "probe[3] | probing dns in us",
+    "probe[4] | probing ntp in us",
+  ]);
+  expect(run.out).toContain('report | ["dns-eu","ntp-eu","registry-eu","dns-us","ntp-us"]\n');
+});
+
 test("retry tries again, runs what a failure asks for, always reports, and fails", async () => {
   const run = await slipway(["run", "examples/workflow/retry.yaml", "--param", `directory=${directory}`]);
   expect(run.code).toBe(1);

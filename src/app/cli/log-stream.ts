@@ -6,7 +6,7 @@ import type { Environment } from "./environment.ts";
 import { LinePrefixer } from "./output/line-prefixer.ts";
 import { patiently, reconnectMs } from "./patience.ts";
 import { followStepLog } from "./resumed-log.ts";
-import { type StepLog, stepLogs } from "./step-logs.ts";
+import { logName, type StepLog, stepLogs } from "./step-logs.ts";
 
 /** Prints the output of steps as it comes, each container once, however often the run is seen. */
 export interface LogStream {
@@ -66,7 +66,7 @@ export function startLogStream(
   let isWhole = true;
 
   async function print(log: StepLog): Promise<void> {
-    const lines = new LinePrefixer(prefix ? `${log.step}${log.attempt > 1 ? `#${log.attempt}` : ""} | ` : "");
+    const lines = new LinePrefixer(prefix ? `${logName(log)} | ` : "");
     try {
       for await (const chunk of followStepLog(client, log, read, clock, over)) out.write(lines.push(chunk));
     } catch (thrown) {

@@ -8,9 +8,15 @@ import { isInvalid, isNotFound, Pod, type Stored } from "#kernel/model/index.ts"
 export interface StepLog {
   readonly step: string;
   readonly attempt: number;
+  /** Index of the item, where the step fans out. */
+  readonly item?: number;
   readonly pod: Stored;
   readonly container: string;
 }
+
+/** How people call what writes: `build`, `build#2` in its second attempt, `probe[17]` for an item. */
+export const logName = ({ step, item, attempt }: StepLog): string =>
+  `${step}${item === undefined ? "" : `[${item}]`}${attempt > 1 ? `#${attempt}` : ""}`;
 
 /**
  * The containers of the Pods behind a step's log references, oldest attempt and Pod first, init containers before the
@@ -18,24 +24,33 @@ export interface StepLog {
  * error.
  */
 export async function stepLogs(client: ApiClient, step: StepView, attempt?: number): Promise<readonly StepLog[]> {
-  const wanted = step.logs.filter((log) => attempt === undefined || log.attempt === attempt);
+  const isWanted = (log: { readonly attempt: number }) => attempt === undefined || log.attempt === attempt;
+  const wanted = step.logs.filter((log) => log.items !== undefined || isWanted(log));
   const found = await Promise.all(
     wanted.map(async (log) => (await podsOf(client, log)).flatMap((pod) => containersOf(step, log, pod))),
   );
-  return found.flat();
+  return found.flat().filter(isWanted);
 }
 
 /** A Job's Pods are found by the label that its controller puts on them. */
-async function podsOf(client: ApiClient, { object }: LogRef): Promise<readonly Stored[]> {
+async function podsOf(client: ApiClient, { object, items: ofItems }: LogRef): Promise<readonly Stored[]> {
   const scope = { namespace: object.namespace ?? "default" };
+  if (ofItems !== undefined) {
+    const { items } = await client.list(Pod, { ...scope, labelSelector: ofItems.labelSelector });
+    const place = ({ metadata }: Stored) => Number(metadata.labels?.[ofItems.itemLabel]);
+    return [...items].sort((a, b) => place(a) - place(b) || compareAges(a, b));
+  }
   if (object.kind === "Pod") {
     const pod = await client.get({ type: Pod, ...scope, name: object.name }).catch(absent);
     return pod === undefined ? [] : [pod];
   }
   if (object.kind !== "Job") return [];
   const { items } = await client.list(Pod, { ...scope, labelSelector: `batch.kubernetes.io/job-name=${object.name}` });
-  return [...items].sort((a, b) => (a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1));
+  return [...items].sort(compareAges);
 }
+
+const compareAges = (a: Stored, b: Stored): number =>
+  a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1;
 
 function absent(thrown: unknown): undefined {
   if (!isNotFound(thrown)) throw thrown;
@@ -46,12 +61,16 @@ interface PodSpec {
   readonly containers?: readonly { readonly name: string }[];
 }
 
-function containersOf(step: StepView, { attempt, container }: LogRef, pod: Stored): readonly StepLog[] {
+function containersOf(step: StepView, log: LogRef, pod: Stored): readonly StepLog[] {
+  const { container, items } = log;
+  const labels = pod.metadata.labels ?? {};
+  const attempt = items === undefined ? log.attempt : Number(labels[items.attemptLabel]);
+  const item = items === undefined ? {} : { item: Number(labels[items.itemLabel]) };
   // A stored Pod has passed its schema.
   const { initContainers = [], containers = [] } = pod.spec as PodSpec;
   return [...initContainers, ...containers]
     .filter(({ name }) => container === undefined || name === container)
-    .map(({ name }) => ({ step: step.id, attempt, pod, container: name }));
+    .map(({ name }) => ({ step: step.id, attempt, ...item, pod, container: name }));
 }
 
 /** The output of one container in chunks as the server sends them, which are no whole lines. */
@@ -100,11 +119,24 @@ export async function failedTails(client: ApiClient, view: RunView, lines: numbe
   const failed = view.steps.filter(({ phase }) => phase === "Failed");
   const tails = await Promise.all(
     failed.map(async (step) => {
-      const logs = await stepLogs(client, step, step.attempt);
+      const logs = await lastLogs(client, step);
       return await Promise.all(logs.map((log) => tailOf(client, step, log, lines)));
     }),
   );
   return tails.flat().filter((tail) => tail.lines.length > 0);
+}
+
+/** Items of a fan-out whose logs are looked at when it has failed. */
+const failedItemsShown = 3;
+
+/** The last attempt of a step; of a fan-out those of the first items that failed. */
+async function lastLogs(client: ApiClient, step: StepView): Promise<readonly StepLog[]> {
+  if (step.items === undefined) return await stepLogs(client, step, step.attempt);
+  const failures = (step.items.failures ?? []).slice(0, failedItemsShown);
+  const logs = await stepLogs(client, step);
+  return logs.filter(({ item, attempt }) =>
+    failures.some((failure) => failure.index === item && failure.attempt === attempt),
+  );
 }
 
 /**

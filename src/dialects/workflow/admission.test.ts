@@ -24,7 +24,7 @@ test("a status sent along with a new workflow is dropped, and the finalizer is p
 
 test("a wrong workflow is refused with one cause per field", () => {
   expect(
-    workflowAdmission.validate(workflow({ activeDeadlineSeconds: -42, steps: { a: {}, b: job({ forEach: {} }) } }))
+    workflowAdmission.validate(workflow({ activeDeadlineSeconds: -42, steps: { a: {}, b: job({ locks: [] }) } }))
       .causes,
   ).toEqual([
     {
@@ -39,8 +39,8 @@ test("a wrong workflow is refused with one cause per field", () => {
     },
     {
       reason: "FieldValueForbidden",
-      field: "spec.steps.b.forEach",
-      message: "this version does not carry fan-out with forEach",
+      field: "spec.steps.b.locks",
+      message: "this version does not carry locks",
     },
   ]);
 });

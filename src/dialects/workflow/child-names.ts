@@ -5,8 +5,12 @@ export interface ChildId {
   readonly workflow: string;
   readonly uid: string;
   readonly step: string;
-  /** Counts from 1. */
+  /** Counts from 1; of an item of a fan-out, the item's own. */
   readonly attempt: number;
+  /** Index of the item, where the step fans out. */
+  readonly item?: number;
+  /** Round of the loop, where the step is one. Rounds have attempts of their own, so that the name needs no more than those. */
+  readonly iteration?: number;
 }
 
 const longestName = 63;
@@ -15,13 +19,12 @@ const hashLength = 10;
 
 /**
  * `<workflow>-<step>-<hash>`, a DNS label. The hash covers the uid, so a workflow that is created again under its old name
- * never meets the children of the former one. Item and iteration are part of the hash although only fan-outs and loops use
- * them: names must not change when those arrive.
+ * never meets the children of the former one.
  */
-export function childName({ workflow, uid, step, attempt }: ChildId): string {
+export function childName({ workflow, uid, step, attempt, item }: ChildId): string {
   const readable = `${workflow}-${step}`.toLowerCase().replaceAll(/[^a-z0-9-]/g, "-");
   const cut = readable.slice(0, longestName - hashLength - 1).replace(/-+$/, "");
-  return `${cut}-${hashName([uid, step, "", 0, attempt], hashLength)}`;
+  return `${cut}-${hashName([uid, step, item ?? "", 0, attempt], hashLength)}`;
 }
 
 /** The workflow's name as a label value, which may have only 63 characters while names have 253. */
@@ -36,12 +39,23 @@ export const labels = {
   uid: "slipway.dev/workflow-uid",
   step: "slipway.dev/step",
   attempt: "slipway.dev/attempt",
+  item: "slipway.dev/item",
+  iteration: "slipway.dev/iteration",
 } as const;
 
 /** The labels every child carries besides those of `spec.selector` and of its template. */
-export const childLabels = ({ workflow, uid, step, attempt }: ChildId): Readonly<Record<string, string>> => ({
+export const childLabels = ({
+  workflow,
+  uid,
+  step,
+  attempt,
+  item,
+  iteration,
+}: ChildId): Readonly<Record<string, string>> => ({
   [labels.workflow]: workflowLabel(workflow),
   [labels.uid]: uid,
   [labels.step]: step,
   [labels.attempt]: String(attempt),
+  ...(item === undefined ? {} : { [labels.item]: String(item) }),
+  ...(iteration === undefined ? {} : { [labels.iteration]: String(iteration) }),
 });

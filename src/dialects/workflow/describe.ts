@@ -1,5 +1,5 @@
 import { formatAge, type Instant } from "#lib/base/index.ts";
-import { isTerminal, type RunView, type StepPhase, type StepView } from "#engine/index.ts";
+import { isTerminal, type RunView, type StepPhase, type StepView, summarizeItems } from "#engine/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { Condition } from "#engine/index.ts";
 import { conditionsOf } from "./completion.ts";
@@ -120,6 +120,7 @@ const marks: Readonly<Record<Exclude<StepPhase, "Skipped">, string>> = {
 /** What an unfinished step waits for; why a finished one ended as it did. */
 function whatFor(step: StepView, now: Instant): string {
   if (step.waitingFor.length > 0) return step.waitingFor.join(", ");
+  if (step.items !== undefined && !isTerminal(step.phase)) return summarizeItems(step.items);
   const due = step.phase === "Waiting" && step.notBefore !== undefined ? `in ${formatAge(step.notBefore - now)}` : "";
   const why = [step.reason, step.message].filter((text) => text !== undefined && text !== "").join(": ");
   if (step.holdUp !== undefined) return `${step.holdUp.reason}: ${step.holdUp.message}`;

@@ -88,6 +88,45 @@ const Wait = s.object(
   { description: "A timer: exactly one of seconds and until." },
 );
 
+/** A combination of matrix values, or a part of one. */
+const combinations = (description: string) => s.optional(s.list(s.anyObject(), { description }));
+
+const ForEach = s.object(
+  {
+    items: s.optional(s.list(s.any(), { description: "The items themselves." })),
+    from: expression("CEL over params, steps and workflow that gives the list of items."),
+    matrix: s.optional(
+      s.object(
+        {
+          include: combinations("Adds members to combinations they do not contradict, or else further combinations."),
+          exclude: combinations("Takes away every combination that has all these members."),
+        },
+        { description: "Every combination of the values of its axes, each a list.", preserveUnknown: true },
+      ),
+    ),
+    maxParallel: positive("Items active at once."),
+    failFast: s.optional(s.boolean({ description: "The first failure cancels the other items." })),
+    limit: s.optional(
+      s.integer({ minimum: 1, maximum: 10_000, description: "More items fail the step; 256 when absent." }),
+    ),
+  },
+  { description: "One child per item: exactly one of items, from and matrix." },
+);
+
+const Repeat = s.object(
+  {
+    until: s.string({
+      minLength: 1,
+      description: "CEL over result, object, outputs and iteration: the loop is done when true.",
+    }),
+    maxIterations: s.optional(
+      s.integer({ minimum: 1, maximum: 1_000, description: "Rounds before the step fails; 10 when absent." }),
+    ),
+    intervalSeconds: s.optional(s.number({ minimum: 0, description: "Pause between rounds; none when absent." })),
+  },
+  { description: "A new child after each that succeeded, until the condition is true." },
+);
+
 const Step = s.object(
   {
     jobTemplate: s.optional(s.anyObject({ description: "Metadata and spec of the Job to create." })),
@@ -116,8 +155,8 @@ const Step = s.object(
     completion: s.optional(s.any({ description: "Created, Ready, or {success, failure}: CEL over object." })),
     displayName: s.optional(s.string({ description: "Name for people." })),
     description: s.optional(s.string({ description: "Explanation for people." })),
-    forEach: reserved("One child per item."),
-    repeat: reserved("A loop."),
+    forEach: s.optional(ForEach),
+    repeat: s.optional(Repeat),
     cache: reserved("Reuse of an earlier result."),
     locks: reserved("Semaphores."),
     inputs: reserved("Artifacts taken."),
@@ -214,6 +253,29 @@ const Failure = s.object({
   finishTime: s.optional(s.time()),
 });
 
+const ItemFailure = s.object({
+  index: s.integer(),
+  attempt: s.integer(),
+  reason: s.string(),
+  message: s.optional(s.string()),
+});
+
+const Items = s.object(
+  {
+    total: s.integer({ description: "How many items there are." }),
+    states: s.string({
+      description:
+        "Run-length coded in index order, as 120S1F4R875P: S succeeded, F failed, K skipped, X canceled, R running, A starting, W waiting, C cancelling, P pending.",
+    }),
+    attempts: s.optional(s.string({ description: "Attempts where the state does not imply them, as 0-2:2,17:3." })),
+    earlier: s.optional(s.string({ description: "Attempts of earlier runs, as ranges." })),
+    waits: s.optional(s.string({ description: "When waiting items are started again, as ranges of times." })),
+    since: s.optional(s.string({ description: "When active items were started, as ranges of times." })),
+    failures: s.optional(s.list(ItemFailure, { description: "The first ten items that failed." })),
+  },
+  { description: "The items of a fan-out, all of them in one record.", preserveUnknown: true },
+);
+
 const StepStatus = s.object(
   {
     complete: s.optional(s.boolean({ description: "The step is ok for its dependants." })),
@@ -226,6 +288,8 @@ const StepStatus = s.object(
     finishTime: s.optional(s.time()),
     notBefore: s.optional(s.time()),
     outputs: s.optional(s.anyObject()),
+    items: s.optional(Items),
+    iteration: s.optional(s.integer({ description: "Round of a loop; absent in the first." })),
     templateHash: s.optional(s.string({ description: "Hash (SHA-256, cut) of the step as it was when it started." })),
     failures: s.optional(s.list(Failure, { description: "The last three failed attempts." })),
     earlierAttempts: s.optional(s.integer({ description: "Attempts of earlier runs." })),
@@ -309,6 +373,8 @@ export type WorkflowCondition = TypeOf<typeof Condition>;
 export type Param = TypeOf<typeof Param>;
 export type RetrySpec = TypeOf<typeof Retry>;
 export type StepOutput = TypeOf<typeof Output>;
+export type ForEach = TypeOf<typeof ForEach>;
+export type ItemsStatus = TypeOf<typeof Items>;
 export type Reference = NonNullable<WorkflowStep["externalRef"]>;
 
 /** A person's command to a run. */

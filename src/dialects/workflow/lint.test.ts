@@ -23,9 +23,12 @@ test("a workflow without any limit of time is warned about", () => {
 test("a fixed name and retry cannot go together", () => {
   const template = "template: {apiVersion: v1, kind: ConfigMap, metadata: {name: fixed}}";
   expect(lint(`a: {${template}, retry: {limit: 1}}`)).toEqual([
-    "error: spec.steps.a.template.metadata.name: a step with retry creates one object per attempt (leave the name out, then each attempt gets its own)",
+    "error: spec.steps.a.template.metadata.name: a step with retry creates several objects (leave the name out, then each attempt gets its own)",
   ]);
   expect(lint(`a: {${template}}`)).toEqual([]);
+  expect(lint(`a: {${template}, forEach: {items: [1, 2]}}`)).toEqual([
+    "error: spec.steps.a.template.metadata.name: a step with forEach creates several objects (leave the name out, then each attempt gets its own)",
+  ]);
 });
 
 test("a kind without a completion rule is warned about, unless the step says when it is done", () => {

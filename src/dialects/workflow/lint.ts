@@ -40,14 +40,22 @@ type Path = readonly (string | number)[];
 function lintName({ step, type }: CompiledStep, path: Path, found: ProblemCollector): void {
   const metadata = step.template?.["metadata"];
   const name = type === "template" && isJsonObject(metadata) ? metadata["name"] : undefined;
-  if (typeof name !== "string" || name.includes("${{") || (step.retry?.limit ?? 0) === 0) return;
+  const many = severalOf(step);
+  if (typeof name !== "string" || name.includes("${{") || many === undefined) return;
   const hint = "leave the name out, then each attempt gets its own";
   found.error(
     [...path, "template", "metadata", "name"],
     "fixed-name",
-    "a step with retry creates one object per attempt",
+    `a step with ${many} creates several objects`,
     hint,
   );
+}
+
+/** What makes a step create more than one object, if anything does. */
+function severalOf({ retry, forEach, repeat }: CompiledStep["step"]): string | undefined {
+  if (forEach !== undefined) return "forEach";
+  if (repeat !== undefined) return "repeat";
+  return (retry?.limit ?? 0) > 0 ? "retry" : undefined;
 }
 
 /** A kind nobody knows may never say that it is done. */

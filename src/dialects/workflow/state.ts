@@ -1,6 +1,15 @@
 import { formatInstant, parseInstant } from "#lib/base/index.ts";
-import { type FinalState, type Instant, type Millis, type RunState, type StepState, stepState } from "#engine/index.ts";
-import type { StepStatus, WorkflowStatus } from "./kinds.ts";
+import {
+  type FinalState,
+  type Instant,
+  type ItemsState,
+  mapRangeValues,
+  type Millis,
+  type RunState,
+  type StepState,
+  stepState,
+} from "#engine/index.ts";
+import type { ItemsStatus, StepStatus, WorkflowStatus } from "./kinds.ts";
 
 // The status is the run: there is no second record. Whatever the engine does not know stays in the status untouched.
 
@@ -54,9 +63,37 @@ function decodeStep(entry: StepStatus): StepState {
     ...present("suspendedFor", millis(entry.suspendedSeconds)),
     ...present("earlierAttempts", entry.earlierAttempts),
     ...present("outputs", entry.outputs),
+    ...present("iteration", entry.iteration),
+    ...present("items", entry.items && decodeItems(entry.items)),
     ...(entry.refused === true ? { refused: true } : {}),
   };
 }
+
+/** As the engine has them, with instants for times. */
+function decodeItems(items: ItemsStatus): ItemsState {
+  const { waits, since, ...rest } = items;
+  return { ...rest, ...present("waits", waits && toInstants(waits)), ...present("since", since && toInstants(since)) };
+}
+
+/** A time that cannot be read has passed. */
+const toInstants = (ranges: string): string => mapRangeValues(ranges, (text) => parseInstant(text) ?? 0);
+const toTimes = (ranges: string | undefined, previous: string | undefined): string | undefined => {
+  if (ranges === undefined) return undefined;
+  if (previous !== undefined && toInstants(previous) === ranges) return previous;
+  return mapRangeValues(ranges, (text) => formatInstant(Number(text)));
+};
+
+/** Every field the engine knows is set or removed; all others stay. */
+const encodeItems = (items: ItemsState, previous: ItemsStatus | undefined): ItemsStatus =>
+  put(previous ?? { total: items.total, states: items.states }, {
+    total: items.total,
+    states: items.states,
+    attempts: items.attempts,
+    earlier: items.earlier,
+    waits: toTimes(items.waits, previous?.waits),
+    since: toTimes(items.since, previous?.since),
+    failures: items.failures,
+  });
 
 type Present<K extends string, T> = { readonly [P in K]?: T };
 
@@ -152,6 +189,8 @@ function encodeStep(state: StepState, previous: StepStatus | undefined, was: Ste
     suspendedSeconds: seconds(state.suspendedFor, previous?.suspendedSeconds),
     earlierAttempts: state.earlierAttempts,
     outputs: state.outputs,
+    iteration: state.iteration,
+    items: state.items && encodeItems(state.items, previous?.items),
     refused: flag(state.refused, previous?.refused),
   });
 }

@@ -3,7 +3,7 @@ import type { KubeObject } from "#kernel/model/index.ts";
 import { labels } from "./child-names.ts";
 import { dialect } from "./index.ts";
 import type { Workflow, WorkflowStatus, WorkflowStep } from "./kinds.ts";
-import { attemptLabel, stepLabel, viewWorkflow } from "./view.ts";
+import { attemptLabel, itemLabel, stepLabel, uidLabel, viewWorkflow } from "./view.ts";
 
 const box = (more: WorkflowStep = {}): WorkflowStep => ({ container: { image: "i" }, ...more });
 const workflow = (more: Partial<Workflow> = {}): Workflow => ({
@@ -141,7 +141,8 @@ test("the dialect draws the graph, and refuses objects that are not its own", ()
 });
 
 test("the labels of children are those they are created with", () => {
-  expect([stepLabel, attemptLabel]).toEqual([labels.step, labels.attempt]);
+  const written = [stepLabel, attemptLabel, itemLabel, uidLabel];
+  expect(written).toEqual([labels.step, labels.attempt, labels.item, labels.uid]);
 });
 
 test("a thousand steps with their Jobs are looked at in one go, each with its own attempts", () => {

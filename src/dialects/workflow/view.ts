@@ -15,10 +15,12 @@ import { holdUpOf } from "./hold-up.ts";
 import { type Reference, Workflow, type WorkflowSpec } from "./kinds.ts";
 import { decodeRun } from "./state.ts";
 
-// Nothing here needs Node: the web interface looks at workflows through this file too. That is why two labels of
+// Nothing here needs Node: the web interface looks at workflows through this file too. That is why four labels of
 // `child-names.ts`, which hashes, are written again; a test compares them.
 export const stepLabel = "slipway.dev/step";
 export const attemptLabel = "slipway.dev/attempt";
+export const itemLabel = "slipway.dev/item";
+export const uidLabel = "slipway.dev/workflow-uid";
 
 /** True for objects this dialect runs, of any version: views must not fail on what a newer server has stored. */
 export const isWorkflow = (object: KubeObject): object is Workflow & KubeObject =>
@@ -80,14 +82,14 @@ function completeStep(
   const owned = source?.step.externalRef === undefined;
   const isActive = view.phase === "Starting" || view.phase === "Running";
   const holdUp = isActive
-    ? holdUpOf(children.filter((one) => isPod(one) && attemptOf(one) === view.attempt))
+    ? holdUpOf(children.filter((one) => isPod(one) && (view.items !== undefined || attemptOf(one) === view.attempt)))
     : undefined;
   return {
     ...view,
     ...(source?.step.displayName === undefined ? {} : { name: source.step.displayName }),
     ...(child === undefined ? {} : { child }),
     ...(holdUp === undefined ? {} : { holdUp }),
-    logs: owned ? logsOf(view, child, children) : [],
+    logs: !owned ? [] : view.items === undefined ? logsOf(view, child, children) : [itemLogsOf(view, object)],
     actions: run.finishedAt !== undefined && view.phase !== "Pending" ? ["retry"] : view.actions,
   };
 }
@@ -98,6 +100,18 @@ const attemptOf = ({ metadata }: KubeObject): number => Number(metadata.labels?.
 const isPodOfJob = (object: KubeObject): boolean =>
   isPod(object) &&
   object.metadata.ownerReferences?.some(({ kind, controller }) => kind === "Job" && controller === true) === true;
+
+/** One reference for all items: a status does not list their children. */
+function itemLogsOf({ id, attempt }: StepView, { apiVersion, kind, metadata }: Workflow): LogRef {
+  const { uid = "", name = "" } = metadata;
+  const labelSelector = `${uidLabel}=${uid},${stepLabel}=${id}`;
+  return {
+    name: id,
+    object: { apiVersion, kind, ...named(name), ...placed(metadata) },
+    attempt,
+    items: { labelSelector, attemptLabel, itemLabel },
+  };
+}
 
 /** Children by the step whose label they bear; those without one are no step's. */
 function groupByStep(children: readonly KubeObject[]): ReadonlyMap<string, readonly KubeObject[]> {

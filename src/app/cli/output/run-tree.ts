@@ -1,4 +1,4 @@
-import type { RunView, StepPhase, StepView } from "#engine/index.ts";
+import { type RunView, type StepPhase, type StepView, summarizeItems } from "#engine/index.ts";
 import { formatAge, type Instant, type Millis } from "#lib/base/index.ts";
 import type { Paint } from "./paint.ts";
 import { fit } from "./table.ts";
@@ -49,10 +49,15 @@ export const elapsedOf = (
 /** What a person wants to know of a step besides its phase: the attempt, what it waits for, why it ended so. */
 export function remarkOf(step: StepView): string {
   const tries =
-    step.attempt > 1 ? [`attempt ${step.attempt}${step.attempts === undefined ? "" : `/${step.attempts}`}`] : [];
+    step.iteration !== undefined
+      ? [`round ${step.iteration}`]
+      : step.attempt > 1
+        ? [`attempt ${step.attempt}${step.attempts === undefined ? "" : `/${step.attempts}`}`]
+        : [];
   const explained = [step.reason, step.message].filter((text) => text !== undefined && text !== "").join(": ");
   if (step.phase === "Pending") return step.waitingFor.length === 0 ? "" : `waits for ${step.waitingFor.join(", ")}`;
   const held = step.holdUp === undefined ? [] : [`${step.holdUp.reason}: ${step.holdUp.message}`];
+  if (step.items !== undefined && step.phase === "Running") return [summarizeItems(step.items), ...held].join(", ");
   const isWell = step.phase === "Succeeded" || step.phase === "Running" || step.phase === "Starting";
   return (isWell ? [...tries, ...held] : [...tries, explained]).filter((text) => text !== "").join(", ");
 }

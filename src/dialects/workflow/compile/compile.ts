@@ -1,7 +1,7 @@
 import { isJsonObject, jsonEquals, type JsonValue } from "#lib/base/index.ts";
 import { hashName } from "#lib/base/index.node.ts";
 import { canonicalJson } from "#lib/json/index.ts";
-import type { Workflow, WorkflowSpec } from "../kinds.ts";
+import type { Workflow, WorkflowSpec, WorkflowStep } from "../kinds.ts";
 import { collectProblems, type ProblemCollector, type Report } from "../problems.ts";
 import type {
   CompiledCompletion,
@@ -21,6 +21,7 @@ import {
   type ExpressionScope,
   type Site,
 } from "./expressions.ts";
+import { compileForEach } from "./for-each.ts";
 import { checkJobs } from "./job-rules.ts";
 import { checkParams, paramValues } from "./params.ts";
 import { planOf } from "./plan.ts";
@@ -130,10 +131,18 @@ function compileStep(
   const { key, step, path, final, written } = source;
   const type = stepType(step);
   if (type === undefined) return [];
-  const scope = { spec, sources, final, visible: () => visibleSteps(source, graphs), user: `step "${key}"` };
+  const scope = {
+    spec,
+    sources,
+    final,
+    visible: () => visibleSteps(source, graphs),
+    user: `step "${key}"`,
+    ...localsOf(step),
+  };
   const bare = (text: string | undefined, site: Site, ...at: readonly string[]): CompiledExpression | undefined =>
     text === undefined ? undefined : compileBare(text, { ...scope, site }, [...path, ...at], report);
   const until = step.wait?.until;
+  const from = compileFrom(source, { ...scope, local: [], site: "body" }, report);
   const compiled: CompiledStep = {
     key,
     final,
@@ -156,8 +165,25 @@ function compileStep(
       (text, field) => bare(text, "completion", "completion", field),
       (message) => report([...path, "completion"], "invalid-value", message),
     ),
+    forEach: step.forEach && compileForEach(step.forEach, from, [...path, "forEach"], report),
+    repeatUntil: bare(step.repeat?.until, "until", "repeat", "until"),
   };
   return [[key, compiled]];
+}
+
+/** The list of a fan-out is made before there is an item. */
+const compileFrom = ({ step, path }: StepSource, scope: ExpressionScope, report: Report) =>
+  step.forEach?.from === undefined
+    ? undefined
+    : compileBare(step.forEach.from, scope, [...path, "forEach", "from"], report);
+
+/** The names that expressions of this step have beside all others. */
+function localsOf({ forEach, repeat }: WorkflowStep): Pick<ExpressionScope, "local" | "axes"> {
+  if (repeat !== undefined) return { local: ["iteration"] };
+  if (forEach === undefined) return {};
+  const { include = [], exclude: _exclude, ...axes } = forEach.matrix ?? {};
+  const names = [...Object.keys(axes), ...include.flatMap((members) => Object.keys(members))];
+  return { local: ["item", "index"], axes: forEach.matrix === undefined ? undefined : names };
 }
 
 /** Together with `longestText` at most 2 MiB of texts. */

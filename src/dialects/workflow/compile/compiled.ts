@@ -24,6 +24,15 @@ export type CompiledCompletion =
       readonly failure: CompiledExpression | undefined;
     };
 
+/** What a step is carried out for, once for each. Either the items are written, or an expression gives them. */
+export interface CompiledForEach {
+  readonly items: readonly JsonValue[] | CompiledExpression;
+  /** More items than this fail the step. */
+  readonly limit: number;
+  readonly maxParallel?: number;
+  readonly failFast: boolean;
+}
+
 /** One step, checked and ready to be run. Immutable. `step` has the workflow's `stepDefaults` filled in. */
 export interface CompiledStep {
   readonly key: string;
@@ -46,6 +55,9 @@ export interface CompiledStep {
   /** `retry.expression`. */
   readonly retryWhen: CompiledExpression | undefined;
   readonly completion: CompiledCompletion | undefined;
+  readonly forEach: CompiledForEach | undefined;
+  /** `repeat.until`. */
+  readonly repeatUntil: CompiledExpression | undefined;
 }
 
 /** An output of the workflow. */

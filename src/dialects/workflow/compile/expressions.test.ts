@@ -135,3 +135,12 @@ test("a text that cannot be read does not hide what is wrong with the others", (
   expect(problems[0]).toMatch(/^spec\.x\.a: column \d+: /);
   expect(problems[1]).toBe('spec.x.b[0]: column 5: no parameter "regoin", did you mean "region"');
 });
+
+test("an item and its axes are known where the step fans out, and never to its gate", () => {
+  const each = { local: ["item", "index"], axes: ["os", "node"] };
+  expect(bare("item.os + string(index)", each).problems).toEqual([]);
+  expect(bare("item.oss", each).problems).toEqual(['column 1: no axis "oss", did you mean "os"']);
+  expect(bare("item.anything", { local: ["item", "index"] }).problems).toEqual([]);
+  expect(bare("item.os").problems).toHaveLength(1);
+  expect(bare("item.os", { ...each, site: "gate" }).problems).toHaveLength(1);
+});

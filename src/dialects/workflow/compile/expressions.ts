@@ -20,10 +20,10 @@ import type { StepSource } from "./step-source.ts";
 
 /**
  * Where an expression stands decides what it may name: `gate` is a step's `when`, `body` its union member and
- * `wait.until`, `output` and `completion` see the object, `retry` the failed attempt, `result` is an output of the
- * workflow.
+ * `wait.until`, `output` and `completion` see the object, `retry` the failed attempt, `until` what a round of a loop gave,
+ * `result` is an output of the workflow.
  */
-export type Site = "gate" | "body" | "output" | "completion" | "retry" | "result";
+export type Site = "gate" | "body" | "output" | "completion" | "retry" | "until" | "result";
 
 /** A step whose results an expression uses. `alias` is the name it uses, which may have `_` for `-`. */
 export interface StepUse {
@@ -52,6 +52,10 @@ export interface ExpressionScope {
   readonly site: Site;
   /** Belongs to a final step: `run` is known. */
   readonly final: boolean;
+  /** Names that only this step has: `item` and `index` of a fan-out, `iteration` of a loop. Not known to its gate. */
+  readonly local?: readonly string[];
+  /** What may follow `item`; undefined when that cannot be told. */
+  readonly axes?: readonly string[] | undefined;
   /** What the message calls the user of the expression: `step "deploy"`. */
   readonly user: string;
 }
@@ -86,25 +90,27 @@ const variables: Readonly<Record<Site, readonly string[]>> = {
   output: ["result", "object"],
   completion: ["object"],
   retry: ["attempt", "reason", "message", "exitCode", "outputs"],
+  until: ["result", "object", "outputs"],
   result: [],
 };
 
-const environment = (site: Site, final: boolean): CelEnvironment => ({
+const environment = (site: Site, own: readonly string[]): CelEnvironment => ({
   variables: Object.fromEntries(
-    ["params", "steps", "workflow", ...(final ? ["run"] : []), ...variables[site]].map((name) => [name, "dyn"]),
+    ["params", "steps", "workflow", ...own, ...variables[site]].map((name) => [name, "dyn"]),
   ),
   functions: site === "gate" ? [...commonFunctions, ...statusFunctions] : commonFunctions,
 });
 
-const sites: readonly Site[] = ["gate", "body", "output", "completion", "retry", "result"];
-/** Twelve environments, made once: compiling one costs more than the expressions of a usual workflow. */
-const environments = {
-  main: new Map(sites.map((site) => [site, environment(site, false)])),
-  final: new Map(sites.map((site) => [site, environment(site, true)])),
-};
+/** One for each site and set of names, made once: compiling one costs more than the expressions of a usual workflow. */
+const environments = new Map<string, CelEnvironment>();
 
-const environmentOf = ({ site, final }: ExpressionScope): CelEnvironment =>
-  (final ? environments.final : environments.main).get(site) ?? environment(site, final);
+function environmentOf({ site, final, local = [] }: ExpressionScope): CelEnvironment {
+  const own = [...(final ? ["run"] : []), ...(site === "gate" ? [] : local)];
+  const name = [site, ...own].join(" ");
+  const known = environments.get(name) ?? environment(site, own);
+  environments.set(name, known);
+  return known;
+}
 
 /** Compiles a bare expression. Undefined when it is wrong; everything wrong with it has then been reported. */
 export function compileBare(
@@ -224,11 +230,12 @@ function checkReference({ root, path }: CelReference, scope: ExpressionScope): S
   const [name] = path;
   if (root === "steps") return checkStepUse(path, scope);
   if (name === undefined) return undefined;
-  const known = knownMembers(root, scope.spec);
+  const known = root === "item" ? scope.axes : knownMembers(root, scope.spec);
   return known === undefined || known.includes(name) ? undefined : unknown(membersCalled[root] ?? root, name, known);
 }
 
 const membersCalled: Readonly<Record<string, string>> = {
+  item: "axis",
   params: "parameter",
   workflow: "workflow field",
   run: "run field",
@@ -248,7 +255,7 @@ function unknown(what: string, name: string, known: Iterable<string>): string {
 }
 
 /** What may follow `steps.KEY`; the same as `stepValue` in `values.ts` makes. */
-const stepFields = ["outputs", "phase", "reason", "attempt", "startTime", "finishTime"];
+const stepFields = ["outputs", "phase", "reason", "attempt", "startTime", "finishTime", "items"];
 
 /**
  * The graph is what the document shows: using a result without depending on its step is an error, not an edge. A key

@@ -16,9 +16,10 @@ import {
   type RunPolicy,
   type StepKind,
 } from "#engine/index.ts";
-import type { WorkflowSpec } from "../kinds.ts";
+import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
 import type { CompiledStep } from "./compiled.ts";
 import { gateBinding } from "./expressions.ts";
+import { fanOf, itemsOf, itemValues } from "./for-each.ts";
 import { limits } from "./shape.ts";
 import type { StepType } from "./step-source.ts";
 import { evaluate, evaluateCondition, render, runValues, type StaticValues } from "./values.ts";
@@ -79,7 +80,7 @@ function stepOf(compiled: CompiledStep, values: StaticValues): PlanStep {
   const { step, key, type } = compiled;
   return planStep({
     id: key,
-    kind: kindOf[type],
+    kind: step.forEach === undefined ? kindOf[type] : "fan",
     gate: gateOf(compiled, values),
     afterFailure: isAfterFailure(compiled),
     retry: retryOf(compiled, values),
@@ -88,8 +89,15 @@ function stepOf(compiled: CompiledStep, values: StaticValues): PlanStep {
     ...(step.timeoutSeconds === undefined ? {} : { timeout: seconds(step.timeoutSeconds) }),
     ...(step.deadlineSeconds === undefined ? {} : { deadline: seconds(step.deadlineSeconds) }),
     ...(step.wait === undefined ? {} : { due: dueOf(compiled, values) }),
+    ...(step.forEach === undefined ? {} : { fan: fanOf(compiled, values) }),
+    ...(step.repeat === undefined ? {} : { repeat: loopOf(step.repeat) }),
   });
 }
+
+const loopOf = ({ maxIterations = 10, intervalSeconds = 0 }: NonNullable<WorkflowStep["repeat"]>) => ({
+  maxIterations,
+  interval: seconds(intervalSeconds),
+});
 
 /**
  * A condition that asks for failure itself still runs while the run is failing (`failureStrategy: Drain` and
@@ -104,7 +112,7 @@ const isAfterFailure = ({ when }: CompiledStep): boolean =>
  */
 function gateOf(compiled: CompiledStep, values: StaticValues): Gate {
   const condition = conditionOf(compiled, values);
-  const needed = [...(compiled.body?.uses ?? []), ...(compiled.until?.uses ?? [])];
+  const needed = [...(compiled.body?.uses ?? []), ...(compiled.until?.uses ?? []), ...usesOfItems(compiled)];
   if (needed.length === 0 && compiled.when === undefined) return condition;
   return (scope) => {
     const answer = condition(scope);
@@ -128,11 +136,23 @@ function conditionOf({ when, ...compiled }: CompiledStep, values: StaticValues):
 /** Bad for dependants: what they would need of this step does not exist either. */
 const unavailable = (message: string): GateResult => ({ skip: "InputUnavailable", message });
 
-/** Tries what the start would do. It costs a second rendering, but only for steps behind one that did not succeed. */
-function inputsAvailable({ body, until }: CompiledStep, values: StaticValues, scope: GateScope): GateResult {
+const usesOfItems = ({ forEach }: CompiledStep) =>
+  forEach !== undefined && "uses" in forEach.items ? forEach.items.uses : [];
+
+/**
+ * Tries what the start would do. It costs a second rendering, but only for steps behind one that did not succeed. The first item
+ * stands for all.
+ */
+function inputsAvailable(step: CompiledStep, values: StaticValues, scope: GateScope): GateResult {
+  const { body, until, forEach } = step;
   const run = runValues(scope);
+  const items = itemsOf(step, values, run);
+  if (!items.ok) return unavailable(items.error.error);
+  const [first] = items.value;
+  if (forEach !== undefined && first === undefined) return { run: true };
+  const local = first === undefined ? { iteration: 1 } : itemValues(0, first);
   const inputs: readonly Result<unknown, string>[] = [
-    body === undefined ? ok(null) : render(body, values, run),
+    body === undefined ? ok(null) : render(body, values, { ...run, local }),
     until === undefined ? ok(null) : evaluate(until, values, run),
   ];
   for (const input of inputs) if (!input.ok) return unavailable(input.error);

@@ -58,14 +58,14 @@ test("two keys that differ only in - and _ are refused", () => {
 
 test("fields of later versions are refused by their name", () => {
   const steps = {
-    a: { ...job, forEach: { items: [] }, locks: [] },
+    a: { ...job, cache: {}, locks: [] },
     b: { approval: {} },
     c: { template: {}, operation: "Apply" as const },
   };
   expect(problems({ steps, templateRef: { name: "x" }, params: [{ name: "p", secret: true }] })).toEqual([
     "spec.templateRef: this version does not carry workflow templates",
     "spec.params[0].secret: this version does not carry secret parameters",
-    "spec.steps.a.forEach: this version does not carry fan-out with forEach",
+    "spec.steps.a.cache: this version does not carry caches",
     "spec.steps.a.locks: this version does not carry locks",
     "spec.steps.b.approval: this version does not carry approvals",
     "spec.steps.c.operation: this version does not carry server-side apply; use Create",

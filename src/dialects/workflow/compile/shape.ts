@@ -69,8 +69,6 @@ const reservedInStep = {
   approval: "approvals",
   patch: "patch steps",
   http: "http steps",
-  forEach: "fan-out with forEach",
-  repeat: "loops with repeat",
   cache: "caches",
   locks: "locks",
   inputs: "artifacts",

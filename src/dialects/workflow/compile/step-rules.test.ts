@@ -129,3 +129,16 @@ test("fields without meaning for the type are refused", () => {
     "x.outputs: a timer has no outputs",
   ]);
 });
+
+test("what has no child neither fans out nor loops, and nothing does both", () => {
+  expect(problems({ wait: { seconds: 1 }, forEach: { items: [1] } })).toEqual([
+    "x.forEach: a timer has no child to fan out",
+  ]);
+  const reference = { apiVersion: "v1", kind: "ConfigMap", name: "a" };
+  expect(problems({ externalRef: reference, repeat: { until: "true" } })).toEqual([
+    "x.repeat: a reference has no child to repeat",
+  ]);
+  expect(problems({ ...jobOf({}), forEach: { items: [1] }, repeat: { until: "true" } })).toEqual([
+    "x.repeat: a step has forEach or repeat; loops over items are steps of a child",
+  ]);
+});

@@ -178,6 +178,12 @@ function checkForeignFields({ step, path }: StepSource, report: Report): void {
     refuse("operation", "only a template has an operation");
     refuse("ownership", "only a template has an ownership");
   }
+  if (step.forEach !== undefined && step.repeat !== undefined)
+    report([...path, "repeat"], "forbidden", "a step has forEach or repeat; loops over items are steps of a child");
+  if (type !== "wait" && type !== "externalRef") return;
+  const what = type === "wait" ? "a timer" : "a reference";
+  refuse("forEach", `${what} has no child to fan out`);
+  refuse("repeat", `${what} has no child to repeat`);
   if (type !== "wait") return;
   refuse("completion", "a timer has no object to look at");
   refuse("outputs", "a timer has no outputs");

@@ -8,7 +8,7 @@ import {
   type Result,
 } from "#lib/base/index.ts";
 import type { CelBindings } from "#lib/cel/index.ts";
-import type { GateScope, MainOutcome, RunState, StepState } from "#engine/index.ts";
+import { countPhases, type GateScope, type MainOutcome, type RunState, type StepState } from "#engine/index.ts";
 import type { CompiledStep, Identity } from "./compiled.ts";
 import type { CompiledExpression, CompiledTemplate, StepUse } from "./expressions.ts";
 
@@ -25,6 +25,8 @@ export interface RunValues {
   readonly state: (key: string) => StepState;
   /** How the main plan ended; known to final steps. */
   readonly main: MainOutcome | undefined;
+  /** Values of `item`, `index` and `iteration`, where the step has them. */
+  readonly local?: JsonObject;
 }
 
 /** The run as a gate of the engine shows it. */
@@ -40,7 +42,7 @@ export const runValues = (scope: GateScope): RunValues => ({
  */
 export function bindingsOf(
   values: StaticValues,
-  { run, state, main }: RunValues,
+  { run, state, main, local }: RunValues,
   uses: readonly StepUse[],
   more: CelBindings = {},
 ): CelBindings {
@@ -51,6 +53,7 @@ export function bindingsOf(
     steps: Object.fromEntries(steps),
     workflow: { ...identity, runNumber: run.number, startTime: timeText(run.startedAt) },
     ...(main === undefined ? {} : { run: { phase: main.phase, failed: main.failed } }),
+    ...local,
     ...more,
   };
 }
@@ -67,7 +70,14 @@ function stepValue(state: StepState, step: CompiledStep | undefined): JsonObject
     startTime: timeText(state.startedAt),
     finishTime: timeText(state.finishedAt),
     outputs: { ...defaultOutputs(step), ...state.outputs },
+    ...(state.items === undefined ? {} : { items: { total: state.items.total, ...countsOf(state.items.states) } }),
   };
+}
+
+/** How many items are how far, for conditions on a fan-out that partly failed. */
+function countsOf(states: string): JsonObject {
+  const { S = 0, F = 0, K = 0, X = 0 } = countPhases(states);
+  return { succeeded: S, failed: F, skipped: K, canceled: X };
 }
 
 /** What a step that did not write an output counts as having written. */

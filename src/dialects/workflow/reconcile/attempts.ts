@@ -20,16 +20,20 @@ export interface PassState {
  */
 export function attemptOf(state: PassState, step: CompiledStep, reference?: Reference): Attempt {
   const { workflow, compiled, run, now } = state;
-  const { attempt, phase, readyAt, startedAt } = stepState(run, step.key);
+  const { attempt, phase, readyAt, startedAt, iteration = 1 } = stepState(run, step.key);
   const known = reference ?? statusOf(workflow, step.key)?.reference;
+  const values = valuesOf(state, step.final);
+  const isLoop = step.repeatUntil !== undefined;
   return {
     workflow,
     compiled,
     step,
     number: attempt,
+    round: attempt,
     phase,
     reference: known,
-    values: valuesOf(state, step.final),
+    values: isLoop ? { ...values, local: { iteration } } : values,
+    ...(isLoop ? { iteration } : {}),
     since: startedAt ?? readyAt ?? now,
     now,
   };

@@ -11,7 +11,7 @@ const workflow = { metadata: { uid: "u" } } as Stored<Workflow>;
 /** A controller that has carried out the start at this moment. */
 function performedAt(at: number): Memory {
   const memory = new Memories().of("default/wf", workflow);
-  memory.performed.set(effectName("start", "a", 1), at);
+  memory.performed.set(effectName(start), at);
   return memory;
 }
 

@@ -6,6 +6,7 @@ import { Workflow } from "../kinds.ts";
 import type { Pass } from "./pass.ts";
 import type { Attempt, Executors } from "../steps/executor.ts";
 import { attemptOf, type PassState } from "./attempts.ts";
+import { itemAttempt } from "./items.ts";
 import { effectName, type Memory } from "./memory.ts";
 import { factOf } from "./observe.ts";
 
@@ -19,11 +20,11 @@ const repeatAfter: Millis = 30_000;
 
 /** What is owed and was not done a moment ago. Entries of effects that are no longer owed are forgotten. */
 export function dueEffects(effects: readonly Effect[], memory: Memory, now: number): readonly Effect[] {
-  const owed = new Set(effects.map(({ kind, step, attempt }) => effectName(kind, step, attempt)));
+  const owed = new Set(effects.map(effectName));
   for (const name of memory.performed.keys()) if (!owed.has(name)) memory.performed.delete(name);
   for (const name of memory.created) if (!owed.has(name)) memory.created.delete(name);
-  return effects.filter(({ kind, step, attempt }) => {
-    const at = memory.performed.get(effectName(kind, step, attempt));
+  return effects.filter((effect) => {
+    const at = memory.performed.get(effectName(effect));
     // A clock that was set back would put it off for as long as it was set back.
     return at === undefined || at > now || now - at >= repeatAfter;
   });
@@ -74,9 +75,11 @@ async function perform(
 ): Promise<Fact | undefined> {
   const step = state.compiled.steps.get(effect.step);
   if (step === undefined || step.type === "wait") return undefined;
-  const attempt = attemptOf(state, step);
   const executor = executors[step.type];
-  const name = effectName(effect.kind, effect.step, effect.attempt);
+  const phase = effect.kind === "start" ? "Starting" : "Cancelling";
+  const attempt =
+    effect.item === undefined ? attemptOf(state, step) : itemAttempt(state, step, executor, effect.item, phase);
+  const name = effectName(effect);
   if (effect.kind === "cancel") {
     await executor.cancel(attempt, effect.graceMs ?? 0, signal);
     memory.performed.set(name, state.now);
@@ -87,7 +90,7 @@ async function perform(
   if (finding.is === "free") return undefined;
   if (finding.is === "refused") return factOf(attempt, finding, state, nextTry(attempt, finding.reason, state, memory));
   memory.performed.set(name, state.now);
-  memory.refusals.delete(effect.step);
+  memory.refusals.delete(refusedName(attempt));
   // Nobody tells of a referenced object that was there before; of a child that was just created, its event does.
   if (finding.state.is !== "alive" || step.type === "externalRef") return factOf(attempt, finding, state);
   // Only a child that the mirror shows can later be missed in it. One that was found by asking may not have got there yet.
@@ -96,13 +99,17 @@ async function perform(
   return undefined;
 }
 
+const refusedName = ({ step, item }: Attempt): string => (item === undefined ? step.key : `${step.key}[${item.index}]`);
+
 const pauses = { base: 1_000, factor: 2, cap: 60_000 };
 
 /** A reference is watched, and so are Pods of earlier attempts; everything else is tried again after growing pauses. */
-function nextTry({ step }: Attempt, reason: WaitReason, { now }: PassState, memory: Memory): number | undefined {
-  if (step.type === "externalRef" || reason === "Lock") return undefined;
-  const tries = (memory.refusals.get(step.key) ?? 0) + 1;
-  memory.refusals.set(step.key, tries);
+function nextTry(attempt: Attempt, reason: WaitReason, { now }: PassState, memory: Memory): number | undefined {
+  const { step, item } = attempt;
+  if (item === undefined && (step.type === "externalRef" || reason === "Lock")) return undefined;
+  const name = refusedName(attempt);
+  const tries = (memory.refusals.get(name) ?? 0) + 1;
+  memory.refusals.set(name, tries);
   return now + exponential(tries, pauses);
 }
 

@@ -37,7 +37,7 @@ export interface Memory {
   readonly performed: Map<string, Instant>;
   /** Starts whose child this process has created and then seen in its mirror. */
   readonly created: Set<string>;
-  /** Refusals in a row by step, for the pauses between tries. */
+  /** Refusals in a row by step, or item of one, for the pauses between tries. */
   readonly refusals: Map<string, number>;
   /** Since when nothing but steps that came alive would have to be written. */
   quietSince?: Instant;
@@ -51,7 +51,13 @@ export interface Memory {
 }
 
 /** How `performed` and `created` call an effect. */
-export const effectName = (kind: Effect["kind"], step: string, attempt: number): string => `${kind} ${step} ${attempt}`;
+export const effectName = ({
+  kind,
+  step,
+  attempt,
+  item,
+}: Pick<Effect, "kind" | "step" | "attempt" | "item">): string =>
+  item === undefined ? `${kind} ${step} ${attempt}` : `${kind} ${step}[${item.index}] ${item.attempt}`;
 
 /** The memories of all unfinished workflows, by key. */
 export class Memories {

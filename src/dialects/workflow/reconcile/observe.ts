@@ -2,8 +2,10 @@ import type { Millis } from "#lib/base/index.ts";
 import { type ChildFact, type Fact, type GrantFact, isActive, type StepState, stepState } from "#engine/index.ts";
 import type { CompiledStep } from "../compile/compiled.ts";
 import type { Reference } from "../kinds.ts";
-import type { Attempt, Executors, Finding } from "../steps/executor.ts";
+import type { Attempt, Executors, Finding, StepExecutor } from "../steps/executor.ts";
+import { maxOutputBytes, tooLarge } from "../steps/outputs.ts";
 import { attemptOf, type PassState } from "./attempts.ts";
+import { activeAttempts } from "./items.ts";
 import { effectName, type Memory } from "./memory.ts";
 
 // Levels, not edges: a pass looks at every active step, whatever event asked for it, so lost events cost time and nothing else.
@@ -36,7 +38,12 @@ export async function observeSteps(
     const compiled = state.compiled.steps.get(key);
     if (compiled === undefined || compiled.type === "wait" || !isLooking(compiled, step)) continue;
     const attempt = attemptOf(state, compiled);
-    const finding = await executors[compiled.type].observe(attempt, signal);
+    const executor = executors[compiled.type];
+    if (step.items !== undefined) {
+      facts.push(...(await observeItems(state, compiled, executor, step, memory, conflicts.includes(key), signal)));
+      continue;
+    }
+    const finding = await executor.observe(attempt, signal);
     const fact = finding === undefined ? createdBefore(attempt, memory) : factOf(attempt, finding, state);
     if (fact !== undefined) facts.push(conflicts.includes(key) ? withoutRetry(fact) : fact);
     if (finding?.is === "child" && finding.reference !== undefined) references.set(key, finding.reference);
@@ -45,16 +52,49 @@ export async function observeSteps(
   return { facts, references, ...(isPolling ? { pollAfter: kindPoll } : {}) };
 }
 
+/** One look for each active item. Outputs that would make the lists of the step too large fail the item that brings them. */
+async function observeItems(
+  state: PassState,
+  compiled: CompiledStep,
+  executor: StepExecutor,
+  { outputs = {} }: StepState,
+  memory: Memory,
+  isConflict: boolean,
+  signal: AbortSignal,
+): Promise<readonly Fact[]> {
+  const facts: Fact[] = [];
+  let bytes: number | undefined;
+  for (const attempt of activeAttempts(state, compiled, executor)) {
+    const finding = await executor.observe(attempt, signal);
+    let fact = finding === undefined ? createdBefore(attempt, memory) : factOf(attempt, finding, state);
+    if (fact === undefined) continue;
+    if (fact.kind === "child" && fact.state.is === "succeeded" && fact.state.outputs !== undefined) {
+      bytes =
+        (bytes ?? Buffer.byteLength(JSON.stringify(outputs))) + Buffer.byteLength(JSON.stringify(fact.state.outputs));
+      if (bytes > maxOutputBytes) fact = { ...fact, state: tooLarge(bytes) };
+    }
+    facts.push(isConflict ? withoutRetry(fact) : fact);
+  }
+  return facts;
+}
+
 /** A reference that is waited for is looked at although nothing of it runs, and so is what holds an attempt back. */
 const isLooking = ({ type }: CompiledStep, { phase, reason, refused }: StepState): boolean =>
   isActive(phase) || (phase === "Waiting" && refused === true && (type === "externalRef" || reason === "Lock"));
 
 /** A child this process has created and that is missing was deleted in between: it was alive, and the next look says gone. */
-function createdBefore({ step, number, phase }: Attempt, memory: Memory): ChildFact | undefined {
+function createdBefore(attempt: Attempt, memory: Memory): ChildFact | undefined {
+  const { step, phase } = attempt;
   if (phase !== "Starting" || step.type === "externalRef") return undefined;
-  if (!memory.created.has(effectName("start", step.key, number))) return undefined;
-  return { kind: "child", step: step.key, attempt: number, state: { is: "alive" } };
+  if (!memory.created.has(effectName({ kind: "start", ...about(attempt) }))) return undefined;
+  return { kind: "child", ...about(attempt), state: { is: "alive" } };
 }
+
+/** Whose child it is, for the engine. */
+const about = ({ step, number, item, round }: Attempt) =>
+  item === undefined
+    ? { step: step.key, attempt: number }
+    : { step: step.key, attempt: round, item: { index: item.index, attempt: number } };
 
 /** The next attempt would be one of another step than the one that was started. */
 function withoutRetry(fact: ChildFact | GrantFact): ChildFact | GrantFact {
@@ -81,16 +121,15 @@ export function factOf(
   state: PassState,
   notBefore?: number,
 ): ChildFact | GrantFact {
-  const { step, number } = attempt;
-  const about = { step: step.key, attempt: number };
-  if (finding.is === "child") return { kind: "child", ...about, state: finding.state };
-  if (finding.is === "free") return { kind: "grant", ...about, granted: true };
+  const whose = about(attempt);
+  if (finding.is === "child") return { kind: "child", ...whose, state: finding.state };
+  if (finding.is === "free") return { kind: "grant", ...whose, granted: true };
   const { reason, message } = finding;
   if (reason === "KindNotFound" && !isBounded(attempt, state) && attempt.now - attempt.since >= kindPatience)
-    return { kind: "child", ...about, state: { is: "failed", reason, message, retryable: false } };
+    return { kind: "child", ...whose, state: { is: "failed", reason, message, retryable: false } };
   return {
     kind: "grant",
-    ...about,
+    ...whose,
     granted: false,
     reason,
     message,

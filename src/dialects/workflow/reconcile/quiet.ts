@@ -1,5 +1,5 @@
 import type { Millis } from "#lib/base/index.ts";
-import type { RunState } from "#engine/index.ts";
+import { onlyItemsCameAlive, type RunState } from "#engine/index.ts";
 import type { Pass } from "./pass.ts";
 import type { PassState } from "./attempts.ts";
 import type { KnownRun } from "./memory.ts";
@@ -47,6 +47,8 @@ function onlyCameAlive(before: RunState, after: RunState, isWaited: (key: string
   return keys.every((key) => {
     const [old, step] = [stepsBefore[key], steps[key]];
     if (old === step) return true;
+    if (old?.items !== undefined && step?.items !== undefined)
+      return isSameBeyond("items", old, step) && onlyItemsCameAlive(old.items, step.items);
     return old?.phase === "Starting" && step?.phase === "Running" && old.attempt === step.attempt && !isWaited(key);
   });
 }

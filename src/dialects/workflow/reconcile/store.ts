@@ -50,6 +50,7 @@ function withIntents(
   for (const key of Object.keys(state.run.steps)) {
     const old = before.steps[key];
     const step = stepState(state.run, key);
+    // Children of a fan-out are too many to list; their names follow from the items.
     if (step === old || step.phase !== "Starting" || (old?.phase === "Starting" && old.attempt === step.attempt))
       continue;
     const compiled = state.compiled.steps.get(key);

@@ -81,7 +81,7 @@ function additionOf(
 ): StepAdditions {
   const node = planStepOf(compiled, key);
   const failure = failureBetween(old, step);
-  const starts = step.phase === "Starting" && old?.attempt !== step.attempt;
+  const starts = (step.phase === "Starting" || step.items !== undefined) && (old?.attempt ?? 0) < step.attempt;
   return {
     complete: node !== undefined && isTerminal(step.phase) && isOk(node, step),
     ...(reference === undefined ? {} : { reference }),

@@ -13,7 +13,7 @@ import {
   type ResourceType,
   type Stored,
 } from "#kernel/model/index.ts";
-import { childLabels } from "../child-names.ts";
+import { type ChildId, childLabels } from "../child-names.ts";
 import type { Reference, Workflow } from "../kinds.ts";
 import type { Attempt, Finding } from "./executor.ts";
 
@@ -32,9 +32,19 @@ export interface ChildKind {
 }
 
 /** The labels of the attempt's child: those of `spec.selector`, then ours, which win. */
-export const labelsOf = ({ workflow, step, number, compiled }: Attempt): Readonly<Record<string, string>> => ({
-  ...compiled.selector,
-  ...childLabels({ workflow: workflow.metadata.name, uid: workflow.metadata.uid, step: step.key, attempt: number }),
+export const labelsOf = (attempt: Attempt): Readonly<Record<string, string>> => ({
+  ...attempt.compiled.selector,
+  ...childLabels(childOf(attempt)),
+});
+
+/** What the child of an attempt is called after. */
+export const childOf = ({ workflow, step, number, item, iteration }: Attempt): ChildId => ({
+  workflow: workflow.metadata.name,
+  uid: workflow.metadata.uid,
+  step: step.key,
+  attempt: number,
+  ...(item === undefined ? {} : { item: item.index }),
+  ...(iteration === undefined ? {} : { iteration }),
 });
 
 /** Independent children have no owner and are recognised by their labels alone. */

@@ -1,4 +1,4 @@
-import type { Instant, Millis } from "#lib/base/index.ts";
+import type { Instant, JsonValue, Millis } from "#lib/base/index.ts";
 import type { ChildState, StepPhase, WaitReason } from "#engine/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
@@ -11,8 +11,14 @@ export interface Attempt {
   readonly workflow: Stored<Workflow>;
   readonly compiled: CompiledWorkflow;
   readonly step: CompiledStep;
-  /** Counts from 1. */
+  /** Counts from 1; of an item of a fan-out, the item's own. */
   readonly number: number;
+  /** Attempt of the step; another number than `number` where the step fans out. */
+  readonly round: number;
+  /** Which item of a fan-out it is for. */
+  readonly item?: { readonly index: number; readonly value: JsonValue };
+  /** Round of the loop, where the step is one. */
+  readonly iteration?: number;
   /** As stored: `Starting` is the intent, `Cancelling` the wish for an end. */
   readonly phase: StepPhase;
   /** What the status says of the child; its uid once it was seen. */

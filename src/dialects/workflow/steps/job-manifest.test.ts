@@ -26,7 +26,18 @@ function attempt(number = 1): Attempt {
   const step = compiled?.steps.get("a");
   if (compiled === undefined || step === undefined) throw new Error("the test's workflow is wrong");
   const values = { run: newRun, state: () => pendingStep, main: undefined };
-  return { workflow, compiled, step, number, phase: "Starting", reference: undefined, values, since: 0, now: 0 };
+  return {
+    workflow,
+    compiled,
+    step,
+    number,
+    round: number,
+    phase: "Starting",
+    reference: undefined,
+    values,
+    since: 0,
+    now: 0,
+  };
 }
 const template = (pod: JsonObject, spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject => ({
   metadata,

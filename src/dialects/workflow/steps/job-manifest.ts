@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { Job, type KubeObject } from "#kernel/model/index.ts";
 import { childName } from "../child-names.ts";
-import { labelsOf } from "./child.ts";
+import { childOf, labelsOf } from "./child.ts";
 import type { Attempt } from "./executor.ts";
 
 /** Where Kubernetes expects a container's termination message unless the container says otherwise. */
@@ -14,7 +14,7 @@ const defaultMessagePath = "/dev/termination-log";
  * outcome is recorded.
  */
 export function jobManifest(attempt: Attempt, template: JsonObject): KubeObject {
-  const { namespace, name, uid } = attempt.workflow.metadata;
+  const { namespace } = attempt.workflow.metadata;
   const labels = labelsOf(attempt);
   const spec = objectAt(template, "spec");
   // The controller deletes finished Jobs itself, after their outcome is recorded: see finished-children.ts.
@@ -24,7 +24,7 @@ export function jobManifest(attempt: Attempt, template: JsonObject): KubeObject 
     apiVersion: "batch/v1",
     kind: Job.kind,
     metadata: {
-      name: childName({ workflow: name, uid, step: attempt.step.key, attempt: attempt.number }),
+      name: childName(childOf(attempt)),
       ...(namespace === undefined ? {} : { namespace }),
       ...labelled(template["metadata"], labels),
     },
@@ -75,7 +75,7 @@ function podSpec(pod: JsonObject, attempt: Attempt): JsonObject {
  * What a step may know of itself. A variable the document sets stays as it is. `SLIPWAY_OUTPUT` is the termination
  * message path, which is how outputs come back from every runtime without a sidecar.
  */
-function withVariables(container: JsonObject, { workflow, step, number }: Attempt): JsonObject {
+function withVariables(container: JsonObject, { workflow, step, number, item, iteration }: Attempt): JsonObject {
   const path = container["terminationMessagePath"];
   const given = isList(container["env"]) ? container["env"].map(withTextValue) : [];
   const names = new Set(given.filter(isJsonObject).map((variable) => variable["name"]));
@@ -83,6 +83,8 @@ function withVariables(container: JsonObject, { workflow, step, number }: Attemp
     SLIPWAY_WORKFLOW: workflow.metadata.name,
     SLIPWAY_STEP: step.key,
     SLIPWAY_ATTEMPT: String(number),
+    ...(item === undefined ? {} : { SLIPWAY_ITEM: textOf(item.value), SLIPWAY_INDEX: String(item.index) }),
+    ...(iteration === undefined ? {} : { SLIPWAY_ITERATION: String(iteration) }),
     SLIPWAY_OUTPUT: typeof path === "string" ? path : defaultMessagePath,
   };
   const added = Object.entries(own).filter(([name]) => !names.has(name));

@@ -7,7 +7,15 @@ import { childName, labels } from "../child-names.ts";
 import { jobOfContainer } from "../compile/container-job.ts";
 import { render } from "../compile/values.ts";
 import type { ObjectState } from "../completion.ts";
-import { createChild, deleteChild, labelsOf, observeChild, plannedReference, type StepClients } from "./child.ts";
+import {
+  childOf,
+  createChild,
+  deleteChild,
+  labelsOf,
+  observeChild,
+  plannedReference,
+  type StepClients,
+} from "./child.ts";
 import type { Attempt, Finding, StepExecutor } from "./executor.ts";
 import { jobManifest } from "./job-manifest.ts";
 import { objectState } from "./object-state.ts";
@@ -32,10 +40,7 @@ export function jobExecutor(clients: StepClients, jobs: Lister, watchPods: PodWa
   const { client } = clients;
   const kind = { type: Job, children: jobs };
   return {
-    reference({ workflow, step, number }) {
-      const { name, uid } = workflow.metadata;
-      return plannedReference(Job, childName({ workflow: name, uid, step: step.key, attempt: number }));
-    },
+    reference: (attempt) => plannedReference(Job, childName(childOf(attempt))),
     async start(attempt, signal) {
       return (
         (await earlierAttempt(client, attempt, watchPods, signal)) ??
@@ -78,15 +83,17 @@ const livingPods = async (client: ApiClient, attempt: Attempt, signal: AbortSign
   (await client.list(Pod, { ...earlierPods(attempt), signal })).items.filter((pod) => !hasEnded(pod));
 
 /** The Pods of the step's other attempts. */
-function earlierPods({ workflow, step, number }: Attempt) {
+function earlierPods({ workflow, step, number, item }: Attempt) {
   const { uid, namespace } = workflow.metadata;
-  const labelSelector = `${labels.uid}=${uid},${labels.step}=${step.key},${labels.attempt}!=${number}`;
+  const ofItem = item === undefined ? "" : `,${labels.item}=${item.index}`;
+  const labelSelector = `${labels.uid}=${uid},${labels.step}=${step.key},${labels.attempt}!=${number}${ofItem}`;
   return { ...(namespace === undefined ? {} : { namespace }), labelSelector };
 }
 
 /** As `earlierPods`, of a Pod in a mirror. */
-function isEarlier({ workflow, step, number }: Attempt, { metadata }: KubeObject): boolean {
+function isEarlier({ workflow, step, number, item }: Attempt, { metadata }: KubeObject): boolean {
   const found = metadata.labels ?? {};
+  if (item !== undefined && found[labels.item] !== String(item.index)) return false;
   const isOfStep = found[labels.uid] === workflow.metadata.uid && found[labels.step] === step.key;
   return isOfStep && found[labels.attempt] !== String(number);
 }
@@ -132,7 +139,7 @@ async function stateOf(client: ApiClient, attempt: Attempt, job: Stored, signal:
 
 /** Pods are looked at only for steps that declare outputs: most runs need no further request. */
 async function success(client: ApiClient, attempt: Attempt, job: Stored, signal: AbortSignal): Promise<ChildState> {
-  if (attempt.step.outputs.length === 0) return { is: "succeeded" };
+  if (attempt.step.outputs.length === 0 && attempt.step.repeatUntil === undefined) return { is: "succeeded" };
   const end = await endOf(client, attempt, "succeeded", signal);
   const result = parseOutputs(end?.message ?? "");
   if (result.ok) return succeeded(attempt, { result: result.value, object: asJson(job) }, end?.exitCode);

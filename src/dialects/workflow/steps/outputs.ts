@@ -2,7 +2,7 @@ import { err, isJsonObject, type JsonObject, type JsonValue, ok, type Result } f
 import { isMissingValue } from "#lib/cel/index.ts";
 import type { ChildState } from "#engine/index.ts";
 import type { CompiledOutput } from "../compile/compiled.ts";
-import { evaluate } from "../compile/values.ts";
+import { evaluate, evaluateCondition } from "../compile/values.ts";
 import type { Attempt } from "./executor.ts";
 import { mayTryAgain } from "./retry-when.ts";
 
@@ -10,7 +10,7 @@ import { mayTryAgain } from "./retry-when.ts";
  * Outputs of one step, in bytes of their JSON text (workflow.md section 4). They are part of the status, which must
  * fit a real store; more belongs into artifacts.
  */
-const maxBytes = 32 * 1024;
+export const maxOutputBytes = 32 * 1024;
 
 /** What outputs are made from, as expressions see it. */
 export interface OutputSources {
@@ -27,7 +27,6 @@ export interface OutputSources {
  */
 export function succeeded(attempt: Attempt, sources: OutputSources, exitCode?: number): ChildState {
   const declared = attempt.step.outputs;
-  if (declared.length === 0) return { is: "succeeded" };
   const entries: [string, JsonValue][] = [];
   for (const output of declared) {
     const value = outputValue(output, attempt, sources);
@@ -39,9 +38,26 @@ export function succeeded(attempt: Attempt, sources: OutputSources, exitCode?: n
   }
   const outputs = Object.fromEntries(entries);
   const bytes = Buffer.byteLength(JSON.stringify(outputs));
-  if (bytes <= maxBytes) return { is: "succeeded", outputs };
-  const message = `outputs of ${bytes} bytes, at most ${maxBytes} are kept; large results belong into files or artifacts`;
+  if (bytes > maxOutputBytes) return tooLarge(bytes);
+  return afterRound(attempt, sources, declared.length === 0 ? {} : { outputs });
+}
+
+export function tooLarge(bytes: number): ChildState {
+  const message = `outputs of ${bytes} bytes, at most ${maxOutputBytes} are kept; large results belong into files or artifacts`;
   return { is: "failed", reason: "OutputTooLarge", message, retryable: false };
+}
+
+/** A round of a loop that went well is the last one when its condition says so; every other step has but one. */
+function afterRound(
+  { step, compiled, values, iteration = 1 }: Attempt,
+  sources: OutputSources,
+  given: { readonly outputs?: JsonObject },
+): ChildState {
+  if (step.repeatUntil === undefined) return { is: "succeeded", ...given };
+  const more = { ...sources, outputs: given.outputs ?? {}, iteration };
+  const isDone = evaluateCondition(step.repeatUntil, compiled, values, more);
+  if (isDone.ok) return { is: "succeeded", ...given, ...(isDone.value ? {} : { again: true }) };
+  return { is: "failed", reason: "ExpressionError", message: `repeat.until: ${isDone.error}`, retryable: false };
 }
 
 interface Failure {

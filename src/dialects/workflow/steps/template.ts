@@ -4,7 +4,7 @@ import type { Lister } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { childName } from "../child-names.ts";
 import { render } from "../compile/values.ts";
-import { createChild, deleteChild, labelsOf, observeChild, type StepClients } from "./child.ts";
+import { childOf, createChild, deleteChild, labelsOf, observeChild, type StepClients } from "./child.ts";
 import type { Attempt, Finding, StepExecutor } from "./executor.ts";
 import { objectState } from "./object-state.ts";
 import { statusOutputs, succeeded } from "./outputs.ts";
@@ -75,8 +75,8 @@ function manifestOf(attempt: Attempt): Result<KubeObject, string> {
   const { apiVersion, kind } = rendered.value;
   const metadata = isJsonObject(rendered.value["metadata"]) ? rendered.value["metadata"] : {};
   const given = isJsonObject(metadata["labels"]) ? metadata["labels"] : {};
-  const { namespace, name, uid } = workflow.metadata;
-  const generated = childName({ workflow: name, uid, step: step.key, attempt: attempt.number });
+  const { namespace } = workflow.metadata;
+  const generated = childName(childOf(attempt));
   return ok({
     ...rendered.value,
     apiVersion: textOf(apiVersion),

@@ -1,4 +1,4 @@
-import { FakeClock, type JsonObject, silentLog } from "#lib/base/index.ts";
+import { FakeClock, formatTime, type JsonObject, silentLog } from "#lib/base/index.ts";
 import { type ApiClient, type EventNote, Manager, type Metrics, seededRandom } from "#kernel/kit/index.ts";
 import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { isNotFound, Job, type KubeObject, Pod, type ResourceType, type Stored } from "#kernel/model/index.ts";
@@ -153,14 +153,31 @@ export class Harness {
 
   /** Ends the newest Job of a step, with a pod that says how. */
   async end(step: string, { exitCode = 0, message = "" }: JobEnd = {}): Promise<void> {
-    const found = await this.jobOf(step);
+    await this.#end(await this.jobOf(step), exitCode, message);
+  }
+
+  async #end(found: Stored, exitCode: number, message: string): Promise<void> {
     await this.#podOf(found, exitCode, message);
     const condition =
       exitCode === 0
         ? { type: "Complete", status: "True" }
         : { type: "Failed", status: "True", reason: "BackoffLimitExceeded", message: "too many failures" };
-    await this.store.updateStatus(Job, { ...found, status: { conditions: [condition] } });
+    const conditions = [{ ...condition, lastTransitionTime: formatTime(this.clock.now()) }];
+    await this.store.updateStatus(Job, { ...found, status: { conditions } });
     await this.settle();
+  }
+
+  /** Ends the newest Job of one item of a fan-out. */
+  async endItem(step: string, item: number, { exitCode = 0, message = "" }: JobEnd = {}): Promise<void> {
+    const found = (await this.jobs()).filter(
+      ({ metadata, status }) =>
+        status === undefined &&
+        metadata.labels?.["slipway.dev/step"] === step &&
+        metadata.labels["slipway.dev/item"] === String(item),
+    );
+    const newest = found.sort((a, b) => attemptOf(b) - attemptOf(a))[0];
+    if (newest === undefined) throw new Error(`item ${item} of the step ${step} has no active Job`);
+    await this.#end(newest, exitCode, message);
   }
 
   async #podOf(owner: Stored, exitCode: number, message: string): Promise<void> {

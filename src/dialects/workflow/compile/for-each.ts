@@ -1,0 +1,91 @@
+import { err, type FieldPath, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import { type Fan, type GateScope, reasons } from "#engine/index.ts";
+import type { ForEach } from "../kinds.ts";
+import type { Report } from "../problems.ts";
+import type { CompiledForEach, CompiledStep } from "./compiled.ts";
+import type { CompiledExpression } from "./expressions.ts";
+import { axesOf, combinationsOf } from "./matrix.ts";
+import { evaluate, type RunValues, runValues, type StaticValues } from "./values.ts";
+
+/** Items of one step unless `limit` says otherwise, and of all steps of a workflow together. */
+const usualLimit = 256;
+const mostItems = 20_000;
+
+/** Exactly one source of items; what each of them must be. Undefined, and reported, when it is not so. */
+export function compileForEach(
+  forEach: ForEach,
+  from: CompiledExpression | undefined,
+  path: FieldPath,
+  report: Report,
+): CompiledForEach | undefined {
+  const given = [forEach.items, forEach.from, forEach.matrix].filter((source) => source !== undefined);
+  if (given.length !== 1) {
+    report(path, "not-exactly-one", "exactly one of items, from and matrix is required");
+    return undefined;
+  }
+  const axes = forEach.matrix === undefined ? ok([]) : axesOf(forEach.matrix);
+  if (!axes.ok) {
+    for (const { field, message } of axes.error) report([...path, "matrix", ...field], "invalid-value", message);
+    return undefined;
+  }
+  const items = forEach.matrix === undefined ? (forEach.items ?? from) : combinationsOf(forEach.matrix, axes.value);
+  if (items === undefined) return undefined;
+  const { limit = usualLimit, maxParallel, failFast = false } = forEach;
+  return { items, limit, failFast, ...(maxParallel === undefined ? {} : { maxParallel }) };
+}
+
+/** Why there are no items: the reason and the message of the step. */
+interface NoItems {
+  readonly reason: string;
+  readonly error: string;
+}
+
+/** The items of a step in order. O(1) where they are written; else one evaluation. */
+export function itemsOf(
+  { forEach }: CompiledStep,
+  values: StaticValues,
+  run: RunValues,
+): Result<readonly JsonValue[], NoItems> {
+  if (forEach === undefined) return ok([]);
+  const { items, limit } = forEach;
+  const found = "program" in items ? evaluate(items, values, run) : ok(items);
+  if (!found.ok) return err({ reason: reasons.expressionError, error: `forEach.from: ${found.error}` });
+  if (!isList(found.value)) {
+    const error = `forEach.from: expected a list, found ${JSON.stringify(found.value).slice(0, 100)}`;
+    return err({ reason: reasons.expressionError, error });
+  }
+  if (found.value.length <= limit) return ok(found.value);
+  return err({
+    reason: "TooManyItems",
+    error: `${found.value.length} items, at most ${limit} are allowed by forEach.limit`,
+  });
+}
+
+const isList = (value: JsonValue): value is readonly JsonValue[] => Array.isArray(value);
+
+/** The engine's view of a fan-out: how many, how many at once. */
+export function fanOf(step: CompiledStep, values: StaticValues): Fan {
+  const { maxParallel, failFast = false } = step.forEach ?? {};
+  return {
+    count: (scope) => {
+      const items = itemsOf(step, values, runValues(scope));
+      if (!items.ok) return items.error;
+      const others = otherItems(step, values, scope);
+      const count = items.value.length;
+      if (count + others <= mostItems) return { count };
+      const error = `${count} items beside the ${others} of other steps, at most ${mostItems} are allowed in a workflow`;
+      return { reason: "TooManyItems", error };
+    },
+    failFast,
+    outputs: step.outputs.map(({ name }) => name),
+    ...(maxParallel === undefined ? {} : { maxParallel }),
+  };
+}
+
+const otherItems = ({ key }: CompiledStep, { steps }: StaticValues, scope: GateScope): number =>
+  [...steps.values()]
+    .filter((other) => other.forEach !== undefined && other.key !== key)
+    .reduce((sum, other) => sum + (scope.state(other.key).items?.total ?? 0), 0);
+
+/** What expressions of one item see of it. */
+export const itemValues = (index: number, value: JsonValue): JsonObject => ({ item: value, index });

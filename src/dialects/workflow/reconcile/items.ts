@@ -1,0 +1,55 @@
+import type { JsonValue } from "#lib/base/index.ts";
+import { activeItems, type ItemTry, stepState } from "#engine/index.ts";
+import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
+import { itemsOf, itemValues } from "../compile/for-each.ts";
+import type { Attempt, StepExecutor } from "../steps/executor.ts";
+import { attemptOf, type PassState, valuesOf } from "./attempts.ts";
+
+/** Lists of items by step, as of a run number: what they are made from does not change within a run. */
+const lists = new WeakMap<
+  CompiledWorkflow,
+  Map<string, { readonly run: number; readonly items: readonly JsonValue[] }>
+>();
+
+/** The items of a fan-out. Evaluated once a run; empty when it cannot be, and then no item was ever started. */
+function itemListOf(state: PassState, step: CompiledStep): readonly JsonValue[] {
+  const { compiled, run } = state;
+  const known = lists.get(compiled) ?? new Map();
+  lists.set(compiled, known);
+  const last = known.get(step.key);
+  if (last?.run === run.number) return last.items;
+  const found = itemsOf(step, compiled, valuesOf(state, step.final));
+  const items = found.ok ? found.value : [];
+  known.set(step.key, { run: run.number, items });
+  return items;
+}
+
+/**
+ * The attempt of one item as its executor sees it: like that of a step, with the item's own number and phase. Its child is named by
+ * the executor, since the status of a fan-out does not list children.
+ */
+export function itemAttempt(
+  state: PassState,
+  step: CompiledStep,
+  executor: StepExecutor,
+  { index, attempt: number }: ItemTry,
+  phase: Attempt["phase"],
+): Attempt {
+  const value = itemListOf(state, step)[index] ?? null;
+  const attempt = attemptOf(state, step);
+  const of: Attempt = {
+    ...attempt,
+    number,
+    phase,
+    item: { index, value },
+    values: { ...attempt.values, local: itemValues(index, value) },
+    reference: undefined,
+  };
+  return { ...of, reference: executor.reference(of) };
+}
+
+/** The items of a step that may have a living child. */
+export const activeAttempts = (state: PassState, step: CompiledStep, executor: StepExecutor): readonly Attempt[] =>
+  activeItems(stepState(state.run, step.key)).map(({ phase, ...item }) =>
+    itemAttempt(state, step, executor, item, phase),
+  );
