@@ -1,6 +1,16 @@
-import type { RunView, StepPhase } from "#engine/index.ts";
+import { type RunView, type StepPhase, summarizeItems } from "#engine/index.ts";
 
-export interface GraphNode {
+/** What a dialect knows of a step besides its place in the order, each in words that people read and nobody parses. */
+export interface StepTraits {
+  /** The condition it runs on, as written. */
+  readonly condition?: string;
+  /** What it has one child each for: `5 items, 2 at once`. */
+  readonly forEach?: string;
+  /** What ends its loop: `until result.ready, at most 10 rounds`. */
+  readonly repeat?: string;
+}
+
+export interface GraphNode extends StepTraits {
   readonly id: string;
   readonly name: string;
   /** Part of the final steps. */
@@ -8,6 +18,8 @@ export interface GraphNode {
   /** Layer: longest path from a root. */
   readonly rank: number;
   readonly phase: StepPhase;
+  /** How far the items of a fan-out are that has started. */
+  readonly items?: string;
 }
 
 /** The steps of a run in topological order, and which comes before which. */
@@ -18,9 +30,19 @@ export interface RunGraph {
   readonly edges: readonly { readonly from: string; readonly to: string }[];
 }
 
-/** The graph any view shows. */
-export const graphOfView = (view: RunView): RunGraph => ({
+const noTraits: StepTraits = {};
+
+/** The graph any view shows; `traitsOf` tells by the id of a step what its dialect knows of it. */
+export const graphOfView = (view: RunView, traitsOf: (id: string) => StepTraits = () => noTraits): RunGraph => ({
   name: view.name,
-  nodes: view.steps.map(({ id, name, final = false, rank, phase }) => ({ id, name, final, rank, phase })),
+  nodes: view.steps.map(({ id, name, final = false, rank, phase, items }) => ({
+    id,
+    name,
+    final,
+    rank,
+    phase,
+    ...traitsOf(id),
+    ...(items === undefined ? {} : { items: summarizeItems(items) }),
+  })),
   edges: view.steps.flatMap((step) => step.dependencies.map((from) => ({ from, to: step.id }))),
 });

@@ -1,12 +1,12 @@
 import type { Manager } from "#kernel/kit/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { Dialect } from "../dialect.ts";
-import { graphOfView } from "../graph.ts";
 import { runActionAdmission, workflowAdmission } from "./admission.ts";
 import { labels } from "./child-names.ts";
 import type { WorkflowControllerOptions } from "./controller.ts";
 import { describeWorkflow } from "./describe.ts";
 import { documents } from "./document.ts";
+import { graphOfWorkflow } from "./graph.ts";
 import { RunAction, Workflow } from "./kinds.ts";
 import { isWorkflow, viewWorkflow } from "./view.ts";
 
@@ -43,7 +43,7 @@ export const dialect: Dialect = {
     view: (object, children) => viewWorkflow(workflow(object), kubeObjects(children)),
     describe: (object, { now, children }) => describeWorkflow(workflow(object), now, children),
     podSelector: ({ metadata }) => `${labels.uid}=${metadata.uid ?? ""}`,
-    graph: (object) => graphOfView(viewWorkflow(workflow(object))),
+    graph: (object) => graphOfWorkflow(workflow(object)),
   },
   addControllers: async (manager) => (await import("./controller.ts")).addWorkflowControllers(manager),
 };

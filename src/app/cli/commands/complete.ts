@@ -50,7 +50,8 @@ async function candidates(
   if (typeof kind !== "string") return kind;
   if (kind === "file") return await files(words.at(-1) ?? "", invocation.environment);
   const { namesFor } = await import("../names.ts");
-  return await namesFor(kind, invocation, words);
+  if (kind !== "file-or-run") return await namesFor(kind, invocation, words);
+  return [...(await files(words.at(-1) ?? "", invocation.environment)), ...(await namesFor("run", invocation, words))];
 }
 
 /**

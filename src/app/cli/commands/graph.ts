@@ -4,29 +4,36 @@ import type { GraphFormat } from "../output/graph-text.ts";
 
 /**
  * A name that is a file is a document, anything else a run on the running control plane. All runs of a file are
- * drawn, one after the other; documents need no server, and are drawn only when they have no errors.
+ * drawn, one after the other; documents need no server, and are drawn only when they have no errors. Of a run that is under way
+ * the phases of its steps are shown, in words and in colours.
  */
 export const graphCommand = command<{ readonly output: GraphFormat }>({
   name: "graph",
   args: ["<file-or-run>"],
   summary: "Show the steps of a document or a run and what each waits for",
   group: "Documents",
-  examples: ["slipway graph examples/workflow/diamond.yaml", "slipway graph examples/workflow/diamond.yaml -o mermaid"],
+  examples: [
+    "slipway graph examples/workflow/fan-out.yaml",
+    "slipway graph examples/workflow/diamond.yaml -o mermaid",
+    "slipway graph diamond -o dot",
+  ],
   options: [
     { flags: "-o, --output <format>", summary: "format", choices: ["text", "mermaid", "dot", "json"], initial: "text" },
   ],
-  completes: ["file"],
+  completes: ["file-or-run"],
   async action(invocation) {
     const { args, options, environment } = invocation;
     const { existsSync } = await import("node:fs");
     const { formatGraph } = await import("../output/graph-text.ts");
+    const { paintFor } = await import("../output/paint.ts");
     const named = args[0] ?? "";
     const graphs =
       isFile(named) || existsSync(named)
         ? await graphsOfFile(named, invocation)
         : [await graphOfRun(named, invocation)];
     if (graphs === undefined) return exitCode.usage;
-    for (const graph of graphs) environment.out.write(formatGraph(graph, options.output));
+    const paint = paintFor(environment.out.color);
+    for (const graph of graphs) environment.out.write(formatGraph(graph, options.output, paint));
     return exitCode.succeeded;
   },
 });

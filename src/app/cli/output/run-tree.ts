@@ -36,6 +36,9 @@ const signs: Readonly<Record<StepPhase, Sign>> = {
   Canceled: { unicode: "⊘", ascii: "/", paint: "waiting" },
 };
 
+/** The meaning of a phase, wherever it is painted. */
+export const toneOf = (phase: StepPhase): keyof Paint => signs[phase].paint;
+
 /** `0.4s` below ten seconds, then as Kubernetes shows ages. */
 export const formatElapsed = (elapsed: Millis): string =>
   elapsed < 10_000 ? `${(Math.max(0, elapsed) / 1000).toFixed(1)}s` : formatAge(elapsed);

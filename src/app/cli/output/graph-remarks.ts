@@ -1,0 +1,12 @@
+import type { GraphNode, RunGraph } from "#dialects/index.ts";
+
+/** Whether something has happened to the run: a document, or a run that waits for its start, is drawn without phases. */
+export const isUnderWay = ({ nodes }: RunGraph): boolean => nodes.some(({ phase }) => phase !== "Pending");
+
+/** What every drawing says of a step beside its name, each remark one line. */
+export const remarksOf = ({ condition, forEach, repeat, items }: GraphNode): readonly string[] => [
+  ...(condition === undefined ? [] : [`if ${condition}`]),
+  ...(forEach === undefined ? [] : [`for each of ${forEach}`]),
+  ...(repeat === undefined ? [] : [`repeat ${repeat}`]),
+  ...(items === undefined ? [] : [items]),
+];

@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { graphOfWorkflow } from "./graph.ts";
+import type { Workflow, WorkflowSpec, WorkflowStatus } from "./kinds.ts";
+
+const container = { image: "i" };
+const matrix = { os: ["x", "y"], cpu: [1, 2, 3], exclude: [{ os: "x", cpu: 1 }] };
+const graphOf = (spec: WorkflowSpec, status?: WorkflowStatus) => {
+  const workflow: Workflow = {
+    apiVersion: "slipway.dev/v1alpha1",
+    kind: "Workflow",
+    metadata: { name: "w" },
+    spec,
+    ...(status === undefined ? {} : { status }),
+  };
+  return new Map(graphOfWorkflow(workflow).nodes.map((node) => [node.id, node]));
+};
+
+test("conditions, fan-outs and loops are told in words", () => {
+  const nodes = graphOf({
+    steps: {
+      listed: { container, forEach: { items: ["a", "b"], maxParallel: 1 } },
+      crossed: { container, forEach: { matrix } },
+      given: { container, forEach: { from: "params.hosts" } },
+      polled: { container, repeat: { until: "iteration == 3" } },
+      gated: { container, when: "failure()" },
+      plain: { container },
+    },
+    finally: { last: { container, forEach: { items: ["a"] } } },
+  });
+  expect(nodes.get("listed")).toMatchObject({ forEach: "2 items, 1 at once", final: false });
+  expect(nodes.get("crossed")).toMatchObject({ forEach: "5 items" });
+  expect(nodes.get("given")).toMatchObject({ forEach: "params.hosts" });
+  expect(nodes.get("polled")).toMatchObject({ repeat: "until iteration == 3, at most 10 rounds" });
+  expect(nodes.get("gated")).toMatchObject({ condition: "failure()" });
+  expect(nodes.get("last")).toMatchObject({ forEach: "1 item", final: true });
+  expect(nodes.get("plain")).toEqual({ id: "plain", name: "plain", final: false, rank: 0, phase: "Pending" });
+});
+
+test("a fan-out that has started tells how far its items are", () => {
+  const nodes = graphOf(
+    { steps: { many: { container, forEach: { items: ["a", "b", "c"] } } } },
+    { statuses: { many: { phase: "Running", attempt: 1, items: { total: 3, states: "1S1F1R" } } } },
+  );
+  expect(nodes.get("many")).toMatchObject({ phase: "Running", items: "1 of 3 done, 1 failed, 1 active" });
+});

@@ -1,0 +1,34 @@
+import { graphOfView, type RunGraph, type StepTraits } from "../graph.ts";
+import { axesOf, combinationsOf } from "./compile/matrix.ts";
+import { stepSources } from "./compile/step-source.ts";
+import type { ForEach, Workflow, WorkflowStep } from "./kinds.ts";
+import { viewWorkflow } from "./view.ts";
+
+/** A workflow as a graph with the conditions, fan-outs and loops of its steps; also one that was never stored. */
+export function graphOfWorkflow(workflow: Workflow): RunGraph {
+  const traits = new Map(stepSources(workflow.spec).map(({ key, step }) => [key, traitsOf(step)]));
+  return graphOfView(viewWorkflow(workflow), (id) => traits.get(id) ?? {});
+}
+
+function traitsOf({ when, forEach, repeat }: WorkflowStep): StepTraits {
+  return {
+    ...(when === undefined ? {} : { condition: when }),
+    ...(forEach === undefined ? {} : { forEach: fanText(forEach) }),
+    ...(repeat === undefined ? {} : { repeat: `until ${repeat.until}, at most ${repeat.maxIterations ?? 10} rounds` }),
+  };
+}
+
+function fanText(forEach: ForEach): string {
+  const atOnce = forEach.maxParallel === undefined ? "" : `, ${forEach.maxParallel} at once`;
+  return `${itemsText(forEach)}${atOnce}`;
+}
+
+/** How many there will be is known of what is written; a list that an expression gives is named by it. */
+function itemsText({ items, from, matrix }: ForEach): string {
+  if (from !== undefined) return from;
+  if (matrix === undefined) return countText(items?.length ?? 0);
+  const axes = axesOf(matrix);
+  return countText(axes.ok ? combinationsOf(matrix, axes.value).length : 0);
+}
+
+const countText = (count: number): string => `${count} ${count === 1 ? "item" : "items"}`;
