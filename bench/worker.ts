@@ -14,6 +14,7 @@ const modules: Readonly<Record<string, () => Promise<Module>>> = {
   "ours/client-writes": () => import("./ours/client-writes.ts"),
   "ours/workflow-server": () => import("./ours/workflow-server.ts"),
   "ours/host-server": () => import("./ours/host-server.ts"),
+  "load/http-fan-out": () => import("./load/http-fan-out.ts"),
   "load/http-runs": () => import("./load/http-runs.ts"),
   "ours/store-writes": () => import("./store.ts"),
   "ours/items-server": () => import("./ours/items-server.ts"),

@@ -9,6 +9,7 @@ import { b3 } from "./b3.ts";
 import { b3b } from "./b3b.ts";
 import { b7 } from "./b7.ts";
 import { creates } from "./creates.ts";
+import { fanOut } from "./fan-out.ts";
 import { lists } from "./lists.ts";
 import { p10 } from "./p10.ts";
 import { p11 } from "./p11.ts";
@@ -32,4 +33,5 @@ export const benchmarksOf = (environment: Environment): readonly Benchmark[] => 
   p10(environment),
   p11(environment),
   ...stored(environment),
+  fanOut(environment),
 ];

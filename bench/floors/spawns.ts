@@ -1,11 +1,15 @@
 import { spawn } from "node:child_process";
 import type { Measured } from "../harness/types.ts";
 
-// Floor of many host steps: as many bare processes, as many at once as there are processors. CPU is the children's too.
+// Floor of many host steps: as many bare processes, as many at once as there are processors unless told. CPU is the children's too.
 
-const atOnce = 2;
-
-export async function run({ jobs }: { readonly jobs: number }): Promise<Omit<Measured, "cpuUs">> {
+export async function run({
+  jobs,
+  atOnce = 2,
+}: {
+  readonly jobs: number;
+  readonly atOnce?: number;
+}): Promise<Omit<Measured, "cpuUs">> {
   const start = performance.now();
   let left = jobs;
   const worker = async (): Promise<void> => {
