@@ -158,15 +158,17 @@ function checkPorts(spec: JsonObject, report: Report): void {
 }
 
 /**
- * A Service leads to its Pods by name, and there is nothing on the way that could map ports. Of a named target nobody knows the number
- * here, and a headless Service maps none anywhere.
+ * A Service leads to its Pods by name, and there is nothing on the way that could map ports. The number of a named target is for each
+ * Pod to say, and a headless Service maps none anywhere.
  */
 const unmappedRule: Rule = (service, { warnings }) => {
   const spec = objectAt(service, "spec") ?? {};
   if (isNone(spec) || textAt(spec, "type") === "ExternalName" || objectAt(spec, "selector") === undefined) return;
   for (const [index, { port, targetPort }] of objectsAt(spec, "ports").entries()) {
-    if (typeof targetPort !== "number" || targetPort === port) continue;
-    warnings.push(`spec.ports[${index}]: port ${scalarText(port)} is not mapped on this server; ask for ${targetPort}`);
+    if (targetPort === undefined || targetPort === port) continue;
+    const wanted =
+      typeof targetPort === "number" ? `ask for ${targetPort}` : `ask for what Pods call ${JSON.stringify(targetPort)}`;
+    warnings.push(`spec.ports[${index}]: port ${scalarText(port)} is not mapped on this server; ${wanted}`);
   }
 };
 

@@ -25,6 +25,21 @@ export function expectKind(body: unknown, resource: ServedResource): JsonObject 
   return body;
 }
 
+/**
+ * As `expectKind`, for what is sent whole: a body of a built-in kind may leave out what it is, as clients in Python do, and the path says
+ * it, as in Kubernetes. Custom kinds and documents that are applied must say it there, too; `{}` is refused as nobody's object.
+ */
+export function namedKind(body: unknown, resource: ServedResource): JsonObject {
+  if (!isJsonObject(body) || resource.custom || Object.keys(body).length === 0) return expectKind(body, resource);
+  if (body["apiVersion"] && body["kind"]) return expectKind(body, resource);
+  const named = {
+    apiVersion: body["apiVersion"] || apiVersionOf(resource.type),
+    kind: body["kind"] || resource.type.kind,
+  };
+  // Named twice: the first time for the order of the members, which is the one that readers see.
+  return expectKind({ ...named, ...body, ...named }, resource);
+}
+
 /** The path decides which kind is meant; a body that says otherwise was sent to the wrong place. */
 function expectText(body: JsonObject, member: string, wanted: string): void {
   const found = body[member];

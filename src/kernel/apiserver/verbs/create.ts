@@ -11,7 +11,7 @@ import {
   type Admitted,
   admit,
   checkSize,
-  expectKind,
+  namedKind,
   inNamespace,
   refuseUnreadable,
   tidyMetadata,
@@ -83,7 +83,7 @@ function draftOf(
   body: unknown,
   request: CreateRequest,
 ): Draft {
-  const whole = inNamespace(expectKind(body, resource), resource, namespace);
+  const whole = inNamespace(namedKind(body, resource), resource, namespace);
   const { managedFields } = metadataOf(whole);
   const sent = tidyMetadata(whole);
   const owned = (built: Built): Built => withOwners(context, resource, built, request, managedFields);

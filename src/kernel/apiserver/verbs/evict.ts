@@ -3,7 +3,7 @@ import { type Condition, withCondition } from "#kernel/kit/index.ts";
 import { objectAt, objectsAt } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Transaction } from "../store/store.ts";
-import { expectKind, expectName, inNamespace } from "./admission.ts";
+import { namedKind, expectName, inNamespace } from "./admission.ts";
 import type { ApiContext } from "./context.ts";
 import { deleteHead } from "./delete.ts";
 import { isTerminating } from "./metadata.ts";
@@ -27,7 +27,7 @@ export function evictionOptions(resource: ServedResource, target: Target, body: 
   const served = { ...resource, type: { ...evictionType, plural: "evictions", namespaced: true } };
   // Kubernetes takes the older version here, which it serves nowhere else; the two have the same fields.
   const isOlder = isJsonObject(body) && body["apiVersion"] === "policy/v1beta1";
-  const sent = expectKind(isOlder ? { ...body, apiVersion: "policy/v1" } : body, served);
+  const sent = namedKind(isOlder ? { ...body, apiVersion: "policy/v1" } : body, served);
   return expectName(inNamespace(sent, served, target.namespace), target.name)["deleteOptions"];
 }
 

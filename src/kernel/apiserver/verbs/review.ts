@@ -4,7 +4,7 @@ import { withMembers } from "#kernel/specs/index.ts";
 import type { Identity } from "../authz/identity.ts";
 import { answerReview } from "../authz/reviews/answer-review.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
-import { admit, expectKind, inNamespace, refuseUnreadable } from "./admission.ts";
+import { admit, namedKind, inNamespace, refuseUnreadable } from "./admission.ts";
 import type { ApiContext } from "./context.ts";
 import type { WriteRequest } from "./options.ts";
 
@@ -25,7 +25,7 @@ export function reviewObject(
 ): Reviewed {
   const { type } = resource;
   // Clients send the status they have, which is none: members that an answer must have are null in it.
-  const sent = withMembers(expectKind(body, resource), { status: undefined });
+  const sent = withMembers(namedKind(body, resource), { status: undefined });
   const admitted = admit(inNamespace(sent, resource, namespace), resource, request);
   const object = resource.prepareForCreate(admitted.object);
   const { causes } = resource.validateCreate(object);

@@ -10,7 +10,7 @@ import {
   admit,
   type Admitted,
   admitPatched,
-  expectKind,
+  namedKind,
   expectName,
   inNamespace,
   refuseUnreadable,
@@ -61,7 +61,7 @@ export function updateScale(
   request: WriteRequest,
 ): Promise<ScaleAnswer> {
   const served = scaleResource(resource);
-  const sent = expectName(inNamespace(expectKind(body, served), served, target.namespace), target.name);
+  const sent = expectName(inNamespace(namedKind(body, served), served, target.namespace), target.name);
   return change(context, resource, target, request, () => readable(admit(sent, served, request), served));
 }
 
@@ -138,6 +138,7 @@ const scaleNode = customTypeNode({ type: "object", properties: { spec: { type: "
 /** The kind as the readers of bodies and patches see it. */
 const scaleResource = (resource: ServedResource): ServedResource => ({
   ...resource,
+  custom: false,
   type: { ...scaleType, namespaced: resource.type.namespaced },
   mergeSchema: mapsOnly,
   prune(object) {

@@ -1,6 +1,6 @@
 import { isJsonObject } from "#lib/base/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
-import { admit, expectKind, expectName, inNamespace } from "./admission.ts";
+import { admit, namedKind, expectName, inNamespace } from "./admission.ts";
 import type { Answer } from "./answer.ts";
 import { changeObject, type Endpoint } from "./change.ts";
 import type { ApiContext } from "./context.ts";
@@ -23,7 +23,7 @@ export function updateObject(
   const old = entry === undefined ? undefined : viewOf(resource, entry);
   // What is no object at all is refused below, in words about kinds.
   const own = isJsonObject(body) ? frozenCopy(body, old) : body;
-  const sent = expectName(inNamespace(expectKind(own, resource), resource, target.namespace), target.name);
+  const sent = expectName(inNamespace(namedKind(own, resource), resource, target.namespace), target.name);
   const known = entry === undefined ? undefined : prunedBefore(resource, entry);
   const admitted = admit(sent, resource, request, known);
   return changeObject(context, { ...target, resource, request, replaces: true, compute: () => admitted });

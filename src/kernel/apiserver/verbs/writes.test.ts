@@ -86,6 +86,19 @@ describe("create", () => {
     expect(made["status"]).toBeUndefined();
   });
 
+  test("the path says what a body of a built-in kind leaves out, but not for custom kinds", async () => {
+    const { apiVersion, kind, ...bare } = configMap("bare");
+    const made = await create(maps, bare);
+    expect(Object.entries(made).slice(0, 2)).toEqual(Object.entries({ apiVersion, kind }));
+    const changed = await api.ask("PUT", `${maps}/bare`, { body: { ...bare, kind: "", data: { a: "1" } } });
+    expect([changed.status, changed.json]).toMatchObject([200, { apiVersion, kind, data: { a: "1" } }]);
+    const wrong = await api.ask("POST", maps, { body: { ...bare, kind: "Secret" } });
+    expect(wrong.status).toBe(400);
+    const { kind: _kind, ...custom } = widget("bare");
+    const refused = await api.ask("POST", widgets, { body: custom });
+    expect([refused.status, refused.json["message"]]).toEqual([400, 'kind is missing, expected "Widget"']);
+  });
+
   test("a namespace that is going away takes nothing more", async () => {
     await create("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name: "ending" } });
     const path = "/api/v1/namespaces/ending/configmaps";
