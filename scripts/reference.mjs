@@ -14,7 +14,7 @@ async function loadSources() {
     "./src/app/cli/commands/index.ts": "commands",
     "./src/app/cli/program.ts": "buildProgram",
     "./src/app/cli/exit-codes.ts": "exitCode",
-    "./src/dialects/workflow/kinds.ts": "Workflow, RunAction",
+    "./src/dialects/workflow/kinds.ts": "Workflow, WorkflowTemplate, RunAction",
   };
   const contents = Object.entries(names).map(([path, exported]) => `export { ${exported} } from "${path}";`);
   const leaveOut = {

@@ -63,8 +63,7 @@ function sections(schema, path, homes) {
   ];
 }
 
-function kindSection({ kind, group, version, plural, shortNames, namespaced, columns, schema }) {
-  const homes = new Map();
+function kindHead({ kind, group, version, plural, shortNames, namespaced, columns, schema }) {
   const shown = columns.map(({ name, jsonPath, priority }) => [
     name,
     `${code(jsonPath)}${priority ? ", with `-o wide`" : ""}`,
@@ -75,21 +74,32 @@ function kindSection({ kind, group, version, plural, shortNames, namespaced, col
     `${schema.description} ${code(`${group}/${version}`)}, ${namespaced ? "namespaced" : "cluster-wide"};`,
     `${code(plural)}, for short ${shortNames.map(code).join(", ")}.`,
     ...table(["Column", "Shows"], shown),
+  ];
+}
+
+function kindSection(kind) {
+  const { schema } = kind;
+  const homes = new Map();
+  return [
+    ...kindHead(kind),
     ...sections(schema.properties.spec, "spec", homes),
     ...sections(schema.properties.status, "status", homes),
   ];
 }
 
 /** Everything that can be said about a kind stands in its declaration. */
-export function workflowPage({ Workflow, RunAction }) {
+export function workflowPage({ Workflow, WorkflowTemplate, RunAction }) {
   const lines = [
     generatedFrom("src/dialects/workflow/kinds.ts"),
-    "# Workflow and RunAction",
+    "# Workflow, WorkflowTemplate and RunAction",
     "",
     "`kubectl explain workflow.spec.steps` tells the same from a running control plane. `KEY` stands for any key, `[]`",
     "for any item. A field that is not required may be left out.",
     "",
     ...kindSection(Workflow),
+    ...kindHead(WorkflowTemplate),
+    "Its `spec` is that of a Workflow, without `arguments`, `suspend` and `templateRef`.",
+    "",
     ...kindSection(RunAction),
   ];
   return `${lines.join("\n").trimEnd()}\n`;

@@ -1,16 +1,14 @@
 import { isJsonObject, type JsonObject, type Problem } from "#lib/base/index.ts";
 import type { StatusCause } from "#kernel/model/index.ts";
 import type { Admission, Admitted } from "../dialect.ts";
-import { RunAction, Workflow } from "./kinds.ts";
+import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
 import { finalizer } from "./messages.ts";
-import { collectProblems } from "./problems.ts";
+import { collectProblems, type Report } from "./problems.ts";
 import { checkRunAction } from "./run-action.ts";
+import { maxSpecBytes } from "./spec-of.ts";
 import { warnUnserved } from "./unknown-kinds.ts";
 import { checkUpdate } from "./update.ts";
-import { validateWorkflow } from "./validate.ts";
-
-/** A specification above this is refused when it is created: specification and status together must fit a real store. */
-const maxSpecBytes = 1024 * 1024;
+import { validateTemplate, validateWorkflow } from "./validate.ts";
 
 /**
  * What a server asks before it stores a Workflow. Pure, and the same checks as those of a file, so that `slipway
@@ -39,14 +37,34 @@ export const workflowAdmission: Admission = {
     if (old !== undefined && isSameSpec(object, old)) return admitted([]);
     // What may not change any more need not be right: correcting it would not get it in either.
     if (old !== undefined && checkUpdate(object, old, found.error) === "finished") return admitted(found.problems);
-    const bytes = Buffer.byteLength(JSON.stringify(object["spec"] ?? {}));
-    if (bytes > maxSpecBytes)
-      found.error(["spec"], "too-large", `must not be larger than ${maxSpecBytes} bytes, found ${bytes}`);
-    else if (validateWorkflow(object, found).compiled !== undefined && server !== undefined)
+    if (!isSmall(object, found.error)) return admitted(found.problems);
+    if (validateWorkflow(object, found).compiled !== undefined && server !== undefined)
       warnUnserved((object as unknown as Workflow).spec, server.serves, found.warn); // It compiled, so it is one.
     return admitted(found.problems);
   },
 };
+
+/** As of a Workflow; a template may change at any time, since runs hold on to what they started with. */
+export const templateAdmission: Admission = {
+  group: WorkflowTemplate.group,
+  kind: WorkflowTemplate.kind,
+  coversSchema: true,
+  prepareForCreate: (object) => object,
+  validate(object, old) {
+    const found = collectProblems();
+    if (old !== undefined && isSameSpec(object, old)) return admitted([]);
+    if (isSmall(object, found.error)) validateTemplate(object, found);
+    return admitted(found.problems);
+  },
+};
+
+/** False, and reported, when the specification is larger than one may be. */
+function isSmall({ spec = {} }: JsonObject, report: Report): boolean {
+  const bytes = Buffer.byteLength(JSON.stringify(spec));
+  if (bytes <= maxSpecBytes) return true;
+  report(["spec"], "too-large", `must not be larger than ${maxSpecBytes} bytes, found ${bytes}`);
+  return false;
+}
 
 /**
  * What a server asks before it stores a RunAction: that it can be carried out at all. Whether it can be now is judged

@@ -13,6 +13,7 @@ import type { Executors } from "./steps/executor.ts";
 import { referenceExecutor } from "./steps/external-ref.ts";
 import { jobExecutor } from "./steps/job.ts";
 import { type FindMirror, templateExecutor } from "./steps/template.ts";
+import { templateReader } from "./template-reader.ts";
 import { WatchedKinds } from "./watched-kinds.ts";
 
 /** What may differ from the usual; nothing of it is needed to run workflows. */
@@ -66,6 +67,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
       actions,
       jobs,
       kinds,
+      templates: templateReader(manager, kinds),
       tally: tallyIn(manager.metrics),
       executors: { ...executorsOf(manager, kinds, jobs), ...options.executors },
       record: (workflow, notice) => recorder.record({ ...notice, regarding: regardingOf(workflow) }),

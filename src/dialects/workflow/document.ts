@@ -16,14 +16,14 @@ import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { parseArgument } from "./compile/params.ts";
 import { convert, isShipped } from "./convert.ts";
 import { fieldTokens } from "./field-tokens.ts";
-import { type Param, RunAction, Workflow } from "./kinds.ts";
+import { type Param, RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
 import { lintWorkflow } from "./lint.ts";
 import { collectProblems, type ProblemCollector, type Report } from "./problems.ts";
 import { checkRunAction } from "./run-action.ts";
-import { validateWorkflow } from "./validate.ts";
+import { validateTemplate, validateWorkflow } from "./validate.ts";
 
 /**
- * Reads Workflow and RunAction documents, and the Workflows of the shipped controller. Whatever a document holds, the
+ * Reads Workflow, WorkflowTemplate and RunAction documents, and the Workflows of the shipped controller. Whatever a document holds, the
  * answer is a list of problems with places; nothing is thrown.
  */
 export const documents: DocumentReader = {
@@ -67,7 +67,14 @@ interface Read {
   readonly found: ProblemCollector;
 }
 
-const schemas = { workflow: compileSchema(Workflow.schema), action: compileSchema(RunAction.schema) };
+const schemas = {
+  workflow: compileSchema(Workflow.schema),
+  action: compileSchema(RunAction.schema),
+  template: compileSchema(WorkflowTemplate.schema),
+};
+
+/** What stands in documents of this group. */
+const ownKinds = [Workflow, WorkflowTemplate, RunAction] as const;
 
 function readDocument(
   { value, positionOf }: SourceDocument,
@@ -81,6 +88,7 @@ function readDocument(
     return { object: undefined, found };
   }
   if (value["kind"] === RunAction.kind && !isShipped(value)) return readAction(value, found);
+  if (value["kind"] === WorkflowTemplate.kind && !isShipped(value)) return readTemplate(value, found);
   const converted = isShipped(value) ? convert(value, found.error) : { object: value, sourcePath: toSource };
   if (converted === undefined) return { object: undefined, found };
   toSource = converted.sourcePath;
@@ -92,11 +100,19 @@ function readDocument(
  * then not called missing.
  */
 function readWorkflow(document: JsonObject, options: ReadOptions, found: ProblemCollector): Read {
-  if (!checkEnvelope(document, [Workflow, RunAction], found.error)) return { object: undefined, found };
+  if (!checkEnvelope(document, ownKinds, found.error)) return { object: undefined, found };
   checkUnknown(Workflow.schema, schemas.workflow, document, found.error);
   const given = withArguments(document, options.arguments ?? {}, found.error);
   const { compiled } = validateWorkflow(given, found);
   return { object: asObject(given), compiled, found };
+}
+
+/** `--param` is for the runs beside it. */
+function readTemplate(document: JsonObject, found: ProblemCollector): Read {
+  if (!checkEnvelope(document, [WorkflowTemplate], found.error)) return { object: undefined, found };
+  checkUnknown(WorkflowTemplate.schema, schemas.template, document, found.error);
+  const { compiled } = validateTemplate(document, found);
+  return { object: asObject(document), compiled, found };
 }
 
 /** Actions are written by programs mostly, but may stand in files too. */
@@ -114,11 +130,7 @@ const asObject = (document: JsonObject): KubeObject => document as unknown as Ku
  * Nothing else is looked at when the version or the kind is wrong: every other complaint would follow from that. A
  * wrong name does not hide the rest.
  */
-function checkEnvelope(
-  document: JsonObject,
-  kinds: readonly (typeof Workflow | typeof RunAction)[],
-  report: Report,
-): boolean {
+function checkEnvelope(document: JsonObject, kinds: readonly (typeof ownKinds)[number][], report: Report): boolean {
   const { apiVersion, kind, metadata } = document;
   const wanted = apiVersionOf(Workflow);
   if (apiVersion !== wanted) {
@@ -126,7 +138,10 @@ function checkEnvelope(
     return false;
   }
   if (!kinds.some((known) => known.kind === kind)) {
-    const names = kinds.map((known) => known.kind).join(" or ");
+    const names = kinds
+      .map((known) => known.kind)
+      .join(", ")
+      .replace(/, (?=\w+$)/, " or ");
     report(["kind"], "unknown-kind", `expected ${names}, found ${JSON.stringify(kind)}`);
     return false;
   }

@@ -2,11 +2,12 @@ import { graphOfView, type RunGraph, type StepTraits } from "../graph.ts";
 import { axesOf, combinationsOf } from "./compile/matrix.ts";
 import { stepSources } from "./compile/step-source.ts";
 import type { ForEach, Workflow, WorkflowStep } from "./kinds.ts";
+import { specOf } from "./spec-of.ts";
 import { viewWorkflow } from "./view.ts";
 
 /** A workflow as a graph with the conditions, fan-outs and loops of its steps; also one that was never stored. */
 export function graphOfWorkflow(workflow: Workflow): RunGraph {
-  const traits = new Map(stepSources(workflow.spec).map(({ key, step }) => [key, traitsOf(step)]));
+  const traits = new Map(stepSources(specOf(workflow)).map(({ key, step }) => [key, traitsOf(step)]));
   return graphOfView(viewWorkflow(workflow), (id) => traits.get(id) ?? {});
 }
 

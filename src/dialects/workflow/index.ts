@@ -1,13 +1,13 @@
 import type { Manager } from "#kernel/kit/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { Dialect } from "../dialect.ts";
-import { runActionAdmission, workflowAdmission } from "./admission.ts";
+import { runActionAdmission, templateAdmission, workflowAdmission } from "./admission.ts";
 import { labels } from "./child-names.ts";
 import type { WorkflowControllerOptions } from "./controller.ts";
 import { describeWorkflow } from "./describe.ts";
 import { documents } from "./document.ts";
 import { graphOfWorkflow } from "./graph.ts";
-import { RunAction, Workflow } from "./kinds.ts";
+import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
 import { isWorkflow, viewWorkflow } from "./view.ts";
 
 export { RunAction, Workflow } from "./kinds.ts";
@@ -35,9 +35,9 @@ const kubeObjects = (children: readonly unknown[]): readonly KubeObject[] =>
 /** Slipway's own language: a Workflow is a graph of Jobs and of any other resource. */
 export const dialect: Dialect = {
   name: "workflow",
-  kinds: [Workflow, RunAction],
+  kinds: [Workflow, WorkflowTemplate, RunAction],
   documents,
-  admission: [workflowAdmission, runActionAdmission],
+  admission: [workflowAdmission, templateAdmission, runActionAdmission],
   runs: {
     kinds: [{ group: Workflow.group, kind: Workflow.kind }],
     view: (object, children) => viewWorkflow(workflow(object), kubeObjects(children)),

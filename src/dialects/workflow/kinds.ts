@@ -212,7 +212,12 @@ const Spec = s.object({
   ttlSecondsAfterFinished: s.optional(
     s.integer({ minimum: 0, description: "Delete the workflow that long after its end." }),
   ),
-  templateRef: reserved("Steps from a WorkflowTemplate."),
+  templateRef: s.optional(
+    s.object(
+      { name: s.string({ minLength: 1, description: "Name of the WorkflowTemplate, in the workflow's namespace." }) },
+      { description: "Steps and all else that is not the run's own come from a WorkflowTemplate." },
+    ),
+  ),
   priority: reserved("Order of starts under limits."),
   concurrency: reserved("At most so many workflows at once."),
   archive: reserved("Keep the final object."),
@@ -339,6 +344,9 @@ const Status = s.object(
     suspendedSeconds: s.optional(s.number({ description: "Time of finished suspensions." })),
     finally: s.optional(FinallyStatus),
     outputs: s.optional(s.anyObject()),
+    resolvedSpec: s.optional(
+      s.anyObject({ description: "What a workflow with a templateRef runs, as it was when it started." }),
+    ),
     history: s.optional(s.list(PastRun, { description: "The last ten earlier runs." })),
   },
   { preserveUnknown: true },
@@ -365,6 +373,21 @@ export const Workflow = kind({
   ],
 });
 export type Workflow = ObjectOf<typeof Workflow>;
+
+/** A specification that many workflows refer to; nothing runs by itself. */
+export const WorkflowTemplate = kind({
+  group,
+  version,
+  kind: "WorkflowTemplate",
+  plural: "workflowtemplates",
+  scope: "Namespaced",
+  shortNames: ["wft"],
+  categories: ["slipway"],
+  description: "A specification of workflows, with parameters, for Workflows and steps to refer to.",
+  spec: Spec,
+  columns: [age()],
+});
+export type WorkflowTemplate = ObjectOf<typeof WorkflowTemplate>;
 export type WorkflowSpec = TypeOf<typeof Spec>;
 export type WorkflowStep = TypeOf<typeof Step>;
 export type WorkflowStatus = TypeOf<typeof Status>;

@@ -2,6 +2,7 @@ import { type Instant, parseInstant } from "#lib/base/index.ts";
 import type { CounterSeries, FamilyOf, HistogramSeries, Informer, Metrics, Sample } from "#kernel/kit/index.ts";
 import type { Tally } from "./reconcile/pass.ts";
 import type { StepStatus, Workflow, WorkflowStatus } from "./kinds.ts";
+import { specOf } from "./spec-of.ts";
 
 // What is counted is read from stored states as the mirror hears of them, so the reconciler knows nothing of it and a run is counted
 // once, by the event that shows its end. Steps are counted then, too: one walk per run instead of one per event.
@@ -89,7 +90,8 @@ function observe(series: HistogramSeries, from: string | undefined, to: string |
   if (begun !== undefined && ended !== undefined) series.observe(Math.max(0, ended - begun) / 1000);
 }
 
-function kindOf({ spec }: Workflow, key: string): string {
+function kindOf(workflow: Workflow, key: string): string {
+  const spec = specOf(workflow);
   const step = spec.steps?.[key] ?? spec.finally?.[key] ?? {};
   return stepKinds.find((kind) => kind in step) ?? "other";
 }

@@ -6,6 +6,7 @@ import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { expiringSteps } from "./compile/expiring.ts";
 import { Workflow } from "./kinds.ts";
 import { finalizer, type Notice } from "./messages.ts";
+import { specOf } from "./spec-of.ts";
 import { type ActionStep, actionStage, answerStage, decide, hasOpenActions } from "./reconcile/actions.ts";
 import { effectStage } from "./reconcile/effects.ts";
 import { finalizeWorkflow } from "./reconcile/finalize.ts";
@@ -15,6 +16,7 @@ import { compilationOf, conflictsOf, type Memories, runOf } from "./reconcile/me
 import { observeSteps } from "./reconcile/observe.ts";
 import type { Parts, Pass, Turn } from "./reconcile/pass.ts";
 import { quietStage } from "./reconcile/quiet.ts";
+import { resolveStage } from "./reconcile/resolve.ts";
 import { storeStage } from "./reconcile/store.ts";
 import { strayStage } from "./reconcile/strays.ts";
 
@@ -84,7 +86,9 @@ async function passOver(pass: Pass): Promise<Turn> {
   if (isFinished(pass.workflow) && !hasOpenActions(pass)) return await finishedStage(pass);
   const held = at(pass, await withFinalizer(pass));
   const { memory, workflow } = held;
-  const { compiled, problems } = compilationOf(memory, workflow);
+  const resolution = await resolveStage(held);
+  if (resolution.is === "unresolved") return await invalidStage(held, resolution.problems, resolution.reason);
+  const { compiled, problems } = compilationOf(memory, workflow, resolution);
   if (compiled === undefined) return await invalidStage(held, problems);
   const { run } = runOf(memory, workflow);
   const action = await actionStage(held, run, (asked) => decide(asked, workflow, compiled.plan, run));
@@ -116,7 +120,7 @@ async function finalizeStage(pass: Pass): Promise<Turn> {
 async function finishedStage(pass: Pass): Promise<Turn> {
   const { client, workflow, now, signal } = pass;
   const own = await expireWorkflow(client, workflow, now, signal);
-  return { wake: earliest(own, await expireChildren(pass, expiringSteps(workflow.spec))) };
+  return { wake: earliest(own, await expireChildren(pass, expiringSteps(specOf(workflow)))) };
 }
 
 /**

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import { unknownKind } from "../kubernetes-kinds.ts";
 import { type StepSource, stepSources } from "./compile/step-source.ts";
-import { RunAction, Workflow, type WorkflowSpec } from "./kinds.ts";
+import { RunAction, Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 import type { Report } from "./problems.ts";
 
 // A kind that nobody serves is no error: its definition may come later, and the step waits for it. But mostly it is a slip.
@@ -28,7 +28,7 @@ export function warnUnknown(spec: WorkflowSpec, warn: Report): void {
   }
 }
 
-const ownKinds: readonly string[] = [Workflow.kind, RunAction.kind];
+const ownKinds: readonly string[] = [Workflow.kind, WorkflowTemplate.kind, RunAction.kind];
 
 /** What was probably meant; undefined where nothing comes near. */
 function hintFor(apiVersion: string, kind: string): string | undefined {

@@ -6,6 +6,8 @@ type Progress = "unstarted" | "running" | "completed";
 
 /** What the run was started with: values that expressions have used already, and labels that children bear. */
 const immutable = ["selector", "params", "arguments", "templateRef"] as const;
+/** What is left of it while the template has not been found or does not take the arguments: nothing has used those yet. */
+const startedWith = ["selector", "params"] as const;
 /** May change at any time, even of a finished workflow. */
 const alwaysEditable = new Set(["ttlSecondsAfterFinished"]);
 
@@ -25,10 +27,14 @@ export function checkUpdate(object: JsonObject, old: JsonObject, report: Report)
       checkStep(key, step, ownMember(steps, key), progressOf(ownMember(statuses, key)), part, report);
     }
   }
-  for (const field of immutable)
+  const fixed = isUnresolved(before, old) ? startedWith : immutable;
+  for (const field of fixed)
     if (!jsonEquals(next[field], before[field])) report(["spec", field], "immutable", "cannot be changed");
   return "open";
 }
+
+const isUnresolved = (spec: JsonObject, object: JsonObject): boolean =>
+  spec["templateRef"] !== undefined && objectAt(object, "status")["resolvedSpec"] === undefined;
 
 /** A run that is over is a record: what it says it ran must stay what it ran. True when it does. */
 function checkFinished(next: JsonObject, before: JsonObject, report: Report): boolean {

@@ -6,12 +6,12 @@ import {
   type JsonValue,
   type Problem,
 } from "#lib/base/index.ts";
-import { compileSchema, type FieldError } from "#lib/schema/index.ts";
+import { type CompiledSchema, compileSchema, type FieldError } from "#lib/schema/index.ts";
 import { compileWorkflow } from "./compile/compile.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { checkStepCount } from "./compile/shape.ts";
 import { fieldTokens, isWithin, parentOf } from "./field-tokens.ts";
-import { Workflow, type WorkflowSpec } from "./kinds.ts";
+import { Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 import { collectProblems, type ProblemCollector, type Report } from "./problems.ts";
 
 /**
@@ -22,7 +22,8 @@ export interface Validated {
   readonly problems: readonly Problem[];
 }
 
-const schema = compileSchema(Workflow.schema);
+const workflowSchema = compileSchema(Workflow.schema);
+const templateSchema = compileSchema(WorkflowTemplate.schema);
 
 /**
  * Checks a Workflow document, whatever it holds: shapes of earlier drafts, schema, and meaning, all problems at once. What
@@ -32,7 +33,36 @@ const schema = compileSchema(Workflow.schema);
  * addition. Never throws. A document with more steps than are allowed is told so, and nothing else: its checks would take
  * longer the farther it is beyond the bound, and a change that brings it below will be checked again anyway.
  */
-export function validateWorkflow(document: JsonObject, found: ProblemCollector = collectProblems()): Validated {
+export const validateWorkflow = (document: JsonObject, found: ProblemCollector = collectProblems()): Validated =>
+  validate(document, workflowSchema, found);
+
+/** Of a run, and not of what is run. */
+const notOfTemplates = {
+  arguments: "a template has no arguments; give its params defaults",
+  suspend: "a template is not run by itself; suspend the workflows that refer to it",
+  templateRef: "a template holds its steps itself",
+} as const satisfies Partial<Record<keyof WorkflowSpec, string>>;
+
+/**
+ * Checks a WorkflowTemplate document as `validateWorkflow` does a Workflow. Required parameters may be without a value: whoever
+ * refers to the template gives it. Its name is nobody's who runs it, so that references to a Workflow of that name are fine.
+ */
+export function validateTemplate(document: JsonObject, found: ProblemCollector = collectProblems()): Validated {
+  const spec = objectAt(document, "spec");
+  for (const [field, message] of Object.entries(notOfTemplates))
+    if (spec[field] !== undefined) found.error(["spec", field], "forbidden", message);
+  const rest = Object.entries(spec).filter(([field]) => !Object.hasOwn(notOfTemplates, field));
+  const { namespace } = objectAt(document, "metadata");
+  const metadata = namespace === undefined ? {} : { namespace };
+  const bare = { ...document, metadata, ...(isJsonObject(document["spec"]) ? { spec: Object.fromEntries(rest) } : {}) };
+  const later: ProblemCollector = {
+    ...found,
+    error: (path, code, ...told) => (code === "missing-argument" ? undefined : found.error(path, code, ...told)),
+  };
+  return validate(bare, templateSchema, later);
+}
+
+function validate(document: JsonObject, schema: CompiledSchema, found: ProblemCollector): Validated {
   if (!checkStepCount(countSteps(document), found.error)) return { compiled: undefined, problems: found.problems };
   const broken = checkRaw(document, found.error);
   for (const error of schema.validate(document)) {

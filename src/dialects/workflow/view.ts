@@ -13,6 +13,7 @@ import { outlinePlan } from "./compile/outline.ts";
 import { type StepSource, stepSources } from "./compile/step-source.ts";
 import { holdUpOf } from "./hold-up.ts";
 import { type Reference, Workflow, type WorkflowSpec } from "./kinds.ts";
+import { specOf } from "./spec-of.ts";
 import { decodeRun } from "./state.ts";
 
 // Nothing here needs Node: the web interface looks at workflows through this file too. That is why four labels of
@@ -35,7 +36,8 @@ export const isWorkflow = (object: KubeObject): object is Workflow & KubeObject 
  * deleted nothing.
  */
 export function viewWorkflow(object: Workflow, children: readonly KubeObject[] = []): RunView {
-  const { metadata, spec, status } = object;
+  const { metadata, status } = object;
+  const spec = specOf(object);
   const run = decodeRun(status);
   const sources = stepSources(spec);
   const plan = outlinePlan(spec, sources);

@@ -10,6 +10,7 @@ import {
 import { labels } from "./child-names.ts";
 import { stepSources } from "./compile/step-source.ts";
 import { Workflow } from "./kinds.ts";
+import { specOf } from "./spec-of.ts";
 
 /** Index of objects that carry a workflow's uid and have no controller. */
 const strayIndex = "slipway.dev/stray";
@@ -88,7 +89,7 @@ export class WatchedKinds {
   async isComplete(workflow: Stored<Workflow>): Promise<boolean> {
     const user = keyOf(workflow.metadata);
     let complete = true;
-    for (const { step } of stepSources(workflow.spec)) {
+    for (const { step } of stepSources(specOf(workflow))) {
       const { apiVersion, kind } = step.template ?? {};
       if (typeof apiVersion !== "string" || typeof kind !== "string") continue;
       const type = await this.#manager.client.resourceType(apiVersion, kind);

@@ -29,6 +29,7 @@ import { checkReserved, checkStepCount, checkSteps } from "./shape.ts";
 import { buildStepGraphs, type StepGraphs, visibleSteps } from "./step-graph.ts";
 import { checkStepBodies, isInstant } from "./step-rules.ts";
 import { type StepSource, stepSources, stepType } from "./step-source.ts";
+import { checkTemplateRef } from "./template-ref.ts";
 
 /**
  * Faultless workflows by their spec: what admission has compiled, the controller finds here, because the embedded
@@ -41,7 +42,8 @@ const definitions = new Definitions();
 
 /**
  * Checks a whole workflow and prepares it to be run. Everything wrong is reported, not only the first thing; the
- * result is undefined when there was an error. Pure: the same workflow always compiles to the same plan.
+ * result is undefined when there was an error, and for a workflow whose steps are still to come from a template. Pure: the same
+ * workflow always compiles to the same plan.
  *
  * The document must have passed the schema: what is of another type than its schema says is not looked for here.
  */
@@ -92,13 +94,17 @@ function defineFaultless(workflow: Workflow, spec: string): Definition | undefin
 function bind(definition: Definition, spec: WorkflowSpec, identity: Identity): CompiledWorkflow {
   const { steps, graphs, outputs, params, expiring, selector } = definition;
   const plan = planOf(spec, graphs, { steps, params, identity });
-  return { steps, params, identity, outputs, selector, expiring, plan };
+  return { spec, steps, params, identity, outputs, selector, expiring, plan };
 }
 
 function define(workflow: Workflow, found: ProblemCollector): Definition | undefined {
   const report = found.error;
   const errorsBefore = countErrors(found);
   const { spec } = workflow;
+  if (spec.templateRef !== undefined) {
+    checkTemplateRef(spec, report);
+    return undefined;
+  }
   const sources = stepSources(spec);
   if (!checkStepCount(sources.length, report)) return undefined;
   const selector = spec.selector?.matchLabels ?? {};

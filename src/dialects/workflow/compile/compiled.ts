@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
 import type { Plan } from "#engine/index.ts";
-import type { WorkflowStep } from "../kinds.ts";
+import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
 import type { CompiledExpression, CompiledTemplate } from "./expressions.ts";
 import type { ExpiringStep } from "./expiring.ts";
 import type { StepType } from "./step-source.ts";
@@ -79,6 +79,8 @@ export interface Identity {
  * know its name and its labels.
  */
 export interface CompiledWorkflow {
+  /** What it was compiled from, with the template's steps where it refers to one. */
+  readonly spec: WorkflowSpec;
   readonly plan: Plan;
   readonly steps: ReadonlyMap<string, CompiledStep>;
   readonly outputs: readonly WorkflowOutput[];

@@ -62,8 +62,8 @@ test("fields of later versions are refused by their name", () => {
     b: { approval: {} },
     c: { template: {}, operation: "Apply" as const },
   };
-  expect(problems({ steps, templateRef: { name: "x" }, params: [{ name: "p", secret: true }] })).toEqual([
-    "spec.templateRef: this version does not carry workflow templates",
+  expect(problems({ steps, priority: 3, params: [{ name: "p", secret: true }] })).toEqual([
+    "spec.priority: this version does not carry priorities",
     "spec.params[0].secret: this version does not carry secret parameters",
     "spec.steps.a.cache: this version does not carry caches",
     "spec.steps.a.locks: this version does not carry locks",

@@ -77,7 +77,6 @@ const reservedInStep = {
 } as const satisfies Partial<Record<keyof WorkflowStep, string>>;
 
 const reservedInSpec = {
-  templateRef: "workflow templates",
   priority: "priorities",
   concurrency: "concurrency keys",
   archive: "the archive",
@@ -85,6 +84,9 @@ const reservedInSpec = {
   serviceAccountName: "serviceAccountName; write it into the jobTemplate",
   podDefaults: "podDefaults; write them into the jobTemplate",
 } as const satisfies Partial<Record<keyof WorkflowSpec, string>>;
+
+/** Fields of a specification that this version refuses by name, whatever stands beside them. */
+export const isReserved = (field: string): boolean => Object.hasOwn(reservedInSpec, field);
 
 const reservedInParam = { secret: "secret parameters" } as const satisfies Partial<Record<keyof Param, string>>;
 

@@ -6,6 +6,7 @@ import type { ExpiringStep } from "../compile/expiring.ts";
 import { labels } from "../child-names.ts";
 import { conditionsOf } from "../completion.ts";
 import { type ItemsStatus, type StepStatus, Workflow } from "../kinds.ts";
+import { specOf } from "../spec-of.ts";
 import { statusOf } from "./attempts.ts";
 import type { Pass } from "./pass.ts";
 
@@ -31,7 +32,7 @@ export async function expireWorkflow(
   now: Instant,
   signal: AbortSignal,
 ): Promise<Millis | undefined> {
-  const { ttlSecondsAfterFinished } = workflow.spec;
+  const { ttlSecondsAfterFinished } = specOf(workflow);
   if (ttlSecondsAfterFinished === undefined || !isFinished(workflow)) return undefined;
   const left = remaining(workflow.status?.completionTime, ttlSecondsAfterFinished, now);
   if (left > 0) return left;

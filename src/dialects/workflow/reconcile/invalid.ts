@@ -8,11 +8,13 @@ import { stepSources } from "../compile/step-source.ts";
 import { stateOfObject } from "../completion.ts";
 import { Workflow } from "../kinds.ts";
 import { notices } from "../messages.ts";
+import { specOf } from "../spec-of.ts";
 import { actionStage, answerStage, decideInvalid } from "./actions.ts";
 import { endChildren } from "./finalize.ts";
 import { isFinished } from "./finished.ts";
 import { runOf } from "./memory.ts";
 import type { Pass, Turn } from "./pass.ts";
+import type { InvalidReason } from "./resolve.ts";
 import { storeStage } from "./store.ts";
 import { setOne } from "./summary.ts";
 
@@ -24,11 +26,16 @@ const longest = 2_000;
  * that runs is ended, unless somebody cancels it: admission refuses such specifications, so this is about servers without it and
  * about rules that have become stricter.
  */
-export async function invalidStage(pass: Pass, problems: readonly Problem[]): Promise<Turn> {
-  const workflow = isFinished(pass.workflow) ? pass.workflow : await tellInvalid(pass, problems);
+export async function invalidStage(
+  pass: Pass,
+  problems: readonly Problem[],
+  reason: InvalidReason = "InvalidSpec",
+): Promise<Turn> {
+  const workflow = isFinished(pass.workflow) ? pass.workflow : await tellInvalid(pass, problems, reason);
   const held = workflow === pass.workflow ? pass : { ...pass, workflow };
   const { run } = runOf(pass.memory, workflow);
-  const plan = outlinePlan(workflow.spec, stepSources(workflow.spec));
+  const spec = specOf(workflow);
+  const plan = outlinePlan(spec, stepSources(spec));
   const action = await actionStage(held, run, (asked) => decideInvalid(asked, workflow, plan, run));
   if (action.is === "answered") return { again: workflow };
   if (isFinished(workflow) || (action.is === "none" && run.closing !== "Cancel")) return {};
@@ -44,18 +51,13 @@ export async function invalidStage(pass: Pass, problems: readonly Problem[]): Pr
 const forcedCancel: Fact = { kind: "action", action: "cancel", force: true };
 
 /** The same finding is written and told once: the workflow itself when it says so already. */
-async function tellInvalid(pass: Pass, problems: readonly Problem[]): Promise<Stored<Workflow>> {
+async function tellInvalid(pass: Pass, problems: readonly Problem[], reason: InvalidReason): Promise<Stored<Workflow>> {
   const { workflow, client, now, signal } = pass;
   const { generation } = workflow.metadata;
   const told = problems.map(({ path, message }) => `${path}: ${message}`).join("; ");
   const message = told.length <= longest ? told : `${told.slice(0, longest)}…`;
   const present = workflow.status?.conditions ?? [];
-  const conditions = setOne(
-    present,
-    { type: "Invalid", status: "True", reason: "InvalidSpec", message },
-    generation,
-    now,
-  );
+  const conditions = setOne(present, { type: "Invalid", status: "True", reason, message }, generation, now);
   if (conditions === present) return workflow;
   const phase = workflow.status?.phase ?? "Pending";
   const status = {
@@ -87,7 +89,8 @@ async function endStage(
 }
 
 /** What nothing can be started from, and nothing has outputs of. */
-const outlineOf = ({ metadata }: Stored<Workflow>, plan: Plan): CompiledWorkflow => ({
+const outlineOf = ({ metadata, spec }: Stored<Workflow>, plan: Plan): CompiledWorkflow => ({
+  spec,
   plan,
   steps: new Map(),
   outputs: [],

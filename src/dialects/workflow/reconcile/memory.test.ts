@@ -52,22 +52,25 @@ test("the run of a version is read once", () => {
   expect(runOf(memory, workflow({ version: "2" })).run).not.toBe(run);
 });
 
-test("a workflow is compiled once per generation, and anew when its labels change", () => {
+test("a workflow is compiled once per generation, and anew when its labels or its template change", () => {
   const memory = new Memories().of(key, workflow());
-  const compiled = compilationOf(memory, workflow());
-  expect(compilationOf(memory, workflow({ version: "2" }))).toBe(compiled);
-  expect(compilationOf(memory, workflow({ generation: 2 }))).not.toBe(compiled);
+  const compilation = (object: Stored<Workflow>, template = "") =>
+    compilationOf(memory, object, { spec: object.spec, template });
+  const compiled = compilation(workflow());
+  expect(compilation(workflow({ version: "2" }))).toBe(compiled);
+  expect(compilation(workflow(), "3")).not.toBe(compiled);
+  expect(compilation(workflow({ generation: 2 }))).not.toBe(compiled);
   const labelled = {
     ...workflow({ generation: 2 }),
     metadata: { ...workflow({ generation: 2 }).metadata, labels: { a: "b" } },
   };
-  expect(compilationOf(memory, labelled).compiled?.identity.labels).toEqual({ a: "b" });
+  expect(compilation(labelled).compiled?.identity.labels).toEqual({ a: "b" });
 });
 
 function conflicts(a: StepStatus): readonly string[] {
   const object = workflow({ a });
   const memory = new Memories().of(key, object);
-  const { compiled } = compilationOf(memory, object);
+  const { compiled } = compilationOf(memory, object, { spec: object.spec, template: "" });
   return compiled === undefined ? ["it does not compile"] : conflictsOf(memory, object, compiled);
 }
 

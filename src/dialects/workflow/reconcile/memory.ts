@@ -3,7 +3,7 @@ import { createRunCache, type Effect, type Fact, type RunCache, type RunState } 
 import { keyOf, type Stored } from "#kernel/model/index.ts";
 import { compileWorkflow } from "../compile/compile.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
-import type { Workflow } from "../kinds.ts";
+import type { Workflow, WorkflowSpec } from "../kinds.ts";
 import { collectProblems } from "../problems.ts";
 import { decodeRun } from "../state.ts";
 
@@ -11,6 +11,12 @@ import { decodeRun } from "../state.ts";
 export interface Compilation {
   readonly compiled: CompiledWorkflow | undefined;
   readonly problems: readonly Problem[];
+}
+
+/** The specification to be run, and the version of the template it comes from; empty where none is read any more. */
+export interface Resolved {
+  readonly spec: WorkflowSpec;
+  readonly template: string;
 }
 
 /** The run of one stored version of a workflow. */
@@ -30,7 +36,7 @@ export interface Memory {
   readonly uid: string;
   readonly cache: RunCache;
   known?: KnownRun;
-  compilation?: Compilation & { readonly generation: number; readonly labels: unknown };
+  compilation?: Compilation & { readonly generation: number; readonly labels: unknown; readonly template: string };
   /** Facts that only carrying out an effect has shown, for the next pass. */
   facts: Fact[];
   /** When an effect was carried out, by its name: what is still owed is not done again at once. */
@@ -101,16 +107,17 @@ export function runOf(memory: Memory, workflow: Stored<Workflow>): KnownRun {
   return memory.known;
 }
 
-/** Compiles once per generation; labels count too, because expressions see them. */
-export function compilationOf(memory: Memory, workflow: Stored<Workflow>): Compilation {
+/** Compiles once per generation; labels count too, because expressions see them, and so does the template it is to start with. */
+export function compilationOf(memory: Memory, workflow: Stored<Workflow>, { spec, template }: Resolved): Compilation {
   const { generation = 0, labels } = workflow.metadata;
   const last = memory.compilation;
-  if (last?.generation === generation && last.labels === labels) return last;
-  if (last?.generation === generation && JSON.stringify(last.labels) === JSON.stringify(labels)) return last;
+  if (last?.generation === generation && last.template === template) {
+    if (last.labels === labels || JSON.stringify(last.labels) === JSON.stringify(labels)) return last;
+  }
   const found = collectProblems();
-  const compiled = compileWorkflow(workflow, found);
+  const compiled = compileWorkflow(spec === workflow.spec ? workflow : { ...workflow, spec }, found);
   const problems = found.problems.filter((problem) => problem.severity === "error");
-  const compilation = { generation, labels, compiled, problems };
+  const compilation = { generation, labels, template, compiled, problems };
   memory.compilation = compilation;
   return compilation;
 }

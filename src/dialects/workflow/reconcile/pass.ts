@@ -1,7 +1,7 @@
 import type { Clock, Instant, Logger, Millis } from "#lib/base/index.ts";
 import type { ApiClient, Lister } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import type { RunAction, Workflow } from "../kinds.ts";
+import type { RunAction, Workflow, WorkflowTemplate } from "../kinds.ts";
 import type { Notice } from "../messages.ts";
 import type { Executors } from "../steps/executor.ts";
 import type { Memory } from "./memory.ts";
@@ -15,6 +15,13 @@ export interface Tally {
   /** What a stale mirror asked for was not done. */
   staleEffectsPrevented(): void;
 }
+
+/** What looking for a template has shown. From then on the workflow gets a pass when the template comes, changes or goes. */
+export type TemplateLook =
+  | { readonly is: "found"; readonly template: Stored<WorkflowTemplate> }
+  | { readonly is: "missing" }
+  /** Its writer may not read it. */
+  | { readonly is: "refused"; readonly message: string };
 
 /** What the controller works with. Reads see its own writes at once. */
 export interface Parts {
@@ -30,6 +37,10 @@ export interface Parts {
     /** True once everything the workflow may have created can be seen. */
     isComplete(workflow: Stored<Workflow>): Promise<boolean>;
     forget(key: string): void;
+  };
+  /** Reads a template with the rights of whoever wrote the workflow. */
+  readonly templates: {
+    look(workflow: Stored<Workflow>, name: string, signal: AbortSignal): Promise<TemplateLook>;
   };
   /** One per step type; they start, observe and cancel attempts, and keep nothing. */
   readonly executors: Executors;

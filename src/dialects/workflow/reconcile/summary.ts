@@ -5,6 +5,7 @@ import { evaluate } from "../compile/values.ts";
 import type { Reference, StepStatus, WorkflowCondition, WorkflowStatus } from "../kinds.ts";
 import { encodeRun, type StepAdditions } from "../state.ts";
 import { statusOf, valuesOf, type PassState } from "./attempts.ts";
+import { frozenSpec } from "./resolve.ts";
 
 /** What the status says beyond the run itself. */
 export interface StatusFacts {
@@ -47,6 +48,7 @@ export function statusAfter(
         : conditionsAfter(previous?.conditions ?? [], run, facts, generation, now),
     progress: `${done}/${total}`,
     ...(generation === undefined ? {} : { observedGeneration: generation }),
+    ...(run.startedAt === undefined || facts.isInvalid === true ? {} : frozenSpec(workflow, compiled.spec)),
     ...(run.number > before.number ? { history: historyAfter(previous) } : {}),
   };
 }

@@ -3,7 +3,7 @@ import { type ApiClient, type EventNote, Manager, type Metrics, seededRandom } f
 import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { isNotFound, Job, type KubeObject, Pod, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { addWorkflowControllers, type WorkflowControllerOptions } from "../controller.ts";
-import { RunAction, Workflow, type WorkflowSpec, type WorkflowStatus } from "../kinds.ts";
+import { RunAction, Workflow, type WorkflowSpec, type WorkflowStatus, WorkflowTemplate } from "../kinds.ts";
 import { pass, settle } from "./turns.ts";
 
 export const namespace = "default";
@@ -55,7 +55,10 @@ export class Harness {
     this.clock = options.clock ?? new FakeClock();
     this.store =
       options.store ??
-      memoryClient({ clock: this.clock, types: [Workflow, RunAction, Thing, ...(options.types ?? [])] });
+      memoryClient({
+        clock: this.clock,
+        types: [Workflow, WorkflowTemplate, RunAction, Thing, ...(options.types ?? [])],
+      });
     const client = options.wrap?.(this.store) ?? this.store;
     const manager = new Manager({
       client: this.#counting(client),

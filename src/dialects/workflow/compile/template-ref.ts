@@ -1,0 +1,19 @@
+import type { WorkflowSpec } from "../kinds.ts";
+import type { Report } from "../problems.ts";
+import { ownFields } from "../spec-of.ts";
+import { checkReserved, isReserved } from "./shape.ts";
+
+const allowed: ReadonlySet<string> = new Set(["templateRef", ...ownFields]);
+
+/**
+ * Reports what a specification may not hold beside `templateRef`. Its arguments are not looked at: what they must be stands in the
+ * template, which is read when the run starts.
+ */
+export function checkTemplateRef(spec: WorkflowSpec, report: Report): void {
+  checkReserved(spec, [], report);
+  const given = ownFields.filter((field) => field !== "metadata").join(", ");
+  for (const field of Object.keys(spec)) {
+    if (allowed.has(field) || isReserved(field)) continue;
+    report(["spec", field], "forbidden", `comes from the template; beside templateRef stand only ${given}`);
+  }
+}

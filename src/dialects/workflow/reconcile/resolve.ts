@@ -1,0 +1,46 @@
+import type { Problem } from "#lib/base/index.ts";
+import type { Workflow, WorkflowSpec } from "../kinds.ts";
+import { collectProblems } from "../problems.ts";
+import { maxSpecBytes, specOf, withTemplate } from "../spec-of.ts";
+import type { Resolved } from "./memory.ts";
+import type { Pass } from "./pass.ts";
+
+/** Why a workflow cannot be run: its specification, or that there is no template for it yet, or none that its writer may read. */
+export type InvalidReason = "InvalidSpec" | "TemplateNotFound" | "Forbidden";
+
+/** What a workflow runs, or why that cannot be told. */
+export type Resolution =
+  | ({ readonly is: "resolved" } & Resolved)
+  | { readonly is: "unresolved"; readonly reason: InvalidReason; readonly problems: readonly Problem[] };
+
+/**
+ * The specification of this pass. A workflow without templateRef has it in itself, one that has started in its status; only before
+ * its start the template is read, each time anew.
+ */
+export async function resolveStage({ workflow, templates, signal }: Pass): Promise<Resolution> {
+  const { spec, status } = workflow;
+  if (spec.templateRef === undefined || status?.resolvedSpec !== undefined)
+    return { is: "resolved", spec: specOf(workflow), template: "" };
+  const { name } = spec.templateRef;
+  const look = await templates.look(workflow, name, signal);
+  if (look.is === "missing") return unresolved("TemplateNotFound", `there is no WorkflowTemplate "${name}"`);
+  if (look.is === "refused") return unresolved("Forbidden", look.message);
+  const { metadata } = look.template;
+  const resolved = withTemplate(spec, look.template.spec);
+  const bytes = bytesOf(spec) + bytesOf(resolved);
+  if (bytes <= maxSpecBytes) return { is: "resolved", spec: resolved, template: metadata.resourceVersion };
+  const message = `with its template the specification has ${bytes} bytes, at most ${maxSpecBytes} can be kept`;
+  return unresolved("InvalidSpec", message);
+}
+
+const bytesOf = (spec: WorkflowSpec): number => Buffer.byteLength(JSON.stringify(spec));
+
+function unresolved(reason: InvalidReason, message: string): Resolution {
+  const found = collectProblems();
+  found.error(["spec", "templateRef"], "invalid-value", message);
+  return { is: "unresolved", reason, problems: found.problems };
+}
+
+/** Part of the write that starts the run: what it holds on to, whatever becomes of the template. */
+export const frozenSpec = ({ spec, status }: Workflow, resolved: WorkflowSpec) =>
+  spec.templateRef === undefined || status?.resolvedSpec !== undefined ? {} : { resolvedSpec: { ...resolved } };
