@@ -127,3 +127,11 @@ test("every package the program needs has its row and its home", () => {
   expect([...rows].sort()).toEqual(Object.keys(dependencies).sort());
   expect(Object.keys(homes).sort()).toEqual(Object.keys(dependencies).sort());
 });
+
+test("a decision has a number of its own, the same in its name and its title", () => {
+  const names = readdirSync(`${root}docs/decisions`);
+  const numbers = names.map((name) => name.slice(0, 4));
+  expect(numbers).toEqual([...new Set(numbers)]);
+  for (const name of names)
+    expect(read(`docs/decisions/${name}`)).toMatch(new RegExp(`^# ${Number(name.slice(0, 4))}\\. `));
+});
