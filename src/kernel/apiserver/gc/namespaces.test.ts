@@ -159,6 +159,21 @@ describe("a namespace that goes", () => {
     await waitUntil(isGone);
   });
 
+  test("is held by finalizers of others in its spec, which only /finalize takes away", async () => {
+    const held = { name: "held" };
+    const spec = { finalizers: ["example.org/a"] };
+    await client.create(Namespace, { apiVersion: "v1", kind: "Namespace", metadata: held, spec });
+    const read = () => client.get<Conditioned & { readonly spec?: object }>({ type: Namespace, ...held });
+    const emptied = { type: "merge", body: { spec: { finalizers: [] } } } as const;
+    await client.delete({ type: Namespace, ...held });
+    await client.patch({ type: Namespace, ...held }, emptied);
+    await waitUntil(async () => JSON.stringify((await read()).spec) === JSON.stringify(spec));
+    const remaining = (await read()).status?.conditions?.find(({ type }) => type === "NamespaceContentRemaining");
+    expect(remaining).toMatchObject({ status: "False", reason: "ContentRemoved" });
+    await client.patch({ type: Namespace, ...held }, emptied, { subresource: "finalize" });
+    await waitUntil(() => store.get({ group: "", resource: "namespaces", namespace: "", ...held }) === undefined);
+  });
+
   test("does not come to life again under its old identity", async () => {
     const before = await client.get({ type: Namespace, name: "team" });
     await remove();

@@ -6,7 +6,7 @@ import { changeObject, type Endpoint } from "../verbs/change.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { createObject } from "../verbs/create.ts";
 import { isTerminating } from "../verbs/metadata.ts";
-import { initialNamespaces } from "../verbs/namespace-rules.ts";
+import { initialNamespaces, specFinalizers } from "../verbs/namespace-rules.ts";
 import { collectionOf, namespaceKey, servedFor } from "../verbs/storage-view.ts";
 import { deleteContent } from "./content.ts";
 import { KeyQueue } from "./key-queue.ts";
@@ -19,7 +19,7 @@ import { withConditions } from "./namespace-conditions.ts";
  *   Active        furnished; what belongs into it and is deleted comes back
  *   Terminating   `spec.finalizers: [kubernetes]` keeps it and creation in it is 403 (verbs/namespace-rules.ts); its content is
  *                 deleted kind by kind, conditions tell what is left, and every removal in it brings it back here
- *   empty         the finalizer is removed through `/finalize`, and with it the namespace
+ *   empty         the finalizer is removed through `/finalize`, and with it the namespace, unless others hold it with theirs
  */
 export class NamespaceKeeper {
   readonly #context: ApiContext;
@@ -129,14 +129,16 @@ export class NamespaceKeeper {
         failures.push(thrown);
       }
     }
-    if (objects.size === 0 && failures.length === 0) {
-      await this.#change("namespaces", "", name, "finalize", (old) => ({ ...old, spec: { finalizers: [] } }));
-      return;
+    const isEmpty = objects.size === 0 && failures.length === 0;
+    // Other finalizers are their owners' to take away, who see by the conditions that it is their turn.
+    const held = specFinalizers(store.get(namespaceKey(name))?.object() ?? {}).some((one) => one !== ownFinalizer);
+    if (!isEmpty || held) {
+      const found = { objects, finalizers, failures: failures.map(messageOf) };
+      const time = formatTime(clock.now());
+      await this.#change("namespaces", "", name, "status", (old) => withConditions(old, found, time));
     }
-    const found = { objects, finalizers, failures: failures.map(messageOf) };
-    const time = formatTime(clock.now());
-    await this.#change("namespaces", "", name, "status", (old) => withConditions(old, found, time));
     if (failures.length > 0) throw failures[0];
+    if (isEmpty) await this.#change("namespaces", "", name, "finalize", withoutOwnFinalizer);
   }
 
   /**
@@ -192,6 +194,13 @@ export class NamespaceKeeper {
     return resource;
   }
 }
+
+/** Every namespace has it until it is empty. */
+const ownFinalizer = "kubernetes";
+const withoutOwnFinalizer = (namespace: JsonObject): JsonObject => ({
+  ...namespace,
+  spec: { finalizers: specFinalizers(namespace).filter((name) => name !== ownFinalizer) },
+});
 
 /** The name that Kubernetes gives it, where in-cluster clients look for it. */
 const rootCaName = "kube-root-ca.crt";
