@@ -61,10 +61,9 @@ function itemOf(view: View, entry: Entry, index: number): readonly Buffer[] {
 export function deletionsReply(
   resource: ServedResource,
   answers: readonly Answer[],
-  revision: number,
+  metadata: { readonly resourceVersion: string; readonly continue?: string },
   turns: Turns,
 ): Reply {
-  const metadata = { resourceVersion: String(revision) };
   const empty = JSON.stringify({
     kind: resource.listKind,
     apiVersion: apiVersionOf(resource.type),

@@ -401,8 +401,16 @@ async function remove(context: ApiContext, call: ResourceCall, exchange: Exchang
   return objectReply(context, exchange, answer, request.orphanDependents === false && !removed ? 202 : 200);
 }
 
-/** Kinds whose removal is answered with the object instead of a Status. */
-const returnsObject = ({ type }: ServedResource): boolean => type.group === "" && type.plural === "pods";
+/** Core kinds whose removal Kubernetes answers with the object instead of a Status; typed clients read it as such. */
+const returned = new Set([
+  "namespaces",
+  "persistentvolumeclaims",
+  "pods",
+  "resourcequotas",
+  "serviceaccounts",
+  "services",
+]);
+const returnsObject = ({ type }: ServedResource): boolean => type.group === "" && returned.has(type.plural);
 
 /** The list of what was deleted. */
 async function removeAll(context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<Reply> {
@@ -410,9 +418,13 @@ async function removeAll(context: ApiContext, call: ResourceCall, exchange: Exch
   negotiate(exchange.request.headers.accept);
   const request = deleteRequest(exchange.query, (await objectBody(context, call, exchange)).value);
   const selected = listRequest(exchange.query, route.namespace);
-  const deletions = await deleteCollection(context, resource, selected, request);
+  const { deletions, continue: token } = await deleteCollection(context, resource, selected, request);
   const answers = deletions.map(({ answer }) => answer);
-  return deletionsReply(resource, answers, context.store.revision, exchange.bodies);
+  const metadata = {
+    resourceVersion: String(context.store.revision),
+    ...(token === undefined ? {} : { continue: token }),
+  };
+  return deletionsReply(resource, answers, metadata, exchange.bodies);
 }
 
 /**

@@ -9,20 +9,26 @@ import { checkPolicy } from "./propagation.ts";
 // Objects deleted in one critical section; between two sections other writes have their turn.
 const batchSize = 200;
 
+/** What became of each selected object, and where to go on when a limit left some for the next request. */
+export interface CollectionDeletion {
+  readonly deletions: readonly Deletion[];
+  readonly continue?: string;
+}
+
 /**
- * DELETE of a collection: every selected object by the rules of a single DELETE, in the order of a list. `limit` and `continue` do not apply.
- * Not one transaction: when one object is refused, those of the batches before are gone. Answers with what each deletion did; objects that
- * were gone before their turn are left out.
+ * DELETE of a collection: every selected object by the rules of a single DELETE, in the order of a list. A `limit` counts as in a list: who
+ * asks for one object to be deleted must not lose all. Not one transaction: when one object is refused, those of the batches before are
+ * gone. Objects that were gone before their turn are left out of the answer.
  */
 export async function deleteCollection(
   context: ApiContext,
   resource: ServedResource,
-  list: Pick<ListRequest, "namespace" | "labelSelector" | "fieldSelector">,
+  list: ListRequest,
   request: DeleteRequest,
-): Promise<readonly Deletion[]> {
+): Promise<CollectionDeletion> {
   checkPolicy(request);
   // Objects created after this list are not deleted, as in Kubernetes.
-  const { entries } = await listObjects(context, resource, list);
+  const { entries, continue: token } = await listObjects(context, resource, list);
   const deletions: Deletion[] = [];
   for (let start = 0; start < entries.length; start += batchSize) {
     const batch = entries.slice(start, start + batchSize);
@@ -40,5 +46,5 @@ export async function deleteCollection(
     );
     deletions.push(...done.filter((deletion) => deletion !== undefined));
   }
-  return deletions;
+  return token === undefined ? { deletions } : { deletions, continue: token };
 }

@@ -367,6 +367,48 @@ describe("delete", () => {
     expect((left.json["items"] as unknown as Json[]).map((item) => meta(item)["name"])).toEqual(["c3", "c4"]);
     await merge(`${maps}/c4`, { metadata: { finalizers: null } });
   });
+
+  test("of a collection with a limit takes so many, and says where to go on", async () => {
+    for (const name of ["l1", "l2", "l3"]) await create(maps, configMap(name, {}, { labels: { set: "limited" } }));
+    const rounds: unknown[] = [];
+    for (let token: string | undefined = ""; token !== undefined && rounds.length < 9; ) {
+      const { json } = await api.ask("DELETE", `${maps}?labelSelector=set%3Dlimited&limit=2&continue=${token}`);
+      rounds.push((json["items"] as unknown as Json[]).map((item) => meta(item)["name"]));
+      token = meta(json)["continue"] as string | undefined;
+    }
+    expect(rounds.flat()).toEqual(["l1", "l2", "l3"]);
+    expect(rounds[0]).toEqual(["l1", "l2"]);
+  });
+
+  test.each([
+    ["services", { kind: "Service", spec: { ports: [{ port: 80 }] } }],
+    ["serviceaccounts", { kind: "ServiceAccount" }],
+    ["resourcequotas", { kind: "ResourceQuota", spec: {} }],
+    ["pods", { kind: "Pod", spec: { containers: [{ name: "c", image: "i" }] } }],
+  ])("of one of the %s answers with the object", async (plural, object) => {
+    const path = `/api/v1/namespaces/default/${plural}`;
+    await create(path, { apiVersion: "v1", metadata: { name: "gone" }, ...object });
+    const { status, json } = await api.ask("DELETE", `${path}/gone`);
+    expect({ status, kind: json["kind"] }).toEqual({ status: 200, kind: object.kind });
+    expect((await api.ask("GET", `${path}/gone`)).status).toBe(404);
+  });
+
+  test("that waits is 202 for who asks in the old way, and 200 for all others", async () => {
+    for (const name of ["old", "new", "free"])
+      await create(maps, configMap(name, {}, name === "free" ? {} : { finalizers: ["example.org/a"] }));
+    const remove = (name: string, body: object) => api.ask("DELETE", `${maps}/${name}`, { body });
+    const answers = [
+      await remove("old", { orphanDependents: false }),
+      await remove("new", { propagationPolicy: "Background" }),
+      await remove("free", { orphanDependents: false }),
+    ];
+    expect(answers.map(({ status, json }) => [status, json["kind"]])).toEqual([
+      [202, "ConfigMap"],
+      [200, "ConfigMap"],
+      [200, "Status"],
+    ]);
+    for (const name of ["old", "new"]) await merge(`${maps}/${name}`, { metadata: { finalizers: null } });
+  });
 });
 
 describe("versions of one custom kind", () => {
