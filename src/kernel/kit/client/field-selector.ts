@@ -14,12 +14,12 @@ export type FieldSelector = readonly FieldRequirement[];
 
 /**
  * Reads `metadata.name=a,status.phase!=Failed` (`==` is `=`). In a value, `,`, `=` and `\\` need a backslash before them, and no other
- * character may have one. Empty terms, as a comma at the end leaves one, are passed over as in Kubernetes. Values keep their spaces.
+ * character may have one. Empty terms, as a comma at the end leaves one, are passed over as in Kubernetes. Spaces belong to the path or value
+ * they stand in, which no path has.
  */
 export function parseFieldSelector(text: string): Result<FieldSelector, string> {
   const requirements: FieldRequirement[] = [];
   for (const term of splitUnescaped(text)) {
-    if (term.trim() === "") continue;
     const requirement = readTerm(term);
     if (!requirement.ok) return requirement;
     requirements.push(requirement.value);
@@ -35,9 +35,9 @@ export const matchesFields = (selector: FieldSelector, valueOf: (path: string) =
 export const escapeFieldValue = (value: string): string => value.replace(/[\\,=]/g, (symbol) => `\\${symbol}`);
 
 function readTerm(term: string): Result<FieldRequirement, string> {
-  const [, field = "", operator, raw = ""] = /^([^=!\\]+)(==|!=|=)(.*)$/s.exec(term) ?? [];
-  const path = field.trim();
-  if (path === "") return err(`expected field=value or field!=value, found ${JSON.stringify(term)}`);
+  const [, path = "", operator, raw = ""] = /^([^=!\\]+)(==|!=|=)(.*)$/s.exec(term) ?? [];
+  if (path === "" || /^\s|\s$/.test(path))
+    return err(`expected field=value or field!=value, found ${JSON.stringify(term)}`);
   const value = unescapeValue(raw);
   if (value === undefined)
     return err(
