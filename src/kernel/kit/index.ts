@@ -31,6 +31,7 @@ export * from "./controller/lease-election.ts";
 export * from "./controller/manager.ts";
 export * from "./controller/predicates.ts";
 export * from "./controller/reconciler.ts";
+export * from "./controller/semantic-equal.ts";
 export * from "./controller/source.ts";
 export * from "./controller/wait-for.ts";
 export * from "./controller/work-queue.ts";

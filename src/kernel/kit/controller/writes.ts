@@ -1,12 +1,4 @@
-import {
-  type Clock,
-  isJsonObject,
-  jsonEquals,
-  type JsonObject,
-  type Millis,
-  sleep,
-  SlipwayError,
-} from "#lib/base/index.ts";
+import { type Clock, isJsonObject, type JsonObject, type Millis, sleep, SlipwayError } from "#lib/base/index.ts";
 import { createMergePatch } from "#lib/json/index.ts";
 import {
   asJson,
@@ -21,6 +13,7 @@ import {
   type Stored,
 } from "#kernel/model/index.ts";
 import type { ApiClient, DeleteOptions, Ref, WriteOptions } from "../client/api-client.ts";
+import { semanticEquals } from "./semantic-equal.ts";
 
 /** Names an object of a known kind. */
 export function refTo(type: ResourceType, { metadata }: KubeObject): Ref {
@@ -105,7 +98,7 @@ export async function createOrUpdate<T extends KubeObject>(
       return { object: await client.create<T>(ref.type, change(undefined), options), outcome: "created" as const };
     }
     const wanted = change(present);
-    if (jsonEquals(wanted, present)) return { object: present, outcome: "unchanged" as const };
+    if (semanticEquals(asJson(wanted), asJson(present))) return { object: present, outcome: "unchanged" as const };
     return { object: await client.update<T>(ref.type, wanted, options), outcome: "updated" as const };
   });
 }
