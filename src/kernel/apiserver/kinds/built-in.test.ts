@@ -187,4 +187,50 @@ describe("all built-in kinds", () => {
       for (const label of resource.fieldLabels) expect(typeof resource.fieldValue(once, label)).toBe("string");
     }
   });
+
+  // Besides metadata.name and metadata.namespace; those of Events are told with their two forms.
+  const selectable: readonly (readonly [string, JsonObject, Readonly<Record<string, string>>])[] = [
+    [
+      "pods",
+      {
+        spec: { nodeName: "n", restartPolicy: "Never", schedulerName: "s", serviceAccountName: "a", hostNetwork: true },
+        status: { phase: "Running", podIP: "10.0.0.1", podIPs: [{ ip: "10.0.0.1" }], nominatedNodeName: "m" },
+      },
+      {
+        "spec.nodeName": "n",
+        "spec.restartPolicy": "Never",
+        "spec.schedulerName": "s",
+        "spec.serviceAccountName": "a",
+        "spec.hostNetwork": "true",
+        "status.phase": "Running",
+        "status.podIP": "10.0.0.1",
+        "status.podIPs": "10.0.0.1",
+        "status.nominatedNodeName": "m",
+      },
+    ],
+    ["secrets", { type: "Opaque" }, { type: "Opaque" }],
+    ["namespaces", { status: { phase: "Active" } }, { "status.phase": "Active" }],
+    [
+      "services",
+      { spec: { clusterIP: "None", type: "ClusterIP" } },
+      { "spec.clusterIP": "None", "spec.type": "ClusterIP" },
+    ],
+    ["jobs", { status: { succeeded: 2 } }, { "status.successful": "2" }],
+    ["jobs", {}, { "status.successful": "0" }],
+    ["replicasets", { status: { replicas: 3 } }, { "status.replicas": "3" }],
+    ["nodes", { spec: { unschedulable: true } }, { "spec.unschedulable": "true" }],
+    ["nodes", {}, { "spec.unschedulable": "false" }],
+  ];
+  const all = createRegistry({ now: () => 0 }).all();
+
+  test.each(selectable)("%s are selected by their fields: %j", (plural, object, values) => {
+    const resource = all.find(({ type }) => type.plural === plural);
+    const found = resource?.fieldLabels.map((label) => [label, resource.fieldValue(object, label)]);
+    expect(Object.fromEntries(found ?? [])).toEqual(values);
+  });
+
+  test("no other kind is selected by fields", () => {
+    const plurals = all.filter(({ fieldLabels }) => fieldLabels.length > 0).map(({ type }) => type.plural);
+    expect(new Set(plurals)).toEqual(new Set(["events", ...selectable.map(([plural]) => plural)]));
+  });
 });

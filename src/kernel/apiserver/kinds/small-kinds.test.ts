@@ -255,5 +255,19 @@ describe("Event", () => {
     expect(served(coreEventKind).fieldValue(core, "source")).toBe("runner");
     expect(served(eventKind).fieldValue(fromCoreEvent(core), "regarding.name")).toBe("p");
     expect(served(eventKind).fieldValue(fromCoreEvent(core), "involvedObject.name")).toBeUndefined();
+    const about = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
+    expect(served(coreEventKind).fieldLabels).toEqual([
+      ...about.map((name) => `involvedObject.${name}`),
+      "reason",
+      "reportingComponent",
+      "source",
+      "type",
+    ]);
+    expect(served(eventKind).fieldLabels).toEqual([
+      ...about.map((name) => `regarding.${name}`),
+      "reason",
+      "reportingController",
+      "type",
+    ]);
   });
 });

@@ -288,6 +288,70 @@ describe("apply", () => {
   });
 });
 
+describe("a definition whose list becomes another kind of list", () => {
+  const item = (name: string, value: string) => ({ name, value });
+  const group = "lists.example.org";
+  const things = `/apis/${group}/v1/namespaces/default/things/t`;
+  const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  const definition = (listType: "atomic" | "map") => {
+    const text = { type: "string" };
+    const items = { type: "object", required: ["name"], properties: { name: text, value: text } };
+    const keys = listType === "map" ? { "x-kubernetes-list-map-keys": ["name"] } : {};
+    const list = { type: "array", "x-kubernetes-list-type": listType, ...keys, items };
+    const spec = { type: "object", properties: { list } };
+    const schema = { openAPIV3Schema: { type: "object", properties: { spec } } };
+    return {
+      group,
+      names: { plural: "things", singular: "thing", kind: "Thing", listKind: "ThingList" },
+      scope: "Namespaced",
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    };
+  };
+  const change = async (listType: "atomic" | "map") => {
+    const { status } = await merge(`${definitions}/things.${group}`, { spec: definition(listType) });
+    expect(status).toBe(200);
+  };
+  const declare = (manager: string, list: readonly object[], query?: string) =>
+    apply(
+      things,
+      manager,
+      { apiVersion: `${group}/v1`, kind: "Thing", metadata: { name: "t" }, spec: { list } },
+      query,
+    );
+  const owned = { "f:spec": { "f:list": {} } };
+  const ownedItem = (name: string) => ({
+    "f:spec": { "f:list": { [`k:{"name":"${name}"}`]: { ".": {}, "f:name": {}, "f:value": {} } } },
+  });
+  beforeAll(async () => {
+    const metadata = { name: `things.${group}` };
+    const kind = "CustomResourceDefinition";
+    const body = { apiVersion: "apiextensions.k8s.io/v1", kind, metadata, spec: definition("atomic") };
+    await api.ask("POST", definitions, { body });
+  });
+
+  test("atomic to map: the owner keeps the list as one place, others own items, and its next apply gives it items too", async () => {
+    expect(owners((await declare("a", [item("x", "1"), item("y", "1")])).json)).toEqual({ "a Apply": owned });
+    await change("map");
+    const { json } = await declare("b", [item("z", "1")]);
+    expect(json["spec"]).toEqual({ list: [item("x", "1"), item("y", "1"), item("z", "1")] });
+    expect(owners(json)).toEqual({ "a Apply": owned, "b Apply": ownedItem("z") });
+    const again = await declare("a", [item("y", "1")]);
+    expect(owners(again.json)).toEqual({ "a Apply": ownedItem("y"), "b Apply": ownedItem("z") });
+    expect((await declare("c", [item("y", "2")])).status).toBe(409);
+  });
+
+  test("map to atomic: who owned an item owns the list", async () => {
+    await change("atomic");
+    const conflict = await declare("c", [item("y", "2")]);
+    expect([conflict.status, conflict.json["message"]]).toEqual([
+      409,
+      expect.stringMatching(/conflicts with "a":\n- \.spec\.list\nconflicts with "b":\n- \.spec\.list/),
+    ]);
+    const forced = await declare("c", [item("y", "2")], "&force=true");
+    expect(owners(forced.json)).toEqual({ "c Apply": owned });
+  });
+});
+
 describe("owners of other writes", () => {
   test("the creator owns all there is, defaults as well, but not its name", async () => {
     const made = await api.ask("POST", `${widgets}?fieldManager=me`, {

@@ -207,3 +207,26 @@ test("stopping ends a wait between two tries at once", async () => {
   await end(running);
   expect(asked).toHaveLength(1);
 });
+
+test.each([
+  [0, 5],
+  [0.999, 10],
+])("every watch asks for bookmarks and for an end after 5 to 10 minutes (chance %d)", async (chance, minutes) => {
+  const seen: WatchOptions[] = [];
+  const client: ApiClient = Object.assign(memoryClient(), {
+    // eslint-disable-next-line require-yield
+    async *watch(_type: unknown, options: WatchOptions) {
+      seen.push(options);
+      if (seen.length === 1) throw new ApiError("Invalid", "no WatchList here");
+      await new Promise<void>((resolve) => options.signal.addEventListener("abort", () => resolve()));
+    },
+  });
+  const sink = { replace: () => undefined, apply: () => undefined, passed: () => undefined };
+  const options = { client, type: ConfigMap, scope: {}, clock, log: silentLog, random: () => chance, sink };
+  const running = new Reflector(options).run(stop.signal);
+  await clock.advance(0);
+  expect(seen.map(({ sendInitialEvents }) => sendInitialEvents)).toEqual([true, undefined]);
+  for (const { allowBookmarks, timeout = 0 } of seen)
+    expect([allowBookmarks, Math.round(timeout / 60_000)]).toEqual([true, minutes]);
+  await end(running);
+});
