@@ -43,7 +43,12 @@ spec:
 test.each<readonly [JsonValue, string]>([
   ["true", '"true"'],
   ["0755", '"0755"'],
-  ["1:30", "1:30"],
+  // What other readers of YAML 1.1 make numbers and times of, as kubectl quotes it.
+  ["1:30", '"1:30"'],
+  ["2026-11-22", '"2026-11-22"'],
+  ["2026-11-22T12:14:49Z", '"2026-11-22T12:14:49Z"'],
+  ["12:99", "12:99"],
+  ["2026-11-22-a", "2026-11-22-a"],
   ["a: b", "'a: b'"],
   ["- a", "'- a'"],
   ["-c", "-c"],

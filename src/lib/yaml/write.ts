@@ -104,10 +104,16 @@ function quoteText(text: string): string {
   return isPlain(text) ? text : `'${text.replaceAll("'", "''")}'`;
 }
 
-/** Whether Kubernetes would read the bare text as a text. */
+// Texts to Kubernetes, and quoted by it all the same: other readers of YAML 1.1 make times of the one, and numbers to the base 60 of the
+// other (`1:30` is 90).
+const timeElsewhere = /^\d{4}-\d{1,2}-\d{1,2}(?:$|[Tt \t])/;
+const numberElsewhere = /^[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?$/;
+
+/** Whether whoever reads YAML 1.1 reads the bare text as a text. */
 function isStringWhenPlain(text: string): boolean {
   const resolved = resolvePlain(text);
-  return resolved.ok && typeof resolved.value === "string" && text !== "<<" && text !== "=";
+  if (!resolved.ok || typeof resolved.value !== "string" || text === "<<" || text === "=") return false;
+  return !timeElsewhere.test(text) && !numberElsewhere.test(text);
 }
 
 /** Whether the bare text is one plain scalar: no marker at its start, no comment or mapping inside, no blank at its end. */

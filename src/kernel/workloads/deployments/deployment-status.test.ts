@@ -259,7 +259,7 @@ test.each([
   [1, "25%", "25%", { surge: 1, unavailable: 0 }],
   [4, 0, "20%", { surge: 0, unavailable: 1 }],
   [3, 2, 5, { surge: 2, unavailable: 3 }],
-  [0, "25%", "25%", { surge: 0, unavailable: 1 }],
+  [0, "25%", "25%", { surge: 0, unavailable: 0 }],
 ] as const)("%i replicas may stray by %s and %s", (replicas, maxSurge, maxUnavailable, expected) => {
   const strategy = { type: "RollingUpdate" as const, rollingUpdate: { maxSurge, maxUnavailable } };
   expect(rolloutBudget(deployment({ replicas, strategy }))).toEqual(expected);

@@ -18,8 +18,8 @@ export function rolloutBudget({ spec }: DeploymentObject): RolloutBudget {
   if (strategy?.type === "Recreate") return { surge: 0, unavailable: 0 };
   const { maxSurge = "25%", maxUnavailable = "25%" } = strategy?.rollingUpdate ?? {};
   const surge = resolve(maxSurge, replicas, Math.ceil);
-  const unavailable = Math.min(replicas, resolve(maxUnavailable, replicas, Math.floor));
-  return { surge, unavailable: surge === 0 && unavailable === 0 ? 1 : unavailable };
+  const unavailable = resolve(maxUnavailable, replicas, Math.floor);
+  return { surge, unavailable: Math.min(replicas, surge === 0 && unavailable === 0 ? 1 : unavailable) };
 }
 
 /** `3` is three, `"25%"` a share of the replicas; what is neither, which no server stores, is nothing. */
