@@ -1,9 +1,10 @@
-import type { FieldPath, Instant, JsonObject, JsonValue, Position, Problem } from "#lib/base/index.ts";
+import type { FieldPath, Instant, JsonObject, JsonValue, Position, Problem, Result } from "#lib/base/index.ts";
 import type { Kind } from "#lib/schema/index.ts";
 import type { Dialect as DialectName, GroupKind, RunDialect } from "#engine/index.ts";
 import type { KubeObject, StatusCause } from "#kernel/model/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
 import type { RunGraph } from "./graph.ts";
+import type { Simulation } from "./simulation.ts";
 
 /** One document of a file a user gave. `YamlDocument` of `lib/yaml` is one. */
 export interface SourceDocument {
@@ -75,6 +76,8 @@ export interface Runs extends RunDialect<KubeObject> {
   podSelector(object: KubeObject): string;
   /** Also of an object that was never stored. */
   graph(object: KubeObject): RunGraph;
+  /** `beside` are the objects it was written with, which it may refer to. Problems are those that only show when it is to be run. */
+  simulation(object: KubeObject, beside: readonly KubeObject[]): Result<Simulation, readonly Problem[]>;
 }
 
 /** One language Slipway speaks. Command line, server and web interface know dialects by this interface only. */

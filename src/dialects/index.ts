@@ -13,6 +13,7 @@ export type {
   SourceDocument,
 } from "./dialect.ts";
 export type { GraphNode, RunGraph } from "./graph.ts";
+export type { Simulation } from "./simulation.ts";
 export { unknownKind } from "./kubernetes-kinds.ts";
 
 /** The dialects of this version. Each is loaded when it is asked for. */

@@ -53,8 +53,19 @@ function stepNotes(before: RunState, after: RunState): (StepNote | ItemNote)[] {
     if (was.phase === is.phase && was.attempt === is.attempt) return;
     notes.push({ kind: "step", step, from: was.phase, to: is.phase, attempt: is.attempt, ...told(is) });
   };
-  for (const id of Object.keys(after.steps)) note(id, stepState(before, id), stepState(after, id));
-  for (const id of Object.keys(before.steps)) {
+  let kept = 0;
+  for (const id of Object.keys(after.steps)) {
+    // Nearly all are the same object as before, and this is the cheapest way to see it.
+    if (before.steps[id] === after.steps[id]) kept++;
+    else {
+      if (Object.hasOwn(before.steps, id)) kept++;
+      note(id, stepState(before, id), stepState(after, id));
+    }
+  }
+  const ids = Object.keys(before.steps);
+  // Only a reset takes steps away.
+  if (kept === ids.length) return notes;
+  for (const id of ids) {
     if (!Object.hasOwn(after.steps, id)) note(id, stepState(before, id), pendingStep);
   }
   return notes;

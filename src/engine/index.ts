@@ -41,6 +41,14 @@ export { reasons } from "./reasons.ts";
 export { reset, type RetrySelection } from "./reset.ts";
 export { rollup, type Summary } from "./rollup.ts";
 export * from "./run.ts";
+export {
+  type Simulated,
+  type SimulatedAttempt,
+  type SimulatedEvent,
+  type SimulatedWorld,
+  simulate,
+  stepKinds,
+} from "./simulate.ts";
 export { isOk } from "./transitions.ts";
 export * from "./values.ts";
 export * from "./view.ts";

@@ -127,7 +127,7 @@ describe("examples that steer a run", () => {
 const endless = (example: string) => / -w\b/.test(example);
 
 describe("examples that look at runs and documents", () => {
-  const looking = examplesOf("get", "describe", "logs", "lint", "graph", "version", "completion");
+  const looking = examplesOf("get", "describe", "logs", "lint", "graph", "simulate", "version", "completion");
 
   test.each(looking.filter((example) => !endless(example)))("%s", async (example) => {
     const { code, out, err } = await onServer(example);
@@ -182,6 +182,7 @@ test("no command was left out", () => {
     "logs",
     "lint",
     "graph",
+    "simulate",
     "version",
     "completion",
     "credential",

@@ -1,3 +1,4 @@
+import type { RunView } from "#engine/index.ts";
 import { codeOf } from "#lib/base/index.ts";
 
 /**
@@ -5,6 +6,15 @@ import { codeOf } from "#lib/base/index.ts";
  * disk broke. `corrupt` is of `up` and `store`, which have no deadline to confuse it with.
  */
 export const exitCode = { succeeded: 0, failed: 1, usage: 2, canceled: 3, deadline: 4, corrupt: 4 } as const;
+
+/**
+ * The exit code of a run that has ended: 0, 3 for a cancel by anybody, 4 for its deadline, 1 for every other failure.
+ */
+export function codeOfRun({ phase, reason }: Pick<RunView, "phase" | "reason">): number {
+  if (phase === "Succeeded") return exitCode.succeeded;
+  if (phase === "Canceled") return exitCode.canceled;
+  return reason === "DeadlineExceeded" ? exitCode.deadline : exitCode.failed;
+}
 
 /** The exit code for what a command threw, after it was told. */
 export function exitCodeOf(thrown: unknown): number {

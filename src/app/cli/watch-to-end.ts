@@ -4,7 +4,7 @@ import type { ApiClient } from "#kernel/kit/index.ts";
 import type { ResourceType, Stored } from "#kernel/model/index.ts";
 import type { Invocation } from "./command.ts";
 import type { RunOptions } from "./commands/run.ts";
-import { exitCode } from "./exit-codes.ts";
+import { codeOfRun, exitCode } from "./exit-codes.ts";
 import { type FollowedRun, followRun, hasEnded } from "./follow-run.ts";
 import { startLogStream } from "./log-stream.ts";
 import { startLive } from "./output/live.ts";
@@ -121,15 +121,6 @@ function pictureOf({ dialect, isAlone }: StartedRun, display: Display) {
       show();
     },
   };
-}
-
-/**
- * The exit code of a run that has ended: 0, 3 for a cancel by anybody, 4 for its deadline, 1 for every other failure.
- */
-export function codeOfRun({ phase, reason }: RunView): number {
-  if (phase === "Succeeded") return exitCode.succeeded;
-  if (phase === "Canceled") return exitCode.canceled;
-  return reason === "DeadlineExceeded" ? exitCode.deadline : exitCode.failed;
 }
 
 /**

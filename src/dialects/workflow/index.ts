@@ -8,6 +8,7 @@ import { describeWorkflow } from "./describe.ts";
 import { documents } from "./document.ts";
 import { graphOfWorkflow } from "./graph.ts";
 import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
+import { simulationOf } from "./simulation.ts";
 import { isWorkflow, viewWorkflow } from "./view.ts";
 
 export { RunAction, Workflow } from "./kinds.ts";
@@ -44,6 +45,7 @@ export const dialect: Dialect = {
     describe: (object, { now, children }) => describeWorkflow(workflow(object), now, children),
     podSelector: ({ metadata }) => `${labels.uid}=${metadata.uid ?? ""}`,
     graph: (object) => graphOfWorkflow(workflow(object)),
+    simulation: (object, beside) => simulationOf(workflow(object), beside),
   },
   addControllers: async (manager) => (await import("./controller.ts")).addWorkflowControllers(manager),
 };

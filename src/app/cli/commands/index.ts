@@ -9,6 +9,7 @@ import { graphCommand } from "./graph.ts";
 import { lintCommand } from "./lint.ts";
 import { logsCommand } from "./logs.ts";
 import { runCommand } from "./run.ts";
+import { simulateCommand } from "./simulate.ts";
 import { storeCommand } from "./store.ts";
 import { uiCommand } from "./ui.ts";
 import { upCommand } from "./up.ts";
@@ -25,6 +26,7 @@ const verbs: readonly CommandSpec[] = [
   retryCommand,
   lintCommand,
   graphCommand,
+  simulateCommand,
   upCommand,
   storeCommand,
   credentialCommand,

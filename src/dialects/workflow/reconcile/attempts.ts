@@ -46,7 +46,7 @@ export function statusOf(workflow: Workflow, key: string): StepStatus | undefine
 }
 
 /** The run as expressions of a step see it. Only final steps are told how the main part ended: for the others it has not. */
-export const valuesOf = ({ compiled, run }: PassState, final: boolean): RunValues => ({
+export const valuesOf = ({ compiled, run }: Pick<PassState, "compiled" | "run">, final: boolean): RunValues => ({
   run,
   state: (key) => stepState(run, key),
   main: final ? mainOutcome(compiled, run) : undefined,

@@ -1,0 +1,92 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { JsonObject } from "#lib/base/index.ts";
+import { type CommandLine, commandLine } from "../testing/command-line.ts";
+
+// No test of this file has a control plane: what is simulated needs none.
+
+let cli: CommandLine;
+
+beforeAll(async () => {
+  cli = await commandLine();
+  const container = { image: "i" };
+  await file("two", {
+    a: { container, retry: { limit: 1, initialSeconds: 1 } },
+    b: { container, dependencies: ["a"] },
+  });
+  await file("fan", { probe: { container, forEach: { items: [1, 2, 3] } } });
+  await file("late", { a: { wait: { seconds: 90 } } }, { activeDeadlineSeconds: 60 });
+  await file("named", { a: { container } }, { params: [{ name: "who", type: "string", required: true }] });
+  await file("still", { a: { container } }, { suspend: true });
+});
+
+afterAll(() => cli.close());
+
+async function file(name: string, steps: JsonObject, spec: JsonObject = {}): Promise<void> {
+  const object = { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", metadata: { name }, spec: { ...spec, steps } };
+  await writeFile(join(cli.directory, `${name}.json`), JSON.stringify(object));
+}
+
+const simulate = (...words: readonly string[]) => cli.run("simulate", ...words);
+
+test("what happens is told in order with its time, then how every step and the run end", async () => {
+  const { code, out, err } = await simulate("two.json");
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out.split("\n")).toEqual([
+    "[  0.0s] two: Running",
+    "[  0.0s] a: Running",
+    "[  1.0s] a: Succeeded",
+    "[  1.0s] b: Running",
+    "[  2.0s] b: Succeeded",
+    "[  2.0s] two: Succeeded",
+    "",
+    "STEP   PHASE       TRIES   START   END    REASON",
+    "a      Succeeded   1       0.0s    1.0s",
+    "b      Succeeded   1       1.0s    2.0s",
+    "",
+    "two: Succeeded after 2.0s",
+    "",
+  ]);
+});
+
+test("a step fails as often as it is told to, and the code is that of a run", async () => {
+  const once = await simulate("two.json", "--fail", "a:1");
+  expect(once).toMatchObject({ code: 0, out: expect.stringContaining("a: Succeeded, attempt 2\n") });
+  const always = await simulate("two.json", "--fail", "a", "-o", "json");
+  expect(always.code).toBe(1);
+  expect(JSON.parse(always.out)).toMatchObject({
+    name: "two",
+    phase: "Failed",
+    reason: "StepFailed",
+    exitCode: 1,
+    steps: [
+      { step: "a", phase: "Failed", attempts: 2, startSeconds: 0 },
+      { step: "b", phase: "Skipped", reason: "DependencyFailed", attempts: 0 },
+    ],
+  });
+  const { out } = await simulate("fan.json", "--fail", "probe[2]");
+  expect(out).toContain("probe[2]: Failed");
+});
+
+test("a deadline ends with 4, a run that goes nowhere with 1, wrong words with 2", async () => {
+  expect(await simulate("late.json")).toMatchObject({ code: 4, out: expect.stringContaining("Failed after 60s") });
+  expect(await simulate("still.json")).toMatchObject({ code: 1, out: expect.stringContaining("still: Suspended") });
+  expect(await simulate("named.json")).toMatchObject({ code: 2, out: "" });
+  expect((await simulate("named.json", "--param", "who=me")).code).toBe(0);
+  const wrong = async (...words: readonly string[]) => (await simulate("two.json", ...words)).err;
+  expect(await wrong("--fail", "aa")).toBe('slipway: --fail: there is no step "aa"\ndid you mean "a"?\n');
+  expect(await wrong("--fail", "a[0]")).toContain('step "a" has no items');
+  expect(await wrong("--reject", "a")).toContain('step "a" asks nobody');
+  expect((await simulate("late.json", "--fail", "a")).err).toContain("has no attempts that could fail");
+});
+
+test("a seed draws durations, the same every time", async () => {
+  const [first, again, other] = [
+    await simulate("two.json", "--seed", "1"),
+    await simulate("two.json", "--seed", "1"),
+    await simulate("two.json", "--seed", "2"),
+  ];
+  expect(again.out).toBe(first.out);
+  expect(other.out).not.toBe(first.out);
+});

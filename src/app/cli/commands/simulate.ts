@@ -1,0 +1,72 @@
+import { command } from "../command.ts";
+import { exitCode, UsageError } from "../exit-codes.ts";
+
+/** Absent flags were not given. */
+interface SimulateOptions {
+  readonly param?: string[];
+  readonly fail?: string[];
+  readonly reject?: string[];
+  readonly seed?: number;
+  readonly output?: "json";
+}
+
+/**
+ * Needs no server and carries nothing out: the engine decides as it would in a run, and time passes only between the things that happen.
+ * All runs of a document are tried one after the other, each alone; ends with the worst exit code, which is that of `run`.
+ */
+export const simulateCommand = command<SimulateOptions>({
+  name: "simulate",
+  args: ["<files...>"],
+  summary: "Try a document without carrying anything out, in virtual time",
+  group: "Documents",
+  examples: [
+    "slipway simulate examples/workflow/diamond.yaml --seed 7",
+    "slipway simulate examples/workflow/fan-out.yaml --fail probe[3]:1",
+    "slipway simulate examples/workflow/hello.yaml --param name=you -o json",
+  ],
+  options: [
+    { flags: "-p, --param <name=value>", summary: "an argument of the run; may be repeated", repeatable: true },
+    {
+      flags: "--fail <step[:n]>",
+      summary: "let a step fail, or its first n attempts; step[3] is item 3 of a fan-out",
+      repeatable: true,
+    },
+    { flags: "--reject <step>", summary: "let somebody say no to an approval", repeatable: true },
+    {
+      flags: "--seed <n>",
+      summary: "attempts take 1 to 60 seconds, drawn with this seed; 1 second each without it",
+      integer: true,
+    },
+    { flags: "-o, --output <format>", summary: "json", choices: ["json"] },
+  ],
+  completes: ["file"],
+  async action({ rest, options, environment, clock }) {
+    const { objectsOf, readDocuments, readParams } = await import("../documents.ts");
+    const { printProblems } = await import("../output/problems.ts");
+    const { isRunOf } = await import("../runs.ts");
+    const { readStdin } = await import("../stdin.ts");
+    const { simulateRun } = await import("../simulation.ts");
+    const { simulationText } = await import("../output/simulation-text.ts");
+    const { directory, out, err } = environment;
+    const params = readParams(options.param ?? []);
+    const read = await readDocuments(rest, { directory, arguments: params.values, stdin: readStdin });
+    if (printProblems([...params.problems, ...read.problems], err)) return exitCode.usage;
+    const objects = objectsOf(read);
+    const beside = objects.map(({ object }) => object);
+    const wishes = { fail: options.fail ?? [], reject: options.reject ?? [], seed: options.seed };
+    const codes: number[] = [];
+    for (const { document, object } of objects) {
+      if (document.dialect === undefined || !isRunOf(document.dialect, object)) continue;
+      const simulation = document.dialect.runs.simulation(object, beside);
+      if (!simulation.ok) {
+        printProblems(simulation.error, err);
+        return exitCode.usage;
+      }
+      const tried = simulateRun(object, simulation.value, wishes, clock.now());
+      out.write(options.output === "json" ? `${JSON.stringify(tried, null, 2)}\n` : simulationText(tried));
+      codes.push(tried.exitCode);
+    }
+    if (codes.length === 0) throw new UsageError("the documents hold no run: nothing would happen");
+    return Math.max(...codes);
+  },
+});

@@ -1,0 +1,155 @@
+import type { Simulation } from "#dialects/index.ts";
+import {
+  type Explained,
+  type RunPhase,
+  type RunState,
+  type SimulatedEvent,
+  simulate,
+  type StepKind,
+  stepKinds,
+  stepState,
+  type StepPhase,
+  unitHash,
+} from "#engine/index.ts";
+import type { Instant, Millis } from "#lib/base/index.ts";
+import { nearest } from "#lib/text/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
+import { codeOfRun, exitCode, UsageError } from "./exit-codes.ts";
+
+/** What the command line wants to happen, in its own words. */
+export interface Wishes {
+  /** `build`, `build:2`, `probe[3]`, `probe[3]:1`. */
+  readonly fail: readonly string[];
+  readonly reject: readonly string[];
+  readonly seed?: number | undefined;
+}
+
+/** Something that happened to the run, to a step, or to an item of one that failed. Times are seconds since the start. */
+export interface TriedEvent extends Explained {
+  readonly seconds: number;
+  readonly step?: string;
+  readonly item?: number;
+  readonly phase: StepPhase;
+  readonly attempt?: number;
+}
+
+/** How a step ended. */
+export interface TriedStep extends Explained {
+  readonly step: string;
+  readonly phase: StepPhase;
+  readonly attempts: number;
+  readonly startSeconds?: number;
+  readonly endSeconds?: number;
+}
+
+/** A run as it would go: what `-o json` prints. */
+export interface TriedRun extends Explained {
+  readonly name: string;
+  /** Not an end where the run waits for something that nobody here does. */
+  readonly phase: RunPhase;
+  readonly exitCode: number;
+  readonly seconds: number;
+  readonly events: readonly TriedEvent[];
+  readonly steps: readonly TriedStep[];
+}
+
+/** Tries one run from `start` on. Names that are not in it are UsageErrors. O(steps) calls of the engine. */
+export function simulateRun(object: KubeObject, { plan, end }: Simulation, wishes: Wishes, start: Instant): TriedRun {
+  const kinds = stepKinds(plan);
+  const failures = wishes.fail.map((text) => readFailure(text, kinds));
+  for (const step of wishes.reject) checkApproval(step, kinds);
+  const { run, events } = simulate(
+    plan,
+    {
+      duration: ({ step, attempt, item }) =>
+        durationOf(wishes.seed, `${step}#${attempt}#${item?.index}#${item?.attempt}`),
+      end: (attempt) =>
+        end(
+          attempt,
+          failures.some(
+            ({ step, item, attempts }) =>
+              step === attempt.step &&
+              (item === undefined || item === attempt.item?.index) &&
+              (attempt.item?.attempt ?? attempt.attempt) <= attempts,
+          ),
+        ),
+      decide: (step) => (wishes.reject.includes(step) ? "reject" : "approve"),
+    },
+    start,
+  );
+  const last = events.at(-1)?.at ?? start;
+  return {
+    name: object.metadata.name ?? object.metadata.generateName ?? "",
+    phase: run.phase,
+    ...explained(run),
+    exitCode: run.finishedAt === undefined ? exitCode.failed : codeOfRun(run),
+    seconds: secondsSince(start, run.finishedAt ?? last),
+    events: events.map((event) => triedEvent(event, start)),
+    steps: [...kinds.keys()].map((step) => triedStep(step, run, start)),
+  };
+}
+
+/** Whole seconds from 1 to 60, so that times can be read. */
+const durationOf = (seed: number | undefined, attempt: string): Millis =>
+  seed === undefined ? 1000 : 1000 * (1 + Math.floor(60 * unitHash(`${seed}/${attempt}`)));
+
+interface Failure {
+  readonly step: string;
+  readonly item: number | undefined;
+  readonly attempts: number;
+}
+
+function readFailure(text: string, kinds: ReadonlyMap<string, StepKind>): Failure {
+  const [, step = "", item, attempts] = /^(.*?)(?:\[(\d+)\])?(?::(\d+))?$/.exec(text) ?? [];
+  checkStep(step, kinds, "--fail");
+  const kind = kinds.get(step);
+  if (kind === "timer" || kind === "approval" || kind === "group")
+    throw new UsageError(`--fail: step "${step}" has no attempts that could fail`);
+  if (item !== undefined && kind !== "fan") throw new UsageError(`--fail: step "${step}" has no items`);
+  return {
+    step,
+    item: item === undefined ? undefined : Number(item),
+    attempts: attempts === undefined ? Infinity : Number(attempts),
+  };
+}
+
+function checkApproval(step: string, kinds: ReadonlyMap<string, StepKind>): void {
+  checkStep(step, kinds, "--reject");
+  if (kinds.get(step) !== "approval") throw new UsageError(`--reject: step "${step}" asks nobody`);
+}
+
+function checkStep(step: string, kinds: ReadonlyMap<string, StepKind>, option: string): void {
+  if (kinds.has(step)) return;
+  const close = nearest(step, [...kinds.keys()]);
+  throw new UsageError(
+    `${option}: there is no step "${step}"`,
+    close === undefined ? `the steps are ${[...kinds.keys()].slice(0, 20).join(", ")}` : `did you mean "${close}"?`,
+  );
+}
+
+const secondsSince = (start: Instant, at: Instant): number => (at - start) / 1000;
+
+function triedEvent({ at, note }: SimulatedEvent, start: Instant): TriedEvent {
+  const seconds = secondsSince(start, at);
+  if (note.kind === "run") return { seconds, phase: note.to, ...explained(note) };
+  const { step, attempt } = note;
+  if (note.kind === "item") return { seconds, step, item: note.index, phase: "Failed", attempt, ...explained(note) };
+  return { seconds, step, phase: note.to, attempt, ...explained(note) };
+}
+
+function triedStep(step: string, run: RunState, start: Instant): TriedStep {
+  const { phase, attempt, startedAt, finishedAt, ...why } = stepState(run, step);
+  return {
+    step,
+    phase,
+    attempts: attempt,
+    ...explained(why),
+    ...(startedAt === undefined ? {} : { startSeconds: secondsSince(start, startedAt) }),
+    ...(finishedAt === undefined ? {} : { endSeconds: secondsSince(start, finishedAt) }),
+  };
+}
+
+const explained = ({ reason, message }: Explained): Explained => ({
+  ...(reason === undefined ? {} : { reason }),
+  ...(message === undefined ? {} : { message }),
+});

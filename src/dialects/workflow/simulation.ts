@@ -1,0 +1,123 @@
+import { err, type JsonObject, ok, type Problem, type Result } from "#lib/base/index.ts";
+import type { ChildState, Plan, PlanStep, SimulatedAttempt } from "#engine/index.ts";
+import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
+import type { Simulation } from "../simulation.ts";
+import { compileWorkflow } from "./compile/compile.ts";
+import type { CompiledStep, CompiledWorkflow } from "./compile/compiled.ts";
+import { evaluateCondition, type RunValues } from "./compile/values.ts";
+import { type Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
+import { collectProblems } from "./problems.ts";
+import { valuesOf } from "./reconcile/attempts.ts";
+import { specOf, withTemplate } from "./spec-of.ts";
+
+/**
+ * A workflow without its world. The template that it refers to is looked for `beside` it, among the documents it came with; what is
+ * wrong with both together only shows here.
+ */
+export function simulationOf(
+  workflow: Workflow,
+  beside: readonly KubeObject[],
+): Result<Simulation, readonly Problem[]> {
+  const found = collectProblems();
+  const spec = resolvedSpec(workflow, beside);
+  if (spec === undefined) {
+    const name = JSON.stringify(workflow.spec.templateRef?.name);
+    found.error(["spec", "templateRef"], "invalid-value", `there is no WorkflowTemplate ${name} among the documents`);
+    return err(found.problems);
+  }
+  const compiled = compileWorkflow({ ...workflow, spec }, found);
+  if (compiled === undefined) return err(found.problems);
+  return ok({
+    plan: withGuesses(compiled.plan, compiled),
+    end: (attempt, fails) => endOf(attempt, fails, compiled),
+  });
+}
+
+/** As `specOf`, with the template as it is in a document where nothing is frozen yet. */
+function resolvedSpec(workflow: Workflow, beside: readonly KubeObject[]): WorkflowSpec | undefined {
+  const own = specOf(workflow);
+  if (own.templateRef === undefined) return own;
+  const { name } = own.templateRef;
+  const { namespace } = workflow.metadata;
+  const template = beside.find(
+    (object): object is WorkflowTemplate & KubeObject =>
+      isTemplate(object) && object.metadata.name === name && object.metadata.namespace === namespace,
+  );
+  return template === undefined ? undefined : withTemplate(own, template.spec);
+}
+
+const isTemplate = ({ apiVersion, kind }: KubeObject): boolean =>
+  kind === WorkflowTemplate.kind && apiVersion === apiVersionOf(WorkflowTemplate);
+
+/** Functions of the plan that ask for values nobody has yet get an answer that lets the run go on. */
+function withGuesses(plan: Plan, compiled: CompiledWorkflow): Plan {
+  const steps = plan.steps.map((step) => guessFor(step, compiled.steps.get(step.id)));
+  return { ...plan, steps, ...(plan.final === undefined ? {} : { final: withGuesses(plan.final, compiled) }) };
+}
+
+/** A list that a step will give stands for one item, and a time that a step will give is now. */
+function guessFor(step: PlanStep, compiled: CompiledStep | undefined): PlanStep {
+  const { fan, due } = step;
+  const items = compiled?.forEach?.items;
+  if (fan !== undefined && items !== undefined && "uses" in items && items.uses.length > 0) {
+    const count: typeof fan.count = (scope) => {
+      const known = fan.count(scope);
+      return "error" in known ? { count: 1 } : known;
+    };
+    return { ...step, fan: { ...fan, count } };
+  }
+  if (due === undefined || (compiled?.until?.uses.length ?? 0) === 0) return step;
+  return {
+    ...step,
+    due: (scope) => {
+      const known = due(scope);
+      return "error" in known ? { after: 0 } : known;
+    },
+  };
+}
+
+function endOf(attempt: SimulatedAttempt, fails: boolean, compiled: CompiledWorkflow): ChildState {
+  const step = compiled.steps.get(attempt.step);
+  if (step === undefined) return { is: "succeeded" };
+  const values = (): RunValues => {
+    const found = valuesOf({ compiled, run: attempt.run }, step.final);
+    return step.repeatUntil === undefined ? found : { ...found, local: { iteration: attempt.iteration } };
+  };
+  if (fails) return failure(attempt, step, compiled, values);
+  const outputs = unknownOutputs(step, attempt.item?.index);
+  const isOver = step.repeatUntil === undefined || isLastRound(step, attempt, compiled, values());
+  return { is: "succeeded", ...(step.outputs.length === 0 ? {} : { outputs }), ...(isOver ? {} : { again: true }) };
+}
+
+/** What stands for the outputs of a step that was not carried out. */
+const unknownOutputs = ({ key, outputs }: CompiledStep, item?: number): JsonObject =>
+  Object.fromEntries(
+    outputs.map(({ name }) => [name, `<steps.${key}.outputs.${name}${item === undefined ? "" : `[${item}]`}>`]),
+  );
+
+/** As a program that ends with 1. */
+function failure(
+  { attempt, item }: SimulatedAttempt,
+  { retryWhen }: CompiledStep,
+  compiled: CompiledWorkflow,
+  values: () => RunValues,
+): ChildState {
+  const told = { reason: "Error", message: "exit code 1" };
+  const state = { is: "failed", ...told, retryable: true } as const;
+  if (retryWhen === undefined) return state;
+  const failed = { ...told, attempt: item?.attempt ?? attempt, exitCode: 1, outputs: {} };
+  const again = evaluateCondition(retryWhen, compiled, values(), failed);
+  return { ...state, retryable: again.ok && again.value };
+}
+
+/** A loop whose condition is about more than the number of the round ends with the first: what it asks for is not known. */
+function isLastRound(
+  { repeatUntil }: CompiledStep,
+  { iteration }: SimulatedAttempt,
+  compiled: CompiledWorkflow,
+  values: RunValues,
+): boolean {
+  if (repeatUntil === undefined) return true;
+  const isDone = evaluateCondition(repeatUntil, compiled, values, { result: {}, object: null, outputs: {}, iteration });
+  return !isDone.ok || isDone.value;
+}

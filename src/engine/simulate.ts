@@ -1,0 +1,171 @@
+import { advance, createRunCache } from "./advance.ts";
+import { item } from "./arrays.ts";
+import { diff, type Note } from "./diff.ts";
+import type { ChildState, Effect, Fact, ItemTry } from "./facts.ts";
+import { type IntHeap, popLeast, pushLeast } from "./heap.ts";
+import { layoutOf } from "./layout.ts";
+import type { Plan, StepKind } from "./plan.ts";
+import { isTerminal, newRun, type RunState, stepState } from "./run.ts";
+import type { Instant, Millis } from "./values.ts";
+
+/** One attempt that is tried without a world. */
+export interface SimulatedAttempt {
+  /** Full id of the step. */
+  readonly step: string;
+  readonly attempt: number;
+  readonly item?: ItemTry;
+  /** Round of a loop, from 1. */
+  readonly iteration: number;
+  /** The run as it is when the attempt ends. */
+  readonly run: RunState;
+}
+
+/** What a simulation has to be told instead of looking at a world. Pure. */
+export interface SimulatedWorld {
+  /** How long an attempt takes, or a person to decide. A whole number greater than 0. */
+  readonly duration: (attempt: Omit<SimulatedAttempt, "run">) => Millis;
+  readonly end: (attempt: SimulatedAttempt) => ChildState;
+  readonly decide: (step: string) => "approve" | "reject";
+}
+
+/** Something that happened, and when in virtual time. A child lives as soon as its step is `Starting`: no event tells it again. */
+export interface SimulatedEvent {
+  readonly at: Instant;
+  readonly note: Note;
+}
+
+export interface Simulated {
+  /** Not terminal when nothing is left that could move the run (it is suspended), or when the calls did not suffice. */
+  readonly run: RunState;
+  readonly events: readonly SimulatedEvent[];
+  /** How often `advance` was called: about once for every instant at which something happens. */
+  readonly calls: number;
+}
+
+/** More than any plan within the limits of a document needs that ends at all. */
+const mostCalls = 200_000;
+
+/**
+ * Brings a run to its end in virtual time: whatever is started lives at once and ends after its duration, whatever is cancelled is gone at
+ * once, locks are free, persons decide. Between two instants at which something happens no time is spent, however far apart they are.
+ */
+export function simulate(plan: Plan, world: SimulatedWorld, start: Instant): Simulated {
+  const cache = createRunCache();
+  const agenda = openAgenda();
+  const locked = lockedSteps(plan);
+  const events: SimulatedEvent[] = [];
+  let run = newRun;
+  let now = start;
+  let facts: readonly Fact[] = [];
+  for (let calls = 1; ; calls++) {
+    const result = advance(plan, run, facts, now, cache);
+    const notes = diff(run, result.run);
+    for (const note of notes) if (!isFirstSight(note)) events.push({ at: now, note });
+    run = result.run;
+    if (isTerminal(run.phase) || calls >= mostCalls) return { run, events, calls };
+    for (const asked of decisionsIn(notes, world)) agenda.add(now + asked.after, () => asked.fact);
+    const seen = result.effects.map((effect) => carryOut(effect, run, now, world, agenda));
+    const granted = grants(locked, run);
+    facts = [...seen, ...granted];
+    // That a child lives is no news that anything waits for: it is told with the next thing that happens.
+    if (granted.length > 0 || result.effects.some(({ kind }) => kind === "cancel")) continue;
+    const next = Math.min(agenda.next() ?? Infinity, result.wakeAt ?? Infinity);
+    if (next === Infinity) return { run, events, calls };
+    now = Math.max(now, next);
+    const current = run;
+    facts = [...seen, ...agenda.take(now).map((fact) => fact(current))];
+  }
+}
+
+/** A child lives from the instant of its intent, which was told as `Starting`. */
+const isFirstSight = (note: Note): boolean => note.kind === "step" && note.from === "Starting" && note.to === "Running";
+
+/** The kinds of the steps that people see, by full id, in topological order. */
+export function stepKinds(plan: Plan): ReadonlyMap<string, StepKind> {
+  const { ids, steps, order } = layoutOf(plan);
+  const kinds = new Map<string, StepKind>();
+  for (const node of order) {
+    const { kind } = item(steps, node);
+    if (kind !== "barrier") kinds.set(item(ids, node), kind);
+  }
+  return kinds;
+}
+
+/** What carrying out an effect shows at once; what it shows later goes to the agenda. */
+function carryOut(
+  { kind, step, attempt, item: tried }: Effect,
+  run: RunState,
+  now: Instant,
+  world: SimulatedWorld,
+  agenda: Agenda,
+): Fact {
+  const whose = { step, attempt, ...(tried === undefined ? {} : { item: tried }) };
+  if (kind === "cancel") return { kind: "child", ...whose, state: { is: "gone" } };
+  const begun = { ...whose, iteration: stepState(run, step).iteration ?? 1 };
+  agenda.add(now + world.duration(begun), (later) => ({
+    kind: "child",
+    ...whose,
+    state: world.end({ ...begun, run: later }),
+  }));
+  return { kind: "child", ...whose, state: { is: "alive" } };
+}
+
+/** Steps that began to wait for a person, with what the person says and how long it takes. */
+const decisionsIn = (notes: readonly Note[], world: SimulatedWorld) =>
+  notes.flatMap((note) => {
+    if (note.kind !== "step" || note.to !== "Suspended" || note.from === "Suspended") return [];
+    const { step, attempt } = note;
+    const fact: Fact = { kind: "action", action: world.decide(step), step };
+    return [{ fact, after: world.duration({ step, attempt, iteration: 1 }) }];
+  });
+
+const lockedSteps = (plan: Plan) => {
+  const { ids, steps } = layoutOf(plan);
+  return ids.flatMap((id, node) => {
+    const admission = steps[node]?.admission;
+    return admission === undefined ? [] : [{ id, admission }];
+  });
+};
+
+/** Nobody else is there to hold a lock. */
+const grants = (locked: ReturnType<typeof lockedSteps>, run: RunState): readonly Fact[] =>
+  locked.flatMap(({ id, admission }): Fact[] => {
+    const { phase, reason } = stepState(run, id);
+    return phase === "Waiting" && reason === admission ? [{ kind: "grant", step: id, granted: true }] : [];
+  });
+
+/** What will be seen, made from the run as it is then. */
+type Later = (run: RunState) => Fact;
+
+interface Agenda {
+  add(at: Instant, fact: Later): void;
+  /** The earliest instant with an entry. */
+  next(): Instant | undefined;
+  /** Removes and returns what is due, in the order it was added. */
+  take(now: Instant): readonly Later[];
+}
+
+function openAgenda(): Agenda {
+  const instants: IntHeap = [];
+  const entries = new Map<Instant, Later[]>();
+  return {
+    add(at, fact) {
+      const known = entries.get(at);
+      if (known !== undefined) known.push(fact);
+      else {
+        entries.set(at, [fact]);
+        pushLeast(instants, at);
+      }
+    },
+    next: () => instants[0],
+    take(now) {
+      const due: Later[] = [];
+      while ((instants[0] ?? Infinity) <= now) {
+        const at = popLeast(instants) ?? now;
+        due.push(...(entries.get(at) ?? []));
+        entries.delete(at);
+      }
+      return due;
+    },
+  };
+}
