@@ -883,6 +883,8 @@ describe("deletions", () => {
     remove("a flag that is a text", { orphanDependents: "yes" }, 400, /orphanDependents/),
     remove("another uid", { preconditions: { uid: "x" } }, 409),
     remove("another revision", { preconditions: { resourceVersion: "1" } }, 409),
+    remove("preconditions that are a text", { preconditions: "x" }, 400, /preconditions/),
+    remove("preconditions that are a list", { preconditions: [{ uid: "x" }] }, 400, /preconditions/),
     remove("options that are a list", [], 400),
     remove("a period that is a text", { gracePeriodSeconds: "soon" }, 400),
     {

@@ -155,7 +155,9 @@ export function deleteRequest(query: URLSearchParams, body: JsonValue | undefine
   if (kind !== "DeleteOptions")
     throw badRequest(`the body of a DELETE must be DeleteOptions, found ${JSON.stringify(kind)}`);
   if (dryRun !== undefined && dryRun !== null && !Array.isArray(dryRun)) throw badRequest("dryRun must be a list");
-  const given = isJsonObject(preconditions) ? preconditions : {};
+  // A precondition that cannot be read must not be taken for none: the object would be gone.
+  const given = preconditions ?? {};
+  if (!isJsonObject(given)) throw badRequest("preconditions must be an object");
   return compact<DeleteRequest>({
     propagationPolicy:
       optionalText(options["propagationPolicy"], "propagationPolicy") ?? text(query, "propagationPolicy"),
