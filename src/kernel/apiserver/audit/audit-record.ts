@@ -1,4 +1,5 @@
 import { formatMicroTime, type Instant, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { listAt } from "#kernel/specs/index.ts";
 import type { Identity } from "../authz/identity.ts";
 
 /** What is known of a request when it has been answered; parts that it never came to are absent. */
@@ -21,6 +22,7 @@ export interface AuditFacts {
   readonly subresource?: string;
   readonly namespace?: string;
   readonly name?: string;
+  /** By its query. A deletion may say it in its body as well, which is looked at here. */
   readonly isDryRun?: boolean;
   /** Of a write: what was sent, as it was decoded. */
   readonly body?: JsonValue;
@@ -44,11 +46,17 @@ export function auditLine(facts: AuditFacts): string {
     ...present({ path, group, resource, ns: namespace, name, sub: subresource }),
     code: facts.code,
     ms: Math.round(facts.ms * 1000) / 1000,
-    ...(facts.isDryRun === true ? { dryRun: true } : {}),
+    ...(facts.isDryRun === true || isDryDeletion(facts) ? { dryRun: true } : {}),
   };
   const body = bodyText(facts);
   const text = JSON.stringify(record);
   return body === "" ? text : `${text.slice(0, -1)},${body}}`;
+}
+
+/** DeleteOptions are the body of a DELETE and a part of an Eviction; in any other body the member means something else. */
+function isDryDeletion({ verb, subresource, body }: AuditFacts): boolean {
+  if (verb === "delete" || verb === "deletecollection") return listAt(body, "dryRun").includes("All");
+  return subresource === "eviction" && listAt(body, "deleteOptions", "dryRun").includes("All");
 }
 
 /** Empty texts say nothing. */

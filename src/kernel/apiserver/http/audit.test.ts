@@ -42,6 +42,14 @@ describe("the audit log", () => {
       dryRun: true,
       body: { metadata: { name: "audited" }, data: { k: "v" } },
     });
+    // A deletion says it in its body, too, and a query may be encoded in other ways.
+    const account = "/api/v1/namespaces/default/serviceaccounts/default";
+    await api.ask("DELETE", account, { body: { dryRun: ["All"] } });
+    expect(await last()).toMatchObject({ verb: "delete", code: 200, dryRun: true });
+    await api.ask("DELETE", `${account}?dryRun=%41ll`);
+    expect(await last()).toMatchObject({ verb: "delete", code: 200, dryRun: true });
+    await api.ask("GET", `${maps}/none?x=dryRun=All`);
+    expect(await last()).not.toHaveProperty("dryRun");
     await api.ask("GET", `${maps}/none`);
     expect(await last()).toMatchObject({ verb: "get", name: "none", code: 404 });
     await api.ask("GET", "/api");

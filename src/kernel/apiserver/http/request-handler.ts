@@ -66,6 +66,7 @@ interface Told {
   identity?: Identity;
   caller?: Identity;
   route?: ResourceRoute;
+  query?: URLSearchParams;
   body?: JsonValue | undefined;
   /** Health and version: asked every second by whoever likes. */
   isOpen?: true;
@@ -123,12 +124,9 @@ const pathOf = ({ url = "" }: IncomingMessage): string => (url.split("?", 1)[0] 
 function auditFacts(
   request: IncomingMessage,
   response: ServerResponse,
-  { labels, identity, caller, route, body }: Told,
+  { labels, identity, caller, route, query, body }: Told,
   { now, took, ip }: { readonly now: Instant; readonly took: Millis; readonly ip: string },
 ): AuditFacts {
-  const url = request.url ?? "";
-  const mark = url.indexOf("?");
-  const query = mark < 0 ? "" : url.slice(mark + 1);
   return {
     id: String(response.getHeader("Audit-Id")),
     startedAt: now - took,
@@ -140,7 +138,7 @@ function auditFacts(
     ...(route === undefined ? {} : { resource: route.plural }),
     ...(identity === undefined ? {} : { identity }),
     ...(caller === undefined ? {} : { caller }),
-    ...(query.includes("dryRun=All") ? { isDryRun: true } : {}),
+    ...(query?.getAll("dryRun").includes("All") === true ? { isDryRun: true } : {}),
     ...(body === undefined ? {} : { body, bodyBytes: Number(request.headers["content-length"]) }),
   };
 }
@@ -212,6 +210,7 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
   // Watches and logs last as long as they are told to in other words.
   if (!isStream) checkTimeout(query);
   told.route = resource;
+  told.query = query;
   told.labels = { verb, resource: call.resource.type.plural, subresource: resource.subresource };
   const entrant = { user: identity.user, resource: call.resource.type.plural };
   const slot = slotOf(verb);
