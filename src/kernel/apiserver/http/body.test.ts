@@ -97,6 +97,12 @@ describe("YAML", () => {
     });
   });
 
+  test("tells of keys that are there twice, and takes their last values, as JSON does", async () => {
+    const wanted = { value: { a: { b: 2 }, l: [{ c: "z" }] }, duplicates: ["a.b", "l[0].c"] };
+    expect(await read("a: {b: 1, b: 2}\nl: [{c: x, c: z}]\n", yaml)).toEqual(wanted);
+    expect(await read('{"a": {"b": 1, "b": 2}, "l": [{"c": "x", "c": "z"}]}')).toEqual(wanted);
+  });
+
   test("of nothing is nothing", async () => {
     expect((await read("", yaml)).value ?? undefined).toBeUndefined();
     expect((await read("# only a comment\n", yaml)).value ?? undefined).toBeUndefined();
@@ -104,7 +110,6 @@ describe("YAML", () => {
 
   test.each<[string, string | Buffer, string]>([
     ["two documents", "a: 1\n---\nb: 2\n", "holds more than one YAML document"],
-    ["a key twice", "a: 1\na: 2\n", "cannot be read as YAML"],
     ["a list that never ends", "a: [1, 2", "cannot be read as YAML"],
     ["bytes that are no UTF-8", Buffer.from([0x61, 0x3a, 0x20, 0xff, 0x0a]), "cannot be read as YAML: it is no UTF-8"],
   ])("%s is refused", (_what, text, message) => {

@@ -5,7 +5,7 @@ import { badRequest, unsupportedMediaType } from "#kernel/model/index.ts";
 import { decodeProtobuf, protobufMediaType } from "../wire/envelope.ts";
 
 /** Reads one YAML document; a large one later and elsewhere (`YamlReader`). */
-export type ReadYamlBody = (bytes: Buffer) => JsonValue | undefined | Promise<JsonValue | undefined>;
+export type ReadYamlBody = (bytes: Buffer) => DecodedBody | Promise<DecodedBody>;
 
 /** What decoding needs of the server. */
 export interface BodyReaders {
@@ -14,8 +14,8 @@ export interface BodyReaders {
 }
 
 /**
- * A decoded body; `duplicates` are the paths of keys that one object holds twice. YAML and protobuf have none: the one refuses them, the other
- * cannot say them. No body at all is undefined, which is not null.
+ * A decoded body; `duplicates` are the paths of keys that one object holds twice, which protobuf cannot say. No body at all is undefined,
+ * which is not null.
  */
 export interface DecodedBody {
   readonly value: JsonValue | undefined;
@@ -46,7 +46,7 @@ export async function decodeObject(
     case "application/json":
       return bytes.length === 0 ? empty : decodeJson(bytes, maxDepth);
     case "application/yaml":
-      return { value: await readYaml(bytes), duplicates: [] };
+      return readYaml(bytes);
     case protobufMediaType:
       return bytes.length === 0 ? empty : { value: decodeProtobuf(bytes), duplicates: [] };
     default:
@@ -66,6 +66,4 @@ export function decodeJson(bytes: Buffer, maxDepth: number): DecodedBody {
 
 /** A document for apply. Clients send JSON as often as YAML, and JSON has one error message instead of many. */
 export const decodeApplied = async (bytes: Buffer, { maxDepth, readYaml }: BodyReaders): Promise<DecodedBody> =>
-  bytes.toString("utf8", 0, 64).trimStart().startsWith("{")
-    ? decodeJson(bytes, maxDepth)
-    : { value: await readYaml(bytes), duplicates: [] };
+  bytes.toString("utf8", 0, 64).trimStart().startsWith("{") ? decodeJson(bytes, maxDepth) : readYaml(bytes);

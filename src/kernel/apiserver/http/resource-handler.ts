@@ -290,11 +290,12 @@ async function decodedBody(
     // Small texts, which are read at once, may still have ten thousand aliases.
     await bodies.piece();
     const document = await exchange.yaml.read(text, () => exchange.signal());
-    if (!("json" in document)) return document.value;
+    if (!("json" in document)) return document;
     // Its aliases are written out.
     largest = Math.max(largest, document.json.length);
     if (document.json.length > largeBodyBytes) await bodies.turn();
-    return JSON.parse(document.json.toString()) as JsonValue;
+    const value = JSON.parse(document.json.toString()) as JsonValue;
+    return { value, duplicates: document.duplicates };
   };
   const decoded = await decode(bytes, { maxDepth: limits.maxDepth, readYaml });
   exchange.noteBody?.(decoded.value);

@@ -4,35 +4,47 @@ import { JsonShape } from "#lib/json/index.ts";
 import { readYaml } from "#lib/yaml/index.ts";
 import { badRequest, tooLarge } from "#kernel/model/index.ts";
 import type { Limits } from "../verbs/limits.ts";
+import type { DecodedBody } from "./body.ts";
 import { refuseExcess } from "./body-shape.ts";
 
 export type YamlLimits = Pick<Limits, "maxBodyBytes" | "maxBodyValues" | "maxObjectMembers" | "maxDepth">;
 
 /**
- * One document at most: several objects are several requests. Undefined without one. Duplicate keys are an error of the reader, in
- * every mode. `maxParts` as in `readYaml`: 413 beyond it.
+ * One document at most: several objects are several requests. Undefined without one. Of a key that is there twice the last value counts;
+ * what that means is for field validation to say. `maxParts` as in `readYaml`: 413 beyond it.
  */
-export function decodeYaml(bytes: Uint8Array, maxParts?: number): JsonValue | undefined {
+export function decodeYaml(bytes: Uint8Array, maxParts?: number): DecodedBody {
   // Decoding would put question marks in the place of what is none, and they would be stored.
   if (!isUtf8(bytes)) throw badRequest("the body of the request cannot be read as YAML: it is no UTF-8");
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
-  const read = readYaml(text, { file: "body", ...(maxParts === undefined ? {} : { maxParts }) });
+  const read = readYaml(text, {
+    file: "body",
+    duplicateKeys: "warning",
+    ...(maxParts === undefined ? {} : { maxParts }),
+  });
   if (!read.ok) {
     if (read.error[0]?.code === "yaml-size")
       throw tooLarge(`the body of the request holds more than ${maxParts} texts, lines and comments of YAML`);
     throw badRequest(`the body of the request cannot be read as YAML: ${read.error.map(formatProblem).join("; ")}`);
   }
   if (read.value.documents.length > 1) throw badRequest("the body of the request holds more than one YAML document");
-  return read.value.documents[0]?.value;
+  const duplicates = read.value.warnings.filter(({ code }) => code === "yaml-duplicate-key");
+  return { value: read.value.documents[0]?.value, duplicates: duplicates.map(({ path }) => path) };
+}
+
+/** A document that was read elsewhere, to be parsed by whoever asked for it. */
+export interface YamlAsJson {
+  readonly json: Uint8Array;
+  readonly duplicates: readonly string[];
 }
 
 /**
  * A large document as JSON, held to the limits of JSON bodies; undefined without one. What is no more than many lines and comments is
  * refused before anything is made of it: each takes a kilobyte while it is read.
  */
-export function yamlToJson(bytes: Uint8Array, limits: YamlLimits): Uint8Array | undefined {
+export function yamlToJson(bytes: Uint8Array, limits: YamlLimits): YamlAsJson | undefined {
   // A value has a line or a comma, and most have a key.
-  const value = decodeYaml(bytes, 2 * limits.maxBodyValues);
+  const { value, duplicates } = decodeYaml(bytes, 2 * limits.maxBodyValues);
   if (value === undefined) return undefined;
   // Texts behind aliases are written out, so that three megabytes could become gigabytes.
   if (weigh(value, 2 * limits.maxBodyBytes) < 0)
@@ -45,7 +57,7 @@ export function yamlToJson(bytes: Uint8Array, limits: YamlLimits): Uint8Array | 
       `the body of the request cannot be read as YAML: nested deeper than ${maxDepth} levels, with its aliases`,
     );
   if (excess !== undefined) refuseExcess(excess, limits);
-  return json;
+  return { json, duplicates };
 }
 
 /** What is left of a number of characters after all texts of a value; negative as soon as nothing is. */

@@ -2,7 +2,7 @@
 import { parentPort } from "node:worker_threads";
 import { ApiError } from "#kernel/model/index.ts";
 import type { YamlAnswer, YamlQuestion } from "./yaml-reader.ts";
-import { yamlToJson } from "./yaml-body.ts";
+import { type YamlAsJson, yamlToJson } from "./yaml-body.ts";
 
 parentPort?.on("message", ({ bytes, limits }: YamlQuestion) => {
   const answer = answerOf(() => yamlToJson(bytes, limits));
@@ -10,9 +10,9 @@ parentPort?.on("message", ({ bytes, limits }: YamlQuestion) => {
 });
 
 /** Errors lose their class on the way, so refusals go as what they say. A bug ends the thread, which its owner hears of. */
-function answerOf(read: () => Uint8Array | undefined): YamlAnswer {
+function answerOf(read: () => YamlAsJson | undefined): YamlAnswer {
   try {
-    return { json: read() };
+    return { document: read() };
   } catch (thrown) {
     if (!(thrown instanceof ApiError)) throw thrown;
     return { refused: thrown.reason, message: thrown.message };

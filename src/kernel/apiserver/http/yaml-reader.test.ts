@@ -24,7 +24,7 @@ const lines = (count: number, line = "- a\n"): string => line.repeat(count);
 describe("a small text", () => {
   test("is read at once", () => {
     open();
-    expect(reader.read(Buffer.from("a: yes\n"), () => here)).toEqual({ value: { a: true } });
+    expect(reader.read(Buffer.from("a: yes\n"), () => here)).toEqual({ value: { a: true }, duplicates: [] });
     expect(() => reader.read(Buffer.from("a: [\n"), () => here)).toThrow(expect.objectContaining({ code: 400 }));
   });
 });
@@ -32,9 +32,10 @@ describe("a small text", () => {
 describe("a large text", () => {
   test("is read in a thread, to the same value", async () => {
     open();
-    const text = `a: yes\n"__proto__": 0755\nl: &l [1, x]\nm: *l\nt: ${"ü".repeat(200)}\n`;
+    const text = `a: yes\n"__proto__": 0755\nl: &l [1, x]\nm: *l\nt: x\nt: ${"ü".repeat(200)}\n`;
     expect(await reader.read(Buffer.from(text), () => here)).toEqual({
       json: Buffer.from(`{"a":true,"__proto__":493,"l":[1,"x"],"m":[1,"x"],"t":"${"ü".repeat(200)}"}`),
+      duplicates: ["t"],
     });
     expect(await read(lines(100, "# nothing\n"))).toBeUndefined();
   });

@@ -1,7 +1,8 @@
 import { Worker } from "node:worker_threads";
-import { type Cancel, type Clock, codeOf, type JsonValue, type Millis, toError } from "#lib/base/index.ts";
+import { type Cancel, type Clock, codeOf, type Millis, toError } from "#lib/base/index.ts";
 import { ApiError, type StatusReason, tooLarge, tooManyRequests } from "#kernel/model/index.ts";
-import { decodeYaml, type YamlLimits } from "./yaml-body.ts";
+import type { DecodedBody } from "./body.ts";
+import { decodeYaml, type YamlAsJson, type YamlLimits } from "./yaml-body.ts";
 
 // YAML takes a microsecond for each byte, and up to a kilobyte of memory for each word, a hundred times what JSON takes. So texts of
 // more than a screenful are read by a thread of their own, which has its own memory and can be ended.
@@ -14,7 +15,7 @@ export interface YamlQuestion {
 
 /** The document as JSON, undefined for no document; or why there is none. */
 export type YamlAnswer =
-  | { readonly json: Uint8Array | undefined }
+  | { readonly document: YamlAsJson | undefined }
   | { readonly refused: StatusReason; readonly message: string };
 
 /** What reading YAML may take. */
@@ -46,7 +47,7 @@ const defaults = {
 };
 
 /** The one document of a text, or its value undefined without one. What a thread has read is JSON that is still to be parsed. */
-export type YamlDocument = { readonly value: JsonValue | undefined } | { readonly json: Buffer };
+export type YamlDocument = DecodedBody | (YamlAsJson & { readonly json: Buffer });
 
 /** A text in the queue. */
 interface Task {
@@ -77,7 +78,7 @@ export class YamlReader {
   /** Throws, or rejects with, the refusals of `decodeYaml` and `yamlToJson`. */
   read(bytes: Buffer, signal: () => AbortSignal): YamlDocument | Promise<YamlDocument> {
     const { program, smallBytes, maxWaitingBytes } = this.#options;
-    if (program === undefined || bytes.length <= smallBytes) return { value: decodeYaml(bytes) };
+    if (program === undefined || bytes.length <= smallBytes) return decodeYaml(bytes);
     if (this.#waitingBytes + bytes.length > maxWaitingBytes) throw tooManyRequests("large YAML bodies");
     this.#waitingBytes += bytes.length;
     return new Promise((settle, fail) => {
@@ -157,7 +158,8 @@ export class YamlReader {
 
 function answerTask({ settle, fail }: Task, answer: YamlAnswer): void {
   if ("refused" in answer) fail(new ApiError(answer.refused, answer.message));
-  else settle(answer.json === undefined ? { value: undefined } : { json: asBuffer(answer.json) });
+  else if (answer.document === undefined) settle({ value: undefined, duplicates: [] });
+  else settle({ json: asBuffer(answer.document.json), duplicates: answer.document.duplicates });
 }
 
 const tooDear = (what: "time" | "memory"): ApiError =>

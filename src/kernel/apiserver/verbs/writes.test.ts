@@ -133,6 +133,21 @@ describe("field validation", () => {
     expect(answer.headers["warning"]).toContain('299 - "unknown field \\"spec.colour\\""');
   });
 
+  test("judges what a YAML body holds twice like what a JSON body does", async () => {
+    const bytes = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: duplicate-keys}\ndata: {k: a, k: b}\n";
+    const send = (mode: string) =>
+      api.ask("POST", `/api/v1/namespaces/default/configmaps?dryRun=All&fieldValidation=${mode}`, {
+        bytes,
+        headers: { "Content-Type": "application/yaml" },
+      });
+    const strict = await send("Strict");
+    expect([strict.status, strict.json["message"]]).toEqual([400, 'strict decoding error: duplicate field "data.k"']);
+    const warned = await send("Warn");
+    expect([warned.status, warned.json["data"]]).toEqual([201, { k: "b" }]);
+    expect(warned.headers["warning"]).toContain('299 - "duplicate field \\"data.k\\""');
+    expect((await send("Ignore")).headers["warning"]).toBeUndefined();
+  });
+
   test("Ignore prunes in silence", async () => {
     const answer = await api.ask("POST", `${widgets}?fieldValidation=Ignore`, {
       body: { ...unknown, metadata: { name: "ignored" } },
