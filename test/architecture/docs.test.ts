@@ -90,6 +90,15 @@ test("the check of maps sees rows and items", () => {
   ]);
 });
 
+test("the acceptance list names only tests that are there", () => {
+  const list = "test/conformance/kubernetes/README.md";
+  const words = [...read(list).matchAll(/`([\w.*/-]+\.ts)`/g)].flatMap(([, word = ""]) => expand(word));
+  expect(words.length).toBeGreaterThan(40);
+  const places = (word: string) => [posix.join(posix.dirname(list), word), `test/${word}`, word];
+  const missing = words.filter((word) => !places(word).some((path) => existsSync(`${root}${path}`)));
+  expect(missing).toEqual([]);
+});
+
 test("a map of a folder fits one screen", () => {
   const long = pages.filter((page) => /^src\/.*README\.md$/.test(page) && read(page).trimEnd().split("\n").length > 40);
   expect(long).toEqual([]);

@@ -36,7 +36,7 @@ export interface ApiEvent {
 export interface Api {
   /** Rejects when the connection breaks. */
   ask(method: string, path: string, body?: object): Promise<ApiAnswer>;
-  /** Events until the server ends; ends quietly also when it is killed. Resolves when the stream has begun. */
+  /** Events until the server ends, or whoever reads them leaves; ends quietly also when it is killed. Resolves when the stream has begun. */
   watch(path: string): Promise<AsyncIterable<ApiEvent>>;
   close(): void;
 }
@@ -80,12 +80,18 @@ export async function connectApi(url: string, kubeconfig: string): Promise<Api> 
 async function* events(response: IncomingMessage): AsyncGenerator<ApiEvent, void> {
   let isWhole = true;
   response.on("aborted", () => (isWhole = false));
-  for await (const line of createInterface({ input: response })) {
-    try {
-      yield JSON.parse(line) as ApiEvent;
-    } catch (thrown) {
-      // The last line of a server that died may be half a line.
-      if (isWhole && line.endsWith("}")) throw thrown;
+  // Lines pass on what breaks their input, also when nobody waits for them any more.
+  const lines = createInterface({ input: response }).on("error", () => undefined);
+  try {
+    for await (const line of lines) {
+      try {
+        yield JSON.parse(line) as ApiEvent;
+      } catch (thrown) {
+        // The last line of a server that died may be half a line.
+        if (isWhole && line.endsWith("}")) throw thrown;
+      }
     }
+  } finally {
+    response.destroy();
   }
 }

@@ -6,7 +6,7 @@ import { sleep, systemClock } from "#lib/base/index.ts";
 import { endRunner, removeDirectory, startServer, temporaryDirectory } from "#test/support/slipway.ts";
 import { openApi } from "./suite/api.ts";
 
-// 55. A server under a steady load: 20 writes a second to a hundred objects, Events among them. SOAK_SECONDS=86400 is the long form; from
+// 55. A server under a steady load: 20 writes a second to a hundred objects. SOAK_SECONDS=86400 is the long form; from
 // ten minutes on, when history has as long a past as it ever has, memory may not grow any more.
 
 const seconds = Number(process.env["SOAK_SECONDS"] ?? 20);
