@@ -39,8 +39,8 @@ export interface DocumentReader {
 export interface Admission extends GroupKind {
   /** `validate` covers the schema in the dialect's own words, and is asked about objects that the schema refuses too. */
   readonly coversSchema: boolean;
-  /** What the server adds to a new object or takes from it. `user` is who creates it, where somebody has asked by name. */
-  prepareForCreate(object: JsonObject, user?: string): JsonObject;
+  /** What the server adds to a new object or takes from it. `writer` is who creates it, where somebody has asked by name. */
+  prepareForCreate(object: JsonObject, writer?: Writer): JsonObject;
   /**
    * Present when what the controller does for an object has to be what its writer may do (`Manager.clientFor`): the part that says
    * what is done. Whoever changes it is the writer from then on.
@@ -48,6 +48,12 @@ export interface Admission extends GroupKind {
   actsOn?(object: JsonObject): JsonValue | undefined;
   /** Everything against the object; with `old`, everything against this change of it. `server`: what may be asked of who stores it. */
   validate(object: JsonObject, old?: JsonObject, server?: AdmissionServer): Admitted;
+}
+
+/** Who sends an object, as the server has verified it. */
+export interface Writer {
+  readonly user: string;
+  readonly groups: readonly string[];
 }
 
 /** What an admission may know of the server it works for. Absent in tools that only check documents. */

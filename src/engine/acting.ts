@@ -1,11 +1,12 @@
 import { amend } from "./amend.ts";
+import { decide } from "./approvals.ts";
 import { cancelNode, cancelScope, settleTree } from "./ending.ts";
 import type { ActionFact, ActionName } from "./facts.ts";
 import { finalScope, mainScope } from "./layout.ts";
 import { isMainSettled, type Ledger, put, retime, stateOf, stepOf } from "./ledger.ts";
-import { reasons } from "./reasons.ts";
+import { reasons, wordsOf } from "./reasons.ts";
 import { isTerminal, type RunState } from "./run.ts";
-import { afterSuspension, toOutcome, type Why } from "./transitions.ts";
+import { afterSuspension, type Why } from "./transitions.ts";
 import type { Instant } from "./values.ts";
 
 /**
@@ -90,34 +91,6 @@ function actOnStep(ledger: Ledger, fact: ActionFact, id: string): boolean {
     case "retry":
       return false;
   }
-}
-
-/** The end of a wait for a person; values given with an approval are the outputs of the step. */
-function decide(ledger: Ledger, node: number, fact: ActionFact): true {
-  const state = stateOf(ledger, node);
-  const more =
-    fact.action === "reject"
-      ? { reason: reasons.rejected, message: wordsOf(fact) }
-      : { message: wordsOf(fact), outputs: fact.values };
-  put(ledger, node, toOutcome(state, fact.action === "reject" ? "Failed" : "Succeeded", ledger.now, more));
-  return true;
-}
-
-// For what people read beside a step: who did it, in the past tense.
-const past: Readonly<Record<ActionName, string>> = {
-  approve: "approved",
-  cancel: "canceled",
-  reject: "rejected",
-  resume: "resumed",
-  retry: "retried",
-  skip: "skipped",
-  suspend: "suspended",
-};
-
-/** `rejected by anna: not on a Friday`; undefined when nobody is named and nothing was said. */
-function wordsOf({ action, by, reason }: ActionFact): string | undefined {
-  if (by === undefined) return reason;
-  return `${past[action]} by ${by}${reason === undefined ? "" : `: ${reason}`}`;
 }
 
 /** Brings the suspension in line with what the policy and people want, and settles its accounts when it ends. */

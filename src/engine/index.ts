@@ -1,6 +1,7 @@
 export { type Adjacency, degree, neighbours } from "./adjacency.ts";
 export { type Advance, advance, createRunCache, type RunCache } from "./advance.ts";
 export * from "./backoff.ts";
+export { countApprovals } from "./approvals.ts";
 export { buildPlan, type PlanOptions, planStep } from "./build-plan.ts";
 export { codecViolation, type StateCodec } from "./codec.ts";
 export * from "./completion.ts";
@@ -37,7 +38,7 @@ export { hashText, unitHash } from "./hash.ts";
 export { nearestId } from "./nearest.ts";
 export { chain, compareBytes, stages } from "./node-lists.ts";
 export * from "./plan.ts";
-export { reasons } from "./reasons.ts";
+export { reasons, wordsOf } from "./reasons.ts";
 export { reset, type RetrySelection } from "./reset.ts";
 export { rollup, type Summary } from "./rollup.ts";
 export * from "./run.ts";

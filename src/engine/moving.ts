@@ -1,4 +1,5 @@
 import { amend } from "./amend.ts";
+import { askPeople } from "./approvals.ts";
 import { int, item } from "./arrays.ts";
 import { isPaused } from "./deadlines.ts";
 import { isDraining } from "./closing.ts";
@@ -11,7 +12,7 @@ import { finalScope, mainScope, type Scope } from "./layout.ts";
 import { isMainSettled, type Ledger, put, putBarrier, scopeOf, stateOf, stepOf } from "./ledger.ts";
 import { reasons } from "./reasons.ts";
 import { isTerminal } from "./run.ts";
-import { toOutcome, toRunning, toStarting, toSuspended, toWaiting } from "./transitions.ts";
+import { toOutcome, toRunning, toStarting, toWaiting } from "./transitions.ts";
 
 /**
  * Moves everything that can move without new facts: gates, groups, strategies, the final plan, starts. Each kind of move
@@ -132,7 +133,7 @@ const isStartable = (ledger: Ledger, node: number): boolean => {
 function startFree(ledger: Ledger, node: number): void {
   const state = stateOf(ledger, node);
   const { kind } = stepOf(ledger, node);
-  if (kind === "approval") put(ledger, node, toSuspended(state, ledger.now));
+  if (kind === "approval") askPeople(ledger, node);
   else if (kind === "group") startGroup(ledger, node);
   else if (kind === "fan") startFan(ledger, node);
   else put(ledger, node, toStarting(state, ledger.now));

@@ -1,6 +1,6 @@
 import type { Graph } from "./graph.ts";
-import type { RunState, SkipReason, StepState, WaitReason } from "./run.ts";
-import type { Instant, Millis } from "./values.ts";
+import type { Approval, RunState, SkipReason, StepState, WaitReason } from "./run.ts";
+import type { Instant, JsonObject, Millis } from "./values.ts";
 
 /** A settled direct dependency, as a gate sees it. Hidden barriers are looked through. */
 export interface Dependency {
@@ -90,6 +90,16 @@ export interface Fan {
   readonly outputs: readonly string[];
 }
 
+/** How an approval is decided. Everything is pure and must not throw. */
+export interface ApprovalRule {
+  /** Different people who must agree; one rejection ends the step. */
+  readonly needed: number;
+  /** What people are asked, made when the step begins to wait. An error fails the step. */
+  readonly question: (scope: GateScope) => { readonly message?: string } | { readonly error: string };
+  /** What the step gives once they have agreed, or once silence counts as agreement. */
+  readonly outputs: (approvals: readonly Approval[]) => JsonObject;
+}
+
 /** One node of a plan: what the engine must know of a step. Durations are greater than 0. */
 export interface PlanStep {
   /** Id within its plan; the full id of a nested step is `group/sub`. */
@@ -114,6 +124,8 @@ export interface PlanStep {
   readonly graceMs?: Millis;
   /** How long a cancel may take before the step is settled without its child's word. Absent: no limit. */
   readonly cancelTimeout?: Millis;
+  /** Approval: how it is decided. Absent: by whoever comes first, whose values are the outputs. */
+  readonly approval?: ApprovalRule;
   /** Approval: what the timeout means. Absent: `Reject`. */
   readonly onTimeout?: "Reject" | "Approve";
   /** The step starts only after a grant and waits for it with this reason. */

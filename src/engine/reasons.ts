@@ -1,3 +1,5 @@
+import type { ActionFact, ActionName } from "./facts.ts";
+
 /** The reasons the engine itself writes into steps and runs. Other reasons come from facts and gates. */
 export const reasons = {
   /** A gate, a timer or an input could not be evaluated. */
@@ -36,3 +38,20 @@ export const reasons = {
 
 /** Milliseconds as people read them in a message: `90s`, `1.5s`. */
 export const seconds = (ms: number): string => `${ms / 1000}s`;
+
+// For what people read beside a step: who did it, in the past tense.
+const past: Readonly<Record<ActionName, string>> = {
+  approve: "approved",
+  cancel: "canceled",
+  reject: "rejected",
+  resume: "resumed",
+  retry: "retried",
+  skip: "skipped",
+  suspend: "suspended",
+};
+
+/** `rejected by anna: not on a Friday`; undefined when nobody is named and nothing was said. */
+export function wordsOf({ action, by, reason }: ActionFact): string | undefined {
+  if (by === undefined) return reason;
+  return `${past[action]} by ${by}${reason === undefined ? "" : `: ${reason}`}`;
+}

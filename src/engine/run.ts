@@ -44,6 +44,14 @@ export interface Timed {
   readonly finishedAt?: Instant;
 }
 
+/** One person's agreement to an approval, with what was given along. */
+export interface Approval {
+  /** Absent where nobody knows who it was; all such agreements count as one person's. */
+  readonly by?: string;
+  readonly at: Instant;
+  readonly values?: JsonObject;
+}
+
 /**
  * One step of a run. A step without an entry in `RunState.steps` is `Pending` with attempt 0.
  * Fields that are not listed here are kept by every function of the engine.
@@ -70,6 +78,8 @@ export interface StepState extends Explained, Timed {
   readonly iteration?: number;
   /** Fan-out: the items, from the first start on. */
   readonly items?: ItemsState;
+  /** Approval by rule: who has agreed, in the order they did, each of them once. */
+  readonly approvals?: readonly Approval[];
   /** Recorded from the fact that made the step succeed. Never interpreted by the engine. */
   readonly outputs?: JsonObject;
 }

@@ -1,4 +1,5 @@
 import { amend } from "./amend.ts";
+import { endApproval } from "./approvals.ts";
 import { int } from "./arrays.ts";
 import { type DeadlineScope, dueAt, finalDeadline, isPaused, runDeadline, stepDeadlines } from "./deadlines.ts";
 import { cancelNode, cancelScope, endCancelled, failAttempt, settleTree } from "./ending.ts";
@@ -121,15 +122,6 @@ function endAttempt(ledger: Ledger, node: number, reason: string, message: strin
   if (step.kind === "observe") return failAttempt(ledger, node, { cause: "Timeout", reason, message }, true);
   if (step.kind === "group") return cancelNode(ledger, node, { reason, message });
   put(ledger, node, toCancelling(stateOf(ledger, node), ledger.now, { reason, message }));
-}
-
-/** Nobody decided in time: the policy of the step decides. */
-function endApproval(ledger: Ledger, node: number): void {
-  const step = stepOf(ledger, node);
-  const state = stateOf(ledger, node);
-  if (step.onTimeout === "Approve") return put(ledger, node, toOutcome(state, "Succeeded", ledger.now));
-  const message = `nobody decided within ${seconds(step.timeout ?? 0)}`;
-  put(ledger, node, toOutcome(state, "Failed", ledger.now, { reason: reasons.rejected, message }));
 }
 
 /**

@@ -67,8 +67,8 @@ export const toRunning = (state: StepState): StepState =>
   amend(state, { phase: "Running", reason: undefined, message: undefined, notBefore: undefined, refused: undefined });
 
 /** An approval that waits for a person. */
-export const toSuspended = (state: StepState, now: Instant): StepState =>
-  amend(state, { phase: "Suspended", startedAt: state.startedAt ?? now, reason: undefined, message: undefined });
+export const toSuspended = (state: StepState, now: Instant, message?: string): StepState =>
+  amend(state, { phase: "Suspended", startedAt: state.startedAt ?? now, reason: undefined, message });
 
 export const toCancelling = (state: StepState, now: Instant, { reason, message }: Why): StepState =>
   amend(state, { phase: "Cancelling", cancelledAt: now, reason, message });
@@ -115,6 +115,7 @@ export const toPending = (state: StepState, keepDone = false): StepState =>
     suspendedFor: undefined,
     refused: undefined,
     iteration: undefined,
+    approvals: undefined,
     outputs: keepDone && state.items !== undefined ? state.outputs : undefined,
     items: state.items && resetItems(state.items, keepDone),
   });

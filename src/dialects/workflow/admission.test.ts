@@ -35,7 +35,7 @@ test("a wrong workflow is refused with one cause per field", () => {
     {
       reason: "FieldValueInvalid",
       field: "spec.steps.a",
-      message: "exactly one of jobTemplate, externalRef, template, container, wait is required, found none",
+      message: "exactly one of jobTemplate, externalRef, template, container, wait, approval is required, found none",
     },
     {
       reason: "FieldValueForbidden",
@@ -206,7 +206,10 @@ test("an action cannot be changed, and a status sent along is dropped", () => {
   ]);
   const sent = { ...action({}), status: { phase: "Done", by: "somebody" } };
   expect(runActionAdmission.prepareForCreate(sent)).toEqual(action({}));
-  expect(runActionAdmission.prepareForCreate(sent, "anna")).toEqual({ ...action({}), status: { by: "anna" } });
+  expect(runActionAdmission.prepareForCreate(sent, { user: "anna", groups: ["release"] })).toEqual({
+    ...action({}),
+    status: { by: "anna", groups: ["release"] },
+  });
 });
 
 test("a change of a finished workflow is refused for that alone, however wrong it is", () => {

@@ -74,8 +74,8 @@ export const runActionAdmission: Admission = {
   group: RunAction.group,
   kind: RunAction.kind,
   coversSchema: true,
-  prepareForCreate: ({ status: _dropped, ...object }, user) =>
-    user === undefined ? object : { ...object, status: { by: user } },
+  prepareForCreate: ({ status: _dropped, ...object }, writer) =>
+    writer === undefined ? object : { ...object, status: { by: writer.user, groups: [...writer.groups] } },
   validate(object, old) {
     const found = collectProblems();
     if (old !== undefined && !isSameSpec(object, old))

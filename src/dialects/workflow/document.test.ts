@@ -24,8 +24,8 @@ const container = "container: {image: busybox}";
 test("no steps, an empty step, two union members", () => {
   expect(errors("steps: {}")).toEqual(["5:10: error: spec.steps: at least one step is required"]);
   expect(errors(`steps:\n  x: {}\n  z: {${container}, wait: {seconds: 1}}`)).toEqual([
-    "6:8: error: spec.steps.x: exactly one of jobTemplate, externalRef, template, container, wait is required, found none",
-    "7:8: error: spec.steps.z: exactly one of jobTemplate, externalRef, template, container, wait is required, found container and wait",
+    "6:8: error: spec.steps.x: exactly one of jobTemplate, externalRef, template, container, wait, approval is required, found none",
+    "7:8: error: spec.steps.z: exactly one of jobTemplate, externalRef, template, container, wait, approval is required, found container and wait",
   ]);
 });
 
@@ -283,7 +283,7 @@ test("a RunAction is read and checked", () => {
   const target = "target: {apiVersion: slipway.dev/v1alpha1, kind: Workflow, name: wf}";
   expect(action(`{${target}, action: cancel, force: true}`)).toEqual([]);
   expect(action(`{${target}, action: approve}`)).toEqual([
-    "w.yaml:4:86: error: spec.action: this version does not carry approve; it knows cancel, suspend, resume, retry, skip",
+    "w.yaml:4:7: error: spec.step: approve needs the step to approve",
   ]);
   expect(action("{target: {apiVersion: v1, kind: Pod, name: p}, action: skip}")).toEqual([
     "w.yaml:4:16: error: spec.target: expected a slipway.dev/v1alpha1 Workflow, the only runs of this version",

@@ -127,6 +127,46 @@ const Repeat = s.object(
   { description: "A new child after each that succeeded, until the condition is true." },
 );
 
+const Param = s.object({
+  name: s.string({ minLength: 1, description: "Name in expressions and arguments." }),
+  type: s.optional(
+    s.oneOf(["string", "integer", "number", "boolean", "array", "object"], { description: "string when absent." }),
+  ),
+  default: s.optional(s.any({ description: "Value when no argument is given." })),
+  enum: s.optional(s.list(s.any(), { description: "The values allowed." })),
+  pattern: s.optional(s.string({ description: "RE2 expression a text must contain." })),
+  minimum: s.optional(s.number({ description: "Smallest number allowed." })),
+  maximum: s.optional(s.number({ description: "Largest number allowed." })),
+  items: s.optional(s.anyObject({ description: "What the items of an array must be." })),
+  description: s.optional(s.string({ description: "Explanation for people." })),
+  required: s.optional(s.boolean({ description: "An argument must be given." })),
+  secret: reserved("A value that must come from a Secret."),
+});
+
+const Approval = s.object(
+  {
+    message: s.optional(s.string({ description: "What people are asked; ${{ }} is filled in." })),
+    approvers: s.optional(
+      s.list(
+        s.object({
+          kind: s.oneOf(["User", "Group"], { description: "User or Group." }),
+          name: s.string({ minLength: 1, description: "Name, as the server knows it." }),
+        }),
+        { description: "Who may decide; everybody who may create RunActions when absent." },
+      ),
+    ),
+    minApprovals: positive("Different people who must approve; 1 when absent. One rejection rejects."),
+    inputs: s.optional(
+      s.list(Param, { key: "name", description: "What is given with an approval, and becomes outputs of the step." }),
+    ),
+    timeoutSeconds: positive("Time to decide."),
+    onTimeout: s.optional(
+      s.oneOf(["Reject", "Approve"], { description: "What it means when nobody decides in time; Reject when absent." }),
+    ),
+  },
+  { description: "A person's decision, given by RunActions approve and reject." },
+);
+
 const Step = s.object(
   {
     jobTemplate: s.optional(s.anyObject({ description: "Metadata and spec of the Job to create." })),
@@ -136,8 +176,8 @@ const Step = s.object(
     template: s.optional(s.anyObject({ description: "Any resource, written as itself." })),
     container: s.optional(Container),
     wait: s.optional(Wait),
+    approval: s.optional(Approval),
     workflow: reserved("A child Workflow."),
-    approval: reserved("A person's decision."),
     patch: reserved("A change of an existing object."),
     http: reserved("One HTTP request."),
     operation: s.optional(
@@ -163,24 +203,11 @@ const Step = s.object(
     outputArtifacts: reserved("Artifacts left."),
     pendingTimeoutSeconds: reserved("Time a child may exist without a running pod."),
   },
-  { description: "A vertex of the graph: exactly one of jobTemplate, externalRef, template, container and wait." },
+  {
+    description:
+      "A vertex of the graph: exactly one of jobTemplate, externalRef, template, container, wait and approval.",
+  },
 );
-
-const Param = s.object({
-  name: s.string({ minLength: 1, description: "Name in expressions and arguments." }),
-  type: s.optional(
-    s.oneOf(["string", "integer", "number", "boolean", "array", "object"], { description: "string when absent." }),
-  ),
-  default: s.optional(s.any({ description: "Value when no argument is given." })),
-  enum: s.optional(s.list(s.any(), { description: "The values allowed." })),
-  pattern: s.optional(s.string({ description: "RE2 expression a text must contain." })),
-  minimum: s.optional(s.number({ description: "Smallest number allowed." })),
-  maximum: s.optional(s.number({ description: "Largest number allowed." })),
-  items: s.optional(s.anyObject({ description: "What the items of an array must be." })),
-  description: s.optional(s.string({ description: "Explanation for people." })),
-  required: s.optional(s.boolean({ description: "An argument must be given." })),
-  secret: reserved("A value that must come from a Secret."),
-});
 
 const Spec = s.object({
   steps: s.optional(s.map(Step, { description: "Vertices of the graph by key." })),
@@ -281,6 +308,12 @@ const Items = s.object(
   { description: "The items of a fan-out, all of them in one record.", preserveUnknown: true },
 );
 
+const Agreement = s.object({
+  by: s.optional(s.string({ description: "Absent where nobody has verified who it was." })),
+  time: s.time(),
+  values: s.optional(s.anyObject({ description: "Inputs given along." })),
+});
+
 const StepStatus = s.object(
   {
     complete: s.optional(s.boolean({ description: "The step is ok for its dependants." })),
@@ -293,6 +326,7 @@ const StepStatus = s.object(
     finishTime: s.optional(s.time()),
     notBefore: s.optional(s.time()),
     outputs: s.optional(s.anyObject()),
+    approvals: s.optional(s.list(Agreement, { description: "Who has approved so far, each person once." })),
     items: s.optional(Items),
     iteration: s.optional(s.integer({ description: "Round of a loop; absent in the first." })),
     templateHash: s.optional(s.string({ description: "Hash (SHA-256, cut) of the step as it was when it started." })),
@@ -398,6 +432,8 @@ export type RetrySpec = TypeOf<typeof Retry>;
 export type StepOutput = TypeOf<typeof Output>;
 export type ForEach = TypeOf<typeof ForEach>;
 export type ItemsStatus = TypeOf<typeof Items>;
+export type Approval = TypeOf<typeof Approval>;
+export type Approver = NonNullable<Approval["approvers"]>[number];
 export type Reference = NonNullable<WorkflowStep["externalRef"]>;
 
 /** A person's command to a run. */
@@ -409,11 +445,11 @@ export const RunAction = kind({
   scope: "Namespaced",
   shortNames: ["ra"],
   categories: ["slipway"],
-  description: "A command to a run: cancel, suspend, resume, retry or skip.",
+  description: "A command to a run: cancel, suspend, resume, retry, approve, reject or skip.",
   spec: s.object({
     target: reference("The run to act on."),
     action: s.oneOf(["cancel", "suspend", "resume", "retry", "approve", "reject", "skip"], {
-      description: "What to do. approve and reject are refused by this version.",
+      description: "What to do. resume of a step that waits for approval approves it.",
     }),
     step: s.optional(s.string({ description: "Act on this step only." })),
     steps: s.optional(s.list(s.string(), { description: "retry: these steps and their descendants." })),
@@ -425,6 +461,7 @@ export const RunAction = kind({
     phase: s.optional(s.oneOf("Accepted", "Done", "Refused")),
     message: s.optional(s.string()),
     by: s.optional(s.string({ description: "Who acted." })),
+    groups: s.optional(s.list(s.string(), { description: "Groups of who acted." })),
     runNumber: s.optional(s.integer({ description: "The run the action was accepted for." })),
     finishTime: s.optional(s.time({ description: "When it was done or refused." })),
   }),

@@ -17,7 +17,9 @@ export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, fou
   // It compiled, so it is one.
   const { spec } = object as Workflow;
   const sources = stepSources(spec);
-  const bounded = sources.some(({ step }) => step.timeoutSeconds !== undefined || step.deadlineSeconds !== undefined);
+  const bounded = sources.some(({ step }) =>
+    [step.timeoutSeconds, step.deadlineSeconds, step.approval?.timeoutSeconds].some((limit) => limit !== undefined),
+  );
   if (spec.activeDeadlineSeconds === undefined && !bounded)
     found.warn(["spec"], "unbounded", "no deadline and no timeout: a step that hangs runs for ever");
   for (const { key, path } of sources) {

@@ -4,6 +4,7 @@ import {
   isTerminal,
   type ItemNote,
   type Note,
+  reasons,
   type RunNote,
   type RunState,
   type StepNote,
@@ -111,7 +112,7 @@ function itemNotice({ step, index, attempt, reason = "", message }: ItemNote): N
 }
 
 /**
- * One step, from one stored phase to the next. Pending and Suspended tell nothing: what led there has been told. A
+ * One step, from one stored phase to the next. Pending tells nothing: what led there has been told. A
  * timer that starts is told as running, since nothing else will be told before its end.
  */
 function stepNotices(note: StepNote): readonly Notice[] {
@@ -126,8 +127,10 @@ function stepNotices(note: StepNote): readonly Notice[] {
         ? []
         : [notice("StepStarted", `${step} is running`, "Start")];
     case "Succeeded":
+      if (note.from === "Suspended") return [notice("StepApproved", `${step} succeeded${because}`, "Approve")];
       return [notice("StepSucceeded", `${step} succeeded`)];
     case "Failed":
+      if (note.reason === reasons.rejected) return [notice("StepRejected", `${step} failed${because}`, "Reject")];
       return [warning(note.reason === "Timeout" ? "StepTimedOut" : "StepFailed", `${step} failed${because}`)];
     case "Skipped":
       return [notice("StepSkipped", `${step} was skipped${because}`)];
@@ -137,8 +140,9 @@ function stepNotices(note: StepNote): readonly Notice[] {
       return note.reason === "Timeout" ? [warning("StepTimedOut", `${step} is ended${because}`, "Cancel")] : [];
     case "Waiting":
       return waitNotices(note, step);
-    case "Pending":
     case "Suspended":
+      return [notice("ApprovalRequested", `${step} waits for approval${because}`, "Ask")];
+    case "Pending":
       return [];
   }
 }

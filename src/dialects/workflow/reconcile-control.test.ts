@@ -233,7 +233,7 @@ test.each<[string, string, object, RegExp]>([
     { step: "a" },
     /^step "a" is Running; only a step that has not started can be skipped/,
   ],
-  ["an action this version does not carry", "approve", { step: "a" }, /^this version does not carry approve/],
+  ["approval of a step that asks nobody", "approve", { step: "a" }, /^step "a" is no approval/],
   [
     "another uid",
     "cancel",

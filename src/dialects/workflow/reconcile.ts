@@ -91,7 +91,8 @@ async function passOver(pass: Pass): Promise<Turn> {
   const { compiled, problems } = compilationOf(memory, workflow, resolution);
   if (compiled === undefined) return await invalidStage(held, problems);
   const { run } = runOf(memory, workflow);
-  const action = await actionStage(held, run, (asked) => decide(asked, workflow, compiled.plan, run));
+  const judged = { ...compiled, conflicts: conflictsOf(memory, workflow, compiled) };
+  const action = await actionStage(held, run, (asked) => decide(asked, workflow, judged, run));
   if (action.is === "answered") return { again: workflow };
   return await runStage(held, compiled, action);
 }

@@ -6,10 +6,6 @@ import type { Report } from "./problems.ts";
 
 const schema = compileSchema(RunAction.schema);
 
-/** Actions this version carries; `approve` and `reject` exist in the schema so that they can be refused by name. */
-export const carriedActions = ["cancel", "suspend", "resume", "retry", "skip"] as const;
-export type CarriedAction = (typeof carriedActions)[number];
-
 /**
  * Checks a RunAction document: its schema, a target some dialect of this version can act on, and fields that fit the
  * action. Fields that mean nothing for an action are refused, so that nobody believes they had an effect. What the
@@ -21,22 +17,19 @@ export function checkRunAction(document: JsonObject, report: Report): void {
   if (errors.length > 0) return;
   // The schema has passed the document.
   const { spec } = document as unknown as RunAction;
-  const { target, action, step, steps, force } = spec;
+  const { target, action, step, steps, values, force } = spec;
   if (target.name === undefined || target.name === "")
     report(["spec", "target", "name"], "required", "the name of the run is required");
   if (target.apiVersion !== apiVersionOf(Workflow) || target.kind !== Workflow.kind) {
     const message = `expected a ${apiVersionOf(Workflow)} Workflow, the only runs of this version`;
     report(["spec", "target"], "unknown-target", message);
   }
-  if (!carriedActions.some((carried) => carried === action))
-    report(
-      ["spec", "action"],
-      "not-carried",
-      `this version does not carry ${action}; it knows ${carriedActions.join(", ")}`,
-    );
-  if (action === "skip" && step === undefined) report(["spec", "step"], "required", "skip needs the step to skip");
-  if (step !== undefined && (action === "suspend" || action === "resume"))
+  const isForStep = action === "skip" || action === "approve" || action === "reject";
+  if (isForStep && step === undefined) report(["spec", "step"], "required", `${action} needs the step to ${action}`);
+  if (step !== undefined && action === "suspend")
     report(["spec", "step"], "forbidden", `${action} is for the whole run`);
+  if (values !== undefined && action !== "approve" && !(action === "resume" && step !== undefined))
+    report(["spec", "values"], "forbidden", "only an approval takes values");
   if (steps !== undefined && action !== "retry")
     report(["spec", "steps"], "forbidden", "only retry takes several steps");
   if (force !== undefined && action !== "cancel") report(["spec", "force"], "forbidden", "only cancel can be forced");

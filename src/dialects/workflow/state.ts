@@ -1,5 +1,6 @@
 import { formatInstant, parseInstant } from "#lib/base/index.ts";
 import {
+  type Approval,
   type FinalState,
   type Instant,
   type ItemsState,
@@ -47,6 +48,8 @@ function decodeFinal(status: WorkflowStatus["finally"]): FinalState | undefined 
   };
 }
 
+type Agreement = NonNullable<StepStatus["approvals"]>[number];
+
 /** Absent fields have the engine's own meaning of absence, which is why they stay absent. */
 function decodeStep(entry: StepStatus): StepState {
   return {
@@ -63,11 +66,27 @@ function decodeStep(entry: StepStatus): StepState {
     ...present("suspendedFor", millis(entry.suspendedSeconds)),
     ...present("earlierAttempts", entry.earlierAttempts),
     ...present("outputs", entry.outputs),
+    ...present("approvals", entry.approvals?.map(decodeApproval)),
     ...present("iteration", entry.iteration),
     ...present("items", entry.items && decodeItems(entry.items)),
     ...(entry.refused === true ? { refused: true } : {}),
   };
 }
+
+/** A time that cannot be read has passed. */
+const decodeApproval = ({ by, time: text, values }: Agreement): Approval => ({
+  ...present("by", by),
+  at: parseInstant(text) ?? 0,
+  ...present("values", values),
+});
+
+/** Approvals are only added, so that those that were there are written as they were. */
+const encodeApprovals = (approvals: readonly Approval[], previous: readonly Agreement[] = []): readonly Agreement[] =>
+  approvals.map(({ by, at, values }, index) => {
+    const before = previous[index];
+    if (before !== undefined && before.by === by && (parseInstant(before.time) ?? 0) === at) return before;
+    return { ...present("by", by), time: formatInstant(at), ...present("values", values) };
+  });
 
 /** As the engine has them, with instants for times. */
 function decodeItems(items: ItemsStatus): ItemsState {
@@ -189,6 +208,7 @@ function encodeStep(state: StepState, previous: StepStatus | undefined, was: Ste
     suspendedSeconds: seconds(state.suspendedFor, previous?.suspendedSeconds),
     earlierAttempts: state.earlierAttempts,
     outputs: state.outputs,
+    approvals: state.approvals && encodeApprovals(state.approvals, previous?.approvals),
     iteration: state.iteration,
     items: state.items && encodeItems(state.items, previous?.items),
     refused: flag(state.refused, previous?.refused),

@@ -90,6 +90,7 @@ const positiveInSpec = [
   "parallelism",
 ] as const satisfies readonly (keyof WorkflowSpec)[];
 const positiveInStep = ["timeoutSeconds", "deadlineSeconds"];
+const positiveInApproval = ["minApprovals", "timeoutSeconds"];
 
 /**
  * What deserves a better message than the schema's, in the raw document. Returns the fields that are settled by it,
@@ -110,6 +111,7 @@ function checkRaw(document: JsonObject, report: Report): string[] {
       const path = ["spec", part, key];
       checkPositive(step, positiveInStep, path, refuse);
       checkPositive(objectAt(step, "wait"), ["seconds"], [...path, "wait"], refuse);
+      checkPositive(objectAt(step, "approval"), positiveInApproval, [...path, "approval"], refuse);
       checkDrafts(step, path, refuse);
     }
   }

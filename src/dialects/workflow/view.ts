@@ -9,10 +9,11 @@ import {
   viewSteps,
 } from "#engine/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
+import { awaitedApproval } from "./approvers.ts";
 import { outlinePlan } from "./compile/outline.ts";
 import { type StepSource, stepSources } from "./compile/step-source.ts";
 import { holdUpOf } from "./hold-up.ts";
-import { type Reference, Workflow, type WorkflowSpec } from "./kinds.ts";
+import { type Approval, type Reference, Workflow, type WorkflowSpec } from "./kinds.ts";
 import { specOf } from "./spec-of.ts";
 import { decodeRun } from "./state.ts";
 
@@ -86,15 +87,21 @@ function completeStep(
   const holdUp = isActive
     ? holdUpOf(children.filter((one) => isPod(one) && (view.items !== undefined || attemptOf(one) === view.attempt)))
     : undefined;
+  const approval = source?.step.approval;
   return {
     ...view,
     ...(source?.step.displayName === undefined ? {} : { name: source.step.displayName }),
     ...(child === undefined ? {} : { child }),
     ...(holdUp === undefined ? {} : { holdUp }),
+    ...(approval === undefined || view.phase !== "Suspended" ? {} : { message: askedOf(view, approval) }),
     logs: !owned ? [] : view.items === undefined ? logsOf(view, child, children) : [itemLogsOf(view, object)],
     actions: run.finishedAt !== undefined && view.phase !== "Pending" ? ["retry"] : view.actions,
   };
 }
+
+/** The question, who has agreed to it, and who is waited for. */
+const askedOf = ({ message }: StepView, approval: Approval): string =>
+  [message, awaitedApproval(approval)].filter((text) => text !== undefined).join("; ");
 
 const isPod = ({ apiVersion, kind }: KubeObject): boolean => apiVersion === "v1" && kind === "Pod";
 const attemptOf = ({ metadata }: KubeObject): number => Number(metadata.labels?.[attemptLabel]);

@@ -229,6 +229,8 @@ function compileStepBody(
 ): CompiledTemplate | undefined {
   const type = stepType(step);
   if (type === undefined || type === "wait") return undefined;
+  // Who may decide is no matter of expressions: only the question has any.
+  if (type === "approval") return compileBody(step.approval?.message ?? "", scope, [...path, type, "message"], report);
   const body = step[type];
   return body === undefined ? undefined : compileBody(body, scope, [...path, type], report);
 }

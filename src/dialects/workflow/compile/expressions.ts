@@ -15,6 +15,7 @@ import { getMember } from "#lib/json/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import type { WorkflowSpec } from "../kinds.ts";
 import type { Report } from "../problems.ts";
+import { outputNames } from "./output-names.ts";
 import { expressionName } from "./shape.ts";
 import type { StepSource } from "./step-source.ts";
 
@@ -275,7 +276,7 @@ function checkStepUse([alias, field, output]: readonly string[], scope: Expressi
   if (visible !== undefined && !visible.has(used.key))
     return `${user} does not depend on "${used.key}", so its results are not known`;
   if (field !== undefined && !stepFields.includes(field)) return unknown("step field", field, stepFields);
-  const declared = Object.keys(used.step.outputs ?? {});
+  const declared = outputNames(used.step);
   if (field === "outputs" && output !== undefined && !declared.includes(output))
     return unknown(`output of "${used.key}"`, output, declared);
   return { alias, key: used.key };

@@ -22,7 +22,12 @@ function outline(sources: readonly StepSource[], options: Parameters<typeof buil
     return { id: key, dependsOn: dependsOn.filter((dependency) => keys.has(dependency)) };
   });
   const steps = sources.map(({ key, step }) =>
-    planStep({ id: key, retry: { ...noRetry, limit: step.retry?.limit ?? 0 }, onFailure: step.onFailure ?? "Fail" }),
+    planStep({
+      id: key,
+      kind: step.approval === undefined ? "work" : "approval",
+      retry: { ...noRetry, limit: step.retry?.limit ?? 0 },
+      onFailure: step.onFailure ?? "Fail",
+    }),
   );
   const plan = buildPlan(nodes, steps, options);
   if (plan.ok) return plan.value;

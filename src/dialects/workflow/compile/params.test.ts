@@ -44,8 +44,8 @@ test("the items of an array are checked one by one", () => {
 
 test("missing, unknown and doubled names are all reported at once", () => {
   expect(problems([{ name: "one", required: true }, { name: "two" }, { name: "two" }], { tow: "x" })).toEqual([
-    'spec.arguments.one: the parameter "one" is required',
     'spec.params[2].name: the parameter "two" is declared twice',
+    'spec.arguments.one: the parameter "one" is required',
     'spec.arguments.tow: no parameter "tow" is declared (did you mean "two"?)',
   ]);
 });

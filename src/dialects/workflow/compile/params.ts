@@ -19,37 +19,43 @@ type Demands = Pick<Param, "type" | "enum" | "pattern" | "minimum" | "maximum" |
  * The values of `params` in expressions: arguments over defaults. A parameter with neither is absent, and an
  * expression that uses it fails unless it asks `has(params.x)`. O(params).
  */
-export function paramValues(spec: WorkflowSpec): JsonObject {
-  const values: [string, JsonValue][] = [];
-  for (const param of spec.params ?? []) {
-    const value = argument(spec, param.name) ?? param.default;
-    if (value !== undefined) values.push([param.name, value]);
-  }
-  return Object.fromEntries(values);
+export const paramValues = ({ params = [], arguments: given = {} }: WorkflowSpec): JsonObject =>
+  withDefaults(params, given);
+
+/** The declared ones of the values, over the defaults. */
+export function withDefaults(params: readonly Param[], given: JsonObject): JsonObject {
+  const values = params.map(({ name, default: otherwise }) => [name, ownMember(given, name) ?? otherwise] as const);
+  return Object.fromEntries(values.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }
 
-/**
- * Reports everything wrong with `params` and `arguments`: names declared twice, patterns that are none, defaults and
- * arguments that do not fit, required ones that are missing, and arguments nobody declares. O(params + arguments),
- * but for suggestions.
- */
+/** Reports everything wrong with `params` and `arguments`. O(params + arguments), but for suggestions. */
 export function checkParams(spec: WorkflowSpec, report: Report): void {
-  const params = spec.params ?? [];
+  checkDeclarations(spec.params ?? [], ["spec", "params"], report);
+  checkValues(spec.params ?? [], spec.arguments ?? {}, ["spec", "arguments"], report);
+}
+
+/** Reports names that are declared twice, patterns that are none, and defaults that do not fit. */
+export function checkDeclarations(params: readonly Param[], path: FieldPath, report: Report): void {
   const names = new Set<string>();
   for (const [index, param] of params.entries()) {
-    const at = ["spec", "params", index];
+    const at = [...path, index];
     if (names.has(param.name))
       report([...at, "name"], "duplicate-param", `the parameter "${param.name}" is declared twice`);
     names.add(param.name);
     checkDeclaration(param, at, report);
-    checkArgument(spec, param, report);
   }
+}
+
+/** Reports values that do not fit what is declared, required ones that are missing, and those that nobody declares. */
+export function checkValues(params: readonly Param[], given: JsonObject, path: FieldPath, report: Report): void {
+  for (const param of params) checkValue(param, ownMember(given, param.name), [...path, param.name], report);
+  const names = new Set(params.map(({ name }) => name));
   let suggestions = 0;
-  for (const name of Object.keys(spec.arguments ?? {})) {
+  for (const name of Object.keys(given)) {
     if (names.has(name)) continue;
     const close = (suggestions += 1) > mostSuggestions ? undefined : nearest(name, names);
     const hint = close === undefined ? undefined : `did you mean "${close}"?`;
-    report(["spec", "arguments", name], "unknown-argument", `no parameter "${name}" is declared`, hint);
+    report([...path, name], "unknown-argument", `no parameter "${name}" is declared`, hint);
   }
 }
 
@@ -67,9 +73,7 @@ function checkDeclaration(param: Param, at: FieldPath, report: Report): void {
 }
 
 /** Defaults were checked where they stand. */
-function checkArgument(spec: WorkflowSpec, param: Param, report: Report): void {
-  const value = argument(spec, param.name);
-  const at = ["spec", "arguments", param.name];
+function checkValue(param: Param, value: JsonValue | undefined, at: FieldPath, report: Report): void {
   if (value !== undefined) {
     for (const problem of objections(value, param)) report(at, "invalid-argument", problem);
   } else if (param.required === true && param.default === undefined) {
@@ -78,8 +82,8 @@ function checkArgument(spec: WorkflowSpec, param: Param, report: Report): void {
 }
 
 /** Names of parameters may be those of inherited members. */
-const argument = (spec: WorkflowSpec, name: string): JsonValue | undefined =>
-  spec.arguments !== undefined && Object.hasOwn(spec.arguments, name) ? spec.arguments[name] : undefined;
+const ownMember = (values: JsonObject, name: string): JsonValue | undefined =>
+  Object.hasOwn(values, name) ? values[name] : undefined;
 
 /**
  * Everything that speaks against a value; nothing when it fits. A wrong type speaks for itself: what follows from it

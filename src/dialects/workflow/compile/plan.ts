@@ -17,6 +17,7 @@ import {
   type StepKind,
 } from "#engine/index.ts";
 import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
+import { approvalRule } from "./approval.ts";
 import type { CompiledStep } from "./compiled.ts";
 import { gateBinding } from "./expressions.ts";
 import { fanOf, itemsOf, itemValues } from "./for-each.ts";
@@ -27,7 +28,7 @@ import { dueOf } from "./wait.ts";
 
 /**
  * What the engine does for each type: `work` has a child and counts for `parallelism`, `observe` looks at others'
- * objects, `timer` needs nobody.
+ * objects, `timer` needs nobody, `approval` needs people.
  */
 const kindOf: Readonly<Record<StepType, StepKind>> = {
   jobTemplate: "work",
@@ -35,6 +36,7 @@ const kindOf: Readonly<Record<StepType, StepKind>> = {
   template: "work",
   externalRef: "observe",
   wait: "timer",
+  approval: "approval",
 };
 
 /** Time a child gets to end politely, as Pods do unless told otherwise; after it the runtime is not polite any more. */
@@ -78,6 +80,8 @@ const policyOf = (spec: WorkflowSpec): RunPolicy => ({
 /** Absent limits stay absent: the engine has no defaults for time. */
 function stepOf(compiled: CompiledStep, values: StaticValues): PlanStep {
   const { step, key, type } = compiled;
+  // What a step inherits from stepDefaults is for attempts, which an approval has none of.
+  const { timeoutSeconds } = step.approval ?? step;
   return planStep({
     id: key,
     kind: step.forEach === undefined ? kindOf[type] : "fan",
@@ -86,9 +90,11 @@ function stepOf(compiled: CompiledStep, values: StaticValues): PlanStep {
     retry: retryOf(compiled, values),
     onFailure: step.onFailure ?? "Fail",
     graceMs,
-    ...(step.timeoutSeconds === undefined ? {} : { timeout: seconds(step.timeoutSeconds) }),
+    ...(timeoutSeconds === undefined ? {} : { timeout: seconds(timeoutSeconds) }),
     ...(step.deadlineSeconds === undefined ? {} : { deadline: seconds(step.deadlineSeconds) }),
     ...(step.wait === undefined ? {} : { due: dueOf(compiled, values) }),
+    ...(step.approval?.onTimeout === undefined ? {} : { onTimeout: step.approval.onTimeout }),
+    ...(step.approval === undefined ? {} : { approval: approvalRule(compiled, step.approval, values) }),
     ...(step.forEach === undefined ? {} : { fan: fanOf(compiled, values) }),
     ...(step.repeat === undefined ? {} : { repeat: loopOf(step.repeat) }),
   });

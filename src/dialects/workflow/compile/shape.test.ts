@@ -19,7 +19,7 @@ test("a workflow needs a step", () => {
 });
 
 test("an empty step and a step with two union members are refused", () => {
-  const all = "exactly one of jobTemplate, externalRef, template, container, wait is required";
+  const all = "exactly one of jobTemplate, externalRef, template, container, wait, approval is required";
   expect(problems({ steps: { x: {}, y: { ...job, wait: { seconds: 1 } } } })).toEqual([
     `spec.steps.x: ${all}, found none`,
     `spec.steps.y: ${all}, found container and wait`,
@@ -59,7 +59,7 @@ test("two keys that differ only in - and _ are refused", () => {
 test("fields of later versions are refused by their name", () => {
   const steps = {
     a: { ...job, cache: {}, locks: [] },
-    b: { approval: {} },
+    b: { http: {} },
     c: { template: {}, operation: "Apply" as const },
   };
   expect(problems({ steps, priority: 3, params: [{ name: "p", secret: true }] })).toEqual([
@@ -67,7 +67,7 @@ test("fields of later versions are refused by their name", () => {
     "spec.params[0].secret: this version does not carry secret parameters",
     "spec.steps.a.cache: this version does not carry caches",
     "spec.steps.a.locks: this version does not carry locks",
-    "spec.steps.b.approval: this version does not carry approvals",
+    "spec.steps.b.http: this version does not carry http steps",
     "spec.steps.c.operation: this version does not carry server-side apply; use Create",
   ]);
 });

@@ -52,7 +52,7 @@ function checkKeys(sources: readonly StepSource[], report: Report): void {
 /** How a step is called in expressions, where "-" means minus. */
 export const expressionName = (key: string): string => key.replaceAll("-", "_");
 
-/** Counts members of later versions too: a step with `approval` has one, and is refused for that alone. */
+/** Counts members of later versions too: a step with `http` has one, and is refused for that alone. */
 function checkUnion({ path, step }: StepSource, report: Report): void {
   const members = membersOf(step);
   if (members.length === 1) return;
@@ -66,7 +66,6 @@ function checkUnion({ path, step }: StepSource, report: Report): void {
  */
 const reservedInStep = {
   workflow: "child workflows",
-  approval: "approvals",
   patch: "patch steps",
   http: "http steps",
   cache: "caches",
@@ -97,6 +96,8 @@ export function checkReserved(spec: WorkflowSpec, sources: readonly StepSource[]
     refuse(param, namesOf(reservedInParam), reservedInParam, ["spec", "params", index], report);
   const names = namesOf(reservedInStep);
   for (const { step, path } of sources) {
+    for (const [index, input] of (step.approval?.inputs ?? []).entries())
+      refuse(input, namesOf(reservedInParam), reservedInParam, [...path, "approval", "inputs", index], report);
     refuse(step, names, reservedInStep, path, report);
     if (step.operation === "Apply")
       report([...path, "operation"], "not-carried", "this version does not carry server-side apply; use Create");

@@ -2,6 +2,7 @@ import { type FieldPath, isJsonObject, type JsonObject, type JsonValue, parseIns
 import { labelValueRule, qualifiedNameRule } from "#kernel/model/index.ts";
 import type { WorkflowSpec } from "../kinds.ts";
 import type { Report } from "../problems.ts";
+import { checkApproval } from "./approval.ts";
 import { type StepSource, stepType } from "./step-source.ts";
 
 /**
@@ -56,6 +57,7 @@ function checkBody(source: StepSource, context: RuleContext, report: Report): vo
   if (step.template !== undefined) checkTemplate(step.template, [...path, "template"], context, report);
   if (step.externalRef !== undefined) checkReference(source, context, report);
   if (step.wait !== undefined) checkWait(step.wait, [...path, "wait"], report);
+  if (step.approval !== undefined) checkApproval(source, step.approval, report);
 }
 
 /**

@@ -3,8 +3,12 @@ import { compareBytes } from "#engine/index.ts";
 import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
 
 /** The members of the union this version carries, in the order messages name them. */
-export const stepTypes = ["jobTemplate", "externalRef", "template", "container", "wait"] as const;
+export const stepTypes = ["jobTemplate", "externalRef", "template", "container", "wait", "approval"] as const;
 export type StepType = (typeof stepTypes)[number];
+
+/** Types of steps that have an executor; time and people carry out the others. */
+export type ExecutedType = Exclude<StepType, "wait" | "approval">;
+export const isExecuted = (type: StepType): type is ExecutedType => type !== "wait" && type !== "approval";
 
 /** One step as the document has it, with the defaults of the workflow filled in. */
 export interface StepSource {
@@ -40,7 +44,7 @@ function sourcesOf(spec: WorkflowSpec, part: "steps" | "finally"): readonly Step
 export const membersOf = (step: WorkflowStep): readonly string[] =>
   allMembers.filter((name) => step[name] !== undefined);
 
-const allMembers = [...stepTypes, "workflow", "approval", "patch", "http"] as const;
+const allMembers = [...stepTypes, "workflow", "patch", "http"] as const;
 
 /** The step's type, if it has exactly one, and it is one this version carries. */
 export function stepType(step: WorkflowStep): StepType | undefined {

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
-import { newRun, type Plan, type RunState, type StepState } from "#engine/index.ts";
+import { newRun, type RunState, type StepState } from "#engine/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { compileWorkflow } from "../compile/compile.ts";
+import type { CompiledWorkflow } from "../compile/compiled.ts";
 import type { RunAction, Workflow, WorkflowStep } from "../kinds.ts";
 import { decide, openActions, targetOf } from "./actions.ts";
 
@@ -19,10 +20,10 @@ const workflow: Stored<Workflow> = {
   metadata: meta("wf"),
   spec: { steps: { a: box(), b: box("a") }, finally: { last: box() } },
 };
-const plan: Plan = (() => {
-  const compiled = compileWorkflow(workflow);
-  if (compiled === undefined) throw new Error("the test's workflow is wrong");
-  return compiled.plan;
+const compiled = ((): CompiledWorkflow => {
+  const found = compileWorkflow(workflow);
+  if (found === undefined) throw new Error("the test's workflow is wrong");
+  return found;
 })();
 
 type Spec = Partial<RunAction["spec"]> & Pick<RunAction["spec"], "action">;
@@ -44,7 +45,7 @@ const failed: RunState = {
 };
 const succeeded: RunState = { ...running, phase: "Succeeded", steps: { a: done, b: done, last: done }, finishedAt: 2 };
 const decision = (spec: Spec, run: RunState, more: Pick<RunAction, "status"> = {}) =>
-  decide(action(spec, more), workflow, plan, run);
+  decide(action(spec, more), workflow, compiled, run);
 
 test("who asks is told with what is done", () => {
   const by = { status: { by: "anna" } };
@@ -89,11 +90,9 @@ test.each<[Spec, RunState, string]>([
   [{ action: "retry" }, running, "the workflow is Running; only a finished one can be retried"],
   [{ action: "retry" }, succeeded, "every step went well; name the steps to repeat"],
   [{ action: "retry", steps: ["ghost"] }, succeeded, 'there is no step "ghost"'],
-  [
-    { action: "approve", step: "a" },
-    running,
-    "this version does not carry approve; it knows cancel, suspend, resume, retry, skip",
-  ],
+  [{ action: "approve", step: "a" }, running, 'step "a" is no approval'],
+  [{ action: "resume", step: "a" }, running, 'step "a" is no approval'],
+  [{ action: "reject" }, running, "reject needs the step to reject"],
 ])("%j is refused with the reason", (spec, run, message) => {
   expect(decision(spec, run)).toEqual({ is: "refused", message });
 });
@@ -129,7 +128,7 @@ test("a workflow of another uid, or one that is being deleted, is not acted on",
   const target = { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", name: "wf", uid: "old" };
   expect(decision({ action: "cancel", target }, running)).toMatchObject({ is: "refused" });
   const leaving = { ...workflow, metadata: { ...workflow.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } };
-  expect(decide(action({ action: "cancel" }), leaving, plan, running)).toEqual({
+  expect(decide(action({ action: "cancel" }), leaving, compiled, running)).toEqual({
     is: "refused",
     message: "the workflow is being deleted",
   });

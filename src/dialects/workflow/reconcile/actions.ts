@@ -3,19 +3,15 @@ import { type ActionFact, isTerminal, type Plan, reset, type RunState, stepState
 import { type ApiClient, refTo } from "#kernel/kit/index.ts";
 import { keyOf, type Stored } from "#kernel/model/index.ts";
 import { nearest } from "#lib/text/index.ts";
-import { RunAction, Workflow } from "../kinds.ts";
+import { refusalOf } from "../approvers.ts";
+import type { CompiledWorkflow } from "../compile/compiled.ts";
+import { type Approval, RunAction, Workflow } from "../kinds.ts";
+import { decideApproval } from "./approvals.ts";
+import { asker, type Decision, done, refused, untimely } from "./decision.ts";
 import type { Pass } from "./pass.ts";
-import { type CarriedAction, carriedActions } from "../run-action.ts";
 
 // RunActions are requests to a run, answered in their own status: Accepted (retry only), then Done or Refused. Effect before answer:
 // a crash in between finds the action open, and `decide` recognises an effect that is there already.
-
-/** What is to be done about an action in this pass. */
-export type Decision =
-  | { readonly is: "refused" | "done"; readonly message: string }
-  /** Its run number must be stored before it is applied, so that applying it again after a crash does nothing. */
-  | { readonly is: "accept" }
-  | { readonly is: "apply"; readonly fact: ActionFact };
 
 /** The actions for a workflow that nobody has answered yet, oldest first. */
 export function openActions(actions: readonly Stored<RunAction>[]): readonly Stored<RunAction>[] {
@@ -31,12 +27,17 @@ function compareAges(a: Stored, b: Stored): number {
   return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
+/** What actions are judged by. `conflicts`: started steps whose definition is not the one they were started with. */
+export type Judged = Pick<CompiledWorkflow, "plan" | "steps"> & { readonly conflicts?: readonly string[] };
+
 /** Whether and how an action can be carried out on this run. Refusals say what would be possible. */
-export function decide(action: Stored<RunAction>, workflow: Stored<Workflow>, plan: Plan, run: RunState): Decision {
+export function decide(
+  action: Stored<RunAction>,
+  workflow: Stored<Workflow>,
+  { plan, steps, conflicts = [] }: Judged,
+  run: RunState,
+): Decision {
   const { spec } = action;
-  const name = carriedActions.find((carried) => carried === spec.action);
-  if (name === undefined)
-    return refused(`this version does not carry ${spec.action}; it knows ${carriedActions.join(", ")}`);
   const { uid } = spec.target;
   if (uid !== undefined && uid !== workflow.metadata.uid)
     return refused(`the workflow of uid ${uid} is gone; another one has its name`);
@@ -45,11 +46,20 @@ export function decide(action: Stored<RunAction>, workflow: Stored<Workflow>, pl
   );
   if (unknown !== undefined) return refused(noStep(plan, unknown));
   if (workflow.metadata.deletionTimestamp !== undefined) return refused("the workflow is being deleted");
-  return name === "retry" ? decideRetry(action, plan, run) : decideLive(action, name, run);
+  if (spec.action === "retry") return decideRetry(action, plan, run);
+  const { step } = spec;
+  const approval = step === undefined ? undefined : steps.get(step)?.step.approval;
+  if (!isDecision(spec)) return decideLive(action, run, approval);
+  if (step === undefined) return refused(`${spec.action} needs the step to ${spec.action}`);
+  if (approval === undefined) return refused(`step "${step}" is no approval`);
+  if (conflicts.includes(step))
+    return refused(`step "${step}" is not what people were asked about any more: it was changed; put it back`);
+  return decideApproval(action, step, approval, run);
 }
 
-const refused = (message: string): Decision => ({ is: "refused", message });
-const done = (message: string): Decision => ({ is: "done", message });
+/** Resuming a step that waits for people is approving it. */
+const isDecision = ({ action, step }: RunAction["spec"]): boolean =>
+  action === "approve" || action === "reject" || (action === "resume" && step !== undefined);
 
 const hasStep = ({ graph, final }: Plan, key: string): boolean =>
   graph.nodeById.has(key) || final?.graph.nodeById.has(key) === true;
@@ -70,7 +80,7 @@ export function decideInvalid(
   plan: Plan,
   run: RunState,
 ): Decision {
-  const decision = decide(action, workflow, plan, run);
+  const decision = decide(action, workflow, { plan, steps: new Map() }, run);
   if (decision.is !== "apply" && decision.is !== "accept") return decision;
   const wrong = "the specification of the workflow is invalid";
   if (isTerminal(run.phase)) return refused(`${wrong} and cannot be corrected after its end; create another workflow`);
@@ -98,21 +108,18 @@ function isAfterEnd({ creationTimestamp }: Stored["metadata"], { finishedAt }: R
   return created !== undefined && finishedAt !== undefined && created > finishedAt;
 }
 
-/** Everything but retry is for runs that are not over. */
+/** Passing over a question is an answer to it, so that who may not decide may not skip either. */
 function decideLive(
   { spec, metadata, status }: Stored<RunAction>,
-  action: Exclude<CarriedAction, "retry">,
   run: RunState,
+  approval: Approval | undefined,
 ): Decision {
-  const { step, reason, force } = spec;
-  if (isTerminal(run.phase)) {
-    // Its effect was stored, its answer was not. One that came after the end has done nothing, and must not say it has.
-    if (action === "cancel" && run.closing === "Cancel" && !isAfterEnd(metadata, run))
-      return done("the workflow was canceled");
-    return refused(`the workflow is ${run.phase}; only retry is possible`);
-  }
-  if (run.closing !== undefined && action !== "cancel")
-    return refused(`the workflow is being ended; ${action} is not possible any more`);
+  const { action, step, reason, force } = spec;
+  // Its effect was stored, its answer was not. One that came after the end has done nothing, and must not say it has.
+  if (isTerminal(run.phase) && action === "cancel" && run.closing === "Cancel" && !isAfterEnd(metadata, run))
+    return done("the workflow was canceled");
+  const late = untimely(run, action);
+  if (late !== undefined) return late;
   if (step !== undefined) {
     const { phase } = stepState(run, step);
     if (isTerminal(phase)) return refused(`step "${step}" is ${phase} already`);
@@ -120,6 +127,8 @@ function decideLive(
       return refused(
         `step "${step}" is ${phase}; only a step that has not started can be skipped, but it can be canceled`,
       );
+    const objection = action === "skip" && approval !== undefined ? refusalOf(approval, status ?? {}) : undefined;
+    if (objection !== undefined) return refused(objection);
   }
   const fact: ActionFact = {
     kind: "action",
@@ -131,9 +140,6 @@ function decideLive(
   };
   return { is: "apply", fact };
 }
-
-/** Who asks, as admission has noted it. */
-const asker = (status: RunAction["status"]) => (status?.by === undefined ? {} : { by: status.by });
 
 /** Writes the answer to an action. `finishTime` comes with the final answers only. */
 export async function answer(
@@ -164,7 +170,7 @@ export type ActionStep =
   | { readonly is: "none" }
   /** One was answered without touching the run; look at the next. */
   | { readonly is: "answered" }
-  | { readonly is: "apply"; readonly action: Stored<RunAction>; readonly fact: ActionFact };
+  | { readonly is: "apply"; readonly action: Stored<RunAction>; readonly fact: ActionFact; readonly told?: string };
 
 /** Whether somebody waits for an answer. An index lookup: it is asked in every turn of a finished run. */
 export const hasOpenActions = ({ actions, key }: Pass): boolean =>
@@ -182,7 +188,7 @@ export async function actionStage(
   const decision = judge(action);
   switch (decision.is) {
     case "apply":
-      return { is: "apply", action, fact: decision.fact };
+      return { ...decision, action };
     case "accept":
       await answer(client, action, { phase: "Accepted", runNumber: run.number }, now, signal);
       return { is: "answered" };
@@ -199,11 +205,11 @@ export async function actionStage(
 export async function answerStage(pass: Pass, step: ActionStep, workflow: Stored<Workflow>): Promise<void> {
   if (step.is !== "apply") return;
   const { client, now, signal } = pass;
-  if (step.action.spec.action === "resume") await liftSuspend(client, workflow, signal);
+  if (step.fact.action === "resume") await liftSuspend(client, workflow, signal);
   await answer(
     client,
     step.action,
-    { phase: "Done", message: `${step.action.spec.action} was carried out` },
+    { phase: "Done", message: step.told ?? `${step.action.spec.action} was carried out` },
     now,
     signal,
   );

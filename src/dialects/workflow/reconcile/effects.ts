@@ -2,6 +2,7 @@ import { inParallel, type Logger, type Millis, messageOf } from "#lib/base/index
 import { type Effect, exponential, type Fact, type WaitReason } from "#engine/index.ts";
 import { type ApiClient, getOrUndefined, refTo } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
+import { isExecuted } from "../compile/step-source.ts";
 import { Workflow } from "../kinds.ts";
 import type { Pass } from "./pass.ts";
 import type { Attempt, Executors } from "../steps/executor.ts";
@@ -74,7 +75,7 @@ async function perform(
   signal: AbortSignal,
 ): Promise<Fact | undefined> {
   const step = state.compiled.steps.get(effect.step);
-  if (step === undefined || step.type === "wait") return undefined;
+  if (step === undefined || !isExecuted(step.type)) return undefined;
   const executor = executors[step.type];
   const phase = effect.kind === "start" ? "Starting" : "Cancelling";
   const attempt =

@@ -132,7 +132,8 @@ export function conflictsOf(memory: Memory, workflow: Stored<Workflow>, compiled
   const keys = Object.entries(workflow.status?.statuses ?? {}).flatMap(([key, entry]) => {
     const { templateHash, phase, attempt = 0, earlierAttempts = 0 } = entry;
     // After a retry a step keeps the hash of the attempt before until it starts anew.
-    const started = templateHash !== undefined && phase !== "Pending" && attempt > earlierAttempts;
+    const started =
+      templateHash !== undefined && (phase === "Suspended" || (phase !== "Pending" && attempt > earlierAttempts));
     return started && compiled.steps.get(key)?.hash() !== templateHash ? [key] : [];
   });
   memory.conflicts = { generation, keys };

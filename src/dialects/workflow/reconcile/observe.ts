@@ -1,6 +1,7 @@
 import type { Millis } from "#lib/base/index.ts";
 import { type ChildFact, type Fact, type GrantFact, isActive, type StepState, stepState } from "#engine/index.ts";
 import type { CompiledStep } from "../compile/compiled.ts";
+import { isExecuted } from "../compile/step-source.ts";
 import type { Reference } from "../kinds.ts";
 import type { Attempt, Executors, Finding, StepExecutor } from "../steps/executor.ts";
 import { maxOutputBytes, tooLarge } from "../steps/outputs.ts";
@@ -36,7 +37,7 @@ export async function observeSteps(
   for (const key of Object.keys(state.run.steps)) {
     const step = stepState(state.run, key);
     const compiled = state.compiled.steps.get(key);
-    if (compiled === undefined || compiled.type === "wait" || !isLooking(compiled, step)) continue;
+    if (compiled === undefined || !isExecuted(compiled.type) || !isLooking(compiled, step)) continue;
     const attempt = attemptOf(state, compiled);
     const executor = executors[compiled.type];
     if (step.items !== undefined) {

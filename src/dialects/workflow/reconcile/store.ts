@@ -1,5 +1,6 @@
 import { type RunState, stepState } from "#engine/index.ts";
 import { isConflict, type Stored } from "#kernel/model/index.ts";
+import { isExecuted } from "../compile/step-source.ts";
 import type { Reference } from "../kinds.ts";
 import { Workflow } from "../kinds.ts";
 import { notices, noticesBetween } from "../messages.ts";
@@ -54,7 +55,7 @@ function withIntents(
     if (step === old || step.phase !== "Starting" || (old?.phase === "Starting" && old.attempt === step.attempt))
       continue;
     const compiled = state.compiled.steps.get(key);
-    if (compiled === undefined || compiled.type === "wait") continue;
+    if (compiled === undefined || !isExecuted(compiled.type)) continue;
     const reference = executors[compiled.type].reference(attemptOf(state, compiled));
     if (reference !== undefined) references.set(key, reference);
   }

@@ -83,7 +83,10 @@ function additionOf(
 ): StepAdditions {
   const node = planStepOf(compiled, key);
   const failure = failureBetween(old, step);
-  const starts = (step.phase === "Starting" || step.items !== undefined) && (old?.attempt ?? 0) < step.attempt;
+  // A question has no attempts, and must stay the one that people were asked.
+  const isAsked = step.phase === "Suspended" && old?.phase !== "Suspended";
+  const starts =
+    isAsked || ((step.phase === "Starting" || step.items !== undefined) && (old?.attempt ?? 0) < step.attempt);
   return {
     complete: node !== undefined && isTerminal(step.phase) && isOk(node, step),
     ...(reference === undefined ? {} : { reference }),

@@ -2,7 +2,7 @@ import type { Instant, JsonValue, Millis } from "#lib/base/index.ts";
 import type { ChildState, StepPhase, WaitReason } from "#engine/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
-import type { StepType } from "../compile/step-source.ts";
+import type { ExecutedType } from "../compile/step-source.ts";
 import type { RunValues } from "../compile/values.ts";
 import type { Reference, Workflow } from "../kinds.ts";
 
@@ -51,9 +51,6 @@ export interface StepExecutor {
   /** Ends the attempt; its end is then observed. */
   cancel(attempt: Attempt, graceMs: Millis, signal: AbortSignal): Promise<void>;
 }
-
-/** Types of steps that have an executor. Timers are carried out by the engine. */
-export type ExecutedType = Exclude<StepType, "wait">;
 
 /** Who carries out which type. */
 export type Executors = Readonly<Record<ExecutedType, StepExecutor>>;

@@ -30,6 +30,8 @@ export interface HarnessOptions extends WorkflowControllerOptions {
   /** Stands between the controllers and the store. */
   readonly wrap?: (client: MemoryClient) => ApiClient;
   readonly clock?: FakeClock;
+  /** What admission makes of new objects. */
+  readonly admit?: (object: Stored) => Stored;
   readonly store?: MemoryClient;
   readonly metrics?: Metrics;
 }
@@ -57,6 +59,7 @@ export class Harness {
       options.store ??
       memoryClient({
         clock: this.clock,
+        ...(options.admit === undefined ? {} : { admit: options.admit }),
         types: [Workflow, WorkflowTemplate, RunAction, Thing, ...(options.types ?? [])],
       });
     const client = options.wrap?.(this.store) ?? this.store;

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import type { Identity } from "../authz/identity.ts";
 import type { ServedResource, Validation } from "../kinds/served-resource.ts";
 
 /**
@@ -13,8 +14,8 @@ export interface KindAdmission {
    * causes stand in the place of the schema's.
    */
   readonly coversSchema?: boolean;
-  /** What is added to a new object or taken from it. `user` is who creates it; undefined for this process itself. */
-  prepareForCreate(object: JsonObject, user?: string): JsonObject;
+  /** What is added to a new object or taken from it. `writer` is who creates it; undefined for this process itself. */
+  prepareForCreate(object: JsonObject, writer?: Identity): JsonObject;
   /**
    * Present when a controller of the owner does what objects of this kind say, and has to do it with the rights of their writer: that
    * part of an object. Whoever changes it is its writer from then on.
@@ -49,7 +50,7 @@ export function withAdmission(
   return {
     ...served,
     ...(admission.actsOn === undefined ? {} : { actsOn: (object) => admission.actsOn?.(object) }),
-    prepareForCreate: (object, user) => admission.prepareForCreate(served.prepareForCreate(object), user),
+    prepareForCreate: (object, writer) => admission.prepareForCreate(served.prepareForCreate(object), writer),
     validateCreate: (object) => judged(served.validateCreate(object), object),
     validateUpdate: (object, old) => judged(served.validateUpdate(object, old), object, old),
   };

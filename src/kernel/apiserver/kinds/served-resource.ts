@@ -1,6 +1,7 @@
 import type { Instant, JsonObject, JsonValue, Random } from "#lib/base/index.ts";
 import type { FieldError, Schema } from "#lib/schema/index.ts";
 import type { ResourceType, StatusCause } from "#kernel/model/index.ts";
+import type { Identity } from "../authz/identity.ts";
 
 /** A column of a server-side table. `priority` above 0 shows only with `-o wide`. */
 export interface Column {
@@ -66,7 +67,7 @@ export interface ServedResource {
    */
   completeStored?(object: JsonObject): JsonObject;
   /** Server-owned changes at creation (Secret `stringData` folded in, Job selector and labels, status dropped). */
-  prepareForCreate(object: JsonObject, user?: string): JsonObject;
+  prepareForCreate(object: JsonObject, writer?: Identity): JsonObject;
   /**
    * Present where objects of one simple shape are created in large numbers. True only when it can be seen without the schema that
    * prune, withDefaults and prepareForCreate would leave the object as it is, and that validateCreate and the rules for metadata

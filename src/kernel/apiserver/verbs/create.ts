@@ -183,7 +183,7 @@ function judgedObject(
   // Wrong metadata may have any shape, and the functions of a kind count on a right one.
   const metadataCauses = checkMetadata(stamped, resource.type);
   if (metadataCauses.length > 0) return { object: stamped, causes: metadataCauses, warnings: [] };
-  const prepared = resource.prepareForCreate(resource.withDefaults(stamped), writer?.user);
+  const prepared = resource.prepareForCreate(resource.withDefaults(stamped), writer);
   const object = withWriter(resource, prepared, undefined, writer);
   const found = resource.validateCreate(object);
   return {

@@ -42,6 +42,8 @@ export interface MemoryClientOptions {
   readonly namespaces?: readonly string[];
   /** At least this many changes stay readable for watches; 10,000 unless told. */
   readonly historyLimit?: number;
+  /** What an admission makes of each new object, whose status has been dropped. */
+  readonly admit?: (object: Stored) => Stored;
   /** Answers `logs`; refused as not implemented without it. */
   readonly logs?: (ref: Ref, options: LogOptions) => AsyncIterable<Uint8Array>;
 }
@@ -70,6 +72,7 @@ export const memoryClient = (options: MemoryClientOptions = {}): MemoryClient =>
  */
 export class MemoryClient implements ApiClient {
   readonly #store: MemoryStore;
+  readonly #admit: (object: Stored) => Stored;
   readonly #clock: Clock;
   readonly #logs: MemoryClientOptions["logs"];
   readonly #types: ResourceType[];
@@ -85,6 +88,7 @@ export class MemoryClient implements ApiClient {
     this.#store = new MemoryStore(options.historyLimit ?? 10_000);
     this.#clock = options.clock ?? systemClock;
     this.#logs = options.logs;
+    this.#admit = options.admit ?? ((object) => object);
     this.#types = [...builtInTypes, ...(options.types ?? [])];
     for (const name of ["default", "kube-system", "slipway-system", ...(options.namespaces ?? [])]) {
       this.#create(model.Namespace, { apiVersion: "v1", kind: "Namespace", metadata: { name } }, {});
@@ -228,7 +232,7 @@ export class MemoryClient implements ApiClient {
     const key = placeKey(namespace, chosen);
     if (this.#store.get(resource, key) !== undefined) throw alreadyExists(type, chosen);
     const uid = `00000000-0000-4000-8000-${String(++this.#uids).padStart(12, "0")}`;
-    const prepared = preparedForCreate(type, object, { name: chosen, uid, now: this.#clock.now() });
+    const prepared = this.#admit(preparedForCreate(type, object, { name: chosen, uid, now: this.#clock.now() }));
     if (options.dryRun) {
       const { resourceVersion: _none, ...metadata } = prepared.metadata;
       return deepFreeze({ ...prepared, metadata: { ...metadata, resourceVersion: "" } });

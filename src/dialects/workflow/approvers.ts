@@ -1,0 +1,41 @@
+import type { Approval, Approver } from "./kinds.ts";
+
+// Nothing here needs Node: views say who is waited for, and the controller refuses everybody else in the same words.
+
+/** `user anna, group release or group ops`. */
+function nameApprovers(approvers: readonly Approver[]): string {
+  const names = approvers.map(({ kind, name }) => `${kind.toLowerCase()} ${name}`);
+  const last = names.pop() ?? "";
+  return names.length === 0 ? last : `${names.join(", ")} or ${last}`;
+}
+
+/** What a step waits for while nobody has decided: `waits for 2 approvals of group release`. */
+export function awaitedApproval({ approvers = [], minApprovals = 1 }: Approval): string {
+  const count = minApprovals === 1 ? "approval" : `${minApprovals} approvals`;
+  return `waits for ${count}${approvers.length === 0 ? "" : ` of ${nameApprovers(approvers)}`}`;
+}
+
+/** Who acts, as admission has noted it. */
+export interface Actor {
+  readonly by?: string;
+  readonly groups?: readonly string[];
+}
+
+/** What a server without our admission lets stand for the name of who acts. */
+const unverified = "unverified";
+
+/** Why somebody may not decide, with who may; undefined when they may. Without a name nobody can be told from anybody. */
+export function refusalOf(
+  { approvers = [], minApprovals = 1 }: Approval,
+  { by, groups = [] }: Actor,
+): string | undefined {
+  const isKnown = by !== undefined && by !== unverified;
+  if (approvers.length === 0) {
+    if (isKnown || minApprovals === 1) return undefined;
+    return `the server has not verified who acts, and ${minApprovals} different users must approve`;
+  }
+  const may = `${nameApprovers(approvers)} may decide`;
+  if (!isKnown) return `the server has not verified who acts, and only ${may}`;
+  const isApprover = approvers.some(({ kind, name }) => (kind === "User" ? name === by : groups.includes(name)));
+  return isApprover ? undefined : `user ${by} is no approver of this step; ${may}`;
+}

@@ -1,0 +1,91 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import { type ActionFact, countApprovals, type RunState, stepState, type StepState, wordsOf } from "#engine/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import { refusalOf } from "../approvers.ts";
+import { approvalOutputs } from "../compile/approval.ts";
+import { checkValues } from "../compile/params.ts";
+import type { Approval, RunAction } from "../kinds.ts";
+import { collectProblems } from "../problems.ts";
+import { maxOutputBytes } from "../steps/outputs.ts";
+import { asker, type Decision, done, refused, untimely } from "./decision.ts";
+
+/**
+ * Whether somebody's answer to an approval counts. Each that does is one write of the status of the step, which holds
+ * who has approved: an action whose effect was stored and whose answer was lost is recognised by it.
+ */
+export function decideApproval(
+  { spec, status }: Stored<RunAction>,
+  step: string,
+  approval: Approval,
+  run: RunState,
+): Decision {
+  const { values, reason } = spec;
+  const action = spec.action === "reject" ? "reject" : "approve";
+  const fact: ActionFact = {
+    kind: "action",
+    action,
+    step,
+    ...asker(status),
+    ...(reason === undefined ? {} : { reason }),
+    ...(values === undefined ? {} : { values }),
+  };
+  const objection = refusalOf(approval, status ?? {});
+  if (objection !== undefined) return refused(objection);
+  const state = stepState(run, step);
+  const before = answeredBefore(fact, state, approval);
+  if (before !== undefined) return done(before);
+  const late = untimely(run, spec.action);
+  if (late !== undefined) return late;
+  const { phase } = state;
+  if (phase !== "Suspended")
+    return refused(
+      phase === "Pending" || phase === "Waiting"
+        ? `step "${step}" is ${phase}; it can be decided once it waits for approval`
+        : `step "${step}" is ${phase} already`,
+    );
+  if (action === "reject") return { is: "apply", fact };
+  const { needed, approvals } = withThis(fact, state, approval);
+  const wrong = problemsOf(approval, approvals);
+  if (wrong !== undefined) return refused(wrong);
+  return { is: "apply", fact, told: countApprovals(approvals, needed) };
+}
+
+/** What was done about this answer, or another one of the same person that says the same. */
+function answeredBefore(fact: ActionFact, state: StepState, { minApprovals = 1 }: Approval): string | undefined {
+  const { approvals = [], phase, reason, message } = state;
+  if (fact.action === "reject")
+    return phase === "Failed" && reason === "Rejected" && message === wordsOf(fact)
+      ? "the step was rejected"
+      : undefined;
+  if (!approvals.some(({ by }) => by === fact.by)) return undefined;
+  return `${fact.by ?? "somebody"} has approved already, which counts once: ${countApprovals(approvals, minApprovals)}`;
+}
+
+/** The approvals there are once this one is counted; its time is nobody's business here. */
+const withThis = ({ by, values }: ActionFact, { approvals = [] }: StepState, { minApprovals = 1 }: Approval) => ({
+  needed: minApprovals,
+  approvals: [
+    ...approvals,
+    { at: 0, ...(by === undefined ? {} : { by }), ...(values === undefined ? {} : { values }) },
+  ],
+});
+
+/**
+ * Everything against the values of the last approval, together with those given before it: what is required has to be
+ * given by one of them, and has to come with the first.
+ */
+function problemsOf(
+  approval: Approval,
+  approvals: readonly { readonly by?: string; readonly values?: JsonObject }[],
+): string | undefined {
+  const found = collectProblems();
+  const given: JsonObject = Object.assign({}, ...approvals.map(({ values }) => values));
+  checkValues(approval.inputs ?? [], given, ["values"], found.error);
+  const problems = found.problems.map(
+    ({ path, message, hint }) => `${path}: ${message}${hint === undefined ? "" : ` (${hint})`}`,
+  );
+  if (problems.length > 0) return problems.join("; ");
+  // The status holds them twice: as they were given, and as outputs.
+  const bytes = Buffer.byteLength(JSON.stringify([approvals, approvalOutputs(approval, approvals)]));
+  return bytes <= maxOutputBytes ? undefined : `the values have ${bytes} bytes, at most ${maxOutputBytes} are kept`;
+}
