@@ -421,17 +421,20 @@ export function storeContract(withStore: WithStore): void {
     );
   });
 
-  test("too many events are compacted at once, and that is counted", () =>
-    withStore(
-      async (store) => {
-        for (let value = 1; value <= 12; value++) await putItem(store, "a", value);
-        await expect.poll(() => store.stats().ringEvents).toBeLessThanOrEqual(10);
-        expect(store.stats().forcedCompactions).toBeGreaterThan(0);
-        expect(store.compactedRevision).toBeGreaterThan(0);
-        expect(states(store.page(items, {}).entries)).toEqual(["a=12@12"]);
-      },
-      { retention: { maxEvents: 10 } },
-    ));
+  test.each([{ maxEvents: 10 }, { maxBytes: 2000 }])(
+    "too many events are compacted at once, which is counted: %j",
+    (retention) =>
+      withStore(
+        async (store) => {
+          for (let value = 1; value <= 12; value++) await putItem(store, "a", value);
+          await expect.poll(() => store.stats().ringEvents).toBeLessThanOrEqual(10);
+          expect(store.stats().forcedCompactions).toBeGreaterThan(0);
+          expect(store.compactedRevision).toBeGreaterThan(0);
+          expect(states(store.page(items, {}).entries)).toEqual(["a=12@12"]);
+        },
+        { retention },
+      ),
+  );
 
   test("numbers for the metrics follow what happens", () =>
     withStore(async (store) => {

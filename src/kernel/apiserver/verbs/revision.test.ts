@@ -1,0 +1,54 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { type TestContext, testContext } from "../testing/index.ts";
+import { listObjects } from "./list.ts";
+import { waitForRevision } from "./revision.ts";
+
+let context: TestContext;
+beforeEach(() => void (context = testContext()));
+
+const put = (name: string, labels: Record<string, string> = {}) =>
+  context.put("configmaps", { kind: "ConfigMap", metadata: { name, labels } });
+
+describe("a revision that has not come yet", () => {
+  test("is waited for, and read as soon as it comes", async () => {
+    await put("a");
+    const served = context.served("configmaps");
+    const listing = listObjects(context, served, { resourceVersion: String(context.store.revision + 1) });
+    await put("b");
+    expect((await listing).entries.map(({ key }) => key.name)).toEqual(["a", "b"]);
+  });
+
+  test("is given up after three seconds, in the words by which client-go knows it", async () => {
+    let thrown: unknown;
+    const waiting = waitForRevision(context, 7).catch((error: unknown) => void (thrown = error));
+    await context.clock.advance(2999);
+    expect(thrown).toBeUndefined();
+    await context.clock.advance(1);
+    await waiting;
+    expect(thrown).toMatchObject({
+      reason: "Timeout",
+      details: { causes: [{ reason: "ResourceVersionTooLarge" }], retryAfterSeconds: 1 },
+    });
+  });
+
+  test("ends with the signal of who waits", async () => {
+    const gone = new AbortController();
+    const waiting = waitForRevision(context, 7, gone.signal);
+    gone.abort(new Error("gone"));
+    await expect(waiting).rejects.toThrow("gone");
+  });
+});
+
+test("a list by labels lets others have their turn, whatever it finds", async () => {
+  await Promise.all(Array.from({ length: 3000 }, (_, at) => put(`m${at}`)));
+  let [turns, isDone] = [0, false];
+  const count = (): void => {
+    turns++;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  const { entries } = await listObjects(context, context.served("configmaps"), { labelSelector: "none" });
+  isDone = true;
+  expect(entries).toEqual([]);
+  expect(turns).toBeGreaterThanOrEqual(2);
+});
