@@ -80,6 +80,8 @@ export interface Runs extends RunDialect<KubeObject> {
   describe(object: KubeObject, options: DescribeOptions): string;
   /** Label selector of the Pods that carry out the steps of a run, in its namespace. */
   podSelector(object: KubeObject): string;
+  /** A new run of the same specification; with `reuse`, one that takes results of this one for steps that are as they were. */
+  resubmission(object: KubeObject, options: { readonly reuse: boolean }): KubeObject;
   /** Also of an object that was never stored. */
   graph(object: KubeObject): RunGraph;
   /** `beside` are the objects it was written with, which it may refer to. Problems are those that only show when it is to be run. */

@@ -288,7 +288,7 @@ test.runIf(process.platform === "linux").each([
 
 test("a store that contradicts itself ends up and store with 4, and the way out is told", async () => {
   const corrupt = join(directory, "corrupt");
-  await mkdir(join(corrupt, "store"), { recursive: true });
+  await mkdir(join(corrupt, "store"), { recursive: true, mode: 0o700 });
   await writeFile(join(corrupt, "store/store.mdb"), Buffer.alloc(65_536, 7));
   for (const words of [
     ["up", "--port", "0"],

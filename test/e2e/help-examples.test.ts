@@ -126,6 +126,14 @@ describe("examples that steer a run", () => {
 
 const endless = (example: string) => / -w\b/.test(example);
 
+describe("examples that run something again", () => {
+  test.each(examplesOf("resubmit"))("%s", async (example) => {
+    const { code, out, err } = await onServer(example);
+    expect(code, err + out).toBe(0);
+    expect(err + out).toMatch(/diamond-[a-z0-9]{5}/);
+  });
+});
+
 describe("examples that look at runs and documents", () => {
   const looking = examplesOf("get", "describe", "logs", "lint", "graph", "simulate", "version", "completion");
 
@@ -187,6 +195,7 @@ test("no command was left out", () => {
     "completion",
     "credential",
     "ui",
+    "resubmit",
     "run",
     "up",
     "store",

@@ -27,6 +27,9 @@ export interface StartedRun {
   readonly isAlone: boolean;
 }
 
+/** What following a run has to be told. */
+export type WatchOptions = Pick<RunOptions, "logs" | "tail" | "output">;
+
 /** Draws a run while it moves. */
 interface Display {
   show(view: RunView): void;
@@ -46,7 +49,7 @@ interface Display {
 export async function watchToEnd(
   client: ApiClient,
   run: StartedRun,
-  invocation: Invocation<RunOptions>,
+  invocation: Invocation<WatchOptions>,
   isOnly: boolean,
 ): Promise<number> {
   const { environment, clock, options, signal } = invocation;
@@ -130,7 +133,7 @@ function pictureOf({ dialect, isAlone }: StartedRun, display: Display) {
 function cancelOnSignal(
   client: ApiClient,
   { stored, type }: StartedRun,
-  { signal, clock, environment }: Invocation<RunOptions>,
+  { signal, clock, environment }: Invocation<WatchOptions>,
 ) {
   const giveUp = new AbortController();
   const onAbort = () => {
@@ -151,7 +154,7 @@ function cancelOnSignal(
 }
 
 /** One block at the bottom, drawn ten times a second, so that clocks move also when nothing else does. */
-function liveDisplay({ environment: { err }, clock }: Invocation<RunOptions>): Display {
+function liveDisplay({ environment: { err }, clock }: Invocation<WatchOptions>): Display {
   let current: RunView | undefined;
   let isClosed = false;
   const paint = paintFor(err.color);
@@ -177,7 +180,7 @@ function liveDisplay({ environment: { err }, clock }: Invocation<RunOptions>): D
 }
 
 /** One line per change, for logs and pipes: nothing that was written is ever drawn over. */
-function plainDisplay({ environment: { err }, clock }: Invocation<RunOptions>): Display {
+function plainDisplay({ environment: { err }, clock }: Invocation<WatchOptions>): Display {
   let before: RunView | undefined;
   const told = new Set<string>();
   return {
@@ -195,7 +198,7 @@ function plainDisplay({ environment: { err }, clock }: Invocation<RunOptions>): 
  * What a person wants to see first: which step failed how, and what it wrote last. The container is named only when
  * it is not `main`, the attempt only from the second on.
  */
-function printTails(tails: readonly StepTail[], { environment: { err } }: Invocation<RunOptions>): void {
+function printTails(tails: readonly StepTail[], { environment: { err } }: Invocation<WatchOptions>): void {
   const paint = paintFor(err.color);
   for (const { step, attempt, container, lines } of tails) {
     const which = [attempt > 1 ? `attempt ${attempt}` : "", container === "main" ? "" : container]

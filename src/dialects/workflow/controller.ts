@@ -62,6 +62,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
   const reconciler = workflowReconciler(
     {
       client,
+      clientFor: (workflow) => manager.clientFor(workflow),
       clock,
       workflows,
       actions,

@@ -9,6 +9,7 @@ import { documents } from "./document.ts";
 import { graphOfWorkflow } from "./graph.ts";
 import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
 import { simulationOf } from "./simulation.ts";
+import { resubmission } from "./resubmit.ts";
 import { isWorkflow, viewWorkflow } from "./view.ts";
 
 export { RunAction, Workflow } from "./kinds.ts";
@@ -44,6 +45,7 @@ export const dialect: Dialect = {
     view: (object, children) => viewWorkflow(workflow(object), kubeObjects(children)),
     describe: (object, { now, children }) => describeWorkflow(workflow(object), now, children),
     podSelector: ({ metadata }) => `${labels.uid}=${metadata.uid ?? ""}`,
+    resubmission: (object, options) => resubmission(workflow(object), options),
     graph: (object) => graphOfWorkflow(workflow(object)),
     simulation: (object, beside) => simulationOf(workflow(object), beside),
   },

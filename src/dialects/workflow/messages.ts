@@ -54,6 +54,8 @@ export const notices = {
       `${kind} "${name}" bears this workflow's uid and was not created by it; it is not counted`,
       "Observe",
     ),
+  nothingToReuse: (name: string) =>
+    warning("NothingToReuse", `workflow "${name}" is not there any more, or may not be read; every step runs`, "Reuse"),
   cleanupFailed: (names: string) =>
     warning(
       "CleanupFailed",

@@ -17,6 +17,7 @@ import { observeSteps } from "./reconcile/observe.ts";
 import type { Parts, Pass, Turn } from "./reconcile/pass.ts";
 import { quietStage } from "./reconcile/quiet.ts";
 import { resolveStage } from "./reconcile/resolve.ts";
+import { reuseStage } from "./reconcile/reuse.ts";
 import { storeStage } from "./reconcile/store.ts";
 import { strayStage } from "./reconcile/strays.ts";
 
@@ -90,6 +91,7 @@ async function passOver(pass: Pass): Promise<Turn> {
   if (resolution.is === "unresolved") return await invalidStage(held, resolution.problems, resolution.reason);
   const { compiled, problems } = compilationOf(memory, workflow, resolution);
   if (compiled === undefined) return await invalidStage(held, problems);
+  await reuseStage(held, compiled);
   const { run } = runOf(memory, workflow);
   const judged = { ...compiled, conflicts: conflictsOf(memory, workflow, compiled) };
   const action = await actionStage(held, run, (asked) => decide(asked, workflow, judged, run));

@@ -8,6 +8,7 @@ import { getCommand } from "./get.ts";
 import { graphCommand } from "./graph.ts";
 import { lintCommand } from "./lint.ts";
 import { logsCommand } from "./logs.ts";
+import { resubmitCommand } from "./resubmit.ts";
 import { runCommand } from "./run.ts";
 import { simulateCommand } from "./simulate.ts";
 import { storeCommand } from "./store.ts";
@@ -24,6 +25,7 @@ const verbs: readonly CommandSpec[] = [
   suspendCommand,
   resumeCommand,
   retryCommand,
+  resubmitCommand,
   lintCommand,
   graphCommand,
   simulateCommand,

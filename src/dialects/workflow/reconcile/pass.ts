@@ -26,6 +26,8 @@ export type TemplateLook =
 /** What the controller works with. Reads see its own writes at once. */
 export interface Parts {
   readonly client: ApiClient;
+  /** With the rights of who wrote the workflow: for what the run does, not for what it is. */
+  readonly clientFor: (workflow: Stored<Workflow>) => ApiClient;
   readonly clock: Clock;
   readonly workflows: Lister<Workflow>;
   /** With the index `target`: `namespace/name` of the workflow. */

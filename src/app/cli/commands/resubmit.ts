@@ -1,0 +1,54 @@
+import { command, type Invocation } from "../command.ts";
+import { exitCode, UsageError } from "../exit-codes.ts";
+import type { RunOptions } from "./run.ts";
+
+/** As of `slipway run`, for a run that is there already. */
+interface ResubmitOptions extends Pick<RunOptions, "param" | "detach" | "logs" | "tail" | "output"> {
+  readonly reuse?: boolean;
+}
+
+/** A new object with the specification of a run, in which nothing of the earlier one is written. Ends as the new run does. */
+export const resubmitCommand = command<ResubmitOptions>({
+  name: "resubmit",
+  args: ["<run...>"],
+  summary: "Start a new run of the same specification; --reuse keeps what is as it was",
+  group: "Runs",
+  examples: ["slipway resubmit diamond", "slipway resubmit workflow/diamond --reuse --detach"],
+  options: [
+    { flags: "--reuse", summary: "steps that succeeded with the same definition and inputs count as done" },
+    { flags: "-p, --param <name=value>", summary: "another argument; may be repeated", repeatable: true },
+    { flags: "--detach", summary: "do not wait for the end" },
+    { flags: "--logs", summary: "print what the steps write as it comes" },
+    { flags: "--tail <lines>", summary: "lines shown of every failed step", integer: true, initial: 20 },
+    { flags: "-o, --output <format>", summary: "print the run at its end: json", choices: ["json"] },
+  ],
+  completes: ["run"],
+  async action(invocation: Invocation<ResubmitOptions>) {
+    const { readParams } = await import("../documents.ts");
+    const { printProblems } = await import("../output/problems.ts");
+    const { withSession } = await import("../session.ts");
+    const { findRun } = await import("../runs.ts");
+    const { watchToEnd } = await import("../watch-to-end.ts");
+    const { environment, options, rest } = invocation;
+    const params = readParams(options.param ?? []);
+    return await withSession(invocation, async ({ client, namespace }) => {
+      const { type, name, dialect, rest: more } = await findRun(client, rest);
+      if (more.length > 0) throw new UsageError(`resubmit takes one run, found also ${more.join(", ")}`);
+      const former = await client.get({ type, namespace, name });
+      const again = dialect.runs.resubmission(former, { reuse: options.reuse === true });
+      const source = { value: JSON.parse(JSON.stringify(again)), positionOf: () => ({ line: 1, column: 1 }) };
+      const read = dialect.documents.read(source, { arguments: params.values });
+      const problems = [...params.problems, ...read.problems.map(({ position: _none, ...problem }) => problem)];
+      if (printProblems(problems, environment.err) || read.object === undefined) return exitCode.usage;
+      const stored = await client.create(type, read.object);
+      const named = `${type.kind.toLowerCase()}/${stored.metadata.name}`;
+      if (options.detach === true) {
+        environment.out.write(`${named} created\n`);
+        return exitCode.succeeded;
+      }
+      environment.err.write(`slipway: this run is ${stored.metadata.name}\n`);
+      const started = { stored, type, dialect, isAlone: false };
+      return await watchToEnd(client, started, invocation, true);
+    });
+  },
+});

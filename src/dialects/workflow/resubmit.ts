@@ -1,0 +1,45 @@
+import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
+import type { Workflow } from "./kinds.ts";
+
+/** Name of the run whose specification this one has. */
+export const resubmittedFrom = "slipway.dev/resubmitted-from";
+/** Uid of that run, where its results are to be used for steps that are as they were. */
+export const reuseFrom = "slipway.dev/reuse-from";
+
+/** Reason of a step that counts as done because it was done in that run. */
+export const reusedReason = "Reused";
+
+/** What servers and clients write for themselves, and what was said of the earlier run only. */
+const isOwn = (name: string): boolean =>
+  name.startsWith("kubectl.kubernetes.io/") ||
+  name.startsWith("slipway.dev/") ||
+  name === "deployment.kubernetes.io/revision";
+
+/** A new run of the same specification, under a name that the server completes. */
+export function resubmission(former: Workflow, options: { readonly reuse: boolean }): KubeObject {
+  const { apiVersion, kind, metadata, spec } = former;
+  const { name = "", namespace, labels, uid = "", annotations = {} } = metadata;
+  const kept = Object.entries(annotations).filter(([key]) => !isOwn(key));
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      generateName: `${name}-`,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labels === undefined ? {} : { labels }),
+      annotations: {
+        ...Object.fromEntries(kept),
+        [resubmittedFrom]: name,
+        ...(options.reuse ? { [reuseFrom]: uid } : {}),
+      },
+    },
+    spec: withoutSuspend(spec),
+  };
+}
+
+/** A run that was held up is not to be held up again. */
+function withoutSuspend(spec: unknown): JsonObject {
+  const { suspend: _held, ...rest } = isJsonObject(spec) ? spec : {};
+  return rest;
+}
