@@ -81,7 +81,8 @@ export class AuditLog {
     try {
       const bytes = Buffer.from(`${lines.join("\n")}\n`);
       const file = await this.#fileFor(bytes.length);
-      await file.write(bytes);
+      // Whole, where `write` may stop at what there is room for.
+      await file.appendFile(bytes);
       await file.datasync();
       this.#fileBytes += bytes.length;
     } catch (thrown) {
