@@ -33,6 +33,7 @@ import type { ApiContext } from "./verbs/context.ts";
 import { createObject, createObjects } from "./verbs/create.ts";
 import { deleteObject, removalStatus } from "./verbs/delete.ts";
 import { deleteCollection } from "./verbs/delete-collection.ts";
+import { selectedName } from "./verbs/field-selector.ts";
 import { frozenCopy } from "./verbs/frozen-copy.ts";
 import { getObject } from "./verbs/get.ts";
 import { listObjects, viewsOf } from "./verbs/list.ts";
@@ -225,15 +226,16 @@ export class EmbeddedClient implements ApiClient {
   #served(
     type: ResourceType,
     verb: string,
-    { namespace = "", name = "" }: { readonly namespace?: string; readonly name?: string },
+    target: { readonly namespace?: string; readonly name?: string; readonly fieldSelector?: string },
     signal?: AbortSignal,
   ): ServedResource {
     signal?.throwIfAborted();
     const resource = this.#context.registry().find(type.group, type.version, type.plural);
     if (resource === undefined) throw unknownResource();
     // Controllers are masters and make tens of thousands of writes a second: nothing is built for them.
-    if (!isMaster(this.#identity))
-      authorize(this.#context.authorizer, this.#identity, accessTo(type, verb, { namespace, name }));
+    if (isMaster(this.#identity)) return resource;
+    const { namespace = "", fieldSelector = "", name = selectedName(verb, fieldSelector) } = target;
+    authorize(this.#context.authorizer, this.#identity, accessTo(type, verb, { namespace, name }));
     return resource;
   }
 

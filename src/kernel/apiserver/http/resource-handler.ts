@@ -12,6 +12,7 @@ import { createObject } from "../verbs/create.ts";
 import { deleteObject, removalStatus } from "../verbs/delete.ts";
 import { deleteCollection } from "../verbs/delete-collection.ts";
 import { evictionOptions, evictPod } from "../verbs/evict.ts";
+import { selectedName } from "../verbs/field-selector.ts";
 import { getObject } from "../verbs/get.ts";
 import { listObjects } from "../verbs/list.ts";
 import type { WriteRequest } from "../verbs/options.ts";
@@ -157,13 +158,10 @@ export async function answerCall(server: ResourceServer, call: ResourceCall, exc
   await send(exchange, await replyTo(server.context, call, exchange));
 }
 
-/** 403 unless the caller may do it. A list or watch that a field selector narrows to one name counts as being about it. */
+/** 403 unless the caller may do it. */
 function authorizeCall({ authorizer }: ApiContext, { resource, route, verb }: ResourceCall, exchange: Exchange): void {
-  const isSelected = route.name === "" && (verb === "list" || verb === "watch" || verb === "deletecollection");
-  const selector = isSelected ? exchange.query.get("fieldSelector") : null;
-  const selected = /^metadata\.name==?([^,=!]+)$/.exec(selector ?? "")?.[1];
-  const target = selected === undefined ? route : { ...route, name: selected };
-  authorize(authorizer, exchange.identity, accessTo(resource.type, verb, target));
+  const name = route.name || selectedName(verb, exchange.query.get("fieldSelector") ?? "");
+  authorize(authorizer, exchange.identity, accessTo(resource.type, verb, { ...route, name }));
 }
 
 /** One function per verb below; each reads its options, calls the verb and chooses form and code. */

@@ -1,5 +1,5 @@
 import { badRequest } from "#kernel/model/index.ts";
-import { matchesFields, parseFieldSelector } from "#kernel/kit/index.ts";
+import { type FieldRequirement, matchesFields, parseFieldSelector } from "#kernel/kit/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Entry } from "../store/store.ts";
 import { viewOf } from "./storage-view.ts";
@@ -25,12 +25,25 @@ export function compileFieldSelector(text: string, resource: ServedResource): Fi
   if (selector.length === 0) return undefined;
   for (const { path } of selector) checkLabel(path, resource);
   return {
-    name: selector.find(({ path, operator }) => path === "metadata.name" && operator === "=")?.value,
+    name: nameIn(selector),
     terms: selector.length,
     readsObjects: selector.some(({ path }) => path !== "metadata.name" && path !== "metadata.namespace"),
     matches: (entry) => matchesFields(selector, (path) => fieldOf(entry, path, resource)),
   };
 }
+
+/**
+ * The name that a field selector narrows a list or watch to, by which roles may allow it (`resourceNames`). "" when it names none, and
+ * for other verbs: Kubernetes has no deletion of collections by name.
+ */
+export function selectedName(verb: string, fieldSelector: string): string {
+  if (verb !== "list" && verb !== "watch") return "";
+  const parsed = parseFieldSelector(fieldSelector);
+  return (parsed.ok ? nameIn(parsed.value) : undefined) ?? "";
+}
+
+const nameIn = (requirements: readonly FieldRequirement[]): string | undefined =>
+  requirements.find(({ path, operator }) => path === "metadata.name" && operator === "=")?.value;
 
 function checkLabel(label: string, resource: ServedResource): void {
   if (label === "metadata.name" || label === "metadata.namespace" || resource.fieldLabels.includes(label)) return;

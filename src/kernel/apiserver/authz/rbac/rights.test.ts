@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { apiVersionOf, type ResourceType } from "#kernel/model/index.ts";
+import { apiVersionOf, type ResourceType, Secret } from "#kernel/model/index.ts";
 import type { JsonObject } from "#lib/base/index.ts";
 import { startTestServer, type TestServer } from "../../testing/index.ts";
 import { waitUntil } from "../../testing/wait-until.ts";
@@ -97,6 +97,37 @@ describe("the first roles", () => {
     await client.delete({ type: ClusterRole, name: "gathered" });
     for (const name of ["view", "edit", "admin"]) await waitUntil(async () => !(await holds(name)()));
   });
+});
+
+test("rights to one name allow lists and watches that are narrowed to it, and no deletion of collections", async () => {
+  const verbs = ["list", "watch", "deletecollection"];
+  await make(ClusterRole, "named", {
+    rules: [{ verbs, apiGroups: [""], resources: ["secrets"], resourceNames: ["own"] }],
+  });
+  await bind("named", "named", "nina");
+  const allowed = ["metadata.name=own", "metadata.name==own,type!=x", "type=x,metadata.name=own"];
+  const refused = [
+    "",
+    "metadata.name=other",
+    "metadata.name!=own",
+    "type=own",
+    "metadata.name=",
+    "metadata.name=own\\,",
+  ];
+  const secrets = "/api/v1/namespaces/default/secrets";
+  const headers = { "Impersonate-User": "nina" };
+  const statusOf = async (selector: string) =>
+    (await api.ask("GET", `${secrets}?fieldSelector=${encodeURIComponent(selector)}`, { headers })).status;
+  expect(await Promise.all(allowed.map(statusOf))).toEqual(allowed.map(() => 200));
+  expect(await Promise.all(refused.map(statusOf))).toEqual(refused.map(() => 403));
+  const watch = await api.watch(`${secrets}?watch=1&fieldSelector=metadata.name%3Down`, headers);
+  expect(watch.status).toBe(200);
+  watch.close();
+  const nina = api.server.client(user("nina"));
+  const own = { namespace: "default", fieldSelector: "metadata.name=own" };
+  expect((await nina.list(Secret, own)).items).toEqual([]);
+  await expect(nina.deleteCollection(Secret, own)).rejects.toMatchObject({ code: 403 });
+  expect((await api.ask("DELETE", `${secrets}?fieldSelector=metadata.name%3Down`, { headers })).status).toBe(403);
 });
 
 describe("nobody gives what he does not have", () => {
