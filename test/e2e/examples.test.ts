@@ -52,6 +52,13 @@ test("a fan-out probes every combination of its matrix, and the loop ends when i
   expect(run.out).toContain('report | ["dns-eu","ntp-eu","registry-eu","dns-us","ntp-us"]\n');
 });
 
+test("a template is run by its own name and by steps, whose outputs come back", async () => {
+  const run = await slipway(["run", "examples/workflow/templates.yaml", "-o", "json"]);
+  expect(run.code, run.err).toBe(0);
+  expect(run.out).toContain('["hello, ann","hello, ben"]'.replaceAll('"', '\\"'));
+  expect(run.out).toContain("goodbye, all");
+});
+
 test("retry tries again, runs what a failure asks for, always reports, and fails", async () => {
   const run = await slipway(["run", "examples/workflow/retry.yaml", "--param", `directory=${directory}`]);
   expect(run.code).toBe(1);

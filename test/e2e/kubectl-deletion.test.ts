@@ -35,6 +35,25 @@ describe.each(kubectlPaths)("%s", (path) => {
     expect(await kubectl.must(["get", "cm", "left-child", "-o", "jsonpath={.metadata.ownerReferences}"])).toBe("");
   });
 
+  test("a template goes without its runs, a run with the children of its steps", async () => {
+    await kubectl.must(["apply", "-f", "examples/workflow/templates.yaml"]);
+    expect(await kubectl.must(["explain", "wft.spec.params.required"])).toContain("An argument must be given.");
+    await kubectl.must([
+      "wait",
+      "--for=condition=Complete",
+      "workflow/templates",
+      "workflow/farewell",
+      "--timeout=60s",
+    ]);
+    await kubectl.must(["delete", "wft", "greeting"]);
+    const told = ["get", "wf", "templates", "farewell", "-o", "jsonpath={.items[*].status.outputs}"];
+    expect(await kubectl.must(told)).toMatch(/hello, ann.*hello, ben.*goodbye, all/);
+    const children = ["get", "wf", "-l", "slipway.dev/depth=1", "-o", "name"];
+    expect((await kubectl.must(children)).trim().split("\n")).toHaveLength(3);
+    await kubectl.must(["delete", "wf", "templates", "--cascade=foreground", "--timeout=30s"]);
+    expect(await kubectl.must(children)).toBe("");
+  });
+
   test("in the background what it owns goes soon", async () => {
     await pair("back");
     await kubectl.must(["delete", "cm", "back", "--cascade=background"]);

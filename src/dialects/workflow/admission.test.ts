@@ -35,7 +35,8 @@ test("a wrong workflow is refused with one cause per field", () => {
     {
       reason: "FieldValueInvalid",
       field: "spec.steps.a",
-      message: "exactly one of jobTemplate, externalRef, template, container, wait, approval is required, found none",
+      message:
+        "exactly one of jobTemplate, externalRef, template, workflow, container, wait, approval is required, found none",
     },
     {
       reason: "FieldValueForbidden",

@@ -41,6 +41,7 @@ export const labels = {
   attempt: "slipway.dev/attempt",
   item: "slipway.dev/item",
   iteration: "slipway.dev/iteration",
+  depth: "slipway.dev/depth",
 } as const;
 
 /** The labels every child carries besides those of `spec.selector` and of its template. */

@@ -13,6 +13,7 @@ import type { Executors } from "./steps/executor.ts";
 import { referenceExecutor } from "./steps/external-ref.ts";
 import { jobExecutor } from "./steps/job.ts";
 import { type FindMirror, templateExecutor } from "./steps/template.ts";
+import { workflowExecutor } from "./steps/workflow.ts";
 import { templateReader } from "./template-reader.ts";
 import { WatchedKinds } from "./watched-kinds.ts";
 
@@ -118,6 +119,7 @@ function executorsOf(manager: Manager, kinds: WatchedKinds, jobs: ReturnType<Wat
     jobTemplate: job,
     container: job,
     template: templateExecutor(clients, find),
+    workflow: workflowExecutor(clients, find),
     externalRef: referenceExecutor(clients, find, ({ workflow }, { type }, key) =>
       kinds.refer(type, key, keyOf(workflow.metadata)),
     ),

@@ -24,8 +24,8 @@ const container = "container: {image: busybox}";
 test("no steps, an empty step, two union members", () => {
   expect(errors("steps: {}")).toEqual(["5:10: error: spec.steps: at least one step is required"]);
   expect(errors(`steps:\n  x: {}\n  z: {${container}, wait: {seconds: 1}}`)).toEqual([
-    "6:8: error: spec.steps.x: exactly one of jobTemplate, externalRef, template, container, wait, approval is required, found none",
-    "7:8: error: spec.steps.z: exactly one of jobTemplate, externalRef, template, container, wait, approval is required, found container and wait",
+    "6:8: error: spec.steps.x: exactly one of jobTemplate, externalRef, template, workflow, container, wait, approval is required, found none",
+    "7:8: error: spec.steps.z: exactly one of jobTemplate, externalRef, template, workflow, container, wait, approval is required, found container and wait",
   ]);
 });
 

@@ -167,6 +167,26 @@ const Approval = s.object(
   { description: "A person's decision, given by RunActions approve and reject." },
 );
 
+const TemplateRef = s.object(
+  { name: s.string({ minLength: 1, description: "Name of the WorkflowTemplate, in the workflow's namespace." }) },
+  { description: "Steps and all else that is not the run's own come from a WorkflowTemplate." },
+);
+
+const ChildWorkflow = s.object(
+  {
+    templateRef: s.optional(TemplateRef),
+    spec: s.optional(
+      s.anyObject({
+        description: "What the child runs, as the spec of a WorkflowTemplate; its expressions are the child's.",
+      }),
+    ),
+    arguments: s.optional(
+      s.map(s.any(), { description: "Values for the child's params, with this workflow's expressions." }),
+    ),
+  },
+  { description: "A child Workflow: exactly one of templateRef and spec." },
+);
+
 const Step = s.object(
   {
     jobTemplate: s.optional(s.anyObject({ description: "Metadata and spec of the Job to create." })),
@@ -177,7 +197,7 @@ const Step = s.object(
     container: s.optional(Container),
     wait: s.optional(Wait),
     approval: s.optional(Approval),
-    workflow: reserved("A child Workflow."),
+    workflow: s.optional(ChildWorkflow),
     patch: reserved("A change of an existing object."),
     http: reserved("One HTTP request."),
     operation: s.optional(
@@ -205,7 +225,7 @@ const Step = s.object(
   },
   {
     description:
-      "A vertex of the graph: exactly one of jobTemplate, externalRef, template, container, wait and approval.",
+      "A vertex of the graph: exactly one of jobTemplate, externalRef, template, workflow, container, wait and approval.",
   },
 );
 
@@ -239,12 +259,7 @@ const Spec = s.object({
   ttlSecondsAfterFinished: s.optional(
     s.integer({ minimum: 0, description: "Delete the workflow that long after its end." }),
   ),
-  templateRef: s.optional(
-    s.object(
-      { name: s.string({ minLength: 1, description: "Name of the WorkflowTemplate, in the workflow's namespace." }) },
-      { description: "Steps and all else that is not the run's own come from a WorkflowTemplate." },
-    ),
-  ),
+  templateRef: s.optional(TemplateRef),
   priority: reserved("Order of starts under limits."),
   concurrency: reserved("At most so many workflows at once."),
   archive: reserved("Keep the final object."),

@@ -87,6 +87,6 @@ test("a required argument is only missed, and hides nothing else", () => {
 
 test("whatever admission refuses is found as well", () => {
   expect(lint("a: {}")).toEqual([
-    "error: spec.steps.a: exactly one of jobTemplate, externalRef, template, container, wait, approval is required, found none",
+    "error: spec.steps.a: exactly one of jobTemplate, externalRef, template, workflow, container, wait, approval is required, found none",
   ]);
 });

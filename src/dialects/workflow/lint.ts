@@ -4,7 +4,7 @@ import type { KubeObject } from "#kernel/model/index.ts";
 import type { CompiledStep, CompiledWorkflow } from "./compile/compiled.ts";
 import { stepSources } from "./compile/step-source.ts";
 import { hasCompletionRule } from "./completion.ts";
-import type { Workflow } from "./kinds.ts";
+import { type Workflow, type WorkflowStep, WorkflowTemplate } from "./kinds.ts";
 import type { ProblemCollector } from "./problems.ts";
 import { warnUnknown } from "./unknown-kinds.ts";
 
@@ -30,6 +30,7 @@ export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, fou
     lintRetry(step, [...path], found);
     lintShell(step, [...path], found);
     lintConstantGate(step, [...path], found);
+    if (object.kind === WorkflowTemplate.kind) lintRecursion(step.step, object.metadata.name, [...path], found);
   }
   lintEdges(compiled, sources, found);
   warnUnknown(spec, found.warn);
@@ -37,6 +38,13 @@ export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, fou
 
 /** A place, as in problems. */
 type Path = readonly (string | number)[];
+
+/** A template that contains itself, without anything that could end it before the limit of nesting does. */
+function lintRecursion(step: WorkflowStep, name: string | undefined, path: Path, found: ProblemCollector): void {
+  if (step.workflow?.templateRef?.name !== name || step.when !== undefined || step.repeat !== undefined) return;
+  const message = `the template "${name}" contains itself`;
+  found.error([...path, "workflow", "templateRef"], "recursion", message, "a condition (when) ends the recursion");
+}
 
 /** Attempts are different objects, so they cannot share one name. */
 function lintName({ step, type }: CompiledStep, path: Path, found: ProblemCollector): void {

@@ -8,7 +8,7 @@ import { specOf } from "./spec-of.ts";
 // once, by the event that shows its end. Steps are counted then, too: one walk per run instead of one per event.
 
 /** What a step may be; a step of a spec that was changed meanwhile is `other`. */
-const stepKinds = ["jobTemplate", "container", "template", "externalRef", "wait", "approval"] as const;
+const stepKinds = ["jobTemplate", "container", "template", "workflow", "externalRef", "wait", "approval"] as const;
 const active: ReadonlySet<string> = new Set(["Starting", "Running", "Cancelling"]);
 const settled: ReadonlySet<string> = new Set(["Succeeded", "Failed", "Skipped", "Canceled"]);
 

@@ -7,6 +7,7 @@ import {
   type Problem,
 } from "#lib/base/index.ts";
 import { type CompiledSchema, compileSchema, type FieldError } from "#lib/schema/index.ts";
+import { apiVersionOf } from "#kernel/model/index.ts";
 import { compileWorkflow } from "./compile/compile.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { checkStepCount } from "./compile/shape.ts";
@@ -71,8 +72,35 @@ function validate(document: JsonObject, schema: CompiledSchema, found: ProblemCo
     broken.push(error.reason === "FieldValueRequired" ? parentOf(error.field) : error.field);
   }
   const compiled = compileWorkflow(asWorkflow(repaired(document, broken)), quietAbout(broken, found));
+  checkChildren(document, found);
   return { compiled: broken.length === 0 ? compiled : undefined, problems: found.problems };
 }
+
+/** What a child is to run is checked as a template is, where it stands; the schema of this document takes it for any object. */
+function checkChildren(document: JsonObject, found: ProblemCollector): void {
+  const spec = objectAt(document, "spec");
+  const { namespace } = objectAt(document, "metadata");
+  for (const part of ["steps", "finally"]) {
+    for (const [key, step] of Object.entries(objectAt(spec, part))) {
+      const child = isJsonObject(step) ? objectAt(step, "workflow")["spec"] : undefined;
+      if (!isJsonObject(child)) continue;
+      const at = ["spec", part, key, "workflow"];
+      const template = { ...templateHead, spec: child };
+      for (const field of templateSchema.prune(template).unknown)
+        found.error([...at, ...fieldTokens(template, field)], "unknown-field", "is not a field of this kind");
+      validateTemplate({ ...template, metadata: namespace === undefined ? {} : { namespace } }, within(at, found));
+    }
+  }
+}
+
+const templateHead = { apiVersion: apiVersionOf(WorkflowTemplate), kind: WorkflowTemplate.kind };
+
+/** Findings about a part of the document, told by their place in the whole. */
+const within = (at: FieldPath, found: ProblemCollector): ProblemCollector => ({
+  problems: found.problems,
+  error: (path, ...told) => found.error([...at, ...path], ...told),
+  warn: (path, ...told) => found.warn([...at, ...path], ...told),
+});
 
 /** Final steps count too: they are vertices like all others. */
 function countSteps(document: JsonObject): number {

@@ -21,6 +21,9 @@ const strayOf = ({ metadata }: Stored): readonly string[] => {
   return uid === undefined || metadata.ownerReferences?.some((owner) => owner.controller === true) ? [] : [uid];
 };
 
+/** What a `workflow` step creates. */
+const ownKind = { apiVersion: apiVersionOf(Workflow), kind: Workflow.kind } as const;
+
 /** One mirror and the workflows that need it; `stop` gives it up. */
 interface Watched {
   readonly share: InformerShare;
@@ -90,7 +93,7 @@ export class WatchedKinds {
     const user = keyOf(workflow.metadata);
     let complete = true;
     for (const { step } of stepSources(specOf(workflow))) {
-      const { apiVersion, kind } = step.template ?? {};
+      const { apiVersion, kind } = step.workflow === undefined ? (step.template ?? {}) : ownKind;
       if (typeof apiVersion !== "string" || typeof kind !== "string") continue;
       const type = await this.#manager.client.resourceType(apiVersion, kind);
       if (type !== undefined && !this.acquire(type, user).hasSynced()) complete = false;

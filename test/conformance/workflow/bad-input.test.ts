@@ -105,7 +105,7 @@ describe("refused when it is written", () => {
   }
 
   const exactlyOne = (found: string): string =>
-    `exactly one of jobTemplate, externalRef, template, container, wait, approval is required, found ${found}`;
+    `exactly one of jobTemplate, externalRef, template, workflow, container, wait, approval is required, found ${found}`;
 
   test("no steps / empty step / two union members", async () => {
     await refused({}, [["Required", "spec.steps", "at least one step is required"]]);

@@ -231,6 +231,9 @@ function compileStepBody(
   if (type === undefined || type === "wait") return undefined;
   // Who may decide is no matter of expressions: only the question has any.
   if (type === "approval") return compileBody(step.approval?.message ?? "", scope, [...path, type, "message"], report);
+  // What a child runs has expressions of its own, which are the child's affair.
+  if (type === "workflow")
+    return compileBody(step.workflow?.arguments ?? {}, scope, [...path, type, "arguments"], report);
   const body = step[type];
   return body === undefined ? undefined : compileBody(body, scope, [...path, type], report);
 }

@@ -277,7 +277,7 @@ function checkStepUse([alias, field, output]: readonly string[], scope: Expressi
     return `${user} does not depend on "${used.key}", so its results are not known`;
   if (field !== undefined && !stepFields.includes(field)) return unknown("step field", field, stepFields);
   const declared = outputNames(used.step);
-  if (field === "outputs" && output !== undefined && !declared.includes(output))
+  if (field === "outputs" && output !== undefined && declared?.includes(output) === false)
     return unknown(`output of "${used.key}"`, output, declared);
   return { alias, key: used.key };
 }

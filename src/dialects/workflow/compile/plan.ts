@@ -34,6 +34,7 @@ const kindOf: Readonly<Record<StepType, StepKind>> = {
   jobTemplate: "work",
   container: "work",
   template: "work",
+  workflow: "work",
   externalRef: "observe",
   wait: "timer",
   approval: "approval",

@@ -19,7 +19,7 @@ test("a workflow needs a step", () => {
 });
 
 test("an empty step and a step with two union members are refused", () => {
-  const all = "exactly one of jobTemplate, externalRef, template, container, wait, approval is required";
+  const all = "exactly one of jobTemplate, externalRef, template, workflow, container, wait, approval is required";
   expect(problems({ steps: { x: {}, y: { ...job, wait: { seconds: 1 } } } })).toEqual([
     `spec.steps.x: ${all}, found none`,
     `spec.steps.y: ${all}, found container and wait`,

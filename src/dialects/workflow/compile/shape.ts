@@ -65,7 +65,6 @@ function checkUnion({ path, step }: StepSource, report: Report): void {
  * message.
  */
 const reservedInStep = {
-  workflow: "child workflows",
   patch: "patch steps",
   http: "http steps",
   cache: "caches",

@@ -56,6 +56,8 @@ function checkBody(source: StepSource, context: RuleContext, report: Report): vo
     report([...path, "container", "image"], "required", "an image is required");
   if (step.template !== undefined) checkTemplate(step.template, [...path, "template"], context, report);
   if (step.externalRef !== undefined) checkReference(source, context, report);
+  if (step.workflow !== undefined && (step.workflow.templateRef === undefined) === (step.workflow.spec === undefined))
+    report([...path, "workflow"], "not-exactly-one", "exactly one of templateRef and spec is required");
   if (step.wait !== undefined) checkWait(step.wait, [...path, "wait"], report);
   if (step.approval !== undefined) checkApproval(source, step.approval, report);
 }

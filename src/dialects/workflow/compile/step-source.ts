@@ -3,7 +3,15 @@ import { compareBytes } from "#engine/index.ts";
 import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
 
 /** The members of the union this version carries, in the order messages name them. */
-export const stepTypes = ["jobTemplate", "externalRef", "template", "container", "wait", "approval"] as const;
+export const stepTypes = [
+  "jobTemplate",
+  "externalRef",
+  "template",
+  "workflow",
+  "container",
+  "wait",
+  "approval",
+] as const;
 export type StepType = (typeof stepTypes)[number];
 
 /** Types of steps that have an executor; time and people carry out the others. */
@@ -44,7 +52,7 @@ function sourcesOf(spec: WorkflowSpec, part: "steps" | "finally"): readonly Step
 export const membersOf = (step: WorkflowStep): readonly string[] =>
   allMembers.filter((name) => step[name] !== undefined);
 
-const allMembers = [...stepTypes, "workflow", "patch", "http"] as const;
+const allMembers = [...stepTypes, "patch", "http"] as const;
 
 /** The step's type, if it has exactly one, and it is one this version carries. */
 export function stepType(step: WorkflowStep): StepType | undefined {

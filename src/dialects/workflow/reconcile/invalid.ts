@@ -1,14 +1,15 @@
-import type { Problem } from "#lib/base/index.ts";
+import { formatTime, type Problem } from "#lib/base/index.ts";
 import { advance, type ChildFact, type Fact, isActive, type Plan, type RunState, stepState } from "#engine/index.ts";
-import type { Stored } from "#kernel/model/index.ts";
+import { controllerOf, type Stored } from "#kernel/model/index.ts";
 import { labels } from "../child-names.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
 import { outlinePlan } from "../compile/outline.ts";
 import { stepSources } from "../compile/step-source.ts";
 import { stateOfObject } from "../completion.ts";
-import { Workflow } from "../kinds.ts";
-import { notices } from "../messages.ts";
+import { Workflow, type WorkflowCondition } from "../kinds.ts";
+import { notices, noticesBetween } from "../messages.ts";
 import { specOf } from "../spec-of.ts";
+import { decodeRun } from "../state.ts";
 import { actionStage, answerStage, decideInvalid } from "./actions.ts";
 import { endChildren } from "./finalize.ts";
 import { isFinished } from "./finished.ts";
@@ -33,6 +34,7 @@ export async function invalidStage(
 ): Promise<Turn> {
   const workflow = isFinished(pass.workflow) ? pass.workflow : await tellInvalid(pass, problems, reason);
   const held = workflow === pass.workflow ? pass : { ...pass, workflow };
+  if (reason === "InvalidSpec" && isUnstartedChild(workflow)) return { again: await failChild(held) };
   const { run } = runOf(pass.memory, workflow);
   const spec = specOf(workflow);
   const plan = outlinePlan(spec, stepSources(spec));
@@ -45,6 +47,27 @@ export async function invalidStage(
   const stored = await endStage(held, plan, run, facts);
   await answerStage(held, action, stored ?? workflow);
   return stored === undefined ? { wake: await endChildren(held, activeChildren(held)) } : { again: stored };
+}
+
+/** The child of a step has nobody who would correct it: the step gives it other arguments with the next attempt, or fails. */
+const isUnstartedChild = (workflow: Stored<Workflow>): boolean =>
+  controllerOf(workflow)?.kind === Workflow.kind && workflow.status?.startTime === undefined && !isFinished(workflow);
+
+/** The run ends with what its Invalid condition says, before it began. */
+async function failChild(pass: Pass): Promise<Stored<Workflow>> {
+  const { workflow, client, now, signal } = pass;
+  const { status = {}, metadata } = workflow;
+  const { message = "" } = status.conditions?.find(({ type }) => type === "Invalid") ?? {};
+  const ended: readonly WorkflowCondition[] = [
+    { type: "Complete", status: "False" },
+    { type: "Failed", status: "True", reason: "InvalidSpec", message },
+  ];
+  const conditions = ended.reduce((list, one) => setOne(list, one, metadata.generation, now), status.conditions ?? []);
+  const end = { phase: "Failed", reason: "InvalidSpec", message, completionTime: formatTime(now) } as const;
+  const next = { ...workflow, status: { ...status, ...end, conditions } };
+  const stored = await client.updateStatus<Workflow>(Workflow, next, { signal });
+  for (const notice of noticesBetween(decodeRun(status), decodeRun(next.status))) pass.record(stored, notice);
+  return stored;
 }
 
 /** A cancel from before the workflow was invalid: its final steps cannot be run any more. */

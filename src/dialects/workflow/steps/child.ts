@@ -61,7 +61,7 @@ function isChild(attempt: Attempt, object: KubeObject): boolean {
 }
 
 /** Trying again would be refused again, unless told. */
-const failed = (reason: string, message: string, retryable = false): Finding => ({
+export const failed = (reason: string, message: string, retryable = false): Finding => ({
   is: "child",
   state: { is: "failed", reason, message, retryable },
 });
@@ -161,6 +161,14 @@ function refusal(thrown: unknown): Finding {
   throw thrown;
 }
 
+/** The child of an attempt, if a mirror shows it and it is still ours. */
+export function childIn(children: Lister, attempt: Attempt): Stored | undefined {
+  const { namespace } = attempt.workflow.metadata;
+  const name = attempt.reference?.name ?? "";
+  const object = children.get(keyOf({ name, ...(namespace === undefined ? {} : { namespace }) }));
+  return object === undefined || !isChild(attempt, object) ? undefined : object;
+}
+
 /**
  * How a child stands. `outcomeOf` is asked for a child that exists. Undefined before the child was seen; gone when it
  * was there and is not, or is not ours any more: whoever removed the owner reference by hand took the child away.
@@ -170,11 +178,9 @@ export async function observeChild(
   attempt: Attempt,
   outcomeOf: (object: Stored) => Promise<ChildState>,
 ): Promise<Finding | undefined> {
-  const { phase, reference, workflow } = attempt;
-  const { namespace } = workflow.metadata;
-  const key = keyOf({ name: reference?.name ?? "", ...(namespace === undefined ? {} : { namespace }) });
-  const object = children.get(key);
-  if (object === undefined || !isChild(attempt, object)) {
+  const { phase } = attempt;
+  const object = childIn(children, attempt);
+  if (object === undefined) {
     // Before it was seen, a missing child has simply not been created yet: the intent still owes it.
     return phase === "Starting" ? undefined : { is: "child", state: { is: "gone" } };
   }
@@ -196,11 +202,8 @@ export async function deleteChild(
   signal: AbortSignal,
 ): Promise<void> {
   if (isIndependent(attempt)) return;
-  const { namespace } = attempt.workflow.metadata;
-  const name = attempt.reference?.name ?? "";
-  const place = { name, ...(namespace === undefined ? {} : { namespace }) };
-  const object = children.get(keyOf(place));
-  if (object === undefined || !isChild(attempt, object) || object.metadata.deletionTimestamp !== undefined) return;
+  const object = childIn(children, attempt);
+  if (object === undefined || object.metadata.deletionTimestamp !== undefined) return;
   const gracePeriodSeconds = Math.ceil(graceMs / 1000);
   await ensureDeleted(client, type, object, { propagationPolicy: "Background", gracePeriodSeconds, signal });
 }

@@ -36,10 +36,12 @@ export function succeeded(attempt: Attempt, sources: OutputSources, exitCode?: n
     }
     entries.push([output.name, value.value]);
   }
-  const outputs = Object.fromEntries(entries);
+  // A child workflow has declared its outputs itself.
+  const isChild = attempt.step.type === "workflow" && declared.length === 0 && attempt.item === undefined;
+  const outputs = isChild ? sources.result : Object.fromEntries(entries);
   const bytes = Buffer.byteLength(JSON.stringify(outputs));
   if (bytes > maxOutputBytes) return tooLarge(bytes);
-  return afterRound(attempt, sources, declared.length === 0 ? {} : { outputs });
+  return afterRound(attempt, sources, Object.keys(outputs).length === 0 ? {} : { outputs });
 }
 
 export function tooLarge(bytes: number): ChildState {

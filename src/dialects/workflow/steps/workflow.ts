@@ -1,0 +1,104 @@
+import { isJsonObject, ok, type Result } from "#lib/base/index.ts";
+import { type ApiClient } from "#kernel/kit/index.ts";
+import {
+  apiVersionOf,
+  controllerReference,
+  isAlreadyExists,
+  type KubeObject,
+  type Stored,
+} from "#kernel/model/index.ts";
+import { childName, labels } from "../child-names.ts";
+import { render } from "../compile/values.ts";
+import { stateOfObject } from "../completion.ts";
+import { RunAction, Workflow } from "../kinds.ts";
+import {
+  childIn,
+  childOf,
+  createChild,
+  failed,
+  labelsOf,
+  observeChild,
+  plannedReference,
+  type StepClients,
+} from "./child.ts";
+import type { Attempt, StepExecutor } from "./executor.ts";
+import { type FindMirror, stateOf } from "./template.ts";
+
+/** Workflows inside workflows, below one that nobody has created from a step: more are a recursion that does not end. */
+const deepest = 10;
+
+/**
+ * Carries out `workflow` steps: a child Workflow per attempt. A cancelled child is told to end as a person would, so that its final
+ * steps run; the step is over when the child is. Suspension is each workflow's own.
+ */
+export function workflowExecutor(clients: StepClients, find: FindMirror): StepExecutor {
+  const mirrorOf = (attempt: Attempt) => find(apiVersionOf(Workflow), Workflow.kind, attempt);
+  return {
+    reference: (attempt) => plannedReference(Workflow, childName(childOf(attempt))),
+    async start(attempt, signal) {
+      const depth = depthOf(attempt.workflow) + 1;
+      if (depth > deepest) return failed("TooDeep", `workflows are nested at most ${deepest} deep`);
+      if (typeof (await mirrorOf(attempt)) === "string") return undefined;
+      return await createChild(clients, Workflow, manifestOf(attempt, depth), attempt, signal);
+    },
+    async observe(attempt) {
+      const mirror = await mirrorOf(attempt);
+      if (typeof mirror === "string") return undefined;
+      return await observeChild(mirror, attempt, (object) => Promise.resolve(stateOf(attempt, object)));
+    },
+    async cancel(attempt, _graceMs, signal) {
+      const mirror = await mirrorOf(attempt);
+      const child = typeof mirror === "string" ? undefined : childIn(mirror.children, attempt);
+      if (child === undefined || stateOfObject(child).is !== "running") return;
+      await askToEnd(clients.client, child, attempt.workflow.status?.forced === true, signal);
+    },
+  };
+}
+
+/** 0 for a workflow that no step has created; a label that is no number counts as none. */
+const depthOf = ({ metadata }: Stored): number => Number(metadata.labels?.[labels.depth] ?? 0) || 0;
+
+/** The arguments are filled in here, everything else by the child. */
+function manifestOf(attempt: Attempt, depth: number): Result<KubeObject, string> {
+  const { step, workflow, compiled, values } = attempt;
+  const { templateRef, spec = { templateRef } } = step.step.workflow ?? {};
+  const given = step.body === undefined ? ok({}) : render(step.body, compiled, values);
+  if (!given.ok) return given;
+  const { namespace } = workflow.metadata;
+  const name = childName(childOf(attempt));
+  const hasArguments = isJsonObject(given.value) && Object.keys(given.value).length > 0;
+  return ok({
+    apiVersion: apiVersionOf(Workflow),
+    kind: Workflow.kind,
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { ...labelsOf(attempt), [labels.depth]: String(depth) },
+    },
+    spec: { ...spec, ...(hasArguments ? { arguments: given.value } : {}) },
+  });
+}
+
+/**
+ * A command to the child, under a name that makes asking twice the same as asking once. It goes with the child. A parent that gives
+ * up its final steps gives up the child's.
+ */
+async function askToEnd(client: ApiClient, child: Stored, force: boolean, signal: AbortSignal): Promise<void> {
+  const { apiVersion, kind, metadata } = child;
+  const { name, namespace, uid } = metadata;
+  const action: KubeObject = {
+    apiVersion: apiVersionOf(RunAction),
+    kind: RunAction.kind,
+    metadata: {
+      name: `${name}-${force ? "force-" : ""}cancel`,
+      ...(namespace === undefined ? {} : { namespace }),
+      ownerReferences: [controllerReference(child)],
+    },
+    spec: { target: { apiVersion, kind, name, uid }, action: "cancel", ...(force ? { force } : {}) },
+  };
+  try {
+    await client.create(RunAction, action, { signal });
+  } catch (thrown) {
+    if (!isAlreadyExists(thrown)) throw thrown;
+  }
+}
