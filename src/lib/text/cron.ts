@@ -17,6 +17,8 @@ export interface CronFields {
    * of them is a star. `*\/2` restricts.
    */
   readonly eitherDay: boolean;
+  /** The hour field does not begin with a star: `nextLocalTime` tells what that means when clocks are changed. */
+  readonly isHourFixed: boolean;
 }
 
 /** What a schedule says: a calendar, or a distance from the time before, at least one second. */
@@ -98,6 +100,7 @@ function parseFields(body: string): Result<CronSchedule, string> {
     months: months?.values ?? none,
     daysOfWeek: weekdays?.values ?? none,
     eitherDay: days?.isStar === false && weekdays?.isStar === false,
+    isHourFixed: !/^[*?]/.test(texts[1] ?? ""),
   });
 }
 
