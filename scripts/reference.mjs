@@ -15,6 +15,7 @@ async function loadSources() {
     "./src/app/cli/program.ts": "buildProgram",
     "./src/app/cli/exit-codes.ts": "exitCode",
     "./src/dialects/workflow/kinds.ts": "Workflow, WorkflowTemplate, RunAction",
+    "./src/dialects/workflow/schedule/kind.ts": "ScheduledWorkflow",
   };
   const contents = Object.entries(names).map(([path, exported]) => `export { ${exported} } from "${path}";`);
   const leaveOut = {

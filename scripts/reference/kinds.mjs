@@ -77,9 +77,9 @@ function kindHead({ kind, group, version, plural, shortNames, namespaced, column
   ];
 }
 
-function kindSection(kind) {
+/** `homes` are objects that have their tables above already. */
+function kindSection(kind, homes = new Map()) {
   const { schema } = kind;
-  const homes = new Map();
   return [
     ...kindHead(kind),
     ...sections(schema.properties.spec, "spec", homes),
@@ -88,10 +88,10 @@ function kindSection(kind) {
 }
 
 /** Everything that can be said about a kind stands in its declaration. */
-export function workflowPage({ Workflow, WorkflowTemplate, RunAction }) {
+export function workflowPage({ Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction }) {
   const lines = [
     generatedFrom("src/dialects/workflow/kinds.ts"),
-    "# Workflow, WorkflowTemplate and RunAction",
+    "# Workflow, WorkflowTemplate, ScheduledWorkflow and RunAction",
     "",
     "`kubectl explain workflow.spec.steps` tells the same from a running control plane. `KEY` stands for any key, `[]`",
     "for any item. A field that is not required may be left out.",
@@ -100,6 +100,7 @@ export function workflowPage({ Workflow, WorkflowTemplate, RunAction }) {
     ...kindHead(WorkflowTemplate),
     "Its `spec` is that of a Workflow, without `arguments`, `suspend` and `templateRef`.",
     "",
+    ...kindSection(ScheduledWorkflow, new Map([[Workflow.schema.properties.spec, "spec"]])),
     ...kindSection(RunAction),
   ];
   return `${lines.join("\n").trimEnd()}\n`;

@@ -59,7 +59,7 @@ export const templateAdmission: Admission = {
 };
 
 /** False, and reported, when the specification is larger than one may be. */
-function isSmall({ spec = {} }: JsonObject, report: Report): boolean {
+export function isSmall({ spec = {} }: JsonObject, report: Report): boolean {
   const bytes = Buffer.byteLength(JSON.stringify(spec));
   if (bytes <= maxSpecBytes) return true;
   report(["spec"], "too-large", `must not be larger than ${maxSpecBytes} bytes, found ${bytes}`);
@@ -89,14 +89,14 @@ export const runActionAdmission: Admission = {
  * Most updates touch metadata only: those are admitted even where the specification is an old one that is refused
  * today.
  */
-const isSameSpec = (object: JsonObject, old: JsonObject): boolean =>
+export const isSameSpec = (object: JsonObject, old: JsonObject): boolean =>
   object["spec"] === old["spec"] || JSON.stringify(object["spec"]) === JSON.stringify(old["spec"]);
 
 /** What only another server would carry out is refused by this one: it could never start the step. */
 const isRefused = ({ severity, code }: Problem): boolean => severity === "error" || code === "not-served";
 
 /** Errors refuse, warnings travel beside the answer. */
-function admitted(problems: readonly Problem[]): Admitted {
+export function admitted(problems: readonly Problem[]): Admitted {
   const causes = problems.filter(isRefused).map(causeOf);
   const warnings = problems.filter((problem) => !isRefused(problem));
   return { causes, warnings: warnings.map(warningOf) };

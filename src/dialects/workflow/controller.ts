@@ -8,6 +8,7 @@ import { targetIndex, targetOf } from "./reconcile/actions.ts";
 import { isFinished } from "./reconcile/finished.ts";
 import { Memories } from "./reconcile/memory.ts";
 import { actionUpkeep } from "./run-action-upkeep.ts";
+import { addScheduleController } from "./schedule/controller.ts";
 import type { StepClients } from "./steps/child.ts";
 import type { Executors } from "./steps/executor.ts";
 import { referenceExecutor } from "./steps/external-ref.ts";
@@ -35,7 +36,7 @@ const always = "";
 
 /**
  * Adds the controllers of this dialect to a manager that has not started: one for workflows, one that answers actions
- * nobody else can. All of them work on the manager's client and mirrors; what they hold is released when the manager
+ * nobody else can, one for schedules. All of them work on the manager's client and mirrors; what they hold is released when the manager
  * stops.
  *
  * A workflow gets a pass when it changes (but for versions this process wrote itself, which were acted on when they
@@ -90,6 +91,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
   controllerFor(manager, "run-action")
     .for<RunAction>(RunAction)
     .complete(actionUpkeep({ client, clock, actions, workflows }));
+  addScheduleController(manager, recorder);
   const uncount = countWorkflows(manager.metrics, workflows);
   manager.onStopped(() => {
     uncount();

@@ -20,10 +20,12 @@ import { type Param, RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
 import { lintWorkflow } from "./lint.ts";
 import { collectProblems, type ProblemCollector, type Report } from "./problems.ts";
 import { checkRunAction } from "./run-action.ts";
+import { ScheduledWorkflow } from "./schedule/kind.ts";
+import { validateSchedule } from "./schedule/validate.ts";
 import { validateTemplate, validateWorkflow } from "./validate.ts";
 
 /**
- * Reads Workflow, WorkflowTemplate and RunAction documents, and the Workflows of the shipped controller. Whatever a document holds, the
+ * Reads documents of the kinds of this language, and the Workflows of the shipped controller. Whatever a document holds, the
  * answer is a list of problems with places; nothing is thrown.
  */
 export const documents: DocumentReader = {
@@ -40,8 +42,9 @@ export const documents: DocumentReader = {
     } satisfies DocumentReading;
   },
   lint(document) {
-    const { object, compiled, found } = readDocument(document, {}, asGivenLater);
-    if (compiled !== undefined && object !== undefined) lintWorkflow(compiled, object, found);
+    const { found, ...read } = readDocument(document, {}, asGivenLater);
+    const { object, compiled, found: inPlace } = read.template ?? { ...read, found };
+    if (compiled !== undefined && object !== undefined) lintWorkflow(compiled, object, inPlace);
     return found.problems;
   },
 };
@@ -65,16 +68,19 @@ interface Read {
   readonly object: KubeObject | undefined;
   readonly compiled?: CompiledWorkflow | undefined;
   readonly found: ProblemCollector;
+  /** The workflow inside a document that is none itself. */
+  readonly template?: Read;
 }
 
 const schemas = {
   workflow: compileSchema(Workflow.schema),
   action: compileSchema(RunAction.schema),
   template: compileSchema(WorkflowTemplate.schema),
+  schedule: compileSchema(ScheduledWorkflow.schema),
 };
 
 /** What stands in documents of this group. */
-const ownKinds = [Workflow, WorkflowTemplate, RunAction] as const;
+const ownKinds = [Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction] as const;
 
 function readDocument(
   { value, positionOf }: SourceDocument,
@@ -82,13 +88,16 @@ function readDocument(
   judge = (all: ProblemCollector): ProblemCollector => all,
 ): Read {
   let toSource = (path: FieldPath): FieldPath => path;
-  const found = judge(collectProblems((path) => positionOf(toSource(path))));
+  const all = collectProblems((path) => positionOf(toSource(path)));
+  const found = judge(all);
   if (!isJsonObject(value)) {
     found.error([], "wrong-type", "expected an object");
     return { object: undefined, found };
   }
   if (value["kind"] === RunAction.kind && !isShipped(value)) return readAction(value, found);
   if (value["kind"] === WorkflowTemplate.kind && !isShipped(value)) return readTemplate(value, found);
+  // Nobody runs it who could give what is missing.
+  if (value["kind"] === ScheduledWorkflow.kind && !isShipped(value)) return readSchedule(value, all);
   const converted = isShipped(value) ? convert(value, found.error) : { object: value, sourcePath: toSource };
   if (converted === undefined) return { object: undefined, found };
   toSource = converted.sourcePath;
@@ -121,6 +130,14 @@ function readAction(document: JsonObject, found: ProblemCollector): Read {
   checkUnknown(RunAction.schema, schemas.action, document, found.error);
   checkRunAction(document, found.error);
   return { object: asObject(document), found };
+}
+
+/** Its template is looked at like a workflow, at its place in the file. */
+function readSchedule(document: JsonObject, found: ProblemCollector): Read {
+  if (!checkEnvelope(document, ownKinds, found.error)) return { object: undefined, found };
+  checkUnknown(ScheduledWorkflow.schema, schemas.schedule, document, found.error);
+  const { compiled, workflow, found: inPlace } = validateSchedule(document, found);
+  return { object: asObject(document), found, template: { compiled, object: asObject(workflow), found: inPlace } };
 }
 
 /** The envelope has been checked. */

@@ -10,6 +10,8 @@ import { graphOfWorkflow } from "./graph.ts";
 import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
 import { simulationOf } from "./simulation.ts";
 import { resubmission } from "./resubmit.ts";
+import { scheduleAdmission } from "./schedule/admission.ts";
+import { ScheduledWorkflow } from "./schedule/kind.ts";
 import { isWorkflow, viewWorkflow } from "./view.ts";
 
 export { RunAction, Workflow } from "./kinds.ts";
@@ -37,9 +39,9 @@ const kubeObjects = (children: readonly unknown[]): readonly KubeObject[] =>
 /** Slipway's own language: a Workflow is a graph of Jobs and of any other resource. */
 export const dialect: Dialect = {
   name: "workflow",
-  kinds: [Workflow, WorkflowTemplate, RunAction],
+  kinds: [Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction],
   documents,
-  admission: [workflowAdmission, templateAdmission, runActionAdmission],
+  admission: [workflowAdmission, templateAdmission, scheduleAdmission, runActionAdmission],
   runs: {
     kinds: [{ group: Workflow.group, kind: Workflow.kind }],
     view: (object, children) => viewWorkflow(workflow(object), kubeObjects(children)),

@@ -229,7 +229,7 @@ const Step = s.object(
   },
 );
 
-const Spec = s.object({
+export const Spec = s.object({
   steps: s.optional(s.map(Step, { description: "Vertices of the graph by key." })),
   finally: s.optional(s.map(Step, { description: "Steps that run after all others are settled, always." })),
   finallyDeadlineSeconds: positive("Time for the final steps; 600 when absent."),

@@ -188,7 +188,7 @@ const codes: Partial<Record<FieldError["reason"], string>> = {
   FieldValueTypeInvalid: "wrong-type",
   FieldValueNotSupported: "unsupported-value",
 };
-const codeOf = (error: FieldError): string => codes[error.reason] ?? "invalid-value";
+export const codeOf = (error: FieldError): string => codes[error.reason] ?? "invalid-value";
 
 /**
  * The document without the broken fields. A list with a broken item goes whole, because the places of the others must not

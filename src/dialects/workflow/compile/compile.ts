@@ -25,6 +25,7 @@ import { compileForEach } from "./for-each.ts";
 import { checkJobs } from "./job-rules.ts";
 import { checkParams, paramValues } from "./params.ts";
 import { planOf } from "./plan.ts";
+import { scheduledAt } from "../scheduled-at.ts";
 import { checkReserved, checkStepCount, checkSteps } from "./shape.ts";
 import { buildStepGraphs, type StepGraphs, visibleSteps } from "./step-graph.ts";
 import { checkStepBodies, isInstant } from "./step-rules.ts";
@@ -73,8 +74,8 @@ const isObject = (value: unknown): boolean => typeof value === "object" && value
 
 /** What expressions can say of the workflow itself. Empty texts where nothing is known yet: a file has no uid. */
 const identityOf = ({ metadata }: Workflow): Identity => {
-  const { name = "", namespace = "", uid = "", labels = {} } = metadata;
-  return { name, namespace, uid, labels };
+  const { name = "", namespace = "", uid = "", labels = {}, annotations } = metadata;
+  return { name, namespace, uid, labels, scheduledAt: annotations?.[scheduledAt] ?? "" };
 };
 
 /** All that checks look at besides the specification: children stay in the namespace, and no reference may lead back. */

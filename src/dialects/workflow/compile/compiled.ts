@@ -72,6 +72,8 @@ export interface Identity {
   readonly namespace: string;
   readonly uid: string;
   readonly labels: JsonObject;
+  /** The time of the schedule that the run was made for. */
+  readonly scheduledAt: string;
 }
 
 /**

@@ -84,7 +84,7 @@ const statusFunctions = [
 
 const commonFunctions = workflowFunctions((canonical) => hashName([canonical], 51));
 
-/** What each site knows beside `params`, `steps`, `workflow`, and `run` in final steps. */
+/** What each site knows beside `params`, `steps`, `workflow`, `schedule`, and `run` in final steps. */
 const variables: Readonly<Record<Site, readonly string[]>> = {
   gate: [],
   body: [],
@@ -97,7 +97,7 @@ const variables: Readonly<Record<Site, readonly string[]>> = {
 
 const environment = (site: Site, own: readonly string[]): CelEnvironment => ({
   variables: Object.fromEntries(
-    ["params", "steps", "workflow", ...own, ...variables[site]].map((name) => [name, "dyn"]),
+    ["params", "steps", "workflow", "schedule", ...own, ...variables[site]].map((name) => [name, "dyn"]),
   ),
   functions: site === "gate" ? [...commonFunctions, ...statusFunctions] : commonFunctions,
 });
@@ -239,6 +239,7 @@ const membersCalled: Readonly<Record<string, string>> = {
   item: "axis",
   params: "parameter",
   workflow: "workflow field",
+  schedule: "schedule field",
   run: "run field",
 };
 
@@ -246,6 +247,7 @@ const membersCalled: Readonly<Record<string, string>> = {
 function knownMembers(root: string, spec: WorkflowSpec): readonly string[] | undefined {
   if (root === "params") return (spec.params ?? []).map((param) => param.name);
   if (root === "workflow") return ["name", "namespace", "uid", "labels", "runNumber", "startTime"];
+  if (root === "schedule") return ["time"];
   return root === "run" ? ["phase", "failed"] : undefined;
 }
 

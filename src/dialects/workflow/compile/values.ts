@@ -46,12 +46,13 @@ export function bindingsOf(
   uses: readonly StepUse[],
   more: CelBindings = {},
 ): CelBindings {
-  const { identity } = values;
+  const { scheduledAt, ...self } = values.identity;
   const steps = uses.map(({ alias, key }) => [alias, stepValue(state(key), values.steps.get(key))] as const);
   return {
     params: values.params,
     steps: Object.fromEntries(steps),
-    workflow: { ...identity, runNumber: run.number, startTime: timeText(run.startedAt) },
+    schedule: { time: scheduledAt },
+    workflow: { ...self, runNumber: run.number, startTime: timeText(run.startedAt) },
     ...(main === undefined ? {} : { run: { phase: main.phase, failed: main.failed } }),
     ...local,
     ...more,

@@ -118,7 +118,13 @@ const outlineOf = ({ metadata, spec }: Stored<Workflow>, plan: Plan): CompiledWo
   steps: new Map(),
   outputs: [],
   params: {},
-  identity: { name: metadata.name, namespace: metadata.namespace ?? "", uid: metadata.uid, labels: {} },
+  identity: {
+    name: metadata.name,
+    namespace: metadata.namespace ?? "",
+    uid: metadata.uid,
+    labels: {},
+    scheduledAt: "",
+  },
   expiring: [],
   selector: {},
 });

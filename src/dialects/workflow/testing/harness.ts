@@ -4,6 +4,7 @@ import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { isNotFound, Job, type KubeObject, Pod, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { addWorkflowControllers, type WorkflowControllerOptions } from "../controller.ts";
 import { RunAction, Workflow, type WorkflowSpec, type WorkflowStatus, WorkflowTemplate } from "../kinds.ts";
+import { ScheduledWorkflow } from "../schedule/kind.ts";
 import { pass, settle } from "./turns.ts";
 
 export const namespace = "default";
@@ -60,7 +61,7 @@ export class Harness {
       memoryClient({
         clock: this.clock,
         ...(options.admit === undefined ? {} : { admit: options.admit }),
-        types: [Workflow, WorkflowTemplate, RunAction, Thing, ...(options.types ?? [])],
+        types: [Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction, Thing, ...(options.types ?? [])],
       });
     const client = options.wrap?.(this.store) ?? this.store;
     const manager = new Manager({

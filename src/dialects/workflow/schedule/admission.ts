@@ -1,0 +1,35 @@
+import { isJsonObject } from "#lib/base/index.ts";
+import type { Admission } from "../../dialect.ts";
+import { admitted, isSameSpec, isSmall } from "../admission.ts";
+import type { Workflow } from "../kinds.ts";
+import { collectProblems } from "../problems.ts";
+import { warnUnserved } from "../unknown-kinds.ts";
+import { ScheduledWorkflow } from "./kind.ts";
+import { validateSchedule } from "./validate.ts";
+
+/**
+ * What a server asks before it stores a ScheduledWorkflow: the checks of a file. Nothing of it is immutable: runs that there are keep
+ * what they were made with.
+ */
+export const scheduleAdmission: Admission = {
+  group: ScheduledWorkflow.group,
+  kind: ScheduledWorkflow.kind,
+  coversSchema: true,
+  prepareForCreate: ({ status: _dropped, ...object }) => object,
+  /** Runs may do what the writer of the schedule may; whoever holds it up does not take it over. */
+  actsOn({ spec }) {
+    if (!isJsonObject(spec)) return spec;
+    const { suspend: _held, ...rest } = spec;
+    return rest;
+  },
+  validate(object, old, server) {
+    const found = collectProblems();
+    if (old !== undefined && isSameSpec(object, old)) return admitted([]);
+    if (!isSmall(object, found.error)) return admitted(found.problems);
+    const template = validateSchedule(object, found);
+    // It compiled, so it is one.
+    if (template.compiled !== undefined && server !== undefined)
+      warnUnserved((template.workflow as unknown as Workflow).spec, server.serves, template.found.warn);
+    return admitted(found.problems);
+  },
+};

@@ -1,0 +1,64 @@
+import {
+  controllerFor,
+  type EventRecorder,
+  type Informer,
+  type Manager,
+  regardingOf,
+  requestKey,
+  toController,
+} from "#kernel/kit/index.ts";
+import { controllerOf, keyOf } from "#kernel/model/index.ts";
+import { Workflow } from "../kinds.ts";
+import { isFinished } from "../reconcile/finished.ts";
+import { ScheduledWorkflow } from "./kind.ts";
+import { scheduleReconciler, type ScheduleTally } from "./reconcile.ts";
+
+/** Index of runs by the schedule that controls them. */
+const scheduleIndex = "slipway.dev/schedule";
+
+/**
+ * Adds the controller of schedules to a manager that has not started. A schedule gets a pass when it changes, when its next run is due, and
+ * when a run of it is created, ends or goes; what happens within a run is nothing to it.
+ */
+export function addScheduleController(manager: Manager, recorder: EventRecorder): void {
+  const { client, clock } = manager;
+  const workflows: Informer<Workflow> = manager.mirror<Workflow>(Workflow);
+  const scheduleOf = toController(ScheduledWorkflow);
+  workflows.addIndex(scheduleIndex, (run) => scheduleOf(run).map(requestKey));
+  controllerFor(manager, "scheduled-workflow")
+    .for<ScheduledWorkflow>(ScheduledWorkflow)
+    .owns<Workflow>(Workflow, {
+      predicates: [
+        ({ type, object, old }) => type !== "update" || old === undefined || isFinished(object) !== isFinished(old),
+      ],
+    })
+    .complete(
+      scheduleReconciler({
+        client,
+        clientFor: (schedule) => manager.clientFor(schedule),
+        clock,
+        schedules: manager.mirror<ScheduledWorkflow>(ScheduledWorkflow),
+        // Those of a former schedule of the name are the collector's.
+        runsOf: (schedule) =>
+          workflows
+            .byIndex(scheduleIndex, keyOf(schedule.metadata))
+            .filter((run) => controllerOf(run)?.uid === schedule.metadata.uid),
+        record: (schedule, notice) => recorder.record({ ...notice, regarding: regardingOf(schedule) }),
+        tally: tallyIn(manager),
+      }),
+    );
+}
+
+/** From what a timer needs to a day without a server. */
+const lagBuckets: readonly number[] = [0.05, 0.25, 1, 5, 30, 60, 300, 3600, 86_400];
+
+/** The family of workflows has these two from here: nothing else sees a run before it exists. */
+function tallyIn({ metrics }: Manager): ScheduleTally {
+  const lag = metrics
+    .histogram("slipway_workflow_schedule_lag_seconds", "Time from when a run was due to its creation.", lagBuckets)
+    .series();
+  const missed = metrics
+    .counter("slipway_workflow_missed_runs_total", "Runs of schedules that were missed and not made up for.")
+    .series();
+  return { lag: (after) => lag.observe(Math.max(0, after) / 1000), missed: (count) => missed.add(count) };
+}

@@ -1,0 +1,133 @@
+import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/index.ts";
+import { Spec as WorkflowSpec, Workflow } from "../kinds.ts";
+
+/** Enough for every calendar that people can still follow. */
+export const mostSchedules = 50;
+/** Runs of `catchUp: All` are made in one pass, and all of them may run at once. */
+const mostCaughtUp = 1_000;
+
+/** Zero is a length like others: at once, or not at all. */
+const seconds = (description: string, maximum?: number) =>
+  s.optional(s.integer({ minimum: 0, ...(maximum === undefined ? {} : { maximum }), description }));
+/** Zero keeps none. */
+const kept = (description: string) => s.optional(s.integer({ minimum: 0, description }));
+
+// The schema of a Workflow's specification, and not just any object: `kubectl explain` tells of it, and fields that nobody knows are told when
+// the schedule is written, not at night.
+const Template = s.object(
+  {
+    metadata: s.optional(
+      s.object(
+        {
+          labels: s.optional(s.map(s.string(), { description: "Put on every run." })),
+          annotations: s.optional(s.map(s.string(), { description: "Put on every run." })),
+        },
+        { description: "Labels and annotations of the runs." },
+      ),
+    ),
+    spec: WorkflowSpec,
+  },
+  { description: "The Workflow to create; its expressions know schedule.time." },
+);
+
+/**
+ * Nothing has a default but `suspend`, which a column shows: what is absent is decided where it is used, so that documents stay as they were
+ * written.
+ */
+const Spec = s.object({
+  schedule: s.optional(
+    s.string({
+      description: "Five fields of cron (minute, hour, day of month, month, day of week), or @hourly to @yearly.",
+    }),
+  ),
+  schedules: s.optional(
+    s.list(s.string(), {
+      minItems: 1,
+      maxItems: mostSchedules,
+      description: "Several schedules instead of one; a time that two of them name is one run.",
+    }),
+  ),
+  timeZone: s.optional(s.string({ description: "A name of the IANA database; Etc/UTC when absent." })),
+  startingDeadlineSeconds: seconds("How late a run may start; without limit when absent."),
+  catchUp: s.optional(
+    s.oneOf(["Latest", "None", "All"], {
+      description: "Which runs to start that were missed while nothing could start them. Latest when absent.",
+    }),
+  ),
+  catchUpLimit: s.optional(
+    s.integer({ minimum: 1, maximum: mostCaughtUp, description: "Runs that All starts at most; 100 when absent." }),
+  ),
+  concurrencyPolicy: s.optional(
+    s.oneOf(["Allow", "Forbid", "Replace", "Queue"], {
+      description:
+        "When an earlier run has not ended: Allow (when absent) starts anyway, Forbid skips, Replace cancels it and then starts, Queue starts after its end, one run at most.",
+    }),
+  ),
+  suspend: s.boolean({ default: false, description: "Starts nothing; runs that have started go on." }),
+  jitterSeconds: seconds("Runs start up to so much later, each schedule always by the same time.", 86_400),
+  successfulWorkflowsHistoryLimit: kept("Succeeded runs that are kept; 3 when absent."),
+  failedWorkflowsHistoryLimit: kept("Failed and canceled runs that are kept; 1 when absent."),
+  workflowTemplate: Template,
+});
+
+/** As `meta/v1 Condition`; there is one of them. */
+const Condition = s.object({
+  type: s.string({ description: "Ready: runs are started when they are due." }),
+  status: s.oneOf("True", "False", "Unknown"),
+  lastTransitionTime: s.optional(s.time()),
+  reason: s.optional(s.string({ description: "Scheduled, Suspended, InvalidSchedule, NeverDue or ClockSetBack." })),
+  message: s.optional(s.string()),
+});
+
+/** Enough to find a run, and to tell it from another of its name. */
+const RunReference = s.object({
+  apiVersion: s.string(),
+  kind: s.string(),
+  namespace: s.string(),
+  name: s.string(),
+  uid: s.string(),
+});
+
+/**
+ * All that a schedule remembers. The runs tell the rest: what is active, and when one succeeded last, is read off them at every pass.
+ */
+const Status = s.object({
+  schedule: s.optional(s.string({ description: "The schedules and their time zone, as they were understood last." })),
+  active: s.optional(s.list(RunReference, { description: "Runs that have not ended, the newest hundred of them." })),
+  activeCount: s.optional(s.integer({ description: "How many runs have not ended." })),
+  lastScheduleTime: s.optional(s.time({ description: "Time of the schedule for which a run was made last." })),
+  lastSuccessfulTime: s.optional(s.time({ description: "When a run succeeded last." })),
+  nextScheduleTime: s.optional(s.time({ description: "Next time of the schedule." })),
+  decidedTime: s.optional(
+    s.time({ description: "Up to here every time of the schedule has its run, or has none for good." }),
+  ),
+  queuedTime: s.optional(s.time({ description: "Time of the run that waits for the end of those before it." })),
+  missed: s.optional(s.integer({ description: "Runs that were missed and not made up for, since the creation." })),
+  conditions: s.optional(s.list(Condition, { key: "type" })),
+});
+
+/** A Workflow that is created again and again, by the calendar. */
+export const ScheduledWorkflow = kind({
+  group: Workflow.group,
+  version: Workflow.version,
+  kind: "ScheduledWorkflow",
+  plural: "scheduledworkflows",
+  scope: "Namespaced",
+  shortNames: ["swf"],
+  categories: ["slipway"],
+  description: "A Workflow that is run again and again, by the calendar.",
+  spec: Spec,
+  status: Status,
+  columns: [
+    column("Schedule", ".status.schedule"),
+    column("Suspend", ".spec.suspend", { type: "boolean" }),
+    column("Active", ".status.activeCount", { type: "integer" }),
+    column("Last schedule", ".status.lastScheduleTime", { type: "date" }),
+    // No date: kubectl shows the age of one, and this one has not come.
+    column("Next", ".status.nextScheduleTime"),
+    age(),
+  ],
+});
+export type ScheduledWorkflow = ObjectOf<typeof ScheduledWorkflow>;
+export type ScheduleSpec = TypeOf<typeof Spec>;
+export type ScheduleStatus = TypeOf<typeof Status>;

@@ -1,0 +1,148 @@
+import { formatTime, type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import type { Workflow } from "../kinds.ts";
+import type { Notice } from "../messages.ts";
+import { isFinished } from "../reconcile/finished.ts";
+import { calendarOf, calendarText } from "./calendar.ts";
+import { dueTimes, longestDelay } from "./due.ts";
+import { superfluous } from "./history.ts";
+import type { ScheduledWorkflow } from "./kind.ts";
+import { scheduleNotices } from "./notices.ts";
+import { turnout } from "./policy.ts";
+import { runName, timeOf } from "./run.ts";
+
+/** Why runs are started, or are not; the reason of the condition Ready. */
+export type Readiness = "Scheduled" | "Suspended" | "InvalidSchedule" | "NeverDue" | "ClockSetBack";
+
+/** Everything a schedule needs now. Safe to repeat from the start after a crash at any point: a time has one name for its run. */
+export interface SchedulePlan {
+  /** Times that get a run now, in order. */
+  readonly starts: readonly Instant[];
+  /** Runs that make way for the next one. */
+  readonly cancel: readonly Stored<Workflow>[];
+  /** Ended runs beyond what is kept. */
+  readonly remove: readonly Stored<Workflow>[];
+  /** True once the status is stored. */
+  readonly notices: readonly Notice[];
+  readonly missed: number;
+  readonly readiness: Readiness;
+  readonly message: string;
+  /** Up to here all is decided. */
+  readonly decided: Instant;
+  readonly queued?: Instant;
+  /** Next time of the schedule; its run starts later by the schedule's jitter. */
+  readonly next?: Instant;
+}
+
+/** A clock that was put right by a second needs no word. */
+const aheadEnough: Millis = 60_000;
+
+/**
+ * Decides what to do for a ScheduledWorkflow. Pure. `runs` are those it controls. Every time of the schedule is decided about once: what
+ * the stored status calls decided stays so, also when the clock is set back.
+ */
+export function planSchedule(
+  schedule: Stored<ScheduledWorkflow>,
+  runs: readonly Stored<Workflow>[],
+  now: Instant,
+): SchedulePlan {
+  const { spec, status = {} } = schedule;
+  const queuedBefore = instant(status.queuedTime);
+  const idle = { starts: [], cancel: [], remove: superfluous(spec, runs), missed: 0, message: "" };
+  const decided = decidedBefore(schedule, now);
+  const calendar = calendarOf(spec);
+  if (!calendar.ok) {
+    const message = calendar.error.map(({ path, message: text }) => `${path.join(".")}: ${text}`).join("; ");
+    return {
+      ...idle,
+      readiness: "InvalidSchedule",
+      message,
+      decided,
+      notices: scheduleNotices.invalid(status, message),
+    };
+  }
+  if (spec.suspend) {
+    const notices =
+      queuedBefore === undefined ? [] : scheduleNotices.skipped([queuedBefore], "the schedule is suspended");
+    return { ...idle, readiness: "Suspended", decided, notices };
+  }
+  const { next } = calendar.value;
+  // Jitter moves the whole calendar: what is due is what was due so long ago.
+  const until = now - jitterOf(schedule);
+  const due = dueTimes(spec, next, decided, until);
+  const names = new Set(runs.map(({ metadata }) => metadata.name));
+  const queue = waiting(schedule, queuedBefore, until);
+  const wanted = [...queue.wanted, ...due.starts].filter((at) => !names.has(runName(schedule, at)));
+  const underWay = runs.filter((run) => !isFinished(run) && timeOf(run) !== undefined);
+  const { starts, replaces, skipped, queued } = turnout(spec.concurrencyPolicy, wanted, underWay.length > 0);
+  const upTo = Math.max(decided, due.latest ?? decided);
+  const after = next(Math.max(upTo, until));
+  const missed = due.missed + queue.missed;
+  return {
+    starts,
+    cancel: replaces ? underWay.filter(mayBeCanceled) : [],
+    remove: idle.remove,
+    notices: [
+      ...scheduleNotices.missed(missed, due.isMore, spec),
+      ...scheduleNotices.skipped(skipped, reasonToSkip(underWay)),
+    ],
+    missed,
+    ...readinessOf(upTo, after, now),
+    decided: upTo,
+    ...(queued === undefined ? {} : { queued }),
+    ...(after === undefined ? {} : { next: after }),
+  };
+}
+
+/**
+ * Up to when times have been decided about. A schedule that is made, changed or resumed owes nothing for the time before. A change is also
+ * the way out for one that was decided far into the future by a clock that was wrong.
+ */
+function decidedBefore({ metadata, spec, status = {} }: Stored<ScheduledWorkflow>, now: Instant): Instant {
+  const decided = instant(status.decidedTime) ?? instant(metadata.creationTimestamp) ?? now;
+  if (status.schedule !== undefined && status.schedule !== calendarText(spec)) return now;
+  const wasSuspended = status.conditions?.some(({ reason }) => reason === "Suspended") === true;
+  return wasSuspended ? Math.max(now, decided) : decided;
+}
+
+/** The run that waited, unless it has waited for longer than it may. */
+function waiting({ spec }: ScheduledWorkflow, queued: Instant | undefined, until: Instant) {
+  if (queued === undefined) return { wanted: [], missed: 0 };
+  return until - queued > longestDelay(spec) ? { wanted: [], missed: 1 } : { wanted: [queued], missed: 0 };
+}
+
+function readinessOf(
+  decided: Instant,
+  next: Instant | undefined,
+  now: Instant,
+): Pick<SchedulePlan, "readiness" | "message"> {
+  if (decided > now + aheadEnough) {
+    const message = `runs up to ${formatTime(decided)} were decided before the clock was set back, and are not decided again; a change of the schedule or its time zone begins anew`;
+    return { readiness: "ClockSetBack", message };
+  }
+  return next === undefined
+    ? { readiness: "NeverDue", message: "the schedule names no day that comes" }
+    : { readiness: "Scheduled", message: "" };
+}
+
+/** Some part of the whole, the same for a schedule for ever, evenly among schedules. */
+export function jitterOf({ metadata, spec }: Stored<ScheduledWorkflow>): Millis {
+  const whole = (spec.jitterSeconds ?? 0) * 1000;
+  let mixed = 0;
+  for (const character of metadata.uid) mixed = (Math.imul(mixed, 31) + character.charCodeAt(0)) >>> 0;
+  return Math.floor((mixed / 2 ** 32) * whole);
+}
+
+/** One that is being ended or deleted already needs no more. */
+const mayBeCanceled = ({ metadata, status }: Stored<Workflow>): boolean =>
+  metadata.deletionTimestamp === undefined && status?.phase !== "Cancelling";
+
+/** Times that get no run although nothing is under way give way to others of the same pass. */
+const reasonToSkip = (underWay: readonly Stored<Workflow>[]): string => {
+  const [first] = underWay;
+  return first === undefined ? "another run of the schedule takes its turn" : `${first.metadata.name} has not ended`;
+};
+
+/** A time that nobody can read counts as none. */
+const instant = (text: string | undefined): Instant | undefined =>
+  text === undefined ? undefined : parseInstant(text);

@@ -1,0 +1,109 @@
+import { type FieldPath, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { compileSchema } from "#lib/schema/index.ts";
+import { apiVersionOf } from "#kernel/model/index.ts";
+import type { CompiledWorkflow } from "../compile/compiled.ts";
+import { fieldTokens, isWithin } from "../field-tokens.ts";
+import { Workflow } from "../kinds.ts";
+import { collectProblems, type ProblemCollector } from "../problems.ts";
+import { codeOf, validateWorkflow } from "../validate.ts";
+import { calendarOf } from "./calendar.ts";
+import { ScheduledWorkflow, type ScheduleSpec } from "./kind.ts";
+
+const schema = compileSchema(ScheduledWorkflow.schema);
+
+/** `<name>-<minutes>` is the name of a run, and what cancels a run adds a word to it; names have 253 characters. */
+export const longestName = 230;
+
+/** Where the template stands in the document; what is said of a Workflow is said of it. */
+const place: FieldPath = ["spec", "workflowTemplate"];
+const templateField = "spec.workflowTemplate.spec";
+
+/** The template as a Workflow, as far as it is one, and what is said of it where it stands. */
+export interface CheckedTemplate {
+  readonly workflow: JsonObject;
+  readonly compiled: CompiledWorkflow | undefined;
+  readonly found: ProblemCollector;
+}
+
+/**
+ * Checks a ScheduledWorkflow, whatever it holds, all problems at once: when it is due, and its template as the Workflow that it will
+ * be, so that the first run does not fail at night. Findings are added to those of `found`. Never throws.
+ */
+export function validateSchedule(document: JsonObject, found: ProblemCollector): CheckedTemplate {
+  const broken: string[] = [];
+  for (const error of schema.validate(document)) {
+    if (isWithin(error.field, templateField) && error.field !== templateField) continue;
+    found.error(fieldTokens(document, error.field), codeOf(error), error.message);
+    broken.push(error.field);
+  }
+  checkName(document, found);
+  const isReadable = !broken.some((field) => /^spec(?:\.(?:schedules?|timeZone)\b|$)/.test(field));
+  // The schema has passed what is asked for here.
+  if (isReadable) checkCalendar(objectAt(document, "spec") as unknown as ScheduleSpec, found);
+  return checkTemplate(document, found);
+}
+
+/** Both forms at once say two things; which of them is meant is not guessed. */
+function checkCalendar(spec: ScheduleSpec, found: ProblemCollector): void {
+  const { schedule, schedules } = spec;
+  if (schedule !== undefined && schedules !== undefined)
+    return found.error(["spec"], "not-exactly-one", "exactly one of schedule and schedules, found both");
+  if (schedule === undefined && schedules === undefined)
+    return found.error(["spec", "schedule"], "required", "one of schedule and schedules is required");
+  const calendar = calendarOf(spec);
+  if (!calendar.ok) {
+    for (const { path, message } of calendar.error) found.error(path, "invalid-schedule", message);
+    return undefined;
+  }
+  // Calendars that are ever due are due within the years that are looked through, from wherever.
+  if (calendar.value.next(0) === undefined)
+    found.warn(["spec", schedule === undefined ? "schedules" : "schedule"], "never-due", "is never due: no such day");
+}
+
+/** Refused when it is created, rather than when the first run is due. */
+function checkName({ metadata }: JsonObject, found: ProblemCollector): void {
+  const name = isJsonObject(metadata) ? metadata["name"] : undefined;
+  if (typeof name === "string" && name.length > longestName)
+    found.error(["metadata", "name"], "invalid-name", `must be no more than ${longestName} characters`);
+}
+
+/**
+ * The template as the Workflow it becomes, which has no name yet. Required parameters must have arguments: nobody is there at night who could
+ * give them.
+ */
+function checkTemplate(document: JsonObject, found: ProblemCollector): CheckedTemplate {
+  const { metadata } = document;
+  const namespace = isJsonObject(metadata) ? metadata["namespace"] : undefined;
+  const { metadata: given, spec } = objectAt(objectAt(document, "spec"), "workflowTemplate");
+  const workflow: JsonObject = {
+    apiVersion: apiVersionOf(Workflow),
+    kind: Workflow.kind,
+    metadata: { ...(isJsonObject(given) ? given : {}), ...(namespace === undefined ? {} : { namespace }) },
+    ...(spec === undefined ? {} : { spec }),
+  };
+  const inPlace = at(place, found);
+  // What is no object has been told by the schema.
+  if (!isJsonObject(spec)) return { workflow, compiled: undefined, found: inPlace };
+  return { workflow, compiled: validateWorkflow(workflow, inPlace).compiled, found: inPlace };
+}
+
+/** Findings of a document inside another one. Its own list has the places of the inner one, by which checks know what was said. */
+function at(prefix: FieldPath, outer: ProblemCollector): ProblemCollector {
+  const inner = collectProblems();
+  return {
+    problems: inner.problems,
+    error(path, ...rest) {
+      inner.error(path, ...rest);
+      outer.error([...prefix, ...path], ...rest);
+    },
+    warn(path, ...rest) {
+      inner.warn(path, ...rest);
+      outer.warn([...prefix, ...path], ...rest);
+    },
+  };
+}
+
+function objectAt(object: JsonObject, name: string): JsonObject {
+  const value: JsonValue | undefined = object[name];
+  return isJsonObject(value) ? value : {};
+}
