@@ -84,8 +84,11 @@ export interface Runs extends RunDialect<KubeObject> {
   resubmission(object: KubeObject, options: { readonly reuse: boolean }): KubeObject;
   /** Also of an object that was never stored. */
   graph(object: KubeObject): RunGraph;
-  /** `beside` are the objects it was written with, which it may refer to. Problems are those that only show when it is to be run. */
-  simulation(object: KubeObject, beside: readonly KubeObject[]): Result<Simulation, readonly Problem[]>;
+  /**
+   * `beside` are the objects it was written with, which it may refer to. Problems are those that only show when it is to be run. A
+   * promise because what this takes is loaded first.
+   */
+  simulation(object: KubeObject, beside: readonly KubeObject[]): Promise<Result<Simulation, readonly Problem[]>>;
 }
 
 /** One language Slipway speaks. Command line, server and web interface know dialects by this interface only. */

@@ -1,8 +1,15 @@
+import type { Result } from "#lib/base/index.ts";
 import type { ChildState, Plan, SimulatedAttempt } from "#engine/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
 
 /** A run as it can be tried without a world: nothing is created, and what steps would give is not known. Pure. */
 export interface Simulation {
   readonly plan: Plan;
   /** How an attempt ends. Outputs are texts that name them, `<steps.build.outputs.image>`. */
   readonly end: (attempt: SimulatedAttempt, fails: boolean) => ChildState;
+  /**
+   * What an attempt creates, with such texts where values are not known; an error where it needs them to be told at all, undefined
+   * for attempts that create nothing.
+   */
+  readonly manifest: (attempt: SimulatedAttempt) => Result<KubeObject, string> | undefined;
 }

@@ -11,10 +11,12 @@ import {
   type StepPhase,
   unitHash,
 } from "#engine/index.ts";
-import type { Instant, Millis } from "#lib/base/index.ts";
+import { err, type Instant, type Millis, ok, type Problem, type Result } from "#lib/base/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
+import { objectsOf, type ReadDocuments } from "./documents.ts";
 import { codeOfRun, exitCode, UsageError } from "./exit-codes.ts";
+import { isRunOf } from "./runs.ts";
 
 /** What the command line wants to happen, in its own words. */
 export interface Wishes {
@@ -53,8 +55,32 @@ export interface TriedRun extends Explained {
   readonly steps: readonly TriedStep[];
 }
 
+/** A run of the documents, and what it takes to try it. */
+export interface Trial {
+  readonly object: KubeObject;
+  readonly simulation: Simulation;
+}
+
+/** All runs of the documents; the problems of all of them when there are any. No run at all is a UsageError. */
+export async function trialsOf(read: ReadDocuments): Promise<Result<readonly Trial[], readonly Problem[]>> {
+  const objects = objectsOf(read);
+  const beside = objects.map(({ object }) => object);
+  const trials: Trial[] = [];
+  const problems: Problem[] = [];
+  for (const { document, object } of objects) {
+    if (document.dialect === undefined || !isRunOf(document.dialect, object)) continue;
+    const simulation = await document.dialect.runs.simulation(object, beside);
+    if (simulation.ok) trials.push({ object, simulation: simulation.value });
+    else problems.push(...simulation.error);
+  }
+  if (problems.length > 0) return err(problems);
+  if (trials.length === 0) throw new UsageError("the documents hold no run: nothing would happen");
+  return ok(trials);
+}
+
 /** Tries one run from `start` on. Names that are not in it are UsageErrors. O(steps) calls of the engine. */
-export function simulateRun(object: KubeObject, { plan, end }: Simulation, wishes: Wishes, start: Instant): TriedRun {
+export function simulateRun({ object, simulation }: Trial, wishes: Wishes, start: Instant): TriedRun {
+  const { plan, end } = simulation;
   const kinds = stepKinds(plan);
   const failures = wishes.fail.map((text) => readFailure(text, kinds));
   for (const step of wishes.reject) checkApproval(step, kinds);

@@ -8,7 +8,6 @@ import { describeWorkflow } from "./describe.ts";
 import { documents } from "./document.ts";
 import { graphOfWorkflow } from "./graph.ts";
 import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
-import { simulationOf } from "./simulation.ts";
 import { resubmission } from "./resubmit.ts";
 import { scheduleAdmission } from "./schedule/admission.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
@@ -49,7 +48,7 @@ export const dialect: Dialect = {
     podSelector: ({ metadata }) => `${labels.uid}=${metadata.uid ?? ""}`,
     resubmission: (object, options) => resubmission(workflow(object), options),
     graph: (object) => graphOfWorkflow(workflow(object)),
-    simulation: (object, beside) => simulationOf(workflow(object), beside),
+    simulation: async (object, beside) => (await import("./simulation.ts")).simulationOf(workflow(object), beside),
   },
   addControllers: async (manager) => (await import("./controller.ts")).addWorkflowControllers(manager),
 };

@@ -8,6 +8,7 @@ import { evaluateCondition, type RunValues } from "./compile/values.ts";
 import { type Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 import { collectProblems } from "./problems.ts";
 import { valuesOf } from "./reconcile/attempts.ts";
+import { manifestOf } from "./simulated-child.ts";
 import { specOf, withTemplate } from "./spec-of.ts";
 
 /**
@@ -30,6 +31,7 @@ export function simulationOf(
   return ok({
     plan: withGuesses(compiled.plan, compiled),
     end: (attempt, fails) => endOf(attempt, fails, compiled),
+    manifest: (attempt) => manifestOf(attempt, workflow, compiled),
   });
 }
 

@@ -1,5 +1,6 @@
 import { command, type Invocation } from "../command.ts";
-import { exitCode } from "../exit-codes.ts";
+import type { ReadDocuments } from "../documents.ts";
+import { exitCode, UsageError } from "../exit-codes.ts";
 
 /** Options of `slipway run`, as commander gives them; absent flags were not given. */
 export interface RunOptions {
@@ -8,7 +9,9 @@ export interface RunOptions {
   readonly detach?: boolean;
   readonly logs?: boolean;
   /** The object of every run at its end, on stdout, as the server has it. */
-  readonly output?: "json";
+  readonly output?: "json" | "yaml";
+  /** Nothing is created; what would be is printed. */
+  readonly dryRun?: boolean;
   /** 0 shows nothing of failed steps. */
   readonly tail: number;
   /** Of a control plane of its own; a running one has chosen already. */
@@ -28,6 +31,7 @@ export const runCommand = command<RunOptions>({
   examples: [
     "slipway run examples/workflow/hello.yaml --param name=you",
     "slipway run --ephemeral examples/workflow/release/release.yaml",
+    "slipway run --dry-run examples/workflow/fan-out.yaml",
   ],
   options: [
     { flags: "-p, --param <name=value>", summary: "an argument of the run; may be repeated", repeatable: true },
@@ -41,7 +45,12 @@ export const runCommand = command<RunOptions>({
       choices: ["process", "docker"],
       initial: "process",
     },
-    { flags: "-o, --output <format>", summary: "print the run at its end: json", choices: ["json"] },
+    { flags: "--dry-run", summary: "print what would be created, in order, and create nothing" },
+    {
+      flags: "-o, --output <format>",
+      summary: "print the run at its end as json; with --dry-run json or yaml",
+      choices: ["json", "yaml"],
+    },
   ],
   completes: ["file"],
   async action(invocation: Invocation<RunOptions>) {
@@ -53,7 +62,24 @@ export const runCommand = command<RunOptions>({
     const params = readParams(options.param ?? []);
     const read = await readDocuments(rest, { directory, arguments: params.values, stdin: readStdin });
     if (printProblems([...params.problems, ...read.problems], err)) return exitCode.usage;
+    if (options.dryRun === true) return await dryRun(read, invocation);
+    if (options.output === "yaml")
+      throw new UsageError("-o yaml is for --dry-run; the end of a run is printed as json");
     const { runDocuments } = await import("../run-documents.ts");
     return await runDocuments(read, invocation);
   },
 });
+
+/** Yaml unless told otherwise: it can be read, and holds why something cannot be told. */
+async function dryRun(read: ReadDocuments, { options, environment, clock }: Invocation<RunOptions>): Promise<number> {
+  const { trialsOf } = await import("../simulation.ts");
+  const { dryRunText } = await import("../dry-run.ts");
+  const { printProblems } = await import("../output/problems.ts");
+  const trials = await trialsOf(read);
+  if (!trials.ok) {
+    printProblems(trials.error, environment.err);
+    return exitCode.usage;
+  }
+  environment.out.write(dryRunText(read, trials.value, options.output ?? "yaml", clock.now()));
+  return exitCode.succeeded;
+}

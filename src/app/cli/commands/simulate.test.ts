@@ -90,3 +90,28 @@ test("a seed draws durations, the same every time", async () => {
   expect(again.out).toBe(first.out);
   expect(other.out).not.toBe(first.out);
 });
+
+test("run --dry-run prints what would be created, in order, and needs no control plane either", async () => {
+  await writeFile(
+    join(cli.directory, "map.yaml"),
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: first}\n---\napiVersion: slipway.dev/v1alpha1\nkind: Workflow\n" +
+      "metadata: {name: after}\nspec: {steps: {b: {container: {image: i}, dependencies: [a]}, a: {container: {image: i}}}}\n",
+  );
+  const { code, out, err } = await cli.run("run", "--dry-run", "map.yaml");
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  expect(out.split("\n").filter((line) => /^(?:#|kind)/.test(line))).toEqual([
+    "# before the runs, from map.yaml",
+    "kind: ConfigMap",
+    "# after: a",
+    "kind: Job",
+    "# after: b",
+    "kind: Job",
+  ]);
+  const listed = await cli.run("run", "--dry-run", "map.yaml", "-o", "json");
+  expect(JSON.parse(listed.out)).toMatchObject({
+    kind: "List",
+    items: [{ metadata: { name: "first" } }, { metadata: { name: "after-a-<hash>" } }, { kind: "Job" }],
+  });
+  expect(await cli.run("run", "two.json", "-o", "yaml")).toMatchObject({ code: 2, out: "" });
+  expect(await cli.run("run", "--dry-run", "named.json")).toMatchObject({ code: 2, out: "" });
+});

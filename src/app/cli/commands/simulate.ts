@@ -1,5 +1,5 @@
 import { command } from "../command.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { exitCode } from "../exit-codes.ts";
 
 /** Absent flags were not given. */
 interface SimulateOptions {
@@ -41,32 +41,24 @@ export const simulateCommand = command<SimulateOptions>({
   ],
   completes: ["file"],
   async action({ rest, options, environment, clock }) {
-    const { objectsOf, readDocuments, readParams } = await import("../documents.ts");
+    const { readDocuments, readParams } = await import("../documents.ts");
     const { printProblems } = await import("../output/problems.ts");
-    const { isRunOf } = await import("../runs.ts");
     const { readStdin } = await import("../stdin.ts");
-    const { simulateRun } = await import("../simulation.ts");
+    const { simulateRun, trialsOf } = await import("../simulation.ts");
     const { simulationText } = await import("../output/simulation-text.ts");
     const { directory, out, err } = environment;
     const params = readParams(options.param ?? []);
     const read = await readDocuments(rest, { directory, arguments: params.values, stdin: readStdin });
     if (printProblems([...params.problems, ...read.problems], err)) return exitCode.usage;
-    const objects = objectsOf(read);
-    const beside = objects.map(({ object }) => object);
-    const wishes = { fail: options.fail ?? [], reject: options.reject ?? [], seed: options.seed };
-    const codes: number[] = [];
-    for (const { document, object } of objects) {
-      if (document.dialect === undefined || !isRunOf(document.dialect, object)) continue;
-      const simulation = document.dialect.runs.simulation(object, beside);
-      if (!simulation.ok) {
-        printProblems(simulation.error, err);
-        return exitCode.usage;
-      }
-      const tried = simulateRun(object, simulation.value, wishes, clock.now());
-      out.write(options.output === "json" ? `${JSON.stringify(tried, null, 2)}\n` : simulationText(tried));
-      codes.push(tried.exitCode);
+    const trials = await trialsOf(read);
+    if (!trials.ok) {
+      printProblems(trials.error, err);
+      return exitCode.usage;
     }
-    if (codes.length === 0) throw new UsageError("the documents hold no run: nothing would happen");
-    return Math.max(...codes);
+    const wishes = { fail: options.fail ?? [], reject: options.reject ?? [], seed: options.seed };
+    const tried = trials.value.map((trial) => simulateRun(trial, wishes, clock.now()));
+    for (const run of tried)
+      out.write(options.output === "json" ? `${JSON.stringify(run, null, 2)}\n` : simulationText(run));
+    return Math.max(...tried.map((run) => run.exitCode));
   },
 });

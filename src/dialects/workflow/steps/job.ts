@@ -44,7 +44,7 @@ export function jobExecutor(clients: StepClients, jobs: Lister, watchPods: PodWa
     async start(attempt, signal) {
       return (
         (await earlierAttempt(client, attempt, watchPods, signal)) ??
-        (await createChild(clients, Job, manifestOf(attempt), attempt, signal))
+        (await createChild(clients, Job, renderJob(attempt), attempt, signal))
       );
     },
     observe: async (attempt, signal) =>
@@ -115,7 +115,8 @@ function hasEnded(pod: KubeObject): boolean {
   return phase === "Succeeded" || phase === "Failed";
 }
 
-function manifestOf(attempt: Attempt): Result<KubeObject, string> {
+/** What the attempt creates, or why that cannot be told. */
+export function renderJob(attempt: Attempt): Result<KubeObject, string> {
   const { body, type } = attempt.step;
   if (body === undefined) return err("the step has no Job");
   const rendered = render(body, attempt.compiled, attempt.values);

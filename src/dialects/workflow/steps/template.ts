@@ -31,7 +31,7 @@ export function templateExecutor(clients: StepClients, find: FindMirror): StepEx
   };
   return {
     reference(attempt) {
-      const manifest = manifestOf(attempt);
+      const manifest = renderTemplate(attempt);
       if (!manifest.ok) return undefined;
       const { apiVersion, kind, metadata } = manifest.value;
       return { apiVersion, kind, name: metadata.name ?? "" };
@@ -41,7 +41,7 @@ export function templateExecutor(clients: StepClients, find: FindMirror): StepEx
       if (mirror === "unknown") return kindNotFound(attempt);
       // Without its mirror the child could not be observed; the workflow gets a pass when it is filled.
       if (mirror === "syncing") return undefined;
-      return await createChild(clients, mirror.type, manifestOf(attempt), attempt, signal);
+      return await createChild(clients, mirror.type, renderTemplate(attempt), attempt, signal);
     },
     async observe(attempt) {
       const mirror = await mirrorOf(attempt);
@@ -66,7 +66,8 @@ export function kindNotFound({ step }: Attempt): Finding {
   return { is: "refused", reason: "KindNotFound", message };
 }
 
-function manifestOf(attempt: Attempt): Result<KubeObject, string> {
+/** What the attempt creates, or why that cannot be told. */
+export function renderTemplate(attempt: Attempt): Result<KubeObject, string> {
   const { step, workflow, compiled, values } = attempt;
   if (step.body === undefined) return err("the step has no template");
   const rendered = render(step.body, compiled, values);
