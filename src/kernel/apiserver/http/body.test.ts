@@ -130,6 +130,7 @@ describe("a document for apply", () => {
     ['{"a":1}', { a: 1 }],
     ['  \n {"a":1}', { a: 1 }],
     ["a: 1\n", { a: 1 }],
+    ["{ a: 1 }", { a: 1 }],
     ["- 1\n", [1]],
   ])("%j is read as what it looks like", async (text, value) => {
     expect((await decodeApplied(Buffer.from(text), readers)).value).toEqual(value);

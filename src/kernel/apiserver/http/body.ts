@@ -64,6 +64,9 @@ export function decodeJson(bytes: Buffer, maxDepth: number): DecodedBody {
   return { value: read.value.value, duplicates: read.value.duplicates.map(({ path }) => path) };
 }
 
-/** A document for apply. Clients send JSON as often as YAML, and JSON has one error message instead of many. */
+/**
+ * A document for apply. Clients send JSON as often as YAML, and JSON has one error message instead of many. A brace alone does not make
+ * JSON: `{kind: Pod}` is YAML.
+ */
 export const decodeApplied = async (bytes: Buffer, { maxDepth, readYaml }: BodyReaders): Promise<DecodedBody> =>
-  bytes.toString("utf8", 0, 64).trimStart().startsWith("{") ? decodeJson(bytes, maxDepth) : readYaml(bytes);
+  /^\s*\{\s*(?:["}]|$)/.test(bytes.toString("utf8", 0, 64)) ? decodeJson(bytes, maxDepth) : readYaml(bytes);
