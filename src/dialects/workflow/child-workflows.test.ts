@@ -1,5 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import type { MemoryClient } from "#kernel/kit/testing/index.ts";
 import { Job, type Stored } from "#kernel/model/index.ts";
 import { workflowAdmission } from "./admission.ts";
 import { describeWorkflow } from "./describe.ts";
@@ -155,6 +157,47 @@ describe("a workflow step", () => {
     expect(await harness.active()).toEqual(["tidy"]);
     await harness.end("tidy");
     expect(await stepOf("sub")).toMatchObject({ phase: "Failed", reason: "Timeout" });
+  });
+
+  test("sees the end of its child, however short the child's time to live is", async () => {
+    await publish({ ttlSecondsAfterFinished: 0, steps: { a: job() } });
+    await harness.create({ steps: { sub: byTemplate({}, {}) } });
+    await harness.end("a");
+    await harness.pass(5_000);
+    expect((await harness.status()).phase).toBe("Succeeded");
+    expect(await children()).toHaveLength(1);
+  });
+
+  test("creates its child once, whatever becomes of the process and of the answer to it", async () => {
+    await publish(inner);
+    const { store, clock } = harness;
+    await harness.close();
+    let lost = 0;
+    /** The child is created, the answer is not received. */
+    const wrap = (client: MemoryClient): ApiClient =>
+      new Proxy(client, {
+        get(target, name, receiver) {
+          const value: unknown = Reflect.get(target, name, receiver);
+          if (typeof value !== "function") return value;
+          if (name !== "create") return value.bind(target);
+          return async (...given: readonly unknown[]) => {
+            await Reflect.apply(value, target, given);
+            lost += 1;
+            throw new Error("the connection was lost");
+          };
+        },
+      });
+    const first = new Harness({ store, clock, wrap });
+    await first.create({ steps: { sub: byTemplate() } });
+    await first.pass(1_000);
+    await first.close();
+    expect(lost).toBeGreaterThan(0);
+    harness = new Harness({ store, clock });
+    await harness.pass(1_000);
+    expect(await children()).toHaveLength(1);
+    await harness.endAll(() => ({ message: "image=web:1" }));
+    expect((await harness.status()).phase).toBe("Succeeded");
+    expect(await children()).toHaveLength(1);
   });
 
   test("of a workflow that is deleted goes with it, and what its child runs as well", async () => {

@@ -71,6 +71,21 @@ test("a condition that is always false is an error", () => {
   expect(lint(`a: {${box}, when: 1 < 2}`)).toEqual([]);
 });
 
+test("a template that contains itself needs something that ends it", () => {
+  const templateOf = (more: string, name = "t") => {
+    const step = `{workflow: {templateRef: {name: ${name}}}${more}}`;
+    const text = `apiVersion: slipway.dev/v1alpha1\nkind: WorkflowTemplate\nmetadata: {name: t}\nspec: {activeDeadlineSeconds: 9, steps: {a: ${step}}}`;
+    const read = readYaml(text, { file: "w.yaml" });
+    const document = read.ok ? read.value.documents[0] : undefined;
+    if (document === undefined) throw new Error("the test's document is no YAML");
+    return documents.lint(document).map(({ code, path }) => `${code} ${path}`);
+  };
+  expect(templateOf("")).toEqual(["recursion spec.steps.a.workflow.templateRef"]);
+  expect(templateOf(", when: workflow.runNumber > 1")).toEqual([]);
+  expect(templateOf(", repeat: {until: iteration > 2}")).toEqual([]);
+  expect(templateOf("", "other")).toEqual([]);
+});
+
 test("an edge that others imply is warned about", () => {
   expect(lint(`a: {${box}}\nb: {${box}, dependencies: [a]}\nc: {${box}, dependencies: [b, a]}`)).toEqual([
     'warning: spec.steps.c.dependencies[1]: "a" comes before another dependency already',

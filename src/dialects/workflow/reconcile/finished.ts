@@ -1,7 +1,7 @@
 import { type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
 import { isTerminal, settledItems } from "#engine/index.ts";
 import { type ApiClient, ensureDeleted } from "#kernel/kit/index.ts";
-import { Job, keyOf, type Stored } from "#kernel/model/index.ts";
+import { controllerOf, Job, keyOf, type Stored } from "#kernel/model/index.ts";
 import type { ExpiringStep } from "../compile/expiring.ts";
 import { labels } from "../child-names.ts";
 import { conditionsOf } from "../completion.ts";
@@ -12,6 +12,10 @@ import type { Pass } from "./pass.ts";
 
 /** True when the run has ended and only a retry can move it. */
 export const isFinished = ({ status }: Workflow): boolean => status?.phase !== undefined && isTerminal(status.phase);
+
+/** True for a workflow that a step of another one has created: it goes with that one. */
+export const isChildOfStep = (workflow: Stored<Workflow>): boolean =>
+  controllerOf(workflow)?.kind === Workflow.kind && workflow.metadata.labels?.[labels.step] !== undefined;
 
 // Time to live, of workflows and of their Jobs. It counts from what the status says, so that a restart does not begin it anew, and a
 // deletion names the uid that was judged: an object created again under the name is left alone.
@@ -24,7 +28,7 @@ function remaining(since: string | undefined, seconds: number, now: Instant): Mi
 
 /**
  * Deletes a finished workflow, with its children, when its time to live is over. Answers how long that is from now;
- * undefined when it has none or is gone.
+ * undefined when it has none, goes with another one, or is gone.
  */
 export async function expireWorkflow(
   client: ApiClient,
@@ -34,6 +38,8 @@ export async function expireWorkflow(
 ): Promise<Millis | undefined> {
   const { ttlSecondsAfterFinished } = specOf(workflow);
   if (ttlSecondsAfterFinished === undefined || !isFinished(workflow)) return undefined;
+  // Its outcome could be gone before its step has seen it.
+  if (isChildOfStep(workflow)) return undefined;
   const left = remaining(workflow.status?.completionTime, ttlSecondsAfterFinished, now);
   if (left > 0) return left;
   await ensureDeleted(client, Workflow, workflow, { propagationPolicy: "Background", signal });

@@ -1,6 +1,6 @@
 import { formatTime, type Problem } from "#lib/base/index.ts";
 import { advance, type ChildFact, type Fact, isActive, type Plan, type RunState, stepState } from "#engine/index.ts";
-import { controllerOf, type Stored } from "#kernel/model/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
 import { labels } from "../child-names.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
 import { outlinePlan } from "../compile/outline.ts";
@@ -12,7 +12,7 @@ import { specOf } from "../spec-of.ts";
 import { decodeRun } from "../state.ts";
 import { actionStage, answerStage, decideInvalid } from "./actions.ts";
 import { endChildren } from "./finalize.ts";
-import { isFinished } from "./finished.ts";
+import { isChildOfStep, isFinished } from "./finished.ts";
 import { runOf } from "./memory.ts";
 import type { Pass, Turn } from "./pass.ts";
 import type { InvalidReason } from "./resolve.ts";
@@ -51,7 +51,7 @@ export async function invalidStage(
 
 /** The child of a step has nobody who would correct it: the step gives it other arguments with the next attempt, or fails. */
 const isUnstartedChild = (workflow: Stored<Workflow>): boolean =>
-  controllerOf(workflow)?.kind === Workflow.kind && workflow.status?.startTime === undefined && !isFinished(workflow);
+  isChildOfStep(workflow) && workflow.status?.startTime === undefined && !isFinished(workflow);
 
 /** The run ends with what its Invalid condition says, before it began. */
 async function failChild(pass: Pass): Promise<Stored<Workflow>> {
