@@ -1,8 +1,9 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { readYaml } from "#lib/yaml/index.ts";
 import { exec, slipway } from "#test/support/slipway.ts";
 
 let directory = "";
@@ -57,6 +58,18 @@ test("a template is run by its own name and by steps, whose outputs come back", 
   expect(run.code, run.err).toBe(0);
   expect(run.out).toContain('["hello, ann","hello, ben"]'.replaceAll('"', '\\"'));
   expect(run.out).toContain("goodbye, all");
+});
+
+test("the template of the nightly backup dumps and verifies, also when it is run by hand", async () => {
+  const file = readYaml(await readFile("examples/workflow/nightly.yaml", "utf8"));
+  if (!file.ok) throw new Error("the example is no YAML");
+  const [schedule] = file.value.documents.map(({ value }) => value as { spec: { workflowTemplate: object } });
+  const workflow = { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", metadata: { name: "by-hand" } };
+  const path = join(directory, "by-hand.json");
+  await writeFile(path, JSON.stringify({ ...schedule?.spec.workflowTemplate, ...workflow }));
+  const run = await slipway(["run", path, "--logs"]);
+  expect(run.code, run.err).toBe(0);
+  expect(run.out).toBe("dump | dump of now\nverify | 42 rows\n");
 });
 
 test("retry tries again, runs what a failure asks for, always reports, and fails", async () => {

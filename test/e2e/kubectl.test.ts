@@ -1,4 +1,4 @@
-import { chmod, writeFile } from "node:fs/promises";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { kubectlPaths } from "#test/support/kubectl.ts";
@@ -92,6 +92,25 @@ describe.each(kubectlPaths)("%s", (path) => {
     const out = await kubectl.must(["explain", "workflow.spec.steps"]);
     expect(out).toMatch(/jobTemplate/);
     expect(out).toMatch(/dependencies/);
+  });
+
+  test("a ScheduledWorkflow is applied and shown, and a wrong one is refused with the place", async () => {
+    await kubectl.must(["apply", "-f", "examples/workflow/nightly.yaml"]);
+    await kubectl.must(["wait", "--for=condition=Ready", "swf/nightly", "--timeout=60s"]);
+    expect(await kubectl.must(["get", "swf"])).toMatch(
+      /^NAME +SCHEDULE +SUSPEND +ACTIVE +LAST SCHEDULE +NEXT +AGE\nnightly +30 2 \* \* \* \(Europe\/Berlin\) +false +0 .*T0[01]:30:00Z /,
+    );
+    const example = await readFile("examples/workflow/nightly.yaml", "utf8");
+    const wrong = await kubectl.run(["apply", "-f", "-"], {
+      input: example.replace("30 2", "30 24").replace("[dump]", "[dmp]"),
+    });
+    expect(wrong.code).toBe(1);
+    expect(wrong.err).toContain('spec.schedule: hour: expected values from 0 to 23, found "24"');
+    expect(wrong.err).toContain("spec.workflowTemplate.spec.steps.verify.dependencies[0]");
+    await kubectl.must(["patch", "swf", "nightly", "--type=merge", "-p", '{"spec":{"suspend":true}}']);
+    await kubectl.must(["wait", "--for=condition=Ready=false", "swf/nightly", "--timeout=60s"]);
+    expect(await kubectl.must(["describe", "swf", "nightly"])).toMatch(/Reason: +Suspended/);
+    await kubectl.must(["delete", "swf", "nightly"]);
   });
 
   test("edit, patch, label and annotate change objects", async () => {
