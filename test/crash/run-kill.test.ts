@@ -8,12 +8,21 @@ import { type Api, connectApi } from "#test/support/api.ts";
 import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
 
 // A server is killed with its whole process group at any moment of a run's life, and started again: the run ends as it would have, and
-// each step has run once. SLIPWAY_CRASH_SEED repeats the moments of an earlier run of this test, as closely as a clock can.
+// each attempt of each step, item and round has run once. SLIPWAY_CRASH_SEED repeats the moments of an earlier run of this test, as closely as a clock can.
 
 const layers = 6;
 const width = 5;
 
-const steps = layers * width;
+/** Steps that are more than one child: a fan-out, a loop, and one whose first attempt fails. */
+const special: Readonly<Record<string, { readonly more: object; readonly lines: readonly string[] }>> = {
+  "s2-0": { more: { forEach: { items: ["a", "b", "c"], maxParallel: 2 } }, lines: ["[0]#1", "[1]#1", "[2]#1"] },
+  "s3-1": { more: { repeat: { until: "iteration == 2" } }, lines: ["~1#1", "~2#2"] },
+  "s4-2": { more: { retry: { limit: 1, initialSeconds: 0.1 } }, lines: ["#1", "#2"] },
+};
+const keys = Array.from({ length: layers * width }, (_, at) => `s${Math.floor(at / width)}-${at % width}`);
+/** What all children together write, a line each; the final step after everything else. */
+const expected = [...keys.flatMap((key) => (special[key]?.lines ?? ["#1"]).map((line) => key + line)), "report#1"];
+const steps = expected.length;
 const workflows = "/apis/slipway.dev/v1alpha1/namespaces/default/workflows";
 const seed = Number(process.env["SLIPWAY_CRASH_SEED"] ?? randomInt(2 ** 31));
 const random = seededRandom(seed);
@@ -55,7 +64,7 @@ const moments: readonly Moment[] = [
     title: "around the last step",
     rounds: 3,
     come: async (run) => {
-      await written(run, steps - width + 1);
+      await written(run, steps - width);
       await within(20);
     },
   },
@@ -101,25 +110,25 @@ async function start(): Promise<{ readonly server: TestServer; readonly api: Api
   return { server, api };
 }
 
-/** Thirty steps in six layers of five; each depends on two of the layer before and appends its name to a file. */
+/** Appends its name to the file; `s4-2` fails at its first attempt. */
+const script = [
+  'name="$SLIPWAY_STEP${SLIPWAY_INDEX:+[$SLIPWAY_INDEX]}${SLIPWAY_ITERATION:+~$SLIPWAY_ITERATION}#$SLIPWAY_ATTEMPT"',
+  'echo "$name" >>"$FILE"; sleep 0.02; test "$name" != "s4-2#1"',
+].join("; ");
+
+/** Thirty steps in six layers of five, each of which depends on two of the layer before, and a final one. */
 function document(name: string, file: string): object {
-  const byName: Record<string, object> = {};
-  for (let layer = 0; layer < layers; layer++) {
-    for (let index = 0; index < width; index++) {
-      const before = layer === 0 ? [] : [`s${layer - 1}-${index}`, `s${layer - 1}-${(index + 1) % width}`];
-      const container = {
-        image: "busybox",
-        command: ["sh", "-c", 'echo "$SLIPWAY_STEP" >>"$FILE"; sleep 0.02'],
-        env: [{ name: "FILE", value: file }],
-      };
-      byName[`s${layer}-${index}`] = { container, ...(before.length === 0 ? {} : { dependencies: before }) };
-    }
-  }
+  const container = { image: "busybox", command: ["sh", "-c", script], env: [{ name: "FILE", value: file }] };
+  const byName = keys.map((key, at): [string, object] => {
+    const [layer, index] = [Math.floor(at / width), at % width];
+    const before = layer === 0 ? [] : [`s${layer - 1}-${index}`, `s${layer - 1}-${(index + 1) % width}`];
+    return [key, { container, ...special[key]?.more, ...(before.length === 0 ? {} : { dependencies: before }) }];
+  });
   return {
     apiVersion: "slipway.dev/v1alpha1",
     kind: "Workflow",
     metadata: { name },
-    spec: { activeDeadlineSeconds: 300, steps: byName },
+    spec: { activeDeadlineSeconds: 300, steps: Object.fromEntries(byName), finally: { report: { container } } },
   };
 }
 
@@ -153,7 +162,7 @@ async function statusOf(from: Api, name: string): Promise<Status> {
   return (JSON.parse(text) as { readonly status?: Status }).status ?? {};
 }
 
-test(`a run of ${steps} steps survives a kill -9 of the server at any moment of its life, ${rounds.length} times`, async () => {
+test(`a run of ${keys.length} steps, with a fan-out, a loop and a retry, survives a kill -9 of the server at any moment of its life, ${rounds.length} times`, async () => {
   const struck: [title: string, lines: number][] = [];
   let now = await start();
   try {
@@ -175,12 +184,10 @@ test(`a run of ${steps} steps survives a kill -9 of the server at any moment of 
       const lines = await linesOf(file);
       const which = `${name}, killed ${title}, seed ${seed}: ${JSON.stringify({ lines, end })}`;
       expect(end.phase, which).toBe("Succeeded");
-      expect(new Set(lines).size, `every step ran in ${which}`).toBe(steps);
-      expect(lines.length, `no step ran twice in ${which}`).toBe(steps);
-      const settled = Object.values(end.statuses ?? {}).filter(
-        ({ phase, attempt }) => phase === "Succeeded" && attempt === 1,
-      );
-      expect(settled, which).toHaveLength(steps);
+      expect(lines.toSorted(), `everything ran once in ${which}`).toEqual(expected.toSorted());
+      expect(lines.at(-1), which).toBe("report#1");
+      const settled = Object.values(end.statuses ?? {}).filter(({ phase }) => phase === "Succeeded");
+      expect(settled, which).toHaveLength(keys.length + 1);
     }
   } finally {
     process.stderr.write(
