@@ -78,7 +78,7 @@ test("every bound that is known has to hold, and a bound may allow a constant on
   const hold = (...bounds: readonly Bound[]) => judged(all, { hold: bounds, goal: [] });
   expect(hold({ ratio: 40 }, { to: "log", ratio: 0.5 })?.verdict).toBe("holds");
   expect(hold({ ratio: 41 }, { to: "log", ratio: 0.5 })?.verdict).toBe("below");
-  expect(hold({ ratio: 40 }, { to: "absent", ratio: 9 })?.verdict).toBe("holds");
+  expect(hold({ ratio: 40 }, { to: "absent", ratio: 9 })?.verdict).toBe("untold");
   expect(hold({ to: "log", ratio: 0.5, plus: 10 })?.verdict).toBe("holds");
   expect(hold({ to: "log", ratio: 0.5, plus: 11 })?.verdict).toBe("below");
   expect(hold({ to: "log", ratio: 0.5, plus: 11 })?.hold).toBe(">= 0.5x log + 11 /s");

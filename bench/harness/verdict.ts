@@ -95,6 +95,8 @@ export function verdictOf(
   const isKnown = (bound: Bound): boolean => !Number.isNaN(limit(bound));
   const known = hold.filter(isKnown);
   if (!known.every(isKept)) return "below";
+  // One bound that nobody could look at is enough not to know.
+  if (known.length < hold.length) return "untold";
   if (goal.length > 0 && goal.every((bound) => isKnown(bound) && isKept(bound))) return "goal";
   return known.length > 0 ? "holds" : "untold";
 }

@@ -66,6 +66,8 @@ const firstRetry: Millis = 100;
 const longestRetry: Millis = 5_000;
 /** How late the word of the kernel's killer comes after the end it caused: 60 ms were seen on a busy machine. */
 const memoryWord: Millis = 500;
+/** What an engine may take to end containers beyond their grace, before closing waits no longer. */
+const engineMs: Millis = 10_000;
 
 /**
  * Runs tasks as containers of a Docker Engine. The engine is the memory: a task's container has a name made of its id, which the
@@ -511,13 +513,24 @@ class DockerRuntime implements Runtime {
   async #endAll(grace: Millis): Promise<void> {
     await this.#ready();
     await Promise.all([...this.#known.keys()].map((id) => this.#stopKnown(id, grace)));
-    await Promise.all([...this.#known.keys()].map((id) => this.#ended(id)));
+    await this.#allEnded(grace + engineMs);
     if (this.#options.owner === undefined) return;
     await this.remove([...this.#known.keys()]);
     for (const id of await this.#sandboxes.list()) await this.#sandboxes.close(id);
   }
 
-  /** Resolves at the end of the task, at once when that has come. Bounded by its caller: every task was told to end before. */
+  /** Resolves when every task has ended, or after so long: an engine that went away tells of no end. */
+  async #allEnded(ms: Millis): Promise<void> {
+    const ends = Promise.all([...this.#known.keys()].map((id) => this.#ended(id)));
+    let giveUp: Cancel | undefined;
+    const isLate = new Promise<void>((resolve) => {
+      giveUp = this.#options.clock.after(ms, resolve);
+    });
+    await Promise.race([ends, isLate]);
+    giveUp?.();
+  }
+
+  /** Resolves at the end of the task, at once when that has come. */
   #ended(id: string): Promise<void> {
     return new Promise((resolve) => {
       const look = (status: TaskStatus | undefined) => {
