@@ -85,6 +85,15 @@ export interface Runs extends RunDialect<KubeObject> {
   /** Also of an object that was never stored. */
   graph(object: KubeObject): RunGraph;
   /**
+   * Values for an approval of a step, given as texts and read by the types the step declares; the error is for people. A promise
+   * because what this takes is loaded first, as for `simulation`.
+   */
+  approvalValues(
+    object: KubeObject,
+    step: string,
+    texts: Readonly<Record<string, string>>,
+  ): Promise<Result<JsonObject, string>>;
+  /**
    * `beside` are the objects it was written with, which it may refer to. Problems are those that only show when it is to be run. A
    * promise because what this takes is loaded first.
    */

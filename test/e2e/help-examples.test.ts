@@ -31,6 +31,8 @@ beforeAll(async () => {
   await writeFile(join(home, "diamond.json"), JSON.stringify(diamond(join(home, "gate"))));
   server = await startServer(join(home, "server"));
   expect((await onServer("slipway run diamond.json --detach")).out).toBe("workflow/diamond created\n");
+  await writeFile(join(home, "rollout.json"), JSON.stringify(rollout));
+  await onServer("slipway run rollout.json --detach");
   await onServer(`slipway run ${root}examples/workflow/retry.yaml --param directory=${home}`);
 });
 
@@ -53,6 +55,19 @@ const diamond = (gate: string) => {
   };
   return { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", metadata: { name: "diamond" }, spec: { steps } };
 };
+
+/** Questions, and a step that comes after one that is not answered. */
+const rollout = (() => {
+  const inputs = [{ name: "replicas", type: "integer" }];
+  const steps = {
+    plan: { approval: { inputs } },
+    "sign-off": { approval: {} },
+    publish: { approval: {} },
+    unanswered: { approval: {} },
+    announce: { dependencies: ["unanswered"], wait: { seconds: 1 } },
+  };
+  return { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", metadata: { name: "rollout" }, spec: { steps } };
+})();
 
 /** Where an example is typed: paths of the repository from a clone, everything else in the home directory. */
 const placeOf = (example: string) => (example.includes("examples/") ? root : home);
@@ -98,6 +113,7 @@ async function untilPrinted(line: string, wanted: RegExp, env: Readonly<Record<s
 const examplesOf = (...names: readonly string[]) =>
   commands.filter(({ name }) => names.includes(name)).flatMap(({ examples }) => examples);
 const steering = ["suspend", "resume", "cancel", "retry"];
+const deciding = ["approve", "reject", "skip"];
 
 test("every command has an example, and each begins somewhere with the command", () => {
   for (const { name, hidden, examples } of commands.filter((spec) => spec.hidden !== true)) {
@@ -122,6 +138,12 @@ describe("examples that steer a run", () => {
     await writeFile(join(home, "gate"), "");
     await phaseIs("Succeeded");
   });
+});
+
+test.each(examplesOf(...deciding))("%s", async (example) => {
+  const { code, out, err } = await onServer(example);
+  expect(code, err).toBe(0);
+  expect(out).toMatch(/^workflow\/rollout step \S+ (?:approved|rejected|skipped)/);
 });
 
 const endless = (example: string) => / -w\b/.test(example);
@@ -185,6 +207,7 @@ test.each(examplesOf("ui"))("%s", async (example) => {
 test("no command was left out", () => {
   const tried = [
     ...steering,
+    ...deciding,
     "get",
     "describe",
     "logs",

@@ -1,5 +1,5 @@
 import type { ActionName } from "#engine/index.ts";
-import { type Clock, isJsonObject, SlipwayError } from "#lib/base/index.ts";
+import { type Clock, isJsonObject, type JsonObject, SlipwayError } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { apiVersionOf, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import type { NamedRun } from "./runs.ts";
@@ -17,6 +17,7 @@ export interface ActionRequest {
   readonly action: ActionName;
   readonly step?: string;
   readonly steps?: readonly string[];
+  readonly values?: JsonObject;
   readonly force?: boolean;
   readonly reason?: string;
 }

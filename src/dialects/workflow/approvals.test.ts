@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
 import { describeWorkflow } from "./describe.ts";
-import { type Approval, RunAction, type StepStatus, type WorkflowSpec } from "./kinds.ts";
+import { type Approval, RunAction, type StepStatus, Workflow, type WorkflowSpec } from "./kinds.ts";
+import { resubmission } from "./resubmit.ts";
 import { Harness, job } from "./testing/harness.ts";
 import { viewWorkflow } from "./view.ts";
 
@@ -259,6 +260,17 @@ describe("time", () => {
     await harness.create({ ...asking({}), stepDefaults: { timeoutSeconds: 1, retry: { limit: 2 } } });
     await harness.pass(60_000);
     expect(await harness.phases()).toMatchObject({ ask: "Suspended" });
+  });
+
+  test("who submits a run again does not approve it by that", async () => {
+    await harness.create(asking(group));
+    await say("approve", anna);
+    await harness.end("deploy", { exitCode: 1 });
+    const { metadata, ...object } = resubmission(await harness.workflow(), { reuse: true });
+    const { generateName: _completed, ...rest } = metadata;
+    await harness.store.create(Workflow, { ...object, metadata: { ...rest, name: "again" } });
+    await harness.settle();
+    expect(await harness.phases("again")).toEqual({ ask: "Suspended" });
   });
 
   test("a retry of the run asks again, and nobody has approved yet", async () => {

@@ -48,6 +48,8 @@ export const dialect: Dialect = {
     podSelector: ({ metadata }) => `${labels.uid}=${metadata.uid ?? ""}`,
     resubmission: (object, options) => resubmission(workflow(object), options),
     graph: (object) => graphOfWorkflow(workflow(object)),
+    approvalValues: async (object, step, texts) =>
+      (await import("./approval-values.ts")).readApprovalValues(workflow(object), step, texts),
     simulation: async (object, beside) => (await import("./simulation.ts")).simulationOf(workflow(object), beside),
   },
   addControllers: async (manager) => (await import("./controller.ts")).addWorkflowControllers(manager),

@@ -4,6 +4,7 @@ import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
 import type { Simulation } from "../simulation.ts";
 import { compileWorkflow } from "./compile/compile.ts";
 import type { CompiledStep, CompiledWorkflow } from "./compile/compiled.ts";
+import { outputNames } from "./compile/output-names.ts";
 import { evaluateCondition, type RunValues } from "./compile/values.ts";
 import { type Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 import { collectProblems } from "./problems.ts";
@@ -57,9 +58,13 @@ function withGuesses(plan: Plan, compiled: CompiledWorkflow): Plan {
   return { ...plan, steps, ...(plan.final === undefined ? {} : { final: withGuesses(plan.final, compiled) }) };
 }
 
-/** A list that a step will give stands for one item, and a time that a step will give is now. */
+/** A list that a step will give stands for one item, a time that a step will give is now, and one approval is enough. */
 function guessFor(step: PlanStep, compiled: CompiledStep | undefined): PlanStep {
   const { fan, due } = step;
+  if (compiled?.step.approval !== undefined) {
+    const outputs = unknownValues(compiled.key, outputNames(compiled.step) ?? []);
+    return { ...step, approval: { needed: 1, question: () => ({}), outputs: () => outputs } };
+  }
   const items = compiled?.forEach?.items;
   if (fan !== undefined && items !== undefined && "uses" in items && items.uses.length > 0) {
     const count: typeof fan.count = (scope) => {
@@ -93,8 +98,15 @@ function endOf(attempt: SimulatedAttempt, fails: boolean, compiled: CompiledWork
 
 /** What stands for the outputs of a step that was not carried out. */
 const unknownOutputs = ({ key, outputs }: CompiledStep, item?: number): JsonObject =>
+  unknownValues(
+    key,
+    outputs.map(({ name }) => name),
+    item,
+  );
+
+const unknownValues = (key: string, names: readonly string[], item?: number): JsonObject =>
   Object.fromEntries(
-    outputs.map(({ name }) => [name, `<steps.${key}.outputs.${name}${item === undefined ? "" : `[${item}]`}>`]),
+    names.map((name) => [name, `<steps.${key}.outputs.${name}${item === undefined ? "" : `[${item}]`}>`]),
   );
 
 /** As a program that ends with 1. */

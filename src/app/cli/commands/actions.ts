@@ -1,90 +1,160 @@
-import { command } from "../command.ts";
+import type { Dialect } from "#dialects/index.ts";
+import type { JsonObject } from "#lib/base/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
+import { command, type OptionSpec } from "../command.ts";
 import { exitCode, UsageError } from "../exit-codes.ts";
 import type { ActionRequest } from "../run-actions.ts";
 
-/** Of all four verbs; a verb that does not declare an option never sees it. */
+/** Of all verbs; a verb that does not declare an option never sees it. */
 interface ActionOptions {
   readonly step?: string[];
+  readonly value?: string[];
   readonly force?: boolean;
   readonly reason?: string;
 }
 
-type Verb = "cancel" | "suspend" | "resume" | "retry";
+type Verb = ActionRequest["action"];
 
-const reason = { flags: "--reason <text>", summary: "why, for those who look later" };
+/** One verb. `past` is what is printed when it was carried out, in the form of kubectl: `workflow/diamond canceled`. */
+interface Action {
+  readonly verb: Verb;
+  readonly summary: string;
+  readonly past: string;
+  /** About one step, which is named after the run. */
+  readonly takesStep?: true;
+  readonly options?: readonly OptionSpec[];
+  readonly examples?: readonly string[];
+}
+
+const reason: OptionSpec = { flags: "--reason <text>", summary: "why, for those who look later" };
 
 /**
  * The commands that steer a run. All do the same: record a RunAction and tell how it was judged. They end with 0 when
- * it was carried out and with 1 when it was refused, with the controller's reason on stderr. `past` is the word that
- * is printed on success, in the form of kubectl: `workflow/diamond canceled`.
+ * it was carried out and with 1 when it was refused, with the controller's reason on stderr.
  */
-const actionCommand = (
-  verb: Verb,
-  summary: string,
-  past: string,
-  more: Pick<Parameters<typeof command<ActionOptions>>[0], "options">,
-) =>
+const actionCommand = ({ verb, summary, past, takesStep, options: own = [], examples }: Action) =>
   command<ActionOptions>({
     name: verb,
-    args: ["<run...>"],
+    args: takesStep === true ? ["<run>", "<step...>"] : ["<run...>"],
     summary,
     group: "Runs",
-    examples: [`slipway ${verb} diamond`, `slipway ${verb} workflow/diamond`],
-    options: [...more.options, reason],
-    completes: ["run"],
+    examples: examples ?? [`slipway ${verb} diamond`, `slipway ${verb} workflow/diamond`],
+    options: [...own, reason],
+    completes: takesStep === true ? ["run", "step"] : ["run"],
     async action(invocation) {
       const { withSession } = await import("../session.ts");
       const { findRun } = await import("../runs.ts");
       const { act } = await import("../run-actions.ts");
-      const { options, environment, clock, signal, rest } = invocation;
+      const { args, options, environment, clock, signal, rest } = invocation;
       return await withSession(invocation, async ({ client, namespace }) => {
-        const run = await findRun(client, rest);
-        if (run.rest.length > 0) throw new UsageError(`${verb} takes one run, found also ${run.rest.join(", ")}`);
+        const run = await findRun(client, takesStep === true ? [args[0] ?? "", ...rest] : rest);
+        const [step, ...others] = takesStep === true ? run.rest : [undefined, ...run.rest];
+        if (takesStep === true && (step === undefined || others.length > 0))
+          throw new UsageError(`${verb} takes a run and one of its steps, found ${run.rest.length} steps`);
+        if (others.length > 0) throw new UsageError(`${verb} takes one run, found also ${others.join(", ")}`);
         if (verb === "cancel" && (options.step ?? []).length > 1)
           throw new UsageError("cancel takes one --step; cancel the run, or one step after the other");
-        const answer = await act(client, namespace, run, requestOf(verb, options), clock, signal);
+        const named = step === undefined ? options : { ...options, step: [step] };
+        const values =
+          step === undefined || options.value === undefined
+            ? undefined
+            : await valuesOf(
+                await client.get({ type: run.type, namespace, name: run.name }, { signal }),
+                run.dialect,
+                step,
+                options.value,
+              );
+        const answer = await act(client, namespace, run, requestOf(verb, named, values), clock, signal);
+        const name = `${run.type.kind.toLowerCase()}/${run.name}`;
         if (answer.phase === "Refused") {
-          environment.err.write(`slipway: ${run.type.kind.toLowerCase()}/${run.name}: ${answer.message}\n`);
+          environment.err.write(`slipway: ${name}: ${answer.message}\n`);
           return exitCode.failed;
         }
-        environment.out.write(`${run.type.kind.toLowerCase()}/${run.name} ${past}\n`);
+        // Of an approval it matters how many are still missing.
+        const count = verb === "approve" && answer.message !== "" ? ` (${answer.message})` : "";
+        environment.out.write(`${name} ${step === undefined ? "" : `step ${step} `}${past}${count}\n`);
         return exitCode.succeeded;
       });
     },
   });
 
+/** The run knows what its step asks for, so that `1` is a number where one is asked for. Everything wrong is told at once. */
+async function valuesOf(
+  object: KubeObject,
+  { runs }: Dialect,
+  step: string,
+  pairs: readonly string[],
+): Promise<JsonObject> {
+  const { readParams } = await import("../documents.ts");
+  const { values: texts, problems } = readParams(pairs, "--value");
+  const values = await runs.approvalValues(object, step, texts);
+  const wrong = [...problems.map(({ message }) => message), ...(values.ok ? [] : [values.error])];
+  if (!values.ok || wrong.length > 0) throw new UsageError(wrong.join("; "));
+  return values.value;
+}
+
 /**
  * A retry takes several steps, every other action one; what was not asked for is left out, because the server refuses
  * fields that mean nothing for an action.
  */
-function requestOf(action: Verb, { step = [], force, reason: why }: ActionOptions): ActionRequest {
+function requestOf(
+  action: Verb,
+  { step = [], force, reason: why }: ActionOptions,
+  values: JsonObject | undefined,
+): ActionRequest {
   const chosen = step.length === 0 ? {} : action === "retry" ? { steps: step } : { step: step[0] ?? "" };
-  return { action, ...chosen, ...(force === true ? { force } : {}), ...(why === undefined ? {} : { reason: why }) };
+  return {
+    action,
+    ...chosen,
+    ...(values === undefined ? {} : { values }),
+    ...(force === true ? { force } : {}),
+    ...(why === undefined ? {} : { reason: why }),
+  };
 }
 
-/** Ends with 0 once the controller has begun to cancel; the run may still be ending its steps. */
-export const cancelCommand = actionCommand("cancel", "Cancel a run; its final steps still run", "canceled", {
-  options: [
-    // Repeatable so that a second one is refused instead of taking the place of the first.
-    { flags: "--step <name>", summary: "cancel only this step", repeatable: true },
-    { flags: "--force", summary: "do not run the final steps either" },
-  ],
-});
+/** Repeatable so that a second one of a cancel is refused instead of taking the place of the first. */
+const step = (summary: string): OptionSpec => ({ flags: "--step <name>", summary, repeatable: true });
 
-/** What runs goes on; the clock of the run's deadline stops. */
-export const suspendCommand = actionCommand("suspend", "Start nothing new in a run", "suspended", { options: [] });
-
-/** Also takes back a `suspend: true` that the document began with. */
-export const resumeCommand = actionCommand("resume", "Let a suspended run go on", "resumed", { options: [] });
-
-/** The same object begins its next run: what succeeded is kept, attempts count on. */
-export const retryCommand = actionCommand(
-  "retry",
-  "Run again what failed in a finished run, and what depends on it",
-  "retried",
+const actions: readonly Action[] = [
   {
-    options: [
-      { flags: "--step <name>", summary: "this step and what depends on it; may be repeated", repeatable: true },
-    ],
+    verb: "cancel",
+    summary: "Cancel a run; its final steps still run",
+    past: "canceled",
+    options: [step("cancel only this step"), { flags: "--force", summary: "do not run the final steps either" }],
   },
-);
+  { verb: "suspend", summary: "Start nothing new in a run", past: "suspended" },
+  { verb: "resume", summary: "Let a suspended run go on", past: "resumed" },
+  {
+    verb: "retry",
+    summary: "Run again what failed in a finished run, and what depends on it",
+    past: "retried",
+    options: [step("this step and what depends on it; may be repeated")],
+  },
+  {
+    verb: "approve",
+    summary: "Approve a step of a run that waits for it",
+    past: "approved",
+    takesStep: true,
+    options: [
+      { flags: "--value <name=value>", summary: "an input of the approval; may be repeated", repeatable: true },
+    ],
+    examples: ["slipway approve rollout sign-off", "slipway approve rollout plan --value replicas=3 --reason tested"],
+  },
+  {
+    verb: "reject",
+    summary: "Reject a step of a run that waits for approval; one rejection fails it",
+    past: "rejected",
+    takesStep: true,
+    examples: ["slipway reject rollout publish --reason 'not on a Friday'"],
+  },
+  {
+    verb: "skip",
+    summary: "Pass over a step that has not started; what depends on it runs",
+    past: "skipped",
+    takesStep: true,
+    examples: ["slipway skip rollout announce"],
+  },
+];
+
+/** In the order of `--help`. `cancel` ends with 0 once the controller has begun to; the run may still be ending its steps. */
+export const actionCommands = actions.map(actionCommand);

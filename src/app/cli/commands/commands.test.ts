@@ -378,6 +378,50 @@ describe("cancel, suspend, resume and retry", () => {
   });
 });
 
+describe("approve, reject and skip", () => {
+  const ask = (more: JsonObject = {}): JsonObject => ({ approval: { message: "Go?", ...more } });
+
+  test("an approval gives values of the types that are asked for", async () => {
+    const inputs = [{ name: "replicas", type: "integer" }, { name: "tag" }];
+    await begin("asked", { ask: ask({ inputs }), after: wait({ dependencies: ["ask"] }) }, "Suspended");
+    expect((await must("describe", "wf", "asked")).out).toContain("Go?; waits for approval");
+    expect(await cli.run("approve", "asked", "ask", "--value", "replicas=many", "--value", "x")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(
+        'expected --value name=value, found "x"; replicas: expected an integer, found "many"',
+      ),
+    });
+    expect(await cli.run("approve", "asked", "ask", "--value", "tga=v1")).toMatchObject({
+      code: 1,
+      err: 'slipway: workflow/asked: values.tga: no parameter "tga" is declared (did you mean "tag"?)\n',
+    });
+    const { out } = await must("approve", "workflow", "asked", "ask", "--value", "replicas=3", "--value", "tag=1");
+    expect(out).toBe("workflow/asked step ask approved (1 of 1 approvals)\n");
+    const read = await must("get", "wf", "asked", "-o", "jsonpath={.status.statuses.ask.outputs}");
+    expect(JSON.parse(read.out)).toEqual({ replicas: 3, tag: "1", approvedBy: [] });
+  });
+
+  test("a rejection fails the step, and what has not started can be skipped", async () => {
+    await begin("unwanted", { ask: ask(), later: make({ dependencies: ["ask"] }) }, "Suspended");
+    expect((await must("skip", "unwanted", "later")).out).toBe("workflow/unwanted step later skipped\n");
+    expect((await must("reject", "unwanted", "ask", "--reason", "no")).out).toBe(
+      "workflow/unwanted step ask rejected\n",
+    );
+    await until("unwanted", "Failed");
+    expect(await cli.run("approve", "unwanted", "ask")).toMatchObject({
+      code: 1,
+      err: "slipway: workflow/unwanted: the workflow is Failed; only retry is possible\n",
+    });
+  });
+
+  test.each<[readonly string[]]>([[["approve", "one"]], [["reject", "one"]], [["skip", "one", "a", "b"]]])(
+    "%j is refused as usage",
+    async (words) => {
+      expect(await cli.run(...words)).toMatchObject({ code: 2 });
+    },
+  );
+});
+
 describe("lint", () => {
   test("0 with warnings, 2 with errors, 2 with warnings under --strict", async () => {
     const warned = await file("unbounded", { a: make() });

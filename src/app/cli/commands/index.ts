@@ -1,5 +1,5 @@
 import type { CommandSpec } from "../command.ts";
-import { cancelCommand, resumeCommand, retryCommand, suspendCommand } from "./actions.ts";
+import { actionCommands } from "./actions.ts";
 import { completeCommand } from "./complete.ts";
 import { completionCommand } from "./completion.ts";
 import { credentialCommand } from "./credential.ts";
@@ -21,10 +21,7 @@ const verbs: readonly CommandSpec[] = [
   getCommand,
   describeCommand,
   logsCommand,
-  cancelCommand,
-  suspendCommand,
-  resumeCommand,
-  retryCommand,
+  ...actionCommands,
   resubmitCommand,
   lintCommand,
   graphCommand,

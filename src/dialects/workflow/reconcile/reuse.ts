@@ -4,6 +4,7 @@ import { getOrUndefined } from "#kernel/kit/index.ts";
 import { isForbidden } from "#kernel/model/index.ts";
 import { compileWorkflow } from "../compile/compile.ts";
 import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
+import { isExecuted } from "../compile/step-source.ts";
 import { gateBinding } from "../compile/expressions.ts";
 import { itemsOf, itemValues } from "../compile/for-each.ts";
 import { evaluateCondition, render, type RunValues } from "../compile/values.ts";
@@ -73,7 +74,7 @@ export function reusableSteps(former: Workflow, compiled: CompiledWorkflow, now:
 
 const seen = (run: RunState): RunValues => ({ run, state: (key) => stepState(run, key), main: undefined });
 
-const isAskedAgain = ({ type }: CompiledStep): boolean => type === "wait" || type === "externalRef";
+const isAskedAgain = ({ type }: CompiledStep): boolean => !isExecuted(type) || type === "externalRef";
 
 /** Its dependencies have all succeeded, so that a gate has only its condition left. */
 const isWanted = ({ when }: CompiledStep, compiled: CompiledWorkflow, run: RunValues): boolean => {
