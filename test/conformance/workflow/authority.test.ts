@@ -19,6 +19,7 @@ beforeAll(async () => {
   plane = await WorkflowPlane.start();
   const rules = [
     { verbs: ["get", "create", "update", "patch"], apiGroups: ["slipway.dev"], resources: ["workflows"] },
+    { verbs: ["create"], apiGroups: ["slipway.dev"], resources: ["scheduledworkflows"] },
     { verbs: ["create"], apiGroups: ["batch"], resources: ["jobs"] },
     { verbs: ["create", "get"], apiGroups: [""], resources: ["configmaps"] },
   ];
@@ -73,6 +74,13 @@ const configMap = {
   template: { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "allowed" }, data: { a: "b" } },
 };
 
+/** For whom the controller acts when it carries out that workflow. */
+const noted = async (name: string) => {
+  const { metadata } = await plane.get(`${workflows}/${name}`);
+  return metadata?.["annotations"]?.[note];
+};
+const his = JSON.stringify({ user: "writer", groups: ["system:authenticated"] });
+
 describe("a workflow of somebody who may do little", () => {
   test("does what he may do, and nothing else", async () => {
     const steps = { binding, hostPath, readSecret, configMap, job: { container } };
@@ -97,15 +105,21 @@ describe("a workflow of somebody who may do little", () => {
     await plane.pass(2_000);
     expect(await plane.phases("inner")).toEqual({ binding: "Failed/Forbidden" });
   });
+
+  test("that a schedule of his creates is his", async () => {
+    const spec = { schedule: "* * * * *", workflowTemplate: { spec: { steps: { binding } } } };
+    const schedule = { ...workflow("tick", spec), kind: "ScheduledWorkflow" };
+    await send("/apis/slipway.dev/v1alpha1/namespaces/default/scheduledworkflows", schedule, as("writer"));
+    await plane.pass(60_000);
+    const runs = (await plane.list(workflows)).map(({ metadata }) => String(metadata?.["name"]));
+    const run = runs.find((name) => name.startsWith("tick-")) ?? "";
+    expect(await noted(run)).toBe(his);
+    expect(await plane.phases(run)).toEqual({ binding: "Failed/Forbidden" });
+  });
 });
 
 describe("the writer of a workflow", () => {
-  const noted = async (name: string) => {
-    const { metadata } = await plane.get(`${workflows}/${name}`);
-    return metadata?.["annotations"]?.[note];
-  };
   const spec = { suspend: true, steps: { one: { container } } };
-  const his = JSON.stringify({ user: "writer", groups: ["system:authenticated"] });
 
   test("cannot be chosen, neither at first nor later", async () => {
     const forged = JSON.stringify({ user: "somebody", groups: ["system:masters"] });
