@@ -157,7 +157,7 @@ describe("examples that run something again", () => {
 });
 
 describe("examples that look at runs and documents", () => {
-  const looking = examplesOf("get", "describe", "logs", "lint", "graph", "simulate", "version", "completion");
+  const looking = examplesOf("get", "describe", "why", "logs", "lint", "graph", "simulate", "version", "completion");
 
   test.each(looking.filter((example) => !endless(example)))("%s", async (example) => {
     const { code, out, err } = await onServer(example);
@@ -210,6 +210,7 @@ test("no command was left out", () => {
     ...deciding,
     "get",
     "describe",
+    "why",
     "logs",
     "lint",
     "graph",

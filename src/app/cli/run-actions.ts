@@ -1,7 +1,7 @@
 import type { ActionName } from "#engine/index.ts";
 import { type Clock, isJsonObject, type JsonObject, SlipwayError } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
-import { apiVersionOf, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import { apiVersionOf, asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import type { NamedRun } from "./runs.ts";
 
 const runActions: ResourceType = {
@@ -87,3 +87,33 @@ function answerOf({ status }: KubeObject): ActionAnswer | undefined {
     ? { phase, message: typeof message === "string" ? message : "" }
     : undefined;
 }
+
+/** Who has suspended a run last, as far as the RunAction is still there: they are deleted an hour after they were carried out. */
+export async function lastSuspend(
+  client: ApiClient,
+  namespace: string,
+  run: Pick<NamedRun, "type" | "name">,
+): Promise<{ readonly by?: string; readonly reason?: string } | undefined> {
+  const { items } = await client.list(runActions, { namespace });
+  const found = items.map(asJson).filter((action) => {
+    const { target, action: verb } = objectAt(action, "spec");
+    const isOfRun = isJsonObject(target) && target["name"] === run.name && target["kind"] === run.type.kind;
+    return isOfRun && verb === "suspend" && objectAt(action, "status")["phase"] === "Done";
+  });
+  const last = found.toSorted((a, b) => finishedAt(a).localeCompare(finishedAt(b))).at(-1);
+  if (last === undefined) return undefined;
+  const { by } = objectAt(last, "status");
+  const { reason } = objectAt(last, "spec");
+  return { ...(typeof by === "string" ? { by } : {}), ...(typeof reason === "string" ? { reason } : {}) };
+}
+
+/** Texts of instants sort as the instants do. */
+const finishedAt = (action: JsonObject): string => {
+  const { finishTime } = objectAt(action, "status");
+  return typeof finishTime === "string" ? finishTime : "";
+};
+
+const objectAt = (object: JsonObject, name: string): JsonObject => {
+  const value = object[name];
+  return isJsonObject(value) ? value : {};
+};

@@ -23,6 +23,7 @@ export interface Wishes {
   /** `build`, `build:2`, `probe[3]`, `probe[3]:1`. */
   readonly fail: readonly string[];
   readonly reject: readonly string[];
+  /** The same seed gives every attempt the same duration, whatever else is wished: two tries of a document can be compared. */
   readonly seed?: number | undefined;
 }
 
@@ -119,12 +120,17 @@ export function simulateRun({ object, simulation }: Trial, wishes: Wishes, start
 const durationOf = (seed: number | undefined, attempt: string): Millis =>
   seed === undefined ? 1000 : 1000 * (1 + Math.floor(60 * unitHash(`${seed}/${attempt}`)));
 
+/** One `--fail`, read: every item where none is named, every attempt where no number is. */
 interface Failure {
   readonly step: string;
   readonly item: number | undefined;
   readonly attempts: number;
 }
 
+/**
+ * The name of a step may hold anything, so that what follows it is read from the end. What could never fail is refused: a wish that
+ * changes nothing would look as if the document could bear it.
+ */
 function readFailure(text: string, kinds: ReadonlyMap<string, StepKind>): Failure {
   const [, step = "", item, attempts] = /^(.*?)(?:\[(\d+)\])?(?::(\d+))?$/.exec(text) ?? [];
   checkStep(step, kinds, "--fail");
@@ -144,6 +150,7 @@ function checkApproval(step: string, kinds: ReadonlyMap<string, StepKind>): void
   if (kinds.get(step) !== "approval") throw new UsageError(`--reject: step "${step}" asks nobody`);
 }
 
+/** Twenty names are as many as anybody reads. */
 function checkStep(step: string, kinds: ReadonlyMap<string, StepKind>, option: string): void {
   if (kinds.has(step)) return;
   const close = nearest(step, [...kinds.keys()]);
@@ -155,6 +162,7 @@ function checkStep(step: string, kinds: ReadonlyMap<string, StepKind>, option: s
 
 const secondsSince = (start: Instant, at: Instant): number => (at - start) / 1000;
 
+/** In the words of the engine; what an item did before it failed is not told, as it is not in events of a run. */
 function triedEvent({ at, note }: SimulatedEvent, start: Instant): TriedEvent {
   const seconds = secondsSince(start, at);
   if (note.kind === "run") return { seconds, phase: note.to, ...explained(note) };
@@ -163,6 +171,7 @@ function triedEvent({ at, note }: SimulatedEvent, start: Instant): TriedEvent {
   return { seconds, step, phase: note.to, attempt, ...explained(note) };
 }
 
+/** A step that was never reached has neither time: its phase and its reason say why. */
 function triedStep(step: string, run: RunState, start: Instant): TriedStep {
   const { phase, attempt, startedAt, finishedAt, ...why } = stepState(run, step);
   return {

@@ -313,6 +313,19 @@ describe("describe, graph and logs", () => {
     });
   });
 
+  test("why tells what a run and a step wait for, and who has suspended it", async () => {
+    expect(await must("why", "shown")).toMatchObject({
+      out: expect.stringMatching(/^shown: Running, 1 of 2/),
+      err: "",
+    });
+    const [step] = JSON.parse((await must("why", "shown", "b", "-o", "json")).out).steps;
+    expect(step).toMatchObject({ step: "b", waitsFor: expect.stringMatching(/^(?:timer|child)$/) });
+    expect(await cli.run("why", "shown", "bb")).toMatchObject({ code: 2, err: expect.stringContaining('mean "b"') });
+    await begin("halted", { a: make(), b: wait() });
+    await must("suspend", "halted", "--reason", "tea");
+    expect((await must("why", "halted")).out).toContain("(tea): nothing new starts\n");
+  });
+
   test("logs of steps without programs are empty, and unknown steps are named with the known ones", async () => {
     expect(await must("logs", "shown")).toMatchObject({ out: "" });
     expect(await cli.run("logs", "shown", "a", "x", "y")).toMatchObject({

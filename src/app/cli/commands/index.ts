@@ -15,11 +15,13 @@ import { storeCommand } from "./store.ts";
 import { uiCommand } from "./ui.ts";
 import { upCommand } from "./up.ts";
 import { versionCommand } from "./version.ts";
+import { whyCommand } from "./why.ts";
 
 const verbs: readonly CommandSpec[] = [
   runCommand,
   getCommand,
   describeCommand,
+  whyCommand,
   logsCommand,
   ...actionCommands,
   resubmitCommand,

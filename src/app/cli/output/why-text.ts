@@ -1,0 +1,93 @@
+import { formatAge, type Instant, parseInstant } from "#lib/base/index.ts";
+import type { StepWhy, WaitKind, Why } from "../why.ts";
+import type { Paint } from "./paint.ts";
+import { toneOf } from "./run-tree.ts";
+
+/** The answer as a short tree: each step under the one that waits for it, and once only. */
+export function whyText(why: Why, now: Instant, paint: Paint): string {
+  const byId = new Map(why.steps.map((step) => [step.step, step]));
+  const below = new Set(why.steps.flatMap(({ waitsFor, steps = [] }) => (waitsFor === "dependencies" ? steps : [])));
+  const told = new Set<string>();
+  const lines: string[] = [];
+  const tell = (step: StepWhy, depth: number): void => {
+    const again = told.has(step.step) ? " (see above)" : "";
+    const isNew = !told.has(step.step);
+    told.add(step.step);
+    lines.push(
+      `${"  ".repeat(depth)}${step.step}: ${paint[toneOf(step.phase)](step.phase)}${isNew ? remark(step, now) : again}`,
+    );
+    if (!isNew || step.waitsFor !== "dependencies") return;
+    for (const id of step.steps ?? []) {
+      const next = byId.get(id);
+      if (next !== undefined) tell(next, depth + 1);
+    }
+  };
+  // Nobody waits for these, so that everything else is told under them.
+  for (const step of why.steps) if (!below.has(step.step)) tell(step, 1);
+  return `${[...headLines(why, now), ...lines].join("\n")}\n`;
+}
+
+/** What holds for every step comes before them: why the run is where it is, who has stopped it, and when it ends in any case. */
+function headLines({ run, phase, done, total, deadline, suspended, ...rest }: Why, now: Instant): readonly string[] {
+  const reason = [rest.reason === phase ? undefined : rest.reason, rest.message].filter(Boolean).join(": ");
+  return [
+    `${run}: ${phase}, ${done} of ${total} steps settled${reason === "" ? "" : ` (${reason})`}`,
+    ...(suspended === undefined ? [] : [`  suspended ${suspendedText(suspended)}: nothing new starts`]),
+    ...(deadline === undefined ? [] : [`  ends at its deadline ${inTime(deadline, now)}`]),
+  ];
+}
+
+/** `spec.suspend` names nobody, and RunActions are deleted an hour after they were carried out. */
+const suspendedText = ({ by, reason }: NonNullable<Why["suspended"]>): string =>
+  by === undefined && reason === undefined
+    ? "by its document, or by somebody of whom no record is left"
+    : `by ${by ?? "somebody unverified"}${reason === undefined ? "" : ` (${reason})`}`;
+
+/** What each kind of waiting is called; the message of the step follows. */
+const words: Readonly<Record<WaitKind, string>> = {
+  nothing: "",
+  dependencies: "waits for",
+  "main-steps": "waits for all main steps",
+  suspension: "waits for the run to be resumed",
+  controller: "waits for a controller to look at it",
+  slot: "waits for a free slot",
+  backoff: "waits to be tried again",
+  timer: "waits for its time",
+  lock: "waits for a lock",
+  quota: "waits for quota",
+  inputs: "waits for inputs",
+  kind: "waits for a kind to be served",
+  reference: "waits for an object to appear",
+  approval: "waits for approval",
+  "hold-up": "is held up",
+  items: "waits for its items",
+  child: "waits for its work to end",
+  cancel: "waits for its work to be gone",
+};
+
+/**
+ * Kind of waiting, then what is known, nearest first. The reason of a step is told where it says more than the kind of waiting does: of
+ * what is held up, and of what is over.
+ */
+function remark(step: StepWhy, now: Instant): string {
+  const { waitsFor, steps = [], until, child, condition, reason, message } = step;
+  const listed = waitsFor === "dependencies" ? ` ${steps.join(", ")}` : "";
+  const why = [waitsFor === "hold-up" || waitsFor === "nothing" ? reason : undefined, message]
+    .filter(Boolean)
+    .join(": ");
+  const parts = [
+    `${words[waitsFor]}${listed}`,
+    ...(until === undefined ? [] : [inTime(until, now)]),
+    ...(waitsFor === "slot" && steps.length > 0 ? [`taken by ${steps.slice(0, 10).join(", ")}`] : []),
+    ...(child === undefined ? [] : [`${child.kind}/${child.name}`]),
+    ...(why === "" ? [] : [why]),
+    ...(condition === undefined ? [] : [`then runs if ${condition}`]),
+  ].filter((part) => part !== "");
+  return parts.length === 0 ? "" : `, ${parts.join("; ")}`;
+}
+
+/** An instant that has passed is due: only somebody has to look. */
+function inTime(at: string, now: Instant): string {
+  const left = (parseInstant(at) ?? now) - now;
+  return left > 0 ? `in ${formatAge(left)}` : "now";
+}
