@@ -79,6 +79,22 @@ test("a time that a step would give is now", () => {
   expect(steps["pause"]?.phase).toBe("Succeeded");
 });
 
+test("one approval is enough, and what people would give has a text that names it", () => {
+  const { steps } = end({
+    steps: {
+      plan: { container, outputs: { at: {} } },
+      ask: {
+        dependencies: ["plan"],
+        approval: { message: "${{ fromJson(steps.plan.outputs.at) }}", minApprovals: 2, inputs: [{ name: "tag" }] },
+      },
+    },
+  });
+  expect(steps["ask"]).toMatchObject({
+    phase: "Succeeded",
+    outputs: { tag: "<steps.ask.outputs.tag>", approvedBy: "<steps.ask.outputs.approvedBy>" },
+  });
+});
+
 test("a template is looked for among the documents, and what is wrong only with it is told", () => {
   const template = (steps: WorkflowSpec["steps"]) => ({
     apiVersion: "slipway.dev/v1alpha1",

@@ -53,3 +53,23 @@ test("a step named like an inherited member is a step like any other", () => {
   const odd: RunState = { ...run, steps: Object.fromEntries([["constructor", step]]) };
   expect(decodeRun(encodeRun(odd, undefined)).steps["constructor"]).toEqual(step);
 });
+
+test("approvals are kept as they were written, and new ones are added", () => {
+  const written = [{ by: "anna", time: "2026-01-01T00:00:00Z", values: { tag: "v1" } }, { time: "no time" }];
+  const status = {
+    phase: "Suspended" as const,
+    statuses: { ask: { phase: "Suspended" as const, approvals: written } },
+  };
+  const decoded = decodeRun(status);
+  expect(decoded.steps["ask"]?.approvals).toEqual([{ by: "anna", at, values: { tag: "v1" } }, { at: 0 }]);
+  expect(encodeRun(decoded, status)).toEqual(status);
+  const ask: StepState = {
+    phase: "Suspended",
+    attempt: 0,
+    approvals: [...(decoded.steps["ask"]?.approvals ?? []), { by: "ben", at: at + 5 }],
+  };
+  expect(encodeRun({ ...decoded, steps: { ask } }, status).statuses?.["ask"]?.approvals).toEqual([
+    ...written,
+    { by: "ben", time: "2026-01-01T00:00:00.005Z" },
+  ]);
+});
