@@ -31,6 +31,18 @@ async function again(change: Partial<WorkflowSpec> = {}, reuse = true): Promise<
   return "again";
 }
 
+test("a run of a schedule is submitted again for the time it was made for, and is not the schedule's", async () => {
+  const { metadata, ...run } = await harness.create(spec());
+  const time = { "slipway.dev/scheduled-at": "2026-01-01T00:00:00Z" };
+  const ownerReferences = [{ apiVersion: "slipway.dev/v1alpha1", kind: "ScheduledWorkflow", name: "tick", uid: "1" }];
+  const object = resubmission(
+    { ...run, metadata: { ...metadata, annotations: time, ownerReferences } },
+    { reuse: false },
+  );
+  expect(object.metadata.annotations).toMatchObject(time);
+  expect(object.metadata.ownerReferences).toBeUndefined();
+});
+
 test("a resubmitted run has the specification and none of the past", async () => {
   await harness.create({ ...spec(), suspend: true });
   const object = resubmission(await harness.workflow(), { reuse: false });

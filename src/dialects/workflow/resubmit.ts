@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { Workflow } from "./kinds.ts";
+import { scheduledAt } from "./scheduled-at.ts";
 
 /** Name of the run whose specification this one has. */
 export const resubmittedFrom = "slipway.dev/resubmitted-from";
@@ -10,10 +11,13 @@ export const reuseFrom = "slipway.dev/reuse-from";
 /** Reason of a step that counts as done because it was done in that run. */
 export const reusedReason = "Reused";
 
-/** What servers and clients write for themselves, and what was said of the earlier run only. */
+/**
+ * What servers and clients write for themselves, and what was said of the earlier run only. The time of a schedule is said of what the run
+ * is for: its expressions must find it again.
+ */
 const isOwn = (name: string): boolean =>
   name.startsWith("kubectl.kubernetes.io/") ||
-  name.startsWith("slipway.dev/") ||
+  (name.startsWith("slipway.dev/") && name !== scheduledAt) ||
   name === "deployment.kubernetes.io/revision";
 
 /** A new run of the same specification, under a name that the server completes. */
