@@ -82,6 +82,8 @@ export interface Runs extends RunDialect<KubeObject> {
   podSelector(object: KubeObject): string;
   /** A new run of the same specification; with `reuse`, one that takes results of this one for steps that are as they were. */
   resubmission(object: KubeObject, options: { readonly reuse: boolean }): KubeObject;
+  /** The same run with this main step and what it depends on, and nothing else. The step is one of `graph`. */
+  upTo(object: KubeObject, step: string): KubeObject;
   /** Also of an object that was never stored. */
   graph(object: KubeObject): RunGraph;
   /**

@@ -11,6 +11,7 @@ import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
 import { resubmission } from "./resubmit.ts";
 import { scheduleAdmission } from "./schedule/admission.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
+import { upToStep } from "./target.ts";
 import { isWorkflow, viewWorkflow } from "./view.ts";
 
 export { RunAction, Workflow } from "./kinds.ts";
@@ -47,6 +48,7 @@ export const dialect: Dialect = {
     describe: (object, { now, children }) => describeWorkflow(workflow(object), now, children),
     podSelector: ({ metadata }) => `${labels.uid}=${metadata.uid ?? ""}`,
     resubmission: (object, options) => resubmission(workflow(object), options),
+    upTo: (object, step) => upToStep(workflow(object), step),
     graph: (object) => graphOfWorkflow(workflow(object)),
     approvalValues: async (object, step, texts) =>
       (await import("./approval-values.ts")).readApprovalValues(workflow(object), step, texts),

@@ -12,6 +12,8 @@ export interface RunOptions {
   readonly output?: "json" | "yaml";
   /** Nothing is created; what would be is printed. */
   readonly dryRun?: boolean;
+  /** Only this step and what it depends on. */
+  readonly target?: string;
   /** 0 shows nothing of failed steps. */
   readonly tail: number;
   /** Of a control plane of its own; a running one has chosen already. */
@@ -32,6 +34,7 @@ export const runCommand = command<RunOptions>({
     "slipway run examples/workflow/hello.yaml --param name=you",
     "slipway run --ephemeral examples/workflow/release/release.yaml",
     "slipway run --dry-run examples/workflow/fan-out.yaml",
+    "slipway run --ephemeral examples/workflow/diamond.yaml --target two",
   ],
   options: [
     { flags: "-p, --param <name=value>", summary: "an argument of the run; may be repeated", repeatable: true },
@@ -45,6 +48,7 @@ export const runCommand = command<RunOptions>({
       choices: ["process", "docker"],
       initial: "process",
     },
+    { flags: "--target <step>", summary: "only this step and those it depends on, without final steps" },
     { flags: "--dry-run", summary: "print what would be created, in order, and create nothing" },
     {
       flags: "-o, --output <format>",
@@ -60,8 +64,9 @@ export const runCommand = command<RunOptions>({
     const { rest, options, environment } = invocation;
     const { directory, err } = environment;
     const params = readParams(options.param ?? []);
-    const read = await readDocuments(rest, { directory, arguments: params.values, stdin: readStdin });
-    if (printProblems([...params.problems, ...read.problems], err)) return exitCode.usage;
+    const whole = await readDocuments(rest, { directory, arguments: params.values, stdin: readStdin });
+    if (printProblems([...params.problems, ...whole.problems], err)) return exitCode.usage;
+    const read = options.target === undefined ? whole : (await import("../target.ts")).upTo(whole, options.target);
     if (options.dryRun === true) return await dryRun(read, invocation);
     if (options.output === "yaml")
       throw new UsageError("-o yaml is for --dry-run; the end of a run is printed as json");

@@ -115,3 +115,15 @@ test("run --dry-run prints what would be created, in order, and needs no control
   expect(await cli.run("run", "two.json", "-o", "yaml")).toMatchObject({ code: 2, out: "" });
   expect(await cli.run("run", "--dry-run", "named.json")).toMatchObject({ code: 2, out: "" });
 });
+
+test("run --target leaves a step and what it depends on", async () => {
+  const names = async (...words: readonly string[]) =>
+    (await cli.run("run", "--dry-run", "two.json", ...words)).out.match(/^# .*$/gm);
+  expect(await names("--target", "a")).toEqual(["# two: a"]);
+  expect(await names("--target", "b")).toEqual(["# two: a", "# two: b"]);
+  expect(await cli.run("run", "--dry-run", "two.json", "--target", "bb")).toMatchObject({
+    code: 2,
+    err: 'slipway: --target: there is no main step "bb"\ndid you mean "b"?\n',
+  });
+  expect(await cli.run("run", "--dry-run", "two.json", "fan.json", "--target", "a")).toMatchObject({ code: 2 });
+});
