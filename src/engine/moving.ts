@@ -117,17 +117,20 @@ function openFinal(ledger: Ledger): boolean {
 function startAll(ledger: Ledger): boolean {
   if (isPaused(ledger.run)) return false;
   for (let node = ledger.free.pop(); node !== undefined; node = ledger.free.pop()) {
-    if (isStartable(ledger, node)) startFree(ledger, node);
+    if (isReady(ledger, node)) startFree(ledger, node);
   }
   startWork(ledger);
   return ledger.stirred.length > 0 || ledger.settled.length > 0;
 }
 
-/** What the queues hold may have moved since; nothing is taken out of them before its turn. */
-const isStartable = (ledger: Ledger, node: number): boolean => {
+/** What the queues hold may have moved since, and may be there twice; nothing is taken out of them before its turn. */
+const isReady = (ledger: Ledger, node: number): boolean => {
   const { phase, reason } = stateOf(ledger, node);
-  return (phase === "Waiting" && reason === "Ready") || (ledger.fans.has(node) && wantsSlot(ledger, node));
+  return phase === "Waiting" && reason === "Ready";
 };
+
+const isStartable = (ledger: Ledger, node: number): boolean =>
+  isReady(ledger, node) || (ledger.fans.has(node) && wantsSlot(ledger, node));
 
 /** Starts a step that needs no slot. */
 function startFree(ledger: Ledger, node: number): void {

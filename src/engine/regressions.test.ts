@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { advance, deadlinesOf, type Fact, newRun } from "./index.ts";
+import { advance, createRunCache, deadlinesOf, type Fact, newRun } from "./index.ts";
 import { gone, phases, plan, succeeded } from "./testing/build.ts";
 
 // Cases that generated inputs found, cut down to what matters. Each breaks a law of the property tests when its cause returns.
@@ -41,4 +41,14 @@ test("a step that settles before its dependencies is not looked at again when th
   expect(phases(run)).toEqual({ a: "Starting", b: "Skipped(ConditionFalse)", c: "Starting" });
   run = advance(of, run, [succeeded("a")], 3).run;
   expect(phases(run)).toEqual({ a: "Succeeded", b: "Skipped(ConditionFalse)", c: "Starting" });
+});
+
+test("(10) a fan-out that a suspension has held back starts once when it is over", () => {
+  const fan = { count: () => ({ count: 2 }), failFast: false, outputs: [] };
+  const of = plan([{ id: "a", kind: "fan", fan }]);
+  const cache = createRunCache();
+  const held = advance(of, newRun, [{ kind: "action", action: "suspend" }], 1_000, cache).run;
+  expect(phases(held)).toEqual({ a: "Waiting(Ready)" });
+  const { run } = advance(of, held, [{ kind: "action", action: "resume" }], 1_010, cache);
+  expect(run.steps["a"]).toMatchObject({ phase: "Running", attempt: 1 });
 });
