@@ -199,7 +199,7 @@ describe("the commands themselves", () => {
       expect(name).toMatch(/^[a-z]{2,12}$/);
       expect(summary, name).toMatch(/^[A-Z].*[^.]$/);
       for (const option of options) {
-        expect(option.flags, name).toMatch(/^(?:-\w, )?--[a-z][a-z-]+(?: <[a-z=]+>)?$/);
+        expect(option.flags, name).toMatch(/^(?:-\w, )?--[a-z][a-z-]+(?: <[a-z=:[\]]+>)?$/);
         expect(option.summary, option.flags).not.toMatch(/\.$/);
       }
       const flags = options.flatMap((option) => option.flags.match(/--?[\w-]+/g) ?? []);
