@@ -157,7 +157,18 @@ describe("examples that run something again", () => {
 });
 
 describe("examples that look at runs and documents", () => {
-  const looking = examplesOf("get", "describe", "why", "logs", "lint", "graph", "simulate", "version", "completion");
+  const looking = examplesOf(
+    "get",
+    "describe",
+    "why",
+    "logs",
+    "lint",
+    "graph",
+    "simulate",
+    "diff",
+    "version",
+    "completion",
+  );
 
   test.each(looking.filter((example) => !endless(example)))("%s", async (example) => {
     const { code, out, err } = await onServer(example);
@@ -215,6 +226,7 @@ test("no command was left out", () => {
     "lint",
     "graph",
     "simulate",
+    "diff",
     "version",
     "completion",
     "credential",

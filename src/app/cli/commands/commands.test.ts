@@ -326,6 +326,29 @@ describe("describe, graph and logs", () => {
     expect((await must("why", "halted")).out).toContain("(tea): nothing new starts\n");
   });
 
+  test("diff tells what a document would change, what it would create, and what is refused", async () => {
+    expect(await must("diff", "shown.json")).toMatchObject({ out: "" });
+    const later = {
+      a: make({ displayName: "Make it" }),
+      b: wait({ dependencies: ["a"] }),
+      c: wait({ dependencies: ["b"] }),
+    };
+    const more = await cli.run("diff", await file("shown-more", later), "shown");
+    expect(more).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/^workflow\/shown would change\n {2}\+ spec.steps.c/),
+    });
+    const other = await cli.run("diff", await file("shown-other", { a: wait() }), "shown", "-o", "json");
+    expect(other.code).toBe(1);
+    expect(JSON.parse(other.out)).toMatchObject([
+      { change: "refused", refusals: expect.arrayContaining([expect.stringContaining(`completed step "a"`)]) },
+    ]);
+    expect(await cli.run("diff", await file("unheard", { a: wait() }))).toMatchObject({
+      code: 1,
+      out: "workflow/unheard would be created\n",
+    });
+  });
+
   test("logs of steps without programs are empty, and unknown steps are named with the known ones", async () => {
     expect(await must("logs", "shown")).toMatchObject({ out: "" });
     expect(await cli.run("logs", "shown", "a", "x", "y")).toMatchObject({

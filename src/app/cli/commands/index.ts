@@ -5,6 +5,7 @@ import { completionCommand } from "./completion.ts";
 import { credentialCommand } from "./credential.ts";
 import { describeCommand } from "./describe.ts";
 import { getCommand } from "./get.ts";
+import { diffCommand } from "./diff.ts";
 import { graphCommand } from "./graph.ts";
 import { lintCommand } from "./lint.ts";
 import { logsCommand } from "./logs.ts";
@@ -28,6 +29,7 @@ const verbs: readonly CommandSpec[] = [
   lintCommand,
   graphCommand,
   simulateCommand,
+  diffCommand,
   upCommand,
   storeCommand,
   credentialCommand,

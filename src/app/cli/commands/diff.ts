@@ -1,0 +1,60 @@
+import { command } from "../command.ts";
+import type { DocumentDiff } from "../diff.ts";
+import { exitCode, UsageError } from "../exit-codes.ts";
+
+/** Absent flags were not given. */
+interface DiffOptions {
+  readonly param?: string[];
+  readonly output?: "json";
+}
+
+/** Ends as `diff` does: with 0 when nothing would change, with 1 when something would, or would be refused. */
+export const diffCommand = command<DiffOptions>({
+  name: "diff",
+  args: ["<file>", "[run]"],
+  summary: "Compare a document with the object it would change",
+  group: "Documents",
+  examples: ["slipway diff diamond.json", "slipway diff diamond.json diamond -o json"],
+  options: [
+    { flags: "-p, --param <name=value>", summary: "an argument of the run; may be repeated", repeatable: true },
+    { flags: "-o, --output <format>", summary: "json", choices: ["json"] },
+  ],
+  completes: ["file", "run"],
+  async action(invocation) {
+    const { objectsOf, readDocuments, readParams } = await import("../documents.ts");
+    const { printProblems } = await import("../output/problems.ts");
+    const { readStdin } = await import("../stdin.ts");
+    const { withSession } = await import("../session.ts");
+    const { diffDocument } = await import("../diff.ts");
+    const { args, options, environment } = invocation;
+    const { directory, out, err } = environment;
+    const [file = "", run] = args;
+    const params = readParams(options.param ?? []);
+    const read = await readDocuments([file], { directory, arguments: params.values, stdin: readStdin });
+    if (printProblems([...params.problems, ...read.problems], err)) return exitCode.usage;
+    const objects = objectsOf(read);
+    if (run !== undefined && objects.length !== 1)
+      throw new UsageError(`one document is compared with a run, ${file} holds ${objects.length}`);
+    return await withSession(invocation, async ({ client, namespace }) => {
+      const diffs: DocumentDiff[] = [];
+      // One after the other: a file holds few documents, and each is two requests.
+      for (const { object } of objects) diffs.push(await diffDocument(client, object, namespace, run));
+      out.write(options.output === "json" ? `${JSON.stringify(diffs, null, 2)}\n` : diffs.map(diffText).join(""));
+      return diffs.every(({ change }) => change === "none") ? exitCode.succeeded : exitCode.failed;
+    });
+  },
+});
+
+/** One line for each place, the old value before the new one; nothing for objects that would stay as they are. */
+function diffText({ kind, name, change, differences, refusals }: DocumentDiff): string {
+  if (change === "none") return "";
+  const lines = [
+    ...refusals.map((text) => `  refused: ${text}`),
+    ...differences.flatMap(({ path, from, to }) => [
+      ...(from === undefined ? [] : [`  - ${path}: ${JSON.stringify(from)}`]),
+      ...(to === undefined ? [] : [`  + ${path}: ${JSON.stringify(to)}`]),
+    ]),
+  ];
+  const word = { create: "would be created", update: "would change", refused: "cannot change so" }[change];
+  return [`${kind.toLowerCase()}/${name} ${word}`, ...lines].join("\n") + "\n";
+}
