@@ -60,6 +60,17 @@ test("a template keeps the name it has, an item has its value, and a timer creat
   expect(Object.keys(made)).toEqual(["own0", "own1"]);
 });
 
+test("a child Workflow is one below its parent", () => {
+  const made = manifestsOf({ steps: { sub: { workflow: { spec: { steps: { a: { container } } } } } } });
+  expect(made["sub"]).toMatchObject({
+    value: {
+      kind: "Workflow",
+      metadata: { name: "w-sub-<hash>", labels: { "slipway.dev/depth": "1" } },
+      spec: { steps: { a: { container } } },
+    },
+  });
+});
+
 test("what needs a value to be told at all says so; an item of an unknown list is called one", () => {
   const made = manifestsOf({
     steps: {

@@ -10,6 +10,7 @@ import { childOf } from "./steps/child.ts";
 import type { Attempt } from "./steps/executor.ts";
 import { renderJob } from "./steps/job.ts";
 import { renderTemplate } from "./steps/template.ts";
+import { renderWorkflow } from "./steps/workflow.ts";
 
 /** What only the server gives, and the end of every name that is made from it. */
 const unknownUid = "<uid>";
@@ -24,6 +25,7 @@ export function manifestOf(
   const attempt = attemptFor(tried, workflow, compiled);
   if (attempt === undefined) return undefined;
   const { type } = attempt.step;
+  if (type === "workflow") return named(renderWorkflow(attempt), attempt);
   if (type === "template") return named(renderTemplate(attempt), attempt);
   return type === "jobTemplate" || type === "container" ? named(renderJob(attempt), attempt) : undefined;
 }

@@ -39,7 +39,7 @@ export function workflowExecutor(clients: StepClients, find: FindMirror): StepEx
       const depth = depthOf(attempt.workflow) + 1;
       if (depth > deepest) return failed("TooDeep", `workflows are nested at most ${deepest} deep`);
       if (typeof (await mirrorOf(attempt)) === "string") return undefined;
-      return await createChild(clients, Workflow, manifestOf(attempt, depth), attempt, signal);
+      return await createChild(clients, Workflow, renderWorkflow(attempt), attempt, signal);
     },
     async observe(attempt) {
       const mirror = await mirrorOf(attempt);
@@ -59,7 +59,7 @@ export function workflowExecutor(clients: StepClients, find: FindMirror): StepEx
 const depthOf = ({ metadata }: Stored): number => Number(metadata.labels?.[labels.depth] ?? 0) || 0;
 
 /** The arguments are filled in here, everything else by the child. */
-function manifestOf(attempt: Attempt, depth: number): Result<KubeObject, string> {
+export function renderWorkflow(attempt: Attempt): Result<KubeObject, string> {
   const { step, workflow, compiled, values } = attempt;
   const { templateRef, spec = { templateRef } } = step.step.workflow ?? {};
   const given = step.body === undefined ? ok({}) : render(step.body, compiled, values);
@@ -73,7 +73,7 @@ function manifestOf(attempt: Attempt, depth: number): Result<KubeObject, string>
     metadata: {
       name,
       ...(namespace === undefined ? {} : { namespace }),
-      labels: { ...labelsOf(attempt), [labels.depth]: String(depth) },
+      labels: { ...labelsOf(attempt), [labels.depth]: String(depthOf(workflow) + 1) },
     },
     spec: { ...spec, ...(hasArguments ? { arguments: given.value } : {}) },
   });
