@@ -27,6 +27,8 @@ const modules: Readonly<Record<string, () => Promise<Module>>> = {
   "floors/log": () => import("./floors/log.ts"),
   "floors/lmdb": () => import("./floors/lmdb.ts"),
   "floors/https": () => import("./floors/https.ts"),
+  "floors/stored": () => import("./floors/stored.ts"),
+  "floors/documents": () => import("./floors/documents.ts"),
   "floors/list": () => import("./floors/list.ts"),
   "load/http-writes": () => import("./load/http-writes.ts"),
   "ours/client-creates": () => import("./ours/client-creates.ts"),

@@ -33,7 +33,7 @@ export interface Serving {
 
 /** One server and one load generator for all forms of the list. */
 export function startListServer(environment: Environment, module: string, contents: Contents): Promise<Serving> {
-  return environment.once(`lists ${module}`, async () => {
+  return environment.once(`lists ${module} ${contents.bytes}`, async () => {
     const server = environment.worker(module, { isOurs: module.startsWith("ours/") });
     const load = environment.worker("load/http-list");
     environment.onClose(() => server.close());

@@ -6,13 +6,16 @@ const bytes = 1200;
 
 /** Start with many objects, and what each of them takes: P9 and P8. */
 export function stored(environment: Environment): readonly Benchmark[] {
-  const candidate = (count: number): CandidateSource => opened(environment, `${count / 1000}k`, count);
+  const candidate = (count: number): CandidateSource =>
+    opened(environment, { name: `${count / 1000}k`, role: "ours", module: "ours/stored-items" }, count);
+  const floor = (count: number): CandidateSource =>
+    opened(environment, { name: "texts", role: "floor", module: "floors/stored" }, count);
   return [
     {
       id: "P8",
       title: "memory of 50,000 objects of 1.2 KB, their events kept",
       isCold: true,
-      candidates: [candidate(50_000)],
+      candidates: [floor(50_000), candidate(50_000)],
       lines: [
         {
           metric: "resident memory for an object",
@@ -20,6 +23,7 @@ export function stored(environment: Environment): readonly Benchmark[] {
           better: "less",
           value: ({ rssBytes = NaN }: Measured) => rssBytes / 50_000 / 1024,
           ours: "50k",
+          floor: "texts",
           hold: [{ ratio: 4 }],
         },
       ],
@@ -28,7 +32,7 @@ export function stored(environment: Environment): readonly Benchmark[] {
       id: "P9",
       title: "start with 100,000 objects",
       isCold: true,
-      candidates: [candidate(100_000)],
+      candidates: [floor(100_000), candidate(100_000)],
       lines: [
         {
           metric: "start",
@@ -36,6 +40,7 @@ export function stored(environment: Environment): readonly Benchmark[] {
           better: "less",
           value: ({ ms }: Measured) => ms / 1000,
           ours: "100k",
+          floor: "texts",
           hold: [{ ratio: 5 }],
         },
       ],
@@ -44,21 +49,25 @@ export function stored(environment: Environment): readonly Benchmark[] {
 }
 
 /** Opens the same store in a new process each time. Memory is what it has beyond one with an empty store. */
-function opened(environment: Environment, name: string, count: number): CandidateSource {
+function opened(
+  environment: Environment,
+  { module, ...source }: Omit<CandidateSource, "start"> & { readonly module: string },
+  count: number,
+): CandidateSource {
+  const isOurs = source.role === "ours";
   const openIn = async (dir: string, expected: number) => {
-    const worker = environment.worker("ours/stored-items", { isOurs: true });
+    const worker = environment.worker(module, { isOurs });
     const figures = await worker.call<Omit<Measured, "rssBytes">>("open", { dir, count: expected });
     const rssBytes = treeRssBytes([worker.pid]);
     await worker.close();
     return { ...figures, rssBytes };
   };
   return {
-    name,
-    role: "ours",
+    ...source,
     async start(): Promise<Candidate> {
       const dir = await environment.directory();
       const empty = await environment.directory();
-      const filler = environment.worker("ours/stored-items");
+      const filler = environment.worker(module);
       await filler.call("fill", { dir, count, bytes });
       await filler.close();
       return {

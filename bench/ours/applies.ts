@@ -8,7 +8,7 @@ import type { Measured } from "../harness/types.ts";
 // P10: server-side apply of a Deployment of 20 KB that five managers share. Each declares one container with forty variables and
 // changes one of them at every turn. Checked by reading the store after opening it again.
 
-const managers = 5;
+export const managers = 5;
 const variables = 40;
 
 const ref = { type: Deployment, namespace: "default", name: "applied" } as const;
@@ -52,7 +52,7 @@ async function open(dir: string): Promise<{ readonly client: ApiClient; readonly
 }
 
 /** What one manager declares; the first one the rest of the Deployment too. */
-function declarationOf(manager: number, turn: number) {
+export function declarationOf(manager: number, turn: number) {
   const labels = { app: "applied" };
   const env = Array.from({ length: variables }, (_, index) => ({
     name: `VARIABLE_${index}`,
