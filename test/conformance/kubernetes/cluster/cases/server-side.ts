@@ -80,8 +80,8 @@ export const serverSideCases: readonly Case[] = [
       ["kubectl apply -f a.json"],
       [`kubectl get cm a ${managers}`, "kubectl-client-side-apply Update\n"],
       ["kubectl apply --server-side -f a.json"],
-      // kubectl applies its own annotation under a name of its own.
-      [`kubectl get cm a ${managers}`, "kubectl Apply\nkubectl-last-applied Apply\n"],
+      // kubectl applies its own annotation under a name of its own. Entries stand by their time, which has seconds only.
+      [`kubectl get cm a ${managers} | LC_ALL=C sort`, "kubectl Apply\nkubectl-last-applied Apply\n"],
       ["kubectl apply --server-side -f b.json"],
       ["kubectl get cm a -o 'jsonpath={.data}'", '{"k":"2"}'],
     ],

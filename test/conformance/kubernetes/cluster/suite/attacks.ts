@@ -141,7 +141,7 @@ const makers: Readonly<Record<string, () => Attack>> = {
     statuses: [414, 431],
   }),
   "YAML of a million words": () => post(`x: [${"a,".repeat(1_500_000)}a]`, yaml, 413, 429),
-  "YAML of 100,000 lines": () => post(`x:\n${"- a\n".repeat(100_000)}`, yaml, 400, 429),
+  "YAML of 100,000 lines": () => post(`x:\n${"- a\n".repeat(100_000)}`, yaml, 422, 429),
   "YAML of a million comments": () => post("#\n".repeat(1_500_000), yaml, 413, 429),
   "strategic merges of 12,000 items": () =>
     change(deploymentOf(12_000, "v"), "application/strategic-merge-patch+json", {
