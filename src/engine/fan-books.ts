@@ -12,6 +12,7 @@ import {
   type ItemFailure,
   itemPhase,
   type ItemsState,
+  newItems,
 } from "./items.ts";
 import type { Fan, PlanStep } from "./plan.ts";
 import type { StepState } from "./run.ts";
@@ -50,8 +51,6 @@ const mostFailures = 10;
 
 /** What a step without a fan-out of its own is over. */
 export const noFan: Fan = { count: () => ({ count: 0 }), failFast: false, outputs: [] };
-
-export const newItems = (total: number): ItemsState => ({ total, states: total === 0 ? "" : `${total}P` });
 
 /** O(items). */
 export function openBooks({ fan = noFan }: PlanStep, { items = newItems(0), outputs = {} }: StepState): FanBooks {

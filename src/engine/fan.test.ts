@@ -281,6 +281,24 @@ describe("a retry of the run", () => {
   });
 });
 
+test("a repeated list of another length has children of its own: no attempt is anybody's twice", () => {
+  let count = 3;
+  const which = of({ id: "each", kind: "fan", fan: { count: () => ({ count }), failFast: false, outputs: [] } });
+  const ended = calls(
+    which,
+    [0, 1, 2].map((index) => about(index, "succeeded")),
+  );
+  const again = reset(which, ended, { steps: ["each"] });
+  if (!again.ok) throw new Error(again.error);
+  count = 2;
+  const { run, effects } = advance(which, again.value, [], 100);
+  expect(effects.map(({ item }) => item)).toEqual([
+    { index: 0, attempt: 2 },
+    { index: 1, attempt: 2 },
+  ]);
+  expect(stepState(run, "each").items).toMatchObject({ total: 2, states: "2A", earlier: "0-1:1" });
+});
+
 describe("texts", () => {
   test("states are run-length coded in index order", () => {
     const text = "120S1F4R875P";

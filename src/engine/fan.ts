@@ -6,7 +6,6 @@ import {
   completeOutputs,
   type FanBooks,
   itemTries,
-  newItems,
   noteFailure,
   openBooks,
   phaseOf,
@@ -15,7 +14,7 @@ import {
 } from "./fan-books.ts";
 import { gateScope } from "./gate-scope.ts";
 import { popLeast } from "./heap.ts";
-import { isItemSettled, itemPhase } from "./items.ts";
+import { isItemSettled, itemPhase, type ItemsState, newItems, renewItems } from "./items.ts";
 import { booksOf, type Ledger, put, queueFan, stateOf, stepOf, tallyActive } from "./ledger.ts";
 import type { Failure } from "./plan.ts";
 import { reasons, seconds } from "./reasons.ts";
@@ -35,12 +34,18 @@ export function startFan(ledger: Ledger, node: number): void {
     const { reason = reasons.expressionError, error: message } = answer;
     return put(ledger, node, toOutcome(state, "Failed", ledger.now, { reason, message }));
   }
-  const items = state.items?.total === answer.count ? state.items : newItems(answer.count);
+  const items = itemsFor(state, answer.count);
   const running = amend(toRunning(toStarting(state, ledger.now)), { items });
   ledger.fans.set(node, openBooks(step, running));
   put(ledger, node, running);
   if (answer.count === 0) endIfThrough(ledger, node);
   else queueFan(ledger, node);
+}
+
+/** Those of the run before, where there are as many; others begin anew, with attempts that nobody has had. */
+function itemsFor({ items }: StepState, count: number): ItemsState {
+  if (items === undefined) return newItems(count);
+  return items.total === count ? items : renewItems(items, count);
 }
 
 /** Starts the first item that is ready. */

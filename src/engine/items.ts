@@ -202,6 +202,18 @@ export function resetItems(items: ItemsState, keepDone: boolean): ItemsState {
   };
 }
 
+export const newItems = (total: number): ItemsState => ({ total, states: total === 0 ? "" : `${total}P` });
+
+/**
+ * Another number of items than in the run before: which of them are the same nobody knows. Each counts on from the most attempts any of
+ * those had, so that no two children share a name.
+ */
+export function renewItems(before: ItemsState, total: number): ItemsState {
+  const most = attemptsOf(before, decodePhases(before.states, before.total)).reduce((a, b) => Math.max(a, b), 0);
+  const told = encodeRanges(Array.from({ length: most === 0 ? 0 : total }, (_, index) => [index, most] as const));
+  return { ...newItems(total), ...(told === undefined ? {} : { attempts: told, earlier: told }) };
+}
+
 /** How often each item was started. */
 export function attemptsOf({ attempts, total }: ItemsState, phases: Uint8Array): Uint16Array {
   const counts = new Uint16Array(total);
