@@ -19,7 +19,8 @@ export class Environment {
   readonly #onClose: (() => Promise<void>)[] = [];
   readonly #shared = new Map<string, Promise<unknown>>();
   #directories = 0;
-  #ports = 54_300 + (process.pid % 40) * 10;
+  // Below those that the kernel gives to clients: one of them could be taken by a connection.
+  #ports = 23_000 + (process.pid % 40) * 100;
 
   constructor(home: string, isProfiling: boolean) {
     this.home = home;
