@@ -31,7 +31,8 @@ export class Environment {
   /** A new, empty directory. */
   async directory(): Promise<string> {
     const path = join(this.root, String(this.#directories++));
-    await mkdir(path, { recursive: true });
+    // Our server takes no directory that others can look into; those that run as users of their own are given theirs.
+    await mkdir(path, { recursive: true, mode: 0o700 });
     // Servers that run as users of their own have to get in.
     await chmod(this.root, 0o755);
     return path;
