@@ -1,3 +1,4 @@
+import { awaitDeliveries } from "./deliveries.ts";
 import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
 
 // etcd as the peer of watches, without TLS: watchers of one prefix, each on a connection of its own, and ten writers. gRPC is spoken
@@ -70,16 +71,8 @@ function revisionOf(message: Buffer, start: number, end: number): number {
 }
 
 /** Waits until `expected` events have been delivered in all since the last call. */
-export async function delivery({ expected }: { readonly expected: number }): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (state.delivered < expected) {
-    if (state.failure !== undefined) throw state.failure;
-    if (performance.now() > end) throw new Error(`${state.delivered} of ${expected} events were delivered`);
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-  if (state.delivered > expected) throw new Error(`${state.delivered} events were delivered, ${expected} expected`);
-  state.delivered = 0;
-}
+export const delivery = ({ expected }: { readonly expected: number }): Promise<void> =>
+  awaitDeliveries(state, expected);
 
 /** Writes the first keys for `ms`, ten at once; answers how many writes there were. For a process that does not watch. */
 export async function churn({

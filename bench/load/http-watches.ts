@@ -1,3 +1,4 @@
+import { awaitDeliveries } from "./deliveries.ts";
 import { monotonicMs, type PacedWrites } from "../harness/open-loop.ts";
 import { quantile } from "../harness/statistics.ts";
 import { HttpConnection, requestHead } from "./http-connection.ts";
@@ -67,16 +68,8 @@ function numberAfter(line: Buffer, mark: Buffer): number {
 }
 
 /** Waits until `expected` events have been delivered in all since the last call. */
-export async function delivery({ expected }: { readonly expected: number }): Promise<void> {
-  const end = performance.now() + 60_000;
-  while (state.delivered < expected) {
-    if (state.failure !== undefined) throw state.failure;
-    if (performance.now() > end) throw new Error(`${state.delivered} of ${expected} events were delivered`);
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-  if (state.delivered > expected) throw new Error(`${state.delivered} events were delivered, ${expected} expected`);
-  state.delivered = 0;
-}
+export const delivery = ({ expected }: { readonly expected: number }): Promise<void> =>
+  awaitDeliveries(state, expected);
 
 /** From now on the time of each delivery is noted. */
 export function note(): void {

@@ -20,11 +20,8 @@ import { attackNames, attackOf } from "./suite/attacks.ts";
  */
 const samples = 300;
 const measureMs = 1000 * Number(process.env["ATTACK_SECONDS"] ?? 1);
-/**
- * Megabytes that the server may need more than idle while it is attacked by requests; 50 KB are added for each connection held. What is
- * held for requests has a bound of about a third of it; the rest is room for garbage, which a busy machine collects late.
- */
-const memoryLimit = 400;
+/** Megabytes that the server may need more than idle while it is attacked by requests; 50 KB are added for each connection held. */
+const memoryLimit = 300;
 const connectionMegabytes = 0.05;
 const largeList = 10_000;
 const slowReaders = 200;
