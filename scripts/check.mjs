@@ -12,7 +12,8 @@ const steps = [
   ["lint", "oxlint", "--type-aware", "src", "test", "bench", "scripts"],
   ["types", "tsc"],
   ["unused", "knip", "--cache"],
-  ["tests", "vitest", "run", ...projects.flatMap((project) => ["--project", project])],
+  // Only what fails is printed: a list of ten thousand good tests is where a bad one gets lost.
+  ["tests", "vitest", "run", "--reporter=minimal", ...projects.flatMap((project) => ["--project", project])],
 ];
 
 const run = ([name, program, ...args]) =>
