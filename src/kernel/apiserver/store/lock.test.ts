@@ -2,8 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { lockDirectory } from "./lock.ts";
+import { lockDirectory, rightToRemove } from "./lock.ts";
 import { withDirectory } from "./test-objects.ts";
 
 const write = (directory: string, owner: unknown): Promise<void> =>
@@ -84,14 +85,37 @@ describe("the lock of a data directory", () => {
       }
     }));
 
-  test("goes to exactly one of many that find it stale at the same time", () =>
+  test("goes to exactly one of many that find it stale at the same time, whenever they come", () =>
     withDirectory(async (directory) => {
-      await write(directory, { pid: await deadPid(), started: "then" });
-      const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => lockDirectory(directory)));
-      const held = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
-      expect(held).toHaveLength(1);
-      await held[0]?.release();
-      expect(await readdir(directory)).toEqual([]);
+      const pid = await deadPid();
+      for (let round = 0; round < 40; round++) {
+        await write(directory, { pid, started: `${round}` });
+        const contenders = Array.from({ length: 12 }, async (_, at) => {
+          await delay(at % 4);
+          return await lockDirectory(directory);
+        });
+        const outcomes = await Promise.allSettled(contenders);
+        const held = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+        expect(held).toHaveLength(1);
+        await held[0]?.release();
+        expect(await readdir(directory)).toEqual([]);
+      }
+    }));
+
+  test("that a process died over while it took it is taken over from there", () =>
+    withDirectory(async (directory) => {
+      const pid = await deadPid();
+      await write(directory, { pid, started: "first" });
+      // What three dead processes have left: each held the right to remove what the one before had left.
+      let deepest = join(directory, "lock");
+      for (let depth = 0; depth < 3; depth++) {
+        deepest = rightToRemove(deepest, await readFile(deepest, "utf8"));
+        await writeFile(deepest, JSON.stringify({ pid, started: `${depth}` }));
+      }
+      expect(await readdir(directory)).toHaveLength(4);
+      const lock = await lockDirectory(directory);
+      expect(await readdir(directory)).toEqual(["lock"]);
+      await lock.release();
     }));
 
   test("that somebody else holds by now is not released", () =>

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { codeOf, sleep, systemClock } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
@@ -31,14 +31,20 @@ const rounds = 10;
  */
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   await makeDirectories(directory, 0o700);
-  const path = join(directory, "lock");
+  const taken = await take(join(directory, "lock"));
+  if ("release" in taken) return taken;
+  throw new StoreLockedError(directory, taken);
+}
+
+/** The lock at `path`, or whoever lives and has it. */
+async function take(path: string): Promise<DirectoryLock | Owner> {
   const self: Owner = { pid: process.pid, started: (await startOf(process.pid)) ?? "unknown" };
   for (let round = 0; round < rounds; round++) {
     if (await create(path, self)) return heldLock(path, self);
     const found = await readText(path);
     if (found === undefined) continue;
     const owner = parseOwner(found);
-    if (owner !== undefined && (await outlives(owner))) throw new StoreLockedError(directory, owner);
+    if (owner !== undefined && (await outlives(owner))) return owner;
     await removeStale(path, found);
   }
   throw new Error(`${path} could not be taken in ${rounds} tries`);
@@ -74,20 +80,20 @@ async function create(path: string, owner: Owner): Promise<boolean> {
 }
 
 /**
- * Removes the lock if it still is the one that was judged. It is moved aside first: of several processes that found it
- * stale one gets it, and a fresh lock caught by mistake goes back to where it was.
+ * Removes the lock if it still is the one that was judged. The right to remove this very one is a lock as well, so that no two
+ * ever do: between the last look and the removal a fresh lock of somebody else would go with it. Whoever is second there
+ * finds a fresh lock or none, and leaves it alone.
  */
 async function removeStale(path: string, judged: string): Promise<void> {
-  const aside = `${path}.${randomUUID()}`;
-  try {
-    await rename(path, aside);
-  } catch (thrown) {
-    if (codeOf(thrown) === "ENOENT") return;
-    throw thrown;
-  }
-  if ((await readText(aside)) !== judged) await link(aside, path);
-  await rm(aside, { force: true });
+  const right = await take(rightToRemove(path, judged));
+  if (!("release" in right)) return;
+  if ((await readText(path)) === judged) await rm(path, { force: true });
+  await right.release();
 }
+
+/** Where the lock stands that has to be held for removing the one at `path` that says `judged`. */
+export const rightToRemove = (path: string, judged: string): string =>
+  join(dirname(path), `lock.${createHash("sha256").update(`${basename(path)} ${judged}`).digest("hex")}`);
 
 /** A name of its own in the same directory, from which a link or a rename is atomic. */
 async function writeBeside(path: string, content: string): Promise<string> {
