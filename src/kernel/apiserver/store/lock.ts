@@ -93,7 +93,12 @@ async function removeStale(path: string, judged: string): Promise<void> {
 
 /** Where the lock stands that has to be held for removing the one at `path` that says `judged`. */
 export const rightToRemove = (path: string, judged: string): string =>
-  join(dirname(path), `lock.${createHash("sha256").update(`${basename(path)} ${judged}`).digest("hex")}`);
+  join(
+    dirname(path),
+    `lock.${createHash("sha256")
+      .update(`${basename(path)} ${judged}`)
+      .digest("hex")}`,
+  );
 
 /** A name of its own in the same directory, from which a link or a rename is atomic. */
 async function writeBeside(path: string, content: string): Promise<string> {
