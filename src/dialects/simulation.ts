@@ -12,4 +12,6 @@ export interface Simulation {
    * for attempts that create nothing.
    */
   readonly manifest: (attempt: SimulatedAttempt) => Result<KubeObject, string> | undefined;
+  /** True for steps whose manifest is applied to an object that may be there already. */
+  readonly applies: (step: string) => boolean;
 }

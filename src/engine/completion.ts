@@ -3,7 +3,7 @@ import type { GroupKind } from "./view.ts";
 /** What an object says about its own end. `unknown`: no rule can read it, so it may never say anything. */
 export type Completion = "succeeded" | "failed" | "running" | "unknown";
 
-/** A question about one object. A condition older than the object's generation counts as absent. */
+/** A question about one object. A condition older than the generation that counts is absent to it. */
 export type CompletionTest =
   | { readonly condition: string; readonly status: "True" | "False"; readonly reason?: string }
   /** The value at a path of field names is one of these. */
@@ -23,15 +23,20 @@ export interface CompletionRule {
 
 /**
  * The answer of the first rule that has one. Without an answer: `running` if a rule is made for this kind of object or the
- * object has conditions at all, else `unknown`. Never throws, whatever the object looks like.
+ * object has conditions at all, else `unknown`. Conditions about a generation before `since` count as absent; the object's own
+ * unless told. Never throws, whatever the object looks like.
  */
-export function completionOf(object: unknown, rules: readonly CompletionRule[]): Completion {
+export function completionOf(
+  object: unknown,
+  rules: readonly CompletionRule[],
+  since: unknown = valueAt(object, generationPath),
+): Completion {
   let isKnown = arrayAt(object, conditionsPath).length > 0;
   for (const rule of rules) {
     if (!matches(object, rule)) continue;
     if (rule.kinds !== undefined) isKnown = true;
-    if (rule.failed.some((test) => holds(object, test))) return "failed";
-    if (rule.succeeded.some((test) => holds(object, test))) return "succeeded";
+    if (rule.failed.some((test) => holds(object, test, since))) return "failed";
+    if (rule.succeeded.some((test) => holds(object, test, since))) return "succeeded";
   }
   return isKnown ? "running" : "unknown";
 }
@@ -48,21 +53,24 @@ function matches(object: unknown, { kinds }: CompletionRule): boolean {
   return kinds.some((wanted) => wanted.kind === kind && wanted.group === group);
 }
 
-function holds(object: unknown, test: CompletionTest): boolean {
+function holds(object: unknown, test: CompletionTest, since: unknown): boolean {
   if ("exists" in test) return true;
-  if ("all" in test) return test.all.every((inner) => holds(object, inner));
-  if ("condition" in test) return holdsCondition(object, test);
+  if ("all" in test) return test.all.every((inner) => holds(object, inner, since));
+  if ("condition" in test) return holdsCondition(object, test, since);
   const value = valueAt(object, test.path);
   if ("oneOf" in test) return test.oneOf.some((wanted) => wanted === value);
   const other = valueAt(object, test.equals === "generation" ? generationPath : test.equals);
   return value !== undefined && value === other;
 }
 
-function holdsCondition(object: unknown, test: Extract<CompletionTest, { condition: string }>): boolean {
-  const generation = valueAt(object, generationPath);
+function holdsCondition(
+  object: unknown,
+  test: Extract<CompletionTest, { condition: string }>,
+  since: unknown,
+): boolean {
   return arrayAt(object, conditionsPath).some((condition) => {
     const observed = valueAt(condition, ["observedGeneration"]);
-    const isOld = typeof observed === "number" && typeof generation === "number" && observed < generation;
+    const isOld = typeof observed === "number" && typeof since === "number" && observed < since;
     return (
       !isOld &&
       valueAt(condition, ["type"]) === test.condition &&

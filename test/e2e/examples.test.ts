@@ -72,6 +72,17 @@ test("the template of the nightly backup dumps and verifies, also when it is run
   expect(run.out).toBe("dump | dump of now\nverify | 42 rows\n");
 });
 
+test("what is applied is one object, changed by every run, and conflicts with nobody of them", async () => {
+  const run = await slipway(["run", "examples/workflow/apply.yaml", "-o", "json"]);
+  expect(run.code, run.err).toBe(0);
+  expect(JSON.parse(run.out)).toMatchObject({
+    status: { statuses: { publish: { reference: { kind: "ConfigMap", name: "current-release" } } } },
+  });
+  const dry = await slipway(["run", "--dry-run", "examples/workflow/apply.yaml"]);
+  expect(dry.out).toContain("# publish: publish (applied)\n");
+  expect(dry.out).toContain("digest: <steps.pack.outputs.digest>");
+});
+
 test("retry tries again, runs what a failure asks for, always reports, and fails", async () => {
   const run = await slipway(["run", "examples/workflow/retry.yaml", "--param", `directory=${directory}`]);
   expect(run.code).toBe(1);

@@ -150,17 +150,30 @@ const isFor = (rule: CompletionRule, apiVersion: string, kind: string): boolean 
 export const hasCompletionRule = (apiVersion: string, kind: string): boolean =>
   completionRules.some((rule) => isFor(rule, apiVersion, kind));
 
-/** How the object stands, by the rules for its kind. O(rules + conditions). */
-export const stateOfObject = (object: KubeObject): ObjectState =>
-  stateFrom(object, completionOf(object, completionRules));
+/**
+ * How the object stands, by the rules for its kind. `since` is the generation that was written to it: what it says of
+ * an older one counts as absent; its own generation unless told. O(rules + conditions).
+ */
+export const stateOfObject = (object: KubeObject, since?: number): ObjectState =>
+  stateFrom(object, completionOf(aboutGeneration(object, since), completionRules, since));
+
+/**
+ * The object without a status that is, as a whole, about an older generation than `since`: a phase of then would
+ * pass for the outcome of what was written now. The object itself where its status does not say what it is about.
+ */
+export function aboutGeneration(object: KubeObject, since: number | undefined): KubeObject {
+  const { status, ...rest } = object;
+  const observed = isRecord(status) ? status["observedGeneration"] : undefined;
+  return since !== undefined && typeof observed === "number" && observed < since ? rest : object;
+}
 
 /**
  * How the object stands when being ready is all that is asked of it (`completion: Ready`). Never failed: what is not
- * ready may become so, and the step's time limits bound the waiting.
+ * ready may become so, and the step's time limits bound the waiting. `since` as for `stateOfObject`.
  */
-export function readinessOf(object: KubeObject): ObjectState {
+export function readinessOf(object: KubeObject, since?: number): ObjectState {
   const own = workloadRules.filter((rule) => isFor(rule, object.apiVersion, object.kind));
-  return stateFrom(object, completionOf(object, own.length > 0 ? own : readyRules));
+  return stateFrom(object, completionOf(aboutGeneration(object, since), own.length > 0 ? own : readyRules, since));
 }
 
 /** What cannot be told is still running: it is bounded by the timeouts of the step. */
@@ -188,10 +201,12 @@ function explain({ kind, metadata, status }: KubeObject): ObjectState {
  * controllers write.
  */
 export function conditionsOf(status: unknown): readonly Condition[] {
-  if (typeof status !== "object" || status === null || !("conditions" in status)) return [];
-  const { conditions } = status;
+  const conditions = isRecord(status) ? status["conditions"] : undefined;
   return Array.isArray(conditions) ? conditions.filter(isCondition) : [];
 }
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null;
 
 const isCondition = (value: unknown): value is Condition =>
   typeof value === "object" && value !== null && "type" in value && "status" in value;

@@ -13,7 +13,7 @@ import type { StepClients } from "./steps/child.ts";
 import type { Executors } from "./steps/executor.ts";
 import { referenceExecutor } from "./steps/external-ref.ts";
 import { jobExecutor } from "./steps/job.ts";
-import { type FindMirror, templateExecutor } from "./steps/template.ts";
+import { type FindMirror, type Refer, templateExecutor } from "./steps/template.ts";
 import { workflowExecutor } from "./steps/workflow.ts";
 import { templateReader } from "./template-reader.ts";
 import { WatchedKinds } from "./watched-kinds.ts";
@@ -112,6 +112,7 @@ function executorsOf(manager: Manager, kinds: WatchedKinds, jobs: ReturnType<Wat
     const children = kinds.acquire(type, keyOf(workflow.metadata));
     return children.hasSynced() ? { type, children } : "syncing";
   };
+  const refer: Refer = ({ workflow }, { type }, key) => kinds.refer(type, key, keyOf(workflow.metadata));
   const job = jobExecutor(clients, jobs, ({ workflow }) => {
     const user = keyOf(workflow.metadata);
     const pods = kinds.acquire(Pod, user);
@@ -120,10 +121,8 @@ function executorsOf(manager: Manager, kinds: WatchedKinds, jobs: ReturnType<Wat
   return {
     jobTemplate: job,
     container: job,
-    template: templateExecutor(clients, find),
+    template: templateExecutor(clients, find, refer),
     workflow: workflowExecutor(clients, find),
-    externalRef: referenceExecutor(clients, find, ({ workflow }, { type }, key) =>
-      kinds.refer(type, key, keyOf(workflow.metadata)),
-    ),
+    externalRef: referenceExecutor(clients, find, refer),
   };
 }

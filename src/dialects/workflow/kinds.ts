@@ -15,19 +15,16 @@ const expression = (description: string) => s.optional(s.string({ minLength: 1, 
 const positive = (description: string) => s.optional(s.integer({ minimum: 1, description }));
 
 /** A Kubernetes ObjectReference; which of its fields are needed depends on where it stands. */
-const reference = (description: string) =>
-  s.object(
-    {
-      apiVersion: s.optional(s.string({ description: "Group and version of the referenced kind." })),
-      kind: s.optional(s.string({ description: "Kind of the referenced object." })),
-      namespace: s.optional(s.string({ description: "The workflow's own namespace when absent." })),
-      name: s.optional(s.string({ description: "Name of the referenced object." })),
-      uid: s.optional(s.string({ description: "Exactly this object, not another of its name." })),
-      resourceVersion: s.optional(s.string({ description: "Accepted and ignored." })),
-      fieldPath: s.optional(s.string({ description: "Accepted and ignored." })),
-    },
-    { description, atomic: true },
-  );
+const referenceFields = {
+  apiVersion: s.optional(s.string({ description: "Group and version of the referenced kind." })),
+  kind: s.optional(s.string({ description: "Kind of the referenced object." })),
+  namespace: s.optional(s.string({ description: "The workflow's own namespace when absent." })),
+  name: s.optional(s.string({ description: "Name of the referenced object." })),
+  uid: s.optional(s.string({ description: "Exactly this object, not another of its name." })),
+  resourceVersion: s.optional(s.string({ description: "Accepted and ignored." })),
+  fieldPath: s.optional(s.string({ description: "Accepted and ignored." })),
+};
+const reference = (description: string) => s.object(referenceFields, { description, atomic: true });
 
 const Retry = s.object(
   {
@@ -201,12 +198,19 @@ const Step = s.object(
     patch: reserved("A change of an existing object."),
     http: reserved("One HTTP request."),
     operation: s.optional(
-      s.oneOf(["Create", "Apply"], { description: "Create when absent. Apply is refused by this version." }),
+      s.oneOf(["Create", "Apply"], {
+        description:
+          "Create when absent: a new object. Apply: server-side apply to the object of the template's name, which may exist.",
+      }),
     ),
     ownership: s.optional(
       s.oneOf(["Owned", "Independent"], {
-        description: "Owned when absent: the child of a template goes with the workflow; an Independent one stays.",
+        description:
+          "An Owned object of a template goes with the workflow, an Independent one stays. Owned when absent, of Apply Independent.",
       }),
+    ),
+    force: s.optional(
+      s.boolean({ description: "Apply: take over fields that others manage, instead of failing with a conflict." }),
     ),
     dependencies: s.optional(s.list(s.string(), { description: "Keys of the steps that must be settled first." })),
     when: expression("CEL gate, evaluated once when the dependencies are settled."),
@@ -329,10 +333,22 @@ const Agreement = s.object({
   values: s.optional(s.anyObject({ description: "Inputs given along." })),
 });
 
+const ChildReference = s.object(
+  {
+    ...referenceFields,
+    generation: s.optional(
+      s.integer({
+        description: "Of an applied object, what this attempt left: what its status says of earlier ones does not count.",
+      }),
+    ),
+  },
+  { description: "Current child, or the referenced object.", atomic: true },
+);
+
 const StepStatus = s.object(
   {
     complete: s.optional(s.boolean({ description: "The step is ok for its dependants." })),
-    reference: s.optional(reference("Current child, or the referenced object.")),
+    reference: s.optional(ChildReference),
     phase: s.optional(StepPhase),
     reason: s.optional(s.string()),
     message: s.optional(s.string()),
@@ -450,6 +466,8 @@ export type ItemsStatus = TypeOf<typeof Items>;
 export type Approval = TypeOf<typeof Approval>;
 export type Approver = NonNullable<Approval["approvers"]>[number];
 export type Reference = NonNullable<WorkflowStep["externalRef"]>;
+/** What a status says of the object of a step. */
+export type ChildReference = TypeOf<typeof ChildReference>;
 
 /** A person's command to a run. */
 export const RunAction = kind({

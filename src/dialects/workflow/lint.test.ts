@@ -31,6 +31,15 @@ test("a fixed name and retry cannot go together", () => {
   ]);
 });
 
+test("what is applied keeps its name through all attempts, but not through items", () => {
+  const template = "operation: Apply, template: {apiVersion: v1, kind: ConfigMap, metadata: {name: fixed}}";
+  expect(lint(`a: {${template}, retry: {limit: 1}}`)).toEqual([]);
+  expect(lint(`a: {${template}, repeat: {until: "true"}}`)).toEqual([]);
+  expect(lint(`a: {${template}, forEach: {items: [1, 2]}}`)).toEqual([
+    "error: spec.steps.a.template.metadata.name: every item is applied to the same object (make the item part of the name)",
+  ]);
+});
+
 test("a kind without a completion rule is warned about, unless the step says when it is done", () => {
   const template = "template: {apiVersion: example.com/v1, kind: Thing}";
   expect(lint(`a: {${template}}`)).toEqual([

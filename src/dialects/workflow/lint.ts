@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.t
 import { ancestors, type Graph, neighbours } from "#engine/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { CompiledStep, CompiledWorkflow } from "./compile/compiled.ts";
-import { stepSources } from "./compile/step-source.ts";
+import { isApplied, stepSources } from "./compile/step-source.ts";
 import { hasCompletionRule } from "./completion.ts";
 import { type Workflow, type WorkflowStep, WorkflowTemplate } from "./kinds.ts";
 import type { ProblemCollector } from "./problems.ts";
@@ -46,19 +46,22 @@ function lintRecursion(step: WorkflowStep, name: string | undefined, path: Path,
   found.error([...path, "workflow", "templateRef"], "recursion", message, "a condition (when) ends the recursion");
 }
 
-/** Attempts are different objects, so they cannot share one name. */
+/**
+ * Attempts are different objects, so they cannot share one name. An object that is applied is the same for every attempt, but not
+ * for every item.
+ */
 function lintName({ step, type }: CompiledStep, path: Path, found: ProblemCollector): void {
   const metadata = step.template?.["metadata"];
   const name = type === "template" && isJsonObject(metadata) ? metadata["name"] : undefined;
-  const many = severalOf(step);
+  const many = isApplied(step) ? (step.forEach === undefined ? undefined : "forEach") : severalOf(step);
   if (typeof name !== "string" || name.includes("${{") || many === undefined) return;
-  const hint = "leave the name out, then each attempt gets its own";
-  found.error(
-    [...path, "template", "metadata", "name"],
-    "fixed-name",
-    `a step with ${many} creates several objects`,
-    hint,
-  );
+  const at = [...path, "template", "metadata", "name"];
+  if (isApplied(step))
+    found.error(at, "fixed-name", "every item is applied to the same object", "make the item part of the name");
+  else {
+    const hint = "leave the name out, then each attempt gets its own";
+    found.error(at, "fixed-name", `a step with ${many} creates several objects`, hint);
+  }
 }
 
 /** What makes a step create more than one object, if anything does. */

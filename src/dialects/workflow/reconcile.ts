@@ -142,12 +142,13 @@ async function runStage(pass: Pass, compiled: CompiledWorkflow, action: ActionSt
   const state = { ...before, run: next.run };
   // What a person asked for is stored at once, and answered only after that.
   const quiet = action.is === "apply" ? undefined : quietStage(pass, known, state);
-  const statusFacts = { references: observed.references, conflicts };
+  const statusFacts = { references: new Map([...observed.references, ...memory.references]), conflicts };
   const stored = quiet === undefined ? await storeStage(pass, state, known.stored, statusFacts) : undefined;
   memory.facts = [];
+  memory.references = new Map();
   await answerStage(pass, action, stored ?? workflow);
   if (stored !== undefined && isTerminal(next.run.phase)) return { again: stored };
-  strayStage(pass);
+  strayStage(pass, compiled);
   const current = at(pass, stored ?? workflow);
   const acted = await effectStage(
     current,

@@ -5,6 +5,7 @@ import type { Simulation } from "../simulation.ts";
 import { compileWorkflow } from "./compile/compile.ts";
 import type { CompiledStep, CompiledWorkflow } from "./compile/compiled.ts";
 import { outputNames } from "./compile/output-names.ts";
+import { isApplied } from "./compile/step-source.ts";
 import { evaluateCondition, type RunValues } from "./compile/values.ts";
 import { type Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 import { collectProblems } from "./problems.ts";
@@ -33,6 +34,7 @@ export function simulationOf(
     plan: withGuesses(compiled.plan, compiled),
     end: (attempt, fails) => endOf(attempt, fails, compiled),
     manifest: (attempt) => manifestOf(attempt, workflow, compiled),
+    applies: (step) => isApplied(compiled.steps.get(step)?.step ?? {}),
   });
 }
 

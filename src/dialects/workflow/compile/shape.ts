@@ -98,8 +98,6 @@ export function checkReserved(spec: WorkflowSpec, sources: readonly StepSource[]
     for (const [index, input] of (step.approval?.inputs ?? []).entries())
       refuse(input, namesOf(reservedInParam), reservedInParam, [...path, "approval", "inputs", index], report);
     refuse(step, names, reservedInStep, path, report);
-    if (step.operation === "Apply")
-      report([...path, "operation"], "not-carried", "this version does not carry server-side apply; use Create");
   }
 }
 

@@ -3,7 +3,7 @@ import { labelValueRule, qualifiedNameRule } from "#kernel/model/index.ts";
 import type { WorkflowSpec } from "../kinds.ts";
 import type { Report } from "../problems.ts";
 import { checkApproval } from "./approval.ts";
-import { type StepSource, stepType } from "./step-source.ts";
+import { isApplied, type StepSource, stepType } from "./step-source.ts";
 
 /**
  * What rules must know besides the step; undefined while the document does not say, and then nothing is said against
@@ -54,7 +54,10 @@ function checkBody(source: StepSource, context: RuleContext, report: Report): vo
   if (step.jobTemplate !== undefined) checkJob(step.jobTemplate, [...path, "jobTemplate"], context, report);
   if (step.container !== undefined && step.container.image === undefined)
     report([...path, "container", "image"], "required", "an image is required");
-  if (step.template !== undefined) checkTemplate(step.template, [...path, "template"], context, report);
+  if (step.template !== undefined) {
+    checkTemplate(step.template, [...path, "template"], context, report);
+    if (isApplied(step)) checkApplied(step.template, [...path, "template", "metadata"], report);
+  }
   if (step.externalRef !== undefined) checkReference(source, context, report);
   if (step.workflow !== undefined && (step.workflow.templateRef === undefined) === (step.workflow.spec === undefined))
     report([...path, "workflow"], "not-exactly-one", "exactly one of templateRef and spec is required");
@@ -133,6 +136,16 @@ function checkTemplate(template: JsonObject, path: FieldPath, context: RuleConte
     );
 }
 
+/** Apply finds its object by name alone, and says nothing of versions: what it is to be is written, whatever is there. */
+function checkApplied(template: JsonObject, path: FieldPath, report: Report): void {
+  const metadata = isJsonObject(template["metadata"]) ? template["metadata"] : {};
+  const { name } = metadata;
+  if (typeof name !== "string" || name === "")
+    report([...path, "name"], "required", "what is applied needs a name of its own: that of the object it is applied to");
+  for (const field of ["uid", "resourceVersion", "managedFields"])
+    if (metadata[field] !== undefined) report([...path, field], "forbidden", "must be absent in what is applied");
+}
+
 function checkNamespace(namespace: JsonValue | undefined, path: FieldPath, context: RuleContext, report: Report): void {
   // An empty one is one that is not given, as everywhere in Kubernetes.
   if (namespace === undefined || namespace === "") return;
@@ -182,6 +195,7 @@ function checkForeignFields({ step, path }: StepSource, report: Report): void {
     refuse("operation", "only a template has an operation");
     refuse("ownership", "only a template has an ownership");
   }
+  if (!isApplied(step)) refuse("force", "only operation Apply can take over fields");
   if (step.forEach !== undefined && step.repeat !== undefined)
     report([...path, "repeat"], "forbidden", "a step has forEach or repeat; loops over items are steps of a child");
   if (type !== "wait" && type !== "externalRef") return;

@@ -48,6 +48,13 @@ function sourcesOf(spec: WorkflowSpec, part: "steps" | "finally"): readonly Step
   }));
 }
 
+/** The template of the step is applied to an object that may be there already. */
+export const isApplied = ({ operation }: WorkflowStep): boolean => operation === "Apply";
+
+/** What the step creates or applies stays when the workflow goes, and when the step is cancelled. */
+export const isLetLive = (step: WorkflowStep): boolean =>
+  (step.ownership ?? (isApplied(step) ? "Independent" : "Owned")) === "Independent";
+
 /** The union members a step has, known to this version or not. */
 export const membersOf = (step: WorkflowStep): readonly string[] =>
   allMembers.filter((name) => step[name] !== undefined);

@@ -3,7 +3,7 @@ import { type MainOutcome, rollup, type RunState, stepState } from "#engine/inde
 import type { Stored } from "#kernel/model/index.ts";
 import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
 import type { RunValues } from "../compile/values.ts";
-import type { Reference, StepStatus, Workflow } from "../kinds.ts";
+import type { ChildReference, StepStatus, Workflow } from "../kinds.ts";
 import type { Attempt } from "../steps/executor.ts";
 
 /** A workflow in the middle of a pass: what is stored, and the run that follows from it. */
@@ -18,7 +18,7 @@ export interface PassState {
  * The current attempt of a step, as executors are given it. `since` is when it started, else when it became ready. `reference` is
  * what is known of its child; the status's, unless told.
  */
-export function attemptOf(state: PassState, step: CompiledStep, reference?: Reference): Attempt {
+export function attemptOf(state: PassState, step: CompiledStep, reference?: ChildReference): Attempt {
   const { workflow, compiled, run, now } = state;
   const { attempt, phase, readyAt, startedAt, iteration = 1 } = stepState(run, step.key);
   const known = reference ?? statusOf(workflow, step.key)?.reference;

@@ -2,8 +2,8 @@ import { inParallel, type Logger, type Millis, messageOf } from "#lib/base/index
 import { type Effect, exponential, type Fact, type WaitReason } from "#engine/index.ts";
 import { type ApiClient, getOrUndefined, refTo } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import { isExecuted } from "../compile/step-source.ts";
-import { Workflow } from "../kinds.ts";
+import { isApplied, isExecuted, isLetLive } from "../compile/step-source.ts";
+import { type ChildReference, Workflow } from "../kinds.ts";
 import type { Pass } from "./pass.ts";
 import type { Attempt, Executors } from "../steps/executor.ts";
 import { attemptOf, type PassState } from "./attempts.ts";
@@ -38,6 +38,8 @@ export const effectsWake = (effects: readonly Effect[]): Millis | undefined =>
 /** What carrying out effects has shown. */
 export interface Performed {
   readonly facts: readonly Fact[];
+  /** What was applied, by step. */
+  readonly references: ReadonlyMap<string, ChildReference>;
   /** Failures that may pass; the effects are still owed. */
   readonly failures: readonly unknown[];
 }
@@ -51,19 +53,27 @@ export async function performEffects(
   context: { readonly signal: AbortSignal; readonly log: Logger },
 ): Promise<Performed> {
   const facts: Fact[] = [];
+  const references = new Map<string, ChildReference>();
   const failures: unknown[] = [];
   const attempt = async (effect: Effect): Promise<void> => {
     if (context.signal.aborted) return;
     try {
-      const fact = await perform(effect, state, executors, memory, context.signal);
-      if (fact !== undefined) facts.push(fact);
+      const shown = await perform(effect, state, executors, memory, context.signal);
+      if (shown !== undefined) facts.push(shown.fact);
+      if (shown?.reference !== undefined && effect.item === undefined) references.set(effect.step, shown.reference);
     } catch (thrown) {
       context.log.debug("an effect failed, trying again", { step: effect.step, error: messageOf(thrown) });
       failures.push(thrown);
     }
   };
   await inParallel(effects, attempt, width);
-  return { facts, failures };
+  return { facts, references, failures };
+}
+
+/** What carrying out one effect has shown. */
+interface Shown {
+  readonly fact: Fact;
+  readonly reference?: ChildReference;
 }
 
 /** One effect. Only what its executor learned at once becomes a fact; all else is observed. */
@@ -73,7 +83,7 @@ async function perform(
   executors: Executors,
   memory: Memory,
   signal: AbortSignal,
-): Promise<Fact | undefined> {
+): Promise<Shown | undefined> {
   const step = state.compiled.steps.get(effect.step);
   if (step === undefined || !isExecuted(step.type)) return undefined;
   const executor = executors[step.type];
@@ -84,16 +94,21 @@ async function perform(
   if (effect.kind === "cancel") {
     await executor.cancel(attempt, effect.graceMs ?? 0, signal);
     memory.performed.set(name, state.now);
-    return undefined;
+    // The end of what is deleted is told by its event; of what is let go, by nobody.
+    const seen = isLetLive(step.step) ? await executor.observe(attempt, signal) : undefined;
+    return seen?.is === "child" && seen.state.is !== "alive" ? { fact: factOf(attempt, seen, state) } : undefined;
   }
   const finding = await executor.start(attempt, signal);
   if (finding === undefined) return undefined;
   if (finding.is === "free") return undefined;
-  if (finding.is === "refused") return factOf(attempt, finding, state, nextTry(attempt, finding.reason, state, memory));
+  if (finding.is === "refused")
+    return { fact: factOf(attempt, finding, state, nextTry(attempt, finding.reason, state, memory)) };
   memory.performed.set(name, state.now);
   memory.refusals.delete(refusedName(attempt));
-  // Nobody tells of a referenced object that was there before; of a child that was just created, its event does.
-  if (finding.state.is !== "alive" || step.type === "externalRef") return factOf(attempt, finding, state);
+  // Nobody tells of an object that was there before; of a child that was just created, its event does.
+  const fact = factOf(attempt, finding, state);
+  if (isApplied(step.step)) return { fact, ...(finding.reference === undefined ? {} : { reference: finding.reference }) };
+  if (finding.state.is !== "alive" || step.type === "externalRef") return { fact };
   // Only a child that the mirror shows can later be missed in it. One that was found by asking may not have got there yet.
   const shown = await executor.observe(attempt, signal);
   if (shown?.is === "child" && shown.state.is === "alive") memory.created.add(name);
@@ -133,8 +148,9 @@ export async function effectStage(
     pass.tally.staleEffectsPrevented();
     return { again: false, wake: staleRetry };
   }
-  const { facts, failures } = await performEffects(due, state, executors, memory, { signal, log });
+  const { facts, references, failures } = await performEffects(due, state, executors, memory, { signal, log });
   memory.facts = [...memory.facts, ...facts];
+  memory.references = new Map([...memory.references, ...references]);
   if (facts.length > 0) return { again: true };
   if (failures.length > 0) throw failures[0];
   return { again: false, wake: effectsWake(effects) };

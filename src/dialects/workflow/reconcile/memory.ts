@@ -3,7 +3,7 @@ import { createRunCache, type Effect, type Fact, type RunCache, type RunState } 
 import { keyOf, type Stored } from "#kernel/model/index.ts";
 import { compileWorkflow } from "../compile/compile.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
-import type { Workflow, WorkflowSpec } from "../kinds.ts";
+import type { ChildReference, Workflow, WorkflowSpec } from "../kinds.ts";
 import { collectProblems } from "../problems.ts";
 import { decodeRun } from "../state.ts";
 
@@ -39,6 +39,8 @@ export interface Memory {
   compilation?: Compilation & { readonly generation: number; readonly labels: unknown; readonly template: string };
   /** Facts that only carrying out an effect has shown, for the next pass. */
   facts: Fact[];
+  /** Along with them: references to what was applied, by step. */
+  references: ReadonlyMap<string, ChildReference>;
   /** When an effect was carried out, by its name: what is still owed is not done again at once. */
   readonly performed: Map<string, Instant>;
   /** Starts whose child this process has created and then seen in its mirror. */
@@ -78,6 +80,7 @@ export class Memories {
       uid,
       cache: createRunCache(),
       facts: [],
+      references: new Map(),
       performed: new Map(),
       created: new Set(),
       refusals: new Map(),

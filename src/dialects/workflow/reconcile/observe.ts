@@ -2,7 +2,7 @@ import type { Millis } from "#lib/base/index.ts";
 import { type ChildFact, type Fact, type GrantFact, isActive, type StepState, stepState } from "#engine/index.ts";
 import type { CompiledStep } from "../compile/compiled.ts";
 import { isExecuted } from "../compile/step-source.ts";
-import type { Reference } from "../kinds.ts";
+import type { ChildReference } from "../kinds.ts";
 import type { Attempt, Executors, Finding, StepExecutor } from "../steps/executor.ts";
 import { maxOutputBytes, tooLarge } from "../steps/outputs.ts";
 import { attemptOf, type PassState } from "./attempts.ts";
@@ -15,7 +15,7 @@ import { effectName, type Memory } from "./memory.ts";
 export interface Observed {
   readonly facts: readonly Fact[];
   /** References with the uid of the object that was seen, by step. */
-  readonly references: ReadonlyMap<string, Reference>;
+  readonly references: ReadonlyMap<string, ChildReference>;
   /** Something that no event will tell of is waited for: look again after this long. */
   readonly pollAfter?: Millis;
 }
@@ -32,7 +32,7 @@ export async function observeSteps(
   signal: AbortSignal,
 ): Promise<Observed> {
   const facts: Fact[] = [];
-  const references = new Map<string, Reference>();
+  const references = new Map<string, ChildReference>();
   let isPolling = false;
   for (const key of Object.keys(state.run.steps)) {
     const step = stepState(state.run, key);

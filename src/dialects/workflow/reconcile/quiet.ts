@@ -1,5 +1,6 @@
 import type { Millis } from "#lib/base/index.ts";
 import { onlyItemsCameAlive, type RunState } from "#engine/index.ts";
+import { isApplied } from "../compile/step-source.ts";
 import type { Pass } from "./pass.ts";
 import type { PassState } from "./attempts.ts";
 import type { KnownRun } from "./memory.ts";
@@ -21,8 +22,11 @@ export function quietStage(
 ): Millis | undefined {
   const { generation } = workflow.metadata;
   const isCurrent = generation === undefined || workflow.status?.observedGeneration === generation;
-  const isWaited = (key: string): boolean => compiled.steps.get(key)?.type === "externalRef";
-  if (run === known.stored || !isCurrent || !onlyCameAlive(known.stored, run, isWaited)) {
+  const isPinned = (key: string): boolean => {
+    const step = compiled.steps.get(key);
+    return step !== undefined && (step.type === "externalRef" || isApplied(step.step));
+  };
+  if (run === known.stored || !isCurrent || !onlyCameAlive(known.stored, run, isPinned)) {
     delete memory.quietSince;
     return undefined;
   }
@@ -37,8 +41,8 @@ export function quietStage(
   return left;
 }
 
-/** A reference that is seen for the first time has its uid pinned, which cannot wait. */
-function onlyCameAlive(before: RunState, after: RunState, isWaited: (key: string) => boolean): boolean {
+/** An object that was there before has its uid pinned when it is first seen or applied, which cannot wait. */
+function onlyCameAlive(before: RunState, after: RunState, isPinned: (key: string) => boolean): boolean {
   const { steps: stepsBefore } = before;
   const { steps } = after;
   if (!isSameBeyond("steps", before, after) || !isSameBeyond("steps", after, before)) return false;
@@ -49,7 +53,7 @@ function onlyCameAlive(before: RunState, after: RunState, isWaited: (key: string
     if (old === step) return true;
     if (old?.items !== undefined && step?.items !== undefined)
       return isSameBeyond("items", old, step) && onlyItemsCameAlive(old.items, step.items);
-    return old?.phase === "Starting" && step?.phase === "Running" && old.attempt === step.attempt && !isWaited(key);
+    return old?.phase === "Starting" && step?.phase === "Running" && old.attempt === step.attempt && !isPinned(key);
   });
 }
 

@@ -1,7 +1,7 @@
 import { type RunState, stepState } from "#engine/index.ts";
 import { isConflict, type Stored } from "#kernel/model/index.ts";
 import { isExecuted } from "../compile/step-source.ts";
-import type { Reference } from "../kinds.ts";
+import type { ChildReference } from "../kinds.ts";
 import { Workflow } from "../kinds.ts";
 import { notices, noticesBetween } from "../messages.ts";
 import type { Pass } from "./pass.ts";
@@ -44,9 +44,9 @@ export async function storeStage(
 function withIntents(
   state: PassState,
   before: RunState,
-  seen: ReadonlyMap<string, Reference>,
+  seen: ReadonlyMap<string, ChildReference>,
   { executors }: Pass,
-): ReadonlyMap<string, Reference> {
+): ReadonlyMap<string, ChildReference> {
   const references = new Map(seen);
   for (const key of Object.keys(state.run.steps)) {
     const old = before.steps[key];

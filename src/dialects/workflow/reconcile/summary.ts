@@ -2,7 +2,7 @@ import { formatTime, type Instant, type JsonObject } from "#lib/base/index.ts";
 import { isOk, isTerminal, progressOf, type RunState, setCondition, type StepState, stepState } from "#engine/index.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
 import { evaluate } from "../compile/values.ts";
-import type { Reference, StepStatus, WorkflowCondition, WorkflowStatus } from "../kinds.ts";
+import type { ChildReference, StepStatus, WorkflowCondition, WorkflowStatus } from "../kinds.ts";
 import { encodeRun, type StepAdditions } from "../state.ts";
 import { reusedReason } from "../resubmit.ts";
 import { statusOf, valuesOf, type PassState } from "./attempts.ts";
@@ -11,7 +11,7 @@ import { frozenSpec } from "./resolve.ts";
 /** What the status says beyond the run itself. */
 export interface StatusFacts {
   /** References by step: of intents, and with their uid once the object was seen. */
-  readonly references: ReadonlyMap<string, Reference>;
+  readonly references: ReadonlyMap<string, ChildReference>;
   /** Started steps whose definition was changed behind the back of admission. */
   readonly conflicts: readonly string[];
   /** The specification cannot be carried out: the condition that says so stays. */
@@ -80,7 +80,7 @@ function additionOf(
   step: StepState,
   old: StepState | undefined,
   entry: StepStatus | undefined,
-  reference: Reference | undefined,
+  reference: ChildReference | undefined,
 ): StepAdditions {
   const node = planStepOf(compiled, key);
   const failure = failureBetween(old, step);

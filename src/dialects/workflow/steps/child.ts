@@ -15,6 +15,7 @@ import {
 } from "#kernel/model/index.ts";
 import { type ChildId, childLabels } from "../child-names.ts";
 import type { Reference, Workflow } from "../kinds.ts";
+import { isLetLive } from "../compile/step-source.ts";
 import type { Attempt, Finding } from "./executor.ts";
 
 // What executors that create one object per attempt have in common.
@@ -47,15 +48,15 @@ export const childOf = ({ workflow, step, number, item, iteration }: Attempt): C
   ...(iteration === undefined ? {} : { iteration }),
 });
 
-/** Independent children have no owner and are recognised by their labels alone. */
-const isIndependent = ({ step }: Attempt): boolean => step.step.ownership === "Independent";
+/** Independent children have no owner and are recognised by their labels alone; an applied object has neither, unless told. */
+export const isIndependent = ({ step }: Attempt): boolean => isLetLive(step.step);
 
 /** All of them: uid, step and attempt name exactly one child. */
 const carriesLabels = (attempt: Attempt, object: KubeObject): boolean =>
   Object.entries(labelsOf(attempt)).every(([name, value]) => object.metadata.labels?.[name] === value);
 
 /** Whether the object is the child of this attempt, and not of another one or of somebody else. */
-function isChild(attempt: Attempt, object: KubeObject): boolean {
+export function isChild(attempt: Attempt, object: KubeObject): boolean {
   if (isIndependent(attempt)) return carriesLabels(attempt, object);
   return controllerOf(object)?.uid === attempt.workflow.metadata.uid && carriesLabels(attempt, object);
 }
@@ -147,8 +148,8 @@ function adopt(client: ApiClient, type: ResourceType, object: Stored, { workflow
   return client.patch(refTo(type, object), { type: "merge", body });
 }
 
-/** What a refused creation means for the step. What may pass by itself is thrown again. */
-function refusal(thrown: unknown): Finding {
+/** What a refused write means for the step. What may pass by itself is thrown again. */
+export function refusal(thrown: unknown): Finding {
   if (isInvalid(thrown)) return failed("InvalidTemplate", messageOf(thrown));
   if (isForbidden(thrown)) {
     const message = messageOf(thrown);
@@ -156,16 +157,30 @@ function refusal(thrown: unknown): Finding {
       ? { is: "refused", reason: "Quota", message }
       : failed("Forbidden", message);
   }
-  if (thrown instanceof ApiError && (thrown.reason === "RequestEntityTooLarge" || thrown.reason === "MethodNotAllowed"))
-    return failed("InvalidTemplate", messageOf(thrown));
+  if (thrown instanceof ApiError && unservable.has(thrown.reason)) return failed("InvalidTemplate", messageOf(thrown));
   throw thrown;
 }
 
+/** Too large, or of a kind whose server does not do this: it would be refused again. */
+const unservable: ReadonlySet<string> = new Set([
+  "RequestEntityTooLarge",
+  "MethodNotAllowed",
+  "UnsupportedMediaType",
+]);
+
+/** The key of the attempt's object in a mirror of its kind. It is in the workflow's namespace, if in any. */
+export function keyIn({ namespaced }: ResourceType, { workflow, reference }: Attempt): string {
+  const { namespace } = workflow.metadata;
+  return keyOf({ name: reference?.name ?? "", ...(namespaced && namespace !== undefined ? { namespace } : {}) });
+}
+
+/** Whatever has the name of the attempt's object, if a mirror shows it. */
+export const objectIn = ({ type, children }: ChildKind, attempt: Attempt): Stored | undefined =>
+  children.get(keyIn(type, attempt));
+
 /** The child of an attempt, if a mirror shows it and it is still ours. */
-export function childIn(children: Lister, attempt: Attempt): Stored | undefined {
-  const { namespace } = attempt.workflow.metadata;
-  const name = attempt.reference?.name ?? "";
-  const object = children.get(keyOf({ name, ...(namespace === undefined ? {} : { namespace }) }));
+export function childIn(kind: ChildKind, attempt: Attempt): Stored | undefined {
+  const object = objectIn(kind, attempt);
   return object === undefined || !isChild(attempt, object) ? undefined : object;
 }
 
@@ -174,12 +189,12 @@ export function childIn(children: Lister, attempt: Attempt): Stored | undefined 
  * was there and is not, or is not ours any more: whoever removed the owner reference by hand took the child away.
  */
 export async function observeChild(
-  { children }: ChildKind,
+  kind: ChildKind,
   attempt: Attempt,
   outcomeOf: (object: Stored) => Promise<ChildState>,
 ): Promise<Finding | undefined> {
   const { phase } = attempt;
-  const object = childIn(children, attempt);
+  const object = childIn(kind, attempt);
   if (object === undefined) {
     // Before it was seen, a missing child has simply not been created yet: the intent still owes it.
     return phase === "Starting" ? undefined : { is: "child", state: { is: "gone" } };
@@ -196,16 +211,16 @@ export async function observeChild(
  */
 export async function deleteChild(
   client: ApiClient,
-  { type, children }: ChildKind,
+  kind: ChildKind,
   attempt: Attempt,
   graceMs: Millis,
   signal: AbortSignal,
 ): Promise<void> {
   if (isIndependent(attempt)) return;
-  const object = childIn(children, attempt);
+  const object = childIn(kind, attempt);
   if (object === undefined || object.metadata.deletionTimestamp !== undefined) return;
   const gracePeriodSeconds = Math.ceil(graceMs / 1000);
-  await ensureDeleted(client, type, object, { propagationPolicy: "Background", gracePeriodSeconds, signal });
+  await ensureDeleted(client, kind.type, object, { propagationPolicy: "Background", gracePeriodSeconds, signal });
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Stored } from "#kernel/model/index.ts";
 import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
 import type { ExecutedType } from "../compile/step-source.ts";
 import type { RunValues } from "../compile/values.ts";
-import type { Reference, Workflow } from "../kinds.ts";
+import type { ChildReference, Workflow } from "../kinds.ts";
 
 /** One attempt of one step, as its executor sees it. */
 export interface Attempt {
@@ -22,7 +22,7 @@ export interface Attempt {
   /** As stored: `Starting` is the intent, `Cancelling` the wish for an end. */
   readonly phase: StepPhase;
   /** What the status says of the child; its uid once it was seen. */
-  readonly reference: Reference | undefined;
+  readonly reference: ChildReference | undefined;
   readonly values: RunValues;
   /** When the step left Pending. */
   readonly since: Instant;
@@ -31,7 +31,7 @@ export interface Attempt {
 
 /** What starting an attempt, or looking at it, has shown. The reference is stored in the status of the step. */
 export type Finding =
-  | { readonly is: "child"; readonly state: ChildState; readonly reference?: Reference }
+  | { readonly is: "child"; readonly state: ChildState; readonly reference?: ChildReference }
   /** The world does not let it start; nothing exists, and no attempt is lost. */
   | { readonly is: "refused"; readonly reason: WaitReason; readonly message: string }
   /** What it was refused for is over. */
@@ -43,7 +43,7 @@ export type Finding =
  */
 export interface StepExecutor {
   /** The object this attempt is or will be, as far as it can be told before it exists. It is stored with the intent. */
-  reference(attempt: Attempt): Reference | undefined;
+  reference(attempt: Attempt): ChildReference | undefined;
   /** Begins the attempt. Answers with what is known at once, if anything. */
   start(attempt: Attempt, signal: AbortSignal): Promise<Finding | undefined>;
   /** How the attempt stands, read without side effects; undefined when nothing can be told yet. */

@@ -5,10 +5,7 @@ import { render } from "../compile/values.ts";
 import type { Reference } from "../kinds.ts";
 import { referenceOf, type StepClients } from "./child.ts";
 import type { Attempt, Finding, StepExecutor } from "./executor.ts";
-import { type FindMirror, kindNotFound, stateOf } from "./template.ts";
-
-/** Asks for a pass of the workflow whenever the referenced object changes. */
-export type Refer = (attempt: Attempt, mirror: Exclude<Awaited<ReturnType<FindMirror>>, string>, key: string) => void;
+import { type FindMirror, kindNotFound, type Refer, stateOf } from "./template.ts";
 
 /**
  * Carries out `externalRef` steps: looks at an object that others create, and never touches it.

@@ -1,22 +1,25 @@
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import type { CompiledExpression } from "../compile/expressions.ts";
 import { evaluateCondition } from "../compile/values.ts";
-import { type ObjectState, readinessOf, stateOfObject } from "../completion.ts";
+import { aboutGeneration, type ObjectState, readinessOf, stateOfObject } from "../completion.ts";
 import type { Attempt } from "./executor.ts";
 
 /**
  * How the object of a step stands: as the step says itself, else by the rules of its kind. Of `completion`
- * expressions `failure` is asked first; one that fails, for lack of a field, means "not yet".
+ * expressions `failure` is asked first; one that fails, for lack of a field, means "not yet". What an object that was
+ * applied says of the generations before that counts as absent.
  */
 export function objectState(attempt: Attempt, object: KubeObject): ObjectState {
   const { completion } = attempt.step;
-  if (completion === undefined) return stateOfObject(object);
+  const since = attempt.reference?.generation;
+  if (completion === undefined) return stateOfObject(object, since);
   if (completion.is === "Created") return { is: "succeeded" };
-  if (completion.is !== "expressions") return readinessOf(object);
+  if (completion.is !== "expressions") return readinessOf(object, since);
+  const told = aboutGeneration(object, since);
   const holds = (expression: CompiledExpression | undefined): boolean => {
     if (expression === undefined) return false;
     // An object that lacks a field has not come that far: an error means "not yet".
-    const answer = evaluateCondition(expression, attempt.compiled, attempt.values, { object: asJson(object) });
+    const answer = evaluateCondition(expression, attempt.compiled, attempt.values, { object: asJson(told) });
     return answer.ok && answer.value;
   };
   if (holds(completion.failure)) {

@@ -3,8 +3,19 @@ import type { ChildState } from "#engine/index.ts";
 import type { Lister } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { childName } from "../child-names.ts";
+import { isApplied } from "../compile/step-source.ts";
 import { render } from "../compile/values.ts";
-import { childOf, createChild, deleteChild, labelsOf, observeChild, type StepClients } from "./child.ts";
+import { applyObject, observeApplied } from "./apply.ts";
+import {
+  childOf,
+  createChild,
+  deleteChild,
+  isIndependent,
+  keyIn,
+  labelsOf,
+  observeChild,
+  type StepClients,
+} from "./child.ts";
 import type { Attempt, Finding, StepExecutor } from "./executor.ts";
 import { objectState } from "./object-state.ts";
 import { statusOutputs, succeeded } from "./outputs.ts";
@@ -16,15 +27,18 @@ import { mayTryAgain } from "./retry-when.ts";
  */
 export type Mirror = { readonly type: ResourceType; readonly children: Lister } | "unknown" | "syncing";
 
+/** Asks for a pass of the workflow whenever the object with this key changes. */
+export type Refer = (attempt: Attempt, mirror: Exclude<Mirror, string>, key: string) => void;
+
 /** Finds the mirror of a kind on behalf of a workflow. */
 export type FindMirror = (apiVersion: string, kind: string, attempt: Attempt) => Promise<Mirror>;
 
 /**
- * Carries out `template` steps: any resource, created as it is written, in the workflow's namespace, under its own
- * name or one that follows from the attempt. Its kind is written, not computed: expressions are filled in everywhere
- * else.
+ * Carries out `template` steps: any resource, created or applied as it is written, in the workflow's namespace, under
+ * its own name or one that follows from the attempt. Its kind is written, not computed: expressions are filled in
+ * everywhere else. `refer` is for applied objects, which do not say whose they are.
  */
-export function templateExecutor(clients: StepClients, find: FindMirror): StepExecutor {
+export function templateExecutor(clients: StepClients, find: FindMirror, refer: Refer): StepExecutor {
   const mirrorOf = (attempt: Attempt): Promise<Mirror> => {
     const { apiVersion, kind } = attempt.step.step.template ?? {};
     return find(textOf(apiVersion), textOf(kind), attempt);
@@ -41,12 +55,19 @@ export function templateExecutor(clients: StepClients, find: FindMirror): StepEx
       if (mirror === "unknown") return kindNotFound(attempt);
       // Without its mirror the child could not be observed; the workflow gets a pass when it is filled.
       if (mirror === "syncing") return undefined;
-      return await createChild(clients, mirror.type, renderTemplate(attempt), attempt, signal);
+      const manifest = placed(renderTemplate(attempt), mirror.type);
+      if (isApplied(attempt.step.step))
+        return await applyObject(clients, mirror.type, manifest, attempt, stateOf, signal);
+      return await createChild(clients, mirror.type, manifest, attempt, signal);
     },
     async observe(attempt) {
       const mirror = await mirrorOf(attempt);
       if (mirror === "unknown" || mirror === "syncing") return undefined;
-      return await observeChild(mirror, attempt, (object) => Promise.resolve(stateOf(attempt, object)));
+      if (!isApplied(attempt.step.step))
+        return await observeChild(mirror, attempt, (object) => Promise.resolve(stateOf(attempt, object)));
+      // First asked for news, then looked at: nothing that happens in between is missed.
+      refer(attempt, mirror, keyIn(mirror.type, attempt));
+      return observeApplied(mirror, attempt, stateOf);
     },
     async cancel(attempt, graceMs, signal) {
       const mirror = await mirrorOf(attempt);
@@ -54,6 +75,13 @@ export function templateExecutor(clients: StepClients, find: FindMirror): StepEx
       await deleteChild(clients.client, mirror, attempt, graceMs, signal);
     },
   };
+}
+
+/** As the API has it: kinds without namespaces are in none. */
+function placed(manifest: Result<KubeObject, string>, { namespaced }: ResourceType): Result<KubeObject, string> {
+  if (!manifest.ok || namespaced) return manifest;
+  const { namespace: _nowhere, ...metadata } = manifest.value.metadata;
+  return ok({ ...manifest.value, metadata });
 }
 
 /** The schema of a template is its own kind's; here it is any JSON. */
@@ -77,16 +105,20 @@ export function renderTemplate(attempt: Attempt): Result<KubeObject, string> {
   const metadata = isJsonObject(rendered.value["metadata"]) ? rendered.value["metadata"] : {};
   const given = isJsonObject(metadata["labels"]) ? metadata["labels"] : {};
   const { namespace } = workflow.metadata;
-  const generated = childName(childOf(attempt));
+  const name = textOf(metadata["name"]) || (isApplied(step.step) ? "" : childName(childOf(attempt)));
+  if (name === "") return err("metadata.name is empty: what is applied has a name of its own");
+  // An object that is not the run's own gets nothing that it was not written with: runs may share it.
+  const ours = isApplied(step.step) && isIndependent(attempt) ? {} : labelsOf(attempt);
+  const labels = { ...textLabels(given), ...ours };
   return ok({
     ...rendered.value,
     apiVersion: textOf(apiVersion),
     kind: textOf(kind),
     metadata: {
       ...metadata,
-      name: textOf(metadata["name"]) || generated,
+      name,
       ...(namespace === undefined ? {} : { namespace }),
-      labels: { ...textLabels(given), ...labelsOf(attempt) },
+      ...(Object.keys(labels).length === 0 ? {} : { labels }),
     },
   });
 }

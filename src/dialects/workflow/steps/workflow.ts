@@ -48,7 +48,7 @@ export function workflowExecutor(clients: StepClients, find: FindMirror): StepEx
     },
     async cancel(attempt, _graceMs, signal) {
       const mirror = await mirrorOf(attempt);
-      const child = typeof mirror === "string" ? undefined : childIn(mirror.children, attempt);
+      const child = typeof mirror === "string" ? undefined : childIn(mirror, attempt);
       if (child === undefined || stateOfObject(child).is !== "running") return;
       await askToEnd(clients.client, child, attempt.workflow.status?.forced === true, signal);
     },
