@@ -338,7 +338,8 @@ const ChildReference = s.object(
     ...referenceFields,
     generation: s.optional(
       s.integer({
-        description: "Of an applied object, what this attempt left: what its status says of earlier ones does not count.",
+        description:
+          "Of an applied object, what this attempt left: what its status says of earlier ones does not count.",
       }),
     ),
   },

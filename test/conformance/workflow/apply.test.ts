@@ -224,7 +224,9 @@ test.each([
   ["force without Apply", { force: true, template: configMap("a", {}) }, "spec.steps.a.force"],
   ["Apply of a Job", { operation: "Apply", container: { image: "busybox" } }, "spec.steps.a.operation"],
 ])("%s is refused at admission", async (_what, step, field) => {
-  const { status, json } = await plane.api.ask("POST", workflows, { body: workflow("refused", { steps: { a: step } }) });
+  const { status, json } = await plane.api.ask("POST", workflows, {
+    body: workflow("refused", { steps: { a: step } }),
+  });
   expect(status).toBe(422);
   expect(json["details"]?.["causes"]).toMatchObject([{ field }]);
 });

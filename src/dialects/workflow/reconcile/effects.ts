@@ -107,7 +107,8 @@ async function perform(
   memory.refusals.delete(refusedName(attempt));
   // Nobody tells of an object that was there before; of a child that was just created, its event does.
   const fact = factOf(attempt, finding, state);
-  if (isApplied(step.step)) return { fact, ...(finding.reference === undefined ? {} : { reference: finding.reference }) };
+  if (isApplied(step.step))
+    return { fact, ...(finding.reference === undefined ? {} : { reference: finding.reference }) };
   if (finding.state.is !== "alive" || step.type === "externalRef") return { fact };
   // Only a child that the mirror shows can later be missed in it. One that was found by asking may not have got there yet.
   const shown = await executor.observe(attempt, signal);

@@ -162,11 +162,7 @@ export function refusal(thrown: unknown): Finding {
 }
 
 /** Too large, or of a kind whose server does not do this: it would be refused again. */
-const unservable: ReadonlySet<string> = new Set([
-  "RequestEntityTooLarge",
-  "MethodNotAllowed",
-  "UnsupportedMediaType",
-]);
+const unservable: ReadonlySet<string> = new Set(["RequestEntityTooLarge", "MethodNotAllowed", "UnsupportedMediaType"]);
 
 /** The key of the attempt's object in a mirror of its kind. It is in the workflow's namespace, if in any. */
 export function keyIn({ namespaced }: ResourceType, { workflow, reference }: Attempt): string {
