@@ -1,6 +1,6 @@
 import type { FieldPath, Instant, JsonObject, JsonValue, Position, Problem, Result } from "#lib/base/index.ts";
 import type { Kind } from "#lib/schema/index.ts";
-import type { Dialect as DialectName, GroupKind, RunDialect } from "#engine/index.ts";
+import type { Dialect as DialectName, GroupKind, ObjectRef, RunDialect } from "#engine/index.ts";
 import type { KubeObject, StatusCause } from "#kernel/model/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
 import type { RunGraph } from "./graph.ts";
@@ -16,7 +16,12 @@ export interface SourceDocument {
 export interface ReadOptions {
   /** Arguments of the run as texts, as `--param name=text` gives them; each is read by the type of its parameter. */
   readonly arguments?: Readonly<Record<string, string>>;
+  /** Objects that it may refer to: checked ones, of the same files or from a server. */
+  readonly beside?: readonly KubeObject[];
 }
+
+/** Objects that decide how a document is read, and where it names them. */
+export type References = readonly { readonly ref: ObjectRef; readonly path: FieldPath }[];
 
 /** A document read. With errors among the problems `object` is undefined. */
 export interface DocumentReading {
@@ -31,8 +36,10 @@ export interface DocumentReader {
   detect(document: SourceDocument): boolean;
   /** Reads and checks; every problem at once. */
   read(document: SourceDocument, options?: ReadOptions): DocumentReading;
+  /** What it refers to and should be given `beside`: without them less is said of it, and texts stay texts. */
+  references(document: SourceDocument): References;
   /** What `read` finds, and what is allowed but unwise. */
-  lint(document: SourceDocument): readonly Problem[];
+  lint(document: SourceDocument, options?: Pick<ReadOptions, "beside">): readonly Problem[];
 }
 
 /** What a server asks a dialect before it stores an object of one of its kinds. Everything is pure. */

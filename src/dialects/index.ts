@@ -9,6 +9,7 @@ export type {
   DocumentReader,
   DocumentReading,
   ReadOptions,
+  References,
   Runs,
   SourceDocument,
 } from "./dialect.ts";

@@ -54,6 +54,14 @@ async function workflowFile(name: string, steps: Record<string, object>, spec: o
   return path;
 }
 
+/** Writes any document and returns its path. */
+async function documentFile(name: string, kind: string, spec: object): Promise<string> {
+  const path = join(directory, `${name}-${kind}.json`);
+  const envelope = { apiVersion: "slipway.dev/v1alpha1", kind, metadata: { name } };
+  await writeFile(path, JSON.stringify({ ...envelope, spec }));
+  return path;
+}
+
 const shell = (script: string, more: object = {}) => ({
   container: { image: "busybox", command: ["sh", "-c", script] },
   ...more,
@@ -357,4 +365,44 @@ test("without an engine the docker runtime says where it looked and how to get o
   expect(code).toBe(1);
   expect(err).toContain(`no Docker Engine answers at unix://${socket}`);
   expect(err).toContain("sudo apt-get install docker.io");
+});
+
+describe("a template that the server has", () => {
+  const params = [
+    { name: "count", type: "integer", minimum: 1 },
+    { name: "hosts", type: "array", default: [] },
+  ];
+  const steps = { say: shell("true", { outputs: { next: { expression: "params.count + 1", default: 0 } } }) };
+
+  beforeAll(async () => {
+    const template = await documentFile("counts", "WorkflowTemplate", { params, steps });
+    const starter = await workflowFile("starter", { only: shell("true") });
+    await must("run", template, starter);
+  });
+
+  test("says how the arguments of a run are read, also of one that is submitted again", async () => {
+    const run = await documentFile("counted", "Workflow", { templateRef: { name: "counts" } });
+    await must("run", run, "--param", "count=4", "--param", 'hosts=["a"]');
+    const argumentsOf = async (name: string) =>
+      (JSON.parse(await must("get", "workflow", name, "-o", "json")) as { spec: { arguments: unknown } }).spec.arguments;
+    expect(await argumentsOf("counted")).toEqual({ count: 4, hosts: ["a"] });
+    const out = await must("resubmit", "counted", "--param", "count=5", "--detach");
+    expect(await argumentsOf(out.split(/[/ ]/)[1] ?? "")).toEqual({ count: 5, hosts: ["a"] });
+  });
+
+  test("refuses what does not fit before anything is started", async () => {
+    const run = await documentFile("uncounted", "Workflow", { templateRef: { name: "counts" } });
+    const refused = await cli("run", run, "--param", "count=many", "--param", "cont=2");
+    expect(refused.code).toBe(2);
+    expect(refused.err).toContain('spec.arguments.count: expected an integer, found "many"');
+    expect(refused.err).toContain('no parameter "cont" is declared (did you mean "count"?)');
+    expect((await cli("get", "workflow", "uncounted")).code).not.toBe(0);
+  });
+
+  test("is needed for arguments, which could not be read without it", async () => {
+    const run = await documentFile("lost", "Workflow", { templateRef: { name: "nowhere" } });
+    const refused = await cli("run", run, "--param", "count=4");
+    expect(refused).toMatchObject({ code: 2 });
+    expect(refused.err).toContain('there is no WorkflowTemplate "nowhere" among the documents or on the server');
+  });
 });

@@ -122,6 +122,40 @@ test("an argument that cannot be read is not called missing as well, but others 
   ]);
 });
 
+const siteTemplate = `apiVersion: slipway.dev/v1alpha1
+kind: WorkflowTemplate
+metadata: {name: site}
+spec: {activeDeadlineSeconds: 9, params: [{name: num, type: integer, maximum: 5}, {name: who, required: true}], steps: {a: {wait: {seconds: 1}}}}
+`;
+
+test("arguments of a run of a template are read by its params, wherever the template stands", async () => {
+  const run = workflow("{templateRef: {name: site}}");
+  for (const texts of [
+    [siteTemplate, run],
+    [run, siteTemplate],
+  ]) {
+    const found = await read(texts, { arguments: { num: "3", who: "7" } });
+    const runs = objectsOf(found).filter(({ object }) => object.kind === "Workflow");
+    expect(runs.map(({ object }) => object.spec)).toEqual([
+      { templateRef: { name: "site" }, arguments: { num: 3, who: "7" } },
+    ]);
+  }
+});
+
+test("what does not fit the params of a template is told as for params of the run itself", async () => {
+  const run = workflow("{templateRef: {name: site}}");
+  const told = async (given: Readonly<Record<string, string>>) =>
+    (await read([run, siteTemplate], { arguments: given })).problems.map(({ path, message }) => `${path}: ${message}`);
+  expect(await told({ num: "x", wo: "a" })).toEqual([
+    'spec.arguments.num: expected an integer, found "x"',
+    'spec.arguments.who: the parameter "who" is required',
+    'spec.arguments.wo: no parameter "wo" is declared',
+  ]);
+  expect(await told({ num: "7", who: "a" })).toEqual(["spec.arguments.num: expected at most 5, found 7"]);
+  const linted = await read([run, siteTemplate], { lint: true });
+  expect(linted.problems).toMatchObject([{ severity: "warning", code: "missing-argument" }]);
+});
+
 test("pairs are cut at the first equals sign, the last of a name wins, and all others are told", () => {
   expect(readParams(["a=1", "b=", "c=x=y", "a=2"])).toEqual({ values: { a: "2", b: "", c: "x=y" }, problems: [] });
   const { values, problems } = readParams(["a=1", "=2", "nothing", ""]);

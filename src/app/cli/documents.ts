@@ -36,23 +36,45 @@ export async function readDocuments(paths: readonly string[], request: ReadReque
   const { readYaml } = await import("#lib/yaml/index.ts");
   const { readSources } = await import("./source-texts.ts");
   const dialects = await loadDialects();
-  const documents: Document[] = [];
-  const problems: Problem[] = [];
+  const pieces: (Piece | Problem)[] = [];
   for (const source of await readSources(paths, request)) {
     if ("problem" in source) {
-      problems.push(source.problem);
+      pieces.push(source.problem);
       continue;
     }
     const { file, text } = source;
     const read = readYaml(text, { file });
-    problems.push(...(read.ok ? read.value.warnings : read.error));
+    pieces.push(...(read.ok ? read.value.warnings : read.error));
     if (!read.ok) continue;
-    if (read.value.documents.every(({ value }) => value === null)) problems.push(emptyFile(file));
-    for (const one of read.value.documents.filter(({ value }) => value !== null)) {
-      const { document, found } = readOne(file, one, dialects, request);
-      documents.push(document);
-      problems.push(...found.toSorted(byPlace));
+    if (read.value.documents.every(({ value }) => value === null)) pieces.push(emptyFile(file));
+    for (const one of read.value.documents.filter(({ value }) => value !== null))
+      pieces.push({ file, source: one, dialect: dialects.find((candidate) => candidate.documents.detect(one)) });
+  }
+  return readPieces(pieces, request);
+}
+
+/** A document that has not been read, and who is to read it. */
+type Piece = Pick<Document, "file" | "source" | "dialect">;
+
+/** Those that refer to others come after them, wherever they stand; documents and problems keep their order. */
+function readPieces(pieces: readonly (Piece | Problem)[], request: ReadRequest): ReadDocuments {
+  const isReferring = ({ dialect, source }: Piece): boolean => (dialect?.documents.references(source) ?? []).length > 0;
+  const known = new Map(
+    pieces.flatMap((piece) =>
+      "source" in piece && !isReferring(piece) ? [[piece, readOne(piece, request, [])] as const] : [],
+    ),
+  );
+  const beside = [...known.values()].flatMap(({ document }) => document.object ?? []);
+  const documents: Document[] = [];
+  const problems: Problem[] = [];
+  for (const piece of pieces) {
+    if (!("source" in piece)) {
+      problems.push(piece);
+      continue;
     }
+    const { document, found } = known.get(piece) ?? readOne(piece, request, beside);
+    documents.push(document);
+    problems.push(...found.toSorted(byPlace));
   }
   return { documents, problems };
 }
@@ -74,12 +96,11 @@ interface ReadOne {
   readonly found: readonly Problem[];
 }
 
-function readOne(file: string, source: YamlDocument, dialects: readonly Dialect[], request: ReadRequest): ReadOne {
-  const dialect = dialects.find((candidate) => candidate.documents.detect(source));
+function readOne({ file, source, dialect }: Piece, request: ReadRequest, beside: readonly KubeObject[]): ReadOne {
   if (dialect === undefined) return readPlain(file, source);
   const given = request.arguments === undefined ? {} : { arguments: request.arguments };
-  const { object, problems } = dialect.documents.read(source, given);
-  const found = request.lint === true ? dialect.documents.lint(source) : problems;
+  const { object, problems } = dialect.documents.read(source, { ...given, beside });
+  const found = request.lint === true ? dialect.documents.lint(source, { beside }) : problems;
   return { document: { file, source, dialect, object }, found };
 }
 

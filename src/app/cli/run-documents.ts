@@ -6,6 +6,8 @@ import type { RunOptions } from "./commands/run.ts";
 import { type Document, objectsOf, type ReadDocuments } from "./documents.ts";
 import { type ControlPlaneSession, openControlPlane } from "./control-plane.ts";
 import { exitCode, UsageError } from "./exit-codes.ts";
+import { printProblems } from "./output/problems.ts";
+import { withReferred } from "./referred-documents.ts";
 import { isRunOf } from "./runs.ts";
 import { type StartedRun, watchToEnd } from "./watch-to-end.ts";
 
@@ -18,18 +20,25 @@ interface RunDocument {
 /**
  * Applies what the documents declare, starts their runs, follows them to their ends, and answers with the worst exit
  * code. Other objects come first and in order, because runs may need them. Several runs go on side by side. When one
- * cannot be started, those started before it go on where there is a server, and end with an ephemeral one.
+ * cannot be started, those started before it go on where there is a server, and end with an ephemeral one. `given` are
+ * the arguments of the command line, for documents whose params are on the server.
  */
-export async function runDocuments(read: ReadDocuments, invocation: Invocation<RunOptions>): Promise<number> {
-  const all = objectsOf(read);
-  const runs = all.flatMap(({ document, object }) => runOf(document, object) ?? []);
-  if (runs.length === 0)
+export async function runDocuments(
+  read: ReadDocuments,
+  given: Readonly<Record<string, string>>,
+  invocation: Invocation<RunOptions>,
+): Promise<number> {
+  if (!objectsOf(read).some(({ document, object }) => runOf(document, object) !== undefined))
     throw new UsageError("the documents hold no run: nothing would happen", "slipway lint tells what they hold");
-  const others = all
-    .filter(({ document, object }) => runOf(document, object) === undefined)
-    .map(({ object }) => object);
   const session = await openControlPlane(invocation);
   try {
+    const whole = await withReferred(read, given, session);
+    if (printProblems(whole.problems, invocation.environment.err)) return exitCode.usage;
+    const all = objectsOf(whole);
+    const runs = all.flatMap(({ document, object }) => runOf(document, object) ?? []);
+    const others = all
+      .filter(({ document, object }) => runOf(document, object) === undefined)
+      .map(({ object }) => object);
     announce(session, runs, invocation);
     const namespace = session.namespace;
     // Later than this a signal cancels the runs, instead of leaving some of them started.

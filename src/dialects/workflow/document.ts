@@ -1,22 +1,14 @@
-import {
-  err,
-  type FieldPath,
-  hasErrors,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  ok,
-  type Result,
-} from "#lib/base/index.ts";
+import { type FieldPath, formatFieldPath, hasErrors, isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { type CompiledSchema, compileSchema, fieldsAt, type Schema } from "#lib/schema/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
 import type { DocumentReader, DocumentReading, ReadOptions, SourceDocument } from "../dialect.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
-import { parseArgument } from "./compile/params.ts";
+import { checkAgainst, referencesOf, templateBeside } from "./beside.ts";
 import { convert, isShipped } from "./convert.ts";
 import { fieldTokens } from "./field-tokens.ts";
-import { type Param, RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
+import { readParams, withArguments } from "./given-arguments.ts";
+import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
 import { lintWorkflow } from "./lint.ts";
 import { collectProblems, type ProblemCollector, type Report } from "./problems.ts";
 import { checkRunAction } from "./run-action.ts";
@@ -41,8 +33,9 @@ export const documents: DocumentReader = {
       problems: found.problems,
     } satisfies DocumentReading;
   },
-  lint(document) {
-    const { found, ...read } = readDocument(document, {}, asGivenLater);
+  references: ({ value }) => (isJsonObject(value) && !isShipped(value) ? referencesOf(value) : []),
+  lint(document, options = {}) {
+    const { found, ...read } = readDocument(document, options, asGivenLater);
     const { object, compiled, found: inPlace } = read.template ?? { ...read, found };
     if (compiled !== undefined && object !== undefined) lintWorkflow(compiled, object, inPlace);
     return found.problems;
@@ -111,10 +104,23 @@ function readDocument(
 function readWorkflow(document: JsonObject, options: ReadOptions, found: ProblemCollector): Read {
   if (!checkEnvelope(document, ownKinds, found.error)) return { object: undefined, found };
   checkUnknown(Workflow.schema, schemas.workflow, document, found.error);
-  const given = withArguments(document, options.arguments ?? {}, found.error);
+  const [{ ref } = {}] = referencesOf(document);
+  const template = ref && templateBeside(ref.name, ref.namespace, options.beside ?? []);
+  const spec = isJsonObject(document["spec"]) ? document["spec"] : {};
+  const params = template === undefined ? readParams(spec["params"]) : (template.spec.params ?? []);
+  const given = withArguments(document, options.arguments ?? {}, params, found.error);
   const { compiled } = validateWorkflow(given, found);
+  if (template !== undefined) checkAgainst(template, given, unlessTold(found));
   return { object: asObject(given), compiled, found };
 }
+
+/** An argument that could not be read is not missing. */
+const unlessTold =
+  ({ problems, error }: ProblemCollector): Report =>
+  (path, ...told) => {
+    const field = formatFieldPath(path);
+    if (!problems.some((problem) => problem.path === field && problem.severity === "error")) error(path, ...told);
+  };
 
 /** `--param` is for the runs beside it. */
 function readTemplate(document: JsonObject, found: ProblemCollector): Read {
@@ -201,45 +207,4 @@ function checkUnknown(
     const hint = meant === undefined ? undefined : `did you mean "${meant}"?`;
     report(path, "unknown-field", "is not a field of this kind", hint);
   }
-}
-
-/** The document with arguments given beside it, which win over those it holds. */
-function withArguments(document: JsonObject, given: Readonly<Record<string, string>>, report: Report): JsonObject {
-  const names = Object.keys(given);
-  const spec = document["spec"];
-  if (names.length === 0 || !isJsonObject(spec)) return document;
-  const params = readParams(spec["params"]);
-  const values = names.flatMap((name): [string, JsonValue][] => {
-    const value = readArgument(name, given[name] ?? "", params);
-    if (value.ok) return [[name, value.value]];
-    report(["spec", "arguments", name], "invalid-argument", value.error);
-    return [];
-  });
-  const before = isJsonObject(spec["arguments"]) ? spec["arguments"] : {};
-  return { ...document, spec: { ...spec, arguments: { ...before, ...Object.fromEntries(values) } } };
-}
-
-/**
- * The value of an argument given as text, or what its parameter expected. Texts become what their parameter is;
- * nothing is guessed from how they look: `7` is a text for a parameter of type string.
- */
-function readArgument(name: string, text: string, params: readonly Param[]): Result<JsonValue, string> {
-  const param = params.find((candidate) => candidate.name === name);
-  // An unknown name is reported with all others when the document is checked; here it only has to get there.
-  if (param === undefined) return ok(text);
-  const value = parseArgument(param, text);
-  return value.ok ? value : err(value.error);
-}
-
-const paramTypes: readonly NonNullable<Param["type"]>[] = ["string", "integer", "number", "boolean", "array", "object"];
-
-/** Names and types, as far as they can be read before the document is checked. */
-function readParams(params: JsonValue | undefined): readonly Param[] {
-  if (!Array.isArray(params)) return [];
-  const list: readonly JsonValue[] = params;
-  return list.flatMap((param): Param[] => {
-    if (!isJsonObject(param) || typeof param["name"] !== "string") return [];
-    const type = paramTypes.find((known) => known === param["type"]);
-    return [{ name: param["name"], ...(type === undefined ? {} : { type }) }];
-  });
 }

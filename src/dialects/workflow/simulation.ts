@@ -1,13 +1,14 @@
 import { err, type JsonObject, ok, type Problem, type Result } from "#lib/base/index.ts";
 import type { ChildState, Plan, PlanStep, SimulatedAttempt } from "#engine/index.ts";
-import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
 import type { Simulation } from "../simulation.ts";
+import { templateBeside } from "./beside.ts";
 import { compileWorkflow } from "./compile/compile.ts";
 import type { CompiledStep, CompiledWorkflow } from "./compile/compiled.ts";
 import { outputNames } from "./compile/output-names.ts";
 import { isApplied } from "./compile/step-source.ts";
 import { evaluateCondition, type RunValues } from "./compile/values.ts";
-import { type Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
+import type { Workflow, WorkflowSpec } from "./kinds.ts";
 import { collectProblems } from "./problems.ts";
 import { valuesOf } from "./reconcile/attempts.ts";
 import { manifestOf } from "./simulated-child.ts";
@@ -42,17 +43,9 @@ export function simulationOf(
 function resolvedSpec(workflow: Workflow, beside: readonly KubeObject[]): WorkflowSpec | undefined {
   const own = specOf(workflow);
   if (own.templateRef === undefined) return own;
-  const { name } = own.templateRef;
-  const { namespace } = workflow.metadata;
-  const template = beside.find(
-    (object): object is WorkflowTemplate & KubeObject =>
-      isTemplate(object) && object.metadata.name === name && object.metadata.namespace === namespace,
-  );
+  const template = templateBeside(own.templateRef.name, workflow.metadata.namespace, beside);
   return template === undefined ? undefined : withTemplate(own, template.spec);
 }
-
-const isTemplate = ({ apiVersion, kind }: KubeObject): boolean =>
-  kind === WorkflowTemplate.kind && apiVersion === apiVersionOf(WorkflowTemplate);
 
 /** Functions of the plan that ask for values nobody has yet get an answer that lets the run go on. */
 function withGuesses(plan: Plan, compiled: CompiledWorkflow): Plan {

@@ -26,6 +26,7 @@ export const diffCommand = command<DiffOptions>({
     const { readStdin } = await import("../stdin.ts");
     const { withSession } = await import("../session.ts");
     const { diffDocument } = await import("../diff.ts");
+    const { withReferred } = await import("../referred-documents.ts");
     const { args, options, environment } = invocation;
     const { directory, out, err } = environment;
     const [file = "", run] = args;
@@ -36,9 +37,11 @@ export const diffCommand = command<DiffOptions>({
     if (run !== undefined && objects.length !== 1)
       throw new UsageError(`one document is compared with a run, ${file} holds ${objects.length}`);
     return await withSession(invocation, async ({ client, namespace }) => {
+      const whole = await withReferred(read, params.values, { client, namespace });
+      if (printProblems(whole.problems, err)) return exitCode.usage;
       const diffs: DocumentDiff[] = [];
       // One after the other: a file holds few documents, and each is two requests.
-      for (const { object } of objects) diffs.push(await diffDocument(client, object, namespace, run));
+      for (const { object } of objectsOf(whole)) diffs.push(await diffDocument(client, object, namespace, run));
       out.write(options.output === "json" ? `${JSON.stringify(diffs, null, 2)}\n` : diffs.map(diffText).join(""));
       return diffs.every(({ change }) => change === "none") ? exitCode.succeeded : exitCode.failed;
     });

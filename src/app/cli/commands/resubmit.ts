@@ -28,6 +28,7 @@ export const resubmitCommand = command<ResubmitOptions>({
     const { printProblems } = await import("../output/problems.ts");
     const { withSession } = await import("../session.ts");
     const { findRun } = await import("../runs.ts");
+    const { fetchReferred } = await import("../referred-documents.ts");
     const { watchToEnd } = await import("../watch-to-end.ts");
     const { environment, options, rest } = invocation;
     const params = readParams(options.param ?? []);
@@ -37,7 +38,9 @@ export const resubmitCommand = command<ResubmitOptions>({
       const former = await client.get({ type, namespace, name });
       const again = dialect.runs.resubmission(former, { reuse: options.reuse === true });
       const source = { value: JSON.parse(JSON.stringify(again)), positionOf: () => ({ line: 1, column: 1 }) };
-      const read = dialect.documents.read(source, { arguments: params.values });
+      const referred = await fetchReferred(dialect.documents.references(source), { client, namespace });
+      const beside = referred.filter((object) => object !== undefined);
+      const read = dialect.documents.read(source, { arguments: params.values, beside });
       const problems = [...params.problems, ...read.problems.map(({ position: _none, ...problem }) => problem)];
       if (printProblems(problems, environment.err) || read.object === undefined) return exitCode.usage;
       const stored = await client.create(type, read.object);

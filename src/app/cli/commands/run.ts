@@ -71,7 +71,7 @@ export const runCommand = command<RunOptions>({
     if (options.output === "yaml")
       throw new UsageError("-o yaml is for --dry-run; the end of a run is printed as json");
     const { runDocuments } = await import("../run-documents.ts");
-    return await runDocuments(read, invocation);
+    return await runDocuments(read, params.values, invocation);
   },
 });
 

@@ -1,0 +1,73 @@
+import type { References } from "#dialects/index.ts";
+import { formatProblem, type Problem } from "#lib/base/index.ts";
+import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
+import { type Document, objectsOf, type ReadDocuments } from "./documents.ts";
+import type { Session } from "./session.ts";
+
+/**
+ * The documents read once more, with what they refer to and only the server has: a template there says of what types arguments are,
+ * and what is wrong with them is told before anything is started. What is nowhere may come later, unless arguments wait to be read.
+ * The problems are those that had not been found before. One request for each reference.
+ */
+export async function withReferred(
+  read: ReadDocuments,
+  given: Readonly<Record<string, string>>,
+  session: Pick<Session, "client" | "namespace">,
+): Promise<ReadDocuments> {
+  const locals = objectsOf(read).map(({ object }) => object);
+  const problems: Problem[] = [];
+  const documents: Document[] = [];
+  for (const document of read.documents) {
+    const { dialect, source } = document;
+    const open = (dialect?.documents.references(source) ?? []).filter(({ ref }) => !locals.some(isNamedBy(ref)));
+    const found = await fetchReferred(open, session);
+    const beside = found.filter((object) => object !== undefined);
+    if (Object.keys(given).length > 0)
+      problems.push(...open.flatMap((one, index) => (found[index] === undefined ? [nowhere(one, document)] : [])));
+    if (dialect === undefined || beside.length === 0) {
+      documents.push(document);
+      continue;
+    }
+    const again = dialect.documents.read(source, { arguments: given, beside });
+    problems.push(...again.problems.filter((problem) => !read.problems.some(isSameAs(problem))));
+    documents.push({ ...document, object: again.object });
+  }
+  return { documents, problems };
+}
+
+type Reference = References[number];
+
+/** One object for each reference, undefined for those that are not there. */
+export const fetchReferred = (
+  references: References,
+  session: Pick<Session, "client" | "namespace">,
+): Promise<readonly (KubeObject | undefined)[]> => Promise.all(references.map(({ ref }) => fetched(session, ref)));
+
+const isSameAs = (problem: Problem) => (other: Problem) => formatProblem(other) === formatProblem(problem);
+
+const isNamedBy =
+  ({ apiVersion, kind, name, namespace }: Reference["ref"]) =>
+  (object: KubeObject): boolean =>
+    object.apiVersion === apiVersion &&
+    object.kind === kind &&
+    object.metadata.name === name &&
+    object.metadata.namespace === namespace;
+
+/** The object in the place that the reference means, which leaves the namespace out where it is the caller's. */
+async function fetched(
+  { client, namespace }: { readonly client: ApiClient; readonly namespace: string },
+  ref: Reference["ref"],
+): Promise<KubeObject | undefined> {
+  const type = await client.resourceType(ref.apiVersion, ref.kind);
+  if (type === undefined) return undefined;
+  const found = await getOrUndefined(client, { type, namespace: ref.namespace ?? namespace, name: ref.name });
+  if (found === undefined || ref.namespace !== undefined) return found;
+  const { namespace: _callers, ...metadata } = found.metadata;
+  return { ...found, metadata };
+}
+
+function nowhere({ ref, path }: Reference, { source }: Document): Problem {
+  const message = `there is no ${ref.kind} ${JSON.stringify(ref.name)} among the documents or on the server: arguments cannot be read without it`;
+  return { severity: "error", code: "invalid-value", path: path.join("."), message, position: source.positionOf(path) };
+}
