@@ -384,7 +384,8 @@ describe("a template that the server has", () => {
     const run = await documentFile("counted", "Workflow", { templateRef: { name: "counts" } });
     await must("run", run, "--param", "count=4", "--param", 'hosts=["a"]');
     const argumentsOf = async (name: string) =>
-      (JSON.parse(await must("get", "workflow", name, "-o", "json")) as { spec: { arguments: unknown } }).spec.arguments;
+      (JSON.parse(await must("get", "workflow", name, "-o", "json")) as { spec: { arguments: unknown } }).spec
+        .arguments;
     expect(await argumentsOf("counted")).toEqual({ count: 4, hosts: ["a"] });
     const out = await must("resubmit", "counted", "--param", "count=5", "--detach");
     expect(await argumentsOf(out.split(/[/ ]/)[1] ?? "")).toEqual({ count: 5, hosts: ["a"] });
