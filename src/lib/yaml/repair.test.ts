@@ -42,3 +42,14 @@ test("a file with very many broken texts is given up after a bounded amount of w
   });
   expect(parsed).toBeLessThan(1_000_000);
 });
+
+test("a large document on one line is looked at once", () => {
+  // Quadratic work would take longer than a test may.
+  const source = `[${'"x",'.repeat(1_000_000)}1]`;
+  let parsed = 0;
+  repairQuotedScalars(source, (text) => {
+    parsed += text.length;
+    return [];
+  });
+  expect(parsed).toBe(0);
+});

@@ -23,8 +23,10 @@ export function repairQuotedScalars(source: string, parse: (text: string) => rea
   const insertions = new Map<number, number>();
   let text = source;
   let spent = 0;
-  // Only a quote that is still open at the end of a line can be a broken scalar.
-  if (!/["'][^\n]*\n/.test(source)) return { text, insertions };
+  // Only a quote that is still open at the end of a line can be a broken scalar. One look from the first quote on: a pattern would
+  // begin again at every quote, which takes minutes for a large document on one line.
+  const quote = source.search(/["']/);
+  if (quote === -1 || !source.includes("\n", quote)) return { text, insertions };
   for (;;) {
     spent += text.length;
     const broken = spent > mostCharacters ? undefined : findBroken(parse(text));

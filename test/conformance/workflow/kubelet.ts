@@ -2,6 +2,8 @@ import { type Json } from "#kernel/apiserver/testing/index.ts";
 import { jobs, types, type WorkflowPlane } from "./control-plane.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
+/** Those that have not ended. */
+const unfinished = `${pods}?fieldSelector=status.phase!%3DSucceeded,status.phase!%3DFailed`;
 
 /** How a program is made to end: its exit code, and what it wrote where outputs are looked for. */
 export interface ProgramEnd {
@@ -44,6 +46,14 @@ export class Kubelet {
     await this.#plane.pass(100);
   }
 
+  /** Ends these, in this order. */
+  async endSome(some: readonly Work[], ends: (work: Work) => ProgramEnd = () => ({})): Promise<void> {
+    const live = await this.#live();
+    for (const work of some)
+      for (const pod of live.filter((candidate) => isWanted(workOf(candidate), work))) await this.#end(pod, ends(work));
+    await this.#plane.settle();
+  }
+
   /** Ends everything, again and again, until nothing runs; `ends` tells how. Answers what ran, in order. */
   async endAll(ends: (work: Work) => ProgramEnd = () => ({})): Promise<readonly string[]> {
     const order: string[] = [];
@@ -59,15 +69,13 @@ export class Kubelet {
   }
 
   async #live(): Promise<readonly Json[]> {
-    const found = await this.#plane.list(pods);
+    const found = await this.#plane.list(unfinished);
     for (const pod of found.filter(isLeaving)) {
       const answer = await this.#plane.api.ask("DELETE", `${pods}/${nameOf(pod)}?gracePeriodSeconds=0`);
       if (answer.status !== 200 && answer.status !== 404) throw new Error(answer.text);
     }
     if (found.some(isLeaving)) await this.#plane.settle();
-    return found
-      .filter((pod) => !isLeaving(pod) && !["Succeeded", "Failed"].includes(String(pod["status"]?.["phase"])))
-      .sort((a, b) => revisionOf(a) - revisionOf(b));
+    return found.filter((pod) => !isLeaving(pod)).sort((a, b) => revisionOf(a) - revisionOf(b));
   }
 
   async #end(pod: Json, { exitCode = 0, message }: ProgramEnd): Promise<void> {
