@@ -95,8 +95,7 @@ const isLeaving = (object: Json): boolean => object["metadata"]?.["deletionTimes
 const revisionOf = (object: Json): number => Number(object["metadata"]?.["resourceVersion"]);
 
 /** Labels of a Job or a Pod that a workflow has made. */
-export const labelsOf = (object: Json): Readonly<Record<string, string>> =>
-  (object["metadata"]?.["labels"] ?? {}) as Readonly<Record<string, string>>;
+export const labelsOf = (object: Json): Readonly<Record<string, string>> => object["metadata"]?.["labels"] ?? {};
 
 function workOf(object: Json): Work {
   const labels = labelsOf(object);
@@ -128,3 +127,7 @@ export const stepsOf = (made: readonly Json[]): readonly string[] =>
 /** The condition of this type in a status. */
 export const conditionIn = (status: Json, type: string): Json | undefined =>
   (status["conditions"] as unknown as readonly Json[] | undefined)?.find((one) => String(one["type"]) === type);
+
+/** The first container of a Job's template. */
+export const containerOf = (job: Json | undefined): Json | undefined =>
+  (job?.["spec"]?.["template"]?.["spec"]?.["containers"] as unknown as readonly Json[] | undefined)?.[0];

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type CommandLine, commandLine } from "#app/cli/testing/command-line.ts";
 import type { Json } from "#kernel/apiserver/testing/index.ts";
 import { types, WorkflowPlane, workflows } from "../control-plane.ts";
-import { conditionIn, jobsOf, Kubelet, labelsOf, stepsOf } from "../kubelet.ts";
+import { conditionIn, containerOf, jobsOf, Kubelet, labelsOf, stepsOf } from "../kubelet.ts";
 
 // Lines 17, 26, 27, 28 and 29 of the acceptance list: tried again, held up, ended, and run again.
 
@@ -144,8 +144,7 @@ describe("line 27: final steps", () => {
   };
   const reported = async () => {
     const report = (await jobsOf(plane)).find((job) => labelsOf(job)["slipway.dev/step"] === "report");
-    const [main] = report?.["spec"]?.["template"]?.["spec"]?.["containers"] as unknown as readonly Json[];
-    return main?.["args"];
+    return containerOf(report)?.["args"];
   };
 
   test("after success", async () => {

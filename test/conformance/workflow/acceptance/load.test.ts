@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from "vitest";
+import type { Json } from "#kernel/apiserver/testing/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { WorkflowPlane, workflows } from "../control-plane.ts";
 
@@ -47,7 +48,7 @@ test("line 37: 1,000 workflows of 10 steps end, and then nobody asks for anythin
   expect(ended).toHaveLength(count);
   for (const { status } of ended) {
     expect(status).toMatchObject({ phase: "Succeeded", progress: "10/10" });
-    const attempts = Object.values(status?.["statuses"] ?? {}).map(({ attempt }) => attempt);
+    const attempts = Object.values<Json>(status?.["statuses"] ?? {}).map(({ attempt }) => attempt);
     expect(attempts).toEqual(Array.from({ length: 10 }, () => 1));
   }
   const children = await plane.list("/api/v1/namespaces/default/configmaps?labelSelector=slipway.dev/workflow");

@@ -66,7 +66,7 @@ test("line 38: 1,000 steps are created, described, drawn and judged, each in les
     await plane.api.ask("DELETE", `${workflows}/wf?propagationPolicy=Background`);
     await plane.settle();
     return (
-      await plane.api.ask("POST", `${workflows}`, { bytes: document, headers: { "Content-Type": "application/json" } })
+      await plane.api.ask("POST", workflows, { bytes: document, headers: { "Content-Type": "application/json" } })
     ).status;
   };
   const costs = {

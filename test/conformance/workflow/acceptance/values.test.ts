@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Json } from "#kernel/apiserver/testing/index.ts";
 import { jobs, WorkflowPlane, workflows } from "../control-plane.ts";
-import { conditionIn, jobsOf, Kubelet, labelsOf, stepsOf } from "../kubelet.ts";
+import { conditionIn, containerOf, jobsOf, Kubelet, labelsOf, stepsOf } from "../kubelet.ts";
 
 // Lines 18 to 24 of the acceptance list: conditions, values, fan-outs, loops and child workflows.
 
@@ -15,8 +14,6 @@ afterEach(() => plane.close());
 
 const box = { container: { image: "busybox" } };
 const after = (...dependencies: readonly string[]) => ({ ...box, dependencies });
-const containerOf = (job: Json | undefined): Json | undefined =>
-  (job?.["spec"]?.["template"]?.["spec"]?.["containers"] as unknown as readonly Json[] | undefined)?.[0];
 const jobOf = async (step: string) => (await jobsOf(plane)).find((job) => labelsOf(job)["slipway.dev/step"] === step);
 
 describe("line 18: the truth table of when", () => {
