@@ -11,7 +11,7 @@ export interface ItemTry {
 export type ChildState =
   | { readonly is: "alive" | "gone" }
   /** `again`: a round of a loop went well, and it was not the last one. */
-  | { readonly is: "succeeded"; readonly outputs?: JsonObject; readonly again?: true }
+  | { readonly is: "succeeded"; readonly outputs?: JsonObject; readonly artifacts?: JsonObject; readonly again?: true }
   | { readonly is: "failed"; readonly reason: string; readonly message?: string; readonly retryable: boolean };
 
 /** An observation of one child. For another attempt than the step's current one it is stale and ignored. */

@@ -82,6 +82,8 @@ export interface StepState extends Explained, Timed {
   readonly approvals?: readonly Approval[];
   /** Recorded from the fact that made the step succeed. Never interpreted by the engine. */
   readonly outputs?: JsonObject;
+  /** As `outputs`: the files the attempt left, which are kept elsewhere. */
+  readonly artifacts?: JsonObject;
 }
 
 /** The final plan of a run, from the instant it was opened. */

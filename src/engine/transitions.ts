@@ -77,7 +77,7 @@ export const toOutcome = (
   state: StepState,
   outcome: Outcome,
   now: Instant,
-  more: Why & { readonly outputs?: JsonObject | undefined } = {},
+  more: Why & { readonly outputs?: JsonObject | undefined; readonly artifacts?: JsonObject | undefined } = {},
 ): StepState =>
   amend(state, {
     phase: outcome,
@@ -85,6 +85,7 @@ export const toOutcome = (
     reason: more.reason,
     message: more.message,
     outputs: more.outputs ?? state.outputs,
+    artifacts: more.artifacts,
     notBefore: undefined,
     refused: undefined,
     cancelledAt: undefined,
@@ -116,6 +117,7 @@ export const toPending = (state: StepState, keepDone = false): StepState =>
     refused: undefined,
     iteration: undefined,
     approvals: undefined,
+    artifacts: undefined,
     outputs: keepDone && state.items !== undefined ? state.outputs : undefined,
     items: state.items && resetItems(state.items, keepDone),
   });

@@ -14,6 +14,7 @@ const machineParts = [
   "src/kernel/specs",
   "src/kernel/kit",
   "src/kernel/logs",
+  "src/kernel/artifacts",
   "src/kernel/runtimes",
   "src/kernel/template",
   "src/kernel/rpc",
@@ -42,6 +43,7 @@ export const rules: readonly Rule[] = [
     mayImport: ["src/lib/base", "src/lib/yaml", "src/lib/json", "src/lib/text"],
     because: "lib imports from left to right: base, yaml, json, text, schema, cel",
   },
+  { folder: "src/lib/tar", mayImport: [], because: "archives are bytes and nothing else" },
   { folder: "src/lib/cel", mayImport: lib, because: "lib knows nothing of workflows" },
   { folder: "src/kernel/model", mayImport: lib, because: "the model stands on lib alone" },
   {
@@ -55,6 +57,11 @@ export const rules: readonly Rule[] = [
     because: "the kit must work against any Kubernetes API",
   },
   { folder: "src/kernel/logs", mayImport: [...lib, "src/kernel/model"], because: "logs stand on lib and model" },
+  {
+    folder: "src/kernel/artifacts",
+    mayImport: [...lib, "src/kernel/model"],
+    because: "artifacts are files on the disk, whoever leaves and takes them",
+  },
   {
     folder: "src/kernel/runtimes",
     mayImport: [...lib, "src/kernel/model", "src/kernel/logs"],

@@ -53,6 +53,12 @@ test("a fan-out probes every combination of its matrix, and the loop ends when i
   expect(run.out).toContain('report | ["dns-eu","ntp-eu","registry-eu","dns-us","ntp-us"]\n');
 });
 
+test("what a step leaves is found by the step that takes it", async () => {
+  const run = await slipway(["run", "examples/workflow/artifacts.yaml", "--logs"]);
+  expect(run.code, run.err).toBe(0);
+  expect(run.out).toBe("check | built by build\n");
+});
+
 test("a template is run by its own name and by steps, whose outputs come back", async () => {
   const run = await slipway(["run", "examples/workflow/templates.yaml", "-o", "json"]);
   expect(run.code, run.err).toBe(0);

@@ -4,8 +4,9 @@ import { type Dialect, loadDialects } from "#dialects/index.ts";
 import { type Clock, type Logger, parseInstant, toError } from "#lib/base/index.ts";
 import { type CrdDocument, toCrd } from "#lib/schema/index.ts";
 import { type ApiServer, type AuditLog, createApiServer, Credential, type Store } from "#kernel/apiserver/index.ts";
+import { ArtifactStore, carriesLabel } from "#kernel/artifacts/index.ts";
 import { asOurs, installCrds, Manager, Metrics } from "#kernel/kit/index.ts";
-import type { KubeObject } from "#kernel/model/index.ts";
+import { type KubeObject, Pod } from "#kernel/model/index.ts";
 import { objectAt, scalarText } from "#kernel/specs/index.ts";
 import { createProcessRuntime, type Runtime } from "#kernel/runtimes/index.ts";
 import {
@@ -21,6 +22,7 @@ import {
   type Node,
   type ServerPlace,
 } from "#kernel/workloads/index.ts";
+import { addArtifactSweeper } from "./artifact-sweeper.ts";
 
 /** What every control plane is made of, ephemeral or kept. */
 export interface ControlPlaneOptions {
@@ -77,6 +79,7 @@ export async function startControlPlane(given: ControlPlaneOptions): Promise<Con
   const options = { ...given, metrics: given.metrics ?? new Metrics() };
   const { log } = options;
   const runtime = options.runtime ?? hostRuntime(options);
+  const artifacts = new ArtifactStore({ directory: `${options.directory}/artifacts`, clock: options.clock });
   const dialects = await loadDialects();
   let manager: Manager | undefined;
   const controllers = () => (manager?.phase === "running" ? undefined : `controllers are ${manager?.phase ?? "new"}`);
@@ -85,7 +88,7 @@ export async function startControlPlane(given: ControlPlaneOptions): Promise<Con
   try {
     await options.onServer?.(server);
     options.signal.throwIfAborted();
-    manager = await makeManager(options, dialects, runtime, server);
+    manager = await makeManager(options, dialects, runtime, server, artifacts);
     options.signal.throwIfAborted();
     const ended = manager.run(stop.signal);
     ended.catch((thrown: unknown) => log.error("controllers have failed", { error: toError(thrown) }));
@@ -161,6 +164,7 @@ async function makeManager(
   dialects: readonly Dialect[],
   runtime: Runtime,
   server: ApiServer,
+  artifacts: ArtifactStore,
 ): Promise<Manager> {
   const { clock, log, directory, environment, workingDirectory, metrics, signal } = options;
   const client = server.client();
@@ -188,9 +192,11 @@ async function makeManager(
     isRoot: process.getuid?.() === 0,
     allowPrivileged: options.allowPrivileged === true,
     issueToken: tokensOf(server),
+    artifacts,
     ...(options.serverFor === undefined ? {} : { serverFor: options.serverFor }),
     ...(workingDirectory === undefined ? {} : { workingDirectory }),
   });
+  addArtifactSweeper(manager, artifacts, [Pod, ...dialects.flatMap(({ kinds }) => kinds)]);
   for (const dialect of dialects) await dialect.addControllers(manager);
   return manager;
 }
@@ -230,6 +236,7 @@ function thisNode(runtime: string): Node {
       "kubernetes.io/arch": goArchitectures[arch()] ?? arch(),
       // What runs Pods here, for those that need one of them: `nodeSelector`.
       "slipway.dev/runtime": runtime,
+      [carriesLabel]: "true",
     },
     cpus: cpus().length,
     memoryBytes: totalmem(),

@@ -27,8 +27,18 @@ export function describeWorkflow(object: Workflow, now: Instant, children: reado
     ...summary(object, view, now),
     ...table(rows),
     ...(final.length === 0 ? [] : ["FINALLY", ...table(finalRows)]),
+    ...artifactLines(view),
     "",
   ].join("\n");
+}
+
+/** Nothing where no step has left any. */
+function artifactLines({ steps }: RunView): readonly string[] {
+  const rows = steps.flatMap(({ id, artifacts }) =>
+    artifacts.map(({ name, sizeBytes = 0, digest = "" }) => [`${id}/${name}`, `${sizeBytes} bytes`, digest]),
+  );
+  const widths = widthsOf(rows);
+  return rows.length === 0 ? [] : ["", "ARTIFACTS", ...rows.map((cells) => layOut(cells, widths))];
 }
 
 /**

@@ -184,6 +184,26 @@ const ChildWorkflow = s.object(
   { description: "A child Workflow: exactly one of templateRef and spec." },
 );
 
+const artifactPath = (description: string) => s.optional(s.string({ minLength: 1, maxLength: 1024, description }));
+
+const InputArtifact = s.object({
+  name: s.string({ minLength: 1, description: "Name of the input." }),
+  from: s.string({ minLength: 1, description: "STEP/ARTIFACT: an artifact of a step this one depends on." }),
+  path: artifactPath("Where it is put, below $SLIPWAY_ARTIFACTS; the name when absent."),
+  optional: s.optional(s.boolean({ description: "The step runs also when the artifact was not left." })),
+});
+
+const OutputArtifact = s.object({
+  name: s.string({ minLength: 1, description: "Name for later steps." }),
+  path: artifactPath("A file or directory below $SLIPWAY_ARTIFACTS; the name when absent."),
+  optional: s.optional(s.boolean({ description: "That it is not there does not fail the attempt." })),
+  archive: s.optional(
+    s.oneOf(["none", "tar.gz"], {
+      description: "How it is stored: as it is, or packed. When absent files are stored as they are, directories packed.",
+    }),
+  ),
+});
+
 const Step = s.object(
   {
     jobTemplate: s.optional(s.anyObject({ description: "Metadata and spec of the Job to create." })),
@@ -223,8 +243,18 @@ const Step = s.object(
     repeat: s.optional(Repeat),
     cache: reserved("Reuse of an earlier result."),
     locks: reserved("Semaphores."),
-    inputs: reserved("Artifacts taken."),
-    outputArtifacts: reserved("Artifacts left."),
+    inputs: s.optional(
+      s.object(
+        { artifacts: s.optional(s.list(InputArtifact, { key: "name", description: "Artifacts of earlier steps." })) },
+        { description: "What is put into the step's directory $SLIPWAY_ARTIFACTS before it starts." },
+      ),
+    ),
+    outputArtifacts: s.optional(
+      s.list(OutputArtifact, {
+        key: "name",
+        description: "Files and directories of $SLIPWAY_ARTIFACTS that are kept for later steps when the step succeeds.",
+      }),
+    ),
     pendingTimeoutSeconds: reserved("Time a child may exist without a running pod."),
   },
   {
@@ -346,6 +376,13 @@ const ChildReference = s.object(
   { description: "Current child, or the referenced object.", atomic: true },
 );
 
+const ArtifactStatus = s.object({
+  digest: s.string({ description: "sha256: and the hash of the bytes as they are stored." }),
+  size: s.integer({ description: "Bytes as they are stored." }),
+  archive: s.optional(s.string({ description: "tar.gz where it is packed." })),
+  executable: s.optional(s.boolean({ description: "A file that may be run." })),
+});
+
 const StepStatus = s.object(
   {
     complete: s.optional(s.boolean({ description: "The step is ok for its dependants." })),
@@ -358,6 +395,7 @@ const StepStatus = s.object(
     finishTime: s.optional(s.time()),
     notBefore: s.optional(s.time()),
     outputs: s.optional(s.anyObject()),
+    artifacts: s.optional(s.map(ArtifactStatus, { description: "Artifacts the step has left, by name." })),
     approvals: s.optional(s.list(Agreement, { description: "Who has approved so far, each person once." })),
     items: s.optional(Items),
     iteration: s.optional(s.integer({ description: "Round of a loop; absent in the first." })),
@@ -462,6 +500,9 @@ export type WorkflowCondition = TypeOf<typeof Condition>;
 export type Param = TypeOf<typeof Param>;
 export type RetrySpec = TypeOf<typeof Retry>;
 export type StepOutput = TypeOf<typeof Output>;
+export type ArtifactStatus = TypeOf<typeof ArtifactStatus>;
+export type InputArtifact = TypeOf<typeof InputArtifact>;
+export type OutputArtifact = TypeOf<typeof OutputArtifact>;
 export type ForEach = TypeOf<typeof ForEach>;
 export type ItemsStatus = TypeOf<typeof Items>;
 export type Approval = TypeOf<typeof Approval>;

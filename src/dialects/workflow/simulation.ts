@@ -88,7 +88,12 @@ function endOf(attempt: SimulatedAttempt, fails: boolean, compiled: CompiledWork
   if (fails) return failure(attempt, step, compiled, values);
   const outputs = unknownOutputs(step, attempt.item?.index);
   const isOver = step.repeatUntil === undefined || isLastRound(step, attempt, compiled, values());
-  return { is: "succeeded", ...(step.outputs.length === 0 ? {} : { outputs }), ...(isOver ? {} : { again: true }) };
+  return {
+    is: "succeeded",
+    ...(step.outputs.length === 0 ? {} : { outputs }),
+    ...(step.leaves.length === 0 ? {} : { artifacts: unknownArtifacts(step) }),
+    ...(isOver ? {} : { again: true }),
+  };
 }
 
 /** What stands for the outputs of a step that was not carried out. */
@@ -98,6 +103,9 @@ const unknownOutputs = ({ key, outputs }: CompiledStep, item?: number): JsonObje
     outputs.map(({ name }) => name),
     item,
   );
+
+const unknownArtifacts = ({ key, leaves }: CompiledStep): JsonObject =>
+  Object.fromEntries(leaves.map(({ name }) => [name, { digest: `<${key}/${name}>`, size: 0 }]));
 
 const unknownValues = (key: string, names: readonly string[], item?: number): JsonObject =>
   Object.fromEntries(

@@ -1,4 +1,4 @@
-import { formatInstant, parseInstant } from "#lib/base/index.ts";
+import { formatInstant, isJsonObject, type JsonObject, type JsonValue, parseInstant } from "#lib/base/index.ts";
 import {
   type Approval,
   type FinalState,
@@ -10,7 +10,7 @@ import {
   type StepState,
   stepState,
 } from "#engine/index.ts";
-import type { ItemsStatus, StepStatus, WorkflowStatus } from "./kinds.ts";
+import type { ArtifactStatus, ItemsStatus, StepStatus, WorkflowStatus } from "./kinds.ts";
 
 // The status is the run: there is no second record. Whatever the engine does not know stays in the status untouched.
 
@@ -48,6 +48,13 @@ function decodeFinal(status: WorkflowStatus["finally"]): FinalState | undefined 
   };
 }
 
+/** The engine keeps whatever it was given; in a status they are what the schema says. */
+export const artifactsIn = (artifacts: JsonObject): Readonly<Record<string, ArtifactStatus>> =>
+  Object.fromEntries(Object.entries(artifacts).flatMap(([name, one]) => (isArtifact(one) ? [[name, one]] : [])));
+
+const isArtifact = (value: JsonValue | undefined): value is JsonObject & ArtifactStatus =>
+  isJsonObject(value) && typeof value["digest"] === "string" && typeof value["size"] === "number";
+
 type Agreement = NonNullable<StepStatus["approvals"]>[number];
 
 /** Absent fields have the engine's own meaning of absence, which is why they stay absent. */
@@ -66,6 +73,7 @@ function decodeStep(entry: StepStatus): StepState {
     ...present("suspendedFor", millis(entry.suspendedSeconds)),
     ...present("earlierAttempts", entry.earlierAttempts),
     ...present("outputs", entry.outputs),
+    ...present("artifacts", entry.artifacts),
     ...present("approvals", entry.approvals?.map(decodeApproval)),
     ...present("iteration", entry.iteration),
     ...present("items", entry.items && decodeItems(entry.items)),
@@ -208,6 +216,7 @@ function encodeStep(state: StepState, previous: StepStatus | undefined, was: Ste
     suspendedSeconds: seconds(state.suspendedFor, previous?.suspendedSeconds),
     earlierAttempts: state.earlierAttempts,
     outputs: state.outputs,
+    artifacts: state.artifacts && artifactsIn(state.artifacts),
     approvals: state.approvals && encodeApprovals(state.approvals, previous?.approvals),
     iteration: state.iteration,
     items: state.items && encodeItems(state.items, previous?.items),

@@ -1,10 +1,12 @@
 import { parseInstant } from "#lib/base/index.ts";
 import {
+  type ArtifactRef,
   type LogRef,
   type ObjectRef,
   type RunState,
   type RunView,
   runActions,
+  stepState,
   type StepView,
   viewSteps,
 } from "#engine/index.ts";
@@ -15,7 +17,7 @@ import { type StepSource, stepSources } from "./compile/step-source.ts";
 import { holdUpOf } from "./hold-up.ts";
 import { type Approval, type Reference, Workflow, type WorkflowSpec } from "./kinds.ts";
 import { specOf } from "./spec-of.ts";
-import { decodeRun } from "./state.ts";
+import { artifactsIn, decodeRun } from "./state.ts";
 
 // Nothing here needs Node: the web interface looks at workflows through this file too. That is why four labels of
 // `child-names.ts`, which hashes, are written again; a test compares them.
@@ -93,11 +95,18 @@ function completeStep(
     ...(source?.step.displayName === undefined ? {} : { name: source.step.displayName }),
     ...(child === undefined ? {} : { child }),
     ...(holdUp === undefined ? {} : { holdUp }),
+    artifacts: artifactsOf(run, view.id),
     ...(approval === undefined || view.phase !== "Suspended" ? {} : { message: askedOf(view, approval) }),
     logs: !owned ? [] : view.items === undefined ? logsOf(view, child, children) : [itemLogsOf(view, object)],
     actions: run.finishedAt !== undefined && view.phase !== "Pending" ? ["retry"] : view.actions,
   };
 }
+
+/** What the step has left, in the order of names. */
+const artifactsOf = (run: RunState, step: string): readonly ArtifactRef[] =>
+  Object.entries(artifactsIn(stepState(run, step).artifacts ?? {}))
+    .map(([name, { digest, size }]) => ({ name, digest, sizeBytes: size }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
 
 /** The question, who has agreed to it, and who is waited for. */
 const askedOf = ({ message }: StepView, approval: Approval): string =>

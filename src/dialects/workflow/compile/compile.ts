@@ -3,6 +3,7 @@ import { hashName } from "#lib/base/index.node.ts";
 import { canonicalJson } from "#lib/json/index.ts";
 import type { Workflow, WorkflowSpec, WorkflowStep } from "../kinds.ts";
 import { collectProblems, type ProblemCollector, type Report } from "../problems.ts";
+import { compileInputs, compileLeaves } from "./artifacts.ts";
 import type {
   CompiledCompletion,
   CompiledOutput,
@@ -166,6 +167,8 @@ function compileStep(
         default: output.default,
       }),
     ),
+    takes: compileInputs(source, scope, report),
+    leaves: compileLeaves(source, report),
     retryWhen: bare(step.retry?.expression, "retry", "retry", "expression"),
     completion: compileCompletion(
       step.completion,

@@ -1,6 +1,8 @@
 import type { JsonObject, JsonValue } from "#lib/base/index.ts";
 import type { Plan } from "#engine/index.ts";
 import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
+import type { ArtifactWish } from "#kernel/artifacts/index.ts";
+import type { CompiledInput } from "./artifacts.ts";
 import type { CompiledExpression, CompiledTemplate } from "./expressions.ts";
 import type { ExpiringStep } from "./expiring.ts";
 import type { StepType } from "./step-source.ts";
@@ -52,6 +54,9 @@ export interface CompiledStep {
   /** Of a timer whose `until` is no instant. */
   readonly until: CompiledExpression | undefined;
   readonly outputs: readonly CompiledOutput[];
+  /** Artifacts the step takes, and those it leaves. */
+  readonly takes: readonly CompiledInput[];
+  readonly leaves: readonly ArtifactWish[];
   /** `retry.expression`. */
   readonly retryWhen: CompiledExpression | undefined;
   readonly completion: CompiledCompletion | undefined;

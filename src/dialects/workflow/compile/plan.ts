@@ -18,6 +18,7 @@ import {
 } from "#engine/index.ts";
 import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
 import { approvalRule } from "./approval.ts";
+import { missingInput } from "./artifacts.ts";
 import type { CompiledStep } from "./compiled.ts";
 import { gateBinding } from "./expressions.ts";
 import { fanOf, itemsOf, itemValues } from "./for-each.ts";
@@ -120,10 +121,12 @@ const isAfterFailure = ({ when }: CompiledStep): boolean =>
 function gateOf(compiled: CompiledStep, values: StaticValues): Gate {
   const condition = conditionOf(compiled, values);
   const needed = [...(compiled.body?.uses ?? []), ...(compiled.until?.uses ?? []), ...usesOfItems(compiled)];
-  if (needed.length === 0 && compiled.when === undefined) return condition;
+  if (needed.length === 0 && compiled.when === undefined && compiled.takes.length === 0) return condition;
   return (scope) => {
     const answer = condition(scope);
     if ("skip" in answer) return answer;
+    const missing = missingInput(compiled.takes, (key) => scope.state(key));
+    if (missing !== undefined) return unavailable(`${missing.step} has not left the artifact "${missing.artifact}"`);
     const used = [...needed, ...(compiled.when?.uses ?? [])];
     // A step that did not succeed may lack outputs. Whoever cannot do without them is skipped, not failed.
     if (used.every(({ key }) => scope.state(key).phase === "Succeeded")) return answer;

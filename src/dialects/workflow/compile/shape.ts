@@ -69,8 +69,6 @@ const reservedInStep = {
   http: "http steps",
   cache: "caches",
   locks: "locks",
-  inputs: "artifacts",
-  outputArtifacts: "artifacts",
   pendingTimeoutSeconds: "pendingTimeoutSeconds",
 } as const satisfies Partial<Record<keyof WorkflowStep, string>>;
 

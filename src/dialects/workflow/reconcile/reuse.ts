@@ -107,7 +107,7 @@ const isSame = (a: Result<JsonValue, string> | undefined, b: Result<JsonValue, s
   a === undefined || b === undefined ? a === b : a.ok && b.ok && jsonEquals(a.value, b.value);
 
 /** Done without an attempt. */
-function reused({ outputs, items }: StepState, from: string, now: Instant): StepState {
+function reused({ outputs, artifacts, items }: StepState, from: string, now: Instant): StepState {
   return {
     phase: "Succeeded",
     attempt: 0,
@@ -117,6 +117,7 @@ function reused({ outputs, items }: StepState, from: string, now: Instant): Step
     startedAt: now,
     finishedAt: now,
     ...(isJsonObject(outputs) ? { outputs } : {}),
+    ...(artifacts === undefined ? {} : { artifacts }),
     ...(items === undefined ? {} : { items: { total: items.total, states: items.states } }),
   };
 }

@@ -7,13 +7,16 @@ import type { Attempt } from "./executor.ts";
 /** Where Kubernetes expects a container's termination message unless the container says otherwise. */
 const defaultMessagePath = "/dev/termination-log";
 
+/** What the Pods of an attempt are told of artifacts; see `#kernel/artifacts`. */
+export type PodAnnotations = Readonly<Record<string, string>>;
+
 /**
  * The Job of an attempt from the rendered `jobTemplate` of its step: name and labels of the attempt, on the Pods too;
  * the variables `SLIPWAY_*` in every container; everything else as the document has it. The owner reference is added
  * on creation. `ttlSecondsAfterFinished` is left out: the controller deletes finished Jobs itself, after their
  * outcome is recorded.
  */
-export function jobManifest(attempt: Attempt, template: JsonObject): KubeObject {
+export function jobManifest(attempt: Attempt, template: JsonObject, artifacts: PodAnnotations = {}): KubeObject {
   const { namespace } = attempt.workflow.metadata;
   const labels = labelsOf(attempt);
   const spec = objectAt(template, "spec");
@@ -32,7 +35,7 @@ export function jobManifest(attempt: Attempt, template: JsonObject): KubeObject 
       ...jobSpec,
       template: {
         ...pod,
-        metadata: { ...objectAt(pod, "metadata"), ...labelled(pod["metadata"], labels) },
+        metadata: { ...objectAt(pod, "metadata"), ...labelled(pod["metadata"], labels, artifacts) },
         spec: podSpec(objectAt(pod, "spec"), attempt),
       },
     },
@@ -43,9 +46,9 @@ export function jobManifest(attempt: Attempt, template: JsonObject): KubeObject 
  * Labels and annotations as texts, which an expression may have made numbers. Ours win: they are how children are
  * found.
  */
-function labelled(metadata: JsonValue | undefined, labels: Readonly<Record<string, string>>) {
+function labelled(metadata: JsonValue | undefined, labels: Readonly<Record<string, string>>, own: PodAnnotations = {}) {
   const given = isJsonObject(metadata) ? metadata : {};
-  const annotations = objectAt(given, "annotations");
+  const annotations = { ...objectAt(given, "annotations"), ...own };
   return {
     labels: { ...texts(objectAt(given, "labels")), ...labels },
     ...(Object.keys(annotations).length === 0 ? {} : { annotations: texts(annotations) }),

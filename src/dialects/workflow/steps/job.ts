@@ -16,6 +16,7 @@ import {
   plannedReference,
   type StepClients,
 } from "./child.ts";
+import { artifactAnnotations, nobodyCarries, withArtifacts } from "./artifacts.ts";
 import type { Attempt, Finding, StepExecutor } from "./executor.ts";
 import { jobManifest } from "./job-manifest.ts";
 import { objectState } from "./object-state.ts";
@@ -44,6 +45,7 @@ export function jobExecutor(clients: StepClients, jobs: Lister, watchPods: PodWa
     async start(attempt, signal) {
       return (
         (await earlierAttempt(client, attempt, watchPods, signal)) ??
+        (await nobodyCarries(client, attempt, signal)) ??
         (await createChild(clients, Job, renderJob(attempt), attempt, signal))
       );
     },
@@ -122,7 +124,10 @@ export function renderJob(attempt: Attempt): Result<KubeObject, string> {
   const rendered = render(body, attempt.compiled, attempt.values);
   if (!rendered.ok) return rendered;
   if (!isJsonObject(rendered.value)) return err("expected an object");
-  return ok(jobManifest(attempt, type === "container" ? jobOfContainer(rendered.value) : rendered.value));
+  const artifacts = artifactAnnotations(attempt);
+  if (!artifacts.ok) return artifacts;
+  const template = type === "container" ? jobOfContainer(rendered.value) : rendered.value;
+  return ok(jobManifest(attempt, template, artifacts.value));
 }
 
 /** Where the Job stands; only its end costs a look at its pods. */
@@ -138,12 +143,14 @@ async function stateOf(client: ApiClient, attempt: Attempt, job: Stored, signal:
   }
 }
 
-/** Pods are looked at only for steps that declare outputs: most runs need no further request. */
+/** Pods are looked at only for steps that declare outputs or artifacts: most runs need no further request. */
 async function success(client: ApiClient, attempt: Attempt, job: Stored, signal: AbortSignal): Promise<ChildState> {
-  if (attempt.step.outputs.length === 0 && attempt.step.repeatUntil === undefined) return { is: "succeeded" };
+  const { outputs, repeatUntil, leaves } = attempt.step;
+  if (outputs.length === 0 && repeatUntil === undefined && leaves.length === 0) return { is: "succeeded" };
   const end = await endOf(client, attempt, "succeeded", signal);
   const result = parseOutputs(end?.message ?? "");
-  if (result.ok) return succeeded(attempt, { result: result.value, object: asJson(job) }, end?.exitCode);
+  if (result.ok)
+    return withArtifacts(attempt, succeeded(attempt, { result: result.value, object: asJson(job) }, end?.exitCode), end);
   const lines = result.error.map((error) => `line ${error.line}: ${error.message}`).join("; ");
   const told = { reason: "OutputInvalid", message: `the step wrote outputs that cannot be read: ${lines}` };
   const retryable = mayTryAgain(attempt, { ...told, exitCode: end?.exitCode ?? null, outputs: {} });

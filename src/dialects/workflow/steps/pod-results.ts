@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { type LeftRecord, readLeft } from "#kernel/artifacts/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";
 
@@ -7,6 +8,8 @@ export interface ContainerEnd {
   readonly exitCode: number;
   /** The termination message. */
   readonly message: string;
+  /** What the Pod has left, if anybody has looked. */
+  readonly left?: LeftRecord;
 }
 
 /**
@@ -48,7 +51,10 @@ function endOf(pod: KubeObject): ContainerEnd | undefined {
     return [{ name: container["name"], exitCode, message: typeof message === "string" ? message : "" }];
   });
   const end = ends.find(({ name }) => name === "main") ?? ends.find(({ exitCode }) => exitCode !== 0) ?? ends[0];
-  return end === undefined ? undefined : { exitCode: end.exitCode, message: end.message };
+  if (end === undefined) return undefined;
+  const { annotations, uid = "" } = pod.metadata;
+  const left = readLeft(annotations, uid);
+  return { exitCode: end.exitCode, message: end.message, ...(left === undefined ? {} : { left }) };
 }
 
 const listOf = (value: JsonValue | undefined): readonly JsonObject[] => {

@@ -1,5 +1,6 @@
 import { FakeClock, formatTime, type JsonObject, silentLog } from "#lib/base/index.ts";
-import { type ApiClient, type EventNote, Manager, type Metrics, seededRandom } from "#kernel/kit/index.ts";
+import { leftAnnotation } from "#kernel/artifacts/index.ts";
+import { type ApiClient, type EventNote, Manager, type Metrics, refTo, seededRandom } from "#kernel/kit/index.ts";
 import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { isNotFound, Job, type KubeObject, Pod, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { addWorkflowControllers, type WorkflowControllerOptions } from "../controller.ts";
@@ -42,6 +43,8 @@ export interface JobEnd {
   readonly exitCode?: number;
   /** The termination message of its container. */
   readonly message?: string;
+  /** What the Pod runner notes of the artifacts that the Pod has left. */
+  readonly left?: JsonObject;
 }
 
 /** The controllers of this dialect on an API in memory, a clock that stands still, and a test that plays Job controller. */
@@ -159,12 +162,12 @@ export class Harness {
   }
 
   /** Ends the newest Job of a step, with a pod that says how. */
-  async end(step: string, { exitCode = 0, message = "" }: JobEnd = {}): Promise<void> {
-    await this.#end(await this.jobOf(step), exitCode, message);
+  async end(step: string, how: JobEnd = {}): Promise<void> {
+    await this.#end(await this.jobOf(step), how);
   }
 
-  async #end(found: Stored, exitCode: number, message: string): Promise<void> {
-    await this.#podOf(found, exitCode, message);
+  async #end(found: Stored, { exitCode = 0, message = "", left }: JobEnd): Promise<void> {
+    await this.#podOf(found, exitCode, message, left);
     const condition =
       exitCode === 0
         ? { type: "Complete", status: "True" }
@@ -175,7 +178,7 @@ export class Harness {
   }
 
   /** Ends the newest Job of one item of a fan-out. */
-  async endItem(step: string, item: number, { exitCode = 0, message = "" }: JobEnd = {}): Promise<void> {
+  async endItem(step: string, item: number, how: JobEnd = {}): Promise<void> {
     const found = (await this.jobs()).filter(
       ({ metadata, status }) =>
         status === undefined &&
@@ -184,10 +187,10 @@ export class Harness {
     );
     const newest = found.sort((a, b) => attemptOf(b) - attemptOf(a))[0];
     if (newest === undefined) throw new Error(`item ${item} of the step ${step} has no active Job`);
-    await this.#end(newest, exitCode, message);
+    await this.#end(newest, how);
   }
 
-  async #podOf(owner: Stored, exitCode: number, message: string): Promise<void> {
+  async #podOf(owner: Stored, exitCode: number, message: string, left: JsonObject | undefined): Promise<void> {
     const terminated = { exitCode, ...(message === "" ? {} : { message }) };
     const pod = await this.store.create(Pod, {
       apiVersion: "v1",
@@ -199,6 +202,9 @@ export class Harness {
       containerStatuses: [{ name: "main", state: { terminated } }],
     };
     await this.store.updateStatus(Pod, { ...pod, status });
+    if (left === undefined) return;
+    const annotations = { [leftAnnotation]: JSON.stringify({ uid: pod.metadata.uid, ...left }) };
+    await this.store.patch(refTo(Pod, pod), { type: "merge", body: { metadata: { annotations } } });
   }
 
   /** Ends every Job that is active, again and again, until there is none; `ends` tells how. Answers the order of their starts. */

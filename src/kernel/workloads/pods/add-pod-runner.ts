@@ -1,11 +1,13 @@
 import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
 import { controllerFor, type Manager, requestChannel, requestFor } from "#kernel/kit/index.ts";
+import type { ArtifactStore } from "#kernel/artifacts/index.ts";
 import { Pod, type Stored } from "#kernel/model/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
 import { isFinished, type PodObject } from "../pod-types.ts";
 import { AccountTokens, type IssueToken } from "./account-tokens.ts";
 import { ProcessReach, reachInto } from "./container-reach.ts";
 import { ContainerStopper } from "./container-stopper.ts";
+import { PodArtifacts } from "./pod-artifacts.ts";
 import { PodCleaner } from "./pod-cleaner.ts";
 import type { Node } from "./pod-fields.ts";
 import { HealthKeeper } from "./health-keeper.ts";
@@ -43,6 +45,8 @@ export interface PodRunnerOptions {
    * Nowhere when absent or undefined; a rejection is told to users.
    */
   readonly serverFor?: (via: string | undefined) => Promise<ServerPlace | undefined>;
+  /** Where what Pods leave for each other is kept. */
+  readonly artifacts: ArtifactStore;
   /** How long logs stay after their pod is gone; 10 minutes unless told. */
   readonly logRetention?: Millis;
 }
@@ -106,6 +110,7 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
     notes,
     stopper,
     workspace,
+    artifacts: new PodArtifacts(options.artifacts, client, directory),
     cleaner,
     waits,
     health,

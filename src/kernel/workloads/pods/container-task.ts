@@ -1,5 +1,6 @@
 import { dirname, isAbsolute, join } from "node:path";
 import { err, ok, type Result } from "#lib/base/index.ts";
+import { directoryVariable } from "#kernel/artifacts/index.ts";
 import type { ContainerSetup, ImageFacts, Task, TaskMount } from "#kernel/runtimes/index.ts";
 import type { Container, PodObject, Volume, VolumeMount } from "../pod-types.ts";
 import type { Sources } from "./config-sources.ts";
@@ -9,6 +10,7 @@ import { expandReferences } from "./expand.ts";
 import { maskedVariables } from "./masked-variables.ts";
 import type { Node } from "./pod-fields.ts";
 import { type PodPaths, taskId } from "./pod-paths.ts";
+import { hasArtifacts } from "./pod-artifacts.ts";
 import { isInPlace, userOf } from "./support.ts";
 import { isInside } from "./volumes.ts";
 
@@ -56,7 +58,8 @@ export function containerTask(input: TaskInput): Result<PlannedTask, readonly st
   const { pod, container, restart, paths } = input;
   const user = userOf(container, pod);
   const message = messageFile(input, user !== undefined);
-  const env = environmentOf(input, message.variable);
+  const artifacts = artifactsPlace(input, user !== undefined);
+  const env = environmentOf(input, { [outputVariable]: message.variable, ...artifacts.variables });
   if (!env.ok) return env;
   const valueOf = (name: string) => env.value[name];
   const mounts = mountsOf(input, valueOf);
@@ -66,7 +69,7 @@ export function containerTask(input: TaskInput): Result<PlannedTask, readonly st
   const [program = input.image && (container.image ?? ""), ...rest] = [...command, ...args];
   if (program === undefined) return err([`container ${container.name} has no command`]);
   const setup = input.image && setupOf(input, input.image, command, args, valueOf);
-  const all = [...mounts.value, ...message.mounts];
+  const all = [...mounts.value, ...message.mounts, ...artifacts.mounts];
   const masked = maskedVariables(pod, container, input.sources);
   return ok({
     id: taskId(pod.metadata.uid ?? "", container.name, restart),
@@ -127,6 +130,18 @@ function messageFile({ container, restart, paths, canMount, image }: TaskInput, 
   return { variable: target, mounts: [{ source, within: dirname(source), target, readOnly: false }] };
 }
 
+/** Where containers find the directory of their pod's artifacts, if they do not see this machine's files as they are. */
+const artifactsTarget = "/slipway/artifacts";
+
+/** The directory of artifacts, of pods that have one. As for the message, no mount is made where the process can reach it itself. */
+function artifactsPlace({ pod, paths, canMount, image }: TaskInput, hasUser: boolean) {
+  if (!hasArtifacts(pod)) return { variables: {}, mounts: [] };
+  const source = paths.artifacts;
+  if (!canMount || (image === undefined && !hasUser)) return { variables: { [directoryVariable]: source }, mounts: [] };
+  const mount = { source, within: source, target: artifactsTarget, readOnly: false };
+  return { variables: { [directoryVariable]: artifactsTarget }, mounts: [mount] };
+}
+
 /** Everywhere a container can name a path to itself. */
 const textsOf = (container: Container): readonly string[] => [
   ...(container.command ?? []),
@@ -134,14 +149,14 @@ const textsOf = (container: Container): readonly string[] => [
   ...(container.env ?? []).filter(({ name }) => name !== outputVariable).map(({ value }) => value ?? ""),
 ];
 
-/** The container's variables over those that every container has: HOSTNAME and the path of the termination message. */
-function environmentOf(input: TaskInput, output: string) {
+/** The container's variables over those that every container has: HOSTNAME and `given`. */
+function environmentOf(input: TaskInput, given: Readonly<Record<string, string>>) {
   const { container, pod } = input;
   const path = container.terminationMessagePath ?? defaultMessagePath;
   // Who sets the variable to the path of the document means the file that stands for it here.
   const own = (container.env ?? []).filter(({ name, value }) => name !== outputVariable || value !== path);
   const hostname = input.image === undefined ? { HOSTNAME: pod.spec.hostname ?? pod.metadata.name ?? "" } : {};
-  const base = { ...input.base, ...hostname, [outputVariable]: output };
+  const base = { ...input.base, ...hostname, ...given };
   return containerEnvironment({ ...input, container: { ...container, env: own }, base });
 }
 

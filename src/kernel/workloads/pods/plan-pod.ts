@@ -10,6 +10,7 @@ import { type ContainerView, isSidecar } from "./container-view.ts";
 //   finished                                stop what still runs, change nothing
 //   deleted                                 stop everything within what is left of the grace, then Succeeded or Failed
 //   refused, or its host is full            stop everything, Failed (UnsupportedPod, Evicted)
+//   lacking what it takes                   stop everything, Failed (ArtifactMissing, …)
 //   past its deadline                       stop everything within its grace, Failed (DeadlineExceeded)
 //   an init container has not succeeded     that one starts, restarts or waits; those after it wait
 //   otherwise                               all containers, each by the restart policy
@@ -32,6 +33,8 @@ export interface Obstacles {
   readonly refused?: string;
   /** The machine has no room for the pod's files. Pods on a node under disk pressure are failed, not kept waiting. */
   readonly evicted?: string;
+  /** What the pod takes cannot be had, for ever. */
+  readonly lacking?: { readonly reason: string; readonly message: string };
   /** By container name: its task cannot be made now. */
   readonly blocked: ReadonlyMap<string, Waiting>;
   /** By container name: restarts before this one count no more, because it ran long enough. */
@@ -88,6 +91,7 @@ export function planPod(pod: PodObject, views: readonly ContainerView[], obstacl
   if (obstacles.evicted !== undefined) {
     return ending(pod, views, { phase: "Failed", reason: "Evicted", message: obstacles.evicted }, graceOf(pod));
   }
+  if (obstacles.lacking !== undefined) return ending(pod, views, { phase: "Failed", ...obstacles.lacking }, graceOf(pod));
   const { isDecided, ...going } = advance(pod, views, obstacles, now);
   const plan = { ...going, stop: [...going.stop, ...unhealthy(pod, views, obstacles)] };
   const overdue = deadlineOf(pod, obstacles.acceptedAt);

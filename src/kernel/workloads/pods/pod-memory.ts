@@ -1,6 +1,7 @@
 import type { Instant } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { PodObject } from "../pod-types.ts";
+import type { Lacking } from "./pod-artifacts.ts";
 import { podPaths } from "./pod-paths.ts";
 import type { Support } from "./support.ts";
 
@@ -26,6 +27,9 @@ export interface PodMemory {
   /** Why the machine has no room for it. For good, as a pod that fails does not come back. */
   evicted: string | undefined;
   volumesMade: boolean;
+  artifactsMade: boolean;
+  /** What it takes cannot be had. For good as well. */
+  lacking: Lacking | undefined;
   /** Its end is written down and its files are gone. */
   settled: boolean;
   /** Since when the stored status has been behind. */
@@ -73,6 +77,8 @@ const fresh = (logs: string, now: Instant): PodMemory => ({
   support: undefined,
   evicted: undefined,
   volumesMade: false,
+  artifactsMade: false,
+  lacking: undefined,
   settled: false,
   behindSince: undefined,
 });

@@ -5,6 +5,7 @@ import type { PodObject } from "../pod-types.ts";
 //
 //   pods/<uid>/work                          where containers without a workingDir run
 //   pods/<uid>/volumes/<volume>              what is mounted
+//   pods/<uid>/artifacts                     what it takes and leaves
 //   pods/<uid>/parts/<container>/<restart>/<n>  what a mount shows of a volume in part
 //   pods/<uid>/output/<container>/<restart>  termination messages
 //   logs/<namespace>/<pod>/<uid>/<container>/<restart>.log
@@ -14,6 +15,8 @@ export interface PodPaths {
   /** Everything that goes when the pod ends. */
   readonly pod: string;
   readonly work: string;
+  /** What its containers find under `$SLIPWAY_ARTIFACTS`. */
+  readonly artifacts: string;
   /** All logs of the pod, which stay when it ends. */
   readonly logs: string;
   readonly volume: (name: string) => string;
@@ -35,6 +38,7 @@ export function podPaths(root: string, pod: PodObject): PodPaths {
   return {
     pod: own,
     work: join(own, "work"),
+    artifacts: join(own, "artifacts"),
     logs,
     volume: (volume) => join(own, "volumes", volume),
     parts: (task) => join(own, "parts", task.slice(task.indexOf("/") + 1)),

@@ -39,6 +39,7 @@ import { type ContainerView, isSidecar, viewContainers } from "./container-view.
 import type { HealthKeeper } from "./health-keeper.ts";
 import type { ImageKeeper } from "./image-keeper.ts";
 import { calmAfter, type Execution, type Obstacles, planPod, type PodPlan, type Waiting } from "./plan-pod.ts";
+import type { PodArtifacts } from "./pod-artifacts.ts";
 import type { PodCleaner } from "./pod-cleaner.ts";
 import { fitsNode } from "./node-fit.ts";
 import type { Node } from "./pod-fields.ts";
@@ -63,6 +64,7 @@ export interface PodRunnerParts {
   readonly notes: PodNotes;
   readonly stopper: ContainerStopper;
   readonly workspace: Workspace;
+  readonly artifacts: PodArtifacts;
   readonly cleaner: PodCleaner;
   readonly waits: SourceWaits;
   readonly health: HealthKeeper;
@@ -195,6 +197,7 @@ export class PodRunner implements Reconciler {
       ...facts,
       ...(refusal === undefined ? {} : { refused: refusal }),
       ...(memory.evicted === undefined ? {} : { evicted: memory.evicted }),
+      ...(memory.lacking === undefined ? {} : { lacking: memory.lacking }),
       ...this.#healthOf(views),
     });
     let plan = planPod(given, views, obstacles(), now);
@@ -210,7 +213,8 @@ export class PodRunner implements Reconciler {
     }
     this.#parts.notes.findings(pod, plan, support, traits, memory.told);
     await this.#stopAll(pod, plan, memory);
-    const result = await this.#report(pod, views, plan, memory);
+    const settled = plan.phase === "Succeeded" ? await this.#parts.artifacts.collect(pod, signal) : pod;
+    const result = await this.#report(settled, views, plan, memory);
     if (failure !== undefined) {
       this.#parts.notes.runtimeFailed(pod, messageOf(failure), memory.told);
       throw failure;
@@ -365,6 +369,8 @@ export class PodRunner implements Reconciler {
       : await workspace.prepareVolumes(pod, sources, await tokens.issueFor(pod), made.value.address);
     memory.volumesMade = broken === undefined;
     if (broken !== undefined) return broken;
+    const lacking = memory.artifactsMade ? undefined : await this.#takeArtifacts(pod, memory);
+    if (lacking !== undefined) return lacking;
     const canMount = traits.mounts.supported;
     const { container } = execution.view;
     const task = await workspace.prepare(pod, container, execution.restart, sources, canMount, made.value);
@@ -382,6 +388,16 @@ export class PodRunner implements Reconciler {
     }
     if (isNew) this.#parts.notes.started(pod, container, task.value, traits);
     return undefined;
+  }
+
+  /** What it takes is put into its directory once. What cannot be had fails the pod, a full disk as it does elsewhere. */
+  async #takeArtifacts(pod: Stored<PodObject>, memory: PodMemory): Promise<Waiting | undefined> {
+    const taken = await this.#parts.artifacts.prepare(pod);
+    memory.artifactsMade = taken.ok;
+    if (taken.ok) return undefined;
+    if (taken.error.reason === diskFull) return taken.error;
+    memory.lacking = taken.error;
+    return { reason: "CreateContainerError", message: taken.error.message };
   }
 
   /** What must be there before a container can be: its image, then the sandbox of its pod. Nothing where tasks are processes. */

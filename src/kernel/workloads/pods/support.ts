@@ -1,5 +1,6 @@
 import type { RuntimeCapabilities } from "#kernel/runtimes/index.ts";
 import type { Container, PodObject, SecurityContext, Volume, VolumeMount } from "../pod-types.ts";
+import { hasArtifacts } from "./pod-artifacts.ts";
 import { seccompType } from "./container-setup.ts";
 
 // What a runtime cannot do for a pod is decided here, before anything starts. Two questions: would the pod do something else than
@@ -61,6 +62,8 @@ export function supportFor(pod: PodObject, traits: RuntimeTraits): Support {
     checkContainer(container, spec.volumes ?? [], traits, refusals, warnings);
     checkUser(container, pod, traits, refusals);
   }
+  if (traits.images && !traits.mounts.supported && hasArtifacts(pod))
+    refusals.push(`artifacts (${traits.mounts.reason})`);
   checkSecurity("pod", spec.securityContext, traits, refusals, warnings);
   for (const name of traits.images ? [] : effectlessPod)
     if (isAsked(Reflect.get(spec, name))) warnings.push(`spec.${name}`);

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { type Clock, type Logger, silentLog, systemClock } from "#lib/base/index.ts";
+import { ArtifactStore } from "#kernel/artifacts/index.ts";
 import { type ApiClient, Manager } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import type { KubeObject, ResourceType, Stored } from "#kernel/model/index.ts";
@@ -112,5 +113,6 @@ export const addTestPodRunner = (
     node: testNode,
     environment: { PATH: "/usr/local/bin:/usr/bin:/bin" },
     isRoot: process.getuid?.() === 0,
+    artifacts: new ArtifactStore({ directory: join(directory, "artifacts"), clock: manager.clock }),
     ...more,
   });

@@ -1,0 +1,135 @@
+import { err, type FieldPath, ok, type Result } from "#lib/base/index.ts";
+import { nearest } from "#lib/text/index.ts";
+import type { StepState } from "#engine/index.ts";
+import { type ArtifactWish, isInnerPath } from "#kernel/artifacts/index.ts";
+import type { InputArtifact, OutputArtifact, WorkflowStep } from "../kinds.ts";
+import type { Report } from "../problems.ts";
+import { isStepKey } from "./shape.ts";
+import type { StepSource } from "./step-source.ts";
+
+// `from` is `<step>/<artifact>` and no expression: which files go where is part of the graph, and is known before anything runs.
+
+/** An artifact a step takes. */
+export interface CompiledInput {
+  readonly name: string;
+  /** Who leaves it. */
+  readonly step: string;
+  /** What it is called there. */
+  readonly artifact: string;
+  /** Below `$SLIPWAY_ARTIFACTS`. */
+  readonly path: string;
+  /** The step runs without it, too. */
+  readonly optional: boolean;
+}
+
+/** Artifacts of one step, of each direction. Every one costs some 150 bytes of the status. */
+const mostArtifacts = 32;
+
+/** What an artifact is called where the path is not told. */
+const pathOf = ({ name, path = name }: InputArtifact | OutputArtifact): string => path;
+
+/** Which steps may be taken from; undefined where that cannot be told, then all are. */
+interface Producers {
+  readonly sources: readonly StepSource[];
+  readonly visible: () => ReadonlySet<string> | undefined;
+}
+
+/** What a step takes. Everything wrong with it is reported, and left out. */
+export function compileInputs(
+  { key, step, path }: StepSource,
+  { sources, visible }: Producers,
+  report: Report,
+): readonly CompiledInput[] {
+  const list = step.inputs?.artifacts ?? [];
+  const at = [...path, "inputs", "artifacts"];
+  checkList(step, list, at, report);
+  checkOverlaps(list, at, report);
+  return list.flatMap((input, index) => {
+    const found = producerOf(input.from, key, sources, visible());
+    if (!found.ok) report([...at, index, "from"], "unknown-artifact", found.error);
+    if (!found.ok) return [];
+    return [{ name: input.name, ...found.value, path: pathOf(input), optional: input.optional === true }];
+  });
+}
+
+/** What a step leaves. */
+export function compileLeaves({ step, path }: StepSource, report: Report): readonly ArtifactWish[] {
+  const list = step.outputArtifacts ?? [];
+  const at = [...path, "outputArtifacts"];
+  checkList(step, list, at, report);
+  if (list.length > 0 && step.forEach !== undefined)
+    report(at, "forbidden", "the items of a fan-out leave no artifacts, because which of them were meant could not be said");
+  return list.map(({ name, optional, archive, path: given = name }) => ({
+    name,
+    path: given,
+    ...(optional === undefined ? {} : { optional }),
+    ...(archive === undefined ? {} : { archive }),
+  }));
+}
+
+function checkList(
+  step: WorkflowStep,
+  list: readonly (InputArtifact | OutputArtifact)[],
+  at: FieldPath,
+  report: Report,
+): void {
+  if (list.length === 0) return;
+  if (step.jobTemplate === undefined && step.container === undefined)
+    report(at, "forbidden", "only jobTemplate and container steps take and leave artifacts: they run Pods");
+  if (list.length > mostArtifacts)
+    report(at, "too-many-artifacts", `expected at most ${mostArtifacts} artifacts, found ${list.length}`);
+  for (const [index, one] of list.entries()) {
+    if (!isStepKey(one.name))
+      report([...at, index, "name"], "invalid-value", `expected letters, digits, "-" and "_", found "${one.name}"`);
+    else if (!isInnerPath(pathOf(one))) {
+      const message = `expected a relative path below $SLIPWAY_ARTIFACTS without "." and "..", found "${pathOf(one)}"`;
+      report([...at, index, "path"], "invalid-value", message);
+    }
+  }
+}
+
+/** What one input brings the other would find in its place. */
+function checkOverlaps(list: readonly InputArtifact[], at: FieldPath, report: Report): void {
+  for (const [index, one] of list.entries()) {
+    const other = list.slice(0, index).find((before) => isWithin(pathOf(one), pathOf(before)) || isWithin(pathOf(before), pathOf(one)));
+    if (other !== undefined)
+      report([...at, index], "overlapping-paths", `is put at "${pathOf(one)}", where "${other.name}" is put, too`);
+  }
+}
+
+const isWithin = (path: string, other: string): boolean => path === other || path.startsWith(`${other}/`);
+
+/** The step and artifact that `from` names, or why they are none. */
+function producerOf(
+  from: string,
+  user: string,
+  sources: readonly StepSource[],
+  visible: ReadonlySet<string> | undefined,
+): Result<Pick<CompiledInput, "step" | "artifact">, string> {
+  const [key = "", artifact = "", ...more] = from.split("/");
+  if (artifact === "" || more.length > 0) {
+    const [, step, name] = /^(?:\$\{\{ *)?steps\.([\w-]+)\.(?:outputs\.)?artifacts\.([\w-]+)/.exec(from) ?? [];
+    const meant = step === undefined ? "" : `, did you mean "${step}/${name}"`;
+    return err(`expected STEP/ARTIFACT, found "${from}"${meant}`);
+  }
+  const producer = sources.find((source) => source.key === key);
+  if (producer === undefined) return err(`no step "${key}"${suggestion(key, sources.map((source) => source.key))}`);
+  if (visible?.has(key) === false)
+    return err(`step "${user}" does not depend on "${key}", so its artifacts are not there yet`);
+  const names = (producer.step.outputArtifacts ?? []).map(({ name }) => name);
+  if (names.includes(artifact)) return ok({ step: key, artifact });
+  const told = names.length === 0 ? `: it leaves none` : suggestion(artifact, names);
+  return err(`no artifact "${artifact}" of "${key}"${told}`);
+}
+
+function suggestion(name: string, known: readonly string[]): string {
+  const close = nearest(name, known);
+  return close === undefined ? "" : `, did you mean "${close}"`;
+}
+
+/** The first input without which the step cannot run and which nobody has left; undefined when all are there. */
+export const missingInput = (
+  inputs: readonly CompiledInput[],
+  state: (key: string) => StepState,
+): CompiledInput | undefined =>
+  inputs.find(({ step, artifact, optional }) => !optional && state(step).artifacts?.[artifact] === undefined);

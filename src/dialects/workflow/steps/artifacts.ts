@@ -1,0 +1,62 @@
+import { err, isJsonObject, type JsonObject, ok, type Result } from "#lib/base/index.ts";
+import type { ChildState } from "#engine/index.ts";
+import { carriesLabel, leavesAnnotation, takesAnnotation } from "#kernel/artifacts/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import { Node } from "#kernel/model/index.ts";
+import { failed } from "./child.ts";
+import type { Attempt, Finding } from "./executor.ts";
+import type { PodAnnotations } from "./job-manifest.ts";
+import type { ContainerEnd } from "./pod-results.ts";
+import { mayTryAgain } from "./retry-when.ts";
+
+const hasArtifacts = ({ step }: Attempt): boolean => step.takes.length > 0 || step.leaves.length > 0;
+
+/** What the Pods of an attempt take and leave, for whoever runs them; the error is for people. */
+export function artifactAnnotations(attempt: Attempt): Result<PodAnnotations, string> {
+  const { step, values } = attempt;
+  if (!hasArtifacts(attempt)) return ok({});
+  const taken: JsonObject[] = [];
+  for (const { name, path, step: from, artifact, optional } of step.takes) {
+    const stored = values.state(from).artifacts?.[artifact];
+    if (isJsonObject(stored)) taken.push({ ...stored, name, path });
+    else if (!optional) return err(`${from} has not left the artifact "${artifact}"`);
+  }
+  return ok({
+    ...(step.takes.length === 0 ? {} : { [takesAnnotation]: JSON.stringify(taken) }),
+    ...(step.leaves.length === 0 ? {} : { [leavesAnnotation]: JSON.stringify(step.leaves) }),
+  });
+}
+
+/**
+ * Pods of a cluster are run by programs that know nothing of artifacts: a step would start without its files, and its own would be
+ * lost. Asked for steps with artifacts only.
+ */
+export async function nobodyCarries(
+  client: ApiClient,
+  attempt: Attempt,
+  signal: AbortSignal,
+): Promise<Finding | undefined> {
+  if (!hasArtifacts(attempt)) return undefined;
+  const { items } = await client.list(Node, { labelSelector: `${carriesLabel}=true`, limit: 1, signal });
+  if (items.length > 0) return undefined;
+  const message = `no node carries artifacts (label ${carriesLabel}): the step needs Pods that Slipway runs itself, or a volume that its steps share`;
+  return failed("ArtifactsNotCarried", message);
+}
+
+/** The success of an attempt with what its Pod has left, or the failure that makes of it. */
+export function withArtifacts(attempt: Attempt, state: ChildState, end: ContainerEnd | undefined): ChildState {
+  const { leaves } = attempt.step;
+  if (state.is !== "succeeded" || leaves.length === 0 || state.again === true) return state;
+  const { artifacts, problem = unanswered } = end?.left ?? {};
+  if (artifacts !== undefined) {
+    const missing = leaves.find(({ name, optional }) => optional !== true && artifacts[name] === undefined);
+    if (missing === undefined) return { ...state, artifacts: asObject(artifacts) };
+  }
+  const exitCode = end?.exitCode ?? null;
+  return { is: "failed", ...problem, retryable: mayTryAgain(attempt, { ...problem, exitCode, outputs: {} }) };
+}
+
+/** The Pod may be gone, or have been run by somebody who does not know of artifacts. */
+const unanswered = { reason: "ArtifactMissing", message: "nobody has stored what the Pod has left" };
+
+const asObject = (artifacts: object): JsonObject => ({ ...artifacts });

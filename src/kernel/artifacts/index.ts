@@ -1,0 +1,5 @@
+export * from "./errors.ts";
+export * from "./pack.ts";
+export * from "./store.ts";
+export * from "./unpack.ts";
+export * from "./words.ts";

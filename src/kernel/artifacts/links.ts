@@ -1,0 +1,15 @@
+import { posix } from "node:path";
+
+/**
+ * Whether a link stays inside of the tree it is in: relative, upwards only at its beginning, and not above the root. Then no chain of
+ * such links leads out either, because each goes up from a real directory, and from there only down.
+ */
+export function staysInside(path: string, target: string): boolean {
+  if (target === "" || target.includes("\0") || posix.isAbsolute(target)) return false;
+  const parts = target.split("/").filter((part) => part !== "" && part !== ".");
+  const ups = parts.findIndex((part) => part !== "..");
+  const up = ups < 0 ? parts.length : ups;
+  if (parts.slice(up).includes("..")) return false;
+  // The link's own name is no directory.
+  return up <= path.split("/").length - 1;
+}

@@ -1,0 +1,133 @@
+import { chmod, lstat } from "node:fs/promises";
+import { join } from "node:path";
+import { err, ok, type Result } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import { type ApiClient, refTo } from "#kernel/kit/index.ts";
+import {
+  ArtifactError,
+  asArtifactError,
+  type ArtifactStore,
+  type ArtifactWish,
+  leavesAnnotation,
+  leftAnnotation,
+  type LeftRecord,
+  packArtifact,
+  readLeaves,
+  readLeft,
+  readTakes,
+  type StoredArtifact,
+  takesAnnotation,
+  unpackArtifact,
+} from "#kernel/artifacts/index.ts";
+import { Pod, type Stored } from "#kernel/model/index.ts";
+import type { PodObject } from "../pod-types.ts";
+import { podPaths } from "./pod-paths.ts";
+
+// Artifacts are a matter between the store and one directory of the Pod, before its first container starts and after its last has
+// ended. Both may be repeated after a crash: what is there is not made again, and equal bytes have one name.
+
+/** Why a Pod cannot have what it takes. It is not waited for: what is gone does not come back. */
+export interface Lacking {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Whether the Pod takes or leaves artifacts, and so has a directory of them. */
+export const hasArtifacts = ({ metadata: { annotations } }: PodObject): boolean =>
+  annotations?.[takesAnnotation] !== undefined || annotations?.[leavesAnnotation] !== undefined;
+
+/** Carries artifacts between the store and Pods. */
+export class PodArtifacts {
+  readonly #store: ArtifactStore;
+  readonly #client: ApiClient;
+  readonly #directory: string;
+
+  /** `directory` is the Pod runner's. */
+  constructor(store: ArtifactStore, client: ApiClient, directory: string) {
+    this.#store = store;
+    this.#client = client;
+    this.#directory = directory;
+  }
+
+  /** Makes the directory with everything the Pod takes. Costs nothing for Pods without artifacts. */
+  async prepare(pod: PodObject): Promise<Result<void, Lacking>> {
+    if (!hasArtifacts(pod)) return ok(undefined);
+    const { namespace = "", annotations } = pod.metadata;
+    const directory = podPaths(this.#directory, pod).artifacts;
+    try {
+      await makeDirectories(directory);
+      // Whoever the containers run as may write to it.
+      await chmod(directory, 0o777);
+      for (const artifact of readTakes(annotations)) {
+        const path = join(directory, artifact.path);
+        if (await isThere(path)) continue;
+        await named(artifact.name, async () =>
+          unpackArtifact(await this.#store.read(namespace, artifact.digest), artifact, path),
+        );
+      }
+      return ok(undefined);
+    } catch (thrown) {
+      const { reason, message } = asArtifactError(thrown);
+      return err({ reason, message });
+    }
+  }
+
+  /**
+   * Stores what a Pod that has succeeded leaves, and writes on the Pod what became of it, once. To be called before its phase is
+   * written: who sees the phase finds the record. A failure of the store is part of the record; one of the API rejects.
+   */
+  async collect(pod: Stored<PodObject>, signal: AbortSignal): Promise<Stored<PodObject>> {
+    const { annotations, uid, deletionTimestamp } = pod.metadata;
+    if (annotations?.[leavesAnnotation] === undefined || deletionTimestamp !== undefined) return pod;
+    if (readLeft(annotations, uid) !== undefined) return pod;
+    const record = await this.#leave(pod, signal);
+    signal.throwIfAborted();
+    const body = { metadata: { uid, annotations: { [leftAnnotation]: JSON.stringify(record) } } };
+    return this.#client.patch<PodObject>(refTo(Pod, pod), { type: "merge", body });
+  }
+
+  async #leave(pod: Stored<PodObject>, signal: AbortSignal): Promise<LeftRecord> {
+    const { annotations, uid } = pod.metadata;
+    try {
+      const artifacts: Record<string, StoredArtifact> = {};
+      for (const wish of readLeaves(annotations)) {
+        const stored = await named(wish.name, () => this.#leaveOne(pod, wish, signal));
+        if (stored !== undefined) artifacts[wish.name] = stored;
+      }
+      return { uid, artifacts };
+    } catch (thrown) {
+      const { reason, message } = asArtifactError(thrown);
+      return { uid, problem: { reason, message } };
+    }
+  }
+
+  async #leaveOne(
+    pod: Stored<PodObject>,
+    wish: ArtifactWish,
+    signal: AbortSignal,
+  ): Promise<StoredArtifact | undefined> {
+    const packed = await packArtifact(podPaths(this.#directory, pod).artifacts, wish);
+    if (packed === undefined) {
+      if (wish.optional === true) return undefined;
+      throw new ArtifactError("ArtifactMissing", `nothing is at ${wish.path} of $SLIPWAY_ARTIFACTS`);
+    }
+    const { bytes, ...kept } = packed;
+    return { ...(await this.#store.put(pod.metadata.namespace ?? "", bytes, signal)), ...kept };
+  }
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    () => true,
+    () => false,
+  );
+
+/** Says which artifact it was. */
+async function named<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const { reason, message } = asArtifactError(thrown);
+    throw new ArtifactError(reason, `artifact "${name}": ${message}`, { cause: thrown });
+  }
+}

@@ -1,0 +1,3 @@
+export * from "./entry.ts";
+export * from "./read.ts";
+export * from "./write.ts";
