@@ -142,7 +142,12 @@ function foldLive(ledger: Ledger, node: number, state: StepState, child: ChildFa
       return true;
     case "succeeded":
       if (child.again === true) endRound(ledger, node);
-      else put(ledger, node, toOutcome(state, "Succeeded", ledger.now, { outputs: child.outputs, artifacts: child.artifacts }));
+      else
+        put(
+          ledger,
+          node,
+          toOutcome(state, "Succeeded", ledger.now, { outputs: child.outputs, artifacts: child.artifacts }),
+        );
       return true;
     case "failed":
       failAttempt(ledger, node, failureOf(child), child.retryable);
@@ -161,7 +166,11 @@ const failureOf = ({ reason, message }: Extract<ChildFact["state"], { is: "faile
 /** Work that was done before the cancel reached it is done; every other end is that of the cancel. */
 function foldCancelled(ledger: Ledger, node: number, state: StepState, child: ChildFact["state"]): boolean {
   if (child.is === "succeeded" && child.again !== true) {
-    put(ledger, node, toOutcome(state, "Succeeded", ledger.now, { outputs: child.outputs, artifacts: child.artifacts }));
+    put(
+      ledger,
+      node,
+      toOutcome(state, "Succeeded", ledger.now, { outputs: child.outputs, artifacts: child.artifacts }),
+    );
   } else if (child.is !== "alive") endCancelled(ledger, node);
   return true;
 }

@@ -124,7 +124,10 @@ describe("a step that takes artifacts", () => {
     const { generateName: _completed, ...kept } = metadata;
     await harness.store.create(Workflow, { ...rest, metadata: { ...kept, namespace, name: "again" } });
     await harness.settle();
-    expect((await harness.status("again")).statuses?.["build"]).toMatchObject({ reason: "Reused", artifacts: { dist } });
+    expect((await harness.status("again")).statuses?.["build"]).toMatchObject({
+      reason: "Reused",
+      artifacts: { dist },
+    });
     await harness.act("retry");
     expect(await artifactsOf("build")).toEqual({ dist });
     expect(await told("ship", takesAnnotation)).toMatchObject([{ digest }]);
@@ -151,18 +154,30 @@ describe("admission", () => {
     ["build/dits", 'no artifact "dits" of "build", did you mean "dist"'],
     ["other/x", 'step "ship" does not depend on "other", so its artifacts are not there yet'],
     ["build", 'expected STEP/ARTIFACT, found "build"'],
-    ["steps.build.artifacts.dist", 'expected STEP/ARTIFACT, found "steps.build.artifacts.dist", did you mean "build/dist"'],
+    [
+      "steps.build.artifacts.dist",
+      'expected STEP/ARTIFACT, found "steps.build.artifacts.dist", did you mean "build/dist"',
+    ],
   ])("refuses %s with its place", (from, message) => {
     const found = problemsOf({ build: leaving, other: leaving, ship: taking(from) });
     expect(found).toEqual([`spec.steps.ship.inputs.artifacts[0].from: ${message}`]);
   });
 
   test("takes artifacts of what is depended on by way of others, and in final steps of all", () => {
-    expect(problemsOf({ build: leaving, ship: taking("build/dist"), last: { ...taking("build/dist"), dependencies: ["ship"] } })).toEqual([]);
+    expect(
+      problemsOf({
+        build: leaving,
+        ship: taking("build/dist"),
+        last: { ...taking("build/dist"), dependencies: ["ship"] },
+      }),
+    ).toEqual([]);
   });
 
   test.each(["/etc", "../x", "a/./b", "a//b", "a/"])("refuses the path %s", (path) => {
-    const found = problemsOf({ build: { container, outputArtifacts: [{ name: "dist", path }] }, ship: taking("build/dist", { path }) });
+    const found = problemsOf({
+      build: { container, outputArtifacts: [{ name: "dist", path }] },
+      ship: taking("build/dist", { path }),
+    });
     expect(found).toHaveLength(2);
     for (const one of found) expect(one).toContain("expected a relative path below $SLIPWAY_ARTIFACTS");
   });
@@ -172,14 +187,16 @@ describe("admission", () => {
       { name: "one", from: "build/dist", path: "a" },
       { name: "two", from: "build/dist", path: "a/b" },
     ];
-    expect([
-      ...problemsOf({
-        build: leaving,
-        pause: { wait: { seconds: 1 }, outputArtifacts: [{ name: "x" }] },
-        fan: { container, forEach: { items: [1] }, outputArtifacts: [{ name: "x" }] },
-        ship: { container, dependencies: ["build"], inputs: { artifacts: both } },
-      }),
-    ].sort()).toEqual([
+    expect(
+      [
+        ...problemsOf({
+          build: leaving,
+          pause: { wait: { seconds: 1 }, outputArtifacts: [{ name: "x" }] },
+          fan: { container, forEach: { items: [1] }, outputArtifacts: [{ name: "x" }] },
+          ship: { container, dependencies: ["build"], inputs: { artifacts: both } },
+        }),
+      ].sort(),
+    ).toEqual([
       "spec.steps.fan.outputArtifacts: the items of a fan-out leave no artifacts, because which of them were meant could not be said",
       "spec.steps.pause.outputArtifacts: only jobTemplate and container steps take and leave artifacts: they run Pods",
       'spec.steps.ship.inputs.artifacts[1]: is put at "a/b", where "one" is put, too',

@@ -199,7 +199,8 @@ const OutputArtifact = s.object({
   optional: s.optional(s.boolean({ description: "That it is not there does not fail the attempt." })),
   archive: s.optional(
     s.oneOf(["none", "tar.gz"], {
-      description: "How it is stored: as it is, or packed. When absent files are stored as they are, directories packed.",
+      description:
+        "How it is stored: as it is, or packed. When absent files are stored as they are, directories packed.",
     }),
   ),
 });
@@ -252,7 +253,8 @@ const Step = s.object(
     outputArtifacts: s.optional(
       s.list(OutputArtifact, {
         key: "name",
-        description: "Files and directories of $SLIPWAY_ARTIFACTS that are kept for later steps when the step succeeds.",
+        description:
+          "Files and directories of $SLIPWAY_ARTIFACTS that are kept for later steps when the step succeeds.",
       }),
     ),
     pendingTimeoutSeconds: reserved("Time a child may exist without a running pod."),

@@ -28,7 +28,8 @@ async function textOf(store: ArtifactStore, namespace: string, digest: string): 
 }
 
 const sha = "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
-const files = async () => (await readdir(directory, { recursive: true, withFileTypes: true })).filter((e) => e.isFile());
+const files = async () =>
+  (await readdir(directory, { recursive: true, withFileTypes: true })).filter((e) => e.isFile());
 
 describe("what is stored", () => {
   it("is found by its digest, once however often it comes, by nobody but its user", async () => {

@@ -100,7 +100,10 @@ export class ArtifactStore {
   #checkSize(size: number, all: number): void {
     const { each, total } = this.#limits;
     if (size > each)
-      throw new ArtifactError("ArtifactTooLarge", `larger than ${each} bytes, the limit of this server for one artifact`);
+      throw new ArtifactError(
+        "ArtifactTooLarge",
+        `larger than ${each} bytes, the limit of this server for one artifact`,
+      );
     if (all > total) {
       const message = `all artifacts together would be larger than ${total} bytes, the limit of this server; delete Workflows that are not needed any more`;
       throw new ArtifactError("ArtifactTooLarge", message);

@@ -90,7 +90,10 @@ const isStored = (value: unknown): value is StoredArtifact =>
   isRecord(value) && isDigest(value["digest"]) && typeof value["size"] === "number";
 
 const isNamed = (value: unknown): boolean =>
-  isRecord(value) && typeof value["name"] === "string" && typeof value["path"] === "string" && isInnerPath(value["path"]);
+  isRecord(value) &&
+  typeof value["name"] === "string" &&
+  typeof value["path"] === "string" &&
+  isInnerPath(value["path"]);
 
 const isTaken = (value: unknown): value is TakenArtifact => isNamed(value) && isStored(value);
 const isWish = (value: unknown): value is ArtifactWish => isNamed(value);

@@ -61,7 +61,8 @@ async function* entriesIn(bytes: Bytes): AsyncGenerator<ReadEntry, void> {
 function checkSum(header: Buffer): void {
   // Counted with blanks in the place of the sum itself.
   const sum = header.reduce((total, byte, at) => total + (at >= 148 && at < 156 ? 0x20 : byte), 0);
-  if (octal(header, 148, 8) !== sum) throw new TarError("a header with a wrong sum: this is no archive, or a broken one");
+  if (octal(header, 148, 8) !== sum)
+    throw new TarError("a header with a wrong sum: this is no archive, or a broken one");
 }
 
 const text = (header: Buffer, at: number, length: number): string => {

@@ -58,7 +58,11 @@ export function compileLeaves({ step, path }: StepSource, report: Report): reado
   const at = [...path, "outputArtifacts"];
   checkList(step, list, at, report);
   if (list.length > 0 && step.forEach !== undefined)
-    report(at, "forbidden", "the items of a fan-out leave no artifacts, because which of them were meant could not be said");
+    report(
+      at,
+      "forbidden",
+      "the items of a fan-out leave no artifacts, because which of them were meant could not be said",
+    );
   return list.map(({ name, optional, archive, path: given = name }) => ({
     name,
     path: given,
@@ -91,7 +95,9 @@ function checkList(
 /** What one input brings the other would find in its place. */
 function checkOverlaps(list: readonly InputArtifact[], at: FieldPath, report: Report): void {
   for (const [index, one] of list.entries()) {
-    const other = list.slice(0, index).find((before) => isWithin(pathOf(one), pathOf(before)) || isWithin(pathOf(before), pathOf(one)));
+    const other = list
+      .slice(0, index)
+      .find((before) => isWithin(pathOf(one), pathOf(before)) || isWithin(pathOf(before), pathOf(one)));
     if (other !== undefined)
       report([...at, index], "overlapping-paths", `is put at "${pathOf(one)}", where "${other.name}" is put, too`);
   }
@@ -113,7 +119,13 @@ function producerOf(
     return err(`expected STEP/ARTIFACT, found "${from}"${meant}`);
   }
   const producer = sources.find((source) => source.key === key);
-  if (producer === undefined) return err(`no step "${key}"${suggestion(key, sources.map((source) => source.key))}`);
+  if (producer === undefined)
+    return err(
+      `no step "${key}"${suggestion(
+        key,
+        sources.map((source) => source.key),
+      )}`,
+    );
   if (visible?.has(key) === false)
     return err(`step "${user}" does not depend on "${key}", so its artifacts are not there yet`);
   const names = (producer.step.outputArtifacts ?? []).map(({ name }) => name);

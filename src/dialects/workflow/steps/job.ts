@@ -150,7 +150,11 @@ async function success(client: ApiClient, attempt: Attempt, job: Stored, signal:
   const end = await endOf(client, attempt, "succeeded", signal);
   const result = parseOutputs(end?.message ?? "");
   if (result.ok)
-    return withArtifacts(attempt, succeeded(attempt, { result: result.value, object: asJson(job) }, end?.exitCode), end);
+    return withArtifacts(
+      attempt,
+      succeeded(attempt, { result: result.value, object: asJson(job) }, end?.exitCode),
+      end,
+    );
   const lines = result.error.map((error) => `line ${error.line}: ${error.message}`).join("; ");
   const told = { reason: "OutputInvalid", message: `the step wrote outputs that cannot be read: ${lines}` };
   const retryable = mayTryAgain(attempt, { ...told, exitCode: end?.exitCode ?? null, outputs: {} });

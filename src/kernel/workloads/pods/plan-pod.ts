@@ -91,7 +91,8 @@ export function planPod(pod: PodObject, views: readonly ContainerView[], obstacl
   if (obstacles.evicted !== undefined) {
     return ending(pod, views, { phase: "Failed", reason: "Evicted", message: obstacles.evicted }, graceOf(pod));
   }
-  if (obstacles.lacking !== undefined) return ending(pod, views, { phase: "Failed", ...obstacles.lacking }, graceOf(pod));
+  if (obstacles.lacking !== undefined)
+    return ending(pod, views, { phase: "Failed", ...obstacles.lacking }, graceOf(pod));
   const { isDecided, ...going } = advance(pod, views, obstacles, now);
   const plan = { ...going, stop: [...going.stop, ...unhealthy(pod, views, obstacles)] };
   const overdue = deadlineOf(pod, obstacles.acceptedAt);
