@@ -3,6 +3,9 @@ import { type ArtifactStore, digestsIn } from "#kernel/artifacts/index.ts";
 import type { ApiClient, Manager } from "#kernel/kit/index.ts";
 import type { ResourceType, Stored } from "#kernel/model/index.ts";
 
+// Who stores an artifact writes it down after that, and who takes one over copies what another object says. So a mention may be missing for
+// a moment that is not missing for good: the store waits ten minutes before it believes that nobody wants something.
+
 /** No event tells that the last mention of an artifact has gone; what is left over meanwhile costs nothing but room. */
 const every: Millis = 10 * 60_000;
 const pageSize = 500;
@@ -36,6 +39,7 @@ async function sweep(
   signal: AbortSignal,
 ): Promise<void> {
   if (await store.isEmpty()) return;
+  // A digest counts in the namespace of the object that mentions it, as the store keeps it.
   const mentions = new Set<string>();
   for (const type of types) {
     for await (const object of objectsOf(client, type, signal))

@@ -196,6 +196,7 @@ async function makeManager(
     ...(options.serverFor === undefined ? {} : { serverFor: options.serverFor }),
     ...(workingDirectory === undefined ? {} : { workingDirectory }),
   });
+  // Whatever a dialect has kinds for may mention artifacts, and so may the Pods that have left them.
   addArtifactSweeper(manager, artifacts, [Pod, ...dialects.flatMap(({ kinds }) => kinds)]);
   for (const dialect of dialects) await dialect.addControllers(manager);
   return manager;

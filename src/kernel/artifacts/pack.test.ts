@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -78,8 +79,10 @@ describe("a directory", () => {
   it("is refused with archive: none, and with what has no place in an archive", async () => {
     await makeTree("tree");
     await expect(pack("tree", { archive: "none" })).rejects.toThrow("tree is a directory");
-    execFileSync("mkfifo", [join(root, "tree/pipe")]);
-    await expect(pack("tree")).rejects.toThrow("tree/pipe is neither a file nor a directory nor a link");
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(join(root, "tree/socket"), resolve));
+    await expect(pack("tree")).rejects.toThrow("tree/socket is neither a file nor a directory nor a link");
+    await new Promise((resolve) => server.close(resolve));
   });
 
   it.each(["/etc/passwd", "../../etc", "bin/../../x", "..", "a/../../../b"])(

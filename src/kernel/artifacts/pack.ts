@@ -88,7 +88,7 @@ async function* entryOf(
 
 /** In the order of their bytes. Names that are no text would not come back as they were. */
 async function namesIn(path: string, called: string): Promise<readonly string[]> {
-  const names = (await readdir(path, { encoding: "buffer" })).sort(Buffer.compare);
+  const names = (await readdir(path, { encoding: "buffer" })).sort((a, b) => Buffer.compare(a, b));
   return names.map((bytes) => {
     const name = bytes.toString("utf8");
     if (Buffer.from(name).equals(bytes)) return name;

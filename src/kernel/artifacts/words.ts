@@ -66,8 +66,11 @@ export function readLeft(annotations: Annotations, uid: string): LeftRecord | un
   const value = parse(annotations?.[leftAnnotation] ?? "null");
   if (!isJsonObject(value) || value["uid"] !== uid) return undefined;
   const { artifacts, problem } = value;
-  if (isJsonObject(problem))
-    return { uid, problem: { reason: String(problem["reason"]), message: String(problem["message"]) } };
+  if (isJsonObject(problem)) {
+    const { reason, message } = problem;
+    const isTold = typeof reason === "string" && typeof message === "string";
+    return { uid, problem: isTold ? { reason, message } : { reason: "ArtifactFailed", message: "" } };
+  }
   return isJsonObject(artifacts) ? { uid, artifacts: storedIn(artifacts) } : undefined;
 }
 

@@ -58,7 +58,7 @@ function block({ name, target, flag, mode, size }: Block): Buffer {
   bytes.write("        ", 148, "latin1");
   bytes.write(flag, 156, "latin1");
   bytes.write(target.slice(0, longestName), 157, longestName, "utf8");
-  bytes.write("ustar\0" + "00", 257, "latin1");
+  bytes.write("ustar\x0000", 257, "latin1");
   const sum = bytes.reduce((total, byte) => total + byte, 0);
   bytes.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
   return bytes;
