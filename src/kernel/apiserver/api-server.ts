@@ -35,6 +35,7 @@ import { Sessions } from "./sessions/sessions.ts";
 import type { Store } from "./store/store.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { defaultLimits, type Limits } from "./verbs/limits.ts";
+import { Pieces } from "./verbs/pieces.ts";
 import { noPodLogs, type PodLogs } from "./verbs/pod-log.ts";
 import { requestToken } from "./verbs/token-request.ts";
 
@@ -116,6 +117,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     clock,
     log,
     limits: { ...defaultLimits, ...options.limits },
+    pieces: new Pieces(),
     newUid,
     random: options.random ?? randomUnit,
     podLogs: options.podLogs ?? noPodLogs,
@@ -199,7 +201,7 @@ function frontOf(
     authenticator,
     inFlight,
     readers,
-    bodies: new LargeBodies(limits, context.clock),
+    bodies: new LargeBodies(limits, context.clock, context.pieces),
     sessions: new Sessions(context.clock),
     streams: new OpenStreams(context.clock),
     requests: new RequestMetrics(metrics),

@@ -71,7 +71,7 @@ export class EmbeddedClient implements ApiClient {
     const resource = this.#served(type, "list", options);
     const { signal, ...request } = options;
     const listing = await listObjects(this.#context, resource, request, signal);
-    const views = await viewsOf(resource, listing.entries, signal);
+    const views = await viewsOf(this.#context, resource, listing.entries, signal);
     return {
       apiVersion: apiVersionOf(type),
       kind: resource.listKind,

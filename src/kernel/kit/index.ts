@@ -14,7 +14,15 @@ export * from "./client/decode.ts";
 export * from "./client/field-selector.ts";
 export { createHttpClient } from "./client/http-client.ts";
 export { inClusterConnection } from "./client/in-cluster.ts";
-export * from "./client/label-selector.ts";
+export { labelMatcher } from "./client/label-matcher.ts";
+export {
+  formatLabelSelector,
+  type LabelRequirement,
+  type LabelSelector,
+  matchesLabels,
+  parseLabelSelector,
+  readLabelSelector,
+} from "./client/label-selector.ts";
 export { loadKubeconfig, type LoadKubeconfigOptions } from "./client/load-kubeconfig.ts";
 export * from "./client/resource-version.ts";
 export * from "./client/seeded-random.ts";

@@ -26,3 +26,11 @@ test("a body that came whole is not copied", () => {
   pieces.add(whole);
   expect(pieces.joined()).toBe(whole);
 });
+
+test("a copy and the start are of all pieces, in buffers of their own", () => {
+  const piece = Buffer.from("ab");
+  const pieces = new BodyPieces(piece, Buffer.from("cd"));
+  expect(Buffer.from(pieces.copied()).toString()).toBe("abcd");
+  expect(pieces.copied().buffer.byteLength).toBe(4);
+  expect([pieces.start(3).toString(), pieces.start(9).toString()]).toEqual(["abc", "abcd"]);
+});

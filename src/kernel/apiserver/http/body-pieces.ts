@@ -2,13 +2,17 @@
 const mostRecent = 1024;
 
 /**
- * What has come of a body. A piece costs a hundred bytes beside its own and keeps the buffer it was read into, and a client may send one
+ * A body, or what has come of it. A piece costs a hundred bytes beside its own and keeps the buffer it was read into, and a client may send one
  * for every byte: therefore small ones are put together on the way. Each byte is copied twice at most.
  */
 export class BodyPieces {
   readonly #blocks: Buffer[] = [];
   #recent: Buffer[] = [];
   #size = 0;
+
+  constructor(...pieces: readonly Buffer[]) {
+    for (const piece of pieces) this.add(piece);
+  }
 
   /** Bytes in all. */
   get size(): number {
@@ -28,9 +32,25 @@ export class BodyPieces {
     return this.#blocks.length === 0 ? this.#recent : [...this.#blocks, ...this.#recent];
   }
 
-  /** The whole. One that came in one piece is not copied. */
+  /** The first bytes, as many as there are of them. */
+  start(bytes: number): Buffer {
+    return Buffer.concat(this.all(), Math.min(bytes, this.#size));
+  }
+
+  /** The whole. One that came in one piece is not copied; of others it is a buffer of its own, a millisecond for a megabyte. */
   joined(): Buffer {
     const all = this.all();
     return all.length === 1 && all[0] !== undefined ? all[0] : Buffer.concat(all);
+  }
+
+  /** A copy with a buffer of its own, which can be given to another thread: what was read shares its buffer with other requests. */
+  copied(): Uint8Array<ArrayBuffer> {
+    const copy = new Uint8Array(this.#size);
+    let at = 0;
+    for (const piece of this.all()) {
+      copy.set(piece, at);
+      at += piece.length;
+    }
+    return copy;
   }
 }

@@ -2,14 +2,16 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import { describe, expect, test } from "vitest";
 import { decodeYaml } from "./yaml-body.ts";
+import { BodyPieces } from "./body-pieces.ts";
 import { decodeApplied, decodeJson, decodeObject, mediaTypeOf } from "./body.ts";
 
 /** A request with these headers whose body comes in these pieces. */
 const requestOf = (headers: IncomingHttpHeaders, pieces: readonly (string | Buffer)[] = []): IncomingMessage =>
   Object.assign(Readable.from(pieces.map((piece) => Buffer.from(piece))), { headers }) as unknown as IncomingMessage;
+const bodyOf = (text: string | Buffer) => new BodyPieces(Buffer.from(text));
 const read = (text: string | Buffer, headers: IncomingHttpHeaders = {}) =>
-  decodeObject(Buffer.from(text), requestOf(headers), readers);
-const readers = { maxDepth: 200, readYaml: (text: Buffer) => decodeYaml(text) };
+  decodeObject(bodyOf(text), requestOf(headers), readers);
+const readers = { maxDepth: 200, readYaml: (text: BodyPieces) => decodeYaml(text.joined()) };
 const json = { "content-type": "application/json" };
 const yaml = { "content-type": "application/yaml" };
 
@@ -133,11 +135,11 @@ describe("a document for apply", () => {
     ["{ a: 1 }", { a: 1 }],
     ["- 1\n", [1]],
   ])("%j is read as what it looks like", async (text, value) => {
-    expect((await decodeApplied(Buffer.from(text), readers)).value).toEqual(value);
+    expect((await decodeApplied(bodyOf(text), readers)).value).toEqual(value);
   });
 
   test("of JSON is refused in JSON's words", async () => {
-    await expect(decodeApplied(Buffer.from('{"a":'), readers)).rejects.toThrow(/as JSON: line 1/);
-    await expect(decodeApplied(Buffer.from("a: [\n"), readers)).rejects.toThrow(/as YAML/);
+    await expect(decodeApplied(bodyOf('{"a":'), readers)).rejects.toThrow(/as JSON: line 1/);
+    await expect(decodeApplied(bodyOf("a: [\n"), readers)).rejects.toThrow(/as YAML/);
   });
 });

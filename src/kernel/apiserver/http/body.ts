@@ -3,9 +3,10 @@ import type { JsonValue } from "#lib/base/index.ts";
 import { readJson } from "#lib/json/index.ts";
 import { badRequest, unsupportedMediaType } from "#kernel/model/index.ts";
 import { decodeProtobuf, protobufMediaType } from "../wire/envelope.ts";
+import type { BodyPieces } from "./body-pieces.ts";
 
 /** Reads one YAML document; a large one later and elsewhere (`YamlReader`). */
-export type ReadYamlBody = (bytes: Buffer) => DecodedBody | Promise<DecodedBody>;
+export type ReadYamlBody = (body: BodyPieces) => DecodedBody | Promise<DecodedBody>;
 
 /** What decoding needs of the server. */
 export interface BodyReaders {
@@ -36,19 +37,19 @@ export function mediaTypeOf(request: IncomingMessage): string | undefined {
  * for a browser, which sends it unasked with a form of another site.
  */
 export async function decodeObject(
-  bytes: Buffer,
+  body: BodyPieces,
   request: IncomingMessage,
   { maxDepth, readYaml }: BodyReaders,
 ): Promise<DecodedBody> {
   const type = mediaTypeOf(request) ?? (request.headers.origin === undefined ? "application/json" : "");
-  if (bytes.length === 0 && request.headers["content-type"] === undefined) return empty;
+  if (body.size === 0 && request.headers["content-type"] === undefined) return empty;
   switch (type) {
     case "application/json":
-      return bytes.length === 0 ? empty : decodeJson(bytes, maxDepth);
+      return body.size === 0 ? empty : decodeJson(body.joined(), maxDepth);
     case "application/yaml":
-      return readYaml(bytes);
+      return readYaml(body);
     case protobufMediaType:
-      return bytes.length === 0 ? empty : { value: decodeProtobuf(bytes), duplicates: [] };
+      return body.size === 0 ? empty : { value: decodeProtobuf(body.joined()), duplicates: [] };
     default:
       throw unsupportedMediaType(type, objectMediaTypes);
   }
@@ -68,5 +69,5 @@ export function decodeJson(bytes: Buffer, maxDepth: number): DecodedBody {
  * A document for apply. Clients send JSON as often as YAML, and JSON has one error message instead of many. A brace alone does not make
  * JSON: `{kind: Pod}` is YAML.
  */
-export const decodeApplied = async (bytes: Buffer, { maxDepth, readYaml }: BodyReaders): Promise<DecodedBody> =>
-  /^\s*\{\s*(?:["}]|$)/.test(bytes.toString("utf8", 0, 64)) ? decodeJson(bytes, maxDepth) : readYaml(bytes);
+export const decodeApplied = async (body: BodyPieces, { maxDepth, readYaml }: BodyReaders): Promise<DecodedBody> =>
+  /^\s*\{\s*(?:["}]|$)/.test(body.start(64).toString()) ? decodeJson(body.joined(), maxDepth) : readYaml(body);

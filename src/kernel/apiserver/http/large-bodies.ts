@@ -1,6 +1,7 @@
 import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
 import { tooManyRequests } from "#kernel/model/index.ts";
 import type { Limits } from "../verbs/limits.ts";
+import { nextTurn, Pieces } from "../verbs/pieces.ts";
 import { count } from "./counts.ts";
 
 // Most bodies have a few kilobytes, come in one piece and pass by here. Large ones are dear twice: in memory while they come, which a slow client can make
@@ -28,10 +29,12 @@ export class LargeBodies {
   readonly #bytesByUser = new Map<string, number>();
   #rested = Promise.resolve();
   #waiting = 0;
-  #lastPiece = Promise.resolve();
+  readonly #pieces: Pieces;
 
-  constructor(limits: LargeBodyLimits, clock: Clock) {
+  /** `pieces` are those of the server, which more than bodies are made of. */
+  constructor(limits: LargeBodyLimits, clock: Clock, pieces: Pieces = new Pieces()) {
     this.#limits = limits;
+    this.#pieces = pieces;
     this.#clock = clock;
   }
 
@@ -74,13 +77,9 @@ export class LargeBodies {
     await granted;
   }
 
-  /**
-   * Resolves in a turn of the event loop of which no other piece takes a part: for work of a millisecond of which there may be
-   * much at once, such as the parts of lists. Whoever asks for little waits for one piece, however many ask for much.
-   */
+  /** `Pieces.next`. */
   piece(): Promise<void> {
-    this.#lastPiece = this.#lastPiece.then(nextTurn);
-    return this.#lastPiece;
+    return this.#pieces.next();
   }
 
   /** Begins with the turn, and so looks at what is done in it. */
@@ -92,5 +91,3 @@ export class LargeBodies {
     if (held > harmlessMs) await sleep(this.#clock, Math.min(held * restShare, longestRestMs));
   }
 }
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

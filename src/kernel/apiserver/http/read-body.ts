@@ -17,21 +17,21 @@ export type BodyLimits = Pick<Limits, "maxBodyBytes" | "maxBodyValues" | "maxObj
 export type BodyExchange = Pick<Exchange, "request" | "response" | "bodies" | "identity">;
 
 /**
- * The whole body, or a refusal as soon as it is known: 413 for what is too large, at once when its length is announced, and for JSON
+ * The whole body, not joined yet, or a refusal as soon as it is known: 413 for what is too large, at once when its length is announced, and for JSON
  * that consists of too much; 429 while too many large bodies are under way. JSON that nests too deep is given as far as it has come,
  * for its reader to say where. What is refused is left unread on its connection, which stays open for the answer. Rejects when the
  * client goes away in the middle.
  */
-export async function readBody(exchange: BodyExchange, limits: BodyLimits): Promise<Buffer> {
+export async function readBody(exchange: BodyExchange, limits: BodyLimits): Promise<BodyPieces> {
   const { request, bodies } = exchange;
   const announced = Number(request.headers["content-length"] ?? "0");
   if (announced > limits.maxBodyBytes) throw bodyTooLarge(limits.maxBodyBytes);
   const body = await gather(exchange, limits);
-  if (body.length > largeBodyBytes) await bodies.turn();
+  if (body.size > largeBodyBytes) await bodies.turn();
   return body;
 }
 
-function gather({ request, response, bodies, identity: { user } }: BodyExchange, limits: BodyLimits): Promise<Buffer> {
+function gather({ request, response, bodies, identity: { user } }: BodyExchange, limits: BodyLimits): Promise<BodyPieces> {
   return new Promise((resolve, reject) => {
     const pieces = new BodyPieces();
     let [held, readTo] = [0, 0];
@@ -66,7 +66,7 @@ function gather({ request, response, bodies, identity: { user } }: BodyExchange,
         settle(() => reject(refusal));
       }
     };
-    const finish = (): void => settle(() => resolve(pieces.joined()));
+    const finish = (): void => settle(() => resolve(pieces));
     const leave = (): void => settle(() => reject(new Error("the client has left before its body was whole")));
     request.on("data", take).on("end", finish).on("close", leave).on("error", leave);
   });

@@ -25,6 +25,7 @@ import { updateObject } from "../verbs/update.ts";
 import { startWatch } from "../watch/watch.ts";
 import { type Negotiated, negotiate } from "./accept.ts";
 import { type BodyReaders, decodeApplied, type DecodedBody, decodeJson, decodeObject, mediaTypeOf } from "./body.ts";
+import type { BodyPieces } from "./body-pieces.ts";
 import type { Exchange } from "./exchange.ts";
 import { largeBodyBytes } from "./large-bodies.ts";
 import { deletionsReply, listReply } from "./list-reply.ts";
@@ -270,21 +271,21 @@ const endpointOf = ({ subresource }: ResourceRoute): Endpoint =>
 
 /** Whole and decoded: JSON, YAML, or protobuf for built-in kinds; undefined without a body. */
 const objectBody = (context: ApiContext, call: ResourceCall, exchange: Exchange): Promise<DecodedBody> =>
-  decodedBody(context, call, exchange, (bytes, readers) => decodeObject(bytes, exchange.request, readers));
+  decodedBody(context, call, exchange, (body, readers) => decodeObject(body, exchange.request, readers));
 
 /** Resolves in a turn of its own (`LargeBodies.turn`) when there is much to do: what follows runs without a pause. */
 async function decodedBody(
   context: ApiContext,
   call: ResourceCall,
   exchange: Exchange,
-  decode: (bytes: Buffer, readers: BodyReaders) => DecodedBody | Promise<DecodedBody>,
+  decode: (body: BodyPieces, readers: BodyReaders) => DecodedBody | Promise<DecodedBody>,
 ): Promise<DecodedBody> {
   const { limits } = context;
   const { bodies } = exchange;
-  const bytes = await readBody(exchange, limits);
+  const body = await readBody(exchange, limits);
   exchange.enter?.();
-  let largest = bytes.length;
-  const readYaml = async (text: Buffer) => {
+  let largest = body.size;
+  const readYaml = async (text: BodyPieces) => {
     // Small texts, which are read at once, may still have ten thousand aliases.
     await bodies.piece();
     const document = await exchange.yaml.read(text, () => exchange.signal());
@@ -295,7 +296,7 @@ async function decodedBody(
     const value = JSON.parse(document.json.toString()) as JsonValue;
     return { value, duplicates: document.duplicates };
   };
-  const decoded = await decode(bytes, { maxDepth: limits.maxDepth, readYaml });
+  const decoded = await decode(body, { maxDepth: limits.maxDepth, readYaml });
   exchange.noteBody?.(decoded.value);
   // What is done with a large object takes as long again as decoding it; so does a small change of a large one.
   if (Math.max(largest, storedBytes(context, call)) > largeBodyBytes) await bodies.turn();
@@ -370,8 +371,8 @@ async function patchOf(context: ApiContext, call: ResourceCall, exchange: Exchan
   const { resource } = call;
   const type = patchTypeOf(resource, mediaTypeOf(exchange.request) ?? "");
   const isApply = type === "apply";
-  const { value: body = null, duplicates } = await decodedBody(context, call, exchange, (bytes, readers) =>
-    isApply ? decodeApplied(bytes, readers) : decodeJson(bytes, readers.maxDepth),
+  const { value: body = null, duplicates } = await decodedBody(context, call, exchange, (body, readers) =>
+    isApply ? decodeApplied(body, readers) : decodeJson(body.joined(), readers.maxDepth),
   );
   const options = writeRequestOf(context, resource, exchange, duplicates, isApply);
   return { patch: { type, body }, request: { ...options, force: forceOf(exchange.query, isApply) } };

@@ -90,8 +90,8 @@ async function login({ sessions, authenticator, limits }: SessionServer, exchang
   const { request } = exchange;
   const type = mediaTypeOf(request) ?? "";
   if (type !== "application/json") throw unsupportedMediaType(type, ["application/json"]);
-  const bytes = await readBody(exchange, { ...limits, maxBodyBytes: maxCodeBodyBytes });
-  const { value } = decodeJson(bytes, limits.maxDepth);
+  const body = await readBody(exchange, { ...limits, maxBodyBytes: maxCodeBodyBytes });
+  const { value } = decodeJson(body.joined(), limits.maxDepth);
   const code = isJsonObject(value) ? value["code"] : undefined;
   if (typeof code !== "string") throw badRequest(`code: expected the text that "slipway ui" has printed`);
   const session = sessions.redeem(code);

@@ -3,6 +3,7 @@ import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { systemClock } from "#lib/base/index.ts";
 import { bundleProgram } from "#test/support/bundle-program.ts";
 import { defaultLimits } from "../verbs/limits.ts";
+import { BodyPieces } from "./body-pieces.ts";
 import { YamlReader, type YamlReaderOptions } from "./yaml-reader.ts";
 
 let program: string;
@@ -14,9 +15,10 @@ let reader: YamlReader;
 afterEach(() => reader.close());
 const open = (options: Partial<YamlReaderOptions> = {}) =>
   (reader = new YamlReader({ program, clock: systemClock, limits: defaultLimits, smallBytes: 100, ...options }));
+const bodyOf = (text: string) => new BodyPieces(Buffer.from(text));
 const here = new AbortController().signal;
 async function read(text: string, signal = here): Promise<unknown> {
-  const document = await reader.read(Buffer.from(text), () => signal);
+  const document = await reader.read(bodyOf(text), () => signal);
   return "json" in document ? JSON.parse(document.json.toString()) : document.value;
 }
 const lines = (count: number, line = "- a\n"): string => line.repeat(count);
@@ -24,8 +26,8 @@ const lines = (count: number, line = "- a\n"): string => line.repeat(count);
 describe("a small text", () => {
   test("is read at once", () => {
     open();
-    expect(reader.read(Buffer.from("a: yes\n"), () => here)).toEqual({ value: { a: true }, duplicates: [] });
-    expect(() => reader.read(Buffer.from("a: [\n"), () => here)).toThrow(expect.objectContaining({ code: 400 }));
+    expect(reader.read(bodyOf("a: yes\n"), () => here)).toEqual({ value: { a: true }, duplicates: [] });
+    expect(() => reader.read(bodyOf("a: [\n"), () => here)).toThrow(expect.objectContaining({ code: 400 }));
   });
 });
 
@@ -33,7 +35,7 @@ describe("a large text", () => {
   test("is read in a thread, to the same value", async () => {
     open();
     const text = `a: yes\n"__proto__": 0755\nl: &l [1, x]\nm: *l\nt: x\nt: ${"ü".repeat(200)}\n`;
-    expect(await reader.read(Buffer.from(text), () => here)).toEqual({
+    expect(await reader.read(bodyOf(text), () => here)).toEqual({
       json: Buffer.from(`{"a":true,"__proto__":493,"l":[1,"x"],"m":[1,"x"],"t":"${"ü".repeat(200)}"}`),
       duplicates: ["t"],
     });

@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import { type Cancel, type Clock, codeOf, type Millis, toError } from "#lib/base/index.ts";
 import { ApiError, type StatusReason, tooLarge, tooManyRequests } from "#kernel/model/index.ts";
 import type { DecodedBody } from "./body.ts";
+import type { BodyPieces } from "./body-pieces.ts";
 import { decodeYaml, type YamlAsJson, type YamlLimits } from "./yaml-body.ts";
 
 // YAML takes a microsecond for each byte, and up to a kilobyte of memory for each word, a hundred times what JSON takes. So texts of
@@ -51,7 +52,7 @@ export type YamlDocument = DecodedBody | (YamlAsJson & { readonly json: Buffer }
 
 /** A text in the queue. */
 interface Task {
-  readonly bytes: Uint8Array;
+  readonly text: BodyPieces;
   /** Aborts when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
   readonly settle: (document: YamlDocument) => void;
@@ -76,13 +77,13 @@ export class YamlReader {
   }
 
   /** Throws, or rejects with, the refusals of `decodeYaml` and `yamlToJson`. */
-  read(bytes: Buffer, signal: () => AbortSignal): YamlDocument | Promise<YamlDocument> {
+  read(text: BodyPieces, signal: () => AbortSignal): YamlDocument | Promise<YamlDocument> {
     const { program, smallBytes, maxWaitingBytes } = this.#options;
-    if (program === undefined || bytes.length <= smallBytes) return decodeYaml(bytes);
-    if (this.#waitingBytes + bytes.length > maxWaitingBytes) throw tooManyRequests("large YAML bodies");
-    this.#waitingBytes += bytes.length;
+    if (program === undefined || text.size <= smallBytes) return decodeYaml(text.joined());
+    if (this.#waitingBytes + text.size > maxWaitingBytes) throw tooManyRequests("large YAML bodies");
+    this.#waitingBytes += text.size;
     return new Promise((settle, fail) => {
-      this.#waiting.push({ bytes, signal: signal(), settle, fail });
+      this.#waiting.push({ text, signal: signal(), settle, fail });
       if (this.#current === undefined) this.#readNext(program);
     });
   }
@@ -103,7 +104,7 @@ export class YamlReader {
       this.#cancelTimer = clock.after(idleMs, () => this.#stop());
       return;
     }
-    this.#waitingBytes -= task.bytes.length;
+    this.#waitingBytes -= task.text.size;
     if (task.signal.aborted) {
       task.fail(toError(task.signal.reason));
       return this.#readNext(program);
@@ -111,7 +112,8 @@ export class YamlReader {
     this.#current = task;
     this.#cancelTimer = clock.after(budgetMs, () => this.#end(tooDear("time")));
     this.#worker ??= this.#start(program);
-    this.#worker.postMessage({ bytes: task.bytes, limits } satisfies YamlQuestion, []);
+    const bytes = task.text.copied();
+    this.#worker.postMessage({ bytes, limits } satisfies YamlQuestion, [bytes.buffer]);
   }
 
   #start(program: string): Worker {

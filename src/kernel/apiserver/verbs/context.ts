@@ -4,6 +4,7 @@ import type { Store } from "../store/store.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
 import type { TokenReviewer } from "../authz/token-reviewer.ts";
 import type { Limits } from "./limits.ts";
+import type { Pieces } from "./pieces.ts";
 import type { PodLogs } from "./pod-log.ts";
 
 /** What every verb works with. One per server. */
@@ -16,6 +17,8 @@ export interface ApiContext {
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: Limits;
+  /** Turns of the event loop for what takes many. */
+  readonly pieces: Pieces;
   readonly newUid: () => string;
   /** A number in [0, 1), for the suffixes of `generateName` and the spread of watch timeouts. */
   readonly random: Random;

@@ -1,5 +1,5 @@
 import { badRequest } from "#kernel/model/index.ts";
-import { type FieldRequirement, matchesFields, parseFieldSelector } from "#kernel/kit/index.ts";
+import { fieldMatcher, type FieldRequirement, parseFieldSelector } from "#kernel/kit/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Entry } from "../store/store.ts";
 import { viewOf } from "./storage-view.ts";
@@ -7,8 +7,6 @@ import { viewOf } from "./storage-view.ts";
 /** A compiled field selector. `name` is set when only the object of that name can match. */
 export interface FieldSelector {
   readonly name: string | undefined;
-  /** Number of its requirements. */
-  readonly terms: number;
   /** Name and namespace are known without a look at the object. */
   readonly readsObjects: boolean;
   matches(entry: Entry): boolean;
@@ -24,11 +22,11 @@ export function compileFieldSelector(text: string, resource: ServedResource): Fi
   const selector = parsed.value;
   if (selector.length === 0) return undefined;
   for (const { path } of selector) checkLabel(path, resource);
+  const matches = fieldMatcher(selector);
   return {
     name: nameIn(selector),
-    terms: selector.length,
     readsObjects: selector.some(({ path }) => path !== "metadata.name" && path !== "metadata.namespace"),
-    matches: (entry) => matchesFields(selector, (path) => fieldOf(entry, path, resource)),
+    matches: (entry) => matches((path) => fieldOf(entry, path, resource)),
   };
 }
 

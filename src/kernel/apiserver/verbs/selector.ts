@@ -1,4 +1,4 @@
-import { type LabelSelector, matchesLabels, parseLabelSelector } from "#kernel/kit/index.ts";
+import { labelMatcher, type LabelSelector, parseLabelSelector } from "#kernel/kit/index.ts";
 import { badRequest } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Entry } from "../store/store.ts";
@@ -12,8 +12,6 @@ export interface Selector {
   readonly everything: boolean;
   /** Set when only the object of that name can match. */
   readonly name: string | undefined;
-  /** Requirements that each object is held to. */
-  readonly terms: number;
   /** Matching parses objects, which takes time by their size. */
   readonly readsObjects: boolean;
   matches(entry: Entry): boolean;
@@ -35,18 +33,18 @@ export function selectorOf(request: SelectorRequest, resource: ServedResource, l
   checkLength("label", labelSelector, limits);
   checkLength("field", fieldSelector, limits);
   // Compiled once per request; `matches` runs for every object and every event.
-  const byLabels = compileLabels(labelSelector);
+  const byLabels = readLabels(labelSelector);
+  const matchesLabels = labelMatcher(byLabels);
   const byFields = compileFieldSelector(fieldSelector, resource);
   return {
     namespace,
     everything: byLabels.length === 0 && byFields === undefined,
     name: byFields?.name,
-    terms: byLabels.length + (byFields?.terms ?? 0),
     readsObjects: byFields?.readsObjects === true,
     key: JSON.stringify([namespace ?? "", labelSelector, fieldSelector]),
     matches: (entry) =>
       (namespace === undefined || entry.key.namespace === namespace) &&
-      matchesLabels(byLabels, entry.labels) &&
+      matchesLabels(entry.labels) &&
       (byFields === undefined || byFields.matches(entry)),
   };
 }
@@ -58,7 +56,7 @@ function checkLength(which: string, text: string, { maxSelectorLength }: Limits)
 }
 
 /** An empty list of requirements selects everything. */
-function compileLabels(text: string): LabelSelector {
+function readLabels(text: string): LabelSelector {
   const parsed = parseLabelSelector(text);
   if (parsed.ok) return parsed.value;
   throw badRequest(`unable to parse the label selector ${JSON.stringify(text.slice(0, 200))}: ${parsed.error}`);

@@ -154,7 +154,7 @@ class RunningWatch {
         );
       if (page.next === undefined) break;
       await this.#sink.drained();
-      await new Promise((resolve) => setImmediate(resolve));
+      await this.#context.pieces.next();
       if (this.#closed) return;
       page = store.page(collection, { ...scope, revision: page.revision, after: page.next });
     }

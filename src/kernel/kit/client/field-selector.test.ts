@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { escapeFieldValue, matchesFields, parseFieldSelector } from "./field-selector.ts";
+import { escapeFieldValue, fieldMatcher, type FieldRequirement, matchesFields, parseFieldSelector } from "./field-selector.ts";
 
 const valueOf = (path: string) => ({ "metadata.name": "a,b=c\\d", "status.phase": "Running" })[path];
 
@@ -22,6 +22,18 @@ describe("field selectors", () => {
   ])("%j is %j", (selector, expected) => {
     const parsed = parseFieldSelector(selector);
     expect(parsed.ok && matchesFields(parsed.value, valueOf)).toBe(expected);
+  });
+
+  test("a matcher holds for what all requirements hold for, one by one", () => {
+    const value = fc.constantFrom("", "Running", "Failed");
+    const path = fc.constantFrom("status.phase", "spec.nodeName", "metadata.name");
+    const requirement: fc.Arbitrary<FieldRequirement> = fc.record({ path, operator: fc.constantFrom("=", "!="), value });
+    fc.assert(
+      fc.property(fc.array(requirement, { maxLength: 5 }), fc.dictionary(path, value), (selector, fields) => {
+        const fieldOf = (name: string) => fields[name];
+        expect(fieldMatcher(selector)(fieldOf)).toBe(matchesFields(selector, fieldOf));
+      }),
+    );
   });
 
   test("an escaped value reads as itself", () => {

@@ -16,9 +16,10 @@ export type LabelRequirement =
 /** All requirements must hold; an empty selector matches everything. */
 export type LabelSelector = readonly LabelRequirement[];
 
-type Labels = Readonly<Record<string, string>> | undefined;
+/** Of one object. */
+export type Labels = Readonly<Record<string, string>> | undefined;
 
-/** Matching costs one look per term for every object of a list: this many are more than any honest caller has. */
+/** More than any honest caller has. */
 const maxTerms = 1000;
 const token = /\s*(?:(==|!=|[=!,()<>])|([^\s=!,()<>]+))/gy;
 
@@ -41,7 +42,7 @@ export function parseLabelSelector(text: string): Result<LabelSelector, string> 
   }
 }
 
-/** Do the labels fulfil every requirement? Costs one look per requirement. */
+/** Do the labels fulfil every requirement? Costs one look per requirement; `labelMatcher` is for many objects. */
 export const matchesLabels = (selector: LabelSelector, labels: Labels): boolean =>
   selector.every((requirement) => holds(requirement, labels));
 
@@ -197,7 +198,7 @@ function readBound(reader: SelectorReader, key: string, operator: "Gt" | "Lt"): 
 }
 
 /** The number a label stands for: within 64 bits, as in Kubernetes; undefined when it is none. */
-function integerOf(text: string | undefined): bigint | undefined {
+export function integerOf(text: string | undefined): bigint | undefined {
   if (text === undefined || !/^-?\d{1,19}$/.test(text)) return undefined;
   const value = BigInt(text);
   return BigInt.asIntN(64, value) === value ? value : undefined;
