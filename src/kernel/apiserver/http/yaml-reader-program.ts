@@ -7,8 +7,8 @@ import { ApiError } from "#kernel/model/index.ts";
 import type { YamlAnswer, YamlQuestion } from "./yaml-reader.ts";
 import { type YamlAsJson, yamlToJson } from "./yaml-body.ts";
 
-/** A tenth of the time of a thread of ordinary priority, when both have work. */
-const lowPriority = 10;
+/** A third of the time of a thread of ordinary priority, when both have work. */
+const lowPriority = 5;
 
 yieldProcessor();
 parentPort?.on("message", ({ bytes, limits }: YamlQuestion) => {

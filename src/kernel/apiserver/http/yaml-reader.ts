@@ -41,8 +41,8 @@ const defaults = {
   // Some 5 ms; to ask the thread costs 1 ms, and 60 when it must be started.
   smallBytes: 4 * 1024,
   maxWaitingBytes: 8 * 1024 * 1024,
-  // Ten times what the largest text takes on an idle machine.
-  budgetMs: 20_000,
+  // Thirty times what the largest text takes on an idle machine: the thread gives way to others.
+  budgetMs: 60_000,
   idleMs: 10_000,
   maxHeapMb: 256,
 };

@@ -46,18 +46,24 @@ type Row = readonly [what: string, method: string, path: string, ask: Ask | unde
 const rows: readonly Row[] = [
   ["JSON that is cut off", "POST", maps, json('{"apiVersion":"v1","kind":"Config'), [400]],
   ["two JSON values", "POST", maps, json(`${JSON.stringify(map({ name: "a" }))}{}`), [400]],
+  ["a byte order mark", "POST", maps, json(`\ufeff${JSON.stringify(map({ name: "a" }))}`), [400]],
+  ["a body that is null", "POST", maps, json("null"), [400, 422]],
   ["a body that is a list", "POST", maps, json("[]"), [400]],
   ["a body that is a text", "POST", maps, json('"x"'), [400]],
   ["an empty object", "POST", maps, json("{}"), [400, 422]],
   ["another kind than the path's", "POST", maps, { body: { ...map({ name: "a" }), kind: "Secret" } }, [400]],
   ["another version than the path's", "POST", maps, { body: { ...map({ name: "a" }), apiVersion: "v2" } }, [400]],
+  ["metadata that is null", "POST", maps, { body: map(null) }, [400, 422]],
   ["metadata that is a text", "POST", maps, { body: map("x") }, [400, 422]],
   ["a label that is a number", "POST", maps, { body: map({ name: "a", labels: { a: 1 } }) }, [400, 422]],
   ["a name with capitals", "POST", maps, { body: map({ name: "A_b" }) }, [422]],
   ["a name of 254 characters", "POST", maps, { body: map({ name: "a".repeat(254) }) }, [422]],
+  ["a name of two dots", "POST", maps, { body: map({ name: ".." }) }, [422]],
   ["neither name nor generateName", "POST", maps, { body: map({}) }, [422]],
   ["an escaped slash in a name", "GET", `${maps}/a%2fb`, undefined, [400, 404]],
   ["another namespace than the path's", "POST", maps, { body: map({ name: "a", namespace: "other" }) }, [400]],
+  ["a revision that is still to come", "GET", `${maps}?resourceVersion=${2 ** 50}`, undefined, [504]],
+  ["a revision of one object that is a word", "GET", `${maps}/there?resourceVersion=abc`, undefined, [400, 422]],
   ["a negative limit", "GET", `${maps}?limit=-1`, undefined, [400]],
   [
     "a selector of ten thousand terms",
@@ -66,6 +72,7 @@ const rows: readonly Row[] = [
     undefined,
     [400, 414, 431],
   ],
+  ["a number that is none", "POST", maps, json('{"apiVersion":"v1","kind":"ConfigMap","data":NaN}'), [400]],
   [
     "a number beyond all numbers",
     "POST",
@@ -76,6 +83,13 @@ const rows: readonly Row[] = [
   ["a body of more than 3 MiB", "POST", maps, json(`{"data":{"a":"${"x".repeat(3 * 1024 * 1024 + 1)}"}}`), [400, 413]],
   ["lists a hundred thousand deep", "POST", maps, json(`{"data":${"[".repeat(deep)}${"]".repeat(deep)}}`), [400]],
   ["YAML whose aliases grow", "POST", maps, yaml(`${aliases.join("\n")}\n`), [400]],
+  [
+    "protobuf of a kind that nobody knows",
+    "POST",
+    maps,
+    protobuf("6b387300 0a0a 0a027631 1204 4e6f6e65"),
+    [400, 415],
+  ],
   ["protobuf with a negative length", "POST", maps, protobuf("6b387300 0affffffffffffffffff01"), [400]],
   ["a finalizer that is no name", "POST", maps, { body: map({ name: "a", finalizers: ["a b"] }) }, [422]],
   [
@@ -97,10 +111,15 @@ test.each(rows)("%s is refused", async (_what, method, path, ask, statuses) => {
 describe("what is unusual and right", () => {
   test("keys that mean something elsewhere are stored and returned as they are", async () => {
     const body =
-      '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"keys"},"data":{"constructor":"a","toString":"b"}}';
+      '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"keys"},"data":{"__proto__":"c","constructor":"a","toString":"b"}}';
     expect((await api.ask("POST", filled(maps), json(body))).status).toBe(201);
-    const { json: found } = await api.ask("GET", filled(`${maps}/keys`));
-    expect(found["data"]).toEqual({ constructor: "a", toString: "b" });
+    const kept = '"data":{"__proto__":"c","constructor":"a","toString":"b"}';
+    expect((await api.ask("GET", filled(`${maps}/keys`))).text).toContain(kept);
+    const changed = await api.ask("PATCH", filled(`${maps}/keys`), {
+      bytes: '[{"op":"replace","path":"/data/__proto__","value":"d"}]',
+      headers: { "Content-Type": "application/json-patch+json" },
+    });
+    expect(changed.text).toContain('"__proto__":"d"');
   });
 
   test("a finalizer holds a deletion, and none is added meanwhile", async () => {

@@ -111,6 +111,14 @@ const rows: readonly Row[] = [
     [400, 422],
   ],
   [
+    "a JSON patch that moves a value into itself",
+    "PATCH",
+    named,
+    typed("application/json-patch+json", [{ op: "move", from: "/data", path: "/data/k" }]),
+    [400, 422],
+  ],
+  ["a merge patch that is a list", "PATCH", named, typed("application/merge-patch+json", []), [400, 422]],
+  [
     "a merge patch of another name",
     "PATCH",
     named,
@@ -154,6 +162,13 @@ const rows: readonly Row[] = [
     apply(pod({ containers: [container, container] })),
     [400, 422, 500],
   ],
+  [
+    "an apply of an item without its key",
+    "PATCH",
+    "/api/v1/namespaces/NS/pods/bad?fieldManager=m",
+    apply(pod({ containers: [container, { image: "busybox" }] })),
+    [400, 422, 500],
+  ],
   ["a patch type of custom kinds only", "PATCH", named, typed("application/unknown", {}), [415]],
   ["protobuf without its magic", "POST", maps, protobuf("00 00 00 00"), [400]],
   ["protobuf cut in a length", "POST", maps, protobuf("6b387300 0aff"), [400]],
@@ -193,6 +208,19 @@ const rows: readonly Row[] = [
     "POST",
     definitions,
     { body: definition({}, { type: "object", properties: { a: { type: "integer", default: "x" } } }) },
+    [422],
+  ],
+  [
+    "a column that leads nowhere",
+    "POST",
+    definitions,
+    {
+      body: definition({
+        versions: [
+          { ...version("v1"), additionalPrinterColumns: [{ name: "A", type: "string", jsonPath: ".spec[" }] },
+        ],
+      }),
+    },
     [422],
   ],
   [

@@ -225,6 +225,13 @@ const makers: Readonly<Record<string, () => Attack>> = {
   "lists of everything": () => list("", "application/json"),
   "tables of everything": () => list("", "application/json;as=Table;v=v1;g=meta.k8s.io"),
   "YAML of everything": () => list("", "application/yaml"),
+  // After the objects of the test, and after whatever the history forgets of them.
+  "lists of a state long ago": () => ({
+    ...list("?limit=1&resourceVersionMatch=Exact&resourceVersion=300", "application/json"),
+    statuses: [200, 410, 429],
+  }),
+  "watches from long ago": () => list("?watch=1&timeoutSeconds=1&resourceVersion=300", "application/json"),
+  "watches of everything": () => list("?watch=1&timeoutSeconds=1", "application/json"),
   "selectors of 350 terms on everything": () =>
     list(`?labelSelector=${times(350, (n) => `k${n}!=v`).join(",")}`, "application/json"),
 };
