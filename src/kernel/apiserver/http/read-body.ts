@@ -31,7 +31,10 @@ export async function readBody(exchange: BodyExchange, limits: BodyLimits): Prom
   return body;
 }
 
-function gather({ request, response, bodies, identity: { user } }: BodyExchange, limits: BodyLimits): Promise<BodyPieces> {
+function gather(
+  { request, response, bodies, identity: { user } }: BodyExchange,
+  limits: BodyLimits,
+): Promise<BodyPieces> {
   return new Promise((resolve, reject) => {
     const pieces = new BodyPieces();
     let [held, readTo] = [0, 0];

@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { escapeFieldValue, fieldMatcher, type FieldRequirement, matchesFields, parseFieldSelector } from "./field-selector.ts";
+import {
+  escapeFieldValue,
+  fieldMatcher,
+  type FieldRequirement,
+  matchesFields,
+  parseFieldSelector,
+} from "./field-selector.ts";
 
 const valueOf = (path: string) => ({ "metadata.name": "a,b=c\\d", "status.phase": "Running" })[path];
 
@@ -27,7 +33,11 @@ describe("field selectors", () => {
   test("a matcher holds for what all requirements hold for, one by one", () => {
     const value = fc.constantFrom("", "Running", "Failed");
     const path = fc.constantFrom("status.phase", "spec.nodeName", "metadata.name");
-    const requirement: fc.Arbitrary<FieldRequirement> = fc.record({ path, operator: fc.constantFrom("=", "!="), value });
+    const requirement: fc.Arbitrary<FieldRequirement> = fc.record({
+      path,
+      operator: fc.constantFrom("=", "!="),
+      value,
+    });
     fc.assert(
       fc.property(fc.array(requirement, { maxLength: 5 }), fc.dictionary(path, value), (selector, fields) => {
         const fieldOf = (name: string) => fields[name];

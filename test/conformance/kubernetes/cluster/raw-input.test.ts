@@ -83,13 +83,7 @@ const rows: readonly Row[] = [
   ["a body of more than 3 MiB", "POST", maps, json(`{"data":{"a":"${"x".repeat(3 * 1024 * 1024 + 1)}"}}`), [400, 413]],
   ["lists a hundred thousand deep", "POST", maps, json(`{"data":${"[".repeat(deep)}${"]".repeat(deep)}}`), [400]],
   ["YAML whose aliases grow", "POST", maps, yaml(`${aliases.join("\n")}\n`), [400]],
-  [
-    "protobuf of a kind that nobody knows",
-    "POST",
-    maps,
-    protobuf("6b387300 0a0a 0a027631 1204 4e6f6e65"),
-    [400, 415],
-  ],
+  ["protobuf of a kind that nobody knows", "POST", maps, protobuf("6b387300 0a0a 0a027631 1204 4e6f6e65"), [400, 415]],
   ["protobuf with a negative length", "POST", maps, protobuf("6b387300 0affffffffffffffffff01"), [400]],
   ["a finalizer that is no name", "POST", maps, { body: map({ name: "a", finalizers: ["a b"] }) }, [422]],
   [

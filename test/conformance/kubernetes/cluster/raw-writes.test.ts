@@ -216,9 +216,7 @@ const rows: readonly Row[] = [
     definitions,
     {
       body: definition({
-        versions: [
-          { ...version("v1"), additionalPrinterColumns: [{ name: "A", type: "string", jsonPath: ".spec[" }] },
-        ],
+        versions: [{ ...version("v1"), additionalPrinterColumns: [{ name: "A", type: "string", jsonPath: ".spec[" }] }],
       }),
     },
     [422],
