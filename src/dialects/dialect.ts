@@ -109,6 +109,14 @@ export interface Runs extends RunDialect<KubeObject> {
   simulation(object: KubeObject, beside: readonly KubeObject[]): Promise<Result<Simulation, readonly Problem[]>>;
 }
 
+/** A kind whose objects are no runs, but of which there is more to tell than their fields. */
+export interface Described extends GroupKind {
+  /** Kinds of the objects it controls that belong to the picture; to be given as `children`. */
+  readonly controls: readonly { readonly apiVersion: string; readonly kind: string }[];
+  /** Text for people, as for runs. A promise because what this takes is loaded first. */
+  describe(object: KubeObject, options: DescribeOptions): Promise<string>;
+}
+
 /** One language Slipway speaks. Command line, server and web interface know dialects by this interface only. */
 export interface Dialect {
   readonly name: DialectName;
@@ -117,6 +125,7 @@ export interface Dialect {
   readonly documents: DocumentReader;
   readonly admission: readonly Admission[];
   readonly runs: Runs;
+  readonly described: readonly Described[];
   /** Adds the dialect's controllers to a manager that has not started. Loads them, which is why it takes a moment. */
   addControllers(manager: Manager): Promise<void>;
 }

@@ -4,6 +4,7 @@ export type {
   Admission,
   AdmissionServer,
   Admitted,
+  Described,
   DescribeOptions,
   Dialect,
   DocumentReader,

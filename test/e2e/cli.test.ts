@@ -367,6 +367,30 @@ test("without an engine the docker runtime says where it looked and how to get o
   expect(err).toContain("sudo apt-get install docker.io");
 });
 
+test("templates and schedules are described, other kinds are left to kubectl", async () => {
+  const template = await documentFile("told", "WorkflowTemplate", {
+    params: [{ name: "who", required: true }],
+    steps: { greet: shell("true"), part: { dependencies: ["greet"], wait: { seconds: 1 } } },
+  });
+  const schedule = await documentFile("hourly", "ScheduledWorkflow", {
+    schedule: "@hourly",
+    timeZone: "Asia/Kolkata",
+    workflowTemplate: { spec: { steps: { only: shell("true") } } },
+  });
+  const run = await workflowFile("beside", { only: shell("true") });
+  await must("run", template, schedule, run);
+  const told = await must("describe", "wft", "told");
+  expect(told).toMatch(/^who +string +\(required\)/m);
+  expect(told).toMatch(/^part +wait +greet +1s$/m);
+  const hourly = await must("describe", "scheduledworkflow/hourly");
+  expect(hourly).toMatch(/^Next: +\d{4}-\d\d-\d\dT\d\d:00:00\+05:30 \(in /m);
+  expect(hourly).toMatch(/^Runs: +none$/m);
+  expect(JSON.parse(await must("describe", "swf", "hourly", "-o", "json"))).toMatchObject({ kind: "ScheduledWorkflow" });
+  const other = await cli("describe", "configmap", "any");
+  expect(other.code).toBe(2);
+  expect(other.err).toContain("objects of kind ConfigMap are no runs");
+});
+
 describe("a template that the server has", () => {
   const params = [
     { name: "count", type: "integer", minimum: 1 },

@@ -34,6 +34,9 @@ beforeAll(async () => {
   await writeFile(join(home, "rollout.json"), JSON.stringify(rollout));
   await onServer("slipway run rollout.json --detach");
   await onServer(`slipway run ${root}examples/workflow/retry.yaml --param directory=${home}`);
+  // A template and a schedule beside a run: what is no run is stored with it.
+  const others = `${root}examples/workflow/templates.yaml ${root}examples/workflow/nightly.yaml`;
+  expect((await onServer(`slipway run ${others}`)).code).toBe(0);
 });
 
 afterAll(async () => {

@@ -1,4 +1,4 @@
-import type { Dialect } from "#dialects/index.ts";
+import type { Described, Dialect } from "#dialects/index.ts";
 import type { RunView } from "#engine/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { type KubeObject, type ResourceType, splitApiVersion } from "#kernel/model/index.ts";
@@ -26,6 +26,14 @@ export async function dialectOf({
   );
 }
 
+/** What a dialect knows of a kind whose objects are no runs; undefined for kinds that nobody knows more about than their fields. */
+export async function describedOf({ group, kind }: ResourceType): Promise<Described | undefined> {
+  const { loadDialects } = await import("#dialects/index.ts");
+  return (await loadDialects())
+    .flatMap(({ described }) => described)
+    .find((known) => known.group === group && known.kind === kind);
+}
+
 /**
  * `hello`, `workflow/hello` or `workflow hello`: a bare name is a Workflow's. `rest` are the words after the run,
  * such as names of steps. Whether the run exists is not looked at; a kind that is not served, or whose objects are no
@@ -38,14 +46,23 @@ export async function findRun(
   client: ApiClient,
   words: readonly string[],
 ): Promise<NamedRun & { readonly rest: readonly string[] }> {
+  const { type, name, rest } = await findNamed(client, words);
+  const dialect = await dialectOf(type);
+  if (dialect === undefined) throw new UsageError(`objects of kind ${type.kind} are no runs`);
+  return { type, name, dialect, rest };
+}
+
+/** As `findRun`, for objects of any kind. */
+export async function findNamed(
+  client: ApiClient,
+  words: readonly string[],
+): Promise<Omit<NamedRun, "dialect"> & { readonly rest: readonly string[] }> {
   const isPair = words.length > 1 && !words[0]?.includes("/") && (await isKind(client, words[0] ?? ""));
   const spelled = isPair ? [`${words[0]}/${words[1]}`, ...words.slice(2)] : words;
   const first = spelled[0]?.includes("/") ? spelled[0] : `workflow/${spelled[0] ?? ""}`;
   const { kind, names } = splitNames([first]);
   const type = await findKind(client, kind);
-  const dialect = await dialectOf(type);
-  if (dialect === undefined) throw new UsageError(`objects of kind ${type.kind} are no runs`);
-  return { type, name: names[0] ?? "", dialect, rest: spelled.slice(1) };
+  return { type, name: names[0] ?? "", rest: spelled.slice(1) };
 }
 
 async function isKind(client: ApiClient, word: string): Promise<boolean> {
@@ -69,16 +86,24 @@ export async function childrenOf(client: ApiClient, run: KubeObject, dialect: Di
   const kinds = new Map(
     viewOf(dialect, run).children.map(({ apiVersion, kind }) => [`${apiVersion}/${kind}`, { apiVersion, kind }]),
   );
+  return await controlledBy(client, run, [...kinds.values()]);
+}
+
+/** Objects of these kinds that have the object for an owner; one list per kind, in its namespace. */
+export async function controlledBy(
+  client: ApiClient,
+  owner: KubeObject,
+  kinds: readonly { readonly apiVersion: string; readonly kind: string }[],
+): Promise<readonly KubeObject[]> {
+  const { namespace } = owner.metadata;
   const lists = await Promise.all(
-    [...kinds.values()].map(async ({ apiVersion, kind }) => {
+    kinds.map(async ({ apiVersion, kind }) => {
       const type = await client.resourceType(apiVersion, kind);
       if (type === undefined) return [];
-      const scope =
-        type.namespaced && run.metadata.namespace !== undefined ? { namespace: run.metadata.namespace } : {};
-      return (await client.list(type, scope)).items;
+      return (await client.list(type, type.namespaced && namespace !== undefined ? { namespace } : {})).items;
     }),
   );
-  return lists.flat().filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === run.metadata.uid));
+  return lists.flat().filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid));
 }
 
 /** Whether an object is a run of this dialect. */

@@ -2,6 +2,7 @@ import { formatAge, type Instant } from "#lib/base/index.ts";
 import { isTerminal, type RunView, type StepPhase, type StepView, summarizeItems } from "#engine/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { Condition } from "#engine/index.ts";
+import { layOut, widthsOf } from "./columns.ts";
 import { conditionsOf } from "./completion.ts";
 import type { Workflow } from "./kinds.ts";
 import { viewWorkflow } from "./view.ts";
@@ -137,15 +138,3 @@ function whatFor(step: StepView, now: Instant): string {
   const child = step.child === undefined || isTerminal(step.phase) ? "" : `${step.child.kind}/${step.child.name}`;
   return [why, due].filter((text) => text !== "").join(", ") || child;
 }
-
-const widthsOf = (rows: readonly (readonly string[])[]): readonly number[] => {
-  const columns = Math.max(0, ...rows.map((row) => row.length));
-  return Array.from({ length: columns }, (_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
-};
-
-/** Columns two blanks apart; the last one is not padded, so that lines end where their text does. */
-const layOut = (cells: readonly string[], widths: readonly number[]): string =>
-  cells
-    .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-    .join("  ")
-    .trimEnd();

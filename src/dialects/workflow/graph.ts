@@ -11,7 +11,8 @@ export function graphOfWorkflow(workflow: Workflow): RunGraph {
   return graphOfView(viewWorkflow(workflow), (id) => traits.get(id) ?? {});
 }
 
-function traitsOf({ when, forEach, repeat }: WorkflowStep): StepTraits {
+/** What makes a step more than one attempt of one thing. */
+export function traitsOf({ when, forEach, repeat }: WorkflowStep): StepTraits {
   return {
     ...(when === undefined ? {} : { condition: when }),
     ...(forEach === undefined ? {} : { forEach: fanText(forEach) }),

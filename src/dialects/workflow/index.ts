@@ -1,5 +1,5 @@
 import type { Manager } from "#kernel/kit/index.ts";
-import type { KubeObject } from "#kernel/model/index.ts";
+import { apiVersionOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { Dialect } from "../dialect.ts";
 import { runActionAdmission, templateAdmission, workflowAdmission } from "./admission.ts";
 import { labels } from "./child-names.ts";
@@ -29,6 +29,9 @@ function workflow(object: KubeObject): Workflow {
   throw new Error(`expected a Workflow, found ${object.apiVersion} ${object.kind}`);
 }
 
+/** Callers ask by kind; a server has stored what they bring, so that it has passed the schema of its kind. */
+const typed = <T>(object: KubeObject): T => object as unknown as T;
+
 /** Children come from lists of any kind, as the faces have them. */
 const kubeObjects = (children: readonly unknown[]): readonly KubeObject[] =>
   children.filter(
@@ -54,5 +57,25 @@ export const dialect: Dialect = {
       (await import("./approval-values.ts")).readApprovalValues(workflow(object), step, texts),
     simulation: async (object, beside) => (await import("./simulation.ts")).simulationOf(workflow(object), beside),
   },
+  described: [
+    {
+      group: WorkflowTemplate.group,
+      kind: WorkflowTemplate.kind,
+      controls: [],
+      describe: async (object) =>
+        (await import("./describe-template.ts")).describeTemplate(typed<WorkflowTemplate>(object)),
+    },
+    {
+      group: ScheduledWorkflow.group,
+      kind: ScheduledWorkflow.kind,
+      controls: [{ apiVersion: apiVersionOf(Workflow), kind: Workflow.kind }],
+      describe: async (object, { now, children = [] }) =>
+        (await import("./schedule/describe.ts")).describeSchedule(
+          typed<Stored<ScheduledWorkflow>>(object),
+          children.filter(isWorkflow).map(typed<Stored<Workflow>>),
+          now,
+        ),
+    },
+  ],
   addControllers: async (manager) => (await import("./controller.ts")).addWorkflowControllers(manager),
 };

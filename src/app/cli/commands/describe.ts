@@ -1,6 +1,10 @@
+import type { Described, Dialect } from "#dialects/index.ts";
 import type { RunView } from "#engine/index.ts";
+import type { Instant } from "#lib/base/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import type { KubeObject, ResourceType, Stored } from "#kernel/model/index.ts";
 import { command } from "../command.ts";
-import { exitCode } from "../exit-codes.ts";
+import { exitCode, UsageError } from "../exit-codes.ts";
 
 /** Absent: text for people. */
 interface DescribeOptions {
@@ -14,43 +18,79 @@ interface DescribeOptions {
 export const describeCommand = command<DescribeOptions>({
   name: "describe",
   args: ["<run...>"],
-  summary: "Tell all about a run: its steps in order, what each waits for, and its events",
+  summary: "Tell all about a run, a template or a schedule, and its events",
   group: "Runs",
-  examples: ["slipway describe diamond", "slipway describe workflow diamond", "slipway describe diamond -o json"],
+  examples: [
+    "slipway describe diamond",
+    "slipway describe workflow diamond",
+    "slipway describe diamond -o json",
+    "slipway describe workflowtemplate greeting",
+    "slipway describe swf nightly",
+  ],
   options: [
     {
       flags: "-o, --output <format>",
-      summary: "the same as data: json or yaml, without events",
+      summary: "as data: json or yaml, without events; of a run its picture, else the object",
       choices: ["json", "yaml"],
     },
   ],
   completes: ["run"],
   async action(invocation) {
     const { withSession } = await import("../session.ts");
-    const { childrenOf, findRun } = await import("../runs.ts");
-    const { listRunPods } = await import("../run-pods.ts");
+    const { findNamed } = await import("../runs.ts");
     const { eventsOf, formatEvents } = await import("../output/events.ts");
     const { environment, clock, rest, options } = invocation;
     return await withSession(invocation, async ({ client, namespace }) => {
-      const { type, name, dialect } = await findRun(client, rest);
+      const { type, name } = await findNamed(client, rest);
+      const who = await whoTellsOf(type);
       const object = await client.get({ type, namespace, name });
-      const scope = { namespace, labelSelector: dialect.runs.podSelector(object) };
-      const [children, pods] = await Promise.all([childrenOf(client, object, dialect), listRunPods(client, scope)]);
-      const all = [...children, ...pods];
+      const { text, data } = await pictureOf(client, object, who, clock.now());
       if (options.output !== undefined) {
-        environment.out.write(await formatView(dialect.runs.view(object, all), options.output));
+        environment.out.write(await formatData(data, options.output));
         return exitCode.succeeded;
       }
-      environment.out.write(dialect.runs.describe(object, { now: clock.now(), children: all }));
+      environment.out.write(text);
       environment.out.write(formatEvents(await eventsOf(client, object), clock.now()));
       return exitCode.succeeded;
     });
   },
 });
 
-/** The picture of the run that every face draws from; its times are milliseconds since 1970. */
-async function formatView(view: RunView, format: "json" | "yaml"): Promise<string> {
-  const text = JSON.stringify(view, null, 2);
+/** A dialect for its runs, or one of the kinds that it knows more about than their fields. */
+type Teller = { readonly run: Dialect } | { readonly described: Described };
+
+async function whoTellsOf(type: ResourceType): Promise<Teller> {
+  const { describedOf, dialectOf } = await import("../runs.ts");
+  const run = await dialectOf(type);
+  if (run !== undefined) return { run };
+  const described = await describedOf(type);
+  if (described !== undefined) return { described };
+  throw new UsageError(`objects of kind ${type.kind} are no runs`, "kubectl describe tells of all other kinds");
+}
+
+/** What there is to tell of an object, as text and as data. */
+interface Picture {
+  readonly text: string;
+  /** Of a run what every face draws from, with times as milliseconds since 1970; of others the object. */
+  readonly data: RunView | KubeObject;
+}
+
+async function pictureOf(client: ApiClient, object: Stored, teller: Teller, now: Instant): Promise<Picture> {
+  const { childrenOf, controlledBy } = await import("../runs.ts");
+  if ("described" in teller) {
+    const children = await controlledBy(client, object, teller.described.controls);
+    return { text: await teller.described.describe(object, { now, children }), data: object };
+  }
+  const { listRunPods } = await import("../run-pods.ts");
+  const { runs } = teller.run;
+  const scope = { namespace: object.metadata.namespace ?? "default", labelSelector: runs.podSelector(object) };
+  const [made, pods] = await Promise.all([childrenOf(client, object, teller.run), listRunPods(client, scope)]);
+  const children = [...made, ...pods];
+  return { text: runs.describe(object, { now, children }), data: runs.view(object, children) };
+}
+
+async function formatData(data: RunView | KubeObject, format: "json" | "yaml"): Promise<string> {
+  const text = JSON.stringify(data, null, 2);
   if (format === "json") return `${text}\n`;
   const { writeYaml } = await import("#lib/yaml/index.ts");
   return writeYaml(JSON.parse(text));

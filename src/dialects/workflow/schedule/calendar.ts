@@ -21,7 +21,7 @@ export interface Calendar {
 type When = Pick<ScheduleSpec, "schedule" | "schedules" | "timeZone">;
 
 /** One schedule is as good as a list of one. */
-const schedulesOf = ({ schedule, schedules = [] }: When): readonly string[] =>
+export const schedulesOf = ({ schedule, schedules = [] }: When): readonly string[] =>
   schedule === undefined ? schedules : [schedule];
 
 /** For people, and to see whether it has changed. The zone is named only where the document names one. */
