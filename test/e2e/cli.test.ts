@@ -385,7 +385,9 @@ test("templates and schedules are described, other kinds are left to kubectl", a
   const hourly = await must("describe", "scheduledworkflow/hourly");
   expect(hourly).toMatch(/^Next: +\d{4}-\d\d-\d\dT\d\d:00:00\+05:30 \(in /m);
   expect(hourly).toMatch(/^Runs: +none$/m);
-  expect(JSON.parse(await must("describe", "swf", "hourly", "-o", "json"))).toMatchObject({ kind: "ScheduledWorkflow" });
+  expect(JSON.parse(await must("describe", "swf", "hourly", "-o", "json"))).toMatchObject({
+    kind: "ScheduledWorkflow",
+  });
   const other = await cli("describe", "configmap", "any");
   expect(other.code).toBe(2);
   expect(other.err).toContain("objects of kind ConfigMap are no runs");
