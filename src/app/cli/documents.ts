@@ -58,6 +58,7 @@ type Piece = Pick<Document, "file" | "source" | "dialect">;
 
 /** Those that refer to others come after them, wherever they stand; documents and problems keep their order. */
 function readPieces(pieces: readonly (Piece | Problem)[], request: ReadRequest): ReadDocuments {
+  // What refers to something is read against checked objects only: a wrong template says for itself what is wrong with it.
   const isReferring = ({ dialect, source }: Piece): boolean => (dialect?.documents.references(source) ?? []).length > 0;
   const known = new Map(
     pieces.flatMap((piece) =>

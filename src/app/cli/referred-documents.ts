@@ -44,8 +44,10 @@ export const fetchReferred = (
   session: Pick<Session, "client" | "namespace">,
 ): Promise<readonly (KubeObject | undefined)[]> => Promise.all(references.map(({ ref }) => fetched(session, ref)));
 
+/** Reading again finds what was found before; that has been printed. */
 const isSameAs = (problem: Problem) => (other: Problem) => formatProblem(other) === formatProblem(problem);
 
+/** Namespaces are compared as they are written: that of a document without one is not known before it is stored. */
 const isNamedBy =
   ({ apiVersion, kind, name, namespace }: Reference["ref"]) =>
   (object: KubeObject): boolean =>
@@ -67,6 +69,7 @@ async function fetched(
   return { ...found, metadata };
 }
 
+/** Without arguments a run may wait for its template; with them it is not even known what they are. */
 function nowhere({ ref, path }: Reference, { source }: Document): Problem {
   const message = `there is no ${ref.kind} ${JSON.stringify(ref.name)} among the documents or on the server: arguments cannot be read without it`;
   return { severity: "error", code: "invalid-value", path: path.join("."), message, position: source.positionOf(path) };

@@ -59,6 +59,7 @@ export const describeCommand = command<DescribeOptions>({
 /** A dialect for its runs, or one of the kinds that it knows more about than their fields. */
 type Teller = { readonly run: Dialect } | { readonly described: Described };
 
+/** Asked before the object is read: a kind that nobody tells of is the caller's slip, whether or not the object exists. */
 async function whoTellsOf(type: ResourceType): Promise<Teller> {
   const { describedOf, dialectOf } = await import("../runs.ts");
   const run = await dialectOf(type);
@@ -75,6 +76,7 @@ interface Picture {
   readonly data: RunView | KubeObject;
 }
 
+/** One request for each kind of children, and one for the Pods of a run, side by side. */
 async function pictureOf(client: ApiClient, object: Stored, teller: Teller, now: Instant): Promise<Picture> {
   const { childrenOf, controlledBy } = await import("../runs.ts");
   if ("described" in teller) {
@@ -89,6 +91,7 @@ async function pictureOf(client: ApiClient, object: Stored, teller: Teller, now:
   return { text: runs.describe(object, { now, children }), data: runs.view(object, children) };
 }
 
+/** As it was put together; nothing is left out but what has no value. */
 async function formatData(data: RunView | KubeObject, format: "json" | "yaml"): Promise<string> {
   const text = JSON.stringify(data, null, 2);
   if (format === "json") return `${text}\n`;
