@@ -2,6 +2,7 @@ import { syncSuspension } from "./acting.ts";
 import { amend } from "./amend.ts";
 import { owedEffects } from "./effects.ts";
 import type { ActionFact, Effect, Fact } from "./facts.ts";
+import { shutOut } from "./fan-books.ts";
 import { foldFacts } from "./folding.ts";
 import { type Ledger, openLedger, sealSteps } from "./ledger.ts";
 import { moveAll } from "./moving.ts";
@@ -50,11 +51,16 @@ export function advance(plan: Plan, run: RunState, facts: readonly Fact[], now: 
   const ledger = takeLedger(plan, current, now, cache);
   const ignored = rest.length === 0 ? 0 : foldFacts(ledger, rest);
   syncSuspension(ledger);
-  begin(ledger);
-  applyTime(ledger);
-  moveAll(ledger);
-  conclude(ledger);
+  if (isHeld(ledger)) {
+    wait(ledger);
+  } else {
+    begin(ledger);
+    applyTime(ledger);
+    moveAll(ledger);
+    conclude(ledger);
+  }
   sealSteps(ledger);
+  for (const books of ledger.fans.values()) shutOut(books);
   if (cache !== undefined) cache.ledger = ledger;
   const wake = wakeAt(ledger);
   const effects = owedEffects(ledger);
@@ -88,6 +94,19 @@ function takeLedger(plan: Plan, run: RunState, now: Instant, cache?: RunCache): 
   if (kept === undefined || kept.run !== run || kept.layout.plan !== plan) return openLedger(plan, run, now);
   kept.now = now;
   return kept;
+}
+
+/** Nothing of it has begun, and nothing is to begin yet. */
+const isHeld = ({ layout, run }: Ledger): boolean =>
+  layout.plan.policy.held !== undefined && run.startedAt === undefined && run.closing === undefined;
+
+/** A held run is as it was, but for what it is told to wait for. */
+function wait(ledger: Ledger): void {
+  const { run } = ledger;
+  const { reason, message } = ledger.layout.plan.policy.held ?? {};
+  const phase = run.suspendedSince === undefined ? "Pending" : "Suspended";
+  if (phase === run.phase && reason === run.reason && message === run.message) return;
+  ledger.run = amend(run, { phase, reason, message });
 }
 
 /** The run's clock starts when it may move for the first time. */

@@ -29,13 +29,14 @@ export interface ChildFact {
  * Whether the world lets a step start. `granted: true` makes a blocked `Waiting` step ready. `granted: false` blocks a
  * `Waiting` step; with `attempt` it also takes back the start of that attempt (the child was refused, nothing exists),
  * which costs no attempt. A blocked step becomes ready by a later grant or, if `notBefore` is given, at that instant.
+ * For a fan-out whose items need grants, `granted: false` without an item tells what they wait for.
  */
 export interface GrantFact {
   readonly kind: "grant";
   readonly step: string;
   readonly granted: boolean;
   readonly attempt?: number;
-  /** Only with `granted: false`: the start of this item is taken back. */
+  /** The start of this item is taken back; or granted, where items need a grant, for this call. */
   readonly item?: ItemTry;
   readonly reason?: WaitReason;
   readonly message?: string;

@@ -31,6 +31,8 @@ export interface FanBooks {
   readonly since: Map<number, Instant>;
   /** Items that may start now; each once. */
   readonly ready: IntHeap;
+  /** Where items need a grant: those that were given one in this call. */
+  readonly granted: Set<number>;
   /** Items that owe the world a start or a cancel. */
   readonly owing: Set<number>;
   readonly failures: ItemFailure[];
@@ -64,6 +66,7 @@ export function openBooks({ fan = noFan }: PlanStep, { items = newItems(0), outp
     waits: new Map(),
     since: new Map(),
     ready: [],
+    granted: new Set(),
     owing: new Set(),
     failures: [...(items.failures ?? [])],
     outputs: new Map(
@@ -118,8 +121,29 @@ function enter(books: FanBooks, index: number, phase: number, by: 1 | -1): void 
   const owes = phase === itemPhase.starting || phase === itemPhase.cancelling;
   if (by < 0 || !owes) books.owing.delete(index);
   else books.owing.add(index);
-  const isReady = phase === itemPhase.pending || (phase === itemPhase.waiting && !books.waits.has(index));
-  if (by > 0 && isReady) pushLeast(books.ready, index);
+  if (by > 0 && isIdle(books, index, phase) && isLetIn(books, index)) pushLeast(books.ready, index);
+}
+
+/** Only a slot, or a grant where one is needed, keeps it from starting. */
+const isIdle = ({ waits }: FanBooks, index: number, phase: number): boolean =>
+  phase === itemPhase.pending || (phase === itemPhase.waiting && !waits.has(index));
+
+const isLetIn = ({ fan, granted }: FanBooks, index: number): boolean =>
+  fan.admission === undefined || granted.has(index);
+
+/** Lets an item start within this call; false when it is not one that waits for that. */
+export function letIn(books: FanBooks, index: number): boolean {
+  if (!isIdle(books, index, phaseOf(books, index)) || isLetIn(books, index)) return false;
+  books.granted.add(index);
+  pushLeast(books.ready, index);
+  return true;
+}
+
+/** Takes back what was granted and not used: a later call asks again, whether the books are kept or made anew. */
+export function shutOut({ fan, granted, ready }: FanBooks): void {
+  if (fan.admission === undefined) return;
+  granted.clear();
+  ready.length = 0;
 }
 
 /** Whether the next ready item may start, as far as the fan-out itself is concerned. */

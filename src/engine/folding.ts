@@ -2,7 +2,7 @@ import { act, actionOrder } from "./acting.ts";
 import { int } from "./arrays.ts";
 import { endCancelled, endRound, failAttempt } from "./ending.ts";
 import type { ActionFact, ChildFact, Fact, GrantFact } from "./facts.ts";
-import { foldItem, isCurrentItem, refuseStart } from "./item-facts.ts";
+import { explainWait, foldItem, grantItem, isCurrentItem } from "./item-facts.ts";
 import { type Ledger, put, stateOf, stepOf } from "./ledger.ts";
 import { reasons } from "./reasons.ts";
 import { isTerminal, type StepState } from "./run.ts";
@@ -93,9 +93,10 @@ const isCurrent = (ledger: Ledger, node: number, fact: GrantFact | ChildFact): b
  */
 function foldGrant(ledger: Ledger, node: number, fact: GrantFact): boolean {
   const state = stateOf(ledger, node);
-  if (fact.item !== undefined) return refuseStart(ledger, node, fact, fact.item);
+  if (fact.item !== undefined) return grantItem(ledger, node, fact, fact.item);
   if (fact.granted) return grant(ledger, node, state);
   if (state.phase === "Waiting") return block(ledger, node, state, fact);
+  if (ledger.fans.has(node)) return explainWait(ledger, node, fact);
   if (state.phase !== "Starting" || fact.attempt === undefined) return false;
   const { notBefore, message } = fact;
   put(ledger, node, toWaiting(state, fact.reason ?? "Quota", ledger.now, { notBefore, message, refused: true }));

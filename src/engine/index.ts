@@ -16,6 +16,7 @@ export {
   type ActiveItem,
   activeItems,
   countPhases,
+  idleItems,
   type ItemFailure,
   type ItemsState,
   mapRangeValues,

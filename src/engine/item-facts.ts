@@ -1,10 +1,11 @@
 import { amend } from "./amend.ts";
 import type { ChildState, GrantFact, ItemTry } from "./facts.ts";
-import { endCancelledItem, endIfThrough, failItem, moveItem, refuseItem } from "./fan.ts";
-import { attemptOf, noteOutputs, phaseOf } from "./fan-books.ts";
+import { endCancelledItem, endIfThrough, failItem, moveItem, refuseItem, wantsSlot } from "./fan.ts";
+import { attemptOf, letIn, noteOutputs, phaseOf } from "./fan-books.ts";
 import { isItemSettled, itemPhase } from "./items.ts";
-import { booksOf, type Ledger, put, stateOf } from "./ledger.ts";
+import { booksOf, type Ledger, put, queueFan, stateOf } from "./ledger.ts";
 import { reasons } from "./reasons.ts";
+import type { Explained } from "./run.ts";
 
 // Facts about single items, folded as those about steps are: same arrows, same answers.
 
@@ -70,16 +71,34 @@ function succeed(
   moveItem(ledger, node, index, itemPhase.succeeded);
 }
 
-/** The world did not let an item start. What it said is shown with the step, until something is started again. */
-export function refuseStart(
+/**
+ * The world lets an item start, or does not. What it said is shown with the step: of a start that was refused until something is
+ * started again, of items that wait for a grant until one of them gets it.
+ */
+export function grantItem(
   ledger: Ledger,
   node: number,
   { granted, notBefore, message }: GrantFact,
   { index }: ItemTry,
 ): boolean {
-  if (granted || phaseOf(booksOf(ledger, node), index) !== itemPhase.starting) return false;
+  const books = booksOf(ledger, node);
+  if (granted) {
+    if (!letIn(books, index)) return false;
+    explainWait(ledger, node, {});
+    if (wantsSlot(ledger, node)) queueFan(ledger, node);
+    return true;
+  }
+  if (phaseOf(books, index) !== itemPhase.starting) return false;
   refuseItem(ledger, node, index, notBefore);
   const state = stateOf(ledger, node);
   if (state.phase === "Running" && state.message !== message) put(ledger, node, amend(state, { message }));
+  return true;
+}
+
+/** Notes what the items of a fan-out wait for. Saying the same again changes nothing. */
+export function explainWait(ledger: Ledger, node: number, { reason, message }: Explained): boolean {
+  const state = stateOf(ledger, node);
+  if (state.phase !== "Running" || booksOf(ledger, node).fan.admission === undefined) return false;
+  if (state.reason !== reason || state.message !== message) put(ledger, node, amend(state, { reason, message }));
   return true;
 }

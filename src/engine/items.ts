@@ -100,6 +100,19 @@ export function activeItems({ items }: StepState): readonly ActiveItem[] {
   return active;
 }
 
+/** The first items of a step that are neither settled nor active, at most so many, as a grant names them. */
+export function idleItems({ items }: Pick<StepState, "items">, most = Number.POSITIVE_INFINITY): readonly ItemTry[] {
+  if (items === undefined) return [];
+  const phases = decodePhases(items.states, items.total);
+  const attempts = attemptsOf(items, phases);
+  const idle: ItemTry[] = [];
+  for (let index = 0; index < items.total && idle.length < most; index++) {
+    const phase = phases[index];
+    if (phase === itemPhase.pending || phase === itemPhase.waiting) idle.push({ index, attempt: attempts[index] ?? 0 });
+  }
+  return idle;
+}
+
 export interface ActiveItem extends ItemTry {
   readonly phase: "Starting" | "Running" | "Cancelling";
 }

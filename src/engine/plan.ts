@@ -1,5 +1,5 @@
 import type { Graph } from "./graph.ts";
-import type { Approval, RunState, SkipReason, StepState, WaitReason } from "./run.ts";
+import type { Approval, Explained, RunState, SkipReason, StepState, WaitReason } from "./run.ts";
 import type { Instant, JsonObject, Millis } from "./values.ts";
 
 /** A settled direct dependency, as a gate sees it. Hidden barriers are looked through. */
@@ -86,6 +86,8 @@ export interface Fan {
   readonly maxParallel?: number;
   /** The first failure cancels the other items. */
   readonly failFast: boolean;
+  /** Each item starts only after a grant that names it; a grant counts in the call it is given to. Absent: items are free. */
+  readonly admission?: WaitReason;
   /** Outputs that are lists over the items also when no item has given one. */
   readonly outputs: readonly string[];
 }
@@ -152,6 +154,8 @@ export interface RunPolicy {
   readonly deadline?: Millis;
   /** Nothing new starts. */
   readonly suspended?: boolean;
+  /** A run that has not begun stays `Pending`, explained by this; one that has begun does not mind. A cancel ends it all the same. */
+  readonly held?: Explained;
 }
 
 /** What is to be done: immutable, built once per generation of a resource. `steps[i]` belongs to `graph.ids[i]`. */

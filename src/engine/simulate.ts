@@ -3,6 +3,7 @@ import { item } from "./arrays.ts";
 import { diff, type Note } from "./diff.ts";
 import type { ChildState, Effect, Fact, ItemTry } from "./facts.ts";
 import { type IntHeap, popLeast, pushLeast } from "./heap.ts";
+import { idleItems } from "./items.ts";
 import { layoutOf } from "./layout.ts";
 import type { Plan, StepKind } from "./plan.ts";
 import { isTerminal, newRun, type RunState, stepState } from "./run.ts";
@@ -119,19 +120,19 @@ const decisionsIn = (notes: readonly Note[], world: SimulatedWorld) =>
     return [{ fact, after: world.duration({ step, attempt, iteration: 1 }) }];
   });
 
-const lockedSteps = (plan: Plan) => {
+/** Steps that wait for grants, or whose items do. */
+const lockedSteps = (plan: Plan): readonly string[] => {
   const { ids, steps } = layoutOf(plan);
-  return ids.flatMap((id, node) => {
-    const admission = steps[node]?.admission;
-    return admission === undefined ? [] : [{ id, admission }];
-  });
+  return ids.filter((_, node) => steps[node]?.admission !== undefined || steps[node]?.fan?.admission !== undefined);
 };
 
 /** Nobody else is there to hold a lock. */
-const grants = (locked: ReturnType<typeof lockedSteps>, run: RunState): readonly Fact[] =>
-  locked.flatMap(({ id, admission }): Fact[] => {
-    const { phase, reason } = stepState(run, id);
-    return phase === "Waiting" && reason === admission ? [{ kind: "grant", step: id, granted: true }] : [];
+const grants = (locked: readonly string[], run: RunState): readonly Fact[] =>
+  locked.flatMap((step): Fact[] => {
+    const { phase, reason, attempt, items } = stepState(run, step);
+    if (phase === "Waiting" && reason === "Lock") return [{ kind: "grant", step, granted: true }];
+    if (phase !== "Running" || items === undefined) return [];
+    return idleItems({ items }).map((item) => ({ kind: "grant", step, attempt, item, granted: true }));
   });
 
 /** What will be seen, made from the run as it is then. */

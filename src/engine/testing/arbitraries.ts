@@ -108,12 +108,13 @@ const fans = ({ calm }: PlanShape): fc.Arbitrary<Fan> =>
       count: fc.constantFrom(0, 1, 2, 3, 3),
       maxParallel: calm === true ? fc.constant(undefined) : fc.constantFrom(undefined, 1, 2),
       failFast: calm === true ? fc.constant(false) : fc.boolean(),
+      admission: fc.constantFrom(...unlocked, "Lock" as const),
     })
-    .map(({ count, maxParallel, failFast }) => ({
+    .map(({ count, maxParallel, failFast, admission }) => ({
       count: () => ({ count }),
       failFast,
       outputs: ["step"],
-      ...defined({ maxParallel }),
+      ...defined({ maxParallel, admission }),
     }));
 
 const nestedPlan = (shape: PlanShape): fc.Arbitrary<Plan> =>
@@ -264,7 +265,7 @@ export function factOf(move: Move, run: RunState, now: number): Fact | undefined
         step,
         ...(item === undefined
           ? { granted: move.granted, ...(move.named ? { attempt } : {}) }
-          : { granted: false, attempt, item }),
+          : { granted: move.granted, attempt, item }),
         ...(move.later > 0 ? { notBefore: now + move.later } : {}),
         reason: "Quota",
       };

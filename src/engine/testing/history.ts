@@ -126,6 +126,8 @@ function fairItems(step: string, { attempt, items }: StepState, fate: Fate): Fac
     });
     if (phase === itemPhase.cancelling) return [about({ is: "gone" })];
     if (phase === itemPhase.starting) return [about({ is: "alive" })];
+    if (phase === itemPhase.pending || phase === itemPhase.waiting)
+      return [{ kind: "grant", step, attempt, item: { index, attempt: tried }, granted: true }];
     if (phase !== itemPhase.running) return [];
     const end = fate(itemName(step, index), tried);
     return [about(end === "failed" ? { is: "failed", reason: "Error", retryable: true } : { is: "succeeded" })];

@@ -13,7 +13,7 @@ import {
   type StepState,
   stepState,
 } from "../index.ts";
-import { attemptsOf, decodePhases, itemPhase } from "../items.ts";
+import { attemptsOf, decodePhases, idleItems, itemPhase } from "../items.ts";
 import { type Fate, itemName, stepsOf } from "./history.ts";
 
 /**
@@ -145,7 +145,10 @@ function observe(world: World, run: RunState, blind: boolean): Fact[] {
   }));
   for (const [step, { step: spec }] of stepsOf(world.plan)) {
     const { phase, attempt, reason, items } = stepState(run, step);
-    if (items !== undefined) facts.push(...missingItems(world, step, attempt, items));
+    if (items !== undefined) {
+      facts.push(...missingItems(world, step, attempt, items));
+      for (const item of idleItems({ items })) facts.push({ kind: "grant", step, attempt, item, granted: true });
+    }
     if (phase === "Waiting" && reason === "Lock") facts.push({ kind: "grant", step, granted: true });
     const isExpected = phase === "Running" || phase === "Cancelling";
     if (spec.kind !== "work" || !isExpected || world.children.has(keyOf(step, attempt))) continue;
