@@ -16,6 +16,7 @@ async function loadSources() {
     "./src/app/cli/exit-codes.ts": "exitCode",
     "./src/dialects/workflow/kinds.ts": "Workflow, WorkflowTemplate, RunAction",
     "./src/dialects/workflow/schedule/kind.ts": "ScheduledWorkflow",
+    "./src/dialects/workflow/locks/kind.ts": "ConcurrencyLimit",
   };
   const contents = Object.entries(names).map(([path, exported]) => `export { ${exported} } from "${path}";`);
   const leaveOut = {

@@ -88,10 +88,10 @@ function kindSection(kind, homes = new Map()) {
 }
 
 /** Everything that can be said about a kind stands in its declaration. */
-export function workflowPage({ Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction }) {
+export function workflowPage({ Workflow, WorkflowTemplate, ScheduledWorkflow, ConcurrencyLimit, RunAction }) {
   const lines = [
     generatedFrom("src/dialects/workflow/kinds.ts"),
-    "# Workflow, WorkflowTemplate, ScheduledWorkflow and RunAction",
+    "# Workflow, WorkflowTemplate, ScheduledWorkflow, ConcurrencyLimit and RunAction",
     "",
     "`kubectl explain workflow.spec.steps` tells the same from a running control plane. `KEY` stands for any key, `[]`",
     "for any item. A field that is not required may be left out.",
@@ -101,6 +101,7 @@ export function workflowPage({ Workflow, WorkflowTemplate, ScheduledWorkflow, Ru
     "Its `spec` is that of a Workflow, without `arguments`, `suspend` and `templateRef`.",
     "",
     ...kindSection(ScheduledWorkflow, new Map([[Workflow.schema.properties.spec, "spec"]])),
+    ...kindSection(ConcurrencyLimit),
     ...kindSection(RunAction),
   ];
   return `${lines.join("\n").trimEnd()}\n`;

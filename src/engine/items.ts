@@ -101,7 +101,10 @@ export function activeItems({ items }: StepState): readonly ActiveItem[] {
 }
 
 /** The first items of a step that are neither settled nor active, at most so many, as a grant names them. */
-export function idleItems({ items }: Pick<StepState, "items">, most = Number.POSITIVE_INFINITY): readonly ItemTry[] {
+export function idleItems(
+  { items }: { readonly items?: ItemsState | undefined },
+  most = Number.POSITIVE_INFINITY,
+): readonly ItemTry[] {
   if (items === undefined) return [];
   const phases = decodePhases(items.states, items.total);
   const attempts = attemptsOf(items, phases);

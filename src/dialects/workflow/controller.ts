@@ -2,6 +2,8 @@ import type { Millis } from "#lib/base/index.ts";
 import { controllerFor, type EventRecorder, type Manager, regardingOf, requestChannel } from "#kernel/kit/index.ts";
 import { Job, keyOf, Pod, splitKey } from "#kernel/model/index.ts";
 import { RunAction, Workflow } from "./kinds.ts";
+import { addLimitController } from "./locks/controller.ts";
+import { ConcurrencyLimit } from "./locks/kind.ts";
 import { countWorkflows, tallyIn } from "./metrics.ts";
 import { workflowReconciler } from "./reconcile.ts";
 import { targetIndex, targetOf } from "./reconcile/actions.ts";
@@ -36,11 +38,11 @@ const always = "";
 
 /**
  * Adds the controllers of this dialect to a manager that has not started: one for workflows, one that answers actions
- * nobody else can, one for schedules. All of them work on the manager's client and mirrors; what they hold is released when the manager
+ * nobody else can, one for limits, one for schedules. All of them work on the manager's client and mirrors; what they hold is released when the manager
  * stops.
  *
  * A workflow gets a pass when it changes (but for versions this process wrote itself, which were acted on when they
- * were written), when an object it controls, waits for or was told by an action changes, when a timer of it is due,
+ * were written), when an object it controls, waits for or was told by an action changes, when it was given what it waits for, when a timer of it is due,
  * and every ten minutes in any case. One pass of a workflow at a time, 256 workflows at once.
  */
 export function addWorkflowControllers(manager: Manager, options: WorkflowControllerOptions = {}): void {
@@ -54,6 +56,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
   const workflows = manager.mirror<Workflow>(Workflow);
   const actions = manager.mirror<RunAction>(RunAction);
   actions.addIndex(targetIndex, targetOf);
+  const limits = manager.mirror<ConcurrencyLimit>(ConcurrencyLimit);
   const recorder =
     options.recorder ??
     manager.recorder({
@@ -69,6 +72,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
       workflows,
       actions,
       jobs,
+      limits,
       kinds,
       templates: templateReader(manager, kinds),
       tally: tallyIn(manager.metrics),
@@ -91,6 +95,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
   controllerFor(manager, "run-action")
     .for<RunAction>(RunAction)
     .complete(actionUpkeep({ client, clock, actions, workflows }));
+  addLimitController(manager, limits, (workflow) => news.send(workflow));
   addScheduleController(manager, recorder);
   const uncount = countWorkflows(manager.metrics, workflows);
   manager.onStopped(() => {

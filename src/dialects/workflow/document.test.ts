@@ -248,7 +248,7 @@ test("another version, another kind and a missing or wrong name are refused", ()
     'w.yaml:1:13: error: apiVersion: expected slipway.dev/v1alpha1, found "slipway.dev/v2"',
   ]);
   expect(texts(read("apiVersion: slipway.dev/v1alpha1\nkind: Wrokflow\nmetadata: {name: x}").problems)).toEqual([
-    'w.yaml:2:7: error: kind: expected Workflow, WorkflowTemplate, ScheduledWorkflow or RunAction, found "Wrokflow"',
+    'w.yaml:2:7: error: kind: expected Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction or ConcurrencyLimit, found "Wrokflow"',
   ]);
   expect(texts(read(`${head.replace("wf", "A_b")}spec: {steps: {a: {${container}}}}`).problems)).toEqual([
     'w.yaml:3:18: error: metadata.name: expected at most 253 lower-case letters, digits, "-" and ".", found "A_b"',

@@ -10,11 +10,12 @@ import { fieldTokens } from "./field-tokens.ts";
 import { readParams, withArguments } from "./given-arguments.ts";
 import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
 import { lintWorkflow } from "./lint.ts";
+import { ConcurrencyLimit } from "./locks/kind.ts";
 import { collectProblems, type ProblemCollector, type Report } from "./problems.ts";
 import { checkRunAction } from "./run-action.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 import { validateSchedule } from "./schedule/validate.ts";
-import { validateTemplate, validateWorkflow } from "./validate.ts";
+import { codeOf, validateTemplate, validateWorkflow } from "./validate.ts";
 
 /**
  * Reads documents of the kinds of this language, and the Workflows of the shipped controller. Whatever a document holds, the
@@ -70,10 +71,11 @@ const schemas = {
   action: compileSchema(RunAction.schema),
   template: compileSchema(WorkflowTemplate.schema),
   schedule: compileSchema(ScheduledWorkflow.schema),
+  limit: compileSchema(ConcurrencyLimit.schema),
 };
 
 /** What stands in documents of this group. */
-const ownKinds = [Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction] as const;
+const ownKinds = [Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction, ConcurrencyLimit] as const;
 
 function readDocument(
   { value, positionOf }: SourceDocument,
@@ -88,6 +90,7 @@ function readDocument(
     return { object: undefined, found };
   }
   if (value["kind"] === RunAction.kind && !isShipped(value)) return readAction(value, found);
+  if (value["kind"] === ConcurrencyLimit.kind && !isShipped(value)) return readLimit(value, found);
   if (value["kind"] === WorkflowTemplate.kind && !isShipped(value)) return readTemplate(value, found);
   // Nobody runs it who could give what is missing.
   if (value["kind"] === ScheduledWorkflow.kind && !isShipped(value)) return readSchedule(value, all);
@@ -135,6 +138,15 @@ function readAction(document: JsonObject, found: ProblemCollector): Read {
   if (!checkEnvelope(document, [RunAction], found.error)) return { object: undefined, found };
   checkUnknown(RunAction.schema, schemas.action, document, found.error);
   checkRunAction(document, found.error);
+  return { object: asObject(document), found };
+}
+
+/** Whatever its schema admits is a limit. */
+function readLimit(document: JsonObject, found: ProblemCollector): Read {
+  if (!checkEnvelope(document, ownKinds, found.error)) return { object: undefined, found };
+  checkUnknown(ConcurrencyLimit.schema, schemas.limit, document, found.error);
+  for (const error of schemas.limit.validate(document))
+    found.error(fieldTokens(document, error.field), codeOf(error), error.message);
   return { object: asObject(document), found };
 }
 

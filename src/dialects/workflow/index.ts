@@ -8,6 +8,8 @@ import { describeWorkflow } from "./describe.ts";
 import { documents } from "./document.ts";
 import { graphOfWorkflow } from "./graph.ts";
 import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
+import { limitAdmission } from "./locks/admission.ts";
+import { ConcurrencyLimit } from "./locks/kind.ts";
 import { resubmission } from "./resubmit.ts";
 import { scheduleAdmission } from "./schedule/admission.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
@@ -42,9 +44,9 @@ const kubeObjects = (children: readonly unknown[]): readonly KubeObject[] =>
 /** Slipway's own language: a Workflow is a graph of Jobs and of any other resource. */
 export const dialect: Dialect = {
   name: "workflow",
-  kinds: [Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction],
+  kinds: [Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction, ConcurrencyLimit],
   documents,
-  admission: [workflowAdmission, templateAdmission, scheduleAdmission, runActionAdmission],
+  admission: [workflowAdmission, templateAdmission, scheduleAdmission, runActionAdmission, limitAdmission],
   runs: {
     kinds: [{ group: Workflow.group, kind: Workflow.kind }],
     view: (object, children) => viewWorkflow(workflow(object), kubeObjects(children)),

@@ -14,6 +14,9 @@ const expression = (description: string) => s.optional(s.string({ minLength: 1, 
 /** A whole number from 1 on; `validate.ts` has the message. */
 const positive = (description: string) => s.optional(s.integer({ minimum: 1, description }));
 
+/** Within one queue; a queue that is empty has no order. */
+const priority = (description: string) => s.optional(s.integer({ minimum: -1_000, maximum: 1_000, description }));
+
 /** A Kubernetes ObjectReference; which of its fields are needed depends on where it stands. */
 const referenceFields = {
   apiVersion: s.optional(s.string({ description: "Group and version of the referenced kind." })),
@@ -26,6 +29,7 @@ const referenceFields = {
 };
 const reference = (description: string) => s.object(referenceFields, { description, atomic: true });
 
+/** Attempts of one step; those of a loop count for each of its rounds. */
 const Retry = s.object(
   {
     limit: s.optional(s.integer({ minimum: 0, description: "Attempts after the first; 0 when absent." })),
@@ -55,13 +59,16 @@ const timing = {
   ),
 };
 
+/** Approvals have no attempts and take none of it. */
 const StepDefaults = s.object(timing, { description: "Defaults of all steps; a step's own field wins whole." });
 
+/** Where a value for later steps comes from. */
 const Output = s.object({
   expression: expression("CEL over result, object, params and steps. Absent: the result's key of this name."),
   default: s.optional(s.any({ description: "Value when the step did not produce the output." })),
 });
 
+/** What `compile/container-job.ts` makes a Job of. */
 const Container = s.object(
   {
     image: s.optional(s.string({ description: "Image to run." })),
@@ -243,7 +250,18 @@ const Step = s.object(
     forEach: s.optional(ForEach),
     repeat: s.optional(Repeat),
     cache: reserved("Reuse of an earlier result."),
-    locks: reserved("Semaphores."),
+    locks: s.optional(
+      s.list(
+        s.object({
+          name: s.string({
+            minLength: 1,
+            description: "Name of a ConcurrencyLimit; one that does not exist has one place.",
+          }),
+        }),
+        { key: "name", maxItems: 16, description: "Held, all of them, from the first start of the step to its end." },
+      ),
+    ),
+    priority: priority("Order of starts where slots and locks are short: higher first; the workflow's when absent."),
     inputs: s.optional(
       s.object(
         { artifacts: s.optional(s.list(InputArtifact, { key: "name", description: "Artifacts of earlier steps." })) },
@@ -263,6 +281,24 @@ const Step = s.object(
     description:
       "A vertex of the graph: exactly one of jobTemplate, externalRef, template, workflow, container, wait and approval.",
   },
+);
+
+/** Carried out with a ConcurrencyLimit that bears a hash of the key. */
+const Concurrency = s.object(
+  {
+    key: s.string({
+      minLength: 1,
+      description: "Workflows of the namespace with the same text share it; ${{ }} is filled in.",
+    }),
+    limit: s.optional(s.integer({ minimum: 1, maximum: 1_000, description: "Workflows at once; 1 when absent." })),
+    onConflict: s.optional(
+      s.oneOf(["Queue", "CancelRunning", "CancelNew"], {
+        description:
+          "Queue (when absent) waits for its turn, CancelRunning ends the older ones, CancelNew does not run.",
+      }),
+    ),
+  },
+  { description: "At most so many workflows with this key at once." },
 );
 
 export const Spec = s.object({
@@ -296,14 +332,15 @@ export const Spec = s.object({
     s.integer({ minimum: 0, description: "Delete the workflow that long after its end." }),
   ),
   templateRef: s.optional(TemplateRef),
-  priority: reserved("Order of starts under limits."),
-  concurrency: reserved("At most so many workflows at once."),
+  priority: priority("Place in queues for locks and concurrency keys: higher first; 0 when absent."),
+  concurrency: s.optional(Concurrency),
   archive: reserved("Keep the final object."),
   notifications: reserved("Messages to the outside."),
   serviceAccountName: reserved("Account of the created Pods."),
   podDefaults: reserved("Defaults of the created Pods."),
 });
 
+/** As in the engine, which says what each of them means. */
 const StepPhase = s.oneOf(
   "Pending",
   "Waiting",
@@ -319,6 +356,7 @@ const StepPhase = s.oneOf(
 const RunPhase = s.oneOf("Pending", "Running", "Suspended", "Cancelling", "Succeeded", "Failed", "Canceled");
 const Closing = s.oneOf(["Cancel", "Deadline"], { description: "Why the run is being ended before its time." });
 
+/** The proposal has two times: when it was last written, and when its status last changed. */
 const Condition = s.object({
   type: s.string({ description: "Complete, Failed, Suspended or Invalid." }),
   status: s.oneOf("True", "False", "Unknown"),
@@ -329,6 +367,7 @@ const Condition = s.object({
   observedGeneration: s.optional(s.integer()),
 });
 
+/** One attempt that failed, for people: the engine does not look at it. */
 const Failure = s.object({
   attempt: s.integer(),
   reason: s.optional(s.string()),
@@ -343,6 +382,7 @@ const ItemFailure = s.object({
   message: s.optional(s.string()),
 });
 
+/** Ten thousand items are 20 KiB at worst, which is why they are texts and not objects. */
 const Items = s.object(
   {
     total: s.integer({ description: "How many items there are." }),
@@ -359,6 +399,7 @@ const Items = s.object(
   { description: "The items of a fan-out, all of them in one record.", preserveUnknown: true },
 );
 
+/** One person who has approved. */
 const Agreement = s.object({
   by: s.optional(s.string({ description: "Absent where nobody has verified who it was." })),
   time: s.time(),
@@ -385,6 +426,7 @@ const ArtifactStatus = s.object({
   executable: s.optional(s.boolean({ description: "A file that may be run." })),
 });
 
+/** Below 300 bytes without outputs: a thousand of them are one object. */
 const StepStatus = s.object(
   {
     complete: s.optional(s.boolean({ description: "The step is ok for its dependants." })),
@@ -413,6 +455,7 @@ const StepStatus = s.object(
   { preserveUnknown: true },
 );
 
+/** The final steps have a clock and an end of their own. */
 const FinallyStatus = s.object(
   {
     startTime: s.time(),
@@ -422,6 +465,7 @@ const FinallyStatus = s.object(
   { preserveUnknown: true },
 );
 
+/** How a run ended that a retry has taken up again. */
 const PastRun = s.object({
   runNumber: s.integer(),
   phase: s.string(),
@@ -449,6 +493,16 @@ const Status = s.object(
     suspendedSince: s.optional(s.time()),
     suspendedSeconds: s.optional(s.number({ description: "Time of finished suspensions." })),
     finally: s.optional(FinallyStatus),
+    concurrency: s.optional(
+      s.object(
+        {
+          limitName: s.string({ description: "The ConcurrencyLimit that holds the workflows of its key." }),
+          key: s.string({ description: "The key, filled in." }),
+          queuedTime: s.optional(s.time({ description: "Since when it waits, or has waited, to begin." })),
+        },
+        { description: "What a workflow with a concurrency key holds while it runs." },
+      ),
+    ),
     outputs: s.optional(s.anyObject()),
     resolvedSpec: s.optional(
       s.anyObject({ description: "What a workflow with a templateRef runs, as it was when it started." }),

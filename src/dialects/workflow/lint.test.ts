@@ -114,3 +114,12 @@ test("whatever admission refuses is found as well", () => {
     "error: spec.steps.a: exactly one of jobTemplate, externalRef, template, workflow, container, wait, approval is required, found none",
   ]);
 });
+
+test("locks on steps that do no work of their own are warned about; a lock that nobody has a limit for is fine", () => {
+  const locked = "locks: [{name: db}]";
+  expect(lint(`a: {${box}, ${locked}}`)).toEqual([]);
+  expect(lint(`a: {wait: {seconds: 5}, ${locked}}\nb: {approval: {}, ${locked}}`)).toEqual([
+    "warning: spec.steps.a.locks: a timer takes no locks: they have no effect here (put it on the step that does the work)",
+    "warning: spec.steps.b.locks: the lock is held for as long as people take to decide (put it on the step that does the work)",
+  ]);
+});

@@ -29,6 +29,7 @@ export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, fou
     lintCompletion(step, [...path], found);
     lintRetry(step, [...path], found);
     lintShell(step, [...path], found);
+    lintLocks(step, [...path], found);
     lintConstantGate(step, [...path], found);
     if (object.kind === WorkflowTemplate.kind) lintRecursion(step.step, object.metadata.name, [...path], found);
   }
@@ -133,6 +134,18 @@ function memberAt(object: unknown, path: Path): unknown {
     value = Object.entries(value).find(([name]) => name === String(part))?.[1];
   }
   return value;
+}
+
+/** Types of steps whose time is nobody's here to bound, or that do nothing two of them could not do at once. */
+const heldLong: Partial<Record<CompiledStep["type"], string>> = {
+  wait: "a timer takes no locks: they have no effect here",
+  externalRef: "the lock is held for as long as what others run takes, and keeps none of that from running",
+  approval: "the lock is held for as long as people take to decide",
+};
+
+function lintLocks({ step, type }: CompiledStep, path: Path, found: ProblemCollector): void {
+  const why = (step.locks ?? []).length === 0 ? undefined : heldLong[type];
+  if (why !== undefined) found.warn([...path, "locks"], "idle-lock", why, "put it on the step that does the work");
 }
 
 /** A program that reads its arguments as a script. */

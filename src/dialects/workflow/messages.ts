@@ -8,6 +8,7 @@ import {
   type RunNote,
   type RunState,
   type StepNote,
+  stepState,
 } from "#engine/index.ts";
 
 /**
@@ -92,8 +93,21 @@ export function noticesBetween(before: RunState, after: RunState): readonly Noti
         "Cancel",
       ),
     );
+  told.push(...lockNotices(before, after));
   for (const note of diff(before, after)) told.push(...noticesOf(note, after));
   return told;
+}
+
+/** A wait for locks is told once, when it has lasted long enough to be told at all; most pass before. */
+function lockNotices(before: RunState, after: RunState): readonly Notice[] {
+  return Object.keys(after.steps).flatMap((key) => {
+    const [old, step] = [stepState(before, key), stepState(after, key)];
+    const isTold = (state: typeof step): boolean =>
+      state.message !== undefined && state.reason === "Lock" && state.refused !== true;
+    const isNew =
+      old !== step && isTold(step) && !isTold(old) && (step.phase === "Waiting" || step.phase === "Running");
+    return isNew ? [notice("LockWaiting", `step "${key}" waits: ${step.message}`, "Wait")] : [];
+  });
 }
 
 function noticesOf(note: Note, after: RunState): readonly Notice[] {

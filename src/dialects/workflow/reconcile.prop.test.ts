@@ -7,6 +7,7 @@ import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { Job } from "#kernel/model/index.ts";
 import { runs } from "#test/support/property-runs.ts";
 import { RunAction, Workflow, type WorkflowSpec, type WorkflowStep } from "./kinds.ts";
+import { ConcurrencyLimit } from "./locks/kind.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 import { Harness } from "./testing/harness.ts";
 
@@ -156,7 +157,7 @@ test("whatever fails, breaks, dies or is late: one child per attempt, and the en
       fc.nat(),
       async (story, disturbances, seed) => {
         const clock = new FakeClock();
-        const store = memoryClient({ clock, types: [Workflow, ScheduledWorkflow, RunAction] });
+        const store = memoryClient({ clock, types: [Workflow, ScheduledWorkflow, RunAction, ConcurrencyLimit] });
         const created = new Map<string, number>();
         const random = seededRandom(seed);
         const boot = () => {
@@ -190,7 +191,7 @@ test("whatever fails, breaks, dies or is late: one child per attempt, and the en
 
 test("a workflow that has ended is not run again by a controller that starts with an old view of it", async () => {
   const clock = new FakeClock();
-  const store = memoryClient({ clock, types: [Workflow, ScheduledWorkflow, RunAction] });
+  const store = memoryClient({ clock, types: [Workflow, ScheduledWorkflow, RunAction, ConcurrencyLimit] });
   const created = new Map<string, number>();
   const first = new Harness({ store, clock, wrap: () => counting(store, created) });
   await first.create({ steps: { a: jobStep([], 0) } });

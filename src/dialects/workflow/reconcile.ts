@@ -5,6 +5,7 @@ import { keyOf, type Stored } from "#kernel/model/index.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { expiringSteps } from "./compile/expiring.ts";
 import { Workflow } from "./kinds.ts";
+import { lockFacts, lockWake } from "./locks/stage.ts";
 import { finalizer, type Notice } from "./messages.ts";
 import { specOf } from "./spec-of.ts";
 import { type ActionStep, actionStage, answerStage, decide, hasOpenActions } from "./reconcile/actions.ts";
@@ -136,7 +137,8 @@ async function runStage(pass: Pass, compiled: CompiledWorkflow, action: ActionSt
   const conflicts = conflictsOf(memory, workflow, compiled);
   const before = { workflow, compiled, run: known.run, now };
   const observed = await observeSteps(before, executors, memory, conflicts, signal);
-  const facts = [...observed.facts, ...memory.facts, ...(action.is === "apply" ? [action.fact] : [])];
+  const locks = lockFacts(pass, compiled, known.run);
+  const facts = [...observed.facts, ...memory.facts, ...locks, ...(action.is === "apply" ? [action.fact] : [])];
   const next = advance(compiled.plan, known.run, facts, now, memory.cache);
   if (next.ignored > 0) pass.tally.ignoredFacts(next.ignored);
   const state = { ...before, run: next.run };
@@ -159,7 +161,14 @@ async function runStage(pass: Pass, compiled: CompiledWorkflow, action: ActionSt
   if (acted.again) return { again: current.workflow };
   const due = next.wakeAt === undefined ? undefined : next.wakeAt - pass.clock.now();
   return {
-    wake: earliest(due, acted.wake, quiet, observed.pollAfter, await expireChildren(current, compiled.expiring)),
+    wake: earliest(
+      due,
+      acted.wake,
+      quiet,
+      observed.pollAfter,
+      lockWake(current, compiled, next.run),
+      await expireChildren(current, compiled.expiring),
+    ),
   };
 }
 

@@ -18,6 +18,7 @@ export const ownFields = [
   "ttlSecondsAfterFinished",
   "suspend",
   "parallelism",
+  "priority",
   "metadata",
 ] as const satisfies readonly (keyof WorkflowSpec)[];
 

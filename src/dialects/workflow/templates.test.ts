@@ -46,12 +46,18 @@ describe("what is admitted", () => {
   });
 
   test("beside templateRef a workflow has only what is about the run", () => {
-    const own = { arguments: { any: 1 }, activeDeadlineSeconds: 5, ttlSecondsAfterFinished: 5, parallelism: 2 };
+    const own = {
+      arguments: { any: 1 },
+      activeDeadlineSeconds: 5,
+      ttlSecondsAfterFinished: 5,
+      parallelism: 2,
+      priority: 5,
+    };
     expect(causesOfWorkflow({ templateRef: { name: "t" }, ...own, suspend: true })).toEqual([]);
-    const more = { steps: { a: job() }, outputs: { x: "1" }, priority: 3 };
+    const more = { steps: { a: job() }, outputs: { x: "1" }, archive: true };
     const why = "comes from the template; beside templateRef stand only";
     expect(causesOfWorkflow({ templateRef: { name: "t" }, ...more })).toEqual([
-      "spec.priority: this version does not carry priorities",
+      "spec.archive: this version does not carry the archive",
       expect.stringContaining(`spec.steps: ${why} arguments, `),
       expect.stringContaining(`spec.outputs: ${why} arguments, `),
     ]);

@@ -79,6 +79,7 @@ export function fanOf(step: CompiledStep, values: StaticValues): Fan {
     failFast,
     outputs: step.outputs.map(({ name }) => name),
     ...(maxParallel === undefined ? {} : { maxParallel }),
+    ...((step.step.locks ?? []).length === 0 ? {} : { admission: "Lock" }),
   };
 }
 

@@ -87,6 +87,9 @@ function stepOf(compiled: CompiledStep, values: StaticValues): PlanStep {
   return planStep({
     id: key,
     kind: step.forEach === undefined ? kindOf[type] : "fan",
+    priority: step.priority ?? 0,
+    // A timer has nothing that two of them could do at once; of a fan-out each item takes its locks.
+    ...(hasLocks(step) && step.forEach === undefined && type !== "wait" ? { admission: "Lock" } : {}),
     gate: gateOf(compiled, values),
     afterFailure: isAfterFailure(compiled),
     retry: retryOf(compiled, values),
@@ -101,6 +104,8 @@ function stepOf(compiled: CompiledStep, values: StaticValues): PlanStep {
     ...(step.repeat === undefined ? {} : { repeat: loopOf(step.repeat) }),
   });
 }
+
+const hasLocks = ({ locks = [] }: WorkflowStep): boolean => locks.length > 0;
 
 const loopOf = ({ maxIterations = 10, intervalSeconds = 0 }: NonNullable<WorkflowStep["repeat"]>) => ({
   maxIterations,

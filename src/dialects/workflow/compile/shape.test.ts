@@ -58,14 +58,13 @@ test("two keys that differ only in - and _ are refused", () => {
 
 test("fields of later versions are refused by their name", () => {
   const steps = {
-    a: { ...job, cache: {}, locks: [] },
+    a: { ...job, cache: {} },
     b: { http: {} },
   };
-  expect(problems({ steps, priority: 3, params: [{ name: "p", secret: true }] })).toEqual([
-    "spec.priority: this version does not carry priorities",
+  expect(problems({ steps, archive: true, params: [{ name: "p", secret: true }] })).toEqual([
+    "spec.archive: this version does not carry the archive",
     "spec.params[0].secret: this version does not carry secret parameters",
     "spec.steps.a.cache: this version does not carry caches",
-    "spec.steps.a.locks: this version does not carry locks",
     "spec.steps.b.http: this version does not carry http steps",
   ]);
 });

@@ -68,12 +68,10 @@ const reservedInStep = {
   patch: "patch steps",
   http: "http steps",
   cache: "caches",
-  locks: "locks",
   pendingTimeoutSeconds: "pendingTimeoutSeconds",
 } as const satisfies Partial<Record<keyof WorkflowStep, string>>;
 
 const reservedInSpec = {
-  priority: "priorities",
   concurrency: "concurrency keys",
   archive: "the archive",
   notifications: "notifications",

@@ -1,5 +1,5 @@
 import { type FieldPath, isJsonObject, type JsonObject, type JsonValue, parseInstant } from "#lib/base/index.ts";
-import { labelValueRule, qualifiedNameRule } from "#kernel/model/index.ts";
+import { labelValueRule, qualifiedNameRule, subdomainRule } from "#kernel/model/index.ts";
 import type { WorkflowSpec } from "../kinds.ts";
 import type { Report } from "../problems.ts";
 import { checkApproval } from "./approval.ts";
@@ -61,6 +61,7 @@ function checkBody(source: StepSource, context: RuleContext, report: Report): vo
   if (step.externalRef !== undefined) checkReference(source, context, report);
   if (step.workflow !== undefined && (step.workflow.templateRef === undefined) === (step.workflow.spec === undefined))
     report([...path, "workflow"], "not-exactly-one", "exactly one of templateRef and spec is required");
+  checkLocks(step.locks ?? [], [...path, "locks"], report);
   if (step.wait !== undefined) checkWait(step.wait, [...path, "wait"], report);
   if (step.approval !== undefined) checkApproval(source, step.approval, report);
 }
@@ -174,6 +175,15 @@ function checkReference({ step, path }: StepSource, context: RuleContext, report
     reference.apiVersion?.startsWith("slipway.dev/") === true &&
     reference.name === context.name;
   if (itself && context.name !== undefined) report(at, "waits-for-itself", "a workflow cannot wait for itself");
+}
+
+/** Each is the name of an object. */
+function checkLocks(locks: readonly { readonly name: string }[], path: FieldPath, report: Report): void {
+  for (const [index, { name }] of locks.entries()) {
+    const wrong = subdomainRule(name);
+    if (wrong !== undefined)
+      report([...path, index, "name"], "invalid-value", `${wrong}, found ${JSON.stringify(name)}`);
+  }
 }
 
 function checkWait(

@@ -47,6 +47,8 @@ export interface Memory {
   readonly created: Set<string>;
   /** Refusals in a row by step, or item of one, for the pauses between tries. */
   readonly refusals: Map<string, number>;
+  /** When it was last told what a step waits for, by step. */
+  readonly toldLocks: Map<string, Instant>;
   /** Since when nothing but steps that came alive would have to be written. */
   quietSince?: Instant;
   /** Started steps whose definition differs from the one they were started with, as of a generation. */
@@ -84,6 +86,7 @@ export class Memories {
       performed: new Map(),
       created: new Set(),
       refusals: new Map(),
+      toldLocks: new Map(),
       reportedStrays: new Set(),
     };
     this.#byKey.set(key, memory);

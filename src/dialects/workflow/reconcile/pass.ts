@@ -2,6 +2,7 @@ import type { Clock, Instant, Logger, Millis } from "#lib/base/index.ts";
 import type { ApiClient, Lister } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { RunAction, Workflow, WorkflowTemplate } from "../kinds.ts";
+import type { ConcurrencyLimit } from "../locks/kind.ts";
 import type { Notice } from "../messages.ts";
 import type { Executors } from "../steps/executor.ts";
 import type { Memory } from "./memory.ts";
@@ -33,6 +34,7 @@ export interface Parts {
   /** With the index `target`: `namespace/name` of the workflow. */
   readonly actions: Lister<RunAction>;
   readonly jobs: Lister;
+  readonly limits: Lister<ConcurrencyLimit>;
   readonly kinds: {
     strays(uid: string): readonly Stored[];
     controlledBy(owner: Stored): readonly Stored[];

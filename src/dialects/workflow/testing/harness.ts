@@ -4,6 +4,7 @@ import { type ApiClient, type EventNote, Manager, type Metrics, refTo, seededRan
 import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { isNotFound, Job, type KubeObject, Pod, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { addWorkflowControllers, type WorkflowControllerOptions } from "../controller.ts";
+import { ConcurrencyLimit } from "../locks/kind.ts";
 import { RunAction, Workflow, type WorkflowSpec, type WorkflowStatus, WorkflowTemplate } from "../kinds.ts";
 import { ScheduledWorkflow } from "../schedule/kind.ts";
 import { pass, settle } from "./turns.ts";
@@ -64,7 +65,15 @@ export class Harness {
       memoryClient({
         clock: this.clock,
         ...(options.admit === undefined ? {} : { admit: options.admit }),
-        types: [Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction, Thing, ...(options.types ?? [])],
+        types: [
+          Workflow,
+          WorkflowTemplate,
+          ScheduledWorkflow,
+          RunAction,
+          ConcurrencyLimit,
+          Thing,
+          ...(options.types ?? []),
+        ],
       });
     const client = options.wrap?.(this.store) ?? this.store;
     const manager = new Manager({

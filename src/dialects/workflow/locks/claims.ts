@@ -1,0 +1,141 @@
+import { countPhases, idleItems, isActive, isTerminal, settledItems } from "#engine/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import { type StepSource, stepSources } from "../compile/step-source.ts";
+import type { ItemsStatus, Workflow, WorkflowSpec, WorkflowStatus, WorkflowStep } from "../kinds.ts";
+import { statusOf } from "../reconcile/attempts.ts";
+import { isFinished } from "../reconcile/finished.ts";
+import { specOf } from "../spec-of.ts";
+import { type Holder, mostHolders } from "./kind.ts";
+
+// What a stored Workflow says of limits: which of them it waits for, and which of its holds are over. Both are read off its status, so
+// that a limit knows nothing that a crash could make it forget.
+
+/** Who wants to hold, or holds. */
+export type HolderId = Pick<Holder, "uid" | "name" | "runNumber" | "step" | "item">;
+
+/** One place in the queues of one or several limits. It gets all of them or waits for all of them. */
+export interface Claim {
+  readonly holder: HolderId;
+  /** Names of limits in byte order, each once. */
+  readonly limits: readonly string[];
+  /** How many may hold together with it, where that is the claim's own affair and not the limit's. */
+  readonly most?: number;
+  readonly priority: number;
+  /** RFC 3339; whole seconds. */
+  readonly createdAt: string;
+  /** Since when it could have started. */
+  readonly since: string | undefined;
+}
+
+/** The names of the limits a step holds while it is under way, in byte order: the order in which they are taken. */
+export const limitsOf = ({ locks = [] }: WorkflowStep): readonly string[] =>
+  [...new Set(locks.map(({ name }) => name))].sort();
+
+/** Identifies a holder among those of a limit. */
+export const holderKey = ({ uid, runNumber, step = "", item = -1 }: HolderId): string =>
+  `${uid}/${runNumber}/${step}/${item}`;
+
+const known = new WeakMap<Workflow, readonly Claim[]>();
+
+/** What a Workflow waits for, most urgent first. O(steps) once per stored version. */
+export function claimsOf(workflow: Stored<Workflow>): readonly Claim[] {
+  const found = known.get(workflow) ?? findClaims(workflow);
+  known.set(workflow, found);
+  return found;
+}
+
+/** Nobody takes a lock for what could not start anyway: a run that is over, leaves, is suspended, or has no slot. */
+function findClaims(workflow: Stored<Workflow>): readonly Claim[] {
+  const { status, metadata } = workflow;
+  const isAtRest = metadata.deletionTimestamp !== undefined || status?.suspendedSince !== undefined;
+  if (status === undefined || isFinished(workflow) || isAtRest) return [];
+  const spec = specOf(workflow);
+  if (status.startTime === undefined) return queuedClaim(workflow, spec, status);
+  const sources = stepSources(spec);
+  if (!sources.some(({ step }) => step.locks !== undefined)) return [];
+  const hasSlot = spec.parallelism === undefined || activeMain(sources, workflow) < spec.parallelism;
+  return sources
+    .filter(({ final }) => final || hasSlot)
+    .flatMap((source) => claimsOfStep(workflow, source, spec.priority))
+    .sort((a, b) => b.priority - a.priority);
+}
+
+/** A run that has not begun claims nothing but its own beginning. */
+function queuedClaim(workflow: Stored<Workflow>, spec: WorkflowSpec, status: WorkflowStatus): readonly Claim[] {
+  const { concurrency } = status;
+  if (concurrency === undefined || spec.concurrency === undefined) return [];
+  const { name, creationTimestamp } = workflow.metadata;
+  return [
+    {
+      holder: { uid: workflow.metadata.uid, name, runNumber: status.runNumber ?? 1 },
+      limits: [concurrency.limitName],
+      most: spec.concurrency.limit ?? 1,
+      priority: spec.priority ?? 0,
+      createdAt: creationTimestamp,
+      since: concurrency.queuedTime,
+    },
+  ];
+}
+
+/** A step that waits has one claim. A fan-out has one for each item that could start, as many as could start at once. */
+function claimsOfStep(workflow: Stored<Workflow>, { key, step }: StepSource, priority = 0): readonly Claim[] {
+  const limits = limitsOf(step);
+  const entry = limits.length === 0 ? undefined : statusOf(workflow, key);
+  if (entry === undefined) return [];
+  const { uid, name, creationTimestamp: createdAt } = workflow.metadata;
+  const holder = { uid, name, runNumber: workflow.status?.runNumber ?? 1, step: key };
+  const common = { limits, priority: step.priority ?? priority, createdAt };
+  const { phase, reason, refused, items } = entry;
+  // A start that was refused has its locks already, and waits for something else.
+  if (phase === "Waiting" && reason === "Lock" && refused !== true)
+    return [{ ...common, holder, since: entry.readyTime ?? entry.startTime }];
+  if (phase !== "Running" || items === undefined) return [];
+  const { R = 0, A = 0, C = 0 } = countPhases(items.states);
+  const room = Math.min(mostHolders, (step.forEach?.maxParallel ?? mostHolders) - R - A - C);
+  return idleItems({ items }, room).map(({ index }) => ({
+    ...common,
+    holder: { ...holder, item: index },
+    since: entry.startTime,
+  }));
+}
+
+/** Steps and items that count for `parallelism`. */
+function activeMain(sources: readonly StepSource[], workflow: Workflow): number {
+  let count = 0;
+  for (const { key, final, step } of sources) {
+    const { phase, items } = statusOf(workflow, key) ?? {};
+    if (final || step.externalRef !== undefined || phase === undefined || !isActive(phase)) continue;
+    const { R = 0, A = 0, C = 0 } = items === undefined ? { A: 1 } : countPhases(items.states);
+    count += R + A + C;
+  }
+  return count;
+}
+
+const settled = new WeakMap<ItemsStatus, (index: number) => boolean>();
+
+function isSettledItem(items: ItemsStatus, index: number): boolean {
+  const ask = settled.get(items) ?? settledItems(items);
+  settled.set(items, ask);
+  return ask(index);
+}
+
+/**
+ * Whether what the holder held for is over. Once true it stays true, so that any version of the Workflow may be asked, however old: a
+ * step that is settled in a run does not move again in that run.
+ */
+export function isOver(workflow: Stored<Workflow>, { uid, runNumber, step, item }: HolderId): boolean {
+  if (workflow.metadata.uid !== uid) return true;
+  const run = workflow.status?.runNumber ?? 1;
+  if (run !== runNumber) return run > runNumber;
+  if (isFinished(workflow)) return true;
+  const { phase, items } = step === undefined ? {} : (statusOf(workflow, step) ?? {});
+  if (phase === undefined) return false;
+  return isTerminal(phase) || (item !== undefined && items !== undefined && isSettledItem(items, item));
+}
+
+/** All limits a Workflow may have to do with: those it names, and the one of its concurrency key. */
+export function limitsNamedBy(workflow: Workflow): readonly string[] {
+  const own = workflow.status?.concurrency?.limitName;
+  const named = stepSources(specOf(workflow)).flatMap(({ step }) => (step.locks ?? []).map(({ name }) => name));
+  return [...new Set(own === undefined ? named : [...named, own])];
+}

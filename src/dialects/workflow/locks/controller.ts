@@ -1,0 +1,56 @@
+import { controllerFor, type Informer, type Manager, type ReconcileRequest } from "#kernel/kit/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import { Workflow } from "../kinds.ts";
+import { compareClaims } from "./allot.ts";
+import { type Claim, claimsOf, limitsNamedBy } from "./claims.ts";
+import { ConcurrencyLimit } from "./kind.ts";
+import { limitReconciler } from "./reconcile.ts";
+
+/** Index of Workflows that wait for limits, by namespace. */
+const waitingIndex = "slipway.dev/waits-for-limits";
+
+/** From at once to half a day in a queue. */
+const waitBuckets: readonly number[] = [0.1, 0.5, 1, 5, 15, 60, 300, 1_800, 3_600, 10_800, 43_200];
+
+/**
+ * Adds the controller of limits to a manager that has not started. A limit gets a pass when it changes, and when a Workflow that names it
+ * does. One pass at a time: what several limits give together is decided once. `wake` asks for a pass of a Workflow.
+ */
+export function addLimitController(
+  manager: Manager,
+  limits: Informer<ConcurrencyLimit>,
+  wake: (workflow: ReconcileRequest) => void,
+): void {
+  const { client, clock, metrics } = manager;
+  const workflows: Informer<Workflow> = manager.mirror<Workflow>(Workflow);
+  workflows.addIndex(waitingIndex, (workflow) =>
+    claimsOf(workflow).length === 0 ? [] : [workflow.metadata.namespace ?? ""],
+  );
+  const waits = metrics
+    .histogram("slipway_workflow_lock_wait_seconds", "Time from readiness to holding all limits.", waitBuckets)
+    .series();
+  controllerFor(manager, "concurrency-limit")
+    .for<ConcurrencyLimit>(ConcurrencyLimit)
+    .watches<Workflow>(Workflow, limitRequests)
+    .with({ maxConcurrent: 1 })
+    .complete(
+      limitReconciler({
+        client,
+        clock,
+        limits,
+        workflows,
+        claimsIn: (namespace) => sortedClaims(workflows.byIndex(waitingIndex, namespace)),
+        wake,
+        waited: (time) => waits.observe(time / 1000),
+      }),
+    );
+}
+
+const sortedClaims = (workflows: readonly Stored<Workflow>[]): readonly Claim[] =>
+  workflows.flatMap(claimsOf).sort(compareClaims);
+
+/** Everything that a change of a Workflow may free or ask for. */
+function limitRequests(workflow: Stored<Workflow>): readonly ReconcileRequest[] {
+  const { namespace } = workflow.metadata;
+  return limitsNamedBy(workflow).map((name) => ({ name, ...(namespace === undefined ? {} : { namespace }) }));
+}

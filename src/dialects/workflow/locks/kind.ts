@@ -1,0 +1,56 @@
+import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/index.ts";
+import { Workflow } from "../kinds.ts";
+
+/** Holders stand in the status, which must stay small. */
+export const mostHolders = 1_000;
+
+const Holder = s.object(
+  {
+    uid: s.string({ description: "Uid of the Workflow." }),
+    name: s.string({ description: "Name of the Workflow." }),
+    runNumber: s.integer({ description: "Run of the Workflow that holds it; a retry is another run." }),
+    step: s.optional(s.string({ description: "Step that holds it; absent where the whole Workflow does." })),
+    item: s.optional(s.integer({ description: "Index of the item that holds it, where the step fans out." })),
+    since: s.time({ description: "When it was taken." }),
+  },
+  { description: "Who holds one place." },
+);
+
+/** A semaphore of a namespace, by name. Who holds it is written here before anything is started that needs it. */
+export const ConcurrencyLimit = kind({
+  group: Workflow.group,
+  version: Workflow.version,
+  kind: "ConcurrencyLimit",
+  plural: "concurrencylimits",
+  scope: "Namespaced",
+  shortNames: ["cl"],
+  categories: ["slipway"],
+  description: "A named semaphore: how many steps or Workflows of the namespace may hold it at once.",
+  spec: s.object({
+    limit: s.integer({
+      minimum: 1,
+      maximum: mostHolders,
+      description: "Holders at once. One that is lowered takes nothing from those who hold it already.",
+    }),
+    description: s.optional(s.string({ description: "Explanation for people." })),
+  }),
+  status: s.object({
+    holders: s.optional(s.list(Holder, { description: "Who holds it, oldest first." })),
+    held: s.optional(s.integer({ description: "How many hold it." })),
+    lastReleaseTime: s.optional(s.time({ description: "When it was last given back." })),
+  }),
+  columns: [
+    column("Limit", ".spec.limit", { type: "integer" }),
+    column("Held", ".status.held", { type: "integer" }),
+    column("Holders", ".status.holders[*].name", { priority: 1 }),
+    age(),
+  ],
+});
+export type ConcurrencyLimit = ObjectOf<typeof ConcurrencyLimit>;
+export type Holder = TypeOf<typeof Holder>;
+
+/** Holds a limit that is deleted until nobody holds it: what is held must not be forgotten. */
+export const limitFinalizer = "slipway.dev/holders";
+
+/** On limits that nobody has written: made when a name is first used, deleted when it has not been for a while. */
+export const implicitLabel = "slipway.dev/implicit";

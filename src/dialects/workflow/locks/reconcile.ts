@@ -1,0 +1,191 @@
+import { type Clock, formatTime, type Instant, isJsonObject, type Millis, parseInstant } from "#lib/base/index.ts";
+import {
+  addFinalizer,
+  type ApiClient,
+  ensureDeleted,
+  getOrUndefined,
+  type Lister,
+  type Reconciler,
+  type ReconcileRequest,
+  type ReconcileResult,
+  removeFinalizer,
+} from "#kernel/kit/index.ts";
+import { apiVersionOf, asJson, keyOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { Workflow } from "../kinds.ts";
+import { type Allotment, allot, limitState } from "./allot.ts";
+import { type Claim, isOver } from "./claims.ts";
+import { ConcurrencyLimit, type Holder, implicitLabel, limitFinalizer } from "./kind.ts";
+
+// The one place where limits are given and taken back. Why it is safe, whoever crashes and however old the mirrors are:
+//
+// - A holder is added by a write bound to the version whose holders were counted: there are never more than places.
+// - A step is started only by a write of its Workflow that is bound to a version in which it still waits, made by a pass that saw it
+//   among the holders of all its limits. A holder is taken off only after its step was seen settled in that run, or its run over, which
+//   stays so. Were it taken off before that write, the write would be bound to a version that is not the newest, and be refused.
+// - What was given and not noticed (a crash in between) stands in the status, and the same step finds it there.
+//
+// Several limits are taken in the order of their names, in one pass, after all of them were seen free. What a crash leaves half done is
+// a holder of the first names that waits for later ones; everybody waits in that order, so nobody waits in a circle.
+
+/** What it works with. */
+export interface LimitParts {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly limits: Lister<ConcurrencyLimit>;
+  readonly workflows: Lister<Workflow>;
+  /** What Workflows of a namespace wait for, in the order they get it. */
+  readonly claimsIn: (namespace: string) => readonly Claim[];
+  /** Asks for a pass of a Workflow that holds all it needs. */
+  readonly wake: (workflow: ReconcileRequest) => void;
+  /** Tells how long a claim has waited. */
+  readonly waited: (time: Millis) => void;
+}
+
+/** A limit that nobody has written stays that long after its last use. */
+const idleFor: Millis = 600_000;
+
+/** Takes back what is over, gives what is free, and lets go of limits that nobody needs. Throws on conflicts, to be tried again. */
+export function limitReconciler(parts: LimitParts): Reconciler {
+  return {
+    async reconcile(request, { signal }): Promise<ReconcileResult | undefined> {
+      const { namespace = "", name } = request;
+      const claims = parts.claimsIn(namespace);
+      const isWanted = claims.some(({ limits }) => limits.includes(name));
+      const found = parts.limits.get(keyOf(request));
+      if (found === undefined && !isWanted) return undefined;
+      const limit = found ?? (await createImplicit(parts, request, signal));
+      const kept = await liveHolders(parts, limit, signal);
+      const current = await withHolders(parts, limit, kept, signal);
+      if (isWanted) await giveOut(parts, claims, current, signal);
+      return await letGo(parts, parts.limits.get(keyOf(request)) ?? current, isWanted, signal);
+    },
+  };
+}
+
+/** One place, as long as nobody says otherwise: whoever writes a limit of this name changes this one. */
+async function createImplicit(
+  { client }: LimitParts,
+  { namespace, name }: ReconcileRequest,
+  signal: AbortSignal,
+): Promise<Stored<ConcurrencyLimit>> {
+  const metadata = {
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+    labels: { [implicitLabel]: "true" },
+    finalizers: [limitFinalizer],
+  };
+  const { kind } = ConcurrencyLimit;
+  const object = { apiVersion: apiVersionOf(ConcurrencyLimit), kind, metadata, spec: { limit: 1 } };
+  return await client.create<ConcurrencyLimit>(ConcurrencyLimit, object, { signal });
+}
+
+/** The holders whose steps are not settled. A Workflow that the mirror does not show may only be too new for it: the server is asked. */
+async function liveHolders(
+  { client, workflows }: LimitParts,
+  { metadata: { namespace }, status }: Stored<ConcurrencyLimit>,
+  signal: AbortSignal,
+): Promise<readonly Holder[]> {
+  const kept: Holder[] = [];
+  for (const holder of status?.holders ?? []) {
+    const place = { name: holder.name, ...(namespace === undefined ? {} : { namespace }) };
+    const mirrored = workflows.get(keyOf(place));
+    const workflow =
+      mirrored?.metadata.uid === holder.uid
+        ? mirrored
+        : await getOrUndefined<Workflow>(client, { type: Workflow, ...place }, signal);
+    if (workflow !== undefined && !isOver(workflow, holder)) kept.push(holder);
+  }
+  return kept;
+}
+
+/** Writes other holders, bound to the version whose holders were looked at; the finalizer first, which admission has put on elsewhere. */
+async function withHolders(
+  { client, clock }: LimitParts,
+  limit: Stored<ConcurrencyLimit>,
+  holders: readonly Holder[],
+  signal: AbortSignal,
+): Promise<Stored<ConcurrencyLimit>> {
+  const before = limit.status?.holders ?? [];
+  if (holders.length === before.length && holders.every((holder, at) => holder === before[at])) return limit;
+  const held = holders.length === 0 ? limit : await addFinalizerTo(client, limit);
+  const isReleased = before.some((holder) => !holders.includes(holder));
+  const status = {
+    ...held.status,
+    holders: [...holders],
+    held: holders.length,
+    ...(isReleased ? { lastReleaseTime: formatTime(clock.now()) } : {}),
+  };
+  return await client.updateStatus<ConcurrencyLimit>(ConcurrencyLimit, { ...held, status }, { signal });
+}
+
+/** Nothing can be added to what is going; what holds it is on it already. */
+const addFinalizerTo = async (client: ApiClient, limit: Stored<ConcurrencyLimit>): Promise<Stored<ConcurrencyLimit>> =>
+  limit.metadata.deletionTimestamp === undefined
+    ? await addFinalizer<ConcurrencyLimit>(client, ConcurrencyLimit, limit, limitFinalizer)
+    : limit;
+
+/** Gives this limit, and all others that go with it, to the claims whose turn it is; wakes those that have everything. */
+async function giveOut(
+  parts: LimitParts,
+  claims: readonly Claim[],
+  { metadata: { namespace, name } }: Stored<ConcurrencyLimit>,
+  signal: AbortSignal,
+): Promise<void> {
+  const keyFor = (other: string): string => keyOf({ name: other, ...(namespace === undefined ? {} : { namespace }) });
+  const given = allot(claims, (other) => limitState(parts.limits.get(keyFor(other)))).filter(({ missing }) =>
+    missing.includes(name),
+  );
+  const names = [...new Set(given.flatMap(({ missing }) => missing))].sort();
+  const now = parts.clock.now();
+  for (const other of names) {
+    const request = { name: other, ...(namespace === undefined ? {} : { namespace }) };
+    const limit = parts.limits.get(keyFor(other)) ?? (await createImplicit(parts, request, signal));
+    const added = given.filter(({ missing }) => missing.includes(other)).map((one) => holderOf(one, now));
+    await withHolders(parts, limit, [...(limit.status?.holders ?? []), ...added], signal);
+  }
+  for (const { claim } of given) {
+    parts.wake({ name: claim.holder.name, ...(namespace === undefined ? {} : { namespace }) });
+    const since = parseInstant(claim.since ?? "");
+    if (since !== undefined) parts.waited(Math.max(0, now - since));
+  }
+}
+
+/** Told from then on, in whole seconds: people read it, nothing is computed from it. */
+const holderOf = ({ claim }: Allotment, now: Instant): Holder => ({ ...claim.holder, since: formatTime(now) });
+
+/** The end of a limit that is deleted, and of one that nobody has written and nobody has used for a while. */
+async function letGo(
+  { client, clock }: LimitParts,
+  limit: Stored<ConcurrencyLimit>,
+  isWanted: boolean,
+  signal: AbortSignal,
+): Promise<ReconcileResult | undefined> {
+  if ((limit.status?.holders ?? []).length > 0) return undefined;
+  if (limit.metadata.deletionTimestamp !== undefined) {
+    await removeFinalizer<ConcurrencyLimit>(client, ConcurrencyLimit, limit, limitFinalizer);
+    return undefined;
+  }
+  if (isWanted || !isImplicit(limit)) return undefined;
+  const since = parseInstant(limit.status?.lastReleaseTime ?? limit.metadata.creationTimestamp) ?? 0;
+  const left = since + idleFor - clock.now();
+  if (left > 0) return { requeueAfter: left };
+  const { resourceVersion } = limit.metadata;
+  await ensureDeleted(client, ConcurrencyLimit, limit, { preconditions: { resourceVersion }, signal });
+  return undefined;
+}
+
+/** As it was made: what somebody has applied or edited is somebody's. */
+function isImplicit(limit: Stored<ConcurrencyLimit>): boolean {
+  const { labels, generation = 1, annotations } = limit.metadata;
+  return labels?.[implicitLabel] === "true" && generation === 1 && annotations === undefined && managersOf(limit) <= 1;
+}
+
+/** How many programs have written fields of it, status aside. */
+function managersOf(limit: KubeObject): number {
+  const { metadata } = asJson(limit);
+  const entries = isJsonObject(metadata) ? metadata["managedFields"] : undefined;
+  const own = Array.isArray(entries)
+    ? entries.filter(isJsonObject).filter((entry) => entry["subresource"] !== "status")
+    : [];
+  return new Set(own.map((entry) => entry["manager"])).size;
+}

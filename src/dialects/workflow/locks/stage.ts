@@ -1,0 +1,185 @@
+import type { Instant, Millis } from "#lib/base/index.ts";
+import {
+  type Fact,
+  type GrantFact,
+  idleItems,
+  isTerminal,
+  type RunState,
+  type StepState,
+  stepState,
+} from "#engine/index.ts";
+import type { Lister } from "#kernel/kit/index.ts";
+import { keyOf, type Stored } from "#kernel/model/index.ts";
+import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
+import type { Workflow } from "../kinds.ts";
+import type { Memory } from "../reconcile/memory.ts";
+import { isHolder, limitState } from "./allot.ts";
+import { holderKey, type HolderId, limitsOf } from "./claims.ts";
+import type { ConcurrencyLimit } from "./kind.ts";
+
+// A pass asks the mirror of limits whether steps that wait hold what they need. An old mirror can only make them wait, see `reconcile.ts`.
+
+/** Most waits are shorter: telling of them would double the writes of a step. */
+const patience: Millis = 1_000;
+/** Who holds a limit changes; that often at most it is told anew. */
+const tellEvery: Millis = 30_000;
+
+// What is said of a wait goes into the status of the step and from there to everybody: `describe`, `why`, and one event.
+
+/** A Workflow, and how the limits of its namespace stand. */
+export interface LockView {
+  readonly workflow: Stored<Workflow>;
+  readonly limits: Lister<ConcurrencyLimit>;
+  readonly memory: Memory;
+  readonly now: Instant;
+}
+
+/** What the limits say about the steps that wait for them. O(steps). */
+export function lockFacts(view: LockView, { steps }: CompiledWorkflow, run: RunState): readonly Fact[] {
+  if (run.suspendedSince !== undefined) return [];
+  return Object.keys(run.steps).flatMap((key) => {
+    const state = stepState(run, key);
+    const step = steps.get(key);
+    if (step === undefined || !isAsking(state)) return [];
+    const limits = limitsOf(step.step);
+    if (state.items === undefined) return stepFact(view, run, step, limits);
+    return limits.length === 0 ? [] : itemFacts(view, run, step, limits);
+  });
+}
+
+/**
+ * After how long to look again at the steps that wait for locks, to tell of it: being given one asks for a pass itself. Undefined when
+ * none waits.
+ */
+export function lockWake(view: LockView, { steps }: CompiledWorkflow, run: RunState): Millis | undefined {
+  if (run.suspendedSince !== undefined || isTerminal(run.phase)) return undefined;
+  let wake = Number.POSITIVE_INFINITY;
+  for (const key of Object.keys(run.steps)) {
+    const state = stepState(run, key);
+    const step = steps.get(key);
+    if (step === undefined || !isAsking(state) || !hasIdle(state) || limitsOf(step.step).length === 0) continue;
+    wake = Math.min(wake, nextLook(view, step, state));
+  }
+  return wake === Number.POSITIVE_INFINITY ? undefined : wake;
+}
+
+/** Something of it could start and has not; while others of its items are under way, it is not told that some wait. */
+const hasIdle = ({ items }: StepState): boolean => items === undefined || isStill(items.states);
+
+/** None of the items is under way, and some are not settled. */
+const isStill = (states: string): boolean => !/[RAC]/.test(states) && /[PW]/.test(states);
+
+/** Waiting for nothing but a lock or a slot; of a start that was refused something else was said. */
+const isAsking = ({ phase, reason, refused, items }: StepState): boolean =>
+  items === undefined
+    ? phase === "Waiting" && refused !== true && (reason === "Lock" || reason === "Ready")
+    : phase === "Running";
+
+/** A step goes on where all of its locks are held; else it says what it lacks, also when it was waiting for a slot until then. */
+function stepFact(
+  view: LockView,
+  run: RunState,
+  { key: step }: CompiledStep,
+  limits: readonly string[],
+): readonly GrantFact[] {
+  const { reason, message, readyAt } = stepState(run, step);
+  const lacking = lackedBy(view, { ...holderIn(view, run), step }, limits);
+  if (lacking === undefined) {
+    view.memory.toldLocks.delete(step);
+    return reason === "Lock" ? [{ kind: "grant", step, granted: true }] : [];
+  }
+  const told = tellWait(view, step, message, readyAt, lacking);
+  if (reason === "Lock" && told === message) return [];
+  return [{ kind: "grant", step, granted: false, reason: "Lock", ...(told === undefined ? {} : { message: told }) }];
+}
+
+/** Items get their locks one by one; that they wait is told when none of them is under way. */
+function itemFacts(
+  view: LockView,
+  run: RunState,
+  { key: step }: CompiledStep,
+  limits: readonly string[],
+): readonly GrantFact[] {
+  const { items, attempt, message, startedAt } = stepState(run, step);
+  const holder = holderIn(view, run);
+  const [first] = limits;
+  const candidates = first === undefined ? new Set() : itemsHolding(limitOf(view, first), { ...holder, step });
+  const idle = idleItems({ items });
+  const granted = idle.flatMap((item): GrantFact[] => {
+    if (!candidates.has(item.index)) return [];
+    const lacks = lackedBy(view, { ...holder, step, item: item.index }, limits);
+    return lacks === undefined ? [{ kind: "grant", step, attempt, item, granted: true }] : [];
+  });
+  const next = idle.find(({ index }) => !granted.some(({ item }) => item?.index === index));
+  const lacking = next && lackedBy(view, { ...holder, step, item: next.index }, limits);
+  if (lacking === undefined || granted.length > 0 || !isStill(items?.states ?? "")) return granted;
+  const told = tellWait(view, step, message, startedAt, lacking);
+  return told === undefined || told === message
+    ? []
+    : [{ kind: "grant", step, granted: false, reason: "Lock", message: told }];
+}
+
+/** The run as a holder; steps and items add their own names. */
+const holderIn = ({ workflow: { metadata } }: LockView, run: RunState): HolderId => ({
+  uid: metadata.uid,
+  name: metadata.name,
+  runNumber: run.number,
+});
+
+/** The first limit that is not held; undefined when all are. */
+const lackedBy = (view: LockView, holder: HolderId, limits: readonly string[]): string | undefined => {
+  const key = holderKey(holder);
+  return limits.find((name) => !isHolder(limitOf(view, name), key));
+};
+
+/** The items of a step that hold a limit. */
+const itemsHolding = (limit: ConcurrencyLimit | undefined, { uid, runNumber, step }: HolderId): ReadonlySet<number> =>
+  new Set(
+    (limit?.status?.holders ?? []).flatMap((holder) =>
+      holder.uid === uid && holder.runNumber === runNumber && holder.step === step && holder.item !== undefined
+        ? [holder.item]
+        : [],
+    ),
+  );
+
+const limitOf = ({ workflow: { metadata }, limits }: LockView, name: string): ConcurrencyLimit | undefined =>
+  limits.get(keyOf({ name, ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }) }));
+
+/** What the step says of its wait: nothing at first, then who holds what it lacks, and that anew only now and then. */
+function tellWait(
+  view: LockView,
+  step: string,
+  present: string | undefined,
+  since: Instant | undefined,
+  lacking: string,
+): string | undefined {
+  const { memory, now } = view;
+  if (now - (since ?? now) < patience) return present;
+  const at = memory.toldLocks.get(step);
+  if (present !== undefined && at !== undefined && now - at < tellEvery) return present;
+  memory.toldLocks.set(step, now);
+  return describeWait(limitOf(view, lacking), lacking);
+}
+
+/** Of many holders the first are told by name. */
+const namesTold = 3;
+
+/** `lock "db" is held by deploy-6/migrate and 2 others`. */
+export function describeWait(limit: ConcurrencyLimit | undefined, name: string): string {
+  const holders = limit?.status?.holders ?? [];
+  const { taken, places } = limitState(limit);
+  if (taken < places || holders.length === 0) return `lock "${name}": others are before it`;
+  const names = holders.map((holder) =>
+    [holder.name, holder.step, holder.item].filter((part) => part !== undefined).join("/"),
+  );
+  const more = names.length - namesTold;
+  const others = more <= 0 ? "" : ` and ${more} ${more === 1 ? "other" : "others"}`;
+  return `lock "${name}" is held by ${names.slice(0, namesTold).join(", ")}${others}`;
+}
+
+/** When there may be something to tell of a step: first after `patience`, then now and then. */
+function nextLook({ memory, now }: LockView, { key }: CompiledStep, { readyAt, startedAt }: StepState): Millis {
+  const told = memory.toldLocks.get(key);
+  const due = told === undefined ? (readyAt ?? startedAt ?? now) + patience : told + tellEvery;
+  return Math.max(1, due - now);
+}
