@@ -45,7 +45,11 @@ test("a status that is sent along is dropped, and holders are not given by who w
 });
 
 test("who holds a lock stands in its limit, and what waits in its workflow; a larger limit lets more in", async () => {
-  for (const name of ["one", "two", "three"]) await plane.create(name, { steps: { a: step("db") } });
+  for (const name of ["one", "two", "three"]) {
+    await plane.create(name, { steps: { a: step("db") } });
+    // Ages are whole seconds; within one the uid decides.
+    await plane.pass(1_000);
+  }
   const held = await plane.get(`${limits}/db`);
   expect(held).toMatchObject({
     metadata: { labels: { "slipway.dev/implicit": "true" }, finalizers: ["slipway.dev/holders"] },
