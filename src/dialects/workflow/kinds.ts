@@ -1,3 +1,6 @@
+// The language in one file, from the parts of a step to the kinds: people read a schema from its top to its bottom, as they do the page that is
+// made from it.
+
 import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/index.ts";
 
 const group = "slipway.dev";
