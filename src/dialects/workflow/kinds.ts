@@ -87,6 +87,7 @@ const Container = s.object(
   { description: "Short form of a Job with one container named main." },
 );
 
+/** Needs nobody: the engine itself carries it out. */
 const Wait = s.object(
   {
     seconds: positive("How long to wait."),
@@ -98,6 +99,7 @@ const Wait = s.object(
 /** A combination of matrix values, or a part of one. */
 const combinations = (description: string) => s.optional(s.list(s.anyObject(), { description }));
 
+/** One child for each of many things; all of them are one step to those who depend on it. */
 const ForEach = s.object(
   {
     items: s.optional(s.list(s.any(), { description: "The items themselves." })),
@@ -120,6 +122,7 @@ const ForEach = s.object(
   { description: "One child per item: exactly one of items, from and matrix." },
 );
 
+/** Rounds after each other, where `retry` is about one that failed. */
 const Repeat = s.object(
   {
     until: s.string({
@@ -134,6 +137,7 @@ const Repeat = s.object(
   { description: "A new child after each that succeeded, until the condition is true." },
 );
 
+/** Of a workflow, and of an approval for what people give along. */
 const Param = s.object({
   name: s.string({ minLength: 1, description: "Name in expressions and arguments." }),
   type: s.optional(
@@ -150,6 +154,7 @@ const Param = s.object({
   secret: reserved("A value that must come from a Secret."),
 });
 
+/** Who decides is told by RunActions; here is only who may. */
 const Approval = s.object(
   {
     message: s.optional(s.string({ description: "What people are asked; ${{ }} is filled in." })),
@@ -174,11 +179,13 @@ const Approval = s.object(
   { description: "A person's decision, given by RunActions approve and reject." },
 );
 
+/** Never of another namespace: who may write there is not who may write here. */
 const TemplateRef = s.object(
   { name: s.string({ minLength: 1, description: "Name of the WorkflowTemplate, in the workflow's namespace." }) },
   { description: "Steps and all else that is not the run's own come from a WorkflowTemplate." },
 );
 
+/** A run of its own, with a status of its own; it ends with its parent. */
 const ChildWorkflow = s.object(
   {
     templateRef: s.optional(TemplateRef),
@@ -215,6 +222,7 @@ const OutputArtifact = s.object({
   ),
 });
 
+/** What it does is one member of a union, which the schema cannot say: `compile/shape.ts` does. */
 const Step = s.object(
   {
     jobTemplate: s.optional(s.anyObject({ description: "Metadata and spec of the Job to create." })),
@@ -304,6 +312,7 @@ const Concurrency = s.object(
   { description: "At most so many workflows with this key at once." },
 );
 
+/** Of Workflows, templates and schedules alike; what only some of them may have is for their checks. */
 export const Spec = s.object({
   steps: s.optional(s.map(Step, { description: "Vertices of the graph by key." })),
   finally: s.optional(s.map(Step, { description: "Steps that run after all others are settled, always." })),
@@ -378,6 +387,7 @@ const Failure = s.object({
   finishTime: s.optional(s.time()),
 });
 
+/** Without the time, which its child has. */
 const ItemFailure = s.object({
   index: s.integer(),
   attempt: s.integer(),
@@ -478,6 +488,7 @@ const PastRun = s.object({
   completionTime: s.optional(s.time()),
 });
 
+/** The whole run, and beside it what is told about it. `state.ts` reads and writes it. */
 const Status = s.object(
   {
     conditions: s.optional(s.list(Condition, { key: "type" })),

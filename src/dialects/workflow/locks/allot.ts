@@ -48,6 +48,7 @@ export function allot(claims: readonly Claim[], stateOf: (limit: string) => Limi
 const placesFor = ({ most }: Claim, { places }: LimitState): number =>
   most === undefined || places === 0 ? places : most;
 
+/** By stored version, which never changes. */
 const keysOfHolders = new WeakMap<ConcurrencyLimit, ReadonlySet<string>>();
 
 function keysIn(limit: ConcurrencyLimit): ReadonlySet<string> {

@@ -111,6 +111,7 @@ function activeMain(sources: readonly StepSource[], workflow: Workflow): number 
   return count;
 }
 
+/** Decoding ten thousand items for each of their holders would be the square of them. */
 const settled = new WeakMap<ItemsStatus, (index: number) => boolean>();
 
 function isSettledItem(items: ItemsStatus, index: number): boolean {
