@@ -81,12 +81,23 @@ export interface DescribeOptions {
   readonly children?: readonly KubeObject[];
 }
 
+/** Which part of a run an object carries out. */
+export interface Place {
+  readonly step: string;
+  /** Of an item, the item's own. */
+  readonly attempt: number;
+  /** Index of the item, where the step fans out. */
+  readonly item?: number;
+}
+
 /** The kinds of a dialect whose objects are runs, and how to look at them. Objects of other kinds must not be given. */
 export interface Runs extends RunDialect<KubeObject> {
   /** Text for people: several lines, no colours. */
   describe(object: KubeObject, options: DescribeOptions): string;
-  /** Label selector of the Pods that carry out the steps of a run, in its namespace. */
+  /** Label selector of the Pods that carry out the steps of a run, in its namespace; it finds the runs that steps have created, too. */
   podSelector(object: KubeObject): string;
+  /** What such a Pod or run is for; undefined for one that does not say. */
+  placeOf(object: KubeObject): Place | undefined;
   /** A new run of the same specification; with `reuse`, one that takes results of this one for steps that are as they were. */
   resubmission(object: KubeObject, options: { readonly reuse: boolean }): KubeObject;
   /** The same run with this main step and what it depends on, and nothing else. The step is one of `graph`. */

@@ -9,6 +9,7 @@ export type {
   Dialect,
   DocumentReader,
   DocumentReading,
+  Place,
   ReadOptions,
   References,
   Runs,

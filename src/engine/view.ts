@@ -32,8 +32,10 @@ export interface LogRef {
   readonly items?: ItemPods;
 }
 
-/** Pods of a fan-out, which are too many to be listed with the run. */
+/** Pods of a fan-out, or runs where its items are runs, which are too many to be listed with the run. */
 export interface ItemPods {
+  /** The kind of run that each item is; their Pods are their own. */
+  readonly runs?: { readonly apiVersion: string; readonly kind: string };
   readonly labelSelector: string;
   /** The labels that tell the attempt, and the index of the item. */
   readonly attemptLabel: string;

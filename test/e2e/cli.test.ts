@@ -367,6 +367,53 @@ test("without an engine the docker runtime says where it looked and how to get o
   expect(err).toContain("sudo apt-get install docker.io");
 });
 
+describe("logs of runs inside of a run", () => {
+  const say = (word: string, more: object = {}) => shell(`echo ${word}`, more);
+  const child = (steps: object, more: object = {}) => ({ workflow: { spec: { steps } }, ...more });
+
+  test("are called by the way to them, and can be asked for", async () => {
+    const run = await workflowFile("nested", {
+      own: say("own"),
+      part: child({ tell: say("told"), deep: child({ down: say("deep") }) }),
+      many: child({ each: shell('echo "item"') }, { forEach: { items: [1, 2] } }),
+    });
+    await must("run", run);
+    const lines = (text: string) => text.trimEnd().split("\n").sort();
+    const all = ["many[0]/each | item", "many[1]/each | item", "own | own", "part/deep/down | deep", "part/tell | told"];
+    expect(lines(await must("logs", "nested"))).toEqual(all);
+    expect(lines(await must("logs", "nested", "-f"))).toEqual(all);
+    expect(lines(await must("logs", "nested", "part"))).toEqual(["part/deep/down | deep", "part/tell | told"]);
+    expect(lines(await must("logs", "nested", "part/deep"))).toEqual(["part/deep/down | deep"]);
+    expect(lines(await must("logs", "nested", "many[1]/each"))).toEqual(["many[1]/each | item"]);
+    expect(lines(await must("logs", "nested", "own"))).toEqual(["own"]);
+  });
+
+  test("come while they are written, and the end of what failed is shown", async () => {
+    const gate = join(directory, "inner-gate");
+    const run = await workflowFile("nested-live", {
+      part: child({
+        begin: say("begun"),
+        wait: shell(`while ! test -e ${gate}; do sleep 0.05; done; echo through`, { dependencies: ["begin"] }),
+        fail: shell("echo broken; exit 3", { dependencies: ["wait"] }),
+      }),
+    });
+    const child_ = spawn(process.execPath, [slipwayBin, "run", run, "--logs"], {
+      env: cleanEnvironment({ SLIPWAY_KUBECONFIG: server.kubeconfig }),
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let out = "";
+    let err = "";
+    child_.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
+    child_.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+    const ended = new Promise<number | null>((resolve) => child_.once("close", resolve));
+    await expect.poll(() => out, { timeout: 30_000 }).toContain("part/begin | begun\n");
+    await writeFile(gate, "");
+    expect(await within(60_000, "the run ends", ended, () => `${out}${err}`)).toBe(1);
+    expect(out).toBe("part/begin | begun\npart/wait | through\npart/fail | broken\n");
+    expect(err).toMatch(/part\/fail: .*\n {2}broken\n/);
+  });
+});
+
 test("templates and schedules are described, other kinds are left to kubectl", async () => {
   const template = await documentFile("told", "WorkflowTemplate", {
     params: [{ name: "who", required: true }],

@@ -5,8 +5,9 @@ import type { ApiClient, LogOptions } from "#kernel/kit/index.ts";
 import type { Environment } from "./environment.ts";
 import { LinePrefixer } from "./output/line-prefixer.ts";
 import { patiently, reconnectMs } from "./patience.ts";
+import { logName, type StepLog } from "./pod-logs.ts";
 import { followStepLog } from "./resumed-log.ts";
-import { logName, type StepLog, stepLogs } from "./step-logs.ts";
+import { stepLogs } from "./step-logs.ts";
 
 /** Prints the output of steps as it comes, each container once, however often the run is seen. */
 export interface LogStream {
@@ -32,9 +33,11 @@ export interface LogStream {
 export interface LogStreamOptions extends Pick<LogOptions, "tailLines" | "timestamps"> {
   /**
    * Put `step | ` before every line, or `step#2 | ` from the second attempt on. Needed as soon as lines of several
-   * steps may mix.
+   * steps may mix; lines of a run inside of the run have it always.
    */
   readonly prefix: boolean;
+  /** Leaves out logs of the steps that are told of; all of them are followed when absent. */
+  readonly isWanted?: (log: StepLog) => boolean;
 }
 
 /**
@@ -50,7 +53,7 @@ export function startLogStream(
   clock: Clock,
   signal: AbortSignal,
 ): LogStream {
-  const { prefix, ...read } = options;
+  const { prefix, isWanted = () => true, ...read } = options;
   const stopped = new AbortController();
   const over = AbortSignal.any([signal, stopped.signal]);
   // All streams listen to it, as many as there are containers, and each takes its listeners away at its end.
@@ -66,7 +69,7 @@ export function startLogStream(
   let isWhole = true;
 
   async function print(log: StepLog): Promise<void> {
-    const lines = new LinePrefixer(prefix ? `${logName(log)} | ` : "");
+    const lines = new LinePrefixer(prefix || log.inner !== undefined ? `${logName(log)} | ` : "");
     try {
       for await (const chunk of followStepLog(client, log, read, clock, over)) out.write(lines.push(chunk));
     } catch (thrown) {
@@ -78,14 +81,16 @@ export function startLogStream(
     }
   }
 
-  /** True when an active step has nothing to follow yet, or a container that has still to start. */
+  /** True when an active step has nothing to follow yet, a container that has still to start, or steps of its own. */
   async function follow(steps: readonly StepView[]): Promise<boolean> {
     let isToCome = false;
     for (const step of steps.filter(({ phase }) => phase !== "Pending" && phase !== "Waiting")) {
       const logs = await stepLogs(client, step);
       const isActive = step.phase === "Starting" || step.phase === "Running";
-      if (isActive && (logs.length === 0 || !logs.every(hasStarted))) isToCome = true;
-      for (const log of logs) {
+      // Of a run inside of the run the next step may begin, which changes nothing of the run itself.
+      const isInner = logs.some(({ inner }) => inner !== undefined);
+      if (isActive && (logs.length === 0 || isInner || !logs.every(hasStarted))) isToCome = true;
+      for (const log of logs.filter(isWanted)) {
         const key = `${log.pod.metadata.uid}/${log.container}`;
         if (followed.has(key) || !hasStarted(log)) continue;
         followed.add(key);

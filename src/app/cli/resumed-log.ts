@@ -3,7 +3,8 @@ import type { ApiClient, LogOptions } from "#kernel/kit/index.ts";
 import { isInvalid, isNotFound } from "#kernel/model/index.ts";
 import { type LogPlace, logStart, PlacedReading, tailPlace } from "./log-place.ts";
 import { mostFailures, Patience, reconnectMs } from "./patience.ts";
-import { openStepLog, type StepLog } from "./step-logs.ts";
+import type { StepLog } from "./pod-logs.ts";
+import { openStepLog } from "./step-logs.ts";
 
 /**
  * The output of one container to its end, every byte once, however often the connection breaks: each time the log is read

@@ -1,45 +1,68 @@
 import { stripVTControlCharacters } from "node:util";
-import type { LogRef, RunView, StepView } from "#engine/index.ts";
-import { messageOf } from "#lib/base/index.ts";
+import type { ItemPods, LogRef, RunView, StepView } from "#engine/index.ts";
+import { inParallel, messageOf } from "#lib/base/index.ts";
 import type { ApiClient, LogOptions } from "#kernel/kit/index.ts";
-import { isInvalid, isNotFound, Pod, type Stored } from "#kernel/model/index.ts";
-
-/** One container whose output belongs to a step: `pod` as it was when it was looked up. */
-export interface StepLog {
-  readonly step: string;
-  readonly attempt: number;
-  /** Index of the item, where the step fans out. */
-  readonly item?: number;
-  readonly pod: Stored;
-  readonly container: string;
-}
-
-/** How people call what writes: `build`, `build#2` in its second attempt, `probe[17]` for an item. */
-export const logName = ({ step, item, attempt }: StepLog): string =>
-  `${step}${item === undefined ? "" : `[${item}]`}${attempt > 1 ? `#${attempt}` : ""}`;
+import { isInvalid, isNotFound, Pod, splitApiVersion, type Stored } from "#kernel/model/index.ts";
+import { innerLogs } from "./inner-logs.ts";
+import { compareAges, containersOf, logName, type StepLog } from "./pod-logs.ts";
+import { dialectOf } from "./runs.ts";
 
 /**
  * The containers of the Pods behind a step's log references, oldest attempt and Pod first, init containers before the
- * others. `attempt` leaves out all but one. Objects that are gone, and kinds that have no Pods, have no logs: no
- * error.
+ * others. A step that is a run has the logs of that run's steps. `attempt` leaves out all attempts of the step but one.
+ * Objects that are gone, and kinds that have no Pods, have no logs: no error.
  */
 export async function stepLogs(client: ApiClient, step: StepView, attempt?: number): Promise<readonly StepLog[]> {
   const isWanted = (log: { readonly attempt: number }) => attempt === undefined || log.attempt === attempt;
-  const wanted = step.logs.filter((log) => log.items !== undefined || isWanted(log));
   const found = await Promise.all(
-    wanted.map(async (log) => (await podsOf(client, log)).flatMap((pod) => containersOf(step, log, pod))),
+    step.logs.map(async (log): Promise<readonly StepLog[]> => {
+      if (log.items !== undefined) return await itemLogs(client, step.id, log, log.items, isWanted);
+      return isWanted(log) ? await attemptLogs(client, step.id, log) : [];
+    }),
   );
-  return found.flat().filter(isWanted);
+  return found.flat();
+}
+
+/** Of one attempt: of the run that it is, or of its Pods. */
+async function attemptLogs(client: ApiClient, step: string, log: LogRef): Promise<readonly StepLog[]> {
+  const { object, attempt } = log;
+  const dialect = await dialectOf({ group: splitApiVersion(object.apiVersion).group, kind: object.kind });
+  if (dialect === undefined)
+    return (await podsOf(client, log)).flatMap((pod) => containersOf(pod, { step, attempt }, log.container));
+  const type = await client.resourceType(object.apiVersion, object.kind);
+  if (type === undefined) return [];
+  const run = await client.get({ type, namespace: object.namespace ?? "default", name: object.name }).catch(absent);
+  return run === undefined ? [] : await innerLogs(client, { object: run, dialect, name: logName({ step, attempt }) });
+}
+
+/** Of all items of a fan-out, in their order; those of one item from its oldest attempt on. */
+async function itemLogs(
+  client: ApiClient,
+  step: string,
+  { object, container }: LogRef,
+  { labelSelector, attemptLabel, itemLabel, runs }: ItemPods,
+  isWanted: (log: { readonly attempt: number }) => boolean,
+): Promise<readonly StepLog[]> {
+  const type = runs === undefined ? Pod : await client.resourceType(runs.apiVersion, runs.kind);
+  if (type === undefined) return [];
+  const { items } = await client.list(type, { namespace: object.namespace ?? "default", labelSelector });
+  const place = ({ metadata }: Stored, label: string) => Number(metadata.labels?.[label]);
+  const children = items
+    .map((child) => ({ child, step, item: place(child, itemLabel), attempt: place(child, attemptLabel) }))
+    .filter(isWanted)
+    .sort((a, b) => a.item - b.item || compareAges(a.child, b.child));
+  const dialect = runs === undefined ? undefined : await dialectOf(type);
+  if (dialect === undefined) return children.flatMap(({ child, ...of }) => containersOf(child, of, container));
+  const logs: (readonly StepLog[])[] = children.map(() => []);
+  await inParallel([...children.entries()], async ([index, { child, ...of }]) => {
+    logs[index] = await innerLogs(client, { object: child, dialect, name: logName(of) });
+  });
+  return logs.flat();
 }
 
 /** A Job's Pods are found by the label that its controller puts on them. */
-async function podsOf(client: ApiClient, { object, items: ofItems }: LogRef): Promise<readonly Stored[]> {
+async function podsOf(client: ApiClient, { object }: LogRef): Promise<readonly Stored[]> {
   const scope = { namespace: object.namespace ?? "default" };
-  if (ofItems !== undefined) {
-    const { items } = await client.list(Pod, { ...scope, labelSelector: ofItems.labelSelector });
-    const place = ({ metadata }: Stored) => Number(metadata.labels?.[ofItems.itemLabel]);
-    return [...items].sort((a, b) => place(a) - place(b) || compareAges(a, b));
-  }
   if (object.kind === "Pod") {
     const pod = await client.get({ type: Pod, ...scope, name: object.name }).catch(absent);
     return pod === undefined ? [] : [pod];
@@ -49,28 +72,8 @@ async function podsOf(client: ApiClient, { object, items: ofItems }: LogRef): Pr
   return [...items].sort(compareAges);
 }
 
-const compareAges = (a: Stored, b: Stored): number =>
-  a.metadata.creationTimestamp < b.metadata.creationTimestamp ? -1 : 1;
-
 function absent(thrown: unknown): undefined {
   if (!isNotFound(thrown)) throw thrown;
-}
-
-interface PodSpec {
-  readonly initContainers?: readonly { readonly name: string }[];
-  readonly containers?: readonly { readonly name: string }[];
-}
-
-function containersOf(step: StepView, log: LogRef, pod: Stored): readonly StepLog[] {
-  const { container, items } = log;
-  const labels = pod.metadata.labels ?? {};
-  const attempt = items === undefined ? log.attempt : Number(labels[items.attemptLabel]);
-  const item = items === undefined ? {} : { item: Number(labels[items.itemLabel]) };
-  // A stored Pod has passed its schema.
-  const { initContainers = [], containers = [] } = pod.spec as PodSpec;
-  return [...initContainers, ...containers]
-    .filter(({ name }) => container === undefined || name === container)
-    .map(({ name }) => ({ step: step.id, attempt, ...item, pod, container: name }));
 }
 
 /** The output of one container in chunks as the server sends them, which are no whole lines. */
@@ -106,6 +109,8 @@ export async function* readStepLog(
 /** The end of what one container of a failed step has written: lines without their ends, and harmless to print. */
 export interface StepTail {
   readonly step: StepView;
+  /** `part/tell` for a step of the run that the step is. */
+  readonly inner?: string;
   readonly attempt: number;
   readonly container: string;
   readonly lines: readonly string[];
@@ -129,9 +134,10 @@ export async function failedTails(client: ApiClient, view: RunView, lines: numbe
 /** Items of a fan-out whose logs are looked at when it has failed. */
 const failedItemsShown = 3;
 
-/** The last attempt of a step; of a fan-out those of the first items that failed. */
+/** The last attempt of a step; of a fan-out those of the first items that failed, and of a run those of its steps that failed. */
 async function lastLogs(client: ApiClient, step: StepView): Promise<readonly StepLog[]> {
-  if (step.items === undefined) return await stepLogs(client, step, step.attempt);
+  if (step.items === undefined)
+    return (await stepLogs(client, step, step.attempt)).filter(({ inner }) => inner?.isFailed !== false);
   const failures = (step.items.failures ?? []).slice(0, failedItemsShown);
   const logs = await stepLogs(client, step);
   return logs.filter(({ item, attempt }) =>
@@ -152,6 +158,7 @@ async function tailOf(client: ApiClient, step: StepView, log: StepLog, lines: nu
   const text = Buffer.concat(chunks).toString("utf8").replace(/\n$/, "");
   return {
     step,
+    ...(log.inner === undefined ? {} : { inner: logName(log) }),
     attempt: log.attempt,
     container: log.container,
     lines: text === "" ? [] : text.split("\n").map(harmless),

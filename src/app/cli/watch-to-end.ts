@@ -200,12 +200,12 @@ function plainDisplay({ environment: { err }, clock }: Invocation<WatchOptions>)
  */
 function printTails(tails: readonly StepTail[], { environment: { err } }: Invocation<WatchOptions>): void {
   const paint = paintFor(err.color);
-  for (const { step, attempt, container, lines } of tails) {
-    const which = [attempt > 1 ? `attempt ${attempt}` : "", container === "main" ? "" : container]
+  for (const { step, inner, attempt, container, lines } of tails) {
+    const which = [attempt > 1 && inner === undefined ? `attempt ${attempt}` : "", container === "main" ? "" : container]
       .filter(Boolean)
       .join(", ");
     err.write(
-      `${paint.bad(`${step.name}${which === "" ? "" : ` (${which})`}: ${step.message ?? step.reason ?? "failed"}`)}\n`,
+      `${paint.bad(`${inner ?? step.name}${which === "" ? "" : ` (${which})`}: ${step.message ?? step.reason ?? "failed"}`)}\n`,
     );
     for (const line of lines) err.write(`  ${line}\n`);
   }

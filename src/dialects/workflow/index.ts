@@ -14,7 +14,7 @@ import { resubmission } from "./resubmit.ts";
 import { scheduleAdmission } from "./schedule/admission.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 import { upToStep } from "./target.ts";
-import { isWorkflow, viewWorkflow } from "./view.ts";
+import { isWorkflow, placeIn, viewWorkflow } from "./view.ts";
 
 export { RunAction, Workflow } from "./kinds.ts";
 export type { WorkflowControllerOptions } from "./controller.ts";
@@ -52,6 +52,7 @@ export const dialect: Dialect = {
     view: (object, children) => viewWorkflow(workflow(object), kubeObjects(children)),
     describe: (object, { now, children }) => describeWorkflow(workflow(object), now, children),
     podSelector: ({ metadata }) => `${labels.uid}=${metadata.uid ?? ""}`,
+    placeOf: placeIn,
     resubmission: (object, options) => resubmission(workflow(object), options),
     upTo: (object, step) => upToStep(workflow(object), step),
     graph: (object) => graphOfWorkflow(workflow(object)),

@@ -10,7 +10,8 @@ import {
   type StepView,
   viewSteps,
 } from "#engine/index.ts";
-import type { KubeObject } from "#kernel/model/index.ts";
+import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
+import type { Place } from "../dialect.ts";
 import { awaitedApproval } from "./approvers.ts";
 import { outlinePlan } from "./compile/outline.ts";
 import { type StepSource, stepSources } from "./compile/step-source.ts";
@@ -97,7 +98,7 @@ function completeStep(
     ...(holdUp === undefined ? {} : { holdUp }),
     artifacts: artifactsOf(run, view.id),
     ...(approval === undefined || view.phase !== "Suspended" ? {} : { message: askedOf(view, approval) }),
-    logs: !owned ? [] : view.items === undefined ? logsOf(view, child, children) : [itemLogsOf(view, object)],
+    logs: !owned ? [] : view.items === undefined ? logsOf(view, child, children) : [itemLogsOf(view, object, source)],
     actions: run.finishedAt !== undefined && view.phase !== "Pending" ? ["retry"] : view.actions,
   };
 }
@@ -120,15 +121,34 @@ const isPodOfJob = (object: KubeObject): boolean =>
   object.metadata.ownerReferences?.some(({ kind, controller }) => kind === "Job" && controller === true) === true;
 
 /** One reference for all items: a status does not list their children. */
-function itemLogsOf({ id, attempt }: StepView, { apiVersion, kind, metadata }: Workflow): LogRef {
+function itemLogsOf(
+  { id, attempt }: StepView,
+  { apiVersion, kind, metadata }: Workflow,
+  source: StepSource | undefined,
+): LogRef {
   const { uid = "", name = "" } = metadata;
   const labelSelector = `${uidLabel}=${uid},${stepLabel}=${id}`;
   return {
     name: id,
     object: { apiVersion, kind, ...named(name), ...placed(metadata) },
     attempt,
-    items: { labelSelector, attemptLabel, itemLabel },
+    items: { labelSelector, attemptLabel, itemLabel, ...runsOf(source) },
   };
+}
+
+/** Items that are workflows themselves, in either way to say so. */
+function runsOf(source: StepSource | undefined): { readonly runs?: { readonly apiVersion: string; readonly kind: string } } {
+  const { workflow, template } = source?.step ?? {};
+  const own = { apiVersion: apiVersionOf(Workflow), kind: Workflow.kind };
+  if (workflow !== undefined) return { runs: own };
+  return template?.["kind"] === own.kind && template["apiVersion"] === own.apiVersion ? { runs: own } : {};
+}
+
+/** What the labels of a child, or of its Pod, say that it is for. */
+export function placeIn({ metadata }: KubeObject): Place | undefined {
+  const { [stepLabel]: step, [attemptLabel]: attempt, [itemLabel]: item } = metadata.labels ?? {};
+  if (step === undefined) return undefined;
+  return { step, attempt: Number(attempt) || 1, ...(item === undefined ? {} : { item: Number(item) }) };
 }
 
 /** Children by the step whose label they bear; those without one are no step's. */

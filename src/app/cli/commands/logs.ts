@@ -2,7 +2,7 @@ import type { StepView } from "#engine/index.ts";
 import { command, type Invocation } from "../command.ts";
 import { exitCode, UsageError } from "../exit-codes.ts";
 import type { FollowedRun } from "../follow-run.ts";
-import type { StepLog } from "../step-logs.ts";
+import { logName, type StepLog } from "../pod-logs.ts";
 
 /**
  * `tail` counts for each container; `attempt` is that of the step, from 1 on, and is not for `--follow`, which shows
@@ -25,7 +25,7 @@ export const logsCommand = command<LogsOptions>({
   args: ["<run>", "[steps...]"],
   summary: "Print what the steps of a run have written",
   group: "Runs",
-  examples: ["slipway logs diamond", "slipway logs diamond two -f", "slipway logs retry flaky --attempt 1"],
+  examples: ["slipway logs diamond", "slipway logs diamond two -f", "slipway logs retry flaky --attempt 1", "slipway logs templates part/tell"],
   options: [
     { flags: "-f, --follow", summary: "go on until the run has ended" },
     { flags: "--attempt <number>", summary: "only this attempt", integer: true },
@@ -45,13 +45,15 @@ export const logsCommand = command<LogsOptions>({
       const view = viewOf(run.dialect, object, await childrenOf(client, object, run.dialect));
       const steps = chooseSteps(view.steps, run.rest);
       const prefix = run.rest.length !== 1;
+      const isWanted = (log: StepLog) => isNamed(log, run.rest);
       if (options.follow !== true) {
-        await printAll(client, steps, prefix, invocation);
+        await printAll(client, steps, { prefix, isWanted }, invocation);
         return exitCode.succeeded;
       }
       const { followRun } = await import("../follow-run.ts");
       const wanted = new Set(steps.map(({ id }) => id));
-      const stream = startLogStream(client, environment, { prefix, ...readOptions(options) }, clock, signal);
+      const how = { prefix, isWanted, ...readOptions(options) };
+      const stream = startLogStream(client, environment, how, clock, signal);
       const see = (seen: FollowedRun) => stream.see(seen.view.steps.filter(({ id }) => wanted.has(id)));
       try {
         await followRun(client, ref, run.dialect, clock, see, signal);
@@ -65,9 +67,10 @@ export const logsCommand = command<LogsOptions>({
 
 /**
  * The steps of these names in the order of the run, all without names. Refuses names that are none, with those that
- * are.
+ * are. Of `part/tell` only `part` can be judged: what is in it may still come.
  */
-function chooseSteps(steps: readonly StepView[], names: readonly string[]): readonly StepView[] {
+function chooseSteps(steps: readonly StepView[], paths: readonly string[]): readonly StepView[] {
+  const names = paths.map((path) => (steps.some(({ id }) => id === path) ? path : (/^[^/[#]*/.exec(path)?.[0] ?? path)));
   const unknown = names.filter((name) => !steps.some(({ id }) => id === name));
   if (unknown.length > 0)
     throw new UsageError(
@@ -75,6 +78,13 @@ function chooseSteps(steps: readonly StepView[], names: readonly string[]): read
       `the steps are ${steps.map(({ id }) => id).join(", ")}`,
     );
   return names.length === 0 ? steps : steps.filter(({ id }) => names.includes(id));
+}
+
+/** `part/tell` names that step of `part` in all items and attempts, `part[0]/tell` in one of them. */
+function isNamed(log: StepLog, names: readonly string[]): boolean {
+  const called = logName(log);
+  const plain = called.replaceAll(/\[\d+\]|#\d+/g, "");
+  return names.length === 0 || names.some((name) => [called, plain].some((path) => `${path}/`.startsWith(`${name}/`)));
 }
 
 /** In the words of the API. */
@@ -87,14 +97,14 @@ const readOptions = ({ tail, timestamps }: LogsOptions) => ({
 async function printAll(
   client: Parameters<typeof import("../step-logs.ts").stepLogs>[0],
   steps: readonly StepView[],
-  prefix: boolean,
+  { prefix, isWanted }: { readonly prefix: boolean; readonly isWanted: (log: StepLog) => boolean },
   { options, environment }: Invocation<LogsOptions>,
 ) {
   const { readStepLog, stepLogs } = await import("../step-logs.ts");
   const { LinePrefixer } = await import("../output/line-prefixer.ts");
   for (const step of steps) {
-    for (const log of await stepLogs(client, step, options.attempt)) {
-      const lines = new LinePrefixer(prefix ? labelOf(log, step) : "");
+    for (const log of (await stepLogs(client, step, options.attempt)).filter(isWanted)) {
+      const lines = new LinePrefixer(prefix || log.inner !== undefined ? labelOf(log, step) : "");
       const tellWhy = (why: string) => environment.err.write(`slipway: ${step.id}: ${why}\n`);
       for await (const chunk of readStepLog(client, log, readOptions(options), tellWhy))
         environment.out.write(lines.push(chunk));
@@ -104,5 +114,7 @@ async function printAll(
 }
 
 /** Attempts are told apart as soon as there may be several. */
-const labelOf = ({ step, attempt }: StepLog, { attempts }: StepView) =>
-  attempt > 1 || (attempts ?? 1) > 1 ? `${step}#${attempt} | ` : `${step} | `;
+const labelOf = (log: StepLog, { attempts = 1 }: StepView): string =>
+  log.inner === undefined && log.item === undefined && log.attempt === 1 && attempts > 1
+    ? `${log.step}#1 | `
+    : `${logName(log)} | `;
