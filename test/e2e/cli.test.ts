@@ -379,7 +379,13 @@ describe("logs of runs inside of a run", () => {
     });
     await must("run", run);
     const lines = (text: string) => text.trimEnd().split("\n").sort();
-    const all = ["many[0]/each | item", "many[1]/each | item", "own | own", "part/deep/down | deep", "part/tell | told"];
+    const all = [
+      "many[0]/each | item",
+      "many[1]/each | item",
+      "own | own",
+      "part/deep/down | deep",
+      "part/tell | told",
+    ];
     expect(lines(await must("logs", "nested"))).toEqual(all);
     expect(lines(await must("logs", "nested", "-f"))).toEqual(all);
     expect(lines(await must("logs", "nested", "part"))).toEqual(["part/deep/down | deep", "part/tell | told"]);

@@ -24,12 +24,14 @@ const labels = (parent: Stored, step: string, attempt: number, item?: number) =>
 function world() {
   const client = memoryClient({ types: [Workflow] });
   const run = (name: string, steps: object, of: Record<string, string> = {}, status: object = {}) =>
-    client.create<KubeObject>(Workflow, {
-      apiVersion: "slipway.dev/v1alpha1",
-      kind: "Workflow",
-      metadata: { name, namespace: "default", labels: of },
-      spec: { steps },
-    }).then((stored) => client.updateStatus(Workflow, { ...stored, status }));
+    client
+      .create<KubeObject>(Workflow, {
+        apiVersion: "slipway.dev/v1alpha1",
+        kind: "Workflow",
+        metadata: { name, namespace: "default", labels: of },
+        spec: { steps },
+      })
+      .then((stored) => client.updateStatus(Workflow, { ...stored, status }));
   const pod = (name: string, of: Record<string, string>) =>
     client.create(Pod, {
       apiVersion: "v1",
@@ -76,7 +78,15 @@ test("a recursion is looked into ten deep", async () => {
     await pod(`p${depth}`, { ...labels(parent, "again", 1) });
   }
   const logs = await logsOf(first, "top");
-  expect(logs.map(({ pod: { metadata } }) => metadata.name).sort()).toEqual(
-    ["p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9"],
-  );
+  expect(logs.map(({ pod: { metadata } }) => metadata.name).sort()).toEqual([
+    "p1",
+    "p2",
+    "p3",
+    "p4",
+    "p5",
+    "p6",
+    "p7",
+    "p8",
+    "p9",
+  ]);
 });

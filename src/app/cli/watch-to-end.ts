@@ -201,7 +201,10 @@ function plainDisplay({ environment: { err }, clock }: Invocation<WatchOptions>)
 function printTails(tails: readonly StepTail[], { environment: { err } }: Invocation<WatchOptions>): void {
   const paint = paintFor(err.color);
   for (const { step, inner, attempt, container, lines } of tails) {
-    const which = [attempt > 1 && inner === undefined ? `attempt ${attempt}` : "", container === "main" ? "" : container]
+    const which = [
+      attempt > 1 && inner === undefined ? `attempt ${attempt}` : "",
+      container === "main" ? "" : container,
+    ]
       .filter(Boolean)
       .join(", ");
     err.write(

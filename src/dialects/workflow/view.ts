@@ -137,7 +137,9 @@ function itemLogsOf(
 }
 
 /** Items that are workflows themselves, in either way to say so. */
-function runsOf(source: StepSource | undefined): { readonly runs?: { readonly apiVersion: string; readonly kind: string } } {
+function runsOf(source: StepSource | undefined): {
+  readonly runs?: { readonly apiVersion: string; readonly kind: string };
+} {
   const { workflow, template } = source?.step ?? {};
   const own = { apiVersion: apiVersionOf(Workflow), kind: Workflow.kind };
   if (workflow !== undefined) return { runs: own };

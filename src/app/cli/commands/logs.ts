@@ -25,7 +25,12 @@ export const logsCommand = command<LogsOptions>({
   args: ["<run>", "[steps...]"],
   summary: "Print what the steps of a run have written",
   group: "Runs",
-  examples: ["slipway logs diamond", "slipway logs diamond two -f", "slipway logs retry flaky --attempt 1", "slipway logs templates part/tell"],
+  examples: [
+    "slipway logs diamond",
+    "slipway logs diamond two -f",
+    "slipway logs retry flaky --attempt 1",
+    "slipway logs templates part/tell",
+  ],
   options: [
     { flags: "-f, --follow", summary: "go on until the run has ended" },
     { flags: "--attempt <number>", summary: "only this attempt", integer: true },
@@ -70,7 +75,9 @@ export const logsCommand = command<LogsOptions>({
  * are. Of `part/tell` only `part` can be judged: what is in it may still come.
  */
 function chooseSteps(steps: readonly StepView[], paths: readonly string[]): readonly StepView[] {
-  const names = paths.map((path) => (steps.some(({ id }) => id === path) ? path : (/^[^/[#]*/.exec(path)?.[0] ?? path)));
+  const names = paths.map((path) =>
+    steps.some(({ id }) => id === path) ? path : (/^[^/[#]*/.exec(path)?.[0] ?? path),
+  );
   const unknown = names.filter((name) => !steps.some(({ id }) => id === name));
   if (unknown.length > 0)
     throw new UsageError(
