@@ -35,8 +35,8 @@ import { Sessions } from "./sessions/sessions.ts";
 import type { Store } from "./store/store.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { defaultLimits, type Limits } from "./verbs/limits.ts";
-import { Pieces } from "./verbs/pieces.ts";
 import { noPodLogs, type PodLogs } from "./verbs/pod-log.ts";
+import { Turns } from "./verbs/turns.ts";
 import { requestToken } from "./verbs/token-request.ts";
 
 /** What a server is made of. It reads nothing else of the world: no files, no environment, no clock of its own. */
@@ -117,7 +117,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     clock,
     log,
     limits: { ...defaultLimits, ...options.limits },
-    pieces: new Pieces(),
+    turns: new Turns(clock),
     newUid,
     random: options.random ?? randomUnit,
     podLogs: options.podLogs ?? noPodLogs,
@@ -201,7 +201,7 @@ function frontOf(
     authenticator,
     inFlight,
     readers,
-    bodies: new LargeBodies(limits, context.clock, context.pieces),
+    bodies: new LargeBodies(limits, context.clock, context.turns),
     sessions: new Sessions(context.clock),
     streams: new OpenStreams(context.clock),
     requests: new RequestMetrics(metrics),

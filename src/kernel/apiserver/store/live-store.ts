@@ -115,6 +115,10 @@ export class LiveStore implements Store {
     return readPage(image, request, this.#state.revision);
   }
 
+  eventsAfter({ group, resource }: Collection, revision: number): number {
+    return this.#state.image.find(group, resource)?.ring.countAfter(revision) ?? 0;
+  }
+
   count(collection: Collection, namespace?: string): number {
     const image = this.#state.image.find(collection.group, collection.resource);
     if (image === undefined) return 0;

@@ -33,6 +33,11 @@ export class EventRing {
     return this.#events.slice(this.#indexAfter(revision));
   }
 
+  /** Number of events after a revision: O(log events). */
+  countAfter(revision: number): number {
+    return this.#events.length - this.#indexAfter(revision);
+  }
+
   /** Events up to and including a revision. */
   through(revision: number): readonly StoredEvent[] {
     return this.#events.slice(this.#start, this.#indexAfter(revision));

@@ -245,6 +245,7 @@ export function storeContract(withStore: WithStore): void {
       expect(at(3)).toEqual(["a=2@3", "b=1@2"]);
       expect(at(4)).toEqual(["a=2@3"]);
       expect(at(5)).toEqual(["a=2@3", "c=1@5"]);
+      expect([0, 2, 5].map((revision) => store.eventsAfter(items, revision))).toEqual([5, 3, 0]);
       expect(store.page(items, { revision: 2, limit: 1 })).toMatchObject({ remaining: 1, next: { name: "a" } });
       expect(() => store.page(items, { revision: 6 })).toThrow("not reached");
     }));

@@ -96,7 +96,10 @@ export interface Store {
   /** Why writes are refused now, absent when they are not. */
   readonly failure: Error | undefined;
   get(key: StoreKey): Entry | undefined;
+  /** Costs a microsecond for each later event when it is of an earlier revision. */
   page(collection: Collection, request: PageRequest): Page;
+  /** Retained events of the collection after a revision: O(log events). */
+  eventsAfter(collection: Collection, revision: number): number;
   /** Number of objects in the collection (and namespace). */
   count(collection: Collection, namespace?: string): number;
   /** All collections that hold an object. */

@@ -6,8 +6,8 @@ import { memoryStore } from "../store/open.ts";
 import type { Entry } from "../store/store.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { defaultLimits, type Limits } from "../verbs/limits.ts";
-import { Pieces } from "../verbs/pieces.ts";
 import { noPodLogs } from "../verbs/pod-log.ts";
+import { Turns } from "../verbs/turns.ts";
 
 /** The verbs' context without a server around it: a store in memory, the built-in kinds, a clock that stands still. */
 export interface TestContext extends ApiContext {
@@ -33,7 +33,7 @@ export function testContext(limits: Partial<Limits> = {}): TestContext {
     onKindsChange: (listener) => registry.onChange(listener),
     log: silentLog,
     limits: { ...defaultLimits, ...limits },
-    pieces: new Pieces(),
+    turns: new Turns(clock),
     newUid,
     random: () => 0.5,
     podLogs: noPodLogs,

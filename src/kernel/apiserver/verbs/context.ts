@@ -4,8 +4,8 @@ import type { Store } from "../store/store.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
 import type { TokenReviewer } from "../authz/token-reviewer.ts";
 import type { Limits } from "./limits.ts";
-import type { Pieces } from "./pieces.ts";
 import type { PodLogs } from "./pod-log.ts";
+import type { Turns } from "./turns.ts";
 
 /** What every verb works with. One per server. */
 export interface ApiContext {
@@ -17,8 +17,7 @@ export interface ApiContext {
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: Limits;
-  /** Turns of the event loop for what takes many. */
-  readonly pieces: Pieces;
+  readonly turns: Turns;
   readonly newUid: () => string;
   /** A number in [0, 1), for the suffixes of `generateName` and the spread of watch timeouts. */
   readonly random: Random;

@@ -23,12 +23,15 @@ export interface Listing {
 // Entries looked at in one turn of the event loop: about half a millisecond.
 const scanChunk = 1000;
 
+// A state of the past is made by undoing the events after it, a microsecond each, in one go. So many are no more than a chunk.
+const cheapEvents = 500;
+
 // Of objects that are parsed in one turn, for a selector that asks for their fields or for a reader in this process: a millisecond.
 const parsedChunkBytes = 64 * 1024;
 
 /** What the kind shows of each entry. After a start nothing is parsed yet: 10,000 objects would hold the loop for 0.1 s. */
 export async function viewsOf(
-  { pieces }: ApiContext,
+  { turns }: ApiContext,
   resource: ServedResource,
   entries: readonly Entry[],
   signal?: AbortSignal,
@@ -40,7 +43,7 @@ export async function viewsOf(
     bytes += entry.bytes.length;
     if (bytes < parsedChunkBytes) continue;
     bytes = 0;
-    await pieces.next();
+    await turns.piece();
     signal?.throwIfAborted();
   }
   return views;
@@ -168,14 +171,14 @@ async function scan(
   // A page without limit still yields to others every chunk, but is one answer.
   const most = limit > 0 ? limit : Number.POSITIVE_INFINITY;
   const entries: Entry[] = [];
-  let page = readPage(context, resource, selector, plan, plan.exact, plan.after, most);
+  let page = await readPage(context, resource, selector, plan, plan.exact, plan.after, most);
   for (;;) {
     const stopped = await take(context, page, selector, entries, most);
     if (stopped !== undefined) return listing(context, resource, entries, page, stopped);
     if (page.next === undefined || entries.length === most) break;
     // Others get their turn between two chunks; the revision keeps the chunks together.
-    await context.pieces.next();
-    page = readPage(context, resource, selector, plan, page.revision, page.next, most - entries.length);
+    await context.turns.piece();
+    page = await readPage(context, resource, selector, plan, page.revision, page.next, most - entries.length);
   }
   const listed = listing(context, resource, entries, page, page.next);
   return page.next !== undefined && selector.everything ? { ...listed, remaining: page.remaining } : listed;
@@ -183,7 +186,7 @@ async function scan(
 
 /** Appends the page's matches. When the listing is full before the page ends, answers with the place where it stopped. */
 async function take(
-  { pieces }: ApiContext,
+  { turns }: ApiContext,
   page: Page,
   selector: Selector,
   entries: Entry[],
@@ -193,7 +196,7 @@ async function take(
   for (const [index, entry] of page.entries.entries()) {
     if (selector.readsObjects && (parsed += entry.bytes.length) > parsedChunkBytes) {
       parsed = 0;
-      await pieces.next();
+      await turns.piece();
     }
     if (!selector.everything && !selector.matches(entry)) continue;
     entries.push(entry);
@@ -218,7 +221,7 @@ function listing(
 }
 
 /** A revision compacted between two pages is the client's to deal with: 410, with a token where there was one. */
-function readPage(
+async function readPage(
   context: ApiContext,
   resource: ServedResource,
   selector: Selector,
@@ -226,7 +229,9 @@ function readPage(
   revision: number | undefined,
   after: PageRequest["after"],
   missing: number,
-): Page {
+): Promise<Page> {
+  if (revision !== undefined && context.store.eventsAfter(collectionOf(resource), revision) > cheapEvents)
+    await context.turns.turn(after === plan.after ? undefined : "patient");
   // A selector may let few of many pass, so then the page is as large as one turn allows.
   const limit = selector.everything ? Math.min(missing, scanChunk) : scanChunk;
   try {

@@ -52,3 +52,17 @@ test("a list by labels lets others have their turn, whatever it finds", async ()
   expect(entries).toEqual([]);
   expect(turns).toBeGreaterThanOrEqual(2);
 });
+
+test("a state of long ago has a turn of its own, and not everybody may wait for one", async () => {
+  const first = await put("first");
+  await Promise.all(Array.from({ length: 1000 }, (_, at) => put(`m${at}`)));
+  const request = { resourceVersion: String(first.revision), resourceVersionMatch: "Exact", limit: 1 };
+  const maps = context.served("configmaps");
+  const asked = await Promise.allSettled(Array.from({ length: 100 }, () => listObjects(context, maps, request)));
+  const refused = asked.filter(({ status }) => status === "rejected");
+  expect(refused).toHaveLength(100 - 64);
+  expect(refused[0]).toMatchObject({ reason: { code: 429 } });
+  expect(asked[0]).toMatchObject({ value: { entries: [{ key: { name: "first" } }] } });
+  // What is of now needs none.
+  expect((await listObjects(context, maps, { limit: 1 })).entries).toHaveLength(1);
+});

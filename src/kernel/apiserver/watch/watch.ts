@@ -1,7 +1,7 @@
 import { type Cancel, codeOf } from "#lib/base/index.ts";
 import { ApiError, badRequest, expired, invalidOption } from "#kernel/model/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
-import type { StoreEvent, Subscription } from "../store/store.ts";
+import type { Entry, StoreEvent, Subscription } from "../store/store.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import type { WatchRequest } from "../verbs/options.ts";
 import { parseRevision, waitForRevision } from "../verbs/revision.ts";
@@ -29,9 +29,12 @@ export interface WatchSink {
 
 /**
  * Present objects sent between two looks at whether the reader keeps up, and between two turns of the event loop: few enough that to
- * parse them all, as a reader in this process needs it, takes a few milliseconds.
+ * parse them all, as a reader in this process needs it, or to encrypt them takes a millisecond or two.
  */
 const initialChunk = 100;
+const initialBytes = 128 * 1024;
+/** Missed events that are told in a millisecond. */
+const cheapEvents = 100;
 /** Longer ones are cut to a day: a watch that never ends would hide a client that is gone. */
 const longestTimeoutSeconds = 24 * 3600;
 
@@ -87,6 +90,21 @@ function startOf(request: WatchRequest): Start {
   return { initial: from === undefined, from };
 }
 
+/** Present objects as changes, few enough in each part; one empty part when there are none. */
+function* partsOf(entries: readonly Entry[]): Generator<readonly WatchChange[]> {
+  let part: WatchChange[] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    part.push({ type: "ADDED", entry });
+    bytes += entry.bytes.length;
+    if (bytes < initialBytes) continue;
+    yield part;
+    part = [];
+    bytes = 0;
+  }
+  yield part;
+}
+
 /** A watch with its subscription and timers. Ends once: by its reader, its time, its store or its kind's removal. */
 class RunningWatch {
   readonly #context: ApiContext;
@@ -125,7 +143,7 @@ class RunningWatch {
     if (this.#request.allowBookmarks === true) this.#scheduleBookmark();
     if (!start.initial) {
       // Live only: from the revision named; with sendInitialEvents=false there need be none, and then from now.
-      this.#follow(start.from ?? this.#context.store.revision);
+      this.#resume(start.from ?? this.#context.store.revision);
       return;
     }
     this.#sendInitial().catch((thrown: unknown) => this.#fail(thrown));
@@ -143,25 +161,37 @@ class RunningWatch {
     const { namespace } = this.#selector;
     const scope = { limit: initialChunk, ...(namespace === undefined ? {} : { namespace }) };
     let page = store.page(collection, scope);
+    let isFirst = true;
     for (;;) {
       const entries = this.#selector.everything
         ? page.entries
         : page.entries.filter((entry) => this.#selector.matches(entry));
-      if (entries.length > 0)
-        this.#sink.changes(
-          entries.map((entry) => ({ type: "ADDED", entry })),
-          undefined,
-        );
+      for (const part of partsOf(entries)) {
+        if (!isFirst) await this.#letOthers();
+        if (this.#closed) return;
+        isFirst = false;
+        if (part.length > 0) this.#sink.changes(part, undefined);
+      }
       if (page.next === undefined) break;
-      await this.#sink.drained();
-      await this.#context.pieces.next();
-      if (this.#closed) return;
       page = store.page(collection, { ...scope, revision: page.revision, after: page.next });
     }
     if (this.#request.sendInitialEvents === true && this.#request.allowBookmarks === true) {
       this.#sink.bookmark(page.revision, true);
     }
     this.#follow(page.revision);
+  }
+
+  /** Until the reader has taken what it was sent, and everybody has had a turn. */
+  async #letOthers(): Promise<void> {
+    await this.#sink.drained();
+    await this.#context.turns.piece();
+  }
+
+  /** What the reader missed comes in one go, which has a turn of its own when it is much. */
+  #resume(from: number): void {
+    const { store, turns } = this.#context;
+    if (store.eventsAfter(collectionOf(this.#resource), from) <= cheapEvents) this.#follow(from);
+    else void turns.turn("patient").then(() => this.#follow(from));
   }
 
   /** What the subscription delivers before it returns is what the reader missed: being behind with that is not held against it. */
