@@ -30,6 +30,12 @@ export interface DocumentReading {
   readonly problems: readonly Problem[];
 }
 
+/** A document that was read without an error. */
+export interface CheckedDocument {
+  readonly source: SourceDocument;
+  readonly object: KubeObject;
+}
+
 /** A dialect's own documents. */
 export interface DocumentReader {
   /** True when the document speaks this language, right or wrong. */
@@ -40,6 +46,8 @@ export interface DocumentReader {
   references(document: SourceDocument): References;
   /** What `read` finds, and what is allowed but unwise. */
   lint(document: SourceDocument, options?: Pick<ReadOptions, "beside">): readonly Problem[];
+  /** What only several documents together show: problems by document, in their order. */
+  lintTogether(documents: readonly CheckedDocument[]): readonly (readonly Problem[])[];
 }
 
 /** What a server asks a dialect before it stores an object of one of its kinds. Everything is pure. */

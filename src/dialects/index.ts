@@ -4,6 +4,7 @@ export type {
   Admission,
   AdmissionServer,
   Admitted,
+  CheckedDocument,
   Described,
   DescribeOptions,
   Dialect,

@@ -156,6 +156,19 @@ test("what does not fit the params of a template is told as for params of the ru
   expect(linted.problems).toMatchObject([{ severity: "warning", code: "missing-argument" }]);
 });
 
+test("lint sees all documents of a command line together, whatever files they are in", async () => {
+  const runs = (name: string, other: string) =>
+    siteTemplate
+      .replace("name: site", `name: ${name}`)
+      .replace("{wait: {seconds: 1}}", `{workflow: {templateRef: {name: ${other}}}}`);
+  const texts = [runs("a", "b"), good, runs("b", "a")];
+  expect((await read(texts, { lint: true })).problems.filter(({ code }) => code === "recursion")).toMatchObject([
+    { position: { file: "1.yaml" }, message: 'the template "a" contains itself: a -> b -> a' },
+    { position: { file: "3.yaml" }, message: 'the template "b" contains itself: b -> a -> b' },
+  ]);
+  expect((await read(texts)).problems).toEqual([]);
+});
+
 test("pairs are cut at the first equals sign, the last of a name wins, and all others are told", () => {
   expect(readParams(["a=1", "b=", "c=x=y", "a=2"])).toEqual({ values: { a: "2", b: "", c: "x=y" }, problems: [] });
   const { values, problems } = readParams(["a=1", "=2", "nothing", ""]);

@@ -66,18 +66,30 @@ function readPieces(pieces: readonly (Piece | Problem)[], request: ReadRequest):
     ),
   );
   const beside = [...known.values()].flatMap(({ document }) => document.object ?? []);
-  const documents: Document[] = [];
-  const problems: Problem[] = [];
-  for (const piece of pieces) {
-    if (!("source" in piece)) {
-      problems.push(piece);
-      continue;
-    }
-    const { document, found } = known.get(piece) ?? readOne(piece, request, beside);
-    documents.push(document);
-    problems.push(...found.toSorted(byPlace));
-  }
+  const reads = pieces.map((piece) =>
+    "source" in piece ? (known.get(piece) ?? readOne(piece, request, beside)) : { problem: piece },
+  );
+  const documents = reads.flatMap((read) => ("document" in read ? [read.document] : []));
+  const together = request.lint === true ? lintTogether(documents) : new Map<Document, readonly Problem[]>();
+  const problems = reads.flatMap((read) =>
+    "document" in read ? [...read.found, ...(together.get(read.document) ?? [])].toSorted(byPlace) : [read.problem],
+  );
   return { documents, problems };
+}
+
+/** What only shows among several documents of a dialect, by document. Those with errors show nothing. */
+function lintTogether(documents: readonly Document[]): ReadonlyMap<Document, readonly Problem[]> {
+  const found = new Map<Document, readonly Problem[]>();
+  for (const dialect of new Set(documents.flatMap((document) => document.dialect ?? []))) {
+    const checked = documents.flatMap((document) =>
+      document.dialect !== dialect || document.object === undefined ? [] : [{ document, object: document.object }],
+    );
+    const lists = dialect.documents.lintTogether(
+      checked.map(({ document: { source }, object }) => ({ source, object })),
+    );
+    for (const [index, { document }] of checked.entries()) found.set(document, lists[index] ?? []);
+  }
+  return found;
 }
 
 /** Of one file. What has no place comes last. */

@@ -12,6 +12,7 @@ import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
 import { lintWorkflow } from "./lint.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
 import { collectProblems, type ProblemCollector, type Report } from "./problems.ts";
+import { indirectRecursions } from "./recursion.ts";
 import { checkRunAction } from "./run-action.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 import { validateSchedule } from "./schedule/validate.ts";
@@ -41,6 +42,7 @@ export const documents: DocumentReader = {
     if (compiled !== undefined && object !== undefined) lintWorkflow(compiled, object, inPlace);
     return found.problems;
   },
+  lintTogether: indirectRecursions,
 };
 
 /**

@@ -95,6 +95,48 @@ test("a template that contains itself needs something that ends it", () => {
   expect(templateOf("", "other")).toEqual([]);
 });
 
+const template = (name: string, steps: string, namespace = "") =>
+  `apiVersion: slipway.dev/v1alpha1\nkind: WorkflowTemplate\nmetadata: {name: ${name}${namespace}}\nspec: {activeDeadlineSeconds: 9, steps: ${steps}}\n`;
+const runs = (name: string, more = "") => `{s: {workflow: {templateRef: {name: ${name}}}${more}}}`;
+
+/** What the templates of one file show together. */
+function lintTogether(...texts: readonly string[]): readonly string[] {
+  const read = readYaml(texts.join("---\n"), { file: "w.yaml" });
+  if (!read.ok) throw new Error("the test's document is no YAML");
+  const checked = read.value.documents.map((source) => {
+    const { object } = documents.read(source);
+    if (object === undefined) throw new Error("the test's document has an error");
+    return { source, object };
+  });
+  return documents.lintTogether(checked).flat().map(formatProblem);
+}
+
+test("templates that contain each other are told, each with its way back and at its place", () => {
+  const hint = "(a condition (when) ends the recursion)";
+  const at = (line: number, column: number, field = "spec.steps.s.workflow.templateRef") =>
+    `w.yaml:${line}:${column}: error: ${field}: the template`;
+  expect(lintTogether(template("a", runs("b")), template("b", runs("c")), template("c", runs("a")))).toEqual([
+    `${at(4, 70)} "a" contains itself: a -> b -> c -> a ${hint}`,
+    `${at(9, 70)} "b" contains itself: b -> c -> a -> b ${hint}`,
+    `${at(14, 70)} "c" contains itself: c -> a -> b -> c ${hint}`,
+  ]);
+  const written = `{s: {workflow: {spec: {steps: {t: {workflow: {templateRef: {name: a}}}}}}}}`;
+  expect(lintTogether(template("a", runs("b")), template("b", written))).toEqual([
+    expect.stringContaining("a -> b -> a"),
+    expect.stringMatching(/spec\.steps\.s\.workflow\.spec\.steps\.t\.workflow\.templateRef: .* b -> a -> b/),
+  ]);
+});
+
+test.each([
+  ["a condition on the way", [template("a", runs("b")), template("b", runs("a", ', when: "params.x > 1"'))]],
+  ["a chain that ends", [template("a", runs("b")), template("b", runs("c")), template("c", `{s: {${box}}}`)]],
+  ["a template that runs a recursion of others without being in it", [template("a", runs("nobody"))]],
+  ["the same names in two namespaces", [template("a", runs("b")), template("b", runs("a"), ", namespace: x")]],
+])("no recursion is %s", (_what, texts) => {
+  const declared = texts.map((text) => text.replace("spec: {", "spec: {params: [{name: x, type: integer}], "));
+  expect(lintTogether(...declared)).toEqual([]);
+});
+
 test("an edge that others imply is warned about", () => {
   expect(lint(`a: {${box}}\nb: {${box}, dependencies: [a]}\nc: {${box}, dependencies: [b, a]}`)).toEqual([
     'warning: spec.steps.c.dependencies[1]: "a" comes before another dependency already',

@@ -4,8 +4,9 @@ import type { KubeObject } from "#kernel/model/index.ts";
 import type { CompiledStep, CompiledWorkflow } from "./compile/compiled.ts";
 import { isApplied, stepSources } from "./compile/step-source.ts";
 import { hasCompletionRule } from "./completion.ts";
-import { type Workflow, type WorkflowStep, WorkflowTemplate } from "./kinds.ts";
+import { type Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 import type { ProblemCollector } from "./problems.ts";
+import { containedTemplates, recursionHint } from "./recursion.ts";
 import { warnUnknown } from "./unknown-kinds.ts";
 
 /**
@@ -31,8 +32,8 @@ export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, fou
     lintShell(step, [...path], found);
     lintLocks(step, [...path], found);
     lintConstantGate(step, [...path], found);
-    if (object.kind === WorkflowTemplate.kind) lintRecursion(step.step, object.metadata.name, [...path], found);
   }
+  if (object.kind === WorkflowTemplate.kind) lintRecursion(spec, object.metadata.name, found);
   lintEdges(compiled, sources, found);
   warnUnknown(spec, found.warn);
 }
@@ -41,10 +42,10 @@ export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, fou
 type Path = readonly (string | number)[];
 
 /** A template that contains itself, without anything that could end it before the limit of nesting does. */
-function lintRecursion(step: WorkflowStep, name: string | undefined, path: Path, found: ProblemCollector): void {
-  if (step.workflow?.templateRef?.name !== name || step.when !== undefined || step.repeat !== undefined) return;
-  const message = `the template "${name}" contains itself`;
-  found.error([...path, "workflow", "templateRef"], "recursion", message, "a condition (when) ends the recursion");
+function lintRecursion(spec: WorkflowSpec, name: string | undefined, found: ProblemCollector): void {
+  for (const contained of containedTemplates(spec))
+    if (contained.name === name)
+      found.error(contained.path, "recursion", `the template "${name}" contains itself`, recursionHint);
 }
 
 /**
