@@ -21,7 +21,7 @@ export function containedTemplates(spec: WorkflowSpec, at: FieldPath = []): read
     const { templateRef, spec: inner } = step.workflow;
     if (templateRef !== undefined) return [{ name: templateRef.name, path: [...place, "templateRef"] }];
     // Checked as the specification of a template, where it stands.
-    return inner === undefined ? [] : containedTemplates(inner as WorkflowSpec, place);
+    return inner === undefined ? [] : containedTemplates(inner, place);
   });
 }
 
