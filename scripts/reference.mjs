@@ -17,6 +17,7 @@ async function loadSources() {
     "./src/dialects/workflow/kinds.ts": "Workflow, WorkflowTemplate, RunAction",
     "./src/dialects/workflow/schedule/kind.ts": "ScheduledWorkflow",
     "./src/dialects/workflow/locks/kind.ts": "ConcurrencyLimit",
+    "./src/dialects/workflow/cache/kind.ts": "CacheEntry",
   };
   const contents = Object.entries(names).map(([path, exported]) => `export { ${exported} } from "${path}";`);
   const leaveOut = {

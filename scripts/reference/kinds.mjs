@@ -83,15 +83,15 @@ function kindSection(kind, homes = new Map()) {
   return [
     ...kindHead(kind),
     ...sections(schema.properties.spec, "spec", homes),
-    ...sections(schema.properties.status, "status", homes),
+    ...(schema.properties.status === undefined ? [] : sections(schema.properties.status, "status", homes)),
   ];
 }
 
 /** Everything that can be said about a kind stands in its declaration. */
-export function workflowPage({ Workflow, WorkflowTemplate, ScheduledWorkflow, ConcurrencyLimit, RunAction }) {
+export function workflowPage({ Workflow, WorkflowTemplate, ScheduledWorkflow, ConcurrencyLimit, RunAction, CacheEntry }) {
   const lines = [
     generatedFrom("src/dialects/workflow/kinds.ts"),
-    "# Workflow, WorkflowTemplate, ScheduledWorkflow, ConcurrencyLimit and RunAction",
+    "# Workflow, WorkflowTemplate, ScheduledWorkflow, ConcurrencyLimit, RunAction and CacheEntry",
     "",
     "`kubectl explain workflow.spec.steps` tells the same from a running control plane. `KEY` stands for any key, `[]`",
     "for any item. A field that is not required may be left out.",
@@ -103,6 +103,7 @@ export function workflowPage({ Workflow, WorkflowTemplate, ScheduledWorkflow, Co
     ...kindSection(ScheduledWorkflow, new Map([[Workflow.schema.properties.spec, "spec"]])),
     ...kindSection(ConcurrencyLimit),
     ...kindSection(RunAction),
+    ...kindSection(CacheEntry),
   ];
   return `${lines.join("\n").trimEnd()}\n`;
 }

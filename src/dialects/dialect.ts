@@ -3,6 +3,7 @@ import type { Kind } from "#lib/schema/index.ts";
 import type { Dialect as DialectName, GroupKind, ObjectRef, RunDialect } from "#engine/index.ts";
 import type { KubeObject, StatusCause } from "#kernel/model/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
+import type { CacheExplanation, CacheQuestion } from "./cached-result.ts";
 import type { RunGraph } from "./graph.ts";
 import type { Simulation } from "./simulation.ts";
 
@@ -121,6 +122,8 @@ export interface Runs extends RunDialect<KubeObject> {
     step: string,
     texts: Readonly<Record<string, string>>,
   ): Promise<Result<JsonObject, string>>;
+  /** What is known of an earlier result for a step of a stored run; the error is for people. A promise as for `simulation`. */
+  explainCache(object: KubeObject, question: CacheQuestion): Promise<Result<CacheExplanation, string>>;
   /**
    * `beside` are the objects it was written with, which it may refer to. Problems are those that only show when it is to be run. A
    * promise because what this takes is loaded first.

@@ -8,6 +8,8 @@ export interface StepTraits {
   readonly forEach?: string;
   /** What ends its loop: `until result.ready, at most 10 rounds`. */
   readonly repeat?: string;
+  /** For how long an earlier result may stand for its own: `up to 1h old`. */
+  readonly cache?: string;
 }
 
 export interface GraphNode extends StepTraits {

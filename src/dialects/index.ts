@@ -16,6 +16,7 @@ export type {
   Runs,
   SourceDocument,
 } from "./dialect.ts";
+export type { CachedResult, CacheExplanation } from "./cached-result.ts";
 export type { GraphNode, RunGraph } from "./graph.ts";
 export type { Simulation } from "./simulation.ts";
 export { unknownKind } from "./kubernetes-kinds.ts";

@@ -14,4 +14,6 @@ export interface Simulation {
   readonly manifest: (attempt: SimulatedAttempt) => Result<KubeObject, string> | undefined;
   /** True for steps whose manifest is applied to an object that may be there already. */
   readonly applies: (step: string) => boolean;
+  /** True for steps that create nothing where an earlier result is stored. */
+  readonly isCached: (step: string) => boolean;
 }

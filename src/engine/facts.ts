@@ -10,8 +10,18 @@ export interface ItemTry {
 /** What was seen of the child of one attempt. `gone`: it was there, or may have been, and is not any more. */
 export type ChildState =
   | { readonly is: "alive" | "gone" }
-  /** `again`: a round of a loop went well, and it was not the last one. */
-  | { readonly is: "succeeded"; readonly outputs?: JsonObject; readonly artifacts?: JsonObject; readonly again?: true }
+  /**
+   * `again`: a round of a loop went well, and it was not the last one. `reason` and `message` are for a success that is no plain one, such
+   * as one that is known from before; of an item they are not kept.
+   */
+  | {
+      readonly is: "succeeded";
+      readonly outputs?: JsonObject;
+      readonly artifacts?: JsonObject;
+      readonly again?: true;
+      readonly reason?: string;
+      readonly message?: string;
+    }
   | { readonly is: "failed"; readonly reason: string; readonly message?: string; readonly retryable: boolean };
 
 /** An observation of one child. For another attempt than the step's current one it is stale and ignored. */

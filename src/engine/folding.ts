@@ -143,12 +143,7 @@ function foldLive(ledger: Ledger, node: number, state: StepState, child: ChildFa
       return true;
     case "succeeded":
       if (child.again === true) endRound(ledger, node);
-      else
-        put(
-          ledger,
-          node,
-          toOutcome(state, "Succeeded", ledger.now, { outputs: child.outputs, artifacts: child.artifacts }),
-        );
+      else put(ledger, node, toOutcome(state, "Succeeded", ledger.now, child));
       return true;
     case "failed":
       failAttempt(ledger, node, failureOf(child), child.retryable);
@@ -167,11 +162,7 @@ const failureOf = ({ reason, message }: Extract<ChildFact["state"], { is: "faile
 /** Work that was done before the cancel reached it is done; every other end is that of the cancel. */
 function foldCancelled(ledger: Ledger, node: number, state: StepState, child: ChildFact["state"]): boolean {
   if (child.is === "succeeded" && child.again !== true) {
-    put(
-      ledger,
-      node,
-      toOutcome(state, "Succeeded", ledger.now, { outputs: child.outputs, artifacts: child.artifacts }),
-    );
+    put(ledger, node, toOutcome(state, "Succeeded", ledger.now, child));
   } else if (child.is !== "alive") endCancelled(ledger, node);
   return true;
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readYaml } from "#lib/yaml/index.ts";
-import { exec, slipway } from "#test/support/slipway.ts";
+import { endRunner, exec, slipway, startServer } from "#test/support/slipway.ts";
 
 let directory = "";
 
@@ -57,6 +57,30 @@ test("what a step leaves is found by the step that takes it", async () => {
   const run = await slipway(["run", "examples/workflow/artifacts.yaml", "--logs"]);
   expect(run.code, run.err).toBe(0);
   expect(run.out).toBe("check | built by build\n");
+});
+
+test("a step with a cache compiles once for a source, and tells what is different about another", async () => {
+  const server = await startServer(join(directory, "server"));
+  try {
+    const env = { SLIPWAY_KUBECONFIG: server.kubeconfig };
+    const must = async (...words: readonly string[]) => {
+      const done = await slipway(words, { env });
+      expect(done.code, done.err).toBe(0);
+      return done;
+    };
+    const first = await must("run", "examples/workflow/cached.yaml", "--logs");
+    expect(first.out).toBe("compile | compiling v1\ntest | testing v1.bin\n");
+    const second = await must("resubmit", "cached", "--logs");
+    expect(second.out).toBe("test | testing v1.bin\n");
+    const third = await must("resubmit", "cached", "--param", "source=v2", "--logs");
+    expect(third.out).toBe("compile | compiling v2\ntest | testing v2.bin\n");
+    const [, name = ""] = /this run is (\S+)/.exec(third.err) ?? [];
+    const { out } = await must("cache", "explain", name, "compile");
+    expect(out).toMatch(/^compile: miss, .*\nnearest: cached compile, stored \S+Z\n\nFIELD +THEN +NOW\n\S+env\[SOURCE\]\S+ +v1 +v2\n$/);
+  } finally {
+    await server.stop();
+    await endRunner(server.directory);
+  }
 });
 
 test("a template is run by its own name and by steps, whose outputs come back", async () => {

@@ -33,6 +33,7 @@ beforeAll(async () => {
   expect((await onServer("slipway run diamond.json --detach")).out).toBe("workflow/diamond created\n");
   await writeFile(join(home, "rollout.json"), JSON.stringify(rollout));
   await onServer("slipway run rollout.json --detach");
+  await onServer(`slipway run ${root}examples/workflow/cached.yaml`);
   await onServer(`slipway run ${root}examples/workflow/retry.yaml --param directory=${home}`);
   // A template and a schedule beside a run: what is no run is stored with it.
   const others = `${root}examples/workflow/templates.yaml ${root}examples/workflow/nightly.yaml`;
@@ -164,6 +165,7 @@ describe("examples that look at runs and documents", () => {
     "get",
     "describe",
     "why",
+    "cache",
     "logs",
     "lint",
     "graph",
@@ -225,6 +227,7 @@ test("no command was left out", () => {
     "get",
     "describe",
     "why",
+    "cache",
     "logs",
     "lint",
     "graph",

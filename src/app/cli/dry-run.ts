@@ -37,14 +37,15 @@ const othersOf = (read: ReadDocuments): readonly Planned[] =>
 
 /** In the order of starts. An attempt is looked at when it ends, and nothing it may look at has changed since it began. */
 function plannedOf({ object, simulation }: Trial, start: Instant): readonly Planned[] {
-  const { plan, end, manifest, applies } = simulation;
+  const { plan, end, manifest, applies, isCached } = simulation;
   const name = object.metadata.name ?? object.metadata.generateName ?? "";
   const planned: Planned[] = [];
   const look = (attempt: SimulatedAttempt): void => {
     const made = manifest(attempt);
     const which = attempt.item === undefined ? attempt.step : `${attempt.step}[${attempt.item.index}]`;
     const how = applies(attempt.step) ? " (applied)" : "";
-    if (made !== undefined) planned.push({ title: `${name}: ${which}${how}`, manifest: made });
+    const unless = isCached(attempt.step) ? ", unless its result is cached" : "";
+    if (made !== undefined) planned.push({ title: `${name}: ${which}${how}${unless}`, manifest: made });
   };
   simulate(
     plan,

@@ -1,6 +1,8 @@
 import type { Millis } from "#lib/base/index.ts";
 import { controllerFor, type EventRecorder, type Manager, regardingOf, requestChannel } from "#kernel/kit/index.ts";
 import { Job, keyOf, Pod, splitKey } from "#kernel/model/index.ts";
+import { CacheEntry } from "./cache/kind.ts";
+import { cacheUpkeep } from "./cache/upkeep.ts";
 import { RunAction, Workflow } from "./kinds.ts";
 import { addLimitController } from "./locks/controller.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
@@ -55,6 +57,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
   const jobs = kinds.acquire(Job, always);
   const workflows = manager.mirror<Workflow>(Workflow);
   const actions = manager.mirror<RunAction>(RunAction);
+  const cacheEntries = manager.mirror<CacheEntry>(CacheEntry);
   actions.addIndex(targetIndex, targetOf);
   const limits = manager.mirror<ConcurrencyLimit>(ConcurrencyLimit);
   const recorder =
@@ -73,6 +76,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
       actions,
       jobs,
       limits,
+      cacheEntries,
       kinds,
       templates: templateReader(manager, kinds),
       tally: tallyIn(manager.metrics),
@@ -96,6 +100,9 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
     .for<RunAction>(RunAction)
     .complete(actionUpkeep({ client, clock, actions, workflows }));
   addLimitController(manager, limits, (workflow) => news.send(workflow));
+  controllerFor(manager, "cache-entry")
+    .for<CacheEntry>(CacheEntry)
+    .complete(cacheUpkeep({ client, clock, entries: cacheEntries }));
   addScheduleController(manager, recorder);
   const uncount = countWorkflows(manager.metrics, workflows);
   manager.onStopped(() => {

@@ -1,3 +1,4 @@
+import { formatAge } from "#lib/base/index.ts";
 import { graphOfView, type RunGraph, type StepTraits } from "../graph.ts";
 import { axesOf, combinationsOf } from "./compile/matrix.ts";
 import { stepSources } from "./compile/step-source.ts";
@@ -12,13 +13,17 @@ export function graphOfWorkflow(workflow: Workflow): RunGraph {
 }
 
 /** What makes a step more than one attempt of one thing. */
-export function traitsOf({ when, forEach, repeat }: WorkflowStep): StepTraits {
+export function traitsOf({ when, forEach, repeat, cache }: WorkflowStep): StepTraits {
   return {
     ...(when === undefined ? {} : { condition: when }),
     ...(forEach === undefined ? {} : { forEach: fanText(forEach) }),
     ...(repeat === undefined ? {} : { repeat: `until ${repeat.until}, at most ${repeat.maxIterations ?? 10} rounds` }),
+    ...(cache === undefined ? {} : { cache: cacheText(cache) }),
   };
 }
+
+const cacheText = ({ maxAgeSeconds }: NonNullable<WorkflowStep["cache"]>): string =>
+  maxAgeSeconds === undefined ? "of any age" : `up to ${formatAge(maxAgeSeconds * 1000)} old`;
 
 function fanText(forEach: ForEach): string {
   const atOnce = forEach.maxParallel === undefined ? "" : `, ${forEach.maxParallel} at once`;

@@ -2,6 +2,8 @@ import type { Manager } from "#kernel/kit/index.ts";
 import { apiVersionOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { Dialect } from "../dialect.ts";
 import { runActionAdmission, templateAdmission, workflowAdmission } from "./admission.ts";
+import { cacheEntryAdmission } from "./cache/admission.ts";
+import { CacheEntry } from "./cache/kind.ts";
 import { labels } from "./child-names.ts";
 import type { WorkflowControllerOptions } from "./controller.ts";
 import { describeWorkflow } from "./describe.ts";
@@ -44,9 +46,9 @@ const kubeObjects = (children: readonly unknown[]): readonly KubeObject[] =>
 /** Slipway's own language: a Workflow is a graph of Jobs and of any other resource. */
 export const dialect: Dialect = {
   name: "workflow",
-  kinds: [Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction, ConcurrencyLimit],
+  kinds: [Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction, ConcurrencyLimit, CacheEntry],
   documents,
-  admission: [workflowAdmission, templateAdmission, scheduleAdmission, runActionAdmission, limitAdmission],
+  admission: [workflowAdmission, templateAdmission, scheduleAdmission, runActionAdmission, limitAdmission, cacheEntryAdmission],
   runs: {
     kinds: [{ group: Workflow.group, kind: Workflow.kind }],
     view: (object, children) => viewWorkflow(workflow(object), kubeObjects(children)),
@@ -58,6 +60,8 @@ export const dialect: Dialect = {
     graph: (object) => graphOfWorkflow(workflow(object)),
     approvalValues: async (object, step, texts) =>
       (await import("./approval-values.ts")).readApprovalValues(workflow(object), step, texts),
+    explainCache: async (object, question) =>
+      (await import("./cache/explain.ts")).explainCache(workflow(object), question),
     simulation: async (object, beside) => (await import("./simulation.ts")).simulationOf(workflow(object), beside),
   },
   described: [

@@ -137,6 +137,19 @@ const Repeat = s.object(
   { description: "A new child after each that succeeded, until the condition is true." },
 );
 
+const Cache = s.object(
+  {
+    key: s.optional(
+      s.string({
+        minLength: 1,
+        description: "Names the result instead of a hash of the step's inputs; ${{ }} is filled in.",
+      }),
+    ),
+    maxAgeSeconds: positive("Older results are not taken; any that is still kept when absent."),
+  },
+  { description: "A result of the same inputs is taken instead of carrying the step out once more." },
+);
+
 /** Of a workflow, and of an approval for what people give along. */
 const Param = s.object({
   name: s.string({ minLength: 1, description: "Name in expressions and arguments." }),
@@ -260,7 +273,7 @@ const Step = s.object(
     description: s.optional(s.string({ description: "Explanation for people." })),
     forEach: s.optional(ForEach),
     repeat: s.optional(Repeat),
-    cache: reserved("Reuse of an earlier result."),
+    cache: s.optional(Cache),
     locks: s.optional(
       s.list(
         s.object({

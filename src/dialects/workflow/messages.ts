@@ -11,6 +11,9 @@ import {
   stepState,
 } from "#engine/index.ts";
 
+/** Reason of a step whose result was there already. */
+export const cachedReason = "Cached";
+
 /**
  * Holds a workflow that is being deleted until its active children are gone. Put on at admission or by the
  * controller; taken off by the controller alone.
@@ -57,6 +60,10 @@ export const notices = {
     ),
   nothingToReuse: (name: string) =>
     warning("NothingToReuse", `workflow "${name}" is not there any more, or may not be read; every step runs`, "Reuse"),
+  itemsCached: (step: string, count: number) =>
+    notice("StepCached", `${count} ${count === 1 ? "item" : "items"} of step "${step}" took an earlier result`, "Reuse"),
+  notCached: (step: string, message: string) =>
+    warning("CacheNotStored", `the result of step "${step}" is not kept for others: ${message}`, "Store"),
   cleanupFailed: (names: string) =>
     warning(
       "CleanupFailed",
@@ -143,6 +150,7 @@ function stepNotices(note: StepNote): readonly Notice[] {
         ? []
         : [notice("StepStarted", `${step} is running`, "Start")];
     case "Succeeded":
+      if (note.reason === cachedReason) return [notice("StepCached", `${step} has the ${note.message}`, "Reuse")];
       if (note.from === "Suspended") return [notice("StepApproved", `${step} succeeded${because}`, "Approve")];
       return [notice("StepSucceeded", `${step} succeeded`)];
     case "Failed":

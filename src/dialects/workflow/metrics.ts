@@ -59,7 +59,12 @@ export function tallyIn(metrics: Metrics): Tally {
   const ignored = counter("ignored_facts", "Observations that no step had a use for.");
   const conflicts = counter("status_conflicts", "Status writes that came too late.");
   const stale = counter("stale_effects_prevented", "Times that a stale mirror asked for what was not to be done.");
+  const asked = metrics.counter(
+    "slipway_workflow_cache_lookups_total",
+    "Starts of steps with a cache, by whether a result was there: hit, miss, or stale, which may not be taken.",
+  );
   return {
+    cacheAsked: (outcome) => asked.series({ outcome }).add(),
     ignoredFacts: (count) => ignored.add(count),
     statusConflict: () => conflicts.add(),
     staleEffectsPrevented: () => stale.add(),

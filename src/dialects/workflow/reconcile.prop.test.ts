@@ -6,10 +6,11 @@ import { type ApiClient, type ChaosClient, chaosClient, seededRandom } from "#ke
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { Job } from "#kernel/model/index.ts";
 import { runs } from "#test/support/property-runs.ts";
+import { CacheEntry } from "./cache/kind.ts";
 import { RunAction, Workflow, type WorkflowSpec, type WorkflowStep } from "./kinds.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
-import { Harness } from "./testing/harness.ts";
+import { Harness, namespace } from "./testing/harness.ts";
 
 interface Scenario {
   readonly spec: WorkflowSpec;
@@ -36,14 +37,18 @@ const scenario: fc.Arbitrary<Scenario> = fc
       limit: fc.integer({ min: 0, max: 2 }),
       failures: fc.constantFrom(0, 0, 0, 1, 2),
       always: fc.constantFrom(false, false, false, true),
+      isCached: fc.boolean(),
     }),
     { minLength: 1, maxLength: 7 },
   )
   .map((drawn) => {
     const keys = drawn.map((_, index) => `s${index}`);
-    const steps = drawn.map(({ edges, limit, always }, index): [string, WorkflowStep] => {
+    const steps = drawn.map(({ edges, limit, always, isCached }, index): [string, WorkflowStep] => {
       const dependencies = index === 0 ? [] : [...new Set(edges.map((edge) => `s${edge % index}`))];
-      return [`s${index}`, { ...jobStep(dependencies, limit), ...(always ? { when: "always()" } : {}) }];
+      const gate = always ? { when: "always()" } : {};
+      // Each has a key of its own: what one step gives settles no other.
+      const cache = isCached ? { cache: { key: `k${index}` } } : {};
+      return [`s${index}`, { ...jobStep(dependencies, limit), ...gate, ...cache }];
     });
     return {
       spec: { steps: Object.fromEntries(steps), finally: { last: jobStep([], 1) } },
@@ -157,7 +162,7 @@ test("whatever fails, breaks, dies or is late: one child per attempt, and the en
       fc.nat(),
       async (story, disturbances, seed) => {
         const clock = new FakeClock();
-        const store = memoryClient({ clock, types: [Workflow, ScheduledWorkflow, RunAction, ConcurrencyLimit] });
+        const store = memoryClient({ clock, types: [Workflow, ScheduledWorkflow, RunAction, ConcurrencyLimit, CacheEntry] });
         const created = new Map<string, number>();
         const random = seededRandom(seed);
         const boot = () => {
@@ -183,6 +188,9 @@ test("whatever fails, breaks, dies or is late: one child per attempt, and the en
         await process.run.close();
         expect(outcome).toEqual(await undisturbed(story));
         expect([...created.values()].filter((count) => count > 1)).toEqual([]);
+        // No result is kept of a step that has not succeeded, however it came about.
+        const { items: entries } = await store.list<CacheEntry>(CacheEntry, { namespace });
+        for (const { spec } of entries) expect(outcome.steps[spec.from.step]).toMatch(/^Succeeded/);
       },
     ),
     { numRuns: runs(30), examples: [foundBefore] },
@@ -191,7 +199,7 @@ test("whatever fails, breaks, dies or is late: one child per attempt, and the en
 
 test("a workflow that has ended is not run again by a controller that starts with an old view of it", async () => {
   const clock = new FakeClock();
-  const store = memoryClient({ clock, types: [Workflow, ScheduledWorkflow, RunAction, ConcurrencyLimit] });
+  const store = memoryClient({ clock, types: [Workflow, ScheduledWorkflow, RunAction, ConcurrencyLimit, CacheEntry] });
   const created = new Map<string, number>();
   const first = new Harness({ store, clock, wrap: () => counting(store, created) });
   await first.create({ steps: { a: jobStep([], 0) } });

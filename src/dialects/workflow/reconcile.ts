@@ -6,9 +6,10 @@ import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { expiringSteps } from "./compile/expiring.ts";
 import { Workflow } from "./kinds.ts";
 import { lockFacts, lockWake } from "./locks/stage.ts";
-import { finalizer, type Notice } from "./messages.ts";
+import { finalizer, type Notice, notices } from "./messages.ts";
 import { specOf } from "./spec-of.ts";
 import { type ActionStep, actionStage, answerStage, decide, hasOpenActions } from "./reconcile/actions.ts";
+import { cacheStage } from "./reconcile/cached.ts";
 import { effectStage } from "./reconcile/effects.ts";
 import { finalizeWorkflow } from "./reconcile/finalize.ts";
 import { expireChildren, expireWorkflow, isFinished } from "./reconcile/finished.ts";
@@ -17,6 +18,7 @@ import { compilationOf, conflictsOf, type Memories, runOf } from "./reconcile/me
 import { observeSteps } from "./reconcile/observe.ts";
 import type { Parts, Pass, Turn } from "./reconcile/pass.ts";
 import { quietStage } from "./reconcile/quiet.ts";
+import { keepResults } from "./reconcile/results.ts";
 import { resolveStage } from "./reconcile/resolve.ts";
 import { reuseStage } from "./reconcile/reuse.ts";
 import { storeStage } from "./reconcile/store.ts";
@@ -139,7 +141,8 @@ async function runStage(pass: Pass, compiled: CompiledWorkflow, action: ActionSt
   const observed = await observeSteps(before, executors, memory, conflicts, signal);
   const locks = lockFacts(pass, compiled, known.run);
   const facts = [...observed.facts, ...memory.facts, ...locks, ...(action.is === "apply" ? [action.fact] : [])];
-  const next = advance(compiled.plan, known.run, facts, now, memory.cache);
+  const first = advance(compiled.plan, known.run, facts, now, memory.cache);
+  const { next, cachedItems } = cacheStage(pass, before, first);
   if (next.ignored > 0) pass.tally.ignoredFacts(next.ignored);
   const state = { ...before, run: next.run };
   // What a person asked for is stored at once, and answered only after that.
@@ -148,6 +151,9 @@ async function runStage(pass: Pass, compiled: CompiledWorkflow, action: ActionSt
   const stored = quiet === undefined ? await storeStage(pass, state, known.stored, statusFacts) : undefined;
   memory.facts = [];
   memory.references = new Map();
+  for (const [step, count] of stored === undefined ? [] : cachedItems)
+    pass.record(stored ?? workflow, notices.itemsCached(step, count));
+  if (stored !== undefined) await keepResults(at(pass, stored), state, observed.results);
   await answerStage(pass, action, stored ?? workflow);
   if (stored !== undefined && isTerminal(next.run.phase)) return { again: stored };
   strayStage(pass, compiled);

@@ -34,6 +34,7 @@ export function simulationOf(
   return ok({
     plan: withGuesses(compiled.plan, compiled),
     end: (attempt, fails) => endOf(attempt, fails, compiled),
+    isCached: (step) => compiled.steps.get(step)?.cache !== undefined,
     manifest: (attempt) => manifestOf(attempt, workflow, compiled),
     applies: (step) => isApplied(compiled.steps.get(step)?.step ?? {}),
   });

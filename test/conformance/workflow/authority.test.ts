@@ -153,3 +153,31 @@ describe("the writer of a workflow", () => {
     expect(await noted("changed")).toBeUndefined();
   });
 });
+
+describe("the result of a step", () => {
+  const entries = "/apis/slipway.dev/v1alpha1/namespaces/default/cacheentries";
+  const made = { template: { apiVersion: "v1", kind: "ConfigMap" }, cache: { key: "k" } };
+
+  test("that a controller has stored is taken, and cannot be changed by anybody", async () => {
+    await send(workflows, workflow("makes", { steps: { made } }));
+    await send(workflows, workflow("takes", { steps: { made } }));
+    expect(await plane.phases("takes")).toEqual({ made: "Succeeded/Cached" });
+    const [entry] = await plane.list(entries);
+    const bytes = JSON.stringify({ spec: { outputs: { forged: true } } });
+    const path = `${entries}/${String(entry?.metadata?.["name"])}`;
+    const answer = await plane.api.ask("PATCH", path, { bytes, headers: types.merge });
+    expect(answer.status).toBe(422);
+    expect(answer.text).toContain("an entry cannot be changed");
+  });
+
+  test("that somebody else has written is never taken", async () => {
+    const [entry] = await plane.list(entries);
+    const name = entry?.metadata?.["name"];
+    await plane.api.ask("DELETE", `${entries}/${String(name)}`);
+    const forged = { ...entry, metadata: { name } };
+    await send(entries, forged);
+    expect(await plane.get(`${entries}/${String(name)}`)).toMatchObject({ spec: { writtenBy: expect.any(String) } });
+    await send(workflows, workflow("careful", { steps: { made } }));
+    expect(await plane.phases("careful")).toEqual({ made: "Succeeded" });
+  });
+});

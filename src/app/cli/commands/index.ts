@@ -1,5 +1,6 @@
 import type { CommandSpec } from "../command.ts";
 import { actionCommands } from "./actions.ts";
+import { cacheCommand } from "./cache.ts";
 import { completeCommand } from "./complete.ts";
 import { completionCommand } from "./completion.ts";
 import { credentialCommand } from "./credential.ts";
@@ -23,6 +24,7 @@ const verbs: readonly CommandSpec[] = [
   getCommand,
   describeCommand,
   whyCommand,
+  cacheCommand,
   logsCommand,
   ...actionCommands,
   resubmitCommand,

@@ -4,9 +4,10 @@ import type { GraphNode, RunGraph } from "#dialects/index.ts";
 export const isUnderWay = ({ nodes }: RunGraph): boolean => nodes.some(({ phase }) => phase !== "Pending");
 
 /** What every drawing says of a step beside its name, each remark one line. */
-export const remarksOf = ({ condition, forEach, repeat, items }: GraphNode): readonly string[] => [
+export const remarksOf = ({ condition, forEach, repeat, cache, items }: GraphNode): readonly string[] => [
   ...(condition === undefined ? [] : [`if ${condition}`]),
   ...(forEach === undefined ? [] : [`for each of ${forEach}`]),
   ...(repeat === undefined ? [] : [`repeat ${repeat}`]),
+  ...(cache === undefined ? [] : [`unless there is a result ${cache}`]),
   ...(items === undefined ? [] : [items]),
 ];

@@ -22,6 +22,7 @@ import {
   type ExpressionScope,
   type Site,
 } from "./expressions.ts";
+import { compileCache } from "./cache.ts";
 import { compileForEach } from "./for-each.ts";
 import { checkJobs } from "./job-rules.ts";
 import { checkParams, paramValues } from "./params.ts";
@@ -177,6 +178,7 @@ function compileStep(
     ),
     forEach: step.forEach && compileForEach(step.forEach, from, [...path, "forEach"], report),
     repeatUntil: bare(step.repeat?.until, "until", "repeat", "until"),
+    cache: step.cache && compileCache(step.cache, { ...scope, site: "body" }, [...path, "cache"], report),
   };
   return [[key, compiled]];
 }

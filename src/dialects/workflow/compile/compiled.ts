@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import type { JsonObject, JsonValue, Millis } from "#lib/base/index.ts";
 import type { Plan } from "#engine/index.ts";
 import type { WorkflowSpec, WorkflowStep } from "../kinds.ts";
 import type { ArtifactWish } from "#kernel/artifacts/index.ts";
@@ -63,6 +63,15 @@ export interface CompiledStep {
   readonly forEach: CompiledForEach | undefined;
   /** `repeat.until`. */
   readonly repeatUntil: CompiledExpression | undefined;
+  readonly cache: CompiledCache | undefined;
+}
+
+/** That an earlier result may stand for the step's own. */
+export interface CompiledCache {
+  /** Absent: what the step is carried out with names its result. */
+  readonly key: CompiledTemplate | undefined;
+  /** Absent: a result of any age. */
+  readonly maxAge: Millis | undefined;
 }
 
 /** An output of the workflow. */

@@ -125,7 +125,8 @@ const isAfterFailure = ({ when }: CompiledStep): boolean =>
  */
 function gateOf(compiled: CompiledStep, values: StaticValues): Gate {
   const condition = conditionOf(compiled, values);
-  const needed = [...(compiled.body?.uses ?? []), ...(compiled.until?.uses ?? []), ...usesOfItems(compiled)];
+  const templates = [compiled.body, compiled.until, compiled.cache?.key];
+  const needed = [...templates.flatMap((template) => template?.uses ?? []), ...usesOfItems(compiled)];
   if (needed.length === 0 && compiled.when === undefined && compiled.takes.length === 0) return condition;
   return (scope) => {
     const answer = condition(scope);

@@ -58,13 +58,13 @@ test("two keys that differ only in - and _ are refused", () => {
 
 test("fields of later versions are refused by their name", () => {
   const steps = {
-    a: { ...job, cache: {} },
+    a: { ...job, pendingTimeoutSeconds: 1 },
     b: { http: {} },
   };
   expect(problems({ steps, archive: true, params: [{ name: "p", secret: true }] })).toEqual([
     "spec.archive: this version does not carry the archive",
     "spec.params[0].secret: this version does not carry secret parameters",
-    "spec.steps.a.cache: this version does not carry caches",
+    "spec.steps.a.pendingTimeoutSeconds: this version does not carry pendingTimeoutSeconds",
     "spec.steps.b.http: this version does not carry http steps",
   ]);
 });

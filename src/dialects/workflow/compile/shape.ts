@@ -67,7 +67,6 @@ function checkUnion({ path, step }: StepSource, report: Report): void {
 const reservedInStep = {
   patch: "patch steps",
   http: "http steps",
-  cache: "caches",
   pendingTimeoutSeconds: "pendingTimeoutSeconds",
 } as const satisfies Partial<Record<keyof WorkflowStep, string>>;
 

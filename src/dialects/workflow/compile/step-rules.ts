@@ -3,6 +3,7 @@ import { labelValueRule, qualifiedNameRule, subdomainRule } from "#kernel/model/
 import type { WorkflowSpec } from "../kinds.ts";
 import type { Report } from "../problems.ts";
 import { checkApproval } from "./approval.ts";
+import { checkCache } from "./cache.ts";
 import { isApplied, type StepSource, stepType } from "./step-source.ts";
 
 /**
@@ -30,6 +31,7 @@ export function checkStepBodies(
   for (const source of sources) {
     checkBody(source, context, report);
     checkForeignFields(source, report);
+    checkCache(source, report);
   }
 }
 

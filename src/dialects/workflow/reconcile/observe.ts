@@ -6,6 +6,7 @@ import type { ChildReference } from "../kinds.ts";
 import type { Attempt, Executors, Finding, StepExecutor } from "../steps/executor.ts";
 import { maxOutputBytes, tooLarge } from "../steps/outputs.ts";
 import { attemptOf, type PassState } from "./attempts.ts";
+import { resultsOf, type StepResult } from "./results.ts";
 import { activeAttempts } from "./items.ts";
 import { effectName, type Memory } from "./memory.ts";
 
@@ -18,6 +19,8 @@ export interface Observed {
   readonly references: ReadonlyMap<string, ChildReference>;
   /** Something that no event will tell of is waited for: look again after this long. */
   readonly pollAfter?: Millis;
+  /** Successes that further steps may take, should this pass store them. */
+  readonly results: readonly StepResult[];
 }
 
 /**
@@ -33,6 +36,7 @@ export async function observeSteps(
 ): Promise<Observed> {
   const facts: Fact[] = [];
   const references = new Map<string, ChildReference>();
+  const results: StepResult[] = [];
   let isPolling = false;
   for (const key of Object.keys(state.run.steps)) {
     const step = stepState(state.run, key);
@@ -41,16 +45,18 @@ export async function observeSteps(
     const attempt = attemptOf(state, compiled);
     const executor = executors[compiled.type];
     if (step.items !== undefined) {
-      facts.push(...(await observeItems(state, compiled, executor, step, memory, conflicts.includes(key), signal)));
+      const isConflict = conflicts.includes(key);
+      facts.push(...(await observeItems(state, compiled, executor, step, memory, isConflict, signal, results)));
       continue;
     }
     const finding = await executor.observe(attempt, signal);
     const fact = finding === undefined ? createdBefore(attempt, memory) : factOf(attempt, finding, state);
     if (fact !== undefined) facts.push(conflicts.includes(key) ? withoutRetry(fact) : fact);
+    results.push(...resultsOf(attempt, finding, fact));
     if (finding?.is === "child" && finding.reference !== undefined) references.set(key, finding.reference);
     isPolling ||= finding?.is === "refused" && finding.reason === "KindNotFound";
   }
-  return { facts, references, ...(isPolling ? { pollAfter: kindPoll } : {}) };
+  return { facts, references, results, ...(isPolling ? { pollAfter: kindPoll } : {}) };
 }
 
 /** One look for each active item. Outputs that would make the lists of the step too large fail the item that brings them. */
@@ -62,6 +68,7 @@ async function observeItems(
   memory: Memory,
   isConflict: boolean,
   signal: AbortSignal,
+  results: StepResult[],
 ): Promise<readonly Fact[]> {
   const facts: Fact[] = [];
   let bytes: number | undefined;
@@ -74,6 +81,7 @@ async function observeItems(
         (bytes ?? Buffer.byteLength(JSON.stringify(outputs))) + Buffer.byteLength(JSON.stringify(fact.state.outputs));
       if (bytes > maxOutputBytes) fact = { ...fact, state: tooLarge(bytes) };
     }
+    results.push(...resultsOf(attempt, finding, fact));
     facts.push(isConflict ? withoutRetry(fact) : fact);
   }
   return facts;

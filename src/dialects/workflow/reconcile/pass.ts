@@ -1,6 +1,8 @@
 import type { Clock, Instant, Logger, Millis } from "#lib/base/index.ts";
 import type { ApiClient, Lister } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
+import type { CacheEntry } from "../cache/kind.ts";
+import type { CacheOutcome } from "../cache/lookup.ts";
 import type { RunAction, Workflow, WorkflowTemplate } from "../kinds.ts";
 import type { ConcurrencyLimit } from "../locks/kind.ts";
 import type { Notice } from "../messages.ts";
@@ -15,6 +17,8 @@ export interface Tally {
   statusConflict(): void;
   /** What a stale mirror asked for was not done. */
   staleEffectsPrevented(): void;
+  /** A step with a cache, or an item of one, was about to start. */
+  cacheAsked(outcome: CacheOutcome): void;
 }
 
 /** What looking for a template has shown. From then on the workflow gets a pass when the template comes, changes or goes. */
@@ -35,6 +39,7 @@ export interface Parts {
   readonly actions: Lister<RunAction>;
   readonly jobs: Lister;
   readonly limits: Lister<ConcurrencyLimit>;
+  readonly cacheEntries: Lister<CacheEntry>;
   readonly kinds: {
     strays(uid: string): readonly Stored[];
     controlledBy(owner: Stored): readonly Stored[];

@@ -4,6 +4,7 @@ import type { CompiledWorkflow } from "../compile/compiled.ts";
 import { evaluate } from "../compile/values.ts";
 import type { ChildReference, StepStatus, WorkflowCondition, WorkflowStatus } from "../kinds.ts";
 import { encodeRun, type StepAdditions } from "../state.ts";
+import { cachedReason } from "../messages.ts";
 import { reusedReason } from "../resubmit.ts";
 import { statusOf, valuesOf, type PassState } from "./attempts.ts";
 import { frozenSpec } from "./resolve.ts";
@@ -91,7 +92,7 @@ function additionOf(
   return {
     complete: node !== undefined && isTerminal(step.phase) && isOk(node, step),
     ...(reference === undefined ? {} : { reference }),
-    ...(starts || step.reason === reusedReason ? { templateHash: compiled.steps.get(key)?.hash() ?? "" } : {}),
+    ...(starts || step.reason === reusedReason || step.reason === cachedReason ? { templateHash: compiled.steps.get(key)?.hash() ?? "" } : {}),
     ...(failure === undefined
       ? {}
       : { failures: [...(entry?.failures ?? []), { ...failure, finishTime: formatTime(now) }].slice(-failuresKept) }),

@@ -13,6 +13,7 @@ import {
   type ResourceType,
   type Stored,
 } from "#kernel/model/index.ts";
+import { cacheKeyAnnotation, cacheKeyOf } from "../cache/key.ts";
 import { type ChildId, childLabels } from "../child-names.ts";
 import type { Reference, Workflow } from "../kinds.ts";
 import { isLetLive } from "../compile/step-source.ts";
@@ -89,14 +90,27 @@ export async function createChild(
   signal: AbortSignal,
 ): Promise<Finding | undefined> {
   if (!manifest.ok) return failed("ExpressionError", manifest.error);
+  const noted = withCacheKey(manifest.value, attempt);
   try {
-    const object = await create(clients, type, manifest.value, attempt, signal);
+    const object = await create(clients, type, noted, attempt, signal);
     if (object !== undefined) return { is: "child", state: { is: "alive" }, reference: referenceOf(object) };
     const { kind, metadata } = manifest.value;
     return failed("NameConflict", `a ${kind} "${metadata.name ?? ""}" that is not of this workflow is in the way`);
   } catch (thrown) {
     return refusal(thrown);
   }
+}
+
+/**
+ * What the child is created with names its result, which is stored under no other name: until its end labels of the workflow may change,
+ * and with them what its expressions say.
+ */
+function withCacheKey(manifest: KubeObject, attempt: Attempt): KubeObject {
+  const key = cacheKeyOf(attempt);
+  if (!key.ok || key.value === undefined) return manifest;
+  const { metadata } = manifest;
+  const annotations = { ...metadata.annotations, [cacheKeyAnnotation]: key.value.name };
+  return { ...manifest, metadata: { ...metadata, annotations } };
 }
 
 /** The child, made or found; undefined when something else has its name. */
@@ -198,7 +212,13 @@ export async function observeChild(
   const state = await outcomeOf(object);
   // An Independent object outlives the cancel of its step; the step lets it go.
   const released = phase === "Cancelling" && state.is === "alive" && isIndependent(attempt);
-  return { is: "child", state: released ? { is: "gone" } : state, reference: referenceOf(object) };
+  const cacheKey = object.metadata.annotations?.[cacheKeyAnnotation];
+  return {
+    is: "child",
+    state: released ? { is: "gone" } : state,
+    reference: referenceOf(object),
+    ...(cacheKey === undefined ? {} : { cacheKey }),
+  };
 }
 
 /**

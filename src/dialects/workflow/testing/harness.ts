@@ -5,6 +5,7 @@ import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { isNotFound, Job, type KubeObject, Pod, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { addWorkflowControllers, type WorkflowControllerOptions } from "../controller.ts";
 import { ConcurrencyLimit } from "../locks/kind.ts";
+import { CacheEntry } from "../cache/kind.ts";
 import { RunAction, Workflow, type WorkflowSpec, type WorkflowStatus, WorkflowTemplate } from "../kinds.ts";
 import { ScheduledWorkflow } from "../schedule/kind.ts";
 import { pass, settle } from "./turns.ts";
@@ -71,6 +72,7 @@ export class Harness {
           ScheduledWorkflow,
           RunAction,
           ConcurrencyLimit,
+          CacheEntry,
           Thing,
           ...(options.types ?? []),
         ],
@@ -225,7 +227,7 @@ export class Harness {
       for (const found of open) {
         const step = found.metadata.labels?.["slipway.dev/step"] ?? "";
         order.push(step);
-        await this.end(step, ends(step, attemptOf(found)));
+        await this.#end(found, ends(step, attemptOf(found)));
       }
     }
   }

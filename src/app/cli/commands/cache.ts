@@ -1,0 +1,54 @@
+import { command } from "../command.ts";
+import { exitCode, UsageError } from "../exit-codes.ts";
+
+/** Absent: text for people. */
+interface CacheOptions {
+  readonly item?: number;
+  readonly output?: "json";
+}
+
+/** `kubectl get ce` lists what is stored, `kubectl delete ce` makes steps run again. */
+const verbs = ["explain"] as const;
+
+/** Tells of one step whether it finds an earlier result, and if not, which input is different. Ends with 0 whatever the answer is. */
+export const cacheCommand = command<CacheOptions>({
+  name: "cache",
+  args: ["<action>", "<run>", "<step>"],
+  summary: "Explain why a step took, or did not take, an earlier result",
+  group: "Runs",
+  examples: ["slipway cache explain cached compile", "slipway cache explain cached compile -o json"],
+  options: [
+    { flags: "--item <index>", summary: "of a fan-out, this item; the first unless told", integer: true },
+    { flags: "-o, --output <format>", summary: "json", choices: ["json"] },
+  ],
+  completes: [verbs, "run", "step"],
+  async action(invocation) {
+    const { actionWord } = await import("../action-words.ts");
+    const { withSession } = await import("../session.ts");
+    const { findRun } = await import("../runs.ts");
+    const { cacheText } = await import("../output/cache-text.ts");
+    const { environment, clock, args, options } = invocation;
+    const [verb = "", run = "", step = ""] = args;
+    actionWord(verbs, verb);
+    return await withSession(invocation, async ({ client, namespace }) => {
+      const { type, name, dialect } = await findRun(client, [run]);
+      const object = await client.get({ type, namespace, name });
+      const { items: entries } = await client.list(cacheEntries, { namespace });
+      const { item } = options;
+      const question = { step, entries, now: clock.now(), ...(item === undefined ? {} : { item }) };
+      const found = await dialect.runs.explainCache(object, question);
+      if (!found.ok) throw new UsageError(`${name}: ${found.error}`);
+      const isJson = options.output === "json";
+      environment.out.write(isJson ? `${JSON.stringify(found.value, null, 2)}\n` : cacheText(found.value));
+      return exitCode.succeeded;
+    });
+  },
+});
+
+const cacheEntries = {
+  group: "slipway.dev",
+  version: "v1alpha1",
+  kind: "CacheEntry",
+  plural: "cacheentries",
+  namespaced: true,
+};

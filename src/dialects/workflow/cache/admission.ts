@@ -1,0 +1,26 @@
+import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import type { Admission } from "../../dialect.ts";
+import { admitted, isSameSpec } from "../admission.ts";
+import { collectProblems } from "../problems.ts";
+import { CacheEntry } from "./kind.ts";
+
+/**
+ * Whoever may write entries could have others take results that no step has given: what does not come from a controller of this server is
+ * marked, and never taken. Nothing of an entry can be changed, so that the mark stays.
+ */
+export const cacheEntryAdmission: Admission = {
+  group: CacheEntry.group,
+  kind: CacheEntry.kind,
+  coversSchema: false,
+  prepareForCreate(object, writer): JsonObject {
+    if (writer === undefined) return object;
+    const spec = isJsonObject(object["spec"]) ? object["spec"] : {};
+    return { ...object, spec: { ...spec, writtenBy: writer.user } };
+  },
+  validate(object, old) {
+    const found = collectProblems();
+    if (old !== undefined && !isSameSpec(object, old))
+      found.error(["spec"], "immutable", "an entry cannot be changed; delete it, and the step runs again");
+    return admitted(found.problems);
+  },
+};

@@ -1,0 +1,52 @@
+import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/index.ts";
+
+const Origin = s.object(
+  {
+    workflow: s.string({ description: "Name of the Workflow." }),
+    uid: s.string({ description: "Its uid: another Workflow of the name is another." }),
+    step: s.string({ description: "Key of the step." }),
+    item: s.optional(s.integer({ description: "Index of the item, of a fan-out." })),
+  },
+  { description: "The step that was carried out." },
+);
+
+const Spec = s.object({
+  from: Origin,
+  storedTime: s.time({ description: "When it was stored: its age counts from here." }),
+  key: s.optional(s.string({ description: "The key the step has given; cut after 256 characters." })),
+  inputs: s.map(s.string(), {
+    description:
+      "What the step was carried out with, by field: what is long or may be secret is a digest. At most 256 fields.",
+  }),
+  outputs: s.optional(s.anyObject({ description: "Outputs of the step." })),
+  artifacts: s.optional(
+    s.anyObject({ description: "Digest and size of the files it has left, by name; they are kept as long as this is." }),
+  ),
+  writtenBy: s.optional(
+    s.string({ description: "Set by the server where somebody else than a controller wrote it: it is never taken." }),
+  ),
+});
+
+/**
+ * The result of a step, for steps with the same inputs. Its name is a hash of all that counts, so that looking for one is asking
+ * for a name. Written once and never changed: a newer result of the same inputs is a new object under the name.
+ */
+export const CacheEntry = kind({
+  group: "slipway.dev",
+  version: "v1alpha1",
+  kind: "CacheEntry",
+  plural: "cacheentries",
+  scope: "Namespaced",
+  shortNames: ["ce"],
+  categories: ["slipway"],
+  description: "The result of a step with a cache. Written by controllers; deleting it makes the step run again.",
+  spec: Spec,
+  columns: [
+    column("Workflow", ".spec.from.workflow"),
+    column("Step", ".spec.from.step"),
+    column("Key", ".spec.key", { priority: 1 }),
+    age(),
+  ],
+});
+export type CacheEntry = ObjectOf<typeof CacheEntry>;
+export type CacheEntrySpec = TypeOf<typeof Spec>;

@@ -1,0 +1,86 @@
+import { type Instant, isJsonObject, type JsonObject, type Millis, parseInstant } from "#lib/base/index.ts";
+import type { ChildState } from "#engine/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import type { CompiledStep } from "../compile/compiled.ts";
+import { cachedReason } from "../messages.ts";
+import type { Attempt } from "../steps/executor.ts";
+import { cacheKeyOf } from "./key.ts";
+import type { CacheEntry } from "./kind.ts";
+
+/** How a question to the cache has ended. `stale`: there is a result, and it may not be taken for this step. */
+export type CacheOutcome = "hit" | "miss" | "stale";
+
+/** Answers for the name of an entry of a namespace. */
+export type FindEntry = (namespace: string | undefined, name: string) => Stored<CacheEntry> | undefined;
+
+/** What asking the cache for an attempt has shown; `state` is how the attempt ends without a child. */
+export interface Looked {
+  readonly outcome: CacheOutcome;
+  readonly state?: ChildState;
+}
+
+/** Asks for the result of an attempt that has not begun. Undefined for steps that are not to ask, or cannot. */
+export function lookUp(attempt: Attempt, find: FindEntry): Looked | undefined {
+  const { step, workflow, now } = attempt;
+  const key = cacheKeyOf(attempt);
+  if (!key.ok) {
+    const why = { reason: "ExpressionError", message: key.error, retryable: false };
+    return { outcome: "miss", state: { is: "failed", ...why } };
+  }
+  if (key.value === undefined) return undefined;
+  const entry = find(workflow.metadata.namespace, key.value.name);
+  if (entry === undefined) return { outcome: "miss" };
+  const given = resultFor(step, entry, now);
+  if (given === undefined) return { outcome: "stale" };
+  const message = `result of ${originOf(entry)}`;
+  return { outcome: "hit", state: { is: "succeeded", reason: cachedReason, message, ...given } };
+}
+
+/** `step "build" of Workflow "ci-41"`, where people look for the log. */
+export const originOf = ({ spec: { from } }: Pick<CacheEntry, "spec">): string =>
+  `step "${from.step}"${from.item === undefined ? "" : `, item ${from.item},`} of Workflow "${from.workflow}"`;
+
+/** How old a result is; never negative, for a clock that was set back. */
+export const ageOf = ({ spec }: Pick<CacheEntry, "spec">, now: Instant): Millis =>
+  Math.max(0, now - (parseInstant(spec.storedTime) ?? -Infinity));
+
+/** What a step gets of an entry. */
+interface Taken {
+  readonly outputs?: JsonObject;
+  readonly artifacts?: JsonObject;
+}
+
+/**
+ * What the step gets of an entry; undefined for one that it may not take: too old, being deleted, written by hand, or, under a key that
+ * several steps share, without an output or a file that this one declares.
+ */
+export function resultFor(step: CompiledStep, entry: Stored<CacheEntry>, now: Instant): Taken | undefined {
+  const { maxAge = Infinity } = step.cache ?? {};
+  const { outputs, artifacts, writtenBy } = entry.spec;
+  if (entry.metadata.deletionTimestamp !== undefined || writtenBy !== undefined) return undefined;
+  if (ageOf(entry, now) >= maxAge) return undefined;
+  // A child Workflow has declared its outputs itself.
+  const isChild = step.type === "workflow" && step.forEach === undefined && step.outputs.length === 0;
+  const needed = step.outputs.map(({ name }) => name);
+  const given = isChild ? objectOf(outputs) : membersOf(outputs, needed, needed);
+  const left = step.leaves.map(({ name }) => name);
+  const files = membersOf(
+    artifacts,
+    left,
+    step.leaves.flatMap(({ name, optional }) => (optional === true ? [] : [name])),
+  );
+  if (given === undefined || files === undefined) return undefined;
+  return {
+    ...(Object.keys(given).length === 0 ? {} : { outputs: given }),
+    ...(Object.keys(files).length === 0 ? {} : { artifacts: files }),
+  };
+}
+
+const objectOf = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
+
+/** Members with these names; undefined when one that is needed is not there. */
+function membersOf(value: unknown, names: readonly string[], needed: readonly string[]): JsonObject | undefined {
+  const stored = objectOf(value);
+  if (!needed.every((name) => Object.hasOwn(stored, name))) return undefined;
+  return Object.fromEntries(names.flatMap((name) => (Object.hasOwn(stored, name) ? [[name, stored[name]]] : [])));
+}

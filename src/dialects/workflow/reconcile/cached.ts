@@ -1,0 +1,93 @@
+import { activeItems, advance, type Advance, type ChildFact, type Effect, type RunState, stepState } from "#engine/index.ts";
+import { keyOf } from "#kernel/model/index.ts";
+import type { CompiledStep } from "../compile/compiled.ts";
+import { isExecuted } from "../compile/step-source.ts";
+import { lookUp } from "../cache/lookup.ts";
+import { maxOutputBytes } from "../steps/outputs.ts";
+import { attemptOf, type PassState } from "./attempts.ts";
+import { itemAttempt } from "./items.ts";
+import { effectName } from "./memory.ts";
+import type { Pass } from "./pass.ts";
+
+// The cache is asked between the decision to start a step and its being stored. A result that is there becomes a part of the same write,
+// so that there never was an intent that a crash could leave behind; without one the intent is stored, and from then on the child
+// alone counts. No attempt is both.
+
+/** A chain of results takes a round for each of its steps; what is beyond this is carried out. */
+const mostRounds = 2_000;
+
+/** The run with every result that was there, and how many items of which step had one. */
+export interface Cached {
+  readonly next: Advance;
+  readonly cachedItems: ReadonlyMap<string, number>;
+}
+
+/** `before` is the run that is stored, or as good as that; `first` what follows from it while nobody asks the cache. */
+export function cacheStage(pass: Pass, before: PassState, first: Advance): Cached {
+  const cachedItems = new Map<string, number>();
+  const asked = new Set<string>();
+  let next = first;
+  for (let round = 0; round < mostRounds; round++) {
+    const starts = next.effects.filter((effect) => isNew(before, next.run, effect) && !asked.has(effectName(effect)));
+    for (const effect of starts) asked.add(effectName(effect));
+    const facts = answersTo(pass, { ...before, run: next.run }, starts);
+    if (facts.length === 0) break;
+    for (const { step, item, state } of facts)
+      if (item !== undefined && state.is === "succeeded") cachedItems.set(step, (cachedItems.get(step) ?? 0) + 1);
+    const then = advance(before.compiled.plan, next.run, facts, before.now, pass.memory.cache);
+    next = { ...then, ignored: next.ignored + then.ignored };
+  }
+  return { next, cachedItems };
+}
+
+/**
+ * The start of a step with a cache that is not stored yet. Who repeats a step that was carried out wants it carried out again, so that
+ * steps of earlier run numbers do not ask.
+ */
+function isNew(
+  { compiled, run }: PassState,
+  next: RunState,
+  { kind, step: key, attempt, item }: Effect,
+): boolean {
+  if (kind !== "start" || compiled.steps.get(key)?.cache === undefined) return false;
+  if (stepState(next, key).earlierAttempts !== undefined) return false;
+  const step = stepState(run, key);
+  if (item === undefined) return step.phase !== "Starting" || step.attempt !== attempt;
+  return !activeItems(step).some((one) => one.index === item.index && one.attempt === item.attempt);
+}
+
+/** The results that are there, as facts about attempts that never had a child. */
+function answersTo(pass: Pass, state: PassState, starts: readonly Effect[]): readonly ChildFact[] {
+  const bytes = new Map<string, number>();
+  return starts.flatMap((effect): ChildFact[] => {
+    const { step: key, attempt: number, item } = effect;
+    const step = state.compiled.steps.get(key);
+    const attempt = step && attemptFor(pass, state, step, effect);
+    const looked = attempt && lookUp(attempt, (namespace, name) => pass.cacheEntries.get(entryKey(namespace, name)));
+    if (looked === undefined) return [];
+    pass.tally.cacheAsked(looked.outcome);
+    if (looked.state === undefined) return [];
+    const fact: ChildFact = { kind: "child", step: key, attempt: number, state: looked.state };
+    if (item === undefined) return [fact];
+    return fits(bytes, state, fact) ? [{ ...fact, item }] : [];
+  });
+}
+
+const entryKey = (namespace: string | undefined, name: string): string =>
+  keyOf({ name, ...(namespace === undefined ? {} : { namespace }) });
+
+function attemptFor({ executors }: Pass, state: PassState, step: CompiledStep, { item }: Effect) {
+  if (!isExecuted(step.type)) return undefined;
+  return item === undefined
+    ? attemptOf(state, step)
+    : itemAttempt(state, step, executors[step.type], item, "Starting");
+}
+
+/** An item whose outputs find no room is carried out, and fails by that. */
+function fits(bytes: Map<string, number>, { run }: PassState, { step, state }: ChildFact): boolean {
+  if (state.is !== "succeeded" || state.outputs === undefined) return true;
+  const before = bytes.get(step) ?? Buffer.byteLength(JSON.stringify(stepState(run, step).outputs ?? {}));
+  const after = before + Buffer.byteLength(JSON.stringify(state.outputs));
+  if (after <= maxOutputBytes) bytes.set(step, after);
+  return after <= maxOutputBytes;
+}
