@@ -76,7 +76,9 @@ test("a step with a cache compiles once for a source, and tells what is differen
     expect(third.out).toBe("compile | compiling v2\ntest | testing v2.bin\n");
     const [, name = ""] = /this run is (\S+)/.exec(third.err) ?? [];
     const { out } = await must("cache", "explain", name, "compile");
-    expect(out).toMatch(/^compile: miss, .*\nnearest: cached compile, stored \S+Z\n\nFIELD +THEN +NOW\n\S+env\[SOURCE\]\S+ +v1 +v2\n$/);
+    expect(out).toMatch(
+      /^compile: miss, .*\nnearest: cached compile, stored \S+Z\n\nFIELD +THEN +NOW\n\S+env\[SOURCE\]\S+ +v1 +v2\n$/,
+    );
   } finally {
     await server.stop();
     await endRunner(server.directory);

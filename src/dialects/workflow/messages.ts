@@ -61,7 +61,11 @@ export const notices = {
   nothingToReuse: (name: string) =>
     warning("NothingToReuse", `workflow "${name}" is not there any more, or may not be read; every step runs`, "Reuse"),
   itemsCached: (step: string, count: number) =>
-    notice("StepCached", `${count} ${count === 1 ? "item" : "items"} of step "${step}" took an earlier result`, "Reuse"),
+    notice(
+      "StepCached",
+      `${count} ${count === 1 ? "item" : "items"} of step "${step}" took an earlier result`,
+      "Reuse",
+    ),
   notCached: (step: string, message: string) =>
     warning("CacheNotStored", `the result of step "${step}" is not kept for others: ${message}`, "Store"),
   cleanupFailed: (names: string) =>

@@ -73,9 +73,7 @@ describe("a step with a cache", () => {
     expect(await workflowsWithJobs()).toEqual(["first", "first", "second"]);
     expect((await harness.status("second")).phase).toBe("Succeeded");
     const told = harness.events.filter(({ reason }) => reason === "StepCached");
-    expect(told.map(({ note }) => note)).toEqual([
-      'step "build" has the result of step "build" of Workflow "first"',
-    ]);
+    expect(told.map(({ note }) => note)).toEqual(['step "build" has the result of step "build" of Workflow "first"']);
     expect(counted("slipway_workflow_cache_lookups_total", { outcome: "hit" })).toBe(1);
     const cached = { kind: "container", outcome: "Succeeded", reason: "Cached" };
     expect(counted("slipway_workflow_steps_total", cached)).toBe(1);
@@ -109,7 +107,10 @@ describe("a step with a cache", () => {
   test("does not look at names: of the workflow, of the step, for people", async () => {
     await run(build(), "first");
     const { build: step } = build().steps ?? {};
-    await harness.create({ params: build().params ?? [], steps: { other: { ...step, displayName: "Other" } } }, "second");
+    await harness.create(
+      { params: build().params ?? [], steps: { other: { ...step, displayName: "Other" } } },
+      "second",
+    );
     expect(await harness.phases("second")).toEqual({ other: "Succeeded/Cached" });
   });
 
@@ -133,7 +134,9 @@ describe("a step with a cache", () => {
     await harness.end("build", { exitCode: 1 });
     expect(await entries()).toEqual([]);
     await harness.create(build(), "second");
-    const others = (await harness.jobs()).filter(({ metadata }) => metadata.labels?.["slipway.dev/workflow"] === "second");
+    const others = (await harness.jobs()).filter(
+      ({ metadata }) => metadata.labels?.["slipway.dev/workflow"] === "second",
+    );
     expect(others).toHaveLength(1);
     await harness.endAll(ofBuild);
     await harness.pass(12_000);
@@ -212,7 +215,10 @@ describe("a fan-out", () => {
     expect((await stepOf("second")).items?.states).toBe("1R2S");
     expect(await harness.active()).toEqual(["build"]);
     await harness.endAll(ofBuild);
-    expect(await stepOf("second")).toMatchObject({ phase: "Succeeded", outputs: { image: ["app@1", "app@1", "app@1"] } });
+    expect(await stepOf("second")).toMatchObject({
+      phase: "Succeeded",
+      outputs: { image: ["app@1", "app@1", "app@1"] },
+    });
     const told = harness.events.filter(({ reason }) => reason === "StepCached").map(({ note }) => note);
     expect(told).toEqual(['2 items of step "build" took an earlier result']);
   });

@@ -91,7 +91,8 @@ test("of a run that has not come there yet, it tells what a start would find", a
   await harness.pass(3_600_000);
   expect(await explained("wf")).toMatchObject({
     outcome: "stale",
-    message: 'the result of step "build" of Workflow "first", stored 60m ago, is not taken: it is older than maxAgeSeconds',
+    message:
+      'the result of step "build" of Workflow "first", stored 60m ago, is not taken: it is older than maxAgeSeconds',
   });
 });
 

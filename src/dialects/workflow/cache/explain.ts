@@ -121,6 +121,8 @@ function changesFrom({ spec: { inputs: then } }: CacheEntry, { inputs: now }: Ca
   return fields.flatMap((field): InputChange[] => {
     const [before, after] = [then[field], now[field]];
     if (before === after) return [];
-    return [{ field, ...(before === undefined ? {} : { then: before }), ...(after === undefined ? {} : { now: after }) }];
+    return [
+      { field, ...(before === undefined ? {} : { then: before }), ...(after === undefined ? {} : { now: after }) },
+    ];
   });
 }

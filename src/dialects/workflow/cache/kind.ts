@@ -20,7 +20,9 @@ const Spec = s.object({
   }),
   outputs: s.optional(s.anyObject({ description: "Outputs of the step." })),
   artifacts: s.optional(
-    s.anyObject({ description: "Digest and size of the files it has left, by name; they are kept as long as this is." }),
+    s.anyObject({
+      description: "Digest and size of the files it has left, by name; they are kept as long as this is.",
+    }),
   ),
   writtenBy: s.optional(
     s.string({ description: "Set by the server where somebody else than a controller wrote it: it is never taken." }),

@@ -1,4 +1,12 @@
-import { activeItems, advance, type Advance, type ChildFact, type Effect, type RunState, stepState } from "#engine/index.ts";
+import {
+  activeItems,
+  advance,
+  type Advance,
+  type ChildFact,
+  type Effect,
+  type RunState,
+  stepState,
+} from "#engine/index.ts";
 import { keyOf } from "#kernel/model/index.ts";
 import type { CompiledStep } from "../compile/compiled.ts";
 import { isExecuted } from "../compile/step-source.ts";
@@ -44,11 +52,7 @@ export function cacheStage(pass: Pass, before: PassState, first: Advance): Cache
  * The start of a step with a cache that is not stored yet. Who repeats a step that was carried out wants it carried out again, so that
  * steps of earlier run numbers do not ask.
  */
-function isNew(
-  { compiled, run }: PassState,
-  next: RunState,
-  { kind, step: key, attempt, item }: Effect,
-): boolean {
+function isNew({ compiled, run }: PassState, next: RunState, { kind, step: key, attempt, item }: Effect): boolean {
   if (kind !== "start" || compiled.steps.get(key)?.cache === undefined) return false;
   if (stepState(next, key).earlierAttempts !== undefined) return false;
   const step = stepState(run, key);
@@ -78,9 +82,7 @@ const entryKey = (namespace: string | undefined, name: string): string =>
 
 function attemptFor({ executors }: Pass, state: PassState, step: CompiledStep, { item }: Effect) {
   if (!isExecuted(step.type)) return undefined;
-  return item === undefined
-    ? attemptOf(state, step)
-    : itemAttempt(state, step, executors[step.type], item, "Starting");
+  return item === undefined ? attemptOf(state, step) : itemAttempt(state, step, executors[step.type], item, "Starting");
 }
 
 /** An item whose outputs find no room is carried out, and fails by that. */

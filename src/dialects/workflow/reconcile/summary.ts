@@ -92,7 +92,9 @@ function additionOf(
   return {
     complete: node !== undefined && isTerminal(step.phase) && isOk(node, step),
     ...(reference === undefined ? {} : { reference }),
-    ...(starts || step.reason === reusedReason || step.reason === cachedReason ? { templateHash: compiled.steps.get(key)?.hash() ?? "" } : {}),
+    ...(starts || step.reason === reusedReason || step.reason === cachedReason
+      ? { templateHash: compiled.steps.get(key)?.hash() ?? "" }
+      : {}),
     ...(failure === undefined
       ? {}
       : { failures: [...(entry?.failures ?? []), { ...failure, finishTime: formatTime(now) }].slice(-failuresKept) }),

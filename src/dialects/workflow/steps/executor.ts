@@ -32,7 +32,12 @@ export interface Attempt {
 /** What starting an attempt, or looking at it, has shown. The reference is stored in the status of the step. */
 export type Finding =
   /** `cacheKey`: what the child says that its result is to be stored as. */
-  | { readonly is: "child"; readonly state: ChildState; readonly reference?: ChildReference; readonly cacheKey?: string }
+  | {
+      readonly is: "child";
+      readonly state: ChildState;
+      readonly reference?: ChildReference;
+      readonly cacheKey?: string;
+    }
   /** The world does not let it start; nothing exists, and no attempt is lost. */
   | { readonly is: "refused"; readonly reason: WaitReason; readonly message: string }
   /** What it was refused for is over. */
