@@ -1,3 +1,5 @@
+// What the command line asks a dialect about results of steps, and what it is answered: data that is printed as it is by `-o json`.
+
 import type { Stored } from "#kernel/model/index.ts";
 
 /** A result that is stored, by where it is from. */
@@ -13,8 +15,10 @@ export interface CachedResult {
 /** One input of a step, by its field, that is not what it was. Absent: there is, or was, no such field. */
 export interface InputChange {
   readonly field: string;
-  readonly then?: string;
-  readonly now?: string;
+  /** In the other result. */
+  readonly was?: string;
+  /** In this run. */
+  readonly is?: string;
 }
 
 /** Whether a step finds a result that is stored, and if not, what is different. */

@@ -77,7 +77,7 @@ test("a step with a cache compiles once for a source, and tells what is differen
     const [, name = ""] = /this run is (\S+)/.exec(third.err) ?? [];
     const { out } = await must("cache", "explain", name, "compile");
     expect(out).toMatch(
-      /^compile: miss, .*\nnearest: cached compile, stored \S+Z\n\nFIELD +THEN +NOW\n\S+env\[SOURCE\]\S+ +v1 +v2\n$/,
+      /^compile: miss, .*\nnearest: cached compile, stored \S+Z\n\nFIELD +WAS +IS\n\S+env\[SOURCE\]\S+ +v1 +v2\n$/,
     );
   } finally {
     await server.stop();

@@ -44,6 +44,7 @@ function plannedOf({ object, simulation }: Trial, start: Instant): readonly Plan
     const made = manifest(attempt);
     const which = attempt.item === undefined ? attempt.step : `${attempt.step}[${attempt.item.index}]`;
     const how = applies(attempt.step) ? " (applied)" : "";
+    // Which results there are is known to a server only.
     const unless = isCached(attempt.step) ? ", unless its result is cached" : "";
     if (made !== undefined) planned.push({ title: `${name}: ${which}${how}${unless}`, manifest: made });
   };

@@ -137,6 +137,7 @@ const Repeat = s.object(
   { description: "A new child after each that succeeded, until the condition is true." },
 );
 
+/** Only steps with a child have one; `compile/cache.ts` says which. */
 const Cache = s.object(
   {
     key: s.optional(

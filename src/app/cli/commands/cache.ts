@@ -10,7 +10,10 @@ interface CacheOptions {
 /** `kubectl get ce` lists what is stored, `kubectl delete ce` makes steps run again. */
 const verbs = ["explain"] as const;
 
-/** Tells of one step whether it finds an earlier result, and if not, which input is different. Ends with 0 whatever the answer is. */
+/**
+ * Tells of one step whether it finds an earlier result, and if not, which input is different. Ends with 0 whatever the answer is: a miss is no
+ * failure. A step without a cache, or one whose inputs are not known yet, is a wrong question.
+ */
 export const cacheCommand = command<CacheOptions>({
   name: "cache",
   args: ["<action>", "<run>", "<step>"],
@@ -28,11 +31,13 @@ export const cacheCommand = command<CacheOptions>({
     const { findRun } = await import("../runs.ts");
     const { cacheText } = await import("../output/cache-text.ts");
     const { environment, clock, args, options } = invocation;
+    // All three are there: commander refuses the command without them.
     const [verb = "", run = "", step = ""] = args;
     actionWord(verbs, verb);
     return await withSession(invocation, async ({ client, namespace }) => {
       const { type, name, dialect } = await findRun(client, [run]);
       const object = await client.get({ type, namespace, name });
+      // Every entry may be the nearest one; a namespace has at most a thousand.
       const { items: entries } = await client.list(cacheEntries, { namespace });
       const { item } = options;
       const question = { step, entries, now: clock.now(), ...(item === undefined ? {} : { item }) };
@@ -45,6 +50,7 @@ export const cacheCommand = command<CacheOptions>({
   },
 });
 
+/** The kind is the dialect's; its name is all that is needed to list it. */
 const cacheEntries = {
   group: "slipway.dev",
   version: "v1alpha1",

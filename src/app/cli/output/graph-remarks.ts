@@ -3,7 +3,10 @@ import type { GraphNode, RunGraph } from "#dialects/index.ts";
 /** Whether something has happened to the run: a document, or a run that waits for its start, is drawn without phases. */
 export const isUnderWay = ({ nodes }: RunGraph): boolean => nodes.some(({ phase }) => phase !== "Pending");
 
-/** What every drawing says of a step beside its name, each remark one line. */
+/**
+ * What every drawing says of a step beside its name, each remark one line. They are conditions and numbers,
+ * in the order in which a start asks for them: whether it is wanted, for what, how often, and whether it is needed at all.
+ */
 export const remarksOf = ({ condition, forEach, repeat, cache, items }: GraphNode): readonly string[] => [
   ...(condition === undefined ? [] : [`if ${condition}`]),
   ...(forEach === undefined ? [] : [`for each of ${forEach}`]),

@@ -210,7 +210,7 @@ describe("a fan-out", () => {
 
   test("has a key for each item, wherever the item stands", async () => {
     await run(each(["a", "b"]), "first");
-    expect((await entries()).map(({ spec }) => spec.inputs["item"]).sort()).toEqual(["a", "b"]);
+    expect((await entries()).map(({ spec }) => spec.inputs["item"] ?? "").sort()).toEqual(["a", "b"]);
     await harness.create(each(["new", "b", "a"]), "second");
     expect((await stepOf("second")).items?.states).toBe("1R2S");
     expect(await harness.active()).toEqual(["build"]);

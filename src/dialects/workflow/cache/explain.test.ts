@@ -58,8 +58,8 @@ test("a miss tells which inputs differ from the nearest earlier result, secrets 
   });
   const digest = expect.stringMatching(/^digest [a-z2-7]{16} of 7 characters$/);
   expect(answer.changes).toEqual([
-    { field: "container.env[API_TOKEN].value", then: digest, now: digest },
-    { field: "container.env[LEVEL].value", then: "1", now: "2" },
+    { field: "container.env[API_TOKEN].value", was: digest, is: digest },
+    { field: "container.env[LEVEL].value", was: "1", is: "2" },
   ]);
 });
 
@@ -68,8 +68,8 @@ test("fields that are new, or gone, have one side only", async () => {
   await harness.pass(1_000);
   await run("wf", { steps: { build: { container: { image: "i", workingDir: "/x" }, cache: {} } } });
   expect((await explained("wf")).changes).toEqual([
-    { field: "container.args[0]", then: "a" },
-    { field: "container.workingDir", now: "/x" },
+    { field: "container.args[0]", was: "a" },
+    { field: "container.workingDir", is: "/x" },
   ]);
 });
 

@@ -34,6 +34,7 @@ export function explainCache(workflow: Workflow, question: CacheQuestion): Resul
   return ok(explain(attempt.value, found.value, question));
 }
 
+/** The attempt as it would be started now, of the item that is asked for. */
 function attemptFor(
   workflow: Workflow,
   compiled: CompiledWorkflow,
@@ -59,6 +60,7 @@ function attemptFor(
   return ok({ ...attempt, item: { index: at, value }, values: { ...attempt.values, local: itemValues(at, value) } });
 }
 
+/** A step that has taken a result says so itself; for every other the entries are looked through. */
 function explain({ step, workflow, item, now }: Attempt, key: CacheKey, question: CacheQuestion): CacheExplanation {
   const entries = question.entries.filter(isEntry);
   const entry = entries.find(({ metadata }) => metadata.name === key.name);
@@ -80,6 +82,7 @@ function explain({ step, workflow, item, now }: Attempt, key: CacheKey, question
       ? { ...common, outcome: "hit", message: `a start takes ${from}`, changes: [] }
       : { ...common, outcome: "stale", message: `${from}, is not taken: ${refusalOf(step, entry, now)}`, changes: [] };
   }
+  // An entry that came while the step ran has not been there for it.
   const began = stepState(decodeRun(workflow.status), step.key).startedAt ?? now;
   const others = entries.filter((one) => one !== entry && isBefore(one, began) && one.spec.from.step === step.key);
   const nearest = nearestOf(others, key);
@@ -89,17 +92,20 @@ function explain({ step, workflow, item, now }: Attempt, key: CacheKey, question
   return { ...common, outcome: "miss", message: told, nearest: resultOf(nearest), changes: changesFrom(nearest, key) };
 }
 
+/** What is listed comes from a server that may know more kinds. */
 const isEntry = (object: Stored): object is Stored<CacheEntry> => object.kind === CacheEntry.kind;
 
 /** Stored before this step began, as far as seconds tell. */
 const isBefore = ({ spec }: CacheEntry, began: number): boolean => (parseInstant(spec.storedTime) ?? 0) <= began;
 
+/** In the order in which a start would find it out. */
 function refusalOf(step: CompiledStep, entry: Stored<CacheEntry>, now: number): string {
   if (entry.spec.writtenBy !== undefined) return `${entry.spec.writtenBy} wrote it`;
   if (ageOf(entry, now) >= (step.cache?.maxAge ?? Infinity)) return "it is older than maxAgeSeconds";
   return "it does not have all that the step declares";
 }
 
+/** Where it is from, for whoever looks for its log. */
 const resultOf = ({ metadata, spec: { from, storedTime } }: Stored<CacheEntry>): CachedResult => ({
   name: metadata.name,
   workflow: from.workflow,
@@ -116,13 +122,11 @@ function nearestOf(entries: readonly Stored<CacheEntry>[], key: CacheKey): Store
 }
 
 /** By field, in the order of their names. */
-function changesFrom({ spec: { inputs: then } }: CacheEntry, { inputs: now }: CacheKey): readonly InputChange[] {
-  const fields = [...new Set([...Object.keys(then), ...Object.keys(now)])].sort();
+function changesFrom({ spec: { inputs: was } }: CacheEntry, { inputs: is }: CacheKey): readonly InputChange[] {
+  const fields = [...new Set([...Object.keys(was), ...Object.keys(is)])].sort();
   return fields.flatMap((field): InputChange[] => {
-    const [before, after] = [then[field], now[field]];
+    const [before, after] = [was[field], is[field]];
     if (before === after) return [];
-    return [
-      { field, ...(before === undefined ? {} : { then: before }), ...(after === undefined ? {} : { now: after }) },
-    ];
+    return [{ field, ...(before === undefined ? {} : { was: before }), ...(after === undefined ? {} : { is: after }) }];
   });
 }

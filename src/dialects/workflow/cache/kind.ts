@@ -1,5 +1,6 @@
 import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/index.ts";
 
+/** The Workflow may be gone when its result is taken, hence names beside the uid. */
 const Origin = s.object(
   {
     workflow: s.string({ description: "Name of the Workflow." }),
@@ -10,6 +11,10 @@ const Origin = s.object(
   { description: "The step that was carried out." },
 );
 
+/**
+ * Everything is in the specification and nothing in a status: an entry is written once. What counts for the name is not kept as it was,
+ * only what people may see of it.
+ */
 const Spec = s.object({
   from: Origin,
   storedTime: s.time({ description: "When it was stored: its age counts from here." }),

@@ -31,6 +31,7 @@ export function cacheUpkeep({ client, clock, entries }: CacheUpkeepParts): Recon
       const entry = entries.get(keyOf(request));
       if (entry === undefined || entry.metadata.deletionTimestamp !== undefined) return undefined;
       const now = clock.now();
+      // Whoever comes last finds the namespace too full; the entry itself may be among those that go.
       const { namespace } = entry.metadata;
       for (const old of surplusOf(entries.list(namespace === undefined ? {} : { namespace })))
         await ensureDeleted(client, CacheEntry, old, { signal });

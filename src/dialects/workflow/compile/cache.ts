@@ -5,6 +5,9 @@ import type { CompiledCache } from "./compiled.ts";
 import { compileBody, type ExpressionScope } from "./expressions.ts";
 import { type StepSource, stepType } from "./step-source.ts";
 
+// Where a cache is allowed is a question of the document alone: whether a step has inputs that are all written in it, and a result that
+// can be taken without it.
+
 /** `cache` of a step: the key is filled in as the step itself is. */
 export function compileCache(
   { key, maxAgeSeconds }: NonNullable<WorkflowStep["cache"]>,
@@ -18,7 +21,7 @@ export function compileCache(
   };
 }
 
-/** Steps with a child of their own whose result can stand for another's. */
+/** A list of what may, not of what may not: types to come are refused until somebody has thought about them. Steps with a child of their own whose result can stand for another's. */
 const cacheable: ReadonlySet<string | undefined> = new Set(["jobTemplate", "container", "template", "workflow"]);
 
 /** Reports where a step cannot be known by its inputs, or leaves nothing that could be taken. */

@@ -85,7 +85,10 @@ function attemptFor({ executors }: Pass, state: PassState, step: CompiledStep, {
   return item === undefined ? attemptOf(state, step) : itemAttempt(state, step, executors[step.type], item, "Starting");
 }
 
-/** An item whose outputs find no room is carried out, and fails by that. */
+/**
+ * The lists of a step are bounded like the outputs of any other, and grow with each of its items. An item whose outputs find no room is carried
+ * out, and fails by that.
+ */
 function fits(bytes: Map<string, number>, { run }: PassState, { step, state }: ChildFact): boolean {
   if (state.is !== "succeeded" || state.outputs === undefined) return true;
   const before = bytes.get(step) ?? Buffer.byteLength(JSON.stringify(stepState(run, step).outputs ?? {}));

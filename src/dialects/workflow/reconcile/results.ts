@@ -60,6 +60,7 @@ export async function keepResults(pass: Pass, { run, now }: PassState, results: 
   );
 }
 
+/** Times have seconds, as those of all objects. */
 function entryOf({ attempt, key, outputs, artifacts }: StepResult, now: Instant): CacheEntry {
   const { workflow, step, item } = attempt;
   const { name, uid, namespace } = workflow.metadata;
