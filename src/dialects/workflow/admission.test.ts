@@ -24,7 +24,7 @@ test("a status sent along with a new workflow is dropped, and the finalizer is p
 
 test("a wrong workflow is refused with one cause per field", () => {
   expect(
-    workflowAdmission.validate(workflow({ activeDeadlineSeconds: -42, steps: { a: {}, b: job({ cache: {} }) } }))
+    workflowAdmission.validate(workflow({ activeDeadlineSeconds: -42, steps: { a: {}, b: job({ pendingTimeoutSeconds: 1 }) } }))
       .causes,
   ).toEqual([
     {
@@ -40,8 +40,8 @@ test("a wrong workflow is refused with one cause per field", () => {
     },
     {
       reason: "FieldValueForbidden",
-      field: "spec.steps.b.cache",
-      message: "this version does not carry caches",
+      field: "spec.steps.b.pendingTimeoutSeconds",
+      message: "this version does not carry pendingTimeoutSeconds",
     },
   ]);
 });

@@ -6,6 +6,7 @@ import { type ApiClient, type ChaosClient, chaosClient, seededRandom } from "#ke
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { Job } from "#kernel/model/index.ts";
 import { runs } from "#test/support/property-runs.ts";
+import { CacheEntry } from "../cache/kind.ts";
 import { RunAction, Workflow, type WorkflowSpec, type WorkflowStep } from "../kinds.ts";
 import { ScheduledWorkflow } from "../schedule/kind.ts";
 import { Harness, job, namespace } from "../testing/harness.ts";
@@ -110,7 +111,7 @@ test("whatever crashes, fails or is late: never more work under a lock than it h
       fc.nat(),
       async (specs, disturbances, seed) => {
         const clock = new FakeClock();
-        const store = memoryClient({ clock, types: [Workflow, ScheduledWorkflow, RunAction, ConcurrencyLimit] });
+        const store = memoryClient({ clock, types: [Workflow, ScheduledWorkflow, RunAction, ConcurrencyLimit, CacheEntry] });
         const limit = { apiVersion: "slipway.dev/v1alpha1", kind: "ConcurrencyLimit", spec: { limit: placesOf.y } };
         await store.create(ConcurrencyLimit, { ...limit, metadata: { name: "y", namespace } });
         const random = seededRandom(seed);
