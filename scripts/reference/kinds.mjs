@@ -88,7 +88,14 @@ function kindSection(kind, homes = new Map()) {
 }
 
 /** Everything that can be said about a kind stands in its declaration. */
-export function workflowPage({ Workflow, WorkflowTemplate, ScheduledWorkflow, ConcurrencyLimit, RunAction, CacheEntry }) {
+export function workflowPage({
+  Workflow,
+  WorkflowTemplate,
+  ScheduledWorkflow,
+  ConcurrencyLimit,
+  RunAction,
+  CacheEntry,
+}) {
   const lines = [
     generatedFrom("src/dialects/workflow/kinds.ts"),
     "# Workflow, WorkflowTemplate, ScheduledWorkflow, ConcurrencyLimit, RunAction and CacheEntry",

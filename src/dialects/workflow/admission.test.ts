@@ -24,8 +24,9 @@ test("a status sent along with a new workflow is dropped, and the finalizer is p
 
 test("a wrong workflow is refused with one cause per field", () => {
   expect(
-    workflowAdmission.validate(workflow({ activeDeadlineSeconds: -42, steps: { a: {}, b: job({ pendingTimeoutSeconds: 1 }) } }))
-      .causes,
+    workflowAdmission.validate(
+      workflow({ activeDeadlineSeconds: -42, steps: { a: {}, b: job({ pendingTimeoutSeconds: 1 }) } }),
+    ).causes,
   ).toEqual([
     {
       reason: "FieldValueInvalid",

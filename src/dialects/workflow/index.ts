@@ -48,7 +48,14 @@ export const dialect: Dialect = {
   name: "workflow",
   kinds: [Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction, ConcurrencyLimit, CacheEntry],
   documents,
-  admission: [workflowAdmission, templateAdmission, scheduleAdmission, runActionAdmission, limitAdmission, cacheEntryAdmission],
+  admission: [
+    workflowAdmission,
+    templateAdmission,
+    scheduleAdmission,
+    runActionAdmission,
+    limitAdmission,
+    cacheEntryAdmission,
+  ],
   runs: {
     kinds: [{ group: Workflow.group, kind: Workflow.kind }],
     view: (object, children) => viewWorkflow(workflow(object), kubeObjects(children)),

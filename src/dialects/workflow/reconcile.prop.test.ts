@@ -162,7 +162,10 @@ test("whatever fails, breaks, dies or is late: one child per attempt, and the en
       fc.nat(),
       async (story, disturbances, seed) => {
         const clock = new FakeClock();
-        const store = memoryClient({ clock, types: [Workflow, ScheduledWorkflow, RunAction, ConcurrencyLimit, CacheEntry] });
+        const store = memoryClient({
+          clock,
+          types: [Workflow, ScheduledWorkflow, RunAction, ConcurrencyLimit, CacheEntry],
+        });
         const created = new Map<string, number>();
         const random = seededRandom(seed);
         const boot = () => {

@@ -111,7 +111,10 @@ test("whatever crashes, fails or is late: never more work under a lock than it h
       fc.nat(),
       async (specs, disturbances, seed) => {
         const clock = new FakeClock();
-        const store = memoryClient({ clock, types: [Workflow, ScheduledWorkflow, RunAction, ConcurrencyLimit, CacheEntry] });
+        const store = memoryClient({
+          clock,
+          types: [Workflow, ScheduledWorkflow, RunAction, ConcurrencyLimit, CacheEntry],
+        });
         const limit = { apiVersion: "slipway.dev/v1alpha1", kind: "ConcurrencyLimit", spec: { limit: placesOf.y } };
         await store.create(ConcurrencyLimit, { ...limit, metadata: { name: "y", namespace } });
         const random = seededRandom(seed);
