@@ -1,5 +1,5 @@
 import { FakeClock, silentLog } from "#lib/base/index.ts";
-import { type ApiClient, type Election, Manager, seededRandom } from "#kernel/kit/index.ts";
+import { type ApiClient, type Election, Manager, type Metrics, seededRandom } from "#kernel/kit/index.ts";
 import { ApiError, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import { addJobController } from "#kernel/workloads/index.ts";
 import { type Dialect, loadDialects } from "#dialects/index.ts";
@@ -81,6 +81,7 @@ const reasonOf = (thrown: unknown): string => (thrown instanceof ApiError ? thro
 export interface ControllerOptions {
   readonly client?: ApiClient;
   readonly election?: Election;
+  readonly metrics?: Metrics;
 }
 
 /** One process of controllers, as far as the API can tell. */
