@@ -90,12 +90,44 @@ test("the check of maps sees rows and items", () => {
   ]);
 });
 
-test("the acceptance list names only tests that are there", () => {
-  const list = "test/conformance/kubernetes/README.md";
+test.each(["kubernetes", "workflow"])("the acceptance list of %s names only tests that are there", (part) => {
+  const list = `test/conformance/${part}/README.md`;
   const words = [...read(list).matchAll(/`([\w.*/-]+\.ts)`/g)].flatMap(([, word = ""]) => expand(word));
   expect(words.length).toBeGreaterThan(40);
   const places = (word: string) => [posix.join(posix.dirname(list), word), `test/${word}`, word];
   const missing = words.filter((word) => !places(word).some((path) => existsSync(`${root}${path}`)));
+  expect(missing).toEqual([]);
+});
+
+/** Titles that a row of an acceptance list names, each with the places where its file may be. */
+function* titlesIn(
+  list: string,
+  row: string,
+): Generator<{ readonly places: readonly string[]; readonly title: string }> {
+  for (const [, word = "", titles = ""] of row.matchAll(/`([\w./-]+\.ts)`((?:[:,] "[^"]+")+)/g)) {
+    const places = [posix.join(posix.dirname(list), word), `test/${word}`, word];
+    for (const [, title = ""] of titles.matchAll(/"([^"]+)"/g)) yield { places, title };
+  }
+}
+
+test("every line of the acceptance list of workflows has a test of that name", () => {
+  const list = "test/conformance/workflow/README.md";
+  const rows = read(list)
+    .split("\n")
+    .filter((line) => /^\| (?!-|Line|Bad input)/.test(line));
+  const lines = rows.flatMap((row) => /^\| (\d+) \|/.exec(row)?.[1] ?? []);
+  expect(lines).toEqual(Array.from({ length: 38 }, (_, at) => `${at + 1}`));
+  // The rows of the other table are those of the specification's on bad input.
+  expect(rows.length - lines.length).toBe(18);
+  const untested = rows.filter((row) => [...titlesIn(list, row)].length === 0);
+  expect(untested).toEqual([]);
+  const missing = rows
+    .flatMap((row) => [...titlesIn(list, row)])
+    .filter(({ places, title }) => {
+      const path = places.find((place) => existsSync(`${root}${place}`));
+      // Backquotes inside of a template are escaped.
+      return path === undefined || !read(path).replaceAll("\\`", "`").includes(title);
+    });
   expect(missing).toEqual([]);
 });
 

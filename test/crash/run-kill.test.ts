@@ -8,9 +8,10 @@ import { type Api, connectApi } from "#test/support/api.ts";
 import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
 
 // A server is killed with its whole process group at any moment of a run's life, and started again: the run ends as it would have, and
-// each attempt of each step, item and round has run once. SLIPWAY_CRASH_SEED repeats the moments of an earlier run of this test, as closely as a clock can.
+// each attempt of each step, item and round has run once. SLIPWAY_CRASH_SEED repeats the moments of an earlier run of this test, as closely as a
+// clock can; SLIPWAY_CRASH_ROUNDS sets how often, in twenties: 200 before a release.
 
-const layers = 6;
+const layers = 10;
 const width = 5;
 
 /** Steps that are more than one child: a fan-out, a loop, and one whose first attempt fails. */
@@ -86,7 +87,10 @@ const moments: readonly Moment[] = [
       ),
   },
 ];
-const rounds = moments.flatMap((moment) => Array.from({ length: moment.rounds }, () => moment));
+const twenties = Math.ceil(Number(process.env["SLIPWAY_CRASH_ROUNDS"] ?? 20) / 20);
+const rounds = moments.flatMap((moment) => Array.from({ length: twenties * moment.rounds }, () => moment));
+/** A round takes seconds, on the busiest machine half a minute. */
+const timeout = rounds.length * 30_000;
 
 let directory = "";
 let server: TestServer | undefined;
@@ -116,7 +120,7 @@ const script = [
   'echo "$name" >>"$FILE"; sleep 0.02; test "$name" != "s4-2#1"',
 ].join("; ");
 
-/** Thirty steps in six layers of five, each of which depends on two of the layer before, and a final one. */
+/** Fifty steps in ten layers of five, each of which depends on two of the layer before, and a final one. */
 function document(name: string, file: string): object {
   const container = { image: "busybox", command: ["sh", "-c", script], env: [{ name: "FILE", value: file }] };
   const byName = keys.map((key, at): [string, object] => {
@@ -162,7 +166,9 @@ async function statusOf(from: Api, name: string): Promise<Status> {
   return (JSON.parse(text) as { readonly status?: Status }).status ?? {};
 }
 
-test(`a run of ${keys.length} steps, with a fan-out, a loop and a retry, survives a kill -9 of the server at any moment of its life, ${rounds.length} times`, async () => {
+test(`a run of ${keys.length} steps, with a fan-out, a loop and a retry, survives a kill -9 of the server at any moment of its life, ${rounds.length} times`, {
+  timeout,
+}, async () => {
   const struck: [title: string, lines: number][] = [];
   let now = await start();
   try {

@@ -1,6 +1,7 @@
 import { afterAll, describe } from "vitest";
 import { engine } from "./docker/engine.ts";
 import { podContract } from "./pods.contract.ts";
+import { workflowContract } from "./workflows.contract.ts";
 
 // One engine for all of them, and one part after the other: engines share the machine's bridges and firewall, where one that starts
 // takes away what the others have made.
@@ -10,6 +11,7 @@ const parts = {
   pods: () => import("./docker/pods.ts"),
   "hold-ups": () => import("./docker/hold-ups.ts"),
   contract: () => podContract("docker", () => ({ DOCKER_HOST: engine.host })),
+  workflows: () => workflowContract("docker", () => ({ DOCKER_HOST: engine.host })),
 };
 
 describe.each(Object.entries(parts))("%s", async (_name, part) => {

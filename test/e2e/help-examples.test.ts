@@ -29,6 +29,7 @@ beforeAll(async () => {
   await mkdir(join(home, ".config/fish/completions"), { recursive: true });
   await copyFile(join(root, "examples/workflow/hello.yaml"), join(home, "w.yaml"));
   await writeFile(join(home, "diamond.json"), JSON.stringify(diamond(join(home, "gate"))));
+  await writeFile(join(home, "old.yaml"), old);
   server = await startServer(join(home, "server"));
   expect((await onServer("slipway run diamond.json --detach")).out).toBe("workflow/diamond created\n");
   await writeFile(join(home, "rollout.json"), JSON.stringify(rollout));
@@ -59,6 +60,16 @@ const diamond = (gate: string) => {
   };
   return { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", metadata: { name: "diamond" }, spec: { steps } };
 };
+
+/** As the controller that Workflows come from takes it. */
+const old = `apiVersion: workflow.k8s.io/v1
+kind: Workflow
+metadata: {name: old}
+spec:
+  steps:
+  - name: one
+    jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: main, image: busybox}]}}}}
+`;
 
 /** Questions, and a step that comes after one that is not answered. */
 const rollout = (() => {
@@ -171,6 +182,7 @@ describe("examples that look at runs and documents", () => {
     "graph",
     "simulate",
     "diff",
+    "convert",
     "version",
     "completion",
   );
@@ -233,6 +245,7 @@ test("no command was left out", () => {
     "graph",
     "simulate",
     "diff",
+    "convert",
     "version",
     "completion",
     "credential",

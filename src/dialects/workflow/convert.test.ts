@@ -69,17 +69,35 @@ test("two steps of one name and a step without one are both reported", () => {
   ]);
 });
 
-test("a CronWorkflow and its antischedule are refused by name", () => {
-  const { converted, messages } = run(shipped({ schedule: "* * * * *", antischedule: "x" }, "CronWorkflow"));
-  expect(converted).toBeUndefined();
-  expect(messages).toEqual([
-    "kind: this version does not carry schedules; CronWorkflow is refused",
-    "spec.antischedule: antischedule has no counterpart; write the wanted times as schedules",
+test("a CronWorkflow becomes a ScheduledWorkflow, whose steps are found where they stand", () => {
+  const cron = (spec: JsonObject) =>
+    shipped({ schedule: "0 3 * * *", failedWorkflowsHistoryLimit: 2, workflowTemplate: { spec } }, "CronWorkflow");
+  const { converted, messages } = run(cron({ steps: [{ name: "a" }, { name: "b", dependencies: ["a"] }] }));
+  expect(messages).toEqual([]);
+  expect(converted?.object).toMatchObject({
+    apiVersion: "slipway.dev/v1alpha1",
+    kind: "ScheduledWorkflow",
+    spec: {
+      schedule: "0 3 * * *",
+      failedWorkflowsHistoryLimit: 2,
+      workflowTemplate: { spec: { steps: { a: {}, b: { dependencies: ["a"] } } } },
+    },
+  });
+  const steps = ["spec", "workflowTemplate", "spec", "steps"];
+  expect(converted?.sourcePath([...steps, "b", "dependencies", 0])).toEqual([...steps, 1, "dependencies", 0]);
+  expect(run(cron({ steps: [{}] })).messages).toEqual([
+    "spec.workflowTemplate.spec.steps[0]: expected an object with a name",
   ]);
 });
 
+test("an antischedule is refused", () => {
+  const { converted, messages } = run(shipped({ schedule: "* * * * *", antischedule: "x" }, "CronWorkflow"));
+  expect(converted).toBeUndefined();
+  expect(messages).toEqual(["spec.antischedule: antischedule has no counterpart; write the wanted times as schedules"]);
+});
+
 test("another kind or version of the group is refused", () => {
-  expect(run(shipped({}, "Pipeline")).messages).toEqual(['kind: expected Workflow, found "Pipeline"']);
+  expect(run(shipped({}, "Pipeline")).messages).toEqual(['kind: expected Workflow or CronWorkflow, found "Pipeline"']);
   expect(run({ ...shipped({}), apiVersion: "workflow.k8s.io/v2" }).messages).toEqual([
     'apiVersion: expected workflow.k8s.io/v1, found "workflow.k8s.io/v2"',
   ]);

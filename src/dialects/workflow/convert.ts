@@ -1,11 +1,13 @@
 import { type FieldPath, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
+import { Workflow } from "./kinds.ts";
 import type { Report } from "./problems.ts";
+import { ScheduledWorkflow } from "./schedule/kind.ts";
 
 /** The group of the controller that grew out of the proposal; its steps and statuses are lists with names. */
 export const shippedGroup = "workflow.k8s.io";
 
-const ours = apiVersionOf({ group: "slipway.dev", version: "v1alpha1" });
+const ours = apiVersionOf(Workflow);
 
 /**
  * A document of the shipped controller in our form, and the way back to its places: problems are told where the user
@@ -24,63 +26,79 @@ export interface Converted {
 export const isShipped = (document: JsonObject): boolean =>
   typeof document["apiVersion"] === "string" && document["apiVersion"].startsWith(`${shippedGroup}/`);
 
+/** What a kind of the shipped controller is here, and where it has lists whose items have names, which are maps here. */
+interface Counterpart {
+  readonly kind: string;
+  readonly lists: readonly (readonly string[])[];
+}
+
+const counterparts: ReadonlyMap<unknown, Counterpart> = new Map([
+  [
+    "Workflow",
+    {
+      kind: Workflow.kind,
+      lists: [
+        ["spec", "steps"],
+        ["status", "statuses"],
+      ],
+    },
+  ],
+  ["CronWorkflow", { kind: ScheduledWorkflow.kind, lists: [["spec", "workflowTemplate", "spec", "steps"]] }],
+]);
+
 /**
- * Turns a `workflow.k8s.io/v1` Workflow into a `slipway.dev` one. Nothing is dropped: fields this function does not know
- * stand where they stood. Undefined when the document cannot be carried; every reason has then been reported.
+ * Turns a `workflow.k8s.io/v1` Workflow into a `slipway.dev` one, and a CronWorkflow into a ScheduledWorkflow. Nothing is dropped:
+ * fields this function does not know stand where they stood. Undefined when the document cannot be carried; every reason has then been
+ * reported.
  */
 export function convert(document: JsonObject, report: Report): Converted | undefined {
-  if (document["apiVersion"] !== `${shippedGroup}/v1`) {
-    report(
-      ["apiVersion"],
-      "unknown-version",
-      `expected ${shippedGroup}/v1, found ${JSON.stringify(document["apiVersion"])}`,
-    );
+  const { apiVersion, kind, spec } = document;
+  if (apiVersion !== `${shippedGroup}/v1`) {
+    report(["apiVersion"], "unknown-version", `expected ${shippedGroup}/v1, found ${JSON.stringify(apiVersion)}`);
     return undefined;
   }
-  if (document["kind"] === "Workflow") return convertWorkflow(document, report);
-  const scheduled = document["kind"] === "CronWorkflow";
-  report(
-    ["kind"],
-    scheduled ? "not-carried" : "unknown-kind",
-    scheduled
-      ? "this version does not carry schedules; CronWorkflow is refused"
-      : `expected Workflow, found ${JSON.stringify(document["kind"])}`,
-    scheduled ? "run its workflowTemplate as a Workflow" : undefined,
-  );
-  if (scheduled) refuseAntischedule(document, report);
-  return undefined;
+  const counterpart = counterparts.get(kind);
+  if (counterpart === undefined) {
+    report(["kind"], "unknown-kind", `expected Workflow or CronWorkflow, found ${JSON.stringify(kind)}`);
+    return undefined;
+  }
+  if (isJsonObject(spec) && spec["antischedule"] !== undefined) {
+    const words = "antischedule has no counterpart; write the wanted times as schedules";
+    report(["spec", "antischedule"], "not-carried", words);
+    return undefined;
+  }
+  return withMaps({ ...document, apiVersion: ours, kind: counterpart.kind }, counterpart.lists, report);
 }
 
-/**
- * Said in addition to the refusal of schedules, so that nobody converts the schedule and meets the next refusal then.
- */
-function refuseAntischedule(document: JsonObject, report: Report): void {
-  const spec = document["spec"];
-  if (!isJsonObject(spec) || spec["antischedule"] === undefined) return;
-  report(
-    ["spec", "antischedule"],
-    "not-carried",
-    "antischedule has no counterpart; write the wanted times as schedules",
-  );
-}
-
-/** Only the two lists differ; everything else is the same document under another name. */
-function convertWorkflow(document: JsonObject, report: Report): Converted {
-  const indexes = { steps: new Map<string, number>(), statuses: new Map<string, number>() };
-  const inside = (parent: "spec" | "status", list: "steps" | "statuses"): JsonObject => {
-    const value = document[parent];
-    if (!isJsonObject(value) || !Array.isArray(value[list])) return {};
-    return { [parent]: { ...value, [list]: toMap(value[list], [parent, list], indexes[list], report) } };
-  };
+/** Only the lists differ; everything else is the same document under another name. */
+function withMaps(document: JsonObject, lists: Counterpart["lists"], report: Report): Converted {
+  const found = lists.map((list) => ({ list, indexes: new Map<string, number>() }));
+  const object = found.reduce((all, { list, indexes }) => withMap(all, list, [], indexes, report), document);
   return {
-    object: { ...document, apiVersion: ours, ...inside("spec", "steps"), ...inside("status", "statuses") },
+    object,
     sourcePath(path) {
-      const [, list, key] = path;
-      const known = list === "steps" || list === "statuses" ? indexes[list] : undefined;
-      const index = typeof key === "string" ? known?.get(key) : undefined;
-      return index === undefined ? path : [...path.slice(0, 2), index, ...path.slice(3)];
+      const inside = found.find(({ list }) => list.every((name, depth) => path[depth] === name));
+      const depth = inside?.list.length ?? 0;
+      const key = path[depth];
+      const index = typeof key === "string" ? inside?.indexes.get(key) : undefined;
+      return index === undefined ? path : [...path.slice(0, depth), index, ...path.slice(depth + 1)];
     },
   };
+}
+
+/** The object with the list at this path as a map; as it was where there is none. */
+function withMap(
+  object: JsonObject,
+  [name = "", ...rest]: readonly string[],
+  at: FieldPath,
+  indexes: Map<string, number>,
+  report: Report,
+): JsonObject {
+  const member = object[name];
+  const here = [...at, name];
+  if (rest.length === 0)
+    return Array.isArray(member) ? { ...object, [name]: toMap(member, here, indexes, report) } : object;
+  return isJsonObject(member) ? { ...object, [name]: withMap(member, rest, here, indexes, report) } : object;
 }
 
 /**

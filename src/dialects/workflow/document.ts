@@ -94,11 +94,11 @@ function readDocument(
   if (value["kind"] === RunAction.kind && !isShipped(value)) return readAction(value, found);
   if (value["kind"] === ConcurrencyLimit.kind && !isShipped(value)) return readLimit(value, found);
   if (value["kind"] === WorkflowTemplate.kind && !isShipped(value)) return readTemplate(value, found);
-  // Nobody runs it who could give what is missing.
-  if (value["kind"] === ScheduledWorkflow.kind && !isShipped(value)) return readSchedule(value, all);
   const converted = isShipped(value) ? convert(value, found.error) : { object: value, sourcePath: toSource };
   if (converted === undefined) return { object: undefined, found };
   toSource = converted.sourcePath;
+  // Nobody runs it who could give what is missing.
+  if (converted.object["kind"] === ScheduledWorkflow.kind) return readSchedule(converted.object, all);
   return readWorkflow(converted.object, options, found);
 }
 

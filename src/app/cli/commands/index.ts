@@ -3,6 +3,7 @@ import { actionCommands } from "./actions.ts";
 import { cacheCommand } from "./cache.ts";
 import { completeCommand } from "./complete.ts";
 import { completionCommand } from "./completion.ts";
+import { convertCommand } from "./convert.ts";
 import { credentialCommand } from "./credential.ts";
 import { describeCommand } from "./describe.ts";
 import { getCommand } from "./get.ts";
@@ -32,6 +33,7 @@ const verbs: readonly CommandSpec[] = [
   graphCommand,
   simulateCommand,
   diffCommand,
+  convertCommand,
   upCommand,
   storeCommand,
   credentialCommand,

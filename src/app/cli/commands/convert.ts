@@ -1,0 +1,32 @@
+import type { JsonValue } from "#lib/base/index.ts";
+import { command } from "../command.ts";
+import { exitCode } from "../exit-codes.ts";
+
+/**
+ * Needs no server. Documents of the controller that Workflows come from are written in the present form; all others are written as they are,
+ * so that a folder can be converted as it is. Nothing is written when a document is wrong.
+ */
+export const convertCommand = command<{ readonly output: "yaml" | "json" }>({
+  name: "convert",
+  args: ["<files...>"],
+  summary: "Print documents in the form of this version: workflow.k8s.io becomes slipway.dev",
+  group: "Documents",
+  examples: ["slipway convert old.yaml", "slipway convert old.yaml -o json"],
+  options: [{ flags: "-o, --output <format>", summary: "format", choices: ["yaml", "json"], initial: "yaml" }],
+  completes: ["file"],
+  async action({ rest, options, environment }) {
+    const { objectsOf, readDocuments } = await import("../documents.ts");
+    const { printProblems } = await import("../output/problems.ts");
+    const { readStdin } = await import("../stdin.ts");
+    const { writeYamlDocuments } = await import("#lib/yaml/index.ts");
+    const { directory, out, err } = environment;
+    const read = await readDocuments(rest, { directory, stdin: readStdin });
+    if (printProblems(read.problems, err)) return exitCode.usage;
+    const objects = objectsOf(read).map(({ object }): JsonValue => JSON.parse(JSON.stringify(object)) as JsonValue);
+    const list = { apiVersion: "v1", kind: "List", items: objects };
+    out.write(
+      options.output === "json" ? `${JSON.stringify(list, null, 2)}\n` : writeYamlDocuments(objects, { keys: "given" }),
+    );
+    return exitCode.succeeded;
+  },
+});

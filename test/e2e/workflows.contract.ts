@@ -1,0 +1,227 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { slipway } from "#test/support/slipway.ts";
+import { openPods, type PodPlace, shell } from "#test/support/pods.ts";
+
+/** A step that runs a shell script to its end, tried once. */
+const script = (text: string, more: object = {}) => {
+  const { name: _main, ...container } = shell("main", text);
+  return { container, ...more };
+};
+
+/** Runs until it is asked to end, which a plain sleep that is the first process of its container does not hear. */
+const endless = "trap 'exit 143' TERM; sleep 600 & wait";
+
+/**
+ * What the acceptance list says of workflows where programs really run, on any runtime: real kubectl, real programs. `environment` of the
+ * server, once it is to start. Waits are for what happens, so that a slow machine is only slow.
+ */
+export function workflowContract(
+  runtime: "process" | "docker",
+  environment: () => Readonly<Record<string, string>> = () => ({}),
+): void {
+  describe(`workflows on the ${runtime} runtime`, () => {
+    let place: PodPlace;
+    beforeAll(async () => {
+      place = await openPods(runtime, environment());
+    });
+    afterAll(async () => {
+      await place.kubectl.run(["delete", "wf", "--all", "--wait=false"]);
+      await place.close();
+    });
+
+    const start = (name: string, spec: object) =>
+      place.apply({ apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", metadata: { name }, spec });
+    const waitFor = (name: string, path: string, value: string) =>
+      place.kubectl.must(["wait", `wf/${name}`, `--for=jsonpath={.status.${path}}=${value}`, "--timeout=60s"]);
+    const status = async (name: string, path: string) => place.read(`wf/${name}`, `.status.${path}`);
+    const children = async (kind: "jobs" | "pods", name: string): Promise<readonly string[]> =>
+      (await place.kubectl.must(["get", kind, "-l", `slipway.dev/workflow=${name}`, "-o", "name"]))
+        .split("\n")
+        .filter(Boolean);
+    const logs = (name: string, step: string, more = "") =>
+      place.kubectl.must(["logs", "-l", `slipway.dev/workflow=${name},slipway.dev/step=${step}${more}`]);
+
+    test("line 1: a diamond in the order of its edges, with two and three at once", async () => {
+      const steps = {
+        one: script("echo one"),
+        two: script("echo two; sleep 1", { dependencies: ["one"] }),
+        three: script("echo three; sleep 1", { dependencies: ["one"] }),
+        four: script("echo four", { dependencies: ["two", "three"] }),
+        alone: script("echo alone"),
+      };
+      await start("diamond", { steps });
+      await place.kubectl.must(["wait", "wf/diamond", "--for=condition=Complete", "--timeout=60s"]);
+      const at = async (step: string, end: "start" | "finish") =>
+        Date.parse(await status("diamond", `statuses.${step}.${end}Time`));
+      for (const [before, after] of [
+        ["one", "two"],
+        ["one", "three"],
+        ["two", "four"],
+        ["three", "four"],
+      ] as const)
+        expect(await at(after, "start")).toBeGreaterThanOrEqual(await at(before, "finish"));
+      expect(await at("two", "start")).toBeLessThan(await at("three", "finish"));
+      expect(await at("three", "start")).toBeLessThan(await at("two", "finish"));
+      expect(await at("alone", "start")).toBeLessThan(await at("one", "finish"));
+      expect(await status("diamond", "statuses.*.complete")).toBe("true true true true true");
+      expect(await status("diamond", "completionTime")).toMatch(/^\d{4}-/);
+    });
+
+    test("line 2: kubectl get jobs -l lists exactly the Jobs of a workflow", async () => {
+      await start("marked", { steps: { a: script("true"), b: script("true") } });
+      await waitFor("marked", "phase", "Succeeded");
+      const made = await children("jobs", "marked");
+      const expected = [expect.stringMatching(/marked-a-/), expect.stringMatching(/marked-b-/)];
+      expect([...made].sort()).toEqual(expected);
+      const [first = ""] = made;
+      const uid = await place.read("wf/marked", ".metadata.uid");
+      expect(await place.read(first, ".metadata.labels.slipway\\.dev/workflow-uid")).toBe(uid);
+      expect(await place.read(first, ".metadata.labels.slipway\\.dev/attempt")).toBe("1");
+      expect(await place.read(first, ".metadata.ownerReferences[*].uid")).toBe(uid);
+    });
+
+    test("line 5: a deadline ends a sleeping Job and its program", async () => {
+      await start("late", {
+        activeDeadlineSeconds: 3,
+        steps: { sleep: script(endless), later: script("true", { dependencies: ["sleep"] }) },
+      });
+      await place.kubectl.must(["wait", "wf/late", "--for=condition=Failed", "--timeout=60s"]);
+      expect(await status("late", "conditions[?(@.type=='Failed')].reason")).toBe("DeadlineExceeded");
+      expect(await status("late", "statuses.*.phase")).toBe("Canceled Canceled");
+      expect(await children("jobs", "late")).toEqual([]);
+      await expect.poll(() => children("pods", "late")).toEqual([]);
+      const [begun, ended] = [await status("late", "startTime"), await status("late", "completionTime")];
+      expect(Date.parse(ended) - Date.parse(begun)).toBeGreaterThanOrEqual(3_000);
+    });
+
+    test("line 6: kubectl delete while it runs; with --cascade=orphan the Jobs stay", async () => {
+      const steps = { sleep: script(endless) };
+      for (const name of ["gone", "orphan"]) {
+        await start(name, { steps });
+        await waitFor(name, "statuses.sleep.phase", "Running");
+      }
+      await place.kubectl.must(["delete", "wf", "gone"]);
+      expect(await children("jobs", "gone")).toEqual([]);
+      await expect.poll(() => children("pods", "gone")).toEqual([]);
+      expect(await place.events("gone")).toContain("WorkflowDeleted");
+      await place.kubectl.must(["delete", "wf", "orphan", "--cascade=orphan"]);
+      const [left = "", ...more] = await children("jobs", "orphan");
+      expect(more).toEqual([]);
+      expect(await place.read(left, ".metadata.ownerReferences")).toBe("");
+      expect(await place.read(left, ".status.active")).toBe("1");
+      await place.kubectl.must(["delete", left, "--wait=false"]);
+    });
+
+    test("line 16: a Job that is deleted by hand, with and without Lost among what is tried again", async () => {
+      const retry = { limit: 1, initialSeconds: 1, on: ["Lost"] };
+      // The second attempt ends by itself.
+      const sleeping = script(`test "$SLIPWAY_ATTEMPT" = 2 && exit; ${endless}`);
+      await start("lost", { steps: { once: sleeping, again: { ...sleeping, retry } } });
+      for (const step of ["once", "again"]) await waitFor("lost", `statuses.${step}.phase`, "Running");
+      await place.kubectl.must(["delete", "jobs", "-l", "slipway.dev/workflow=lost", "--wait=false"]);
+      await waitFor("lost", "phase", "Failed");
+      expect(await status("lost", "statuses.once.reason")).toBe("ChildDeleted");
+      expect(await status("lost", "statuses.again.phase")).toBe("Succeeded");
+      expect(await status("lost", "statuses.again.attempt")).toBe("2");
+    });
+
+    test("line 17: two failures and a success are three Jobs, whose logs can all be read", async () => {
+      const retry = { limit: 2, initialSeconds: 1 };
+      const flaky = script('echo "attempt $SLIPWAY_ATTEMPT"; test "$SLIPWAY_ATTEMPT" = 3', { retry });
+      await start("flaky", { steps: { a: flaky } });
+      await waitFor("flaky", "phase", "Succeeded");
+      expect(await children("jobs", "flaky")).toHaveLength(3);
+      for (const attempt of ["1", "2", "3"])
+        expect(await logs("flaky", "a", `,slipway.dev/attempt=${attempt}`)).toBe(`attempt ${attempt}\n`);
+    });
+
+    test("line 19: outputs pass through a chain of three, and one that is missing fails its step", async () => {
+      const takes = (from: string, more: object = {}) => {
+        const { container } = script('echo "got $VALUE"; echo "value=$VALUE!" >"$SLIPWAY_OUTPUT"');
+        const env = [{ name: "VALUE", value: `\${{ steps.${from}.outputs.value }}` }];
+        return { container: { ...container, env }, dependencies: [from], ...more };
+      };
+      const outputs = { value: {} };
+      const steps = {
+        one: script('echo value=hello >"$SLIPWAY_OUTPUT"', { outputs }),
+        two: takes("one", { outputs }),
+        three: takes("two"),
+        silent: script("true", { outputs }),
+      };
+      await start("outputs", { steps });
+      await waitFor("outputs", "phase", "Failed");
+      expect(await logs("outputs", "three")).toBe("got hello!\n");
+      expect(await status("outputs", "statuses.three.phase")).toBe("Succeeded");
+      expect(await status("outputs", "statuses.silent.reason")).toBe("OutputMissing");
+    });
+
+    test("line 20: what is the shell's reaches the shell", async () => {
+      const text = "echo $(echo shell) '{{ x }}' ${HOME:+home} ${{ params.n }}";
+      const params = [{ name: "n", type: "integer", default: 3 }];
+      await start("shell", { params, steps: { a: script(text) } });
+      await waitFor("shell", "phase", "Succeeded");
+      expect(await logs("shell", "a")).toMatch(/^shell \{\{ x \}\}(?: home)? 3\n$/);
+    });
+
+    test("line 27: final steps after success, failure, cancel and deadline", async () => {
+      const report = {
+        container: { ...script("echo $PHASE").container, env: [{ name: "PHASE", value: "${{ run.phase }}" }] },
+      };
+      const spec = (text: string, more: object = {}) => ({ steps: { a: script(text) }, finally: { report }, ...more });
+      await start("fine", spec("true"));
+      await start("bad", spec("exit 1"));
+      await start("slow", spec(endless, { activeDeadlineSeconds: 2 }));
+      await start("broken", { ...spec("true"), finally: { report: script("exit 1") } });
+      await start("stopped", spec(endless));
+      await waitFor("stopped", "statuses.a.phase", "Running");
+      const target = { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", name: "stopped" };
+      const metadata = { name: "stop" };
+      await place.apply({
+        ...target,
+        kind: "RunAction",
+        name: undefined,
+        metadata,
+        spec: { target, action: "cancel" },
+      });
+      const ends = { fine: "Succeeded", bad: "Failed", slow: "Failed", stopped: "Canceled" };
+      for (const [name, phase] of Object.entries(ends)) {
+        await waitFor(name, "phase", phase);
+        expect(await logs(name, "report"), name).toBe(`${phase}\n`);
+      }
+      await waitFor("broken", "phase", "Failed");
+      expect(await status("broken", "conditions[?(@.type=='Failed')].reason")).toBe("FinalStepFailed");
+    });
+
+    test("line 35: documents of workflow.k8s.io, converted and applied, run in the same order", async () => {
+      const job = (text: string) => ({
+        spec: { template: { spec: { restartPolicy: "Never", containers: [shell("main", text)] } } },
+      });
+      const steps = [
+        { name: "last", dependencies: ["left", "right"], jobTemplate: job("true") },
+        { name: "left", dependencies: ["first"], jobTemplate: job("true") },
+        { name: "right", dependencies: ["first"], jobTemplate: job("true") },
+        { name: "first", jobTemplate: job("true") },
+      ];
+      const old = { apiVersion: "workflow.k8s.io/v1", metadata: { name: "old" } };
+      const documents = [
+        { ...old, kind: "Workflow", spec: { steps } },
+        { ...old, kind: "CronWorkflow", spec: { schedule: "0 3 * * *", workflowTemplate: { spec: { steps } } } },
+      ];
+      const converted = await slipway(["convert", "-"], {
+        input: documents.map((one) => JSON.stringify(one)).join("\n---\n"),
+      });
+      expect(converted.code, converted.err).toBe(0);
+      const applied = await place.kubectl.must(["apply", "-f", "-"], { input: converted.out });
+      expect(applied).toBe("workflow.slipway.dev/old created\nscheduledworkflow.slipway.dev/old created\n");
+      await waitFor("old", "phase", "Succeeded");
+      const starts = await Promise.all(
+        steps.map(async ({ name }) => [Date.parse(await status("old", `statuses.${name}.startTime`)), name] as const),
+      );
+      const order = starts.toSorted(([a], [b]) => a - b).map(([, name]) => name);
+      expect([order[0], order.at(-1)]).toEqual(["first", "last"]);
+      await place.kubectl.must(["delete", "swf", "old"]);
+      expect(await place.kubectl.must(["explain", "wf.spec.steps"])).toContain("FIELD");
+      expect(await place.kubectl.must(["explain", "wf.spec.steps.dependencies"])).toContain("DESCRIPTION:");
+    });
+  });
+}
