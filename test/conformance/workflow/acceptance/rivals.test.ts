@@ -59,7 +59,7 @@ function counting(client: ApiClient, kind: string, created: Map<string, number>)
       if (name !== "create") return typeof value === "function" ? value.bind(target) : value;
       return async (...args: Parameters<ApiClient["create"]>): Promise<KubeObject> => {
         const made = await target.create(...args);
-        const { name: of = "" } = made.metadata;
+        const { name: of } = made.metadata;
         if (made.kind === kind) created.set(of, (created.get(of) ?? 0) + 1);
         return made;
       };
