@@ -5,6 +5,7 @@ import { definition, definitionNames } from "./definitions.ts";
 import { noFindings, withoutRepetition } from "./findings.ts";
 import { withJobSpecDefaults } from "./job-defaults.ts";
 import { checkJobRules } from "./job-rules.ts";
+import { isPlainJobSpec } from "./plain-job-spec.ts";
 
 /** What creating a Job with some spec would be answered with. Fields are named from the path the caller gave. */
 export interface JobSpecFindings {
@@ -34,6 +35,13 @@ export function checkJobSpec(
   at: FieldPath,
   { isOpen = () => false }: { readonly isOpen?: (text: string) => boolean } = {},
 ): JobSpecFindings {
+  return isPlainJobSpec(spec) ? nothing : judgeJobSpec(spec, at, isOpen);
+}
+
+const nothing: JobSpecFindings = { causes: [], unsupported: [], unknown: [], warnings: [] };
+
+/** As `checkJobSpec`, by schema, defaults and rules, whatever the spec looks like. */
+export function judgeJobSpec(spec: JsonObject, at: FieldPath, isOpen: (text: string) => boolean): JobSpecFindings {
   const schema = jobSpecSchema();
   const pruned = schema.prune(spec);
   const filled = withJobSpecDefaults(objectOf(schema.withDefaults(objectOf(pruned.value))));

@@ -56,6 +56,7 @@ function judge(
   found: ProblemCollector,
 ): void {
   const findings = checkJobSpec(withTextLabels(spec), ["spec"], { isOpen });
+  if (findings.causes.length + findings.unknown.length + findings.unsupported.length === 0) return;
   const told = found.problems.filter(({ severity }) => severity === "error").map((problem) => problem.path);
   const place = (field: string): FieldPath => [...path, ...fieldTokens(written, toWritten(field))];
   const report = (kind: "error" | "warn", code: string, { field = "spec", message = "" }: Finding): void => {
