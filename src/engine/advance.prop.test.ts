@@ -226,6 +226,22 @@ test("a cache changes nothing but the time it takes", () => {
   );
 });
 
+test("a record of steps that is written in place holds what a copy of it would", () => {
+  fc.assert(
+    fc.property(plans(), turns(), (plan, script) => {
+      const cache = createRunCache({ inPlace: true });
+      let run = newRun;
+      for (const { facts, now, result } of play(plan, script)) {
+        const next = advance(plan, run, facts, now, cache);
+        expect(next).toEqual(result);
+        run = next.run;
+      }
+      expect(newRun.steps).toEqual({});
+    }),
+    often,
+  );
+});
+
 test("what advance returns agrees with reading effects, summary and deadlines off the run", () => {
   fc.assert(
     fc.property(plans(), turns(), (plan, script) => {

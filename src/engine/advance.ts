@@ -1,5 +1,6 @@
 import { syncSuspension } from "./acting.ts";
 import { amend } from "./amend.ts";
+import type { StepChange } from "./diff.ts";
 import { owedEffects } from "./effects.ts";
 import type { ActionFact, Effect, Fact } from "./facts.ts";
 import { shutOut } from "./fan-books.ts";
@@ -22,6 +23,8 @@ export interface Advance {
   readonly wakeAt?: Instant;
   /** Facts that were stale, unknown or illegal. A number for a metric, not an error. */
   readonly ignored: number;
+  /** The steps that are other than in the run that was given, in topological order; absent for one that was retried. Saves `diff` the search. */
+  readonly changes?: readonly StepChange[];
 }
 
 /**
@@ -32,9 +35,12 @@ export interface Advance {
 export interface RunCache {
   /** Internal to the engine. */
   ledger?: Ledger | undefined;
+  /** Whether the steps of the run that is given may become those of the run that is returned, which spares a copy of their record. */
+  readonly inPlace?: boolean;
 }
 
-export const createRunCache = (): RunCache => ({});
+/** `inPlace` is for callers who look at no run any more once they have given it to `advance`. */
+export const createRunCache = (options: Pick<RunCache, "inPlace"> = {}): RunCache => ({ ...options });
 
 /**
  * The next state of a run, given what was observed. Pure: it depends on its arguments alone, changes none of them (but the
@@ -59,12 +65,18 @@ export function advance(plan: Plan, run: RunState, facts: readonly Fact[], now: 
     moveAll(ledger);
     conclude(ledger);
   }
-  sealSteps(ledger);
+  const changes = sealSteps(ledger, cache?.inPlace);
   for (const books of ledger.fans.values()) shutOut(books);
   if (cache !== undefined) cache.ledger = ledger;
   const wake = wakeAt(ledger);
   const effects = owedEffects(ledger);
-  return { run: ledger.run, effects, ...(wake === undefined ? {} : { wakeAt: wake }), ignored };
+  return {
+    run: ledger.run,
+    effects,
+    ...(wake === undefined ? {} : { wakeAt: wake }),
+    ignored,
+    ...(current === run ? { changes } : {}),
+  };
 }
 
 /** The finished run after the first retry it can follow, and the facts that are left; the run itself when there is none. */

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "#test/support/property-runs.ts";
-import { advance, diff, newRun, type RunPhase, type StepPhase } from "./index.ts";
+import { advance, diff, newRun, type Note, type RunPhase, type StepPhase } from "./index.ts";
 import { plans, turns } from "./testing/arbitraries.ts";
 import { alive, failed, plan, succeeded } from "./testing/build.ts";
 import { play } from "./testing/history.ts";
@@ -98,5 +98,16 @@ test("(27) a diff replayed on the state before gives the phases after, and names
       }
     }),
     { numRuns: runs(150) },
+  );
+});
+
+test("a diff finds by itself what advance tells has changed", () => {
+  const sorted = (notes: readonly Note[]) => notes.map((note) => JSON.stringify(note)).toSorted();
+  fc.assert(
+    fc.property(plans(), turns(), (plan, script) => {
+      for (const { before, result } of play(plan, script))
+        expect(sorted(diff(before, result.run, result.changes))).toEqual(sorted(diff(before, result.run)));
+    }),
+    { numRuns: runs(300) },
   );
 });

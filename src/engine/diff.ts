@@ -32,43 +32,51 @@ export interface ItemNote extends Told {
   readonly attempt: number;
 }
 
+/** A step that is other than it was. */
+export interface StepChange {
+  readonly step: string;
+  readonly was: StepState;
+  readonly is: StepState;
+}
+
 /**
  * What changed between a run and a later state of it: every change of a phase or an attempt, items that failed, nothing else. To be computed
  * from what is stored, after it is stored. The run's own note comes first, unless it is the end. O(V), with identical
- * states costing next to nothing.
+ * states costing next to nothing; O(changes) where `advance` has told them.
  */
-export function diff(before: RunState, after: RunState): readonly Note[] {
-  const steps = stepNotes(before, after);
+export function diff(before: RunState, after: RunState, changes?: readonly StepChange[]): readonly Note[] {
+  const steps = (changes ?? changesBetween(before, after)).flatMap((change) => stepNotes(change));
   if (before.phase === after.phase && before.number === after.number) return steps;
   const run: RunNote = { kind: "run", from: before.phase, to: after.phase, number: after.number, ...told(after) };
   return after.finishedAt === undefined ? [run, ...steps] : [...steps, run];
 }
 
-function stepNotes(before: RunState, after: RunState): (StepNote | ItemNote)[] {
+function changesBetween(before: RunState, after: RunState): readonly StepChange[] {
   if (before.steps === after.steps) return [];
-  const notes: (StepNote | ItemNote)[] = [];
-  const note = (step: string, was: StepState, is: StepState) => {
-    if (was === is) return;
-    notes.push(...itemNotes(step, was, is));
-    if (was.phase === is.phase && was.attempt === is.attempt) return;
-    notes.push({ kind: "step", step, from: was.phase, to: is.phase, attempt: is.attempt, ...told(is) });
-  };
+  const changes: StepChange[] = [];
   let kept = 0;
-  for (const id of Object.keys(after.steps)) {
+  for (const step of Object.keys(after.steps)) {
     // Nearly all are the same object as before, and this is the cheapest way to see it.
-    if (before.steps[id] === after.steps[id]) kept++;
+    if (before.steps[step] === after.steps[step]) kept++;
     else {
-      if (Object.hasOwn(before.steps, id)) kept++;
-      note(id, stepState(before, id), stepState(after, id));
+      if (Object.hasOwn(before.steps, step)) kept++;
+      changes.push({ step, was: stepState(before, step), is: stepState(after, step) });
     }
   }
   const ids = Object.keys(before.steps);
   // Only a reset takes steps away.
-  if (kept === ids.length) return notes;
-  for (const id of ids) {
-    if (!Object.hasOwn(after.steps, id)) note(id, stepState(before, id), pendingStep);
+  if (kept === ids.length) return changes;
+  for (const step of ids) {
+    if (!Object.hasOwn(after.steps, step)) changes.push({ step, was: stepState(before, step), is: pendingStep });
   }
-  return notes;
+  return changes;
+}
+
+function stepNotes({ step, was, is }: StepChange): readonly (StepNote | ItemNote)[] {
+  if (was === is) return [];
+  const items = itemNotes(step, was, is);
+  if (was.phase === is.phase && was.attempt === is.attempt) return items;
+  return [...items, { kind: "step", step, from: was.phase, to: is.phase, attempt: is.attempt, ...told(is) }];
 }
 
 /** Failures are only added, until a reset takes all of them away. */

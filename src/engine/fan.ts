@@ -15,7 +15,7 @@ import {
 import { gateScope } from "./gate-scope.ts";
 import { popLeast } from "./heap.ts";
 import { isItemSettled, itemPhase, type ItemsState, newItems, renewItems } from "./items.ts";
-import { booksOf, type Ledger, put, queueFan, stateOf, stepOf, tallyActive } from "./ledger.ts";
+import { booksOf, type Ledger, noteChange, put, queueFan, stateOf, stepOf, tallyActive } from "./ledger.ts";
 import type { Failure } from "./plan.ts";
 import { reasons, seconds } from "./reasons.ts";
 import { isTerminal, type Outcome, type StepState } from "./run.ts";
@@ -75,7 +75,7 @@ export function moveItem(ledger: Ledger, node: number, index: number, phase: num
   const books = booksOf(ledger, node);
   const { active } = books;
   putItem(books, index, phase, notBefore);
-  ledger.changed.add(node);
+  noteChange(ledger, node);
   ledger.untimed.add(node);
   if (books.active !== active) tallyActive(ledger, node, books.active > active ? 1 : -1);
   if (books.owing.size === 0) ledger.owing.delete(node);

@@ -7,7 +7,7 @@ export { codecViolation, type StateCodec } from "./codec.ts";
 export * from "./completion.ts";
 export * from "./conditions.ts";
 export { type Deadline, type DeadlineScope, deadlinesOf, expired } from "./deadlines.ts";
-export { diff, type ItemNote, type Note, type RunNote, type StepNote } from "./diff.ts";
+export { diff, type ItemNote, type Note, type RunNote, type StepChange, type StepNote } from "./diff.ts";
 export { effectsOf } from "./effects.ts";
 export * from "./facts.ts";
 export { type Frontier, frontierOf, settle, takeReady } from "./frontier.ts";

@@ -8,6 +8,7 @@ import { type IntHeap, pushLeast } from "./heap.ts";
 import { finalScope, type Layout, layoutOf, mainScope, type Scope } from "./layout.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { isActive, isTerminal, pendingStep, type RunState, type StepState, stepState } from "./run.ts";
+import type { StepChange } from "./diff.ts";
 import { isOk } from "./transitions.ts";
 import type { Instant } from "./values.ts";
 
@@ -21,8 +22,10 @@ export interface Ledger {
   run: RunState;
   now: Instant;
   readonly states: StepState[];
-  /** Nodes whose state differs from the sealed run. */
-  readonly changed: Set<number>;
+  /** The record that was made last for a sealed run. */
+  ownSteps: Record<string, StepState>;
+  /** Nodes whose state differs from the sealed run, with the state they have there. */
+  readonly changed: Map<number, StepState>;
   readonly frontiers: readonly Frontier[];
   /** 1 for scopes whose steps may move. */
   readonly open: Uint8Array;
@@ -65,7 +68,8 @@ export function openLedger(plan: Plan, run: RunState, now: Instant): Ledger {
     run,
     now,
     states,
-    changed: new Set(),
+    ownSteps: {},
+    changed: new Map(),
     frontiers: layout.scopes.map(({ plan, base }) =>
       frontierOf(plan.graph, (node) => isTerminal(item(states, base + node).phase)),
     ),
@@ -184,13 +188,18 @@ export const isFinalSettled = (ledger: Ledger): boolean => {
 export function put(ledger: Ledger, node: number, next: StepState): void {
   const before = stateOf(ledger, node);
   if (isTerminal(before.phase)) throw new Error(`step "${idOf(ledger, node)}" is settled already`);
+  noteChange(ledger, node);
   ledger.states[node] = next;
-  ledger.changed.add(node);
   if (isTerminal(next.phase)) ledger.fans.delete(node);
   tally(ledger, node, before, -1);
   tally(ledger, node, next, 1);
   track(ledger, node, next);
   if (isTerminal(next.phase)) leaveFrontier(ledger, node);
+}
+
+/** Remembers the sealed state of a node that is about to change. */
+export function noteChange({ changed, states }: Ledger, node: number): void {
+  if (!changed.has(node)) changed.set(node, item(states, node));
 }
 
 function leaveFrontier(ledger: Ledger, node: number): void {
@@ -276,15 +285,25 @@ function copySteps(steps: RunState["steps"], count: number): Record<string, Step
   return copy;
 }
 
-/** Writes the changed states into a copy of the record. */
-export function sealSteps(ledger: Ledger): void {
-  if (ledger.changed.size === 0) return;
-  const steps = copySteps(ledger.run.steps, ledger.states.length);
-  for (const node of ledger.changed) {
+/**
+ * Writes the changed states into a copy of the record, and tells them in topological order. `inPlace` writes into the record itself if it
+ * is a copy made here before.
+ */
+export function sealSteps(ledger: Ledger, inPlace = false): readonly StepChange[] {
+  if (ledger.changed.size === 0) return [];
+  const isOwn = inPlace && ledger.ownSteps === ledger.run.steps;
+  const steps = isOwn ? ledger.ownSteps : copySteps(ledger.run.steps, ledger.states.length);
+  ledger.ownSteps = steps;
+  const { position } = ledger.layout;
+  const changed = [...ledger.changed].sort(([a], [b]) => int(position, a) - int(position, b));
+  const changes = changed.map(([node, was]): StepChange => {
     const books = ledger.fans.get(node);
     if (books?.isChanged === true) ledger.states[node] = sealBooks(books, stateOf(ledger, node));
-    steps[idOf(ledger, node)] = stateOf(ledger, node);
-  }
+    const [step, is] = [idOf(ledger, node), stateOf(ledger, node)];
+    steps[step] = is;
+    return { step, was, is };
+  });
   ledger.changed.clear();
   ledger.run = amend(ledger.run, { steps });
+  return changes;
 }

@@ -17,7 +17,7 @@ export interface SimulatedAttempt {
   readonly item?: ItemTry;
   /** Round of a loop, from 1. */
   readonly iteration: number;
-  /** The run as it is when the attempt ends. */
+  /** The run as it is when the attempt ends, and not any longer: it goes on in the same object. */
   readonly run: RunState;
 }
 
@@ -51,7 +51,7 @@ const mostCalls = 200_000;
  * once, locks are free, persons decide. Between two instants at which something happens no time is spent, however far apart they are.
  */
 export function simulate(plan: Plan, world: SimulatedWorld, start: Instant): Simulated {
-  const cache = createRunCache();
+  const cache = createRunCache({ inPlace: true });
   const agenda = openAgenda();
   const locked = lockedSteps(plan);
   const events: SimulatedEvent[] = [];
@@ -60,7 +60,7 @@ export function simulate(plan: Plan, world: SimulatedWorld, start: Instant): Sim
   let facts: readonly Fact[] = [];
   for (let calls = 1; ; calls++) {
     const result = advance(plan, run, facts, now, cache);
-    const notes = diff(run, result.run);
+    const notes = diff(run, result.run, result.changes);
     for (const note of notes) if (!isFirstSight(note)) events.push({ at: now, note });
     run = result.run;
     if (isTerminal(run.phase) || calls >= mostCalls) return { run, events, calls };
