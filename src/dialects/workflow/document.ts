@@ -1,4 +1,4 @@
-import { type FieldPath, formatFieldPath, hasErrors, isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { deepFreeze, type FieldPath, formatFieldPath, hasErrors, isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { type CompiledSchema, compileSchema, fieldsAt, type Schema } from "#lib/schema/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
@@ -116,7 +116,8 @@ function readWorkflow(document: JsonObject, options: ReadOptions, found: Problem
   const given = withArguments(document, options.arguments ?? {}, params, found.error);
   const { compiled } = validateWorkflow(given, found);
   if (template !== undefined) checkAgainst(template, given, unlessTold(found));
-  return { object: asObject(given), compiled, found };
+  // What nobody can change has not to be compiled again by who runs it, tries it or draws it.
+  return { object: asObject(deepFreeze(given)), compiled, found };
 }
 
 /** An argument that could not be read is not missing. */

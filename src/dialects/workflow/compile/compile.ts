@@ -28,7 +28,7 @@ import { checkJobs } from "./job-rules.ts";
 import { checkParams, paramValues } from "./params.ts";
 import { planOf } from "./plan.ts";
 import { scheduledAt } from "../scheduled-at.ts";
-import { checkReserved, checkStepCount, checkSteps } from "./shape.ts";
+import { checkReserved, checkStepCount, checkSteps, stepsByName } from "./shape.ts";
 import { buildStepGraphs, type StepGraphs, visibleSteps } from "./step-graph.ts";
 import { checkStepBodies, isInstant } from "./step-rules.ts";
 import { type StepSource, stepSources, stepType } from "./step-source.ts";
@@ -118,8 +118,9 @@ function define(workflow: Workflow, found: ProblemCollector): Definition | undef
   checkStepBodies(spec, sources, { name, namespace, selector }, report);
   checkJobs(sources, found);
   const graphs = buildStepGraphs(sources, report, found.warn);
-  const steps = new Map(sources.flatMap((source) => compileStep(source, spec, sources, graphs, report)));
-  const outputs = compileOutputs(spec, sources, report);
+  const named = stepsByName(sources);
+  const steps = new Map(sources.flatMap((source) => compileStep(source, spec, named, graphs, report)));
+  const outputs = compileOutputs(spec, named, report);
   const { main, final } = graphs;
   if (countErrors(found) > errorsBefore || main === undefined || final === undefined) return undefined;
   const params = paramValues(spec);
@@ -133,7 +134,7 @@ const countErrors = ({ problems }: ProblemCollector): number =>
 function compileStep(
   source: StepSource,
   spec: WorkflowSpec,
-  sources: readonly StepSource[],
+  steps: ReadonlyMap<string, StepSource>,
   graphs: StepGraphs,
   report: Report,
 ): readonly (readonly [string, CompiledStep])[] {
@@ -142,9 +143,9 @@ function compileStep(
   if (type === undefined) return [];
   const scope = {
     spec,
-    sources,
+    steps,
     final,
-    visible: () => visibleSteps(source, graphs),
+    visible: lazily(() => visibleSteps(source, graphs)),
     user: `step "${key}"`,
     ...localsOf(step),
   };
@@ -219,9 +220,9 @@ function definitionHash(written: JsonValue): string {
 }
 
 /** Most steps of most passes never need the value. */
-function lazily(compute: () => string): () => string {
-  let value: string | undefined;
-  return () => (value ??= compute());
+function lazily<T>(compute: () => T): () => T {
+  let known: { readonly value: T } | undefined;
+  return () => (known ??= { value: compute() }).value;
 }
 
 /**
@@ -264,9 +265,13 @@ function compileCompletion(
 }
 
 /** Outputs of the workflow may use every main step, and nothing of the final ones: they are made before those end. */
-function compileOutputs(spec: WorkflowSpec, sources: readonly StepSource[], report: Report): readonly WorkflowOutput[] {
-  const main = new Set(sources.filter((source) => !source.final).map((source) => source.key));
-  const scope = { spec, sources, final: false, visible: () => main, user: "the workflow", site: "result" } as const;
+function compileOutputs(
+  spec: WorkflowSpec,
+  steps: ReadonlyMap<string, StepSource>,
+  report: Report,
+): readonly WorkflowOutput[] {
+  const main = new Set([...steps.values()].filter((source) => !source.final).map((source) => source.key));
+  const scope = { spec, steps, final: false, visible: () => main, user: "the workflow", site: "result" } as const;
   return Object.entries(spec.outputs ?? {}).flatMap(([name, text]) => {
     const expression = compileBare(text, scope, ["spec", "outputs", name], report);
     return expression === undefined ? [] : [{ name, expression }];

@@ -3,6 +3,7 @@ import type { JsonValue } from "#lib/base/index.ts";
 import type { WorkflowSpec } from "../kinds.ts";
 import { collectProblems } from "../problems.ts";
 import { compileBare, compileBody, type ExpressionScope, gateBinding } from "./expressions.ts";
+import { stepsByName } from "./shape.ts";
 import { stepSources } from "./step-source.ts";
 
 const spec: WorkflowSpec = {
@@ -11,7 +12,7 @@ const spec: WorkflowSpec = {
 };
 const scope = (more: Partial<ExpressionScope> = {}): ExpressionScope => ({
   spec,
-  sources: stepSources(spec),
+  steps: stepsByName(stepSources(spec)),
   visible: () => new Set(["build", "unit-test"]),
   site: "body",
   final: false,

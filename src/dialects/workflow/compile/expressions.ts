@@ -16,7 +16,6 @@ import { nearest } from "#lib/text/index.ts";
 import type { WorkflowSpec } from "../kinds.ts";
 import type { Report } from "../problems.ts";
 import { outputNames } from "./output-names.ts";
-import { expressionName } from "./shape.ts";
 import type { StepSource } from "./step-source.ts";
 
 /**
@@ -47,7 +46,8 @@ export interface CompiledTemplate {
 /** What an expression is checked against; one per step and site. */
 export interface ExpressionScope {
   readonly spec: WorkflowSpec;
-  readonly sources: readonly StepSource[];
+  /** All steps by what they can be called; see `stepsByName`. */
+  readonly steps: ReadonlyMap<string, StepSource>;
   /** Keys of the steps that may be used, asked when one is; undefined when that cannot be told, then all are. */
   readonly visible: () => ReadonlySet<string> | undefined;
   readonly site: Site;
@@ -266,15 +266,10 @@ const stepFields = ["outputs", "phase", "reason", "attempt", "startTime", "finis
  */
 function checkStepUse([alias, field, output]: readonly string[], scope: ExpressionScope): StepUse | string {
   if (alias === undefined) return "steps must be followed by the key of a step";
-  const { sources, user } = scope;
+  const { steps, user } = scope;
   const visible = scope.visible();
-  const used = sources.find(({ key }) => key === alias) ?? sources.find(({ key }) => expressionName(key) === alias);
-  if (used === undefined)
-    return unknown(
-      "step",
-      alias,
-      sources.map(({ key }) => key),
-    );
+  const used = steps.get(alias);
+  if (used === undefined) return unknown("step", alias, new Set([...steps.values()].map(({ key }) => key)));
   if (visible !== undefined && !visible.has(used.key))
     return `${user} does not depend on "${used.key}", so its results are not known`;
   if (field !== undefined && !stepFields.includes(field)) return unknown("step field", field, stepFields);

@@ -52,6 +52,16 @@ function checkKeys(sources: readonly StepSource[], report: Report): void {
 /** How a step is called in expressions, where "-" means minus. */
 export const expressionName = (key: string): string => key.replaceAll("-", "_");
 
+/** The steps by what expressions can call them: their keys, and for keys with `-` what `expressionName` makes of them. Keys win. */
+export function stepsByName(sources: readonly StepSource[]): ReadonlyMap<string, StepSource> {
+  const byName = new Map(sources.map((source) => [source.key, source]));
+  for (const source of sources) {
+    const name = expressionName(source.key);
+    if (!byName.has(name)) byName.set(name, source);
+  }
+  return byName;
+}
+
 /** Counts members of later versions too: a step with `http` has one, and is refused for that alone. */
 function checkUnion({ path, step }: StepSource, report: Report): void {
   const members = membersOf(step);
