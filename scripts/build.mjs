@@ -60,6 +60,7 @@ const lazy = [
   "@marcbachmann/cel-js/evaluator",
   "re2js",
   "string-width",
+  "yaml",
 ];
 
 /** esbuild's options for a program: what is imported on use stays asleep inside the file until then. */

@@ -1,0 +1,159 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { runs } from "#test/support/property-runs.ts";
+import { readPlain } from "./plain.ts";
+import { readTrees } from "./trees.ts";
+
+const limits = { maxDepth: 200, maxParts: Number.POSITIVE_INFINITY };
+
+/** Whether a text was read without the library; what was read then has to be what the library reads, without a word against it. */
+function agrees(text: string, within = limits): boolean {
+  const values = readPlain(text, within);
+  if (values === undefined) return false;
+  const trees = readTrees(text, within);
+  const read = trees.ok ? trees.value : { documents: [], warnings: trees.error };
+  // As texts, because the order of members counts as well.
+  const wanted = JSON.stringify(read.documents.map(({ value }) => value));
+  expect(JSON.stringify(values), JSON.stringify(text)).toBe(wanted);
+  expect(read.warnings, JSON.stringify(text)).toEqual([]);
+  return true;
+}
+
+const folder = join(import.meta.dirname, "../../../examples");
+const examples = readdirSync(folder, { recursive: true, encoding: "utf8" })
+  .filter((name) => /\.ya?ml$/.test(name))
+  .map((name) => readFileSync(join(folder, name), "utf8"));
+
+test("what people write is read without the library, but for anchors and aliases", () => {
+  for (const text of examples) expect(agrees(text), text).toBe(!/[&*]\w/.test(text));
+});
+
+/** Marks that mean something somewhere, and texts that are told from others by one of their letters. */
+const piece = fc.constantFrom(
+  ..."-:#?|>&*!%@`'\"[]{},~\\ \n\t\r.0x$é=<",
+  ...[
+    "- ",
+    ": ",
+    " #",
+    "  ",
+    "---",
+    "...",
+    "''",
+    "\\n",
+    "\\u0041",
+    "|-",
+    "|+",
+    "|2",
+    ">-",
+    "<<: ",
+    "&a ",
+    "*a",
+    "!!str ",
+    "? ",
+  ],
+  ...[
+    "null",
+    "yes",
+    "0755",
+    "1_0",
+    "-0",
+    "1e3",
+    ".inf",
+    "__proto__",
+    "a",
+    "\u00a0",
+    "\u0085",
+    "\u2028",
+    "\ufeff",
+    "\n\n",
+    "\n  ",
+    "a: b",
+  ],
+);
+/** One edit: where in the text, how many letters go, and what comes instead. */
+const edit = fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.nat(3), piece);
+const edited = (text: string, edits: readonly (readonly [number, number, string])[]): string =>
+  edits.reduce((before, [where, gone, instead]) => {
+    const at = Math.floor(where * before.length);
+    return before.slice(0, at) + instead + before.slice(at + gone);
+  }, text);
+
+test("what is read of a text that was damaged is what the library reads", () => {
+  let plain = 0;
+  const property = fc.property(fc.constantFrom(...examples), fc.array(edit, { maxLength: 3 }), (text, edits) => {
+    if (agrees(edited(text, edits))) plain += 1;
+  });
+  fc.assert(property, { numRuns: runs(400) });
+  expect(plain, "some still were").toBeGreaterThan(runs(40));
+});
+
+const word = fc.constantFrom(
+  ...[
+    "a",
+    "b",
+    "key",
+    "yes",
+    "null",
+    "1",
+    "0755",
+    "1.5",
+    "-1",
+    "-",
+    "--x",
+    "a:b",
+    "a#b",
+    "${{ x }}",
+    "'q'",
+    '"q"',
+    "'it''s'",
+    '"a\\n"',
+    "a b",
+  ],
+  ...[
+    "[]",
+    "{}",
+    "[a, b]",
+    "{a: 1, b: [x]}",
+    "[a:1, -2, 'c']",
+    "{'a': b:c}",
+    "[a b, ]",
+    "{a:1}",
+    "[[a], {b: c}]",
+    "|",
+    "|-",
+    ">",
+    "# c",
+    "",
+  ],
+);
+const line = fc.oneof(
+  word,
+  word.map((value) => `- ${value}`),
+  fc.tuple(word, word).map(([key, value]) => `${key}: ${value}`),
+  fc.tuple(word, word).map(([key, value]) => `- ${key}: ${value}`),
+  fc.tuple(word, word).map(([value, comment]) => `a: ${value} # ${comment}`),
+  fc.constantFrom("", "---", "- - a", "-   b: c", "a:", "b:", "c:", "-", "# note"),
+);
+/** Lines under one another, most of them where they could belong. */
+const document = fc
+  .array(fc.tuple(fc.constantFrom(0, 0, 0, 1, 2, 2, 2, 4, 4, 6), line), { minLength: 1, maxLength: 9 })
+  .map((lines) => lines.map(([indent, text]) => " ".repeat(indent) + text).join("\n"));
+
+test("what is read of lines put together at random is what the library reads", () => {
+  let plain = 0;
+  const property = fc.property(document, fc.constantFrom("", "\n", "\n\n"), (text, end) => {
+    if (agrees(text + end)) plain += 1;
+  });
+  fc.assert(property, { numRuns: runs(5000) });
+  expect(plain, "some were right").toBeGreaterThan(runs(100));
+});
+
+test("nothing is read that is beyond a limit", () => {
+  const limit = fc.record({ maxDepth: fc.integer({ min: 1, max: 5 }), maxParts: fc.integer({ min: 1, max: 40 }) });
+  fc.assert(
+    fc.property(document, limit, (text, within) => void agrees(text, within)),
+    { numRuns: runs(2000) },
+  );
+});
