@@ -10,7 +10,7 @@ import type { Benchmark, Candidate, CandidateSource, Line, Measured, Role } from
 const msEach = ({ ops, ms }: Measured): number => ms / ops;
 const peerVersion = 22;
 
-/** Whole commands, cold: one host step from the start of the process to its end. */
+/** Whole commands, cold: one host step from the start of the process to its end, and a document as long as documents may be. */
 export function b7(environment: Environment): Benchmark {
   const bin = commandOf(environment);
   const peer = join(peersOf(environment), "node_modules", "gitlab-ci-local", "dist", "index.js");
@@ -37,6 +37,9 @@ export function b7(environment: Environment): Benchmark {
       command(`node, ${ownName}`, "floor", own, ["-e", "0"]),
       command(`run, ${ownName}`, "ours", own, [bin, "run", "workflow.yaml"]),
       command(`version, ${ownName}`, "ours", own, [bin, "version"]),
+      ...long.map((verb) =>
+        command(`${verb} of ${mostSteps} steps, ${ownName}`, "ours", own, [bin, verb, "../long.yaml"]),
+      ),
     ].filter(({ role, name }) => role !== "ours" || name.endsWith(ownName) || existsSync(newer)),
     lines: [
       {
@@ -54,6 +57,12 @@ export function b7(environment: Environment): Benchmark {
         peers: [],
         hold: [{ to: `node, ${ownName}`, ratio: 1.5 }],
       },
+      // Half a second where Node.js takes 75 ms.
+      ...long.map((verb) => ({
+        ...line(`${verb} of ${mostSteps} steps, ${ownName}`, `node, ${ownName}`),
+        peers: [],
+        hold: [{ to: `node, ${ownName}`, ratio: 7 }],
+      })),
     ],
   };
 }
@@ -82,7 +91,30 @@ spec:
     only: {container: {image: busybox, command: ["true"]}}
 `;
 
-/** A git repository of ten files with one job in either language. */
+/** Commands that only look at a document. */
+const long = ["simulate", "lint"];
+/** The most that a document may hold. */
+const mostSteps = 1000;
+
+/** A chain: each step waits for the one before it. */
+const longWorkflow = [
+  "apiVersion: slipway.dev/v1alpha1",
+  "kind: Workflow",
+  "metadata: {name: long}",
+  "spec:",
+  "  activeDeadlineSeconds: 3600",
+  "  steps:",
+  ...Array.from({ length: mostSteps }, (_, at) => [
+    `    s${at}:`,
+    ...(at === 0 ? [] : [`      dependencies: [s${at - 1}]`]),
+    "      container:",
+    "        image: busybox",
+    `        command: [sh, -c, "echo ${at}"]`,
+  ]).flat(),
+  "",
+].join("\n");
+
+/** A git repository of ten files with one job in either language, and the long document beside it. */
 function repositoryOf(environment: Environment): Promise<string> {
   return environment.once("repository", async () => {
     const dir = join(await environment.directory(), "project");
@@ -93,6 +125,7 @@ function repositoryOf(environment: Environment): Promise<string> {
       [".gitlab-ci.yml", 'job:\n  script:\n    - "true"\n'],
     ] as const;
     for (const [name, text] of [...files, ...languages]) await writeFile(join(dir, name), text);
+    await writeFile(join(dir, "..", "long.yaml"), longWorkflow);
     const git = (...args: readonly string[]) => execFileSync("git", args, { cwd: dir, stdio: "ignore" });
     git("init", "-q", ".");
     git("remote", "add", "origin", "https://gitlab.example.com/group/project.git");

@@ -1,5 +1,8 @@
 import stringWidth from "string-width";
 
+/** Columns of a terminal. Most cells are ASCII, where a letter is a column; the library looks at each of them closely. */
+const widthOf = (text: string): number => (/^[ -~]*$/.test(text) ? text.length : stringWidth(text));
+
 /**
  * Columns three spaces apart, header first; no cell wraps, lines have no trailing blanks. Widths count what a
  * terminal shows, so CJK and colours line up. A cell that is missing is empty, one beyond the header is not shown.
@@ -7,12 +10,12 @@ import stringWidth from "string-width";
  */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [header, ...rows];
-  const widths = header.map((_, column) => Math.max(...lines.map((line) => stringWidth(line[column] ?? ""))));
+  const widths = header.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ""))));
   const formatLine = (line: readonly string[]) =>
     header
       .map((_, column) => {
         const cell = line[column] ?? "";
-        return cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - stringWidth(cell)));
+        return cell + " ".repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell)));
       })
       .join("   ")
       .trimEnd();
@@ -24,11 +27,11 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
  * sequence would colour what follows. O(length).
  */
 export function fit(line: string, columns: number, ellipsis = "…"): string {
-  if (stringWidth(line) <= columns) return line;
-  let width = stringWidth(ellipsis);
+  if (widthOf(line) <= columns) return line;
+  let width = widthOf(ellipsis);
   let cut = "";
   for (const character of line) {
-    width += stringWidth(character);
+    width += widthOf(character);
     if (width > columns) break;
     cut += character;
   }
