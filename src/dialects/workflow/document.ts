@@ -1,4 +1,11 @@
-import { deepFreeze, type FieldPath, formatFieldPath, hasErrors, isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import {
+  deepFreeze,
+  type FieldPath,
+  formatFieldPath,
+  hasErrors,
+  isJsonObject,
+  type JsonObject,
+} from "#lib/base/index.ts";
 import { type CompiledSchema, compileSchema, fieldsAt, type Schema } from "#lib/schema/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";

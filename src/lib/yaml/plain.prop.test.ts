@@ -157,3 +157,10 @@ test("nothing is read that is beyond a limit", () => {
     { numRuns: runs(2000) },
   );
 });
+
+test("blanks without end are looked at once", () => {
+  // Quadratic work would take longer than a test may.
+  const blanks = " ".repeat(1_000_000);
+  for (const text of [`a: b${blanks}c\n`, `a: [b${blanks}c]${blanks}d\n`, `a: "b"${blanks}\n`, `${blanks}a: b\n`])
+    readPlain(text, limits);
+});

@@ -198,7 +198,7 @@ function readBelow(state: State, column: number, isMember: boolean): JsonValue {
   return isMember && next === column && isDash(lineOf(state), next) ? readBlock(state, next) : null;
 }
 
-const endOfText = / *(?: #.*)?$/;
+const endOfLine = /^ *(?: #.*)?$/;
 const textStart = /[^-?:,[\]{}#&*!|>'"%@` ]|-(?=[-A-Za-z0-9./])/y;
 
 /** The text without quotes that begins here and ends with the line, or with a comment. */
@@ -206,9 +206,16 @@ function readText(line: string, from: number): JsonValue {
   textStart.lastIndex = from;
   if (!textStart.test(line)) leave();
   const comment = line.indexOf(" #", from);
-  const text = (comment < 0 ? line.slice(from) : line.slice(from, comment)).replace(/ +$/, "");
+  const text = withoutTrailing(line.slice(from, comment < 0 ? line.length : comment));
   if (text.includes(": ") || text.endsWith(":")) leave();
   return resolved(text);
+}
+
+/** Without the blanks at its end. A pattern would look at every run of blanks again for each of them. */
+function withoutTrailing(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === " ") end--;
+  return text.slice(0, end);
 }
 
 function resolved(text: string): JsonValue {
@@ -220,8 +227,7 @@ function resolved(text: string): JsonValue {
 function readFlow(state: State, line: string, from: number): JsonValue {
   const flow: Flow = { state, line, at: from };
   const value = flowValue(flow);
-  const rest = line.slice(flow.at);
-  if (rest !== "" && endOfText.exec(rest)?.index !== 0) leave();
+  if (!endOfLine.test(line.slice(flow.at))) leave();
   return value;
 }
 
@@ -246,7 +252,7 @@ function flowValue(flow: Flow): JsonValue {
   if (begin === '"')
     return matched(flow, doubleQuoted).replace(/\\(.)/g, (_, letter: string) => escapes[letter] ?? letter);
   if (begin === "'") return matched(flow, singleQuoted).replaceAll("''", "'");
-  return resolved(matched(flow, flowText).replace(/ +$/, ""));
+  return resolved(withoutTrailing(matched(flow, flowText)));
 }
 
 function skipBlanks(flow: Flow): void {

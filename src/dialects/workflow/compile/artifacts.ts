@@ -30,14 +30,15 @@ const pathOf = ({ name, path = name }: InputArtifact | OutputArtifact): string =
 
 /** Which steps may be taken from; undefined where that cannot be told, then all are. */
 interface Producers {
-  readonly sources: readonly StepSource[];
+  /** By key, and by other names that do not count here. */
+  readonly steps: ReadonlyMap<string, StepSource>;
   readonly visible: () => ReadonlySet<string> | undefined;
 }
 
 /** What a step takes. Everything wrong with it is reported, and left out. */
 export function compileInputs(
   { key, step, path }: StepSource,
-  { sources, visible }: Producers,
+  { steps, visible }: Producers,
   report: Report,
 ): readonly CompiledInput[] {
   const list = step.inputs?.artifacts ?? [];
@@ -45,7 +46,7 @@ export function compileInputs(
   checkList(step, list, at, report);
   checkOverlaps(list, at, report);
   return list.flatMap((input, index) => {
-    const found = producerOf(input.from, key, sources, visible());
+    const found = producerOf(input.from, key, steps, visible());
     if (!found.ok) report([...at, index, "from"], "unknown-artifact", found.error);
     if (!found.ok) return [];
     return [{ name: input.name, ...found.value, path: pathOf(input), optional: input.optional === true }];
@@ -109,7 +110,7 @@ const isWithin = (path: string, other: string): boolean => path === other || pat
 function producerOf(
   from: string,
   user: string,
-  sources: readonly StepSource[],
+  steps: ReadonlyMap<string, StepSource>,
   visible: ReadonlySet<string> | undefined,
 ): Result<Pick<CompiledInput, "step" | "artifact">, string> {
   const [key = "", artifact = "", ...more] = from.split("/");
@@ -118,14 +119,9 @@ function producerOf(
     const meant = step === undefined ? "" : `, did you mean "${step}/${name}"`;
     return err(`expected STEP/ARTIFACT, found "${from}"${meant}`);
   }
-  const producer = sources.find((source) => source.key === key);
-  if (producer === undefined)
-    return err(
-      `no step "${key}"${suggestion(
-        key,
-        sources.map((source) => source.key),
-      )}`,
-    );
+  const producer = steps.get(key);
+  if (producer?.key !== key)
+    return err(`no step "${key}"${suggestion(key, [...new Set([...steps.values()].map((source) => source.key))])}`);
   if (visible?.has(key) === false)
     return err(`step "${user}" does not depend on "${key}", so its artifacts are not there yet`);
   const names = (producer.step.outputArtifacts ?? []).map(({ name }) => name);
