@@ -16,7 +16,7 @@ const shared = {
   hookTimeout: 60_000,
   expect: { poll: { timeout: 40_000 } },
   sequence: { shuffle: { files: true }, ...chance },
-  setupFiles: ["test/support/fixed-chance.ts"],
+  setupFiles: "test/support/fixed-chance.ts",
 } as const;
 // Tests that start real programs mostly wait for them, so that one more file than there are cores runs at a time. Each has its own
 // servers, free ports and directories.
@@ -57,6 +57,7 @@ export default defineConfig({
   test: {
     // Sources that did not change are not translated again; `npx vitest --clearCache` forgets them.
     experimental: { fsModuleCache: true },
+    sequence: chance,
     projects: [
       {
         test: {
