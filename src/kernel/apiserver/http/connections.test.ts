@@ -55,6 +55,15 @@ test("HTTP/1.1 is spoken, whatever else a client would like better", async () =>
   expect(socket.alpnProtocol).toBe("http/1.1");
 });
 
+test("a request with two hosts is refused, even when both are ours and the same", async () => {
+  const { socket, heard } = await open(await listen({}));
+  socket.write(ask("/version", "host: localhost"));
+  await waitUntil(() => heard().includes("more than one Host header"));
+  expect(heard()).toMatch(/^HTTP\/1\.1 400 /);
+  socket.write(ask("/version"));
+  await waitUntil(() => answers(heard()) === 1);
+});
+
 describe("time on a connection", () => {
   test("headers that do not come end it, a rest between two requests does not", async () => {
     const listener = await listen({ headersMs: 50, requestMs: 100, checkEveryMs: 10 });

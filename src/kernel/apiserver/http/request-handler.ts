@@ -29,7 +29,7 @@ import { versionInfo } from "./version.ts";
 import type { YamlReader } from "./yaml-reader.ts";
 
 // One request, from its headers to its answer:
-//   closing? (503) → Host and Origin (421, 403) → URL → health and version, open to all → sessions → who asks (401) →
+//   closing? (503) → Host and Origin (400, 421, 403) → URL → health and version, open to all → sessions → who asks (401) →
 //   resource path: kind and verb (404, 405, 501) → a place under the limits (429) → may they (403) → the verb;
 //     writes take their place when their body has come
 //   other path: may they → metrics, discovery, OpenAPI, the list of paths (404)
@@ -174,6 +174,7 @@ function drainBody(request: IncomingMessage, response: ServerResponse): void {
 /** Throws what the caller is to be told; `told` learns what the request counts as, once that is known. */
 async function route(door: FrontDoor, request: IncomingMessage, response: ServerResponse, told: Told): Promise<void> {
   if (door.closing.aborted) throw new ApiError("ServiceUnavailable", "the server is shutting down");
+  if (hasTwoHosts(request.rawHeaders)) throw badRequest("the request has more than one Host header");
   const refused = guardBrowser(request.headers, door.hostNames);
   if (refused !== undefined) {
     drainBody(request, response);
@@ -271,6 +272,16 @@ async function answerSession(door: FrontDoor, exchange: Exchange, told: Told): P
 function slotOf(verb: string): Slot {
   if (verb === "watch") return "watch";
   return verb === "get" || verb === "list" ? "reading" : "mutating";
+}
+
+/** RFC 9112, 3.2: each on the way may take another one for the host that is meant. Names and values take turns. */
+function hasTwoHosts(rawHeaders: readonly string[]): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] ?? "";
+    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  return hosts > 1;
 }
 
 /** Path and query apart, still encoded. `URL` would clean up `..` and `//`, which must be refused, not resolved. */

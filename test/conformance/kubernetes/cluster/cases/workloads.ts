@@ -295,6 +295,22 @@ const pods: readonly Case[] = [
     ],
   },
   {
+    line: 49,
+    name: "a container whose program is missing does not run, and says so",
+    files: {
+      "p.json": pod("p", "", { containers: [{ name: "main", image: "busybox", command: ["/no/such/program"] }] }),
+    },
+    steps: [
+      ["kubectl create -f p.json"],
+      [
+        "kubectl get pod p -o 'jsonpath={.status.containerStatuses[0]}'",
+        // By the runtime: containerd and Docker have words of their own for what follows.
+        eventually(/RunContainerError|StartError|ContainerCannotRun/),
+      ],
+      ["kubectl delete pod p --now"],
+    ],
+  },
+  {
     line: 24,
     name: "a Pod waits for a ConfigMap that is missing, and says so",
     files: {
