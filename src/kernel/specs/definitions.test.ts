@@ -65,7 +65,6 @@ describe("types that JSON alone does not tell", () => {
     ["or a name", types.port, { port: "http" }, 0],
     ["but not a fraction of one", types.port, { port: 1.5 }, 1],
     ["an amount is a text", types.amounts, { limits: { cpu: "500m" } }, 0],
-    ["or a number", types.amounts, { limits: { cpu: 1.5 } }, 0],
     ["but no other text", types.amounts, { limits: { cpu: "many" } }, 1],
     ["nor an object", types.amounts, { limits: { cpu: {} } }, 1],
     ["fields of a manager are anything", types.fields, { fieldsV1: { "f:spec": {} } }, 0],
@@ -77,6 +76,11 @@ describe("types that JSON alone does not tell", () => {
     expect(schema.prune(value)).toEqual({ value, unknown: [] });
     expect(schema.validate(value)).toHaveLength(errors);
   });
+});
+
+test("an amount may be a number, and is stored in its canonical form", () => {
+  const { value } = compile(types.amounts).prune({ limits: { cpu: 1.5, memory: "1024Mi", pods: "1000m", "a/b": "many" } });
+  expect(value).toEqual({ limits: { cpu: "1500m", memory: "1Gi", pods: "1", "a/b": "many" } });
 });
 
 test("members of a schema that stands in the place of something simpler are pruned like those of any schema", () => {

@@ -76,6 +76,10 @@ test("base64 of a megabyte is checked without recursion", () => {
 test.each([
   ["kubernetes-time", "2026-01-31T12:00:00Z", "2026-01-31T12:00:00Z"],
   ["kubernetes-time", "2026-01-31T12:00:00.999Z", "2026-01-31T12:00:00Z"],
+  ["kubernetes-quantity", "1000m", "1"],
+  ["kubernetes-quantity", "0.5", "500m"],
+  ["kubernetes-quantity", "1024Mi", "1Gi"],
+  ["kubernetes-quantity", "many", undefined],
   ["kubernetes-time", "2026-01-31T01:30:00+02:00", "2026-01-30T23:30:00Z"],
   ["kubernetes-time", "yesterday", undefined],
   ["kubernetes-time", "2026-01-31Tzz:00:00Z", undefined],

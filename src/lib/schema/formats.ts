@@ -1,5 +1,5 @@
 import { formatTime, parseDuration, parseInstant } from "#lib/base/index.ts";
-import { parseQuantity } from "#lib/text/index.ts";
+import { formatQuantity, parseQuantity } from "#lib/text/index.ts";
 
 /** Says what a text of a format must be, or undefined when it is one. */
 export type FormatCheck = (text: string) => string | undefined;
@@ -116,13 +116,19 @@ const wholeSeconds = (text: string): string | undefined => {
   return /^.{10}T[^.]{8}Z$/.test(text) ? text : formatTime(parseInstant(text) ?? 0);
 };
 
+const canonicalQuantity = (text: string): string | undefined => {
+  const quantity = parseQuantity(text);
+  return quantity.ok ? formatQuantity(quantity.value) : undefined;
+};
+
 /**
- * How the formats that Go's types of Kubernetes read and write come out of them: in UTC, with as many digits as the type holds.
- * Undefined for texts that those types cannot read.
+ * How the formats that Go's types of Kubernetes read and write come out of them: times in UTC, with as many digits as the type holds;
+ * `1000m` as `1`. Undefined for texts that those types cannot read.
  */
 export const canonicalFormats: ReadonlyMap<string, (text: string) => string | undefined> = new Map([
   ["kubernetes-time", wholeSeconds],
   ["kubernetes-micro-time", microTime],
+  ["kubernetes-quantity", canonicalQuantity],
 ]);
 
 /** The formats that are checked. Unknown ones say nothing about a value. */

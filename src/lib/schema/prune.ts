@@ -28,7 +28,10 @@ const keep: Prune = (value) => value;
 
 function makePrune(schema: Schema, compile: CompileNode<Prune>, resolve: ResolveRef | undefined): Prune {
   const canonical = canonicalFormats.get(schema.format ?? "");
-  if (canonical !== undefined) return (value) => (typeof value === "string" ? (canonical(value) ?? value) : value);
+  // An amount may be a number, and comes out as a text.
+  if (canonical !== undefined)
+    return (value) =>
+      typeof value === "string" || typeof value === "number" ? (canonical(String(value)) ?? value) : value;
   const members = memberPruner(schema, compile, resolve);
   const items = schema.items === undefined ? undefined : lazily(compile, schema.items);
   const preset = schema.items === undefined ? undefined : presetOf(schema.items, resolve);

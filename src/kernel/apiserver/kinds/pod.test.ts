@@ -45,7 +45,7 @@ test("a small pod gets every default that clients see", () => {
         terminationMessagePath: "/dev/termination-log",
         terminationMessagePolicy: "File",
         ports: [{ containerPort: 80, protocol: "TCP" }],
-        resources: { limits: { cpu: 1, memory: "1Gi" }, requests: { cpu: 1, memory: "1Gi" } },
+        resources: { limits: { cpu: "1", memory: "1Gi" }, requests: { cpu: "1", memory: "1Gi" } },
         livenessProbe: {
           httpGet: { port: 80, path: "/", scheme: "HTTP" },
           timeoutSeconds: 1,

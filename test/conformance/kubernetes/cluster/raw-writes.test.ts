@@ -262,6 +262,19 @@ test.each(rows)("%s is refused", async (_what, method, path, ask, statuses) => {
   expect(json).toMatchObject({ kind: "Status", status: "Failure", code: status, message: expect.any(String) });
 });
 
+test("amounts come back in their canonical form", async () => {
+  const { status, json, text } = await api.ask("POST", filled("/api/v1/namespaces/NS/resourcequotas"), {
+    body: {
+      apiVersion: "v1",
+      kind: "ResourceQuota",
+      metadata: { name: "amounts" },
+      spec: { hard: { cpu: "2000m", memory: "2048Mi", "requests.cpu": 0.5, configmaps: "1k" } },
+    },
+  });
+  expect(status, text).toBe(201);
+  expect(json["spec"]).toEqual({ hard: { cpu: "2", memory: "2Gi", "requests.cpu": "500m", configmaps: "1k" } });
+});
+
 test("times come back in UTC, with the digits that their type has", async () => {
   const stored = async (path: string, body: unknown) => {
     const { status, json, text } = await api.ask("POST", filled(path), { body: filledBody(body) });
