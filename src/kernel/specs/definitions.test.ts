@@ -79,7 +79,9 @@ describe("types that JSON alone does not tell", () => {
 });
 
 test("an amount may be a number, and is stored in its canonical form", () => {
-  const { value } = compile(types.amounts).prune({ limits: { cpu: 1.5, memory: "1024Mi", pods: "1000m", "a/b": "many" } });
+  const { value } = compile("io.k8s.api.core.v1.ResourceRequirements").prune({
+    limits: { cpu: 1.5, memory: "1024Mi", pods: "1000m", "a/b": "many" },
+  });
   expect(value).toEqual({ limits: { cpu: "1500m", memory: "1Gi", pods: "1", "a/b": "many" } });
 });
 
