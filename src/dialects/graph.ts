@@ -10,6 +10,8 @@ export interface StepTraits {
   readonly repeat?: string;
   /** For how long an earlier result may stand for its own: `up to 1h old`. */
   readonly cache?: string;
+  /** What it holds while it is under way: `db, api`. */
+  readonly locks?: string;
 }
 
 export interface GraphNode extends StepTraits {

@@ -12,6 +12,8 @@ export interface Simulation {
    * for attempts that create nothing.
    */
   readonly manifest: (attempt: SimulatedAttempt) => Result<KubeObject, string> | undefined;
+  /** The locks a step needs while it is under way, and how many may hold each. */
+  readonly locks: (step: string) => readonly { readonly name: string; readonly places: number }[];
   /** True for steps whose manifest is applied to an object that may be there already. */
   readonly applies: (step: string) => boolean;
   /** True for steps that create nothing where an earlier result is stored. */

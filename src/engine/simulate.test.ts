@@ -115,6 +115,37 @@ test("calls grow with the steps, not with their square or with time", () => {
   expect(chain(500)).toBe(500 + 1);
 });
 
+test("steps of one run wait for each other's locks, the more urgent first; items take them one by one", () => {
+  const lock = { admission: "Lock" as const };
+  const { lines } = told(plan([{ id: "a", ...lock }, { id: "b", ...lock, priority: 1 }, { id: "c" }]), {
+    locks: (step) => (step === "c" ? [] : [{ name: "db", places: 1 }]),
+  });
+  expect(lines.filter((line) => line.endsWith("Starting") || line.endsWith("Succeeded"))).toEqual([
+    "0 c Starting",
+    "0 b Starting",
+    "1 b Succeeded",
+    "1 c Succeeded",
+    "1 a Starting",
+    "2 a Succeeded",
+  ]);
+  const fan = { count: () => ({ count: 5 }), failFast: false, outputs: [], ...lock };
+  const items = told(plan([{ id: "probe", kind: "fan", fan }]), { locks: () => [{ name: "api", places: 2 }] });
+  expect(items.run).toMatchObject({ phase: "Succeeded", finishedAt: start + 3000 });
+});
+
+test("grants that find no slot do not keep time from passing", () => {
+  const fan = {
+    count: () => ({ count: 50 }),
+    maxParallel: 5,
+    failFast: false,
+    outputs: [],
+    admission: "Lock" as const,
+  };
+  const { run, calls } = told(plan([{ id: "probe", kind: "fan", fan }]));
+  expect(run).toMatchObject({ phase: "Succeeded", finishedAt: start + 10_000 });
+  expect(calls).toBeLessThan(60);
+});
+
 test("kinds are told by full id, without barriers", () => {
   const group = plan([{ id: "sub" }]);
   const final = plan([{ id: "last", kind: "timer" }]);

@@ -3,10 +3,10 @@ import { item } from "./arrays.ts";
 import { diff, type Note } from "./diff.ts";
 import type { ChildState, Effect, Fact, ItemTry } from "./facts.ts";
 import { type IntHeap, popLeast, pushLeast } from "./heap.ts";
-import { idleItems } from "./items.ts";
+import { activeItems, idleItems } from "./items.ts";
 import { layoutOf } from "./layout.ts";
 import type { Plan, StepKind } from "./plan.ts";
-import { isTerminal, newRun, type RunState, stepState } from "./run.ts";
+import { isTerminal, newRun, type RunState, type StepState, stepState } from "./run.ts";
 import type { Instant, Millis } from "./values.ts";
 
 /** One attempt that is tried without a world. */
@@ -27,6 +27,8 @@ export interface SimulatedWorld {
   readonly duration: (attempt: Omit<SimulatedAttempt, "run">) => Millis;
   readonly end: (attempt: SimulatedAttempt) => ChildState;
   readonly decide: (step: string) => "approve" | "reject";
+  /** The locks a step, or an item of it, needs, and how many may hold each. Absent: grants are given for nothing. */
+  readonly locks?: (step: string) => readonly { readonly name: string; readonly places: number }[];
 }
 
 /** Something that happened, and when in virtual time. A child lives as soon as its step is `Starting`: no event tells it again. */
@@ -48,7 +50,7 @@ const mostCalls = 200_000;
 
 /**
  * Brings a run to its end in virtual time: whatever is started lives at once and ends after its duration, whatever is cancelled is gone at
- * once, locks are free, persons decide. Between two instants at which something happens no time is spent, however far apart they are.
+ * once, nobody else holds locks, persons decide. Between two instants at which something happens no time is spent, however far apart they are.
  */
 export function simulate(plan: Plan, world: SimulatedWorld, start: Instant): Simulated {
   const cache = createRunCache({ inPlace: true });
@@ -58,6 +60,7 @@ export function simulate(plan: Plan, world: SimulatedWorld, start: Instant): Sim
   let run = newRun;
   let now = start;
   let facts: readonly Fact[] = [];
+  let grantedIn: RunState | undefined;
   for (let calls = 1; ; calls++) {
     const result = advance(plan, run, facts, now, cache);
     const notes = diff(run, result.run, result.changes);
@@ -66,15 +69,18 @@ export function simulate(plan: Plan, world: SimulatedWorld, start: Instant): Sim
     if (isTerminal(run.phase) || calls >= mostCalls) return { run, events, calls };
     for (const asked of decisionsIn(notes, world)) agenda.add(now + asked.after, () => asked.fact);
     const seen = result.effects.map((effect) => carryOut(effect, run, now, world, agenda));
-    const granted = grants(locked, run);
+    const granted = grants(locked, run, world);
     facts = [...seen, ...granted];
-    // That a child lives is no news that anything waits for: it is told with the next thing that happens.
-    if (granted.length > 0 || result.effects.some(({ kind }) => kind === "cancel")) continue;
+    // That a child lives is no news that anything waits for: it is told with the next thing that happens. What was granted and has
+    // changed nothing lacks a slot.
+    const isNews = granted.length > 0 && run !== grantedIn;
+    grantedIn = run;
+    if (isNews || result.effects.some(({ kind }) => kind === "cancel")) continue;
     const next = Math.min(agenda.next() ?? Infinity, result.wakeAt ?? Infinity);
     if (next === Infinity) return { run, events, calls };
     now = Math.max(now, next);
     const current = run;
-    facts = [...seen, ...agenda.take(now).map((fact) => fact(current))];
+    facts = [...seen, ...granted, ...agenda.take(now).map((fact) => fact(current))];
   }
 }
 
@@ -120,20 +126,47 @@ const decisionsIn = (notes: readonly Note[], world: SimulatedWorld) =>
     return [{ fact, after: world.duration({ step, attempt, iteration: 1 }) }];
   });
 
-/** Steps that wait for grants, or whose items do. */
+/** Steps that wait for grants, or whose items do, in the order of starts. */
 const lockedSteps = (plan: Plan): readonly string[] => {
-  const { ids, steps } = layoutOf(plan);
-  return ids.filter((_, node) => steps[node]?.admission !== undefined || steps[node]?.fan?.admission !== undefined);
+  const { ids, steps, startOrder } = layoutOf(plan);
+  return [...startOrder].flatMap((node) => {
+    const { admission, fan } = item(steps, node);
+    return admission === undefined && fan?.admission === undefined ? [] : [item(ids, node)];
+  });
 };
 
-/** Nobody else is there to hold a lock. */
-const grants = (locked: readonly string[], run: RunState): readonly Fact[] =>
-  locked.flatMap((step): Fact[] => {
-    const { phase, reason, attempt, items } = stepState(run, step);
-    if (phase === "Waiting" && reason === "Lock") return [{ kind: "grant", step, granted: true }];
-    if (phase !== "Running" || items === undefined) return [];
-    return idleItems({ items }).map((item) => ({ kind: "grant", step, attempt, item, granted: true }));
-  });
+/** Locks that are free are given in the order of the steps: nobody but the run itself is there to hold one. */
+function grants(locked: readonly string[], run: RunState, { locks = () => [] }: SimulatedWorld): readonly Fact[] {
+  const free = new Map<string, number>();
+  const take = (step: string, count: number): void => {
+    for (const { name, places } of locks(step)) free.set(name, (free.get(name) ?? places) - count);
+  };
+  for (const step of locked) take(step, holdsOf(stepState(run, step)));
+  const facts: Fact[] = [];
+  for (const step of locked) {
+    for (const fact of asks(step, stepState(run, step))) {
+      if (locks(step).some(({ name, places }) => (free.get(name) ?? places) <= 0)) break;
+      take(step, 1);
+      facts.push(fact);
+    }
+  }
+  return facts;
+}
+
+/** How often a step holds its locks: once from its grant to its end, or once for each of its items that is under way or tried again. */
+function holdsOf({ phase, reason, attempt, earlierAttempts = 0, items }: StepState): number {
+  if (items !== undefined)
+    return phase === "Running" || phase === "Cancelling" ? activeItems({ phase, attempt, items }).length : 0;
+  if (phase === "Waiting") return reason === "Ready" || attempt > earlierAttempts ? 1 : 0;
+  return phase === "Pending" || isTerminal(phase) ? 0 : 1;
+}
+
+/** The grants it waits for. */
+function asks(step: string, { phase, reason, attempt, items }: StepState): readonly Fact[] {
+  if (phase === "Waiting" && reason === "Lock") return [{ kind: "grant", step, granted: true }];
+  if (phase !== "Running" || items === undefined) return [];
+  return idleItems({ items }).map((item) => ({ kind: "grant", step, attempt, item, granted: true }));
+}
 
 /** What will be seen, made from the run as it is then. */
 type Later = (run: RunState) => Fact;

@@ -53,6 +53,17 @@ test("a fan-out probes every combination of its matrix, and the loop ends when i
   expect(run.out).toContain('report | ["dns-eu","ntp-eu","registry-eu","dns-us","ntp-us"]\n');
 });
 
+test("steps that want one lock run after each other, the urgent one first", async () => {
+  const run = await slipway(["run", "examples/workflow/locks.yaml", "--param", "env=staging", "-o", "json"]);
+  expect(run.code, run.err).toBe(0);
+  const { status } = JSON.parse(run.out) as {
+    status: { concurrency: { key: string }; statuses: Record<string, { startTime: string; finishTime: string }> };
+  };
+  const { migrate, report } = status.statuses;
+  expect(Date.parse(report?.startTime ?? "")).toBeGreaterThanOrEqual(Date.parse(migrate?.finishTime ?? ""));
+  expect(status.concurrency.key).toBe("deploy-staging");
+});
+
 test("what a step leaves is found by the step that takes it", async () => {
   const run = await slipway(["run", "examples/workflow/artifacts.yaml", "--logs"]);
   expect(run.code, run.err).toBe(0);

@@ -37,7 +37,7 @@ const othersOf = (read: ReadDocuments): readonly Planned[] =>
 
 /** In the order of starts. An attempt is looked at when it ends, and nothing it may look at has changed since it began. */
 function plannedOf({ object, simulation }: Trial, start: Instant): readonly Planned[] {
-  const { plan, end, manifest, applies, isCached } = simulation;
+  const { plan, end, manifest, applies, isCached, locks } = simulation;
   const name = object.metadata.name ?? object.metadata.generateName ?? "";
   const planned: Planned[] = [];
   const look = (attempt: SimulatedAttempt): void => {
@@ -56,6 +56,7 @@ function plannedOf({ object, simulation }: Trial, start: Instant): readonly Plan
         look(attempt);
         return end(attempt, false);
       },
+      locks,
       decide: () => "approve",
     },
     start,

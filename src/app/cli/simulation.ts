@@ -81,7 +81,7 @@ export async function trialsOf(read: ReadDocuments): Promise<Result<readonly Tri
 
 /** Tries one run from `start` on. Names that are not in it are UsageErrors. O(steps) calls of the engine. */
 export function simulateRun({ object, simulation }: Trial, wishes: Wishes, start: Instant): TriedRun {
-  const { plan, end } = simulation;
+  const { plan, end, locks } = simulation;
   const kinds = stepKinds(plan);
   const failures = wishes.fail.map((text) => readFailure(text, kinds));
   for (const step of wishes.reject) checkApproval(step, kinds);
@@ -100,6 +100,7 @@ export function simulateRun({ object, simulation }: Trial, wishes: Wishes, start
               (attempt.item?.attempt ?? attempt.attempt) <= attempts,
           ),
         ),
+      locks,
       decide: (step) => (wishes.reject.includes(step) ? "reject" : "approve"),
     },
     start,

@@ -112,3 +112,15 @@ test("a step that is over waits for nothing, and says why it ended so", async ()
     "w: Failed, 1 of 7 steps settled (StepFailed)\n  build: Failed, Error: exit code 3\n",
   );
 });
+
+test("a run that waits for its turn says so, and a step who holds its lock", async () => {
+  const message = 'concurrency key "prod" is held by deploy-6; place 1 in the queue';
+  const queued = await why({ phase: "Pending", reason: "Queued", message }, "build");
+  expect(queued.steps).toEqual([{ step: "build", phase: "Pending", waitsFor: "queue" }]);
+  const text = whyText(queued, now, paintFor(false));
+  expect(text).toContain(`w: Pending, 0 of 7 steps settled (Queued: ${message})`);
+  expect(text).toContain("build: Pending, waits for the run's turn");
+  const held = { phase: "Waiting", attempt: 0, reason: "Lock", message: 'lock "db" is held by w2/a' };
+  const locked = await why({ statuses: { slow: held } }, "slow");
+  expect(whyText(locked, now, paintFor(false))).toContain('slow: Waiting, waits for a lock; lock "db" is held by w2/a');
+});

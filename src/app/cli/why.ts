@@ -22,6 +22,7 @@ export type WaitKind =
   | "backoff"
   | "timer"
   | "lock"
+  | "queue"
   | "quota"
   | "inputs"
   | "kind"
@@ -140,6 +141,7 @@ function waitOf(step: StepView, view: RunView, isSuspended: boolean): WaitKind {
   switch (step.phase) {
     case "Pending":
       if (step.waitingFor.length > 0) return "dependencies";
+      if (isQueued(view)) return "queue";
       if (step.final === true && view.steps.some((one) => one.final !== true && !isTerminal(one.phase)))
         return "main-steps";
       return isSuspended ? "suspension" : "controller";
@@ -147,7 +149,8 @@ function waitOf(step: StepView, view: RunView, isSuspended: boolean): WaitKind {
       return isSuspended && step.reason === "Ready" ? "suspension" : (waits[step.reason ?? "Ready"] ?? "lock");
     case "Starting":
     case "Running":
-      return step.holdUp !== undefined ? "hold-up" : step.items === undefined ? "child" : "items";
+      if (step.holdUp !== undefined) return "hold-up";
+      return step.items === undefined ? "child" : step.reason === "Lock" ? "lock" : "items";
     case "Suspended":
       return "approval";
     case "Cancelling":
@@ -159,6 +162,9 @@ function waitOf(step: StepView, view: RunView, isSuspended: boolean): WaitKind {
       return "nothing";
   }
 }
+
+/** Nothing of it has begun, because others with its concurrency key come first; the run tells who. */
+const isQueued = ({ phase, reason }: RunView): boolean => phase === "Pending" && reason === "Queued";
 
 /** Which of them count is known to the dialect only: references and timers hold no slot. */
 const activeSteps = ({ steps }: RunView): readonly string[] =>

@@ -4,7 +4,7 @@ import { Job, keyOf, Pod, splitKey } from "#kernel/model/index.ts";
 import { CacheEntry } from "./cache/kind.ts";
 import { cacheUpkeep } from "./cache/upkeep.ts";
 import { RunAction, Workflow } from "./kinds.ts";
-import { addLimitController } from "./locks/controller.ts";
+import { addLimitController, claimsIn } from "./locks/controller.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
 import { countWorkflows, tallyIn } from "./metrics.ts";
 import { workflowReconciler } from "./reconcile.ts";
@@ -59,6 +59,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
   const actions = manager.mirror<RunAction>(RunAction);
   const cacheEntries = manager.mirror<CacheEntry>(CacheEntry);
   actions.addIndex(targetIndex, targetOf);
+  const claims = claimsIn(workflows);
   const limits = manager.mirror<ConcurrencyLimit>(ConcurrencyLimit);
   const recorder =
     options.recorder ??
@@ -77,6 +78,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
       jobs,
       limits,
       cacheEntries,
+      claimsIn: claims,
       kinds,
       templates: templateReader(manager, kinds),
       tally: tallyIn(manager.metrics),
@@ -99,7 +101,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
   controllerFor(manager, "run-action")
     .for<RunAction>(RunAction)
     .complete(actionUpkeep({ client, clock, actions, workflows }));
-  addLimitController(manager, limits, (workflow) => news.send(workflow));
+  addLimitController(manager, limits, claims, (workflow) => news.send(workflow));
   controllerFor(manager, "cache-entry")
     .for<CacheEntry>(CacheEntry)
     .complete(cacheUpkeep({ client, clock, entries: cacheEntries }));

@@ -24,6 +24,7 @@ test("conditions, fan-outs and loops are told in words", () => {
       polled: { container, repeat: { until: "iteration == 3" } },
       gated: { container, when: "failure()" },
       plain: { container },
+      locked: { container, locks: [{ name: "db" }, { name: "api" }] },
     },
     finally: { last: { container, forEach: { items: ["a"] } } },
   });
@@ -33,6 +34,7 @@ test("conditions, fan-outs and loops are told in words", () => {
   expect(nodes.get("polled")).toMatchObject({ repeat: "until iteration == 3, at most 10 rounds" });
   expect(nodes.get("gated")).toMatchObject({ condition: "failure()" });
   expect(nodes.get("last")).toMatchObject({ forEach: "1 item", final: true });
+  expect(nodes.get("locked")).toMatchObject({ locks: "db, api" });
   expect(nodes.get("plain")).toEqual({ id: "plain", name: "plain", final: false, rank: 0, phase: "Pending" });
 });
 

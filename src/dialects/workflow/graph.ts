@@ -13,12 +13,13 @@ export function graphOfWorkflow(workflow: Workflow): RunGraph {
 }
 
 /** What makes a step more than one attempt of one thing. */
-export function traitsOf({ when, forEach, repeat, cache }: WorkflowStep): StepTraits {
+export function traitsOf({ when, forEach, repeat, cache, locks = [] }: WorkflowStep): StepTraits {
   return {
     ...(when === undefined ? {} : { condition: when }),
     ...(forEach === undefined ? {} : { forEach: fanText(forEach) }),
     ...(repeat === undefined ? {} : { repeat: `until ${repeat.until}, at most ${repeat.maxIterations ?? 10} rounds` }),
     ...(cache === undefined ? {} : { cache: cacheText(cache) }),
+    ...(locks.length === 0 ? {} : { locks: locks.map(({ name }) => name).join(", ") }),
   };
 }
 

@@ -526,6 +526,7 @@ const Status = s.object(
         {
           limitName: s.string({ description: "The ConcurrencyLimit that holds the workflows of its key." }),
           key: s.string({ description: "The key, filled in." }),
+          limit: s.integer({ description: "Workflows that may hold it at once, as this one has it." }),
           queuedTime: s.optional(s.time({ description: "Since when it waits, or has waited, to begin." })),
         },
         { description: "What a workflow with a concurrency key holds while it runs." },

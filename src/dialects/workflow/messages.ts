@@ -20,6 +20,9 @@ export const cachedReason = "Cached";
  */
 export const finalizer = "slipway.dev/workflow";
 
+/** The reason of a run that waits for its concurrency key. */
+export const queuedReason = "Queued";
+
 /** Put on a workflow whose children cannot be deleted, to let it go without them. */
 export const abandonAnnotation = "slipway.dev/abandon";
 
@@ -111,7 +114,11 @@ export function noticesBetween(before: RunState, after: RunState): readonly Noti
 
 /** A wait for locks is told once, when it has lasted long enough to be told at all; most pass before. */
 function lockNotices(before: RunState, after: RunState): readonly Notice[] {
-  return Object.keys(after.steps).flatMap((key) => {
+  const isQueued = ({ phase, reason, message }: RunState): boolean =>
+    phase === "Pending" && reason === queuedReason && message !== undefined;
+  const queued =
+    isQueued(after) && !isQueued(before) ? [notice("LockWaiting", `the workflow waits: ${after.message}`, "Wait")] : [];
+  const waiting = Object.keys(after.steps).flatMap((key) => {
     const [old, step] = [stepState(before, key), stepState(after, key)];
     const isTold = (state: typeof step): boolean =>
       state.message !== undefined && state.reason === "Lock" && state.refused !== true;
@@ -119,6 +126,7 @@ function lockNotices(before: RunState, after: RunState): readonly Notice[] {
       old !== step && isTold(step) && !isTold(old) && (step.phase === "Waiting" || step.phase === "Running");
     return isNew ? [notice("LockWaiting", `step "${key}" waits: ${step.message}`, "Wait")] : [];
   });
+  return [...queued, ...waiting];
 }
 
 function noticesOf(note: Note, after: RunState): readonly Notice[] {

@@ -10,6 +10,7 @@ import { finalizer, type Notice, notices } from "./messages.ts";
 import { specOf } from "./spec-of.ts";
 import { type ActionStep, actionStage, answerStage, decide, hasOpenActions } from "./reconcile/actions.ts";
 import { cacheStage } from "./reconcile/cached.ts";
+import { entryOf, supersedeStage, withRefusal } from "./reconcile/entry.ts";
 import { effectStage } from "./reconcile/effects.ts";
 import { finalizeWorkflow } from "./reconcile/finalize.ts";
 import { expireChildren, expireWorkflow, isFinished } from "./reconcile/finished.ts";
@@ -140,14 +141,19 @@ async function runStage(pass: Pass, compiled: CompiledWorkflow, action: ActionSt
   const before = { workflow, compiled, run: known.run, now };
   const observed = await observeSteps(before, executors, memory, conflicts, signal);
   const locks = lockFacts(pass, compiled, known.run);
-  const facts = [...observed.facts, ...memory.facts, ...locks, ...(action.is === "apply" ? [action.fact] : [])];
-  const first = advance(compiled.plan, known.run, facts, now, memory.cache);
+  const entry = entryOf(pass, compiled, known.run);
+  if (!entry.ok) return await invalidStage(pass, entry.error);
+  const given = [...locks, ...entry.value.facts, ...(action.is === "apply" ? [action.fact] : [])];
+  const facts = [...observed.facts, ...memory.facts, ...given];
+  const first = advance(entry.value.plan, known.run, facts, now, memory.cache);
   const { next, cachedItems } = cacheStage(pass, before, first);
   if (next.ignored > 0) pass.tally.ignoredFacts(next.ignored);
-  const state = { ...before, run: next.run };
+  const state = { ...before, run: withRefusal(next.run, entry.value) };
   // What a person asked for is stored at once, and answered only after that.
   const quiet = action.is === "apply" ? undefined : quietStage(pass, known, state);
-  const statusFacts = { references: new Map([...observed.references, ...memory.references]), conflicts };
+  const references = new Map([...observed.references, ...memory.references]);
+  const { queued } = entry.value;
+  const statusFacts = { references, conflicts, ...(queued === undefined ? {} : { queued }) };
   const stored = quiet === undefined ? await storeStage(pass, state, known.stored, statusFacts) : undefined;
   memory.facts = [];
   memory.references = new Map();
@@ -157,6 +163,7 @@ async function runStage(pass: Pass, compiled: CompiledWorkflow, action: ActionSt
   await answerStage(pass, action, stored ?? workflow);
   if (stored !== undefined && isTerminal(next.run.phase)) return { again: stored };
   strayStage(pass, compiled);
+  const inQueue = await supersedeStage(pass, compiled, entry.value, next.run);
   const current = at(pass, stored ?? workflow);
   const acted = await effectStage(
     current,
@@ -172,6 +179,7 @@ async function runStage(pass: Pass, compiled: CompiledWorkflow, action: ActionSt
       acted.wake,
       quiet,
       observed.pollAfter,
+      inQueue,
       lockWake(current, compiled, next.run),
       await expireChildren(current, compiled.expiring),
     ),

@@ -111,3 +111,19 @@ test("a template is looked for among the documents, and what is wrong only with 
   const lacking = simulationOf(workflow({ templateRef: { name: "t" } }), [template({ a: { container } })]);
   expect(lacking).toMatchObject({ ok: false, error: [{ code: "missing-argument" }] });
 });
+
+test("locks have the places of a ConcurrencyLimit among the documents, else one", () => {
+  const spec = { steps: { a: { container, locks: [{ name: "db" }, { name: "api" }] } } };
+  const limit = {
+    apiVersion: "slipway.dev/v1alpha1",
+    kind: "ConcurrencyLimit",
+    metadata: { name: "api" },
+    spec: { limit: 3 },
+  };
+  const simulation = simulationOf(workflow(spec), [limit]);
+  if (!simulation.ok) throw new Error(JSON.stringify(simulation.error));
+  expect(simulation.value.locks("a")).toEqual([
+    { name: "api", places: 3 },
+    { name: "db", places: 1 },
+  ]);
+});

@@ -1,6 +1,6 @@
 import { err, type JsonObject, ok, type Problem, type Result } from "#lib/base/index.ts";
 import type { ChildState, Plan, PlanStep, SimulatedAttempt } from "#engine/index.ts";
-import type { KubeObject } from "#kernel/model/index.ts";
+import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
 import type { Simulation } from "../simulation.ts";
 import { templateBeside } from "./beside.ts";
 import { compileWorkflow } from "./compile/compile.ts";
@@ -11,6 +11,8 @@ import { evaluateCondition, type RunValues } from "./compile/values.ts";
 import type { Workflow, WorkflowSpec } from "./kinds.ts";
 import { collectProblems } from "./problems.ts";
 import { valuesOf } from "./reconcile/attempts.ts";
+import { limitsOf } from "./locks/claims.ts";
+import { ConcurrencyLimit } from "./locks/kind.ts";
 import { manifestOf } from "./simulated-child.ts";
 import { specOf, withTemplate } from "./spec-of.ts";
 
@@ -36,8 +38,25 @@ export function simulationOf(
     end: (attempt, fails) => endOf(attempt, fails, compiled),
     isCached: (step) => compiled.steps.get(step)?.cache !== undefined,
     manifest: (attempt) => manifestOf(attempt, workflow, compiled),
+    locks: (step) =>
+      limitsOf(compiled.steps.get(step)?.step ?? {}).map((name) => ({
+        name,
+        places: placesOf(name, workflow, beside),
+      })),
     applies: (step) => isApplied(compiled.steps.get(step)?.step ?? {}),
   });
+}
+
+/** As the ConcurrencyLimit says that stands among the documents; one where there is none. */
+function placesOf(name: string, { metadata }: Workflow, beside: readonly KubeObject[]): number {
+  const limit = beside.find(
+    (object): object is ConcurrencyLimit & KubeObject =>
+      object.kind === ConcurrencyLimit.kind &&
+      object.apiVersion === apiVersionOf(ConcurrencyLimit) &&
+      object.metadata.name === name &&
+      object.metadata.namespace === metadata.namespace,
+  );
+  return limit?.spec.limit ?? 1;
 }
 
 /** As `specOf`, with the template as it is in a document where nothing is frozen yet. */

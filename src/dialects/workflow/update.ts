@@ -5,7 +5,7 @@ import type { Report } from "./problems.ts";
 type Progress = "unstarted" | "running" | "completed";
 
 /** What the run was started with: values that expressions have used already, and labels that children bear. */
-const immutable = ["selector", "params", "arguments", "templateRef"] as const;
+const immutable = ["selector", "params", "arguments", "templateRef", "concurrency"] as const;
 /** What is left of it while the template has not been found or does not take the arguments: nothing has used those yet. */
 const startedWith = ["selector", "params"] as const;
 /** May change at any time, even of a finished workflow. */

@@ -54,6 +54,7 @@ const words: Readonly<Record<WaitKind, string>> = {
   backoff: "waits to be tried again",
   timer: "waits for its time",
   lock: "waits for a lock",
+  queue: "waits for the run's turn",
   quota: "waits for quota",
   inputs: "waits for inputs",
   kind: "waits for a kind to be served",

@@ -6,6 +6,7 @@ import { collectProblems, type ProblemCollector, type Report } from "../problems
 import { compileInputs, compileLeaves } from "./artifacts.ts";
 import type {
   CompiledCompletion,
+  CompiledConcurrency,
   CompiledOutput,
   CompiledStep,
   CompiledWorkflow,
@@ -95,9 +96,9 @@ function defineFaultless(workflow: Workflow, spec: string): Definition | undefin
 
 /** The definition as this one workflow runs it. */
 function bind(definition: Definition, spec: WorkflowSpec, identity: Identity): CompiledWorkflow {
-  const { steps, graphs, outputs, params, expiring, selector } = definition;
+  const { steps, graphs, outputs, concurrency, params, expiring, selector } = definition;
   const plan = planOf(spec, graphs, { steps, params, identity });
-  return { spec, steps, params, identity, outputs, selector, expiring, plan };
+  return { spec, steps, params, identity, outputs, concurrency, selector, expiring, plan };
 }
 
 function define(workflow: Workflow, found: ProblemCollector): Definition | undefined {
@@ -121,10 +122,11 @@ function define(workflow: Workflow, found: ProblemCollector): Definition | undef
   const named = stepsByName(sources);
   const steps = new Map(sources.flatMap((source) => compileStep(source, spec, named, graphs, report)));
   const outputs = compileOutputs(spec, named, report);
+  const concurrency = compileConcurrency(spec, named, report);
   const { main, final } = graphs;
   if (countErrors(found) > errorsBefore || main === undefined || final === undefined) return undefined;
   const params = paramValues(spec);
-  return { steps, graphs: { main, final }, outputs, params, expiring: expiringSteps(spec), selector };
+  return { steps, graphs: { main, final }, outputs, concurrency, params, expiring: expiringSteps(spec), selector };
 }
 
 const countErrors = ({ problems }: ProblemCollector): number =>
@@ -262,6 +264,21 @@ function compileCompletion(
   const compiled = (text: JsonValue | undefined, field: string) =>
     typeof text === "string" ? bare(text, field) : undefined;
   return { is: "expressions", success: compiled(success, "success"), failure: compiled(failure, "failure") };
+}
+
+/** The key is known before anything has begun: no step can have a say in it. */
+function compileConcurrency(
+  { concurrency, ...spec }: WorkflowSpec,
+  steps: ReadonlyMap<string, StepSource>,
+  report: Report,
+): CompiledConcurrency | undefined {
+  if (concurrency === undefined) return undefined;
+  const nothing: ReadonlySet<string> = new Set();
+  const user = "the concurrency key";
+  const scope = { spec, steps, final: false, visible: () => nothing, user, site: "body" } as const;
+  const key = compileBody(concurrency.key, scope, ["spec", "concurrency", "key"], report);
+  const { limit: most = 1, onConflict = "Queue" } = concurrency;
+  return key === undefined ? undefined : { key, most, onConflict };
 }
 
 /** Outputs of the workflow may use every main step, and nothing of the final ones: they are made before those end. */

@@ -80,6 +80,14 @@ export interface WorkflowOutput {
   readonly expression: CompiledExpression;
 }
 
+/** At most so many workflows with one key at once. */
+export interface CompiledConcurrency {
+  /** The key with its `${{ }}`. */
+  readonly key: CompiledTemplate;
+  readonly most: number;
+  readonly onConflict: "Queue" | "CancelRunning" | "CancelNew";
+}
+
 /** What expressions see of the workflow itself; with it a compiled workflow is told from that of another object. */
 export interface Identity {
   readonly name: string;
@@ -100,6 +108,7 @@ export interface CompiledWorkflow {
   readonly plan: Plan;
   readonly steps: ReadonlyMap<string, CompiledStep>;
   readonly outputs: readonly WorkflowOutput[];
+  readonly concurrency: CompiledConcurrency | undefined;
   /** Arguments over defaults; a parameter with neither is absent. */
   readonly params: JsonObject;
   readonly identity: Identity;

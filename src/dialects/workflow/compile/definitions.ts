@@ -1,6 +1,6 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import type { Graph } from "#engine/index.ts";
-import type { CompiledStep, WorkflowOutput } from "./compiled.ts";
+import type { CompiledConcurrency, CompiledStep, WorkflowOutput } from "./compiled.ts";
 import type { ExpiringStep } from "./expiring.ts";
 
 /** A checked specification, without who runs it: what runs of equal specifications share. Immutable. */
@@ -8,6 +8,7 @@ export interface Definition {
   readonly steps: ReadonlyMap<string, CompiledStep>;
   readonly graphs: { readonly main: Graph; readonly final: Graph };
   readonly outputs: readonly WorkflowOutput[];
+  readonly concurrency: CompiledConcurrency | undefined;
   readonly params: JsonObject;
   readonly expiring: readonly ExpiringStep[];
   readonly selector: Readonly<Record<string, string>>;

@@ -81,7 +81,6 @@ const reservedInStep = {
 } as const satisfies Partial<Record<keyof WorkflowStep, string>>;
 
 const reservedInSpec = {
-  concurrency: "concurrency keys",
   archive: "the archive",
   notifications: "notifications",
   serviceAccountName: "serviceAccountName; write it into the jobTemplate",

@@ -20,6 +20,8 @@ export interface Claim {
   readonly limits: readonly string[];
   /** How many may hold together with it, where that is the claim's own affair and not the limit's. */
   readonly most?: number;
+  /** The concurrency key it is for. */
+  readonly key?: string;
   readonly priority: number;
   /** RFC 3339; whole seconds. */
   readonly createdAt: string;
@@ -63,13 +65,14 @@ function findClaims(workflow: Stored<Workflow>): readonly Claim[] {
 /** A run that has not begun claims nothing but its own beginning. */
 function queuedClaim(workflow: Stored<Workflow>, spec: WorkflowSpec, status: WorkflowStatus): readonly Claim[] {
   const { concurrency } = status;
-  if (concurrency === undefined || spec.concurrency === undefined) return [];
+  if (concurrency === undefined) return [];
   const { name, creationTimestamp } = workflow.metadata;
   return [
     {
       holder: { uid: workflow.metadata.uid, name, runNumber: status.runNumber ?? 1 },
       limits: [concurrency.limitName],
-      most: spec.concurrency.limit ?? 1,
+      most: concurrency.limit,
+      key: concurrency.key,
       priority: spec.priority ?? 0,
       createdAt: creationTimestamp,
       since: concurrency.queuedTime,

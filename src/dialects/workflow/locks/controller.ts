@@ -4,7 +4,7 @@ import { Workflow } from "../kinds.ts";
 import { compareClaims } from "./allot.ts";
 import { type Claim, claimsOf, limitsNamedBy } from "./claims.ts";
 import { ConcurrencyLimit } from "./kind.ts";
-import { limitReconciler } from "./reconcile.ts";
+import { type LimitParts, limitReconciler } from "./reconcile.ts";
 
 /** Index of Workflows that wait for limits, by namespace. */
 const waitingIndex = "slipway.dev/waits-for-limits";
@@ -19,18 +19,16 @@ const waitBuckets: readonly number[] = [0.1, 0.5, 1, 5, 15, 60, 300, 1_800, 3_60
 export function addLimitController(
   manager: Manager,
   limits: Informer<ConcurrencyLimit>,
+  claimsIn: LimitParts["claimsIn"],
   wake: (workflow: ReconcileRequest) => void,
 ): void {
   const { client, clock, metrics } = manager;
-  const workflows: Informer<Workflow> = manager.mirror<Workflow>(Workflow);
-  workflows.addIndex(waitingIndex, (workflow) =>
-    claimsOf(workflow).length === 0 ? [] : [workflow.metadata.namespace ?? ""],
-  );
   const waits = metrics
     .histogram("slipway_workflow_lock_wait_seconds", "Time from readiness to holding all limits.", waitBuckets)
     .series();
   controllerFor(manager, "concurrency-limit")
-    .for<ConcurrencyLimit>(ConcurrencyLimit)
+    // A limit whose Workflow went unheard is looked at again.
+    .for<ConcurrencyLimit>(ConcurrencyLimit, { resyncEvery: 600_000 })
     .watches<Workflow>(Workflow, limitRequests)
     .with({ maxConcurrent: 1 })
     .complete(
@@ -38,12 +36,20 @@ export function addLimitController(
         client,
         clock,
         limits,
-        workflows,
-        claimsIn: (namespace) => sortedClaims(workflows.byIndex(waitingIndex, namespace)),
+        workflows: manager.mirror<Workflow>(Workflow),
+        claimsIn,
         wake,
         waited: (time) => waits.observe(time / 1000),
       }),
     );
+}
+
+/** Indexes a mirror of Workflows by what they wait for. The answer gives the claims of a namespace, in the order they get it. */
+export function claimsIn(workflows: Informer<Workflow>): LimitParts["claimsIn"] {
+  workflows.addIndex(waitingIndex, (workflow) =>
+    claimsOf(workflow).length === 0 ? [] : [workflow.metadata.namespace ?? ""],
+  );
+  return (namespace) => sortedClaims(workflows.byIndex(waitingIndex, namespace));
 }
 
 const sortedClaims = (workflows: readonly Stored<Workflow>[]): readonly Claim[] =>

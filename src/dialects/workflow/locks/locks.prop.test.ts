@@ -41,6 +41,19 @@ const workflow: fc.Arbitrary<WorkflowSpec> = fc
     ),
   }));
 
+/** Some of them share a key. */
+const specs: fc.Arbitrary<readonly WorkflowSpec[]> = fc.array(
+  fc
+    .tuple(
+      workflow,
+      fc.constantFrom(undefined, undefined, "Queue" as const, "CancelRunning" as const, "CancelNew" as const),
+    )
+    .map(([spec, onConflict]) =>
+      onConflict === undefined ? spec : { ...spec, concurrency: { key: "k", onConflict } },
+    ),
+  { minLength: 2, maxLength: 4 },
+);
+
 const disturbance = fc.record({
   crash: fc.constantFrom(false, false, true),
   ends: fc.nat(2),
@@ -92,11 +105,24 @@ async function workOf(store: MemoryClient): Promise<ReadonlyMap<string, readonly
   return work;
 }
 
+/** Names of the workflows with the key that have a living Job. */
+async function workWithKey(store: MemoryClient): Promise<ReadonlySet<string>> {
+  const { items } = await store.list<Workflow>(Workflow, { namespace });
+  const keyed = new Map(
+    items.flatMap(({ metadata, spec }) => (spec.concurrency ? [[metadata.uid, metadata.name]] : [])),
+  );
+  const jobs = (await store.list(Job, { namespace })).items.filter(
+    ({ metadata, status }) => status === undefined && metadata.deletionTimestamp === undefined,
+  );
+  return new Set(jobs.flatMap(({ metadata }) => keyed.get(metadata.labels?.["slipway.dev/workflow-uid"] ?? "") ?? []));
+}
+
 const placesOf = { x: 1, y: 2, z: 1 } as const;
 
 async function checkLocks(store: MemoryClient): Promise<void> {
   const work = await workOf(store);
   for (const name of lockNames) expect((work.get(name) ?? []).length).toBeLessThanOrEqual(placesOf[name]);
+  expect((await workWithKey(store)).size).toBeLessThanOrEqual(1);
   for (const { metadata, status } of (await store.list<ConcurrencyLimit>(ConcurrencyLimit, { namespace })).items) {
     const places = lockNames.find((name) => name === metadata.name);
     expect(status?.holders?.length ?? 0).toBeLessThanOrEqual(places === undefined ? 1 : placesOf[places]);
@@ -105,50 +131,45 @@ async function checkLocks(store: MemoryClient): Promise<void> {
 
 test("whatever crashes, fails or is late: never more work under a lock than it has places, and every run and every hold ends", async () => {
   await fc.assert(
-    fc.asyncProperty(
-      fc.array(workflow, { minLength: 2, maxLength: 4 }),
-      fc.array(disturbance, { maxLength: 20 }),
-      fc.nat(),
-      async (specs, disturbances, seed) => {
-        const clock = new FakeClock();
-        const store = memoryClient({
-          clock,
-          types: [Workflow, ScheduledWorkflow, RunAction, ConcurrencyLimit, CacheEntry],
-        });
-        const limit = { apiVersion: "slipway.dev/v1alpha1", kind: "ConcurrencyLimit", spec: { limit: placesOf.y } };
-        await store.create(ConcurrencyLimit, { ...limit, metadata: { name: "y", namespace } });
-        const random = seededRandom(seed);
-        const boot = () => {
-          const chaos: ChaosClient = chaosClient(store, { clock, random, faults });
-          const { client, kill } = mortal(chaos);
-          return { run: new Harness({ store, clock, wrap: () => client }), chaos, kill };
-        };
-        let process = boot();
-        for (const [index, spec] of specs.entries()) await process.run.create(spec, `w${index}`);
-        for (const { crash, ends, fails, act, pick, ms } of disturbances) {
-          await process.run.pass(ms);
-          await checkLocks(store);
-          for (let count = 0; count < ends; count++) await endOne(process.run, fails);
-          const name = `w${pick % specs.length}`;
-          const target = { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", name };
-          if (act === "delete") await store.delete({ type: Workflow, namespace, name }).catch(() => undefined);
-          else if (act !== undefined)
-            await process.run.act(act, { target }, `${act}-${clock.now()}-${random()}`.toLowerCase());
-          await checkLocks(store);
-          if (!crash) continue;
-          process.kill();
-          await process.run.close();
-          process = boot();
-        }
-        process.chaos.setFaults();
-        await playOut(process.run, store);
-        await process.run.pass(2_000);
-        for (const { status } of (await store.list<ConcurrencyLimit>(ConcurrencyLimit, { namespace })).items)
-          expect(status?.holders ?? []).toEqual([]);
+    fc.asyncProperty(specs, fc.array(disturbance, { maxLength: 20 }), fc.nat(), async (drawn, disturbances, seed) => {
+      const clock = new FakeClock();
+      const store = memoryClient({
+        clock,
+        types: [Workflow, ScheduledWorkflow, RunAction, ConcurrencyLimit, CacheEntry],
+      });
+      const limit = { apiVersion: "slipway.dev/v1alpha1", kind: "ConcurrencyLimit", spec: { limit: placesOf.y } };
+      await store.create(ConcurrencyLimit, { ...limit, metadata: { name: "y", namespace } });
+      const random = seededRandom(seed);
+      const boot = () => {
+        const chaos: ChaosClient = chaosClient(store, { clock, random, faults });
+        const { client, kill } = mortal(chaos);
+        return { run: new Harness({ store, clock, wrap: () => client }), chaos, kill };
+      };
+      let process = boot();
+      for (const [index, spec] of drawn.entries()) await process.run.create(spec, `w${index}`);
+      for (const { crash, ends, fails, act, pick, ms } of disturbances) {
+        await process.run.pass(ms);
+        await checkLocks(store);
+        for (let count = 0; count < ends; count++) await endOne(process.run, fails);
+        const name = `w${pick % drawn.length}`;
+        const target = { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", name };
+        if (act === "delete") await store.delete({ type: Workflow, namespace, name }).catch(() => undefined);
+        else if (act !== undefined)
+          await process.run.act(act, { target }, `${act}-${clock.now()}-${random()}`.toLowerCase());
+        await checkLocks(store);
+        if (!crash) continue;
+        process.kill();
         await process.run.close();
-      },
-    ),
-    { numRuns: runs(40) },
+        process = boot();
+      }
+      process.chaos.setFaults();
+      await playOut(process.run, store);
+      await process.run.pass(2_000);
+      for (const { status } of (await store.list<ConcurrencyLimit>(ConcurrencyLimit, { namespace })).items)
+        expect(status?.holders ?? []).toEqual([]);
+      await process.run.close();
+    }),
+    { numRuns: runs(30) },
   );
 });
 
@@ -164,12 +185,14 @@ async function endOne(run: Harness, fails: boolean): Promise<boolean> {
   return true;
 }
 
-/** Plays on without disturbance until every workflow has ended. */
+/** Plays on without disturbance until every action is answered and every workflow has ended. */
 async function playOut(run: Harness, store: MemoryClient): Promise<void> {
   for (let round = 0; round < 300; round++) {
     await checkLocks(store);
     const { items } = await store.list<Workflow>(Workflow, { namespace });
-    if (items.every(({ status }) => status?.phase !== undefined && isTerminal(status.phase))) return;
+    const { items: actions } = await store.list<RunAction>(RunAction, { namespace });
+    const isAnswered = actions.every(({ status }) => status?.finishTime !== undefined);
+    if (isAnswered && items.every(({ status }) => status?.phase !== undefined && isTerminal(status.phase))) return;
     if (!(await endOne(run, false))) await run.pass(2_000);
   }
   throw new Error("the workflows do not come to their end");

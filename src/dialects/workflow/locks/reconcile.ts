@@ -53,7 +53,7 @@ export function limitReconciler(parts: LimitParts): Reconciler {
       const isWanted = claims.some(({ limits }) => limits.includes(name));
       const found = parts.limits.get(keyOf(request));
       if (found === undefined && !isWanted) return undefined;
-      const limit = found ?? (await createImplicit(parts, request, signal));
+      const limit = found ?? (await createImplicit(parts, request, claims, signal));
       const kept = await liveHolders(parts, limit, signal);
       const current = await withHolders(parts, limit, kept, signal);
       if (isWanted) await giveOut(parts, claims, current, signal);
@@ -66,8 +66,10 @@ export function limitReconciler(parts: LimitParts): Reconciler {
 async function createImplicit(
   { client }: LimitParts,
   { namespace, name }: ReconcileRequest,
+  claims: readonly Claim[],
   signal: AbortSignal,
 ): Promise<Stored<ConcurrencyLimit>> {
+  const { most = 1, key } = claims.find(({ limits }) => limits.includes(name)) ?? {};
   const metadata = {
     name,
     ...(namespace === undefined ? {} : { namespace }),
@@ -75,7 +77,8 @@ async function createImplicit(
     finalizers: [limitFinalizer],
   };
   const { kind } = ConcurrencyLimit;
-  const object = { apiVersion: apiVersionOf(ConcurrencyLimit), kind, metadata, spec: { limit: 1 } };
+  const spec = { limit: most, ...(key === undefined ? {} : { description: `concurrency key ${JSON.stringify(key)}` }) };
+  const object = { apiVersion: apiVersionOf(ConcurrencyLimit), kind, metadata, spec };
   return await client.create<ConcurrencyLimit>(ConcurrencyLimit, object, { signal });
 }
 
@@ -139,7 +142,7 @@ async function giveOut(
   const now = parts.clock.now();
   for (const other of names) {
     const request = { name: other, ...(namespace === undefined ? {} : { namespace }) };
-    const limit = parts.limits.get(keyFor(other)) ?? (await createImplicit(parts, request, signal));
+    const limit = parts.limits.get(keyFor(other)) ?? (await createImplicit(parts, request, claims, signal));
     const added = given.filter(({ missing }) => missing.includes(other)).map((one) => holderOf(one, now));
     await withHolders(parts, limit, [...(limit.status?.holders ?? []), ...added], signal);
   }

@@ -117,6 +117,7 @@ const outlineOf = ({ metadata, spec }: Stored<Workflow>, plan: Plan): CompiledWo
   plan,
   steps: new Map(),
   outputs: [],
+  concurrency: undefined,
   params: {},
   identity: {
     name: metadata.name,

@@ -1,5 +1,5 @@
 import type { Instant, Problem } from "#lib/base/index.ts";
-import { createRunCache, type Effect, type Fact, type RunCache, type RunState } from "#engine/index.ts";
+import { createRunCache, type Effect, type Fact, type Plan, type RunCache, type RunState } from "#engine/index.ts";
 import { keyOf, type Stored } from "#kernel/model/index.ts";
 import { compileWorkflow } from "../compile/compile.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
@@ -49,6 +49,14 @@ export interface Memory {
   readonly refusals: Map<string, number>;
   /** When it was last told what a step waits for, by step. */
   readonly toldLocks: Map<string, Instant>;
+  /** When it was last told where the workflow stands in the queue of its concurrency key. */
+  toldQueue?: Instant;
+  /** The plan that keeps the run from beginning, and what it was made from. */
+  heldPlan?: { readonly from: Plan; readonly message: string | undefined; readonly plan: Plan };
+  /** Why those that are in the way of the workflow could not be told to end. */
+  queueObstacle?: string;
+  /** Workflows that were told to end for this one, by uid. */
+  readonly superseded: Set<string>;
   /** Since when nothing but steps that came alive would have to be written. */
   quietSince?: Instant;
   /** Started steps whose definition differs from the one they were started with, as of a generation. */
@@ -87,6 +95,7 @@ export class Memories {
       created: new Set(),
       refusals: new Map(),
       toldLocks: new Map(),
+      superseded: new Set(),
       reportedStrays: new Set(),
     };
     this.#byKey.set(key, memory);

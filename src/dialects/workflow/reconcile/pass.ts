@@ -4,6 +4,7 @@ import type { Stored } from "#kernel/model/index.ts";
 import type { CacheEntry } from "../cache/kind.ts";
 import type { CacheOutcome } from "../cache/lookup.ts";
 import type { RunAction, Workflow, WorkflowTemplate } from "../kinds.ts";
+import type { Claim } from "../locks/claims.ts";
 import type { ConcurrencyLimit } from "../locks/kind.ts";
 import type { Notice } from "../messages.ts";
 import type { Executors } from "../steps/executor.ts";
@@ -40,6 +41,8 @@ export interface Parts {
   readonly jobs: Lister;
   readonly limits: Lister<ConcurrencyLimit>;
   readonly cacheEntries: Lister<CacheEntry>;
+  /** What workflows of a namespace wait for of limits, in the order they get it. */
+  readonly claimsIn: (namespace: string) => readonly Claim[];
   readonly kinds: {
     strays(uid: string): readonly Stored[];
     controlledBy(owner: Stored): readonly Stored[];

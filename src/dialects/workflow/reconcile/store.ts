@@ -1,4 +1,4 @@
-import { type RunState, stepState } from "#engine/index.ts";
+import { isTerminal, type RunState, stepState } from "#engine/index.ts";
 import { isConflict, type Stored } from "#kernel/model/index.ts";
 import { isExecuted } from "../compile/step-source.ts";
 import type { ChildReference } from "../kinds.ts";
@@ -21,7 +21,9 @@ export async function storeStage(
   const { workflow, client, memory, signal } = pass;
   const { generation } = workflow.metadata;
   const isObserved = generation === undefined || workflow.status?.observedGeneration === generation;
-  if (state.run === before && isObserved) return undefined;
+  // A key that is changed before the run begins stands for another limit.
+  const isQueued = facts.queued === undefined || workflow.status?.concurrency?.limitName === facts.queued.limitName;
+  if (state.run === before && isObserved && (isQueued || isTerminal(before.phase))) return undefined;
   const { run, outputs } = withOutputs(state);
   const references = withIntents({ ...state, run }, before, facts.references, pass);
   const status = statusAfter({ ...state, run }, before, { ...facts, references });

@@ -3,6 +3,7 @@ import { isOk, isTerminal, progressOf, type RunState, setCondition, type StepSta
 import type { CompiledWorkflow } from "../compile/compiled.ts";
 import { evaluate } from "../compile/values.ts";
 import type { ChildReference, StepStatus, WorkflowCondition, WorkflowStatus } from "../kinds.ts";
+import type { Queued } from "../locks/queue.ts";
 import { encodeRun, type StepAdditions } from "../state.ts";
 import { cachedReason } from "../messages.ts";
 import { reusedReason } from "../resubmit.ts";
@@ -15,6 +16,8 @@ export interface StatusFacts {
   readonly references: ReadonlyMap<string, ChildReference>;
   /** Started steps whose definition was changed behind the back of admission. */
   readonly conflicts: readonly string[];
+  /** Where a run stands that needs its concurrency key to begin. */
+  readonly queued?: Queued;
   /** The specification cannot be carried out: the condition that says so stays. */
   readonly isInvalid?: boolean;
 }
@@ -50,9 +53,25 @@ export function statusAfter(
         : conditionsAfter(previous?.conditions ?? [], run, facts, generation, now),
     progress: `${done}/${total}`,
     ...(generation === undefined ? {} : { observedGeneration: generation }),
-    ...(run.startedAt === undefined || facts.isInvalid === true ? {} : frozenSpec(workflow, compiled.spec)),
+    ...(facts.queued === undefined ? {} : { concurrency: concurrencyAfter(facts.queued, previous, run, before, now) }),
+    // What waits for its turn is what will run.
+    ...((run.startedAt === undefined && facts.queued === undefined) || facts.isInvalid === true
+      ? {}
+      : frozenSpec(workflow, compiled.spec)),
     ...(run.number > before.number ? { history: historyAfter(previous) } : {}),
   };
+}
+
+/** The key as it was when the run came into its queue; a retry comes into it anew. */
+function concurrencyAfter(
+  { key, limitName, most: limit }: Queued,
+  previous: WorkflowStatus | undefined,
+  run: RunState,
+  before: RunState,
+  now: Instant,
+) {
+  const known = run.number === before.number ? previous?.concurrency : undefined;
+  return { key, limitName, limit, queuedTime: known?.queuedTime ?? formatTime(now) };
 }
 
 /** Nothing that conditions speak of has changed. */

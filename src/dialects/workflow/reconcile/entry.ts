@@ -1,0 +1,102 @@
+import { err, type Millis, messageOf, ok, type Problem, type Result } from "#lib/base/index.ts";
+import { hashName } from "#lib/base/index.node.ts";
+import { type Fact, isTerminal, type Plan, type RunState } from "#engine/index.ts";
+import { apiVersionOf, isAlreadyExists, isForbidden, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import type { CompiledWorkflow } from "../compile/compiled.ts";
+import { RunAction, Workflow } from "../kinds.ts";
+import { heldPlan, type Queued, queueOf, type Rival, supersededBy } from "../locks/queue.ts";
+import { collectProblems } from "../problems.ts";
+import { keyOf } from "#kernel/model/index.ts";
+import type { Pass } from "./pass.ts";
+
+/** What the concurrency key of a workflow means for a turn; nothing for a run that has begun, or has no key. */
+export interface Entry {
+  /** The workflow's plan, or one that keeps the run from beginning. */
+  readonly plan: Plan;
+  readonly facts: readonly Fact[];
+  readonly queued?: Queued;
+  /** Why it does not run at all. */
+  readonly refusal?: string;
+}
+
+/** Asks the queue whether the run may begin. An error tells what is wrong with the key. */
+export function entryOf(pass: Pass, compiled: CompiledWorkflow, run: RunState): Result<Entry, readonly Problem[]> {
+  const found = queueOf(pass, compiled, run);
+  if (!found.ok) {
+    const collected = collectProblems();
+    collected.error(["spec", "concurrency", "key"], "invalid-expression", found.error);
+    return err(collected.problems);
+  }
+  const { plan } = compiled;
+  const queued = found.value;
+  if (queued === undefined || queued.isHolding)
+    return ok({ plan, facts: [], ...(queued === undefined ? {} : { queued }) });
+  const held = { plan: heldPlan(pass.memory, plan, queued.message), queued };
+  const isFull = queued.before.length >= queued.most;
+  if (compiled.concurrency?.onConflict !== "CancelNew" || !isFull || isTerminal(run.phase))
+    return ok({ ...held, facts: [] });
+  const names = queued.before
+    .map(({ name }) => name)
+    .slice(0, 3)
+    .join(", ");
+  const refusal = `concurrency key ${JSON.stringify(queued.key)} is held by ${names} (onConflict: CancelNew)`;
+  // Nothing of it has begun, so that there is nothing for its final steps to follow.
+  return ok({ ...held, refusal, facts: [{ kind: "action", action: "cancel", force: true, reason: refusal }] });
+}
+
+/** A run that was not let in says why. */
+export const withRefusal = (run: RunState, { refusal }: Entry): RunState =>
+  refusal === undefined || run.phase !== "Canceled" ? run : { ...run, message: refusal };
+
+/**
+ * Tells the older workflows to end that are in the way of one with `onConflict: CancelRunning`, with the rights of whoever wrote it. It
+ * begins when they have ended, their final steps included. Answers after how long to look again; undefined when nothing is waited for.
+ */
+export async function supersedeStage(
+  pass: Pass,
+  { concurrency }: CompiledWorkflow,
+  { queued }: Entry,
+  run: RunState,
+): Promise<Millis | undefined> {
+  if (queued === undefined || queued.isHolding || run.startedAt !== undefined || isTerminal(run.phase))
+    return undefined;
+  if (concurrency?.onConflict !== "CancelRunning" || run.suspendedSince !== undefined) return queued.wake;
+  for (const rival of supersededBy(queued)) {
+    if (pass.memory.superseded.has(rival.uid)) continue;
+    const { namespace } = pass.workflow.metadata;
+    const other = pass.workflows.get(keyOf({ name: rival.name, ...(namespace === undefined ? {} : { namespace }) }));
+    if (other !== undefined && !(await isTold(pass, rival, other, queued.key))) return queued.wake;
+    pass.memory.superseded.add(rival.uid);
+  }
+  return queued.wake;
+}
+
+/** Commands one of them to end; false when the writer may not, which the workflow then says. Asking twice is asking once. */
+async function isTold(pass: Pass, rival: Rival, other: Stored<Workflow>, key: string): Promise<boolean> {
+  if (other.metadata.uid !== rival.uid || other.status?.closing === "Cancel") return true;
+  const { workflow, clientFor, memory, signal } = pass;
+  const { apiVersion, kind, metadata } = other;
+  const { name, namespace, uid } = metadata;
+  const reason = `workflow "${workflow.metadata.name}" takes its place (concurrency key ${JSON.stringify(key)})`;
+  // What has not begun leaves nothing for final steps to follow.
+  const force = rival.isHolding ? {} : { force: true };
+  const action: KubeObject = {
+    apiVersion: apiVersionOf(RunAction),
+    kind: RunAction.kind,
+    metadata: {
+      name: `superseded-${hashName([uid, workflow.metadata.uid], 20)}`,
+      ...(namespace === undefined ? {} : { namespace }),
+      ownerReferences: [{ apiVersion, kind, name, uid }],
+    },
+    spec: { target: { apiVersion, kind, name, uid }, action: "cancel", reason, ...force },
+  };
+  try {
+    await clientFor(workflow).create(RunAction, action, { signal });
+    return true;
+  } catch (thrown) {
+    if (isAlreadyExists(thrown)) return true;
+    if (!isForbidden(thrown)) throw thrown;
+    memory.queueObstacle = `may not cancel workflow "${name}": ${messageOf(thrown)}`;
+    return false;
+  }
+}
