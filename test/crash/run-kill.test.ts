@@ -6,25 +6,25 @@ import { sleep, systemClock } from "#lib/base/index.ts";
 import { seededRandom } from "#kernel/kit/index.ts";
 import { type Api, connectApi } from "#test/support/api.ts";
 import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "#test/support/slipway.ts";
+import {
+  childTemplate,
+  expectedLines,
+  expectedOutputs,
+  final,
+  gate,
+  keys,
+  linesBeforeEnd,
+  runDocument,
+} from "./run-document.ts";
 
-// A server is killed with its whole process group at any moment of a run's life, and started again: the run ends as it would have, and
-// each attempt of each step, item and round has run once. SLIPWAY_CRASH_SEED repeats the moments of an earlier run of this test, as closely as a
-// clock can; SLIPWAY_CRASH_ROUNDS sets how often, in twenties: 200 before a release.
+// A server is killed with its whole process group at any moment of a run's life, and started again: the run ends as it would have, each
+// attempt of each step, item, round and child has run once and its log is there, and who approved has done so once.
+// SLIPWAY_CRASH_ROUNDS sets how often; SLIPWAY_CRASH_SEED repeats the moments of an earlier run of this test, as closely as a clock can.
 
-const layers = 10;
-const width = 5;
-
-/** Steps that are more than one child: a fan-out, a loop, and one whose first attempt fails. */
-const special: Readonly<Record<string, { readonly more: object; readonly lines: readonly string[] }>> = {
-  "s2-0": { more: { forEach: { items: ["a", "b", "c"], maxParallel: 2 } }, lines: ["[0]#1", "[1]#1", "[2]#1"] },
-  "s3-1": { more: { repeat: { until: "iteration == 2" } }, lines: ["~1#1", "~2#2"] },
-  "s4-2": { more: { retry: { limit: 1, initialSeconds: 0.1 } }, lines: ["#1", "#2"] },
-};
-const keys = Array.from({ length: layers * width }, (_, at) => `s${Math.floor(at / width)}-${at % width}`);
-/** What all children together write, a line each; the final step after everything else. */
-const expected = [...keys.flatMap((key) => (special[key]?.lines ?? ["#1"]).map((line) => key + line)), "report#1"];
-const steps = expected.length;
-const workflows = "/apis/slipway.dev/v1alpha1/namespaces/default/workflows";
+const group = "/apis/slipway.dev/v1alpha1/namespaces/default";
+const pods = "/api/v1/namespaces/default/pods";
+/** The user of the kubeconfig that the server writes. */
+const approver = "slipway:admin";
 const seed = Number(process.env["SLIPWAY_CRASH_SEED"] ?? randomInt(2 ** 31));
 const random = seededRandom(seed);
 
@@ -32,13 +32,15 @@ const random = seededRandom(seed);
 interface Run {
   /** Where its steps write a line each. */
   readonly file: string;
-  readonly phase: () => Promise<string>;
+  readonly status: () => Promise<Status>;
+  /** How long a run took that nobody disturbed. */
+  readonly wholeMs: number;
 }
 
 /** Some of the rounds, and what the kill waits for in them once the create is answered. */
 interface Moment {
   readonly title: string;
-  readonly rounds: number;
+  readonly share: number;
   readonly come: (run: Run) => Promise<unknown>;
 }
 
@@ -48,49 +50,69 @@ const written = ({ file }: Run, count: number) =>
     () => linesOf(file),
     (lines) => lines.length >= count,
   );
+const hasLine = ({ file }: Run, line: string) =>
+  until(
+    () => linesOf(file),
+    (lines) => lines.includes(line),
+  );
+const phaseOf = (status: Status, key: string) => status.statuses?.[key]?.phase;
 
-/** Most of them are at the two ends of a life: there a run is created and its end recorded, once each. */
+/** Most have their place: a run is created, approved and ended once, and chance alone would seldom come by. */
 const moments: readonly Moment[] = [
-  { title: "with the answer", rounds: 3, come: () => Promise.resolve() },
-  { title: "before the first step", rounds: 4, come: () => within(60) },
+  { title: "with the answer", share: 2, come: () => Promise.resolve() },
+  { title: "before the first step", share: 2, come: () => within(60) },
+  { title: "at any moment", share: 3, come: ({ wholeMs }) => within(wholeMs) },
   {
-    title: "at any moment",
-    rounds: 6,
+    title: "after any step",
+    share: 3,
     come: async (run) => {
-      await written(run, 1 + Math.floor(random() * (steps - 2)));
+      await written(run, 1 + Math.floor(random() * (expectedLines.length - 2)));
       await within(25);
     },
   },
   {
-    title: "around the last step",
-    rounds: 3,
+    title: "around the attempt that fails in the child",
+    share: 2,
     come: async (run) => {
-      await written(run, steps - width);
-      await within(20);
+      await hasLine(run, "frail#1");
+      await within(200);
+    },
+  },
+  {
+    title: "around the approval",
+    share: 2,
+    come: async (run) => {
+      await until(run.status, (status) => phaseOf(status, gate) === "Suspended");
+      await within(60);
+    },
+  },
+  {
+    title: "around the last step",
+    share: 2,
+    come: async (run) => {
+      await written(run, linesBeforeEnd);
+      await within(40);
     },
   },
   {
     title: "before the end is recorded",
-    rounds: 3,
+    share: 2,
     come: async (run) => {
-      await written(run, steps);
+      await written(run, expectedLines.length);
       await within(100);
     },
   },
-  {
-    title: "with the end",
-    rounds: 1,
-    come: (run) =>
-      until(
-        () => run.phase(),
-        (phase) => phase === "Succeeded",
-      ),
-  },
+  { title: "with the end", share: 1, come: (run) => until(run.status, ({ phase }) => phase === "Succeeded") },
 ];
-const twenties = Math.ceil(Number(process.env["SLIPWAY_CRASH_ROUNDS"] ?? 20) / 20);
-const rounds = moments.flatMap((moment) => Array.from({ length: twenties * moment.rounds }, () => moment));
-/** A round takes seconds, on the busiest machine half a minute. */
-const timeout = rounds.length * 30_000;
+const deck = moments.flatMap((moment) => Array.from({ length: moment.share }, () => moment));
+/** All of them at least. */
+const wanted = Number(process.env["SLIPWAY_CRASH_ROUNDS"] ?? deck.length);
+const rounds = Array.from({ length: Math.max(wanted, deck.length) }, (_, round) => deck[round % deck.length]).filter(
+  (moment) => moment !== undefined,
+);
+
+/** On the busiest machine. */
+const longestMs = 600_000 + rounds.length * 20_000;
 
 let directory = "";
 let server: TestServer | undefined;
@@ -107,39 +129,14 @@ afterEach(async () => {
   await removeDirectory(directory);
 });
 
-async function start(): Promise<{ readonly server: TestServer; readonly api: Api }> {
+async function start(): Promise<void> {
   server = await startServer(directory);
   api?.close();
   api = await connectApi(server.url, server.kubeconfig);
-  return { server, api };
 }
 
-/** Appends its name to the file; `s4-2` fails at its first attempt. */
-const script = [
-  'name="$SLIPWAY_STEP${SLIPWAY_INDEX:+[$SLIPWAY_INDEX]}${SLIPWAY_ITERATION:+~$SLIPWAY_ITERATION}#$SLIPWAY_ATTEMPT"',
-  'echo "$name" >>"$FILE"; sleep 0.02; test "$name" != "s4-2#1"',
-].join("; ");
-
-/** Fifty steps in ten layers of five, each of which depends on two of the layer before, and a final one. */
-function document(name: string, file: string): object {
-  const container = { image: "busybox", command: ["sh", "-c", script], env: [{ name: "FILE", value: file }] };
-  const byName = keys.map((key, at): [string, object] => {
-    const [layer, index] = [Math.floor(at / width), at % width];
-    const before = layer === 0 ? [] : [`s${layer - 1}-${index}`, `s${layer - 1}-${(index + 1) % width}`];
-    return [key, { container, ...special[key]?.more, ...(before.length === 0 ? {} : { dependencies: before }) }];
-  });
-  return {
-    apiVersion: "slipway.dev/v1alpha1",
-    kind: "Workflow",
-    metadata: { name },
-    spec: { activeDeadlineSeconds: 300, steps: Object.fromEntries(byName), finally: { report: { container } } },
-  };
-}
-
-const linesOf = async (file: string): Promise<string[]> => {
-  const text = await readFile(file, "utf8").catch(() => "");
-  return text.split("\n").filter((line) => line !== "");
-};
+const linesOf = async (file: string): Promise<string[]> => toLines(await readFile(file, "utf8").catch(() => ""));
+const toLines = (text: string): string[] => text.split("\n").filter((line) => line !== "");
 
 /** Long enough for all steps of a run on the busiest machine. */
 const patienceMs = 120_000;
@@ -155,52 +152,150 @@ async function until<T>(look: () => Promise<T>, holds: (seen: T) => boolean): Pr
   }
 }
 
+interface StepStatus {
+  readonly phase: string;
+  readonly attempt: number;
+  readonly approvals?: readonly { readonly by?: string }[];
+}
+
 interface Status {
   readonly phase?: string;
-  readonly statuses?: Readonly<Record<string, { readonly phase: string; readonly attempt: number }>>;
+  readonly outputs?: object;
+  readonly statuses?: Readonly<Record<string, StepStatus>>;
 }
 
-async function statusOf(from: Api, name: string): Promise<Status> {
-  const { status, text } = await from.ask("GET", `${workflows}/${name}`);
-  expect(status, text).toBe(200);
-  return (JSON.parse(text) as { readonly status?: Status }).status ?? {};
+/** As much of objects as is looked at here. */
+interface Found<S = Status> {
+  readonly metadata: { readonly name: string; readonly uid: string };
+  readonly status?: S;
 }
 
-test(`a run of ${keys.length} steps, with a fan-out, a loop and a retry, survives a kill -9 of the server at any moment of its life, ${rounds.length} times`, {
-  timeout,
-}, async () => {
-  const struck: [title: string, lines: number][] = [];
-  let now = await start();
-  try {
-    for (const [round, { title, come }] of rounds.entries()) {
-      const name = `round-${round}`;
-      const file = join(directory, `${name}.txt`);
-      const { api: first } = now;
-      const created = await first.ask("POST", workflows, document(name, file));
-      expect(created.status, created.text).toBe(201);
-      await come({ file, phase: async () => (await statusOf(first, name)).phase ?? "" });
-      await now.server.kill();
-      struck.push([title, (await linesOf(file)).length]);
-      now = await start();
-      const { api: second } = now;
-      const end = await until(
-        () => statusOf(second, name),
-        ({ phase = "" }) => ["Succeeded", "Failed", "Canceled"].includes(phase),
-      );
-      const lines = await linesOf(file);
-      const which = `${name}, killed ${title}, seed ${seed}: ${JSON.stringify({ lines, end })}`;
-      expect(end.phase, which).toBe("Succeeded");
-      expect(lines.toSorted(), `everything ran once in ${which}`).toEqual(expected.toSorted());
-      expect(lines.at(-1), which).toBe("report#1");
-      const settled = Object.values(end.statuses ?? {}).filter(({ phase }) => phase === "Succeeded");
-      expect(settled, which).toHaveLength(keys.length + 1);
+async function ask<T>(method: string, path: string, body?: object): Promise<T> {
+  if (api === undefined) throw new Error("no server was started");
+  const { status, text } = await api.ask(method, path, body);
+  expect(status, text).toBeLessThan(300);
+  return JSON.parse(text) as T;
+}
+const statusOf = async (name: string): Promise<Status> =>
+  (await ask<Found>("GET", `${group}/workflows/${name}`)).status ?? {};
+const labelled = (uid: string) => `?labelSelector=${encodeURIComponent(`slipway.dev/workflow-uid=${uid}`)}`;
+
+/** The code of an answer, 0 where there is none: the server may be gone. */
+const codeOf = (method: string, path: string, body?: object): Promise<number> =>
+  api?.ask(method, path, body).then(
+    ({ status }) => status,
+    () => 0,
+  ) ?? Promise.resolve(0);
+
+/**
+ * Somebody who approves as soon as the run asks, and says so again while nobody answers. The name is the same each time, so that what
+ * was heard before the server died is not said twice. Gives up with the test.
+ */
+async function approve(workflow: string, action: string): Promise<void> {
+  const look = () => statusOf(workflow).catch((): Status => ({}));
+  await until(look, (status) => phaseOf(status, gate) === "Suspended");
+  const body = {
+    apiVersion: "slipway.dev/v1alpha1",
+    kind: "RunAction",
+    metadata: { name: action },
+    spec: {
+      target: { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", name: workflow },
+      action: "approve",
+      step: gate,
+    },
+  };
+  await until(
+    () => codeOf("POST", `${group}/runactions`, body),
+    (code) => code === 201 || code === 409,
+  );
+}
+
+/** What all logs of a run hold, those of its child Workflows included. */
+async function loggedLines(uid: string): Promise<readonly string[]> {
+  const own = await ask<{ items: readonly Found<object>[] }>("GET", pods + labelled(uid));
+  const children = await ask<{ items: readonly Found[] }>("GET", `${group}/workflows${labelled(uid)}`);
+  const logs = own.items.map(async ({ metadata }) => {
+    const answer = await api?.ask("GET", `${pods}/${metadata.name}/log`);
+    expect(answer?.status, answer?.text).toBe(200);
+    return toLines(answer?.text ?? "");
+  });
+  const below = children.items.map(({ metadata }) => loggedLines(metadata.uid));
+  return (await Promise.all([...logs, ...below])).flat();
+}
+
+/** What a run came to that is the same however often it was interrupted. */
+async function outcomeOf(name: string, action: string) {
+  const { metadata, status = {} } = await ask<Found>("GET", `${group}/workflows/${name}`);
+  const steps = Object.entries(status.statuses ?? {}).map(([key, { phase, attempt }]) => [key, `${phase} ${attempt}`]);
+  const answered = await until(
+    () => ask<Found<{ readonly phase?: string; readonly by?: string }>>("GET", `${group}/runactions/${action}`),
+    ({ status: { phase } = {} }) => phase !== undefined,
+  );
+  return {
+    phase: status.phase,
+    outputs: status.outputs,
+    steps: Object.fromEntries(steps) as Readonly<Record<string, string>>,
+    approvals: status.statuses?.[gate]?.approvals?.map(({ by }) => by),
+    action: [answered.status?.phase, answered.status?.by],
+    logged: (await loggedLines(metadata.uid)).toSorted(),
+  };
+}
+
+const isOver = ({ phase = "" }: Status) => ["Succeeded", "Failed", "Canceled"].includes(phase);
+
+/** One life of a run: created, disturbed, approved, at its end, after so many milliseconds. */
+async function live(name: string, disturb: (run: Pick<Run, "file" | "status">) => Promise<unknown>) {
+  const file = join(directory, `${name}.txt`);
+  const begun = systemClock.monotonic();
+  await ask("POST", `${group}/workflows`, runDocument(name, file, approver));
+  const approved = approve(name, `go-${name}`);
+  // It is awaited below; until then nobody would hear of it.
+  approved.catch(() => undefined);
+  await disturb({ file, status: () => statusOf(name) });
+  await approved;
+  const end = await until(() => statusOf(name), isOver);
+  const ms = systemClock.monotonic() - begun;
+  const lines = await linesOf(file);
+  const which = `${name}, seed ${seed}: ${JSON.stringify({ lines, end })}`;
+  expect(lines.toSorted(), `everything ran once in ${which}`).toEqual(expectedLines.toSorted());
+  expect(lines.at(-1), which).toBe(`${final}#1`);
+  return { outcome: await outcomeOf(name, `go-${name}`), which, ms };
+}
+
+test(
+  `a run of ${keys.length} steps, with a fan-out, a loop, retries, an approval and a child workflow, survives a kill -9 of the server at any moment of its life, ${rounds.length} times`,
+  async () => {
+    const struck: [title: string, lines: number][] = [];
+    await start();
+    await ask("POST", `${group}/workflowtemplates`, childTemplate);
+    // The first one finds everything cold, and takes longer than those that come after it.
+    await live("first", () => Promise.resolve());
+    const { outcome: undisturbed, ms: wholeMs } = await live("undisturbed", () => Promise.resolve());
+    expect(undisturbed).toMatchObject({
+      phase: "Succeeded",
+      outputs: expectedOutputs(approver),
+      approvals: [approver],
+      action: ["Done", approver],
+      logged: expectedLines.toSorted(),
+    });
+    expect(Object.keys(undisturbed.steps)).toHaveLength(keys.length + 1);
+    try {
+      for (const [round, { title, come }] of rounds.entries()) {
+        const { outcome, which } = await live(`round-${round}`, async (run) => {
+          await come({ ...run, wholeMs });
+          await server?.kill();
+          struck.push([title, (await linesOf(run.file)).length]);
+          await start();
+        });
+        expect(outcome, `killed ${title}: ${which}`).toEqual(undisturbed);
+      }
+    } finally {
+      const told = struck.map(([title, lines]) => `${title}: ${lines}`).join(", ");
+      process.stderr.write(`run-kill: seed ${seed}, ${Math.round(wholeMs)} ms undisturbed; ${told}\n`);
     }
-  } finally {
-    process.stderr.write(
-      `run-kill: seed ${seed}; ${struck.map(([title, lines]) => `${title}: ${lines}`).join(", ")}\n`,
-    );
-  }
-  const counts = struck.map(([, lines]) => lines);
-  expect(counts, "some died before their first step").toContain(0);
-  expect(counts, "some died after their last step").toContain(steps);
-});
+    const counts = struck.map(([, lines]) => lines);
+    expect(counts, "some died before their first step").toContain(0);
+    expect(counts, "some died after their last step").toContain(expectedLines.length);
+  },
+  longestMs,
+);
