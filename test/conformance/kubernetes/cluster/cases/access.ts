@@ -19,7 +19,10 @@ export const accessCases: readonly Case[] = [
     name: "auth whoami names the user and the groups",
     since: 28,
     needs: ["selfsubjectreviews.authentication.k8s.io"],
-    steps: [["kubectl auth whoami -o json", { out: [/"username": ".+"/, /"system:authenticated"/] }]],
+    steps: [
+      ["kubectl auth whoami -o json", { out: [/"username": ".+"/, /"system:authenticated"/] }],
+      [`kubectl auth whoami ${bot}`, { out: [/^Username +system:serviceaccount:\S+:bot$/m, /system:serviceaccounts/] }],
+    ],
   },
   {
     line: 3,

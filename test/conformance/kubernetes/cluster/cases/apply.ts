@@ -1,4 +1,4 @@
-import { type Case, refused } from "../suite/case.ts";
+import { type Case, eventually, refused } from "../suite/case.ts";
 import { configMap, deployment, dropWidgets, job, widget, widgetDefinition } from "./documents.ts";
 
 const revision = "-o 'jsonpath={.metadata.resourceVersion}'";
@@ -116,6 +116,26 @@ export const applyCases: readonly Case[] = [
       ["kubectl delete --dry-run=server cm a", /deleted \(server dry run\)/],
       [`kubectl get cm a ${revision} | cmp - before`],
       ["kubectl get cm n", refused(/not found/)],
+    ],
+  },
+  {
+    line: 9,
+    name: "--dry-run=server of what changes workloads stores nothing",
+    since: 21,
+    needs: ["deployments.apps"],
+    files: { "d.json": deployment("d", 0) },
+    steps: [
+      ["kubectl create -f d.json"],
+      // Its controller has looked at it, and writes no more.
+      ["kubectl get deployment d -o 'jsonpath={.status.observedGeneration}'", eventually("1")],
+      ["kubectl get deployment d -o 'jsonpath={.status.conditions[0].type}'", eventually(/./)],
+      [`kubectl get deployment d ${revision} >before`],
+      ["kubectl scale deployment d --replicas=2 --dry-run=server", /scaled/],
+      ["kubectl set image deployment d main=busybox:2 --dry-run=server", /image updated/],
+      ["kubectl delete deployment --all --dry-run=server", /deleted \(server dry run\)/],
+      ["kubectl run p --image=busybox --dry-run=server", "pod/p created (server dry run)\n"],
+      [`kubectl get deployment d ${revision} | cmp - before`],
+      ["kubectl get pods -o name", ""],
     ],
   },
   {

@@ -78,6 +78,7 @@ const logs: readonly Case[] = [
       ["kubectl logs p", "1\n2\n3\n"],
       ["kubectl logs p --tail=1", "3\n"],
       ["kubectl logs p --since=1h --tail=-1", "1\n2\n3\n"],
+      ["kubectl logs p --since=1s --tail=-1", eventually(/^$/)],
       ["kubectl logs p --limit-bytes=2", /^1\n/],
       ["kubectl logs p --timestamps", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z 1\n/],
       ["kubectl logs two -c b", "b\n"],
