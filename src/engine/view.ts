@@ -47,6 +47,8 @@ export interface ArtifactRef {
   readonly name: string;
   readonly digest?: string;
   readonly sizeBytes?: number;
+  /** How it is packed: `tar.gz`. Absent for a file as it was. */
+  readonly archive?: string;
   readonly url?: string;
 }
 

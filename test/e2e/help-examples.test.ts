@@ -39,6 +39,7 @@ beforeAll(async () => {
   // A template and a schedule beside a run: what is no run is stored with it.
   const others = `${root}examples/workflow/templates.yaml ${root}examples/workflow/nightly.yaml`;
   expect((await onServer(`slipway run ${others}`)).code).toBe(0);
+  await onServer(`slipway run ${root}examples/workflow/artifacts.yaml`);
 });
 
 afterAll(async () => {

@@ -57,6 +57,43 @@ export function podContract(
       );
     });
 
+    test("what a Pod leaves is what the next one takes, with its rights and links", async () => {
+      const leaves = [{ name: "tree", path: "out/tree" }, { name: "file", path: "file" }, { name: "none", path: "none", optional: true }];
+      const make = shell(
+        "make",
+        'cd "$SLIPWAY_ARTIFACTS"; mkdir -p out/tree/sub; echo text > out/tree/sub/a; chmod 755 out/tree/sub/a; ln -s sub/a out/tree/b; echo one > file',
+      );
+      const annotated = (name: string, annotations: object, container: object, spec: object = {}) => {
+        const pod = podOf(name, [container], spec);
+        const texts = Object.entries(annotations).map(([key, value]) => [`slipway.dev/${key}`, JSON.stringify(value)]);
+        return { ...pod, metadata: { ...pod.metadata, annotations: Object.fromEntries(texts) } };
+      };
+      await place.apply(annotated("leaves", { "leaves-artifacts": leaves }, make));
+      await place.waitFor("leaves", ".status.phase", "Succeeded");
+      const noted = await place.read("pod/leaves", String.raw`.metadata.annotations.slipway\.dev/left-artifacts`);
+      const { artifacts } = JSON.parse(noted) as { artifacts: Readonly<Record<string, object>> };
+      expect(Object.keys(artifacts)).toEqual(["tree", "file"]);
+      const takes = [
+        { ...artifacts["tree"], name: "t", path: "in/here" },
+        { ...artifacts["file"], name: "f", path: "in/file" },
+      ];
+      const look = shell(
+        "look",
+        'cd "$SLIPWAY_ARTIFACTS/in"; test -x here/sub/a && readlink here/b && cat here/b file && echo more >> here/sub/a',
+      );
+      await place.apply(annotated("takes", { "takes-artifacts": takes }, look));
+      await place.waitFor("takes", ".status.phase", "Succeeded");
+      expect(await place.kubectl.must(["logs", "takes"])).toBe("sub/a\ntext\none\n");
+      // What one Pod does to its own leaves the stored bytes as they are.
+      await place.apply(annotated("again", { "takes-artifacts": takes }, shell("look", "cat $SLIPWAY_ARTIFACTS/in/here/b")));
+      await place.waitFor("again", ".status.phase", "Succeeded");
+      expect(await place.kubectl.must(["logs", "again"])).toBe("text\n");
+      const gone = [{ name: "g", path: "g", digest: `sha256:${"0".repeat(64)}`, size: 1 }];
+      await place.apply(annotated("lacks", { "takes-artifacts": gone }, look));
+      await place.waitFor("lacks", ".status.phase", "Failed");
+      expect(await place.read("pod/lacks", ".status.reason")).toBe("ArtifactMissing");
+    });
+
     test("a Job whose Pod has a sidecar completes", async () => {
       const side = shell("side", "while :; do sleep 0.1; done", { restartPolicy: "Always" });
       const template = podOf("", [shell("main", "exit 0")], { initContainers: [side] });

@@ -4,7 +4,7 @@ import { type Dialect, loadDialects } from "#dialects/index.ts";
 import { type Clock, type Logger, parseInstant, toError } from "#lib/base/index.ts";
 import { type CrdDocument, toCrd } from "#lib/schema/index.ts";
 import { type ApiServer, type AuditLog, createApiServer, Credential, type Store } from "#kernel/apiserver/index.ts";
-import { ArtifactStore, carriesLabel } from "#kernel/artifacts/index.ts";
+import { type ArtifactLimits, ArtifactStore, carriesLabel } from "#kernel/artifacts/index.ts";
 import { asOurs, installCrds, Manager, Metrics } from "#kernel/kit/index.ts";
 import { type KubeObject, Pod } from "#kernel/model/index.ts";
 import { objectAt, scalarText } from "#kernel/specs/index.ts";
@@ -52,6 +52,8 @@ export interface ControlPlaneOptions {
   readonly hideLogsFromViewers?: boolean;
   /** See `PodRunnerOptions`. */
   readonly allowPrivileged?: boolean;
+  /** See `ServeOptions`. */
+  readonly artifactLimits?: ArtifactLimits;
   /** What this process counts besides the server and the controllers, which count in it too; shown at `/metrics`. */
   readonly metrics?: Metrics;
   /** The store is new: the definitions of our kinds that it starts with are those of this version. */
@@ -79,11 +81,16 @@ export async function startControlPlane(given: ControlPlaneOptions): Promise<Con
   const options = { ...given, metrics: given.metrics ?? new Metrics() };
   const { log } = options;
   const runtime = options.runtime ?? hostRuntime(options);
-  const artifacts = new ArtifactStore({ directory: `${options.directory}/artifacts`, clock: options.clock });
+  const { directory, clock, artifactLimits: limits } = options;
+  const artifacts = new ArtifactStore({
+    directory: `${directory}/artifacts`,
+    clock,
+    ...(limits === undefined ? {} : { limits }),
+  });
   const dialects = await loadDialects();
   let manager: Manager | undefined;
   const controllers = () => (manager?.phase === "running" ? undefined : `controllers are ${manager?.phase ?? "new"}`);
-  const server = await startServer(options, dialects, runtime, controllers);
+  const server = await startServer(options, dialects, runtime, artifacts, controllers);
   const stop = new AbortController();
   try {
     await options.onServer?.(server);
@@ -128,6 +135,7 @@ function startServer(
   { store, clock, log, version, directory, metrics, serverFor, ...options }: Counted,
   dialects: readonly Dialect[],
   runtime: Runtime,
+  artifacts: ArtifactStore,
   controllers: () => string | undefined,
 ): Promise<ApiServer> {
   const { rootCertificate, accountKey, audit, yamlReaderPath } = options;
@@ -138,6 +146,10 @@ function startServer(
     log,
     version,
     admissions: dialects.flatMap(({ admission }) => admission),
+    artifacts: {
+      kinds: dialects.flatMap(({ runs }) => runs.kinds),
+      read: (namespace, digest) => artifacts.read(namespace, digest),
+    },
     podLogs: createPodLogs({ directory: `${directory}/pods`, runtime, clock }),
     health: { controllers, "pod-runner": () => runtime.trouble?.() },
     metrics,

@@ -15,6 +15,7 @@ import {
   type ServingCertificates,
   writeKubeconfig,
 } from "#kernel/apiserver/index.ts";
+import type { ArtifactLimits } from "#kernel/artifacts/index.ts";
 import { Metrics } from "#kernel/kit/index.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
@@ -42,6 +43,8 @@ export interface ServeOptions {
   readonly hideLogsFromViewers?: boolean;
   /** See `PodRunnerOptions`. */
   readonly allowPrivileged?: boolean;
+  /** The store of artifacts has its own when absent. */
+  readonly artifactLimits?: ArtifactLimits;
   readonly clock: Clock;
   readonly version: string;
   readonly level: LogLevel;

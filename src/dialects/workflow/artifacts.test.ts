@@ -4,6 +4,8 @@ import { carriesLabel, leavesAnnotation, takesAnnotation } from "#kernel/artifac
 import { asJson, Node } from "#kernel/model/index.ts";
 import { describeWorkflow } from "./describe.ts";
 import { Workflow, type WorkflowSpec } from "./kinds.ts";
+import { lintWorkflow } from "./lint.ts";
+import { collectProblems } from "./problems.ts";
 import { resubmission } from "./resubmit.ts";
 import { Harness, namespace } from "./testing/harness.ts";
 import { validateWorkflow } from "./validate.ts";
@@ -180,6 +182,27 @@ describe("admission", () => {
     });
     expect(found).toHaveLength(2);
     for (const one of found) expect(one).toContain("expected a relative path below $SLIPWAY_ARTIFACTS");
+  });
+
+  test("lint tells of what nobody takes, and of what is needed by chance", () => {
+    const found = collectProblems();
+    const steps = { build: { container, outputArtifacts: [{ name: "dist", optional: true }, { name: "log" }] }, ship: taking("build/dist") };
+    const object = {
+      apiVersion: "slipway.dev/v1alpha1",
+      kind: "Workflow",
+      metadata: { name: "wf", namespace },
+      spec: { activeDeadlineSeconds: 1, steps },
+    };
+    const { compiled } = validateWorkflow(object);
+    if (compiled !== undefined) lintWorkflow(compiled, object, found);
+    expect(found.problems.map(({ path, code, message }) => [path, code, message])).toEqual([
+      ["spec.steps.build.outputArtifacts[1]", "unused-artifact", 'no step takes the artifact "log"'],
+      [
+        "spec.steps.ship.inputs.artifacts[0]",
+        "optional-artifact",
+        'build may succeed without "dist", and then this step is skipped',
+      ],
+    ]);
   });
 
   test("refuses artifacts of what runs no Pod, of items, and one inside of the other", () => {

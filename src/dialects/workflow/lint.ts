@@ -35,6 +35,7 @@ export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, fou
   }
   if (object.kind === WorkflowTemplate.kind) lintRecursion(spec, object.metadata.name, found);
   lintEdges(compiled, sources, found);
+  lintArtifacts(compiled, sources, found);
   warnUnknown(spec, found.warn);
 }
 
@@ -163,6 +164,28 @@ function lintConstantGate({ when, key }: CompiledStep, path: Path, found: Proble
   const answer = when.program.evaluate({});
   if (answer.ok && answer.value === false)
     found.error([...path, "when"], "unreachable", `is always false: step "${key}" never runs`);
+}
+
+/** Artifacts that nobody takes may be for people, and so this is a warning; one that may be missing is needed by chance. */
+function lintArtifacts(
+  compiled: CompiledWorkflow,
+  sources: ReturnType<typeof stepSources>,
+  found: ProblemCollector,
+): void {
+  const steps = [...compiled.steps.values()];
+  const taken = new Set(steps.flatMap(({ takes }) => takes.map(({ step, artifact }) => `${step}/${artifact}`)));
+  for (const { key, path } of sources) {
+    const { leaves = [], takes = [] } = compiled.steps.get(key) ?? {};
+    for (const [index, { name }] of leaves.entries())
+      if (!taken.has(`${key}/${name}`))
+        found.warn([...path, "outputArtifacts", index], "unused-artifact", `no step takes the artifact "${name}"`);
+    for (const [index, { step, artifact, optional }] of takes.entries()) {
+      const maker = compiled.steps.get(step)?.leaves.find(({ name }) => name === artifact);
+      if (maker?.optional !== true || optional) continue;
+      const message = `${step} may succeed without "${artifact}", and then this step is skipped`;
+      found.warn([...path, "inputs", "artifacts", index], "optional-artifact", message, "make the input optional, too");
+    }
+  }
 }
 
 /**

@@ -106,7 +106,7 @@ function completeStep(
 /** What the step has left, in the order of names. */
 const artifactsOf = (run: RunState, step: string): readonly ArtifactRef[] =>
   Object.entries(artifactsIn(stepState(run, step).artifacts ?? {}))
-    .map(([name, { digest, size }]) => ({ name, digest, sizeBytes: size }))
+    .map(([name, { digest, size, archive }]) => ({ name, digest, sizeBytes: size, ...defined({ archive }) }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 
 /** The question, who has agreed to it, and who is waited for. */

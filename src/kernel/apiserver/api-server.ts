@@ -33,6 +33,7 @@ import type { ResourceRegistry } from "./kinds/served-resource.ts";
 import { followDefinitions } from "./served-kinds.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import type { Store } from "./store/store.ts";
+import type { ArtifactSource } from "./verbs/artifact.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { defaultLimits, type Limits } from "./verbs/limits.ts";
 import { noPodLogs, type PodLogs } from "./verbs/pod-log.ts";
@@ -49,6 +50,8 @@ export interface ApiServerOptions {
   readonly version: string;
   /** Where logs of Pods come from; refused as not implemented without it. */
   readonly podLogs?: PodLogs;
+  /** Where artifacts come from; no kind has any without it. */
+  readonly artifacts?: ArtifactSource;
   /** Those left out are the defaults. */
   readonly limits?: Partial<Limits>;
   /** PEM of the certificate authority, put into every namespace as ConfigMap `kube-root-ca.crt`; left out without it. */
@@ -121,6 +124,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     newUid,
     random: options.random ?? randomUnit,
     podLogs: options.podLogs ?? noPodLogs,
+    ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
     authorizer: new Authorizer(store, { hideLogsFromViewers: options.hideLogsFromViewers === true }),
     tokens: authenticator,
     ...(options.mountsAccountTokens === undefined ? {} : { mountsAccountTokens: options.mountsAccountTokens }),

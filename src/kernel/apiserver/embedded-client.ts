@@ -1,5 +1,6 @@
 import type {
   ApiClient,
+  ArtifactOptions,
   DeleteOptions,
   ListOptions,
   LogOptions,
@@ -28,6 +29,7 @@ import { containerOf } from "./http/log-reply.ts";
 import { listMetadata } from "./http/list-reply.ts";
 import type { ServedResource } from "./kinds/served-resource.ts";
 import { answerObject } from "./verbs/answer.ts";
+import { hasArtifacts, openArtifact } from "./verbs/artifact.ts";
 import type { Endpoint } from "./verbs/change.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { createObject, createObjects } from "./verbs/create.ts";
@@ -176,6 +178,16 @@ export class EmbeddedClient implements ApiClient {
     const pod = answerObject(await getObject(this.#context, resource, targetOf(ref)));
     const container = containerOf(pod, options.container);
     yield* await this.#context.podLogs.open(typed(pod), { ...options, container });
+  }
+
+  /** As over HTTP: what the object does not mention is not given. */
+  async *artifact(ref: Ref, digest: string, options: ArtifactOptions = {}): AsyncGenerator<Uint8Array, void> {
+    const resource = this.#served(ref.type, "get", ref, options.signal);
+    if (!hasArtifacts(this.#context, resource)) throw unknownResource();
+    for await (const chunk of await openArtifact(this.#context, resource, targetOf(ref), digest)) {
+      options.signal?.throwIfAborted();
+      yield chunk;
+    }
   }
 
   /** What is served at this moment: a definition that was stored a moment ago counts, with no discovery in between. */

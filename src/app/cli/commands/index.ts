@@ -1,5 +1,6 @@
 import type { CommandSpec } from "../command.ts";
 import { actionCommands } from "./actions.ts";
+import { artifactsCommand } from "./artifacts.ts";
 import { cacheCommand } from "./cache.ts";
 import { completeCommand } from "./complete.ts";
 import { completionCommand } from "./completion.ts";
@@ -27,6 +28,7 @@ const verbs: readonly CommandSpec[] = [
   whyCommand,
   cacheCommand,
   logsCommand,
+  artifactsCommand,
   ...actionCommands,
   resubmitCommand,
   lintCommand,

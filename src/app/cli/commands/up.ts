@@ -2,6 +2,7 @@ import { command } from "../command.ts";
 import { defaultDataDirectory, type Environment } from "../environment.ts";
 import { exitCode } from "../exit-codes.ts";
 import { expectPort, parseListenAddress, parseServerName } from "../listen-options.ts";
+import { parseSize } from "../size-options.ts";
 import type { Served } from "../output/greeting.ts";
 
 interface UpOptions {
@@ -13,6 +14,8 @@ interface UpOptions {
   readonly encryptionKeyFile?: string;
   readonly hideLogsFromViewers?: boolean;
   readonly allowPrivileged?: boolean;
+  readonly maxArtifactSize: string;
+  readonly maxArtifactsSize: string;
   readonly runtime: "process" | "docker";
   readonly logLevel: "error" | "warn" | "info" | "debug";
   readonly output?: "json";
@@ -71,6 +74,16 @@ export const upCommand = command<UpOptions>({
       initial: "process",
     },
     {
+      flags: "--max-artifact-size <size>",
+      summary: "the largest artifact a step may leave, as it is stored",
+      initial: "2Gi",
+    },
+    {
+      flags: "--max-artifacts-size <size>",
+      summary: "room for the artifacts of all runs together",
+      initial: "20Gi",
+    },
+    {
       flags: "--allow-privileged",
       summary:
         "let Pods have privileged containers: whoever may create Pods is then root on this machine (--runtime docker)",
@@ -92,6 +105,10 @@ export const upCommand = command<UpOptions>({
     if (port !== undefined) expectPort(port);
     const listen = (options.listen ?? []).map(parseListenAddress);
     const names = (options.name ?? []).map(parseServerName);
+    const artifactLimits = {
+      each: parseSize("--max-artifact-size", options.maxArtifactSize),
+      total: parseSize("--max-artifacts-size", options.maxArtifactsSize),
+    };
     const { serve } = await import("#app/server/index.ts");
     const { hostEnvironment } = await import("../host-environment.ts");
     const { version } = await import("../version.ts");
@@ -109,6 +126,7 @@ export const upCommand = command<UpOptions>({
         : { encryptionKeyFile: path.resolve(environment.directory, options.encryptionKeyFile) }),
       hideLogsFromViewers: options.hideLogsFromViewers === true,
       allowPrivileged: options.allowPrivileged === true,
+      artifactLimits,
       clock,
       version,
       level: options.logLevel,

@@ -5,10 +5,10 @@ import type { ApiContext } from "../verbs/context.ts";
 import { getObject } from "../verbs/get.ts";
 import { metaText } from "../verbs/metadata.ts";
 import type { PodLogRequest } from "../verbs/pod-log.ts";
-import { drained } from "./drained.ts";
 import type { Exchange } from "./exchange.ts";
 import { logRequest } from "./query.ts";
 import type { ResourceCall } from "./resource-handler.ts";
+import { sendStream } from "./stream-reply.ts";
 
 /**
  * GET `pods/x/log`: plain text, sent as it comes and at the reader's pace. What is wrong with the request is refused before the first
@@ -20,23 +20,13 @@ export async function sendLog(
   { resource, route }: ResourceCall,
   exchange: Exchange,
 ): Promise<void> {
-  const { response } = exchange;
   const signal = exchange.signal();
   const pod = answerObject(await getObject(context, resource, route));
   const asked = logRequest(exchange.query);
   const request: PodLogRequest = { ...asked, container: containerOf(pod, asked.container), signal };
   // What the API serves as a Pod is a KubeObject.
   const chunks = await context.podLogs.open(pod as unknown as KubeObject, request);
-  response.statusCode = 200;
-  response.setHeader("Content-Type", "text/plain");
-  response.flushHeaders();
-  for await (const chunk of chunks) {
-    if (signal.aborted) break;
-    if (!response.write(chunk)) await drained(response);
-  }
-  // A log that ended in good order looks complete, and nobody would come back for the rest.
-  if (signal.aborted) response.destroy();
-  else response.end();
+  await sendStream(exchange, "text/plain", chunks);
 }
 
 /**

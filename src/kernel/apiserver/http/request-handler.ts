@@ -108,14 +108,17 @@ export async function handleRequest(
       });
     }
   }
-  // The end of a log may wait for a person.
-  if (response.writableEnded && told.route?.subresource !== "log") door.readers.ended(response);
+  // The end of a log may wait for a person, that of an artifact for a disk.
+  if (response.writableEnded && !isStreamed(told.route?.subresource)) door.readers.ended(response);
   const took = clock.monotonic() - startedAt;
   door.requests.record({ ...told.labels, code: String(response.statusCode) }, took);
   if (door.audit !== undefined && told.isOpen !== true) {
     door.audit.append(auditLine(auditFacts(request, response, told, { now: clock.now(), took, ip })));
   }
 }
+
+/** Sent as it comes, for as long as that takes. */
+const isStreamed = (subresource: string | undefined): boolean => subresource === "log" || subresource === "artifacts";
 
 /** Without the query: somebody may have put a token there. */
 const pathOf = ({ url = "" }: IncomingMessage): string => (url.split("?", 1)[0] ?? "").slice(0, 256);
@@ -207,8 +210,8 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
   if (resource === undefined) return sendDocument(door, exchange);
   const call = identifyCall(door.resources.context, resource, request.method ?? "", query);
   const { verb } = call;
-  const isStream = verb === "watch" || resource.subresource === "log";
-  // Watches and logs last as long as they are told to in other words.
+  const isStream = verb === "watch" || isStreamed(resource.subresource);
+  // Watches and streams last as long as they are told to in other words.
   if (!isStream) checkTimeout(query);
   told.route = resource;
   told.query = query;

@@ -6,6 +6,7 @@ import { writePermit } from "../authz/write-permit.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import { acceptedPatchTypes, applyMediaType, type PatchType, patchMediaTypes } from "../patch/apply-patch.ts";
 import { type Answer, answerBytes, answerObject } from "../verbs/answer.ts";
+import { hasArtifacts, openArtifact } from "../verbs/artifact.ts";
 import type { Endpoint } from "../verbs/change.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { createObject } from "../verbs/create.ts";
@@ -35,6 +36,7 @@ import { deleteRequest, forceOf, isWatch, listRequest, watchRequest, writeReques
 import { encodeObject, parseIncludeObject, type View } from "./representation.ts";
 import { jsonReply, type Reply, send, setWarnings } from "./respond.ts";
 import type { ResourceRoute } from "./route.ts";
+import { sendStream } from "./stream-reply.ts";
 import type { TurnCache } from "./turn-cache.ts";
 import { type WatchMeter, WatchReply } from "./watch-reply.ts";
 
@@ -82,7 +84,7 @@ export function identifyCall(
   const resource = context.registry().find(route.group, route.version, route.plural);
   if (resource === undefined) throw unknownResource();
   if (route.namespace !== "" && !resource.type.namespaced) throw unknownResource();
-  if (route.subresource !== "") checkSubresource(resource, route);
+  if (route.subresource !== "") checkSubresource(context, resource, route);
   // An object of a namespaced kind has no path without its namespace.
   if (route.name !== "" && resource.type.namespaced && route.namespace === "") throw unknownResource();
   const verbs = verbsOf(resource, route, query);
@@ -97,8 +99,9 @@ export function identifyCall(
 }
 
 /** Custom kinds have the subresources of their definition and no others, so the rest is not found there, not missing. */
-function checkSubresource(resource: ServedResource, { subresource }: ResourceRoute): void {
+function checkSubresource(context: ApiContext, resource: ServedResource, { subresource }: ResourceRoute): void {
   if (resource.subresources.some((served) => served === subresource)) return;
+  if (subresource === "artifacts" && hasArtifacts(context, resource)) return;
   const known = notServed.has(subresource) && !resource.custom;
   if (!known) throw unknownResource();
   throw new ApiError(
@@ -126,6 +129,7 @@ const objectVerbs = verbsBy({ GET: "get", PUT: "update", PATCH: "patch", DELETE:
 const partVerbs = verbsBy({ GET: "get", PUT: "update", PATCH: "patch" });
 const subresourceVerbs: ReadonlyMap<string, Verbs> = new Map([
   ["log", verbsBy({ GET: "get" })],
+  ["artifacts", verbsBy({ GET: "get" })],
   ["finalize", verbsBy({ PUT: "update" })],
   ["token", verbsBy({ POST: "create" })],
   ["eviction", verbsBy({ POST: "create" })],
@@ -153,10 +157,17 @@ export async function answerCall(server: ResourceServer, call: ResourceCall, exc
   authorizeCall(server.context, call, exchange);
   if (verb === "watch") return watch(server, call, exchange);
   if (route.subresource === "log") return sendLog(server.context, call, exchange);
+  if (route.subresource === "artifacts") return sendArtifact(server.context, call, exchange);
   if (route.subresource === "token") return send(exchange, await tokenReply(server, call, exchange));
   if (route.subresource === "eviction") return send(exchange, await evictionReply(server.context, call, exchange));
   if (route.subresource === "scale") return send(exchange, await scaleReply(server.context, call, exchange));
   await send(exchange, await replyTo(server.context, call, exchange));
+}
+
+/** GET `workflows/x/artifacts?digest=…`: the bytes as they are stored. */
+async function sendArtifact(context: ApiContext, { resource, route }: ResourceCall, exchange: Exchange): Promise<void> {
+  const chunks = await openArtifact(context, resource, route, exchange.query.get("digest") ?? "");
+  await sendStream(exchange, "application/octet-stream", chunks);
 }
 
 /** 403 unless the caller may do it. */

@@ -3,6 +3,7 @@ import type { ResourceRegistry } from "../kinds/served-resource.ts";
 import type { Store } from "../store/store.ts";
 import type { Authorizer } from "../authz/authorizer.ts";
 import type { TokenReviewer } from "../authz/token-reviewer.ts";
+import type { ArtifactSource } from "./artifact.ts";
 import type { Limits } from "./limits.ts";
 import type { PodLogs } from "./pod-log.ts";
 import type { Turns } from "./turns.ts";
@@ -22,6 +23,7 @@ export interface ApiContext {
   /** A number in [0, 1), for the suffixes of `generateName` and the spread of watch timeouts. */
   readonly random: Random;
   readonly podLogs: PodLogs;
+  readonly artifacts?: ArtifactSource;
   /** Says who may do what; follows the store. */
   readonly authorizer: Authorizer;
   /** Says whose a token is. */

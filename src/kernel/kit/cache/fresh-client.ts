@@ -41,6 +41,7 @@ export function freshClient(client: ApiClient, informers: InformerFactory): ApiC
     },
     deleteCollection: (type, options) => client.deleteCollection(type, options),
     logs: (ref, options) => client.logs(ref, options),
+    artifact: (ref, digest, options) => client.artifact(ref, digest, options),
     resourceType: (apiVersion, kind) => client.resourceType(apiVersion, kind),
     resourceTypes: () => client.resourceTypes(),
     raw: (path, options) => client.raw(path, options),

@@ -106,6 +106,10 @@ export interface LogOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface ArtifactOptions {
+  readonly signal?: AbortSignal;
+}
+
 /**
  * The one way Slipway's controllers and commands talk to a Kubernetes API, embedded or real.
  *
@@ -147,6 +151,8 @@ export interface ApiClient {
   deleteCollection(type: ResourceType, options?: ListOptions & DeleteOptions): Promise<void>;
   /** The log of a Pod's container as it was written. Ends with the log, or with the container when followed. */
   logs(ref: Ref, options?: LogOptions): AsyncIterable<Uint8Array>;
+  /** The bytes of an artifact that the object's status mentions, as they are stored. Refused before the first chunk. */
+  artifact(ref: Ref, digest: string, options?: ArtifactOptions): AsyncIterable<Uint8Array>;
   /** How a kind is addressed, from discovery; undefined when the server does not serve it. Cached until a miss. */
   resourceType(apiVersion: string, kind: string): Promise<ResourceType | undefined>;
   /** All served kinds. */

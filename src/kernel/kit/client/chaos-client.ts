@@ -75,6 +75,7 @@ export function chaosClient(inner: ApiClient, options: ChaosOptions): ChaosClien
     deleteCollection: (type, o) =>
       chaos.around("write", { type, name: "" }, o?.signal, () => inner.deleteCollection(type, o)),
     logs: (ref, o) => inner.logs(ref, o),
+    artifact: (ref, digest, o) => inner.artifact(ref, digest, o),
     resourceType: (apiVersion, kind) => inner.resourceType(apiVersion, kind),
     resourceTypes: () => inner.resourceTypes(),
     raw: (path, o) => inner.raw(path, o),

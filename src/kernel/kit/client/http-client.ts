@@ -11,6 +11,7 @@ import {
 import { ApiChannel } from "./api-channel.ts";
 import type {
   ApiClient,
+  ArtifactOptions,
   DeleteOptions,
   ListOptions,
   LogOptions,
@@ -128,6 +129,12 @@ class HttpClient implements ApiClient {
   /** Bytes as they come, neither cut into lines nor decoded: a character may be split over two chunks. */
   async *logs(ref: Ref, options: LogOptions = {}): AsyncGenerator<Uint8Array> {
     const path = withQuery(objectPath(ref, "log"), logQuery(options));
+    yield* await this.#channel.stream({ method: "GET", path, accept: "*/*", ...signalOf(options) });
+  }
+
+  /** A connection that breaks rejects: what was cut off never looks whole. */
+  async *artifact(ref: Ref, digest: string, options: ArtifactOptions = {}): AsyncGenerator<Uint8Array> {
+    const path = withQuery(objectPath(ref, "artifacts"), { digest });
     yield* await this.#channel.stream({ method: "GET", path, accept: "*/*", ...signalOf(options) });
   }
 

@@ -186,6 +186,11 @@ export class MemoryClient implements ApiClient {
     yield* this.#logs(ref, options);
   }
 
+  async *artifact(ref: Ref): AsyncGenerator<Uint8Array> {
+    this.#enter(ref.type);
+    throw notImplemented("artifacts");
+  }
+
   async resourceType(apiVersion: string, kind: string): Promise<ResourceType | undefined> {
     return this.#types.find((type) => model.apiVersionOf(type) === apiVersion && type.kind === kind);
   }

@@ -1,0 +1,41 @@
+import { ArtifactError, digestsIn, isDigest } from "#kernel/artifacts/index.ts";
+import type { GroupKind } from "#engine/index.ts";
+import { ApiError, badRequest } from "#kernel/model/index.ts";
+import type { ServedResource } from "../kinds/served-resource.ts";
+import { answerObject } from "./answer.ts";
+import type { ApiContext } from "./context.ts";
+import { getObject } from "./get.ts";
+
+/** Where the bytes of artifacts are, and whose objects have some; the store of artifacts implements `read`. */
+export interface ArtifactSource {
+  /** Kinds with the subresource `artifacts`: what their status mentions can be read there. */
+  readonly kinds: readonly GroupKind[];
+  /** Rejects with an `ArtifactError` where there is nothing of the digest. */
+  readonly read: (namespace: string, digest: string) => Promise<AsyncIterable<Uint8Array>>;
+}
+
+/** Whether objects of this kind have the subresource. */
+export const hasArtifacts = ({ artifacts }: ApiContext, { type }: ServedResource): boolean =>
+  artifacts?.kinds.some(({ group, kind }) => group === type.group && kind === type.kind) === true;
+
+/**
+ * The bytes of one artifact of an object. Only what the object's status mentions is given: the digest of something else is no right
+ * to read it. Refusals come from the call, before the first chunk.
+ */
+export async function openArtifact(
+  context: ApiContext,
+  resource: ServedResource,
+  target: { readonly namespace: string; readonly name: string },
+  digest: string,
+): Promise<AsyncIterable<Uint8Array>> {
+  const { status } = answerObject(await getObject(context, resource, target));
+  if (!isDigest(digest))
+    throw badRequest(`digest must be sha256: and 64 hexadecimal digits, found ${JSON.stringify(digest)}`);
+  const missing = `${resource.type.plural} "${target.name}" has no artifact of the digest ${digest}`;
+  if (context.artifacts === undefined || !digestsIn(JSON.stringify(status ?? {})).includes(digest))
+    throw new ApiError("NotFound", missing);
+  return context.artifacts.read(target.namespace, digest).catch((thrown: unknown) => {
+    if (thrown instanceof ArtifactError) throw new ApiError("NotFound", `${missing} any more`);
+    throw thrown;
+  });
+}
