@@ -62,7 +62,12 @@ async function until(holds: () => Promise<boolean>, what: string): Promise<void>
 /** Every file that has the name of a digest has the contents, too. */
 async function expectWhole(store: string, which: string): Promise<void> {
   for (const hex of await filesIn(join(store, "default")))
-    expect(createHash("sha256").update(await readFile(join(store, "default", hex))).digest("hex"), which).toBe(hex);
+    expect(
+      createHash("sha256")
+        .update(await readFile(join(store, "default", hex)))
+        .digest("hex"),
+      which,
+    ).toBe(hex);
 }
 
 test(`a server that is killed while it stores an artifact leaves none by half, ${rounds} times`, async () => {
@@ -85,7 +90,9 @@ test(`a server that is killed while it stores an artifact leaves none by half, $
     server = await startServer(directory);
     const { kubeconfig } = server;
     const phase = async () =>
-      (await slipway(["get", "workflow", name, "-o", "jsonpath={.status.phase}", "--kubeconfig", kubeconfig])).out.trim();
+      (
+        await slipway(["get", "workflow", name, "-o", "jsonpath={.status.phase}", "--kubeconfig", kubeconfig])
+      ).out.trim();
     await until(async () => ["Succeeded", "Failed", "Canceled"].includes(await phase()), `${which}: it ends`);
     expect(await phase(), which).toBe("Succeeded");
     const got = ["artifacts", "get", name, "make", "out", "-o", join(directory, `${name}.tar.gz`)];

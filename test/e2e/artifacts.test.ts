@@ -48,7 +48,9 @@ test("the artifacts of a run are listed, described, and fetched byte for byte", 
   const ran = await on("run", join(root, "examples/workflow/artifacts.yaml"));
   expect(ran.code, ran.err).toBe(0);
   const listed = await on("artifacts", "site");
-  expect(listed.out).toMatch(/^STEP\s+NAME\s+SIZE\s+DIGEST\nbuild\s+report\s+15\s+sha256:\w{64}\nbuild\s+site\s+\d+\s+sha256:\w{64}\n$/);
+  expect(listed.out).toMatch(
+    /^STEP\s+NAME\s+SIZE\s+DIGEST\nbuild\s+report\s+15\s+sha256:\w{64}\nbuild\s+site\s+\d+\s+sha256:\w{64}\n$/,
+  );
   expect((await on("describe", "site")).out).toContain("ARTIFACTS\nbuild/report  15 bytes");
   const got = await on("artifacts", "get", "site", "build", "report", "-o", "report.txt");
   expect(got, got.err).toMatchObject({ code: 0, out: "report.txt: 15 bytes\n" });
@@ -85,7 +87,9 @@ test("attempts that leave nothing, too much or something malicious fail with the
   expect(ran.code).toBe(1);
   expect(ran.err).toContain('ArtifactMissing: artifact "out": nothing is at out of $SLIPWAY_ARTIFACTS');
   expect(ran.err).toContain('ArtifactTooLarge: artifact "out": larger than 1048576 bytes');
-  expect(ran.err).toContain('ArtifactInvalid: artifact "out": the link out/x leads out of the artifact, to /etc/passwd');
+  expect(ran.err).toContain(
+    'ArtifactInvalid: artifact "out": the link out/x leads out of the artifact, to /etc/passwd',
+  );
   expect((await on("artifacts", "bad")).out).toMatch(/^STEP.*\nagain\s+out\s+2\s+sha256:\w+\n$/);
 });
 

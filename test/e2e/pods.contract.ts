@@ -58,7 +58,11 @@ export function podContract(
     });
 
     test("what a Pod leaves is what the next one takes, with its rights and links", async () => {
-      const leaves = [{ name: "tree", path: "out/tree" }, { name: "file", path: "file" }, { name: "none", path: "none", optional: true }];
+      const leaves = [
+        { name: "tree", path: "out/tree" },
+        { name: "file", path: "file" },
+        { name: "none", path: "none", optional: true },
+      ];
       const make = shell(
         "make",
         'cd "$SLIPWAY_ARTIFACTS"; mkdir -p out/tree/sub; echo text > out/tree/sub/a; chmod 755 out/tree/sub/a; ln -s sub/a out/tree/b; echo one > file',
@@ -85,7 +89,9 @@ export function podContract(
       await place.waitFor("takes", ".status.phase", "Succeeded");
       expect(await place.kubectl.must(["logs", "takes"])).toBe("sub/a\ntext\none\n");
       // What one Pod does to its own leaves the stored bytes as they are.
-      await place.apply(annotated("again", { "takes-artifacts": takes }, shell("look", "cat $SLIPWAY_ARTIFACTS/in/here/b")));
+      await place.apply(
+        annotated("again", { "takes-artifacts": takes }, shell("look", "cat $SLIPWAY_ARTIFACTS/in/here/b")),
+      );
       await place.waitFor("again", ".status.phase", "Succeeded");
       expect(await place.kubectl.must(["logs", "again"])).toBe("text\n");
       const gone = [{ name: "g", path: "g", digest: `sha256:${"0".repeat(64)}`, size: 1 }];

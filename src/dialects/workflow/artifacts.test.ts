@@ -186,7 +186,10 @@ describe("admission", () => {
 
   test("lint tells of what nobody takes, and of what is needed by chance", () => {
     const found = collectProblems();
-    const steps = { build: { container, outputArtifacts: [{ name: "dist", optional: true }, { name: "log" }] }, ship: taking("build/dist") };
+    const steps = {
+      build: { container, outputArtifacts: [{ name: "dist", optional: true }, { name: "log" }] },
+      ship: taking("build/dist"),
+    };
     const object = {
       apiVersion: "slipway.dev/v1alpha1",
       kind: "Workflow",

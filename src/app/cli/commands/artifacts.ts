@@ -23,7 +23,10 @@ export const artifactsCommand = command<ArtifactsOptions>({
     "slipway artifacts get site build report -o report.txt",
   ],
   options: [
-    { flags: "-o, --output <place>", summary: "of the list: json; of get: the file, by the artifact's name when absent" },
+    {
+      flags: "-o, --output <place>",
+      summary: "of the list: json; of get: the file, by the artifact's name when absent",
+    },
     { flags: "--force", summary: "get: replace the file if it is there" },
   ],
   completes: ["run", "step"],
@@ -49,7 +52,10 @@ async function list(words: readonly string[], invocation: Invocation<ArtifactsOp
   const { formatTable } = await import("../output/table.ts");
   const { environment, options } = invocation;
   if (options.output !== undefined && options.output !== "json")
-    throw new UsageError(`the list is text or json, found "${options.output}"`, "one artifact: artifacts get RUN STEP NAME");
+    throw new UsageError(
+      `the list is text or json, found "${options.output}"`,
+      "one artifact: artifacts get RUN STEP NAME",
+    );
   return await withSession(invocation, async ({ client, namespace }) => {
     const { type, name, dialect, rest } = await findRun(client, words);
     if (rest.length > 0) throw new UsageError(`the list takes one run, found also ${rest.join(", ")}`);
