@@ -6,6 +6,9 @@ export interface StepTraits {
   readonly condition?: string;
   /** What it has one child each for: `5 items, 2 at once`. */
   readonly forEach?: string;
+  /** Artifacts it takes, as `build/dist`, and those it leaves. */
+  readonly takes?: string;
+  readonly leaves?: string;
   /** What ends its loop: `until result.ready, at most 10 rounds`. */
   readonly repeat?: string;
   /** For how long an earlier result may stand for its own: `up to 1h old`. */

@@ -1,8 +1,9 @@
 import { execFile } from "node:child_process";
-import { mkdir, readFile, rm, statfs, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ArtifactStore, asArtifactError } from "#kernel/artifacts/index.ts";
 import { openStore } from "#kernel/apiserver/index.ts";
 import { readLogs } from "#kernel/logs/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
@@ -49,6 +50,25 @@ describe.skipIf(process.getuid?.() !== 0 || process.platform !== "linux")("on a 
     await Promise.all(names.map((name) => writeFile(name, "")));
     expect((await statfs(disk)).ffree).toBe(count);
   }
+
+  test("an artifact that finds no room is refused as that, leaves nothing, and is stored when there is room", async () => {
+    const store = new ArtifactStore({ directory: join(disk, "artifacts"), clock: systemClock });
+    const bytes = async function* () {
+      for (let count = 0; count < 16; count++) yield Buffer.alloc(64 * 1024, count);
+    };
+    const small = async function* () {
+      yield Buffer.from("small");
+    };
+    const { digest } = await store.put("default", small());
+    await writeFile(join(disk, "filler"), Buffer.alloc(400_000));
+    const refusal: unknown = await store.put("default", bytes()).catch((thrown: unknown) => thrown);
+    expect(asArtifactError(refusal)).toMatchObject({ reason: "DiskFull", message: expect.stringMatching(/^the disk is full/) });
+    expect(await readdir(join(disk, "artifacts/.parts"))).toEqual([]);
+    expect(await readdir(join(disk, "artifacts/default"))).toEqual([digest.slice("sha256:".length)]);
+    await rm(join(disk, "filler"));
+    await run("mount", ["-o", "remount,size=4m", disk]);
+    await expect(store.put("default", bytes())).resolves.toMatchObject({ size: 16 * 64 * 1024 });
+  });
 
   test("the store is read-only while its disk is full, answers reads, and takes writes again when there is room", async () => {
     await run("mount", ["-o", "remount,size=48m", disk]);

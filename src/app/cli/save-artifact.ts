@@ -40,12 +40,14 @@ export async function saveArtifact(
   }
 }
 
+/** Whether something has the name already, whatever it is. */
 const isThere = (path: string): Promise<boolean> =>
   access(path, constants.F_OK).then(
     () => true,
     () => false,
   );
 
+/** The bytes as they come; the failure of their digest comes after the last of them. */
 async function* checked(bytes: AsyncIterable<Uint8Array>, digest: string): AsyncGenerator<Uint8Array, void> {
   const hash = createHash("sha256");
   for await (const chunk of bytes) {

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
 import { carriesLabel, leavesAnnotation, takesAnnotation } from "#kernel/artifacts/index.ts";
-import { asJson, Node } from "#kernel/model/index.ts";
+import { asJson, Job, Node, Pod } from "#kernel/model/index.ts";
 import { describeWorkflow } from "./describe.ts";
+import { graphOfWorkflow } from "./graph.ts";
 import { Workflow, type WorkflowSpec } from "./kinds.ts";
 import { lintWorkflow } from "./lint.ts";
 import { collectProblems } from "./problems.ts";
@@ -136,6 +137,29 @@ describe("a step that takes artifacts", () => {
   });
 });
 
+test("a Pod that could not have what it takes gives the step its reason", async () => {
+  await harness.create(spec());
+  await harness.end("build", { left: { artifacts: { dist } } });
+  const found = await harness.jobOf("ship");
+  const pod = await harness.store.create(Pod, {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "ship-pod", namespace, labels: found.metadata.labels ?? {} },
+  });
+  const lack = { reason: "ArtifactMissing", message: 'artifact "app": nothing of the digest is stored any more' };
+  await harness.store.updateStatus(Pod, { ...pod, status: { phase: "Failed", ...lack } });
+  const conditions = [{ type: "Failed", status: "True", reason: "BackoffLimitExceeded", lastTransitionTime: "2026-01-01T00:00:00Z" }];
+  await harness.store.updateStatus(Job, { ...found, status: { conditions } });
+  await harness.settle();
+  expect((await harness.status()).statuses?.["ship"]).toMatchObject({ phase: "Failed", ...lack });
+});
+
+test("the graph tells what files go in and out", async () => {
+  await harness.create(spec());
+  const { nodes } = graphOfWorkflow(await harness.workflow());
+  expect(nodes).toMatchObject([{ id: "build", leaves: "dist" }, { id: "ship", takes: "build/dist" }]);
+});
+
 describe("admission", () => {
   const problemsOf = (steps: JsonObject): readonly string[] =>
     validateWorkflow({
@@ -206,6 +230,15 @@ describe("admission", () => {
         'build may succeed without "dist", and then this step is skipped',
       ],
     ]);
+  });
+
+  test("bounds how many there are, in a step and in all", () => {
+    const leaves = (count: number) => ({ container, outputArtifacts: Array.from({ length: count }, (_, n) => ({ name: `a${n}` })) });
+    expect(problemsOf({ build: leaves(33) })).toEqual([
+      "spec.steps.build.outputArtifacts: expected at most 32 artifacts, found 33",
+    ]);
+    const many = Object.fromEntries(Array.from({ length: 32 }, (_, n) => [`s${n}`, leaves(32)]));
+    expect(problemsOf(many)).toEqual(["spec.steps: expected at most 1000 artifacts in all, found 1024"]);
   });
 
   test("refuses artifacts of what runs no Pod, of items, and one inside of the other", () => {

@@ -12,14 +12,19 @@ export function graphOfWorkflow(workflow: Workflow): RunGraph {
   return graphOfView(viewWorkflow(workflow), (id) => traits.get(id) ?? {});
 }
 
-/** What makes a step more than one attempt of one thing. */
-export function traitsOf({ when, forEach, repeat, cache, locks = [] }: WorkflowStep): StepTraits {
+/** What makes a step more than one attempt of one thing, and what files go in and out. */
+export function traitsOf(step: WorkflowStep): StepTraits {
+  const { when, forEach, repeat, cache, locks = [], inputs, outputArtifacts } = step;
+  const takes = (inputs?.artifacts ?? []).map(({ from }) => from);
+  const leaves = (outputArtifacts ?? []).map(({ name }) => name);
   return {
     ...(when === undefined ? {} : { condition: when }),
     ...(forEach === undefined ? {} : { forEach: fanText(forEach) }),
     ...(repeat === undefined ? {} : { repeat: `until ${repeat.until}, at most ${repeat.maxIterations ?? 10} rounds` }),
     ...(cache === undefined ? {} : { cache: cacheText(cache) }),
     ...(locks.length === 0 ? {} : { locks: locks.map(({ name }) => name).join(", ") }),
+    ...(takes.length === 0 ? {} : { takes: takes.join(", ") }),
+    ...(leaves.length === 0 ? {} : { leaves: leaves.join(", ") }),
   };
 }
 

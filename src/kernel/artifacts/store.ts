@@ -135,11 +135,12 @@ export class ArtifactStore {
    */
   async read(namespace: string, digest: string): Promise<AsyncIterable<Buffer>> {
     const path = isDigest(digest) ? join(this.#directory, namespace, hexOf(digest)) : "";
-    const handle = await open(path, "r").catch((thrown: unknown) => {
+    // Opened when the first chunk is asked for, so that nobody has to close what was never read.
+    await stat(path).catch((thrown: unknown) => {
       if (codeOf(thrown) !== "ENOENT") throw thrown;
       throw new ArtifactError("ArtifactMissing", `nothing of the digest ${digest} is stored any more`);
     });
-    return checkedBytes(handle, digest);
+    return checkedBytes(path, digest);
   }
 
   /**
@@ -226,7 +227,8 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-async function* checkedBytes(handle: FileHandle, digest: string): AsyncGenerator<Buffer, void> {
+async function* checkedBytes(path: string, digest: string): AsyncGenerator<Buffer, void> {
+  const handle = await open(path, "r");
   try {
     const hash = createHash("sha256");
     for (;;) {

@@ -19,7 +19,7 @@ export async function unpackArtifact(
   { archive, executable }: Pick<StoredArtifact, "archive" | "executable">,
   path: string,
 ): Promise<void> {
-  const draft = join(dirname(path), `.${digestless(path)}.part`);
+  const draft = join(dirname(path), ".slipway-part");
   await makeDirectories(dirname(path));
   await rm(draft, { recursive: true, force: true });
   try {
@@ -31,8 +31,6 @@ export async function unpackArtifact(
     throw readable(thrown);
   }
 }
-
-const digestless = (path: string): string => path.slice(dirname(path).length + 1);
 
 /** What is wrong with the bytes, as the reader and the decompressor tell it. */
 function readable(thrown: unknown): unknown {

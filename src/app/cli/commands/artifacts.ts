@@ -42,6 +42,7 @@ interface Left extends ArtifactRef {
   readonly step: string;
 }
 
+/** In the order of the steps, which is that of the graph, and of names. */
 const artifactsOf = (view: RunView): readonly Left[] =>
   view.steps.flatMap(({ id, artifacts }) => artifacts.map((artifact) => ({ step: id, ...artifact })));
 

@@ -5,19 +5,28 @@ import { expectPort, parseListenAddress, parseServerName } from "../listen-optio
 import { parseSize } from "../size-options.ts";
 import type { Served } from "../output/greeting.ts";
 
+/** Absent flags were not given. Folders and files are as they were typed, from the directory of the command on. */
 interface UpOptions {
   readonly dataDir?: string;
+  /** On loopback; absent, the first that is free. */
   readonly port?: number;
+  /** As typed: `parseListenAddress` reads it. */
   readonly listen?: readonly string[];
+  /** As typed: `parseServerName` reads it. */
   readonly name?: readonly string[];
   readonly kubeconfig?: string;
+  /** Absent: Secrets are stored as they are. */
   readonly encryptionKeyFile?: string;
   readonly hideLogsFromViewers?: boolean;
+  /** Only means something with containers; a host process is never privileged. */
   readonly allowPrivileged?: boolean;
+  /** Quantities of bytes, as of resources in a Pod. */
   readonly maxArtifactSize: string;
   readonly maxArtifactsSize: string;
+  /** Never chosen for the user where the other one does not answer. */
   readonly runtime: "process" | "docker";
   readonly logLevel: "error" | "warn" | "info" | "debug";
+  /** Of the one line on standard output; the log on standard error stays what it is. */
   readonly output?: "json";
 }
 

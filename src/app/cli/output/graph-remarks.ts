@@ -5,13 +5,24 @@ export const isUnderWay = ({ nodes }: RunGraph): boolean => nodes.some(({ phase 
 
 /**
  * What every drawing says of a step beside its name, each remark one line. They are conditions and numbers,
- * in the order in which a start asks for them: whether it is wanted, for what, how often, and whether it is needed at all.
+ * in the order in which a start asks for them: whether it is wanted, for what, how often, whether it is needed at all, and what files go in and out.
  */
-export const remarksOf = ({ condition, forEach, repeat, cache, locks, items }: GraphNode): readonly string[] => [
+export const remarksOf = ({
+  condition,
+  forEach,
+  repeat,
+  cache,
+  locks,
+  takes,
+  leaves,
+  items,
+}: GraphNode): readonly string[] => [
   ...(condition === undefined ? [] : [`if ${condition}`]),
   ...(forEach === undefined ? [] : [`for each of ${forEach}`]),
   ...(repeat === undefined ? [] : [`repeat ${repeat}`]),
   ...(cache === undefined ? [] : [`unless there is a result ${cache}`]),
   ...(locks === undefined ? [] : [`locks ${locks}`]),
+  ...(takes === undefined ? [] : [`takes ${takes}`]),
+  ...(leaves === undefined ? [] : [`leaves ${leaves}`]),
   ...(items === undefined ? [] : [items]),
 ];

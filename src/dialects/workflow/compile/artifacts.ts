@@ -25,6 +25,16 @@ export interface CompiledInput {
 /** Artifacts of one step, of each direction. Every one costs some 150 bytes of the status. */
 const mostArtifacts = 32;
 
+/** Of all steps together, so that the status fits a real store. */
+const mostInWorkflow = 1_000;
+
+/** Refuses a workflow whose steps leave more than its status can tell of. */
+export function checkArtifactCount(sources: readonly StepSource[], report: Report): void {
+  const count = sources.reduce((sum, { step }) => sum + (step.outputArtifacts?.length ?? 0), 0);
+  if (count <= mostInWorkflow) return;
+  report(["spec", "steps"], "too-many-artifacts", `expected at most ${mostInWorkflow} artifacts in all, found ${count}`);
+}
+
 /** What an artifact is called where the path is not told. */
 const pathOf = ({ name, path = name }: InputArtifact | OutputArtifact): string => path;
 

@@ -3,7 +3,7 @@ import { hashName } from "#lib/base/index.node.ts";
 import { canonicalJson } from "#lib/json/index.ts";
 import type { Workflow, WorkflowSpec, WorkflowStep } from "../kinds.ts";
 import { collectProblems, type ProblemCollector, type Report } from "../problems.ts";
-import { compileInputs, compileLeaves } from "./artifacts.ts";
+import { checkArtifactCount, compileInputs, compileLeaves } from "./artifacts.ts";
 import type {
   CompiledCompletion,
   CompiledConcurrency,
@@ -118,6 +118,7 @@ function define(workflow: Workflow, found: ProblemCollector): Definition | undef
   checkReserved(spec, sources, report);
   checkStepBodies(spec, sources, { name, namespace, selector }, report);
   checkJobs(sources, found);
+  checkArtifactCount(sources, report);
   const graphs = buildStepGraphs(sources, report, found.warn);
   const named = stepsByName(sources);
   const steps = new Map(sources.flatMap((source) => compileStep(source, spec, named, graphs, report)));

@@ -21,7 +21,7 @@ import type { Attempt, Finding, StepExecutor } from "./executor.ts";
 import { jobManifest } from "./job-manifest.ts";
 import { objectState } from "./object-state.ts";
 import { succeeded } from "./outputs.ts";
-import { type ContainerEnd, containerEnd } from "./pod-results.ts";
+import { type ContainerEnd, containerEnd, type Lack, podLack } from "./pod-results.ts";
 import { mayTryAgain } from "./retry-when.ts";
 
 /** Looks after Pods for an attempt that waits for them. Undefined until they can be seen; a pass is asked for then. */
@@ -169,7 +169,7 @@ type JobFailure = Extract<ObjectState, { readonly is: "failed" }>;
 
 async function failure(client: ApiClient, attempt: Attempt, job: JobFailure, signal: AbortSignal): Promise<ChildState> {
   const end = await endOf(client, attempt, "failed", signal);
-  const told = explain(job, end);
+  const told = explain(job, end, end === undefined ? await lacking(client, attempt, signal) : undefined);
   const written = parseOutputs(end?.message ?? "");
   const outputs = written.ok ? written.value : {};
   return {
@@ -179,11 +179,18 @@ async function failure(client: ApiClient, attempt: Attempt, job: JobFailure, sig
   };
 }
 
+/** Why a Pod that takes artifacts never began: it could not have one of them. */
+const lacking = async (client: ApiClient, attempt: Attempt, signal: AbortSignal): Promise<Lack | undefined> =>
+  attempt.step.takes.length === 0
+    ? undefined
+    : await podLack(client, attempt.workflow.metadata.namespace, labelsOf(attempt), signal);
+
 /**
  * That a Job has used up its tries says less than how its container ended: `exit code 3: no route to host`, with the
  * last line of the termination message. Other reasons, such as DeadlineExceeded, are the Job's own.
  */
-function explain({ reason, message }: JobFailure, end: ContainerEnd | undefined) {
+function explain({ reason, message }: JobFailure, end: ContainerEnd | undefined, lack: Lack | undefined) {
+  if (lack !== undefined) return lack;
   if (end === undefined || reason !== "BackoffLimitExceeded") return { reason, message };
   const said = end.message.trim().split("\n").at(-1) ?? "";
   return { reason: "Error", message: `exit code ${end.exitCode}${said === "" ? "" : `: ${said}`}` };

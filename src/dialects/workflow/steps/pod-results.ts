@@ -23,14 +23,44 @@ export async function containerEnd(
   outcome: "succeeded" | "failed",
   signal: AbortSignal,
 ): Promise<ContainerEnd | undefined> {
+  const items = await podsOf(client, namespace, labels, signal);
+  const pods = [...items].sort((a, b) => orderOf(a) - orderOf(b) || compareAges(a, b));
+  const ends = pods.flatMap((pod) => endOf(pod) ?? []);
+  return outcome === "succeeded" ? ends.find((end) => end.exitCode === 0) : ends.findLast((end) => end.exitCode !== 0);
+}
+
+async function podsOf(
+  client: ApiClient,
+  namespace: string | undefined,
+  labels: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<readonly Stored[]> {
   const labelSelector = Object.entries(labels)
     .map(([name, value]) => `${name}=${value}`)
     .join(",");
   const scope = namespace === undefined ? {} : { namespace };
-  const { items } = await client.list(Pod, { ...scope, labelSelector, signal });
-  const pods = [...items].sort((a, b) => orderOf(a) - orderOf(b) || compareAges(a, b));
-  const ends = pods.flatMap((pod) => endOf(pod) ?? []);
-  return outcome === "succeeded" ? ends.find((end) => end.exitCode === 0) : ends.findLast((end) => end.exitCode !== 0);
+  return (await client.list(Pod, { ...scope, labelSelector, signal })).items;
+}
+
+/** Why a Pod has failed as a whole, in the words of whoever runs it. */
+export interface Lack {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What the Pods of an attempt could not have of their artifacts; undefined when that was not it. One list request. */
+export async function podLack(
+  client: ApiClient,
+  namespace: string | undefined,
+  labels: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<Lack | undefined> {
+  for (const pod of await podsOf(client, namespace, labels, signal)) {
+    const { phase, reason, message } = at(asJson(pod), "status") ?? {};
+    if (phase === "Failed" && typeof reason === "string" && reason.startsWith("Artifact"))
+      return { reason, message: typeof message === "string" ? message : "" };
+  }
+  return undefined;
 }
 
 const completionIndex = "batch.kubernetes.io/job-completion-index";

@@ -6,11 +6,12 @@ import type { Exchange } from "./exchange.ts";
  * taken back; so does a server that closes. Ends with the chunks, or with the reader.
  */
 export async function sendStream(
-  { response, signal: signalOf }: Exchange,
+  exchange: Exchange,
   contentType: string,
   chunks: AsyncIterable<Uint8Array>,
 ): Promise<void> {
-  const signal = signalOf();
+  const { response } = exchange;
+  const signal = exchange.signal();
   response.statusCode = 200;
   response.setHeader("Content-Type", contentType);
   response.flushHeaders();

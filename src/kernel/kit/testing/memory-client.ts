@@ -186,7 +186,7 @@ export class MemoryClient implements ApiClient {
     yield* this.#logs(ref, options);
   }
 
-  async *artifact(ref: Ref): AsyncGenerator<Uint8Array> {
+  artifact(ref: Ref): AsyncIterable<Uint8Array> {
     this.#enter(ref.type);
     throw notImplemented("artifacts");
   }

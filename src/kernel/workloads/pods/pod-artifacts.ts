@@ -1,4 +1,4 @@
-import { chmod, lstat } from "node:fs/promises";
+import { chmod, lstat, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { err, ok, type Result } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
@@ -16,6 +16,7 @@ import {
   readLeft,
   readTakes,
   type StoredArtifact,
+  type TakenArtifact,
   takesAnnotation,
   unpackArtifact,
 } from "#kernel/artifacts/index.ts";
@@ -49,27 +50,33 @@ export class PodArtifacts {
     this.#directory = directory;
   }
 
-  /** Makes the directory with everything the Pod takes. Costs nothing for Pods without artifacts. */
-  async prepare(pod: PodObject): Promise<Result<void, Lacking>> {
+  /**
+   * Makes the directory with everything the Pod takes, once, before any of its containers has run: after that others write to it, and
+   * whoever wrote there again could be led elsewhere by a link. Costs nothing for Pods without artifacts.
+   */
+  async prepare(pod: PodObject, signal: AbortSignal): Promise<Result<void, Lacking>> {
     if (!hasArtifacts(pod)) return ok(undefined);
-    const { namespace = "", annotations } = pod.metadata;
-    const directory = podPaths(this.#directory, pod).artifacts;
+    const { artifacts: directory, artifactsMade } = podPaths(this.#directory, pod);
+    if (await isThere(artifactsMade)) return ok(undefined);
     try {
+      await rm(directory, { recursive: true, force: true });
       await makeDirectories(directory);
       // Whoever the containers run as may write to it.
       await chmod(directory, 0o777);
-      for (const artifact of readTakes(annotations)) {
-        const path = join(directory, artifact.path);
-        if (await isThere(path)) continue;
-        await named(artifact.name, async () =>
-          unpackArtifact(await this.#store.read(namespace, artifact.digest), artifact, path),
-        );
-      }
+      for (const artifact of readTakes(pod.metadata.annotations))
+        await named(artifact.name, () => this.#take(pod, artifact, directory, signal));
+      await writeFile(artifactsMade, "");
       return ok(undefined);
     } catch (thrown) {
+      signal.throwIfAborted();
       const { reason, message } = asArtifactError(thrown);
       return err({ reason, message });
     }
+  }
+
+  async #take(pod: PodObject, artifact: TakenArtifact, directory: string, signal: AbortSignal): Promise<void> {
+    const bytes = await this.#store.read(pod.metadata.namespace ?? "", artifact.digest);
+    await unpackArtifact(untilAborted(bytes, signal), artifact, join(directory, artifact.path));
   }
 
   /**
@@ -121,6 +128,14 @@ const isThere = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+/** A server that ends waits for nobody's gigabytes. */
+async function* untilAborted(bytes: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer, void> {
+  for await (const chunk of bytes) {
+    signal.throwIfAborted();
+    yield chunk;
+  }
+}
 
 /** Says which artifact it was. */
 async function named<T>(name: string, work: () => Promise<T>): Promise<T> {

@@ -6,6 +6,7 @@ import type { PodObject } from "../pod-types.ts";
 //   pods/<uid>/work                          where containers without a workingDir run
 //   pods/<uid>/volumes/<volume>              what is mounted
 //   pods/<uid>/artifacts                     what it takes and leaves
+//   pods/<uid>/artifacts-made                once all it takes is there
 //   pods/<uid>/parts/<container>/<restart>/<n>  what a mount shows of a volume in part
 //   pods/<uid>/output/<container>/<restart>  termination messages
 //   logs/<namespace>/<pod>/<uid>/<container>/<restart>.log
@@ -17,6 +18,8 @@ export interface PodPaths {
   readonly work: string;
   /** What its containers find under `$SLIPWAY_ARTIFACTS`. */
   readonly artifacts: string;
+  /** Nothing but a name, which no container sees: from then on the artifacts are the containers' own. */
+  readonly artifactsMade: string;
   /** All logs of the pod, which stay when it ends. */
   readonly logs: string;
   readonly volume: (name: string) => string;
@@ -39,6 +42,7 @@ export function podPaths(root: string, pod: PodObject): PodPaths {
     pod: own,
     work: join(own, "work"),
     artifacts: join(own, "artifacts"),
+    artifactsMade: join(own, "artifacts-made"),
     logs,
     volume: (volume) => join(own, "volumes", volume),
     parts: (task) => join(own, "parts", task.slice(task.indexOf("/") + 1)),

@@ -201,7 +201,7 @@ export class PodRunner implements Reconciler {
       ...this.#healthOf(views),
     });
     let plan = planPod(given, views, obstacles(), now);
-    const failure = await this.#startAll(key, given, plan.start, facts.blocked, memory).catch(
+    const failure = await this.#startAll(key, given, plan.start, facts.blocked, memory, signal).catch(
       (thrown: unknown) => thrown,
     );
     const pod = await bound;
@@ -341,12 +341,13 @@ export class PodRunner implements Reconciler {
     start: readonly Execution[],
     blocked: Map<string, Waiting>,
     memory: PodMemory,
+    signal: AbortSignal,
   ): Promise<void> {
     if (start.length === 0) return;
     const { workspace, waits } = this.#parts;
     const sources = await workspace.readSources(pod);
     for (const execution of start) {
-      const reason = await this.#startOne(pod, execution, sources, memory);
+      const reason = await this.#startOne(pod, execution, sources, memory, signal);
       if (reason !== undefined) blocked.set(execution.view.container.name, reason);
     }
     if (blocked.size === 0) return waits.done(key);
@@ -359,6 +360,7 @@ export class PodRunner implements Reconciler {
     execution: Execution,
     sources: Sources,
     memory: PodMemory,
+    signal: AbortSignal,
   ): Promise<Waiting | undefined> {
     const { workspace, runtime, tokens } = this.#parts;
     const traits = await this.#runtimeTraits();
@@ -369,7 +371,7 @@ export class PodRunner implements Reconciler {
       : await workspace.prepareVolumes(pod, sources, await tokens.issueFor(pod), made.value.address);
     memory.volumesMade = broken === undefined;
     if (broken !== undefined) return broken;
-    const lacking = memory.artifactsMade ? undefined : await this.#takeArtifacts(pod, memory);
+    const lacking = memory.artifactsMade ? undefined : await this.#takeArtifacts(pod, memory, signal);
     if (lacking !== undefined) return lacking;
     const canMount = traits.mounts.supported;
     const { container } = execution.view;
@@ -391,8 +393,12 @@ export class PodRunner implements Reconciler {
   }
 
   /** What it takes is put into its directory once. What cannot be had fails the pod, a full disk as it does elsewhere. */
-  async #takeArtifacts(pod: Stored<PodObject>, memory: PodMemory): Promise<Waiting | undefined> {
-    const taken = await this.#parts.artifacts.prepare(pod);
+  async #takeArtifacts(
+    pod: Stored<PodObject>,
+    memory: PodMemory,
+    signal: AbortSignal,
+  ): Promise<Waiting | undefined> {
+    const taken = await this.#parts.artifacts.prepare(pod, signal);
     memory.artifactsMade = taken.ok;
     if (taken.ok) return undefined;
     if (taken.error.reason === diskFull) return taken.error;
