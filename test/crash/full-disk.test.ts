@@ -62,7 +62,10 @@ describe.skipIf(process.getuid?.() !== 0 || process.platform !== "linux")("on a 
     const { digest } = await store.put("default", small());
     await writeFile(join(disk, "filler"), Buffer.alloc(400_000));
     const refusal: unknown = await store.put("default", bytes()).catch((thrown: unknown) => thrown);
-    expect(asArtifactError(refusal)).toMatchObject({ reason: "DiskFull", message: expect.stringMatching(/^the disk is full/) });
+    expect(asArtifactError(refusal)).toMatchObject({
+      reason: "DiskFull",
+      message: expect.stringMatching(/^the disk is full/),
+    });
     expect(await readdir(join(disk, "artifacts/.parts"))).toEqual([]);
     expect(await readdir(join(disk, "artifacts/default"))).toEqual([digest.slice("sha256:".length)]);
     await rm(join(disk, "filler"));

@@ -148,7 +148,9 @@ test("a Pod that could not have what it takes gives the step its reason", async 
   });
   const lack = { reason: "ArtifactMissing", message: 'artifact "app": nothing of the digest is stored any more' };
   await harness.store.updateStatus(Pod, { ...pod, status: { phase: "Failed", ...lack } });
-  const conditions = [{ type: "Failed", status: "True", reason: "BackoffLimitExceeded", lastTransitionTime: "2026-01-01T00:00:00Z" }];
+  const conditions = [
+    { type: "Failed", status: "True", reason: "BackoffLimitExceeded", lastTransitionTime: "2026-01-01T00:00:00Z" },
+  ];
   await harness.store.updateStatus(Job, { ...found, status: { conditions } });
   await harness.settle();
   expect((await harness.status()).statuses?.["ship"]).toMatchObject({ phase: "Failed", ...lack });
@@ -157,7 +159,10 @@ test("a Pod that could not have what it takes gives the step its reason", async 
 test("the graph tells what files go in and out", async () => {
   await harness.create(spec());
   const { nodes } = graphOfWorkflow(await harness.workflow());
-  expect(nodes).toMatchObject([{ id: "build", leaves: "dist" }, { id: "ship", takes: "build/dist" }]);
+  expect(nodes).toMatchObject([
+    { id: "build", leaves: "dist" },
+    { id: "ship", takes: "build/dist" },
+  ]);
 });
 
 describe("admission", () => {
@@ -233,7 +238,10 @@ describe("admission", () => {
   });
 
   test("bounds how many there are, in a step and in all", () => {
-    const leaves = (count: number) => ({ container, outputArtifacts: Array.from({ length: count }, (_, n) => ({ name: `a${n}` })) });
+    const leaves = (count: number) => ({
+      container,
+      outputArtifacts: Array.from({ length: count }, (_, n) => ({ name: `a${n}` })),
+    });
     expect(problemsOf({ build: leaves(33) })).toEqual([
       "spec.steps.build.outputArtifacts: expected at most 32 artifacts, found 33",
     ]);

@@ -32,7 +32,11 @@ const mostInWorkflow = 1_000;
 export function checkArtifactCount(sources: readonly StepSource[], report: Report): void {
   const count = sources.reduce((sum, { step }) => sum + (step.outputArtifacts?.length ?? 0), 0);
   if (count <= mostInWorkflow) return;
-  report(["spec", "steps"], "too-many-artifacts", `expected at most ${mostInWorkflow} artifacts in all, found ${count}`);
+  report(
+    ["spec", "steps"],
+    "too-many-artifacts",
+    `expected at most ${mostInWorkflow} artifacts in all, found ${count}`,
+  );
 }
 
 /** What an artifact is called where the path is not told. */

@@ -3,13 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
-import {
-  ArtifactStore,
-  leavesAnnotation,
-  leftAnnotation,
-  readLeft,
-  takesAnnotation,
-} from "#kernel/artifacts/index.ts";
+import { ArtifactStore, leavesAnnotation, leftAnnotation, readLeft, takesAnnotation } from "#kernel/artifacts/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { Pod, type Stored } from "#kernel/model/index.ts";
 import type { PodObject } from "../pod-types.ts";

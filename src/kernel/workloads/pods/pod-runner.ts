@@ -393,11 +393,7 @@ export class PodRunner implements Reconciler {
   }
 
   /** What it takes is put into its directory once. What cannot be had fails the pod, a full disk as it does elsewhere. */
-  async #takeArtifacts(
-    pod: Stored<PodObject>,
-    memory: PodMemory,
-    signal: AbortSignal,
-  ): Promise<Waiting | undefined> {
+  async #takeArtifacts(pod: Stored<PodObject>, memory: PodMemory, signal: AbortSignal): Promise<Waiting | undefined> {
     const taken = await this.#parts.artifacts.prepare(pod, signal);
     memory.artifactsMade = taken.ok;
     if (taken.ok) return undefined;
