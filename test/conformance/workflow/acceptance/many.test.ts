@@ -17,7 +17,10 @@ afterEach(() => plane.close());
 
 const box = { container: { image: "busybox" } };
 
-test("line 21: a fan-out over 1,000 items, 50 at a time", async () => {
+/** Ten seconds of work, on the busiest machine. */
+const timeout = 300_000;
+
+test("line 21: a fan-out over 1,000 items, 50 at a time", { timeout }, async () => {
   const items = Array.from({ length: 1_000 }, (_, n) => `item ${n}`);
   const forEach = { items, limit: 1_000, maxParallel: 50 };
   const spec = { steps: { fan: { ...box, forEach, outputs: { name: {} } } } };
@@ -40,7 +43,9 @@ test("line 21: a fan-out over 1,000 items, 50 at a time", async () => {
   expect(names.size).toBe(1_000);
 });
 
-test("line 38: 1,000 steps are created, described, drawn and judged, each in less than a second", async () => {
+test("line 38: 1,000 steps are created, described, drawn and judged, each in less than a second", {
+  timeout,
+}, async () => {
   const key = (n: number) => `step-${String(n).padStart(3, "0")}`;
   const step = (n: number) => {
     const args = [`echo this is step ${n} of a thousand`];

@@ -1,0 +1,26 @@
+import { loadDialects } from "#dialects/index.ts";
+import { createHttpClient, loadKubeconfig, Manager } from "#kernel/kit/index.ts";
+import { messageOf, silentLog, systemClock } from "#lib/base/index.ts";
+
+// The controllers of all dialects in a process of their own, beside a server that has its own: node workflow-controller-program.mjs
+// KUBECONFIG. Nobody elects a leader, so that both act. Says on stdout what it does.
+
+const [kubeconfig = ""] = process.argv.slice(2);
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+
+const environment = { clock: systemClock, log: silentLog, random: Math.random };
+const connection = await loadKubeconfig({ files: [kubeconfig], environment: {}, ...environment });
+const client = createHttpClient({ ...environment, connection });
+const manager = new Manager({ ...environment, client });
+for (const dialect of await loadDialects()) await dialect.addControllers(manager);
+
+const stop = new AbortController();
+process.once("SIGTERM", () => stop.abort());
+say("started");
+manager.run(stop.signal).then(
+  () => client.close(),
+  (thrown: unknown) => {
+    say(`failed: ${messageOf(thrown)}`);
+    process.exit(1);
+  },
+);
