@@ -76,6 +76,15 @@ test.each([
   expect(completionOf(object, rules)).toBe(expected);
 });
 
+test.each([
+  [1, "failed"],
+  [2, "running"],
+  [3, "running"],
+])("a condition about generation 1 since generation %i: %s", (since, expected) => {
+  const object = job(condition("Failed", "True", { observedGeneration: 1 }));
+  expect(completionOf(object, rules, since)).toBe(expected);
+});
+
 const application = (status: object) => ({
   apiVersion: "core.oam.dev/v1beta1",
   kind: "Application",

@@ -1,7 +1,7 @@
 import type { Described, Dialect } from "#dialects/index.ts";
 import type { RunView } from "#engine/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
-import { type KubeObject, type ResourceType, splitApiVersion } from "#kernel/model/index.ts";
+import { isForbidden, type KubeObject, type ResourceType, splitApiVersion } from "#kernel/model/index.ts";
 import { findKind, splitNames } from "./kinds.ts";
 import { UsageError } from "./exit-codes.ts";
 
@@ -89,7 +89,7 @@ export async function childrenOf(client: ApiClient, run: KubeObject, dialect: Di
   return await controlledBy(client, run, [...kinds.values()]);
 }
 
-/** Objects of these kinds that have the object for an owner; one list per kind, in its namespace. */
+/** Objects of these kinds that have the object for an owner, as far as the caller may see them; one list per kind, in its namespace. */
 export async function controlledBy(
   client: ApiClient,
   owner: KubeObject,
@@ -100,7 +100,15 @@ export async function controlledBy(
     kinds.map(async ({ apiVersion, kind }) => {
       const type = await client.resourceType(apiVersion, kind);
       if (type === undefined) return [];
-      return (await client.list(type, type.namespaced && namespace !== undefined ? { namespace } : {})).items;
+      const scope = type.namespaced && namespace !== undefined ? { namespace } : {};
+      return await client.list(type, scope).then(
+        ({ items }) => items,
+        (thrown: unknown) => {
+          // Who may see a run need not see everything it has made: the picture is poorer then.
+          if (isForbidden(thrown)) return [];
+          throw thrown;
+        },
+      );
     }),
   );
   return lists.flat().filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid));

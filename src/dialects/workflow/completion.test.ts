@@ -120,3 +120,21 @@ test("a kind without a rule of its own is known as such", () => {
   expect(hasCompletionRule("batch/v1", "Job")).toBe(true);
   expect(hasCompletionRule("example.com/v1", "Job")).toBe(false);
 });
+
+test("what a status says as a whole of an older generation than was written says nothing", () => {
+  const failed = { status: "workflowFailed", observedGeneration: 1 };
+  const application = object("core.oam.dev/v1beta1", "Application", failed);
+  expect(stateOfObject(application).is).toBe("failed");
+  expect(stateOfObject(application, 1).is).toBe("failed");
+  expect(stateOfObject(application, 2).is).toBe("running");
+  expect(stateOfObject(object("v1", "ConfigMap"), 2).is).toBe("succeeded");
+  const ready = { ...conditions(["Ready", "True"]), observedGeneration: 1 };
+  expect(readinessOf(object("example.com/v1", "Thing", ready), 2).is).toBe("running");
+});
+
+test("a condition about what was written counts, although the object has been changed since", () => {
+  const status = { conditions: [{ type: "Complete", status: "True", observedGeneration: 2 }] };
+  const thing = object("example.com/v1", "Thing", status, undefined, 3);
+  expect(stateOfObject(thing).is).toBe("running");
+  expect(stateOfObject(thing, 2).is).toBe("succeeded");
+});

@@ -151,7 +151,7 @@ export async function effectStage(
   }
   const { facts, references, failures } = await performEffects(due, state, executors, memory, { signal, log });
   memory.facts = [...memory.facts, ...facts];
-  memory.references = new Map([...memory.references, ...references]);
+  if (references.size > 0) memory.references = new Map([...memory.references, ...references]);
   if (facts.length > 0) return { again: true };
   if (failures.length > 0) throw failures[0];
   return { again: false, wake: effectsWake(effects) };
