@@ -102,6 +102,17 @@ test("an outcome of before the apply is none: neither a condition nor a whole st
   expect(await plane.phases("waits")).toEqual({ byCondition: "Succeeded", byPhase: "Succeeded" });
 });
 
+test("a run that is submitted again with reuse applies again: others may have changed the object since", async () => {
+  const spec = (color: string) => ({ steps: { put: applies(configMap("reused", { color })) } });
+  await plane.create("former", spec("red"));
+  await plane.create("between", spec("blue"));
+  const uid = String((await metadataOf(`${workflows}/former`))?.["uid"]);
+  const annotations = { "slipway.dev/resubmitted-from": "former", "slipway.dev/reuse-from": uid };
+  await plane.create("latter", spec("red"), { metadata: { name: "latter", annotations } });
+  expect(await plane.phases("latter")).toEqual({ put: "Succeeded" });
+  expect((await plane.get(`${maps}/reused`))["data"]).toEqual({ color: "red" });
+});
+
 test("what was so already is done at once", async () => {
   await plane.api.ask("POST", widgets, { body: widget("same", { size: 1 }) });
   await tell("same", complete(1));

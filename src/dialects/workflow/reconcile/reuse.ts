@@ -4,7 +4,7 @@ import { getOrUndefined } from "#kernel/kit/index.ts";
 import { isForbidden } from "#kernel/model/index.ts";
 import { compileWorkflow } from "../compile/compile.ts";
 import type { CompiledStep, CompiledWorkflow } from "../compile/compiled.ts";
-import { isExecuted } from "../compile/step-source.ts";
+import { isApplied, isExecuted } from "../compile/step-source.ts";
 import { gateBinding } from "../compile/expressions.ts";
 import { itemsOf, itemValues } from "../compile/for-each.ts";
 import { evaluateCondition, render, type RunValues } from "../compile/values.ts";
@@ -45,7 +45,8 @@ const withSteps = (known: KnownRun, steps: RunState["steps"]): KnownRun =>
 
 /**
  * Main steps that succeeded in the earlier run, whose definition, inputs and dependencies are the same: they count as done. What a
- * person decided, what only passes time and what others bring is asked again.
+ * person decided, what only passes time and what others bring is asked again, and what is applied may have been changed since: it is
+ * applied again, which changes nothing where nothing was.
  */
 export function reusableSteps(former: Workflow, compiled: CompiledWorkflow, now: Instant): Record<string, StepState> {
   const earlier = compileWorkflow({ ...former, spec: specOf(former) });
@@ -74,7 +75,8 @@ export function reusableSteps(former: Workflow, compiled: CompiledWorkflow, now:
 
 const seen = (run: RunState): RunValues => ({ run, state: (key) => stepState(run, key), main: undefined });
 
-const isAskedAgain = ({ type }: CompiledStep): boolean => !isExecuted(type) || type === "externalRef";
+const isAskedAgain = ({ type, step }: CompiledStep): boolean =>
+  !isExecuted(type) || type === "externalRef" || isApplied(step);
 
 /** Its dependencies have all succeeded, so that a gate has only its condition left. */
 const isWanted = ({ when }: CompiledStep, compiled: CompiledWorkflow, run: RunValues): boolean => {
