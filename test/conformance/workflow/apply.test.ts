@@ -261,48 +261,44 @@ const life = fc.record({ ms: fc.constantFrom(0, 20, 300, 1_500), hearsNothing: f
 test("whatever fails or dies, an apply changes its object once, and only what follows it counts", async () => {
   let round = 0;
   await fc.assert(
-    fc.asyncProperty(
-      fc.array(life, { minLength: 1, maxLength: 6 }),
-      fc.nat(),
-      async (lives, seed) => {
-        const own = await WorkflowPlane.bare();
-        try {
-          await own.api.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", { body: definition });
-          const name = `w-${++round}`;
-          const path = `${widgets}/${name}`;
-          const status = (generation: number) =>
-            own.api.ask("PATCH", `${path}/status`, {
-              bytes: JSON.stringify({ status: complete(generation) }),
-              headers: types.merge,
-            });
-          await own.api.ask("POST", widgets, { body: widget(name, { size: 1 }) });
-          await status(1);
-          const random = seededRandom(seed);
-          const boot = async () => {
-            const client = chaosClient(own.api.server.client(), { clock: own.clock, random, faults });
-            return { client, controllers: await own.control({ client }) };
-          };
-          let process = await boot();
-          await own.create("wf", { steps: { put: applies(widget(name, { color: "red" })) } });
-          for (const { ms, hearsNothing } of lives) {
-            if (hearsNothing) process.client.setFaults({ lostAnswer: 1 });
-            await own.pass(ms);
-            await process.controllers.close();
-            process = await boot();
-          }
-          process.client.setFaults();
-          await own.pass(60_000);
-          expect(await own.phases("wf")).toEqual({ put: "Running" });
-          expect((await own.get(path)).metadata?.["generation"]).toBe(2);
-          await status(2);
-          await own.pass(5_000);
-          expect(await own.phases("wf")).toEqual({ put: "Succeeded" });
-          expect((await own.status("wf"))["statuses"]?.["put"]).toMatchObject({ attempt: 1 });
-        } finally {
-          await own.close();
+    fc.asyncProperty(fc.array(life, { minLength: 1, maxLength: 6 }), fc.nat(), async (lives, seed) => {
+      const own = await WorkflowPlane.bare();
+      try {
+        await own.api.ask("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", { body: definition });
+        const name = `w-${++round}`;
+        const path = `${widgets}/${name}`;
+        const status = (generation: number) =>
+          own.api.ask("PATCH", `${path}/status`, {
+            bytes: JSON.stringify({ status: complete(generation) }),
+            headers: types.merge,
+          });
+        await own.api.ask("POST", widgets, { body: widget(name, { size: 1 }) });
+        await status(1);
+        const random = seededRandom(seed);
+        const boot = async () => {
+          const client = chaosClient(own.api.server.client(), { clock: own.clock, random, faults });
+          return { client, controllers: await own.control({ client }) };
+        };
+        let process = await boot();
+        await own.create("wf", { steps: { put: applies(widget(name, { color: "red" })) } });
+        for (const { ms, hearsNothing } of lives) {
+          if (hearsNothing) process.client.setFaults({ lostAnswer: 1 });
+          await own.pass(ms);
+          await process.controllers.close();
+          process = await boot();
         }
-      },
-    ),
+        process.client.setFaults();
+        await own.pass(60_000);
+        expect(await own.phases("wf")).toEqual({ put: "Running" });
+        expect((await own.get(path)).metadata?.["generation"]).toBe(2);
+        await status(2);
+        await own.pass(5_000);
+        expect(await own.phases("wf")).toEqual({ put: "Succeeded" });
+        expect((await own.status("wf"))["statuses"]?.["put"]).toMatchObject({ attempt: 1 });
+      } finally {
+        await own.close();
+      }
+    }),
     { numRuns: runs(12) },
   );
 });
