@@ -1,4 +1,4 @@
-import type { Millis } from "#lib/base/index.ts";
+import type { Millis, Problem } from "#lib/base/index.ts";
 import { advance, isTerminal } from "#engine/index.ts";
 import { addFinalizer, type Reconciler, type ReconcileResult } from "#kernel/kit/index.ts";
 import { keyOf, type Stored } from "#kernel/model/index.ts";
@@ -10,6 +10,7 @@ import { finalizer, type Notice, notices } from "./messages.ts";
 import { specOf } from "./spec-of.ts";
 import { type ActionStep, actionStage, answerStage, decide, hasOpenActions } from "./reconcile/actions.ts";
 import { cacheStage } from "./reconcile/cached.ts";
+import { circlesOf } from "./reconcile/circle.ts";
 import { entryOf, supersedeStage, withRefusal } from "./reconcile/entry.ts";
 import { effectStage } from "./reconcile/effects.ts";
 import { finalizeWorkflow } from "./reconcile/finalize.ts";
@@ -34,6 +35,9 @@ import { strayStage } from "./reconcile/strays.ts";
 
 /** Turns of one pass; a chain of steps that end at once takes one per step. Beyond it others get their turn. */
 const mostTurns = 100;
+
+/** How often a workflow that waits for itself by way of others is looked at again: they do not tell it of their changes. */
+const circleEvery: Millis = 10_000;
 
 /**
  * Brings workflows closer to their end. A pass costs one status write per turn that changed something, and none otherwise; it
@@ -95,12 +99,21 @@ async function passOver(pass: Pass): Promise<Turn> {
   if (resolution.is === "unresolved") return await invalidStage(held, resolution.problems, resolution.reason);
   const { compiled, problems } = compilationOf(memory, workflow, resolution);
   if (compiled === undefined) return await invalidStage(held, problems);
+  // Only before its start: a run that goes on is not held by what others have begun to wait for.
+  const circles = workflow.status?.startTime === undefined ? circlesOf(workflow, compiled.spec, held.workflows) : [];
+  if (circles.length > 0) return await circleStage(held, circles);
   await reuseStage(held, compiled);
   const { run } = runOf(memory, workflow);
   const judged = { ...compiled, conflicts: conflictsOf(memory, workflow, compiled) };
   const action = await actionStage(held, run, (asked) => decide(asked, workflow, judged, run));
   if (action.is === "answered") return { again: workflow };
   return await runStage(held, compiled, action);
+}
+
+/** What would wait for itself is as invalid as one that says so itself, until one of the circle is corrected or gone. */
+async function circleStage(pass: Pass, circles: readonly Problem[]): Promise<Turn> {
+  const turn = await invalidStage(pass, circles);
+  return turn.again === undefined ? { wake: turn.wake ?? circleEvery } : turn;
 }
 
 /** The pass over this version of the workflow; usually it is the one it has. */
