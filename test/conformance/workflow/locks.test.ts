@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { types, WorkflowPlane } from "./control-plane.ts";
+import { jobs, types, WorkflowPlane, workflows } from "./control-plane.ts";
 
 // Limits as clients of the API see them: what they may write, what they are told, and that the control plane keeps to it.
 
@@ -65,7 +65,7 @@ test("who holds a lock stands in its limit, and what waits in its workflow; a la
 });
 
 test("bad names of locks are refused with their places", async () => {
-  const answer = await plane.api.ask("POST", "/apis/slipway.dev/v1alpha1/namespaces/default/workflows", {
+  const answer = await plane.api.ask("POST", workflows, {
     body: {
       apiVersion: "slipway.dev/v1alpha1",
       kind: "Workflow",
@@ -75,4 +75,47 @@ test("bad names of locks are refused with their places", async () => {
   });
   expect(answer.status).toBe(422);
   for (const place of ["spec.priority", "spec.steps.a.locks"]) expect(answer.text).toContain(place);
+});
+
+test("a workflow waits for its turn as Pending with its place, and CancelNew does not run", async () => {
+  const spec = { steps: { a: step() }, concurrency: { key: "prod" } };
+  for (const name of ["first", "second", "third"]) {
+    const onConflict = name === "third" ? { onConflict: "CancelNew" } : {};
+    await plane.create(name, { ...spec, concurrency: { ...spec.concurrency, ...onConflict } });
+    await plane.pass(1_000);
+  }
+  expect(await plane.status("second")).toMatchObject({
+    phase: "Pending",
+    reason: "Queued",
+    message: 'concurrency key "prod" is held by first; place 1 in the queue',
+  });
+  expect(await plane.status("third")).toMatchObject({ phase: "Canceled" });
+  const body = { spec: { concurrency: { key: "other" } } };
+  const answer = await plane.api.ask("PATCH", `${workflows}/second`, { body, headers: types.merge });
+  expect({ status: answer.status, text: answer.text }).toMatchObject({
+    status: 422,
+    text: expect.stringContaining("spec.concurrency"),
+  });
+  await plane.endPods();
+  expect((await plane.status("first"))["phase"]).toBe("Succeeded");
+  expect((await plane.status("second"))["phase"]).toBe("Running");
+});
+
+test("two controllers at once give a lock no more than its places", async () => {
+  const two = await WorkflowPlane.start();
+  try {
+    await two.control();
+    const names = ["w1", "w2", "w3", "w4"];
+    for (const name of names) await two.create(name, { steps: { a: step("one"), b: step("one") } });
+    for (let round = 0; round < 30; round++) {
+      const active = (await two.list(jobs)).filter(({ status }) => !JSON.stringify(status ?? {}).includes("Complete"));
+      expect(active.length).toBeLessThanOrEqual(1);
+      const phases = await Promise.all(names.map(async (name) => (await two.status(name))["phase"]));
+      if (phases.every((phase) => String(phase) === "Succeeded")) return;
+      await two.endPods();
+    }
+    throw new Error("the workflows do not come to their end");
+  } finally {
+    await two.close();
+  }
 });

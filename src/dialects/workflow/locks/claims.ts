@@ -53,13 +53,20 @@ function findClaims(workflow: Stored<Workflow>): readonly Claim[] {
   if (status === undefined || isFinished(workflow) || isAtRest) return [];
   const spec = specOf(workflow);
   if (status.startTime === undefined) return queuedClaim(workflow, spec, status);
+  if (!namesLocks(spec)) return [];
   const sources = stepSources(spec);
-  if (!sources.some(({ step }) => step.locks !== undefined)) return [];
   const hasSlot = spec.parallelism === undefined || activeMain(sources, workflow) < spec.parallelism;
   return sources
     .filter(({ final }) => final || hasSlot)
     .flatMap((source) => claimsOfStep(workflow, source, spec.priority))
     .sort((a, b) => b.priority - a.priority);
+}
+
+/** Most specifications name none. Asked of every version of every Workflow, so it makes nothing. */
+function namesLocks({ steps, finally: last }: WorkflowSpec): boolean {
+  for (const key in steps) if (steps[key]?.locks !== undefined) return true;
+  for (const key in last) if (last[key]?.locks !== undefined) return true;
+  return false;
 }
 
 /** A run that has not begun claims nothing but its own beginning. */
@@ -140,6 +147,9 @@ export function isOver(workflow: Stored<Workflow>, { uid, runNumber, step, item 
 /** All limits a Workflow may have to do with: those it names, and the one of its concurrency key. */
 export function limitsNamedBy(workflow: Workflow): readonly string[] {
   const own = workflow.status?.concurrency?.limitName;
-  const named = stepSources(specOf(workflow)).flatMap(({ step }) => (step.locks ?? []).map(({ name }) => name));
+  const spec = specOf(workflow);
+  const named = namesLocks(spec)
+    ? stepSources(spec).flatMap(({ step }) => (step.locks ?? []).map(({ name }) => name))
+    : [];
   return [...new Set(own === undefined ? named : [...named, own])];
 }
