@@ -11,6 +11,10 @@ import { wantsIndent } from "./query.ts";
 const gzipThresholdBytes = 128 * 1024;
 /** As much as one answer holds of the memory of its connection; the parts of lists are as large. */
 const pieceBytes = 128 * 1024;
+/** Answers up to this size go out at once: with their headers they are below what a connection of Node buffers (16 KiB). */
+const smallBytes = 8 * 1024;
+/** Of each part, kept back until the rest has been taken. */
+const tailBytes = 1024;
 /** Warnings are headers, and clients have limits for those. */
 const maxWarningBytes = 4096;
 
@@ -59,7 +63,7 @@ export async function send(exchange: Exchange, reply: Reply): Promise<void> {
   }
   if (length !== undefined) response.setHeader("Content-Length", length);
   if (request.method === "HEAD") response.end();
-  else if (Buffer.isBuffer(body) && body.length <= pieceBytes) response.end(body);
+  else if (Buffer.isBuffer(body) && body.length <= smallBytes) response.end(body);
   else await sendParts(exchange, piecesOf(body));
 }
 
@@ -84,16 +88,24 @@ function indented(body: Buffer | Streamed): Buffer | Streamed {
   return { parts: parts() };
 }
 
-/** At the pace of the reader; one that goes away ends the making too. */
+/**
+ * At the pace of the reader; one that goes away ends the making too. The end is small and goes out when all before it has been taken: who has
+ * the whole answer sends his next request at once, and while more than 16 KiB wait to be sent, Node pauses the parser. Of a body that comes
+ * in several TLS records the second one is then an error (HPE_PAUSED), and the connection is lost.
+ */
 async function sendParts(
   { response, readers }: Exchange,
   parts: AsyncIterable<Buffer> | Iterable<Buffer>,
 ): Promise<void> {
+  let tail: Buffer = Buffer.alloc(0);
   for await (const part of parts) {
     if (response.destroyed) return;
-    if (!response.write(part)) await readers.drained(response);
+    response.write(tail);
+    const cut = Math.max(0, part.length - tailBytes);
+    tail = part.subarray(cut);
+    if (!response.write(part.subarray(0, cut))) await readers.drained(response);
   }
-  response.end();
+  response.end(tail);
 }
 
 function setHeaders(response: ServerResponse, reply: Reply): void {

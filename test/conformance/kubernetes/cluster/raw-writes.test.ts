@@ -21,6 +21,7 @@ afterAll(async () => {
 });
 
 const there = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "there" }, data: { k: "v" } };
+const map = (name: string) => ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name } });
 const maps = "/api/v1/namespaces/NS/configmaps";
 const named = `${maps}/there`;
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -260,6 +261,18 @@ test.each(rows)("%s is refused", async (_what, method, path, ask, statuses) => {
   const { status, json, text } = await api.ask(method, filled(path), { ...ask, ...body });
   expect(statuses, text).toContain(status);
   expect(json).toMatchObject({ kind: "Status", status: "Failure", code: status, message: expect.any(String) });
+});
+
+test("one connection takes large requests and gives large answers in turns, without a pause", async () => {
+  const large = (n: number) => ({
+    ...map("large"),
+    data: { n: String(n), text: "x".repeat(200_000) },
+  });
+  expect((await api.ask("POST", filled(maps), { body: large(0) })).status).toBe(201);
+  for (let n = 1; n <= 60; n += 1) {
+    const { status, json } = await api.ask("PUT", filled(`${maps}/large`), { body: large(n) });
+    expect([status, json["data"]?.["n"]]).toEqual([200, String(n)]);
+  }
 });
 
 test("amounts come back in their canonical form", async () => {
