@@ -1,12 +1,14 @@
 import type { Millis } from "#lib/base/index.ts";
 import { controllerFor, type EventRecorder, type Manager, regardingOf, requestChannel } from "#kernel/kit/index.ts";
-import { Job, keyOf, Pod, splitKey } from "#kernel/model/index.ts";
+import { Job, keyOf, Pod, splitKey, type Stored } from "#kernel/model/index.ts";
 import { CacheEntry } from "./cache/kind.ts";
 import { cacheUpkeep } from "./cache/upkeep.ts";
 import { RunAction, Workflow } from "./kinds.ts";
 import { addLimitController, claimsIn } from "./locks/controller.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
+import type { Notice } from "./messages.ts";
 import { countWorkflows, tallyIn } from "./metrics.ts";
+import { addNotifier } from "./notify/controller.ts";
 import { workflowReconciler } from "./reconcile.ts";
 import { targetIndex, targetOf } from "./reconcile/actions.ts";
 import { isFinished } from "./reconcile/finished.ts";
@@ -68,6 +70,8 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
       instance: "slipway",
       perObject: eventBudget,
     });
+  const record = (workflow: Stored<Workflow>, notice: Notice): void =>
+    recorder.record({ ...notice, regarding: regardingOf(workflow) });
   const reconciler = workflowReconciler(
     {
       client,
@@ -83,7 +87,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
       templates: templateReader(manager, kinds),
       tally: tallyIn(manager.metrics),
       executors: { ...executorsOf(manager, kinds, jobs), ...options.executors },
-      record: (workflow, notice) => recorder.record({ ...notice, regarding: regardingOf(workflow) }),
+      record,
     },
     memories,
   );
@@ -105,6 +109,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
   controllerFor(manager, "cache-entry")
     .for<CacheEntry>(CacheEntry)
     .complete(cacheUpkeep({ client, clock, entries: cacheEntries }));
+  addNotifier(manager, workflows, record);
   addScheduleController(manager, recorder);
   const uncount = countWorkflows(manager.metrics, workflows);
   manager.onStopped(() => {

@@ -2,6 +2,7 @@
 // made from it.
 
 import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/index.ts";
+import { Notifications, NotificationsStatus } from "./notify/schema.ts";
 
 const group = "slipway.dev";
 const version = "v1alpha1";
@@ -361,7 +362,7 @@ export const Spec = s.object({
   priority: priority("Place in queues for locks and concurrency keys: higher first; 0 when absent."),
   concurrency: s.optional(Concurrency),
   archive: reserved("Keep the final object."),
-  notifications: reserved("Messages to the outside."),
+  notifications: s.optional(Notifications),
   serviceAccountName: reserved("Account of the created Pods."),
   podDefaults: reserved("Defaults of the created Pods."),
 });
@@ -533,6 +534,7 @@ const Status = s.object(
       ),
     ),
     outputs: s.optional(s.anyObject()),
+    notifications: s.optional(NotificationsStatus),
     resolvedSpec: s.optional(
       s.anyObject({ description: "What a workflow with a templateRef runs, as it was when it started." }),
     ),

@@ -71,6 +71,8 @@ export const notices = {
     ),
   notCached: (step: string, message: string) =>
     warning("CacheNotStored", `the result of step "${step}" is not kept for others: ${message}`, "Store"),
+  notNotified: (to: number, event: string, problem: string) =>
+    warning("NotificationFailed", `notification ${to} of ${event} was given up after an hour: ${problem}`, "Notify"),
   cleanupFailed: (names: string) =>
     warning(
       "CleanupFailed",

@@ -19,6 +19,7 @@ export const ownFields = [
   "suspend",
   "parallelism",
   "priority",
+  "notifications",
   "metadata",
 ] as const satisfies readonly (keyof WorkflowSpec)[];
 

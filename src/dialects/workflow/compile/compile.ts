@@ -28,6 +28,7 @@ import { compileForEach } from "./for-each.ts";
 import { checkJobs } from "./job-rules.ts";
 import { checkParams, paramValues } from "./params.ts";
 import { planOf } from "./plan.ts";
+import { checkNotifications } from "../notify/rules.ts";
 import { scheduledAt } from "../scheduled-at.ts";
 import { checkReserved, checkStepCount, checkSteps, stepsByName } from "./shape.ts";
 import { buildStepGraphs, type StepGraphs, visibleSteps } from "./step-graph.ts";
@@ -116,6 +117,7 @@ function define(workflow: Workflow, found: ProblemCollector): Definition | undef
   checkParams(spec, report);
   checkSteps(sources, report);
   checkReserved(spec, sources, report);
+  checkNotifications(spec, report);
   checkStepBodies(spec, sources, { name, namespace, selector }, report);
   checkJobs(sources, found);
   checkArtifactCount(sources, report);

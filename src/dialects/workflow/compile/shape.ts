@@ -82,7 +82,6 @@ const reservedInStep = {
 
 const reservedInSpec = {
   archive: "the archive",
-  notifications: "notifications",
   serviceAccountName: "serviceAccountName; write it into the jobTemplate",
   podDefaults: "podDefaults; write them into the jobTemplate",
 } as const satisfies Partial<Record<keyof WorkflowSpec, string>>;

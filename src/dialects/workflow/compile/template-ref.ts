@@ -1,4 +1,5 @@
 import type { WorkflowSpec } from "../kinds.ts";
+import { checkNotifications } from "../notify/rules.ts";
 import type { Report } from "../problems.ts";
 import { ownFields } from "../spec-of.ts";
 import { checkReserved, isReserved } from "./shape.ts";
@@ -11,6 +12,7 @@ const allowed: ReadonlySet<string> = new Set(["templateRef", ...ownFields]);
  */
 export function checkTemplateRef(spec: WorkflowSpec, report: Report): void {
   checkReserved(spec, [], report);
+  checkNotifications(spec, report);
   const given = ownFields.filter((field) => field !== "metadata").join(", ");
   for (const field of Object.keys(spec)) {
     if (allowed.has(field) || isReserved(field)) continue;

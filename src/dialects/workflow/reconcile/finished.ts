@@ -6,6 +6,7 @@ import type { ExpiringStep } from "../compile/expiring.ts";
 import { labels } from "../child-names.ts";
 import { conditionsOf } from "../completion.ts";
 import { type ItemsStatus, type StepStatus, Workflow } from "../kinds.ts";
+import { owesNews } from "../notify/owed.ts";
 import { specOf } from "../spec-of.ts";
 import { statusOf } from "./attempts.ts";
 import type { Pass } from "./pass.ts";
@@ -40,6 +41,8 @@ export async function expireWorkflow(
   if (ttlSecondsAfterFinished === undefined || !isFinished(workflow)) return undefined;
   // Its outcome could be gone before its step has seen it.
   if (isChildOfStep(workflow)) return undefined;
+  // Its end is still to be told, for an hour at most; the write that says so asks for a pass.
+  if (owesNews(workflow.status ?? {})) return undefined;
   const left = remaining(workflow.status?.completionTime, ttlSecondsAfterFinished, now);
   if (left > 0) return left;
   await ensureDeleted(client, Workflow, workflow, { propagationPolicy: "Background", signal });

@@ -6,6 +6,7 @@ import type { ChildReference, StepStatus, WorkflowCondition, WorkflowStatus } fr
 import type { Queued } from "../locks/queue.ts";
 import { encodeRun, type StepAdditions } from "../state.ts";
 import { cachedReason } from "../messages.ts";
+import { notificationsAfter } from "../notify/owed.ts";
 import { reusedReason } from "../resubmit.ts";
 import { statusOf, valuesOf, type PassState } from "./attempts.ts";
 import { frozenSpec } from "./resolve.ts";
@@ -58,6 +59,7 @@ export function statusAfter(
     ...((run.startedAt === undefined && facts.queued === undefined) || facts.isInvalid === true
       ? {}
       : frozenSpec(workflow, compiled.spec)),
+    ...notificationsAfter(previous?.notifications, compiled.spec.notifications, before, run, now),
     ...(run.number > before.number ? { history: historyAfter(previous) } : {}),
   };
 }

@@ -44,6 +44,9 @@ const selfReviews = [
 /** To mount a path of the machine, by its name. No kind of this name exists: it is only there to be given. */
 export const hostPathRight = { verb: "use", group: "slipway.dev", resource: "hostpaths" } as const;
 
+/** To have the server post notifications to a host whose address is not public. No kind of this name exists either. */
+const notificationRight = { verb: "use", group: "slipway.dev", resource: "notificationtargets" } as const;
+
 const operator: BuiltInRole = {
   text: "role slipway:operator",
   rules: compileRules([anything, paths]),
@@ -54,6 +57,11 @@ const operator: BuiltInRole = {
     policyRule({ verbs: write, apiGroups: [Credential.group], resources: ["*/status"] }),
     policyRule({ verbs: ["create"], apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"] }),
     policyRule({ verbs: [hostPathRight.verb], apiGroups: [hostPathRight.group], resources: [hostPathRight.resource] }),
+    policyRule({
+      verbs: [notificationRight.verb],
+      apiGroups: [notificationRight.group],
+      resources: [notificationRight.resource],
+    }),
     policyRule({ verbs: ["impersonate", "escalate", "bind"], apiGroups: all, resources: all }),
   ]),
   exceptIn: [

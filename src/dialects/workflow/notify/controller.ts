@@ -1,0 +1,228 @@
+import { type Clock, err, inParallel, type Instant, type Millis, parseInstant, type Result } from "#lib/base/index.ts";
+import { exponential } from "#engine/index.ts";
+import {
+  type ApiClient,
+  controllerFor,
+  type Informer,
+  type Manager,
+  type Reconciler,
+  type ReconcileResult,
+} from "#kernel/kit/index.ts";
+import { isConflict, keyOf, type ResourceType, Secret, type Stored } from "#kernel/model/index.ts";
+import { Workflow } from "../kinds.ts";
+import { type Notice, notices } from "../messages.ts";
+import { specOf } from "../spec-of.ts";
+import { deliver } from "./deliver.ts";
+import { messageOf } from "./message.ts";
+import { afterDeliveries, type Delivery, idPart } from "./owed.ts";
+import type { Notification, OwedNotification } from "./schema.ts";
+import { readTarget } from "./target-rules.ts";
+
+// A controller beside the one that runs workflows: it may take as long as the slowest target, and nobody waits for it. What it has to do
+// stands in statuses, so that it needs no memory to go on after a crash; what was posted and not yet written down is posted again.
+
+/** Tried again for this long after it happened, at least once. */
+const patience: Millis = 60 * 60_000;
+const pauses = { base: 1_000, factor: 2, cap: 5 * 60_000 };
+/** Workflows told of at once, and notifications of one of them: at most 64 requests under way. */
+const workflowsAtOnce = 16;
+const width = 4;
+/** In one pass, which therefore ends within twenty seconds. */
+const mostInPass = 8;
+
+interface Try {
+  readonly count: number;
+  readonly next: Instant;
+}
+
+/** What delivering works with. */
+interface NotifierParts {
+  readonly client: ApiClient;
+  readonly clientFor: (workflow: Stored<Workflow>) => ApiClient;
+  readonly clock: Clock;
+  readonly workflows: Pick<Informer<Workflow>, "get">;
+  readonly record: (workflow: Stored<Workflow>, notice: Notice) => void;
+}
+
+/** Adds the controller to a manager that has not started. */
+export function addNotifier(
+  manager: Manager,
+  workflows: Informer<Workflow>,
+  record: NotifierParts["record"],
+): void {
+  const { client, clock } = manager;
+  const clientFor = (workflow: Stored<Workflow>): ApiClient => manager.clientFor(workflow);
+  controllerFor(manager, "notification")
+    .for<Workflow>(Workflow, { predicates: [({ object }) => isOwing(object)], isOwed: isOwing })
+    .with({ maxConcurrent: workflowsAtOnce })
+    .complete(notifier({ client, clientFor, clock, workflows, record }));
+}
+
+const isOwing = ({ status }: Workflow): boolean => (status?.notifications?.owed ?? []).length > 0;
+
+/** Posts what a workflow owes, and writes down how that went. A pause after each failure; after an hour it is given up. */
+function notifier(parts: NotifierParts): Reconciler {
+  const { clock, workflows } = parts;
+  // How often each was tried: only for the pauses, which begin anew after a restart.
+  const tries = new Map<string, Map<string, Try>>();
+  return {
+    async reconcile(request, { signal }): Promise<ReconcileResult | undefined> {
+      const key = keyOf(request);
+      const workflow = workflows.get(key);
+      if (workflow === undefined || !isOwing(workflow)) {
+        tries.delete(key);
+        return undefined;
+      }
+      const known = tries.get(key) ?? new Map<string, Try>();
+      tries.set(key, known);
+      const owed = workflow.status?.notifications?.owed ?? [];
+      const names = new Set(owed.map((one) => nameOf(workflow, one)));
+      for (const name of known.keys()) if (!names.has(name)) known.delete(name);
+      const due = owed.filter((one) => (known.get(nameOf(workflow, one))?.next ?? 0) <= clock.now());
+      const deliveries: Delivery[] = [];
+      await inParallel(
+        due.slice(0, mostInPass),
+        async (one) => void deliveries.push(await tryOne(parts, workflow, one, known, signal)),
+        width,
+      );
+      await writeDown(parts, key, workflow, deliveries, signal);
+      if (due.length > mostInPass) return { requeueAfter: 0 };
+      const waits = [...known.values()].map(({ next }) => Math.max(0, next - clock.now()));
+      return waits.length === 0 ? undefined : { requeueAfter: Math.min(...waits) };
+    },
+  };
+}
+
+/** Of one notification to one target, of this very workflow. */
+const nameOf = ({ metadata: { uid } }: Stored<Workflow>, owed: OwedNotification): string =>
+  `${uid}/${owed.to}/${idPart(owed)}`;
+
+async function tryOne(
+  parts: NotifierParts,
+  workflow: Stored<Workflow>,
+  owed: OwedNotification,
+  known: Map<string, Try>,
+  signal: AbortSignal,
+): Promise<Delivery> {
+  const problem = await post(parts, workflow, owed, signal);
+  const name = nameOf(workflow, owed);
+  if (problem === undefined) {
+    known.delete(name);
+    return { owed, is: "delivered" };
+  }
+  const now = parts.clock.now();
+  if (now - (parseInstant(owed.time) ?? 0) >= patience) {
+    known.delete(name);
+    return { owed, is: "given up", problem };
+  }
+  const count = (known.get(name)?.count ?? 0) + 1;
+  known.set(name, { count, next: now + exponential(count, pauses) });
+  return { owed, is: "failed", problem };
+}
+
+async function post(
+  { clock, clientFor }: NotifierParts,
+  workflow: Stored<Workflow>,
+  owed: OwedNotification,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const notification = specOf(workflow).notifications?.[owed.to];
+  if (notification === undefined) return "the workflow has no such notification any more";
+  const acting = clientFor(workflow);
+  const { namespace = "" } = workflow.metadata;
+  const url = await targetOf(acting, namespace, notification, signal);
+  if (!url.ok) return url.error;
+  const mayReach = (host: string): Promise<boolean> => isAllowed(acting, namespace, host, signal);
+  return await deliver({ url: url.value, message: messageOf(workflow, notification, owed), clock, signal, mayReach });
+}
+
+/** From the document, or from a Secret by the rights of who wrote it. A refusal is a problem like others: roles may change. */
+async function targetOf(
+  acting: ApiClient,
+  namespace: string,
+  { url, secretRef }: Notification,
+  signal: AbortSignal,
+): Promise<Result<URL, string>> {
+  if (secretRef === undefined) return readTarget(url ?? "");
+  const { name, key } = secretRef;
+  try {
+    const { data } = await acting.get<SecretData>({ type: Secret, namespace, name }, { signal });
+    const text = data?.[key];
+    if (text === undefined) return err(`the Secret "${name}" has no key "${key}"`);
+    return readTarget(Buffer.from(text, "base64").toString("utf8"));
+  } catch {
+    signal.throwIfAborted();
+    // The words of the refusal are for who reads Secrets; that it is not to be had is all that is told here.
+    return err(`the Secret "${name}" cannot be read by the writer of the workflow`);
+  }
+}
+
+interface SecretData {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: Stored["metadata"];
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+const accessReviews: ResourceType = {
+  group: "authorization.k8s.io",
+  version: "v1",
+  kind: "SelfSubjectAccessReview",
+  plural: "selfsubjectaccessreviews",
+  namespaced: false,
+};
+
+/** Whether who wrote the workflow may have this host posted to, although it has an address that is not public. */
+async function isAllowed(acting: ApiClient, namespace: string, host: string, signal: AbortSignal): Promise<boolean> {
+  const right = { verb: "use", group: "slipway.dev", resource: "notificationtargets", namespace, name: host };
+  const asked: AccessReview = {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: accessReviews.kind,
+    metadata: {},
+    spec: { resourceAttributes: right },
+  };
+  const answer = await acting.create<AccessReview>(accessReviews, asked, { signal });
+  return answer.status?.allowed === true;
+}
+
+interface AccessReview {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: Partial<Stored["metadata"]>;
+  readonly spec: object;
+  readonly status?: { readonly allowed?: boolean };
+}
+
+/**
+ * Takes what was delivered or given up off the newest status; whoever has written meanwhile is not written over. A conflict is tried again
+ * with what is stored then: to post once more for it would tell the same twice.
+ */
+async function writeDown(
+  { client, workflows, record }: NotifierParts,
+  key: string,
+  workflow: Stored<Workflow>,
+  deliveries: readonly Delivery[],
+  signal: AbortSignal,
+): Promise<void> {
+  let current = workflows.get(key) ?? workflow;
+  for (let round = 0; ; round++) {
+    if (current.metadata.uid !== workflow.metadata.uid) return;
+    const { apiVersion, kind, metadata, spec, status = {} } = current;
+    const notifications = afterDeliveries(status.notifications, deliveries);
+    if (notifications === status.notifications || notifications === undefined) return;
+    try {
+      const next = { apiVersion, kind, metadata, spec, status: { ...status, notifications } };
+      const stored = await client.updateStatus<Workflow>(Workflow, next, { signal });
+      for (const { is, owed, problem = "" } of deliveries)
+        if (is === "given up") record(stored, notices.notNotified(owed.to, owed.event, problem));
+      return;
+    } catch (thrown) {
+      if (!isConflict(thrown) || round >= mostRounds) throw thrown;
+      const { namespace = "", name } = metadata;
+      current = await client.get<Workflow>({ type: Workflow, namespace, name }, { signal });
+    }
+  }
+}
+
+/** A run that is written more often than this meanwhile is told of again. */
+const mostRounds = 10;

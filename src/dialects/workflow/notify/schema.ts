@@ -1,0 +1,58 @@
+import { s, type TypeOf } from "#lib/schema/index.ts";
+
+/** What a workflow tells the outside of. */
+const notifiedEvents = ["Started", "Succeeded", "Failed", "Canceled", "ApprovalNeeded", "StepFailed"] as const;
+export type NotifiedEvent = (typeof notifiedEvents)[number];
+
+/** Of one workflow: each is a request of its own for everything that happens. */
+const mostTargets = 16;
+
+const Notification = s.object({
+  on: s.list(s.oneOf([...notifiedEvents], { description: "Something that happens to a run, or to a step of it." }), {
+    set: true,
+    minItems: 1,
+    description: "What is told.",
+  }),
+  url: s.optional(s.string({ minLength: 1, description: "Where to, by POST: http or https. Or else secretRef." })),
+  secretRef: s.optional(
+    s.object(
+      {
+        name: s.string({ minLength: 1, description: "Name of a Secret that the writer of the workflow may read." }),
+        key: s.string({ minLength: 1, description: "Key of it that holds the URL." }),
+      },
+      { description: "Where to, where the URL is a secret itself." },
+    ),
+  ),
+  format: s.optional(
+    s.oneOf(["cloudevents", "text"], {
+      description: "cloudevents, when absent, is CloudEvents 1.0 in structured mode; text is one line.",
+    }),
+  ),
+});
+export const Notifications = s.list(Notification, {
+  maxItems: mostTargets,
+  description: "Who is told of what happens, at least once; a run never waits for it.",
+});
+export type Notification = TypeOf<typeof Notification>;
+
+const Owed = s.object({
+  to: s.integer({ description: "Index of the notification in the specification." }),
+  event: s.string({ description: "What has happened." }),
+  step: s.optional(s.string({ description: "To which step." })),
+  runNumber: s.integer({ description: "In which run." }),
+  time: s.time({ description: "When." }),
+  message: s.optional(s.string({ description: "Why, as it was told then; cut after 256 characters." })),
+  problem: s.optional(s.string({ description: "Why it could not be delivered so far." })),
+});
+export type OwedNotification = TypeOf<typeof Owed>;
+
+export const NotificationsStatus = s.object(
+  {
+    owed: s.optional(s.list(Owed, { description: "Not delivered yet; tried again for an hour." })),
+    delivered: s.optional(s.integer({ description: "How many were delivered." })),
+    failed: s.optional(s.list(Owed, { description: "The last five that were given up." })),
+    dropped: s.optional(s.integer({ description: "Events of steps that were not told, because too many were owed." })),
+  },
+  { description: "What the outside is still to be told of.", preserveUnknown: true },
+);
+export type NotificationsStatus = TypeOf<typeof NotificationsStatus>;
