@@ -1,5 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -93,6 +95,25 @@ test("a step with a cache compiles once for a source, and tells what is differen
   } finally {
     await server.stop();
     await endRunner(server.directory);
+  }
+});
+
+test("a hook hears of the end of a run, also on a control plane that ends with it", async () => {
+  const heard: string[] = [];
+  const hook = createServer((request, response) => {
+    request.on("data", (chunk: Buffer) => heard.push(`${request.url} ${chunk.toString()}`));
+    request.on("end", () => response.writeHead(204).end());
+  });
+  await new Promise<void>((listening) => hook.listen(0, "127.0.0.1", listening));
+  const { port } = hook.address() as AddressInfo;
+  const example = await readFile("examples/workflow/notify.yaml", "utf8");
+  await writeFile(join(directory, "notify.yaml"), example.replace("127.0.0.1:8099", `127.0.0.1:${port}`));
+  try {
+    const run = await slipway(["run", join(directory, "notify.yaml")]);
+    expect(run.code, run.err).toBe(0);
+    expect(heard).toEqual([expect.stringMatching(/^\/hooks\/deployments \{.*"type":"dev.slipway.workflow.Succeeded"/)]);
+  } finally {
+    await new Promise((closed) => hook.close(closed));
   }
 });
 

@@ -226,7 +226,10 @@ function checkUnknown(
   for (const field of compiled.prune(document).unknown) {
     const path = fieldTokens(document, field);
     const meant = nearest(String(path.at(-1)), fieldsAt(schema, path.slice(0, -1)));
-    const hint = meant === undefined ? undefined : `did you mean "${meant}"?`;
+    const guess = meant === undefined ? undefined : `did you mean "${meant}"?`;
+    const isOn = path.at(-1) === "true" && fieldsAt(schema, path.slice(0, -1)).includes("on");
+    // To YAML 1.1, which Kubernetes speaks, the key is a boolean.
+    const hint = isOn ? 'write "on" in quotes: as a plain word it means true in YAML' : guess;
     report(path, "unknown-field", "is not a field of this kind", hint);
   }
 }

@@ -1,3 +1,5 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { jobs, types, workflow, workflows, WorkflowPlane } from "./control-plane.ts";
 
@@ -179,5 +181,51 @@ describe("the result of a step", () => {
     expect(await plane.get(`${entries}/${String(name)}`)).toMatchObject({ spec: { writtenBy: expect.any(String) } });
     await send(workflows, workflow("careful", { steps: { made } }));
     expect(await plane.phases("careful")).toEqual({ made: "Succeeded" });
+  });
+});
+
+describe("a notification", () => {
+  let hook: Server;
+  let heard = 0;
+  let url: string;
+  beforeAll(async () => {
+    hook = createServer((_request, response) => {
+      heard++;
+      response.writeHead(204).end();
+    });
+    await new Promise<void>((listening) => hook.listen(0, "127.0.0.1", listening));
+    url = `http://127.0.0.1:${(hook.address() as AddressInfo).port}`;
+  });
+  afterAll(() => new Promise((closed) => hook.close(closed)));
+
+  const telling = (name: string) =>
+    workflow(name, { suspend: false, steps: { one: { container } }, notifications: [{ on: ["Started"], url }] });
+  const isTold = (name: string, wanted: object) =>
+    expect
+      .poll(async () => {
+        await plane.settle();
+        return (await plane.get(`${workflows}/${name}`)).status?.["notifications"];
+      })
+      .toMatchObject(wanted);
+
+  test("of an administrator reaches this machine, one of somebody else only with the right to", async () => {
+    await send(workflows, telling("told-by-admin"));
+    await isTold("told-by-admin", { delivered: 1 });
+    await send(workflows, telling("told-by-writer"), as("writer"));
+    await isTold("told-by-writer", { owed: [{ problem: expect.stringContaining("not public") }] });
+    expect(heard).toBe(1);
+    const rules = [
+      { verbs: ["use"], apiGroups: ["slipway.dev"], resources: ["notificationtargets"], resourceNames: ["127.0.0.1"] },
+    ];
+    await send(`${rbac}/namespaces/default/roles`, { ...typed("Role"), metadata: { name: "hook" }, rules });
+    await send(`${rbac}/namespaces/default/rolebindings`, {
+      ...typed("RoleBinding"),
+      metadata: { name: "hook" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Role", name: "hook" },
+      subjects: [{ kind: "User", name: "writer" }],
+    });
+    await plane.pass(2_000);
+    await isTold("told-by-writer", { delivered: 1 });
+    expect(heard).toBe(2);
   });
 });

@@ -45,11 +45,7 @@ interface NotifierParts {
 }
 
 /** Adds the controller to a manager that has not started. */
-export function addNotifier(
-  manager: Manager,
-  workflows: Informer<Workflow>,
-  record: NotifierParts["record"],
-): void {
+export function addNotifier(manager: Manager, workflows: Informer<Workflow>, record: NotifierParts["record"]): void {
   const { client, clock } = manager;
   const clientFor = (workflow: Stored<Workflow>): ApiClient => manager.clientFor(workflow);
   controllerFor(manager, "notification")

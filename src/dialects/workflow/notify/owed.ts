@@ -110,5 +110,4 @@ export function afterDeliveries(
 export const owesNews = (status: {
   readonly phase?: RunState["phase"];
   readonly notifications?: NotificationsStatus;
-}): boolean =>
-  status.phase !== undefined && isTerminal(status.phase) && (status.notifications?.owed ?? []).length > 0;
+}): boolean => status.phase !== undefined && isTerminal(status.phase) && (status.notifications?.owed ?? []).length > 0;

@@ -50,6 +50,7 @@ export function readTarget(text: string): Result<URL, string> {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : undefined;
   if (url === undefined) return err("expected a URL");
   if (url.protocol !== "http:" && url.protocol !== "https:") return err("expected a URL of http or https");
-  if (url.username !== "" || url.password !== "") return err("a URL with a password belongs into a Secret, in its path");
+  if (url.username !== "" || url.password !== "")
+    return err("a URL with a password belongs into a Secret, in its path");
   return ok(url);
 }

@@ -1,6 +1,7 @@
 import type { Stored } from "#kernel/model/index.ts";
 import type { Workflow } from "../kinds.ts";
 import { isFinished } from "../reconcile/finished.ts";
+import { owesNews } from "../notify/owed.ts";
 import type { ScheduleSpec } from "./kind.ts";
 import { timeOf } from "./run.ts";
 
@@ -9,6 +10,8 @@ export function superfluous(spec: ScheduleSpec, runs: readonly Stored<Workflow>[
   const { successfulWorkflowsHistoryLimit = 3, failedWorkflowsHistoryLimit = 1 } = spec;
   const ended = runs
     .filter((run) => isFinished(run) && timeOf(run) !== undefined && run.metadata.deletionTimestamp === undefined)
+    // Its end is still to be told, for an hour at most.
+    .filter(({ status }) => !owesNews(status ?? {}))
     .toSorted((a, b) => (timeOf(a) ?? 0) - (timeOf(b) ?? 0));
   const isGood = ({ status }: Workflow): boolean => status?.phase === "Succeeded";
   return [
