@@ -1,4 +1,4 @@
-import { type Clock, err, inParallel, type Instant, type Millis, parseInstant, type Result } from "#lib/base/index.ts";
+import { type Clock, inParallel, type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
 import { exponential } from "#engine/index.ts";
 import {
   type ApiClient,
@@ -8,15 +8,15 @@ import {
   type Reconciler,
   type ReconcileResult,
 } from "#kernel/kit/index.ts";
-import { isConflict, keyOf, type ResourceType, Secret, type Stored } from "#kernel/model/index.ts";
+import { isConflict, keyOf, type Stored } from "#kernel/model/index.ts";
 import { Workflow } from "../kinds.ts";
 import { type Notice, notices } from "../messages.ts";
 import { specOf } from "../spec-of.ts";
 import { deliver } from "./deliver.ts";
 import { messageOf } from "./message.ts";
 import { afterDeliveries, type Delivery, idPart } from "./owed.ts";
-import type { Notification, OwedNotification } from "./schema.ts";
-import { readTarget } from "./target-rules.ts";
+import type { OwedNotification } from "./schema.ts";
+import { isAllowed, targetOf } from "./target.ts";
 
 // A controller beside the one that runs workflows: it may take as long as the slowest target, and nobody waits for it. What it has to do
 // stands in statuses, so that it needs no memory to go on after a crash; what was posted and not yet written down is posted again.
@@ -30,6 +30,10 @@ const width = 4;
 /** In one pass, which therefore ends within twenty seconds. */
 const mostInPass = 8;
 
+/**
+ * How often something was tried in a row by this process, and when it is worth the next try. Lost with the process, which only means that
+ * the pauses begin anew: what is owed, and since when, is in the status.
+ */
 interface Try {
   readonly count: number;
   readonly next: Instant;
@@ -54,6 +58,7 @@ export function addNotifier(manager: Manager, workflows: Informer<Workflow>, rec
     .complete(notifier({ client, clientFor, clock, workflows, record }));
 }
 
+/** Most workflows tell nobody, and never come here. */
 const isOwing = ({ status }: Workflow): boolean => (status?.notifications?.owed ?? []).length > 0;
 
 /** Posts what a workflow owes, and writes down how that went. A pause after each failure; after an hour it is given up. */
@@ -72,6 +77,7 @@ function notifier(parts: NotifierParts): Reconciler {
       const known = tries.get(key) ?? new Map<string, Try>();
       tries.set(key, known);
       const owed = workflow.status?.notifications?.owed ?? [];
+      // What was written down meanwhile is not to be waited for.
       const names = new Set(owed.map((one) => nameOf(workflow, one)));
       for (const name of known.keys()) if (!names.has(name)) known.delete(name);
       const due = owed.filter((one) => (known.get(nameOf(workflow, one))?.next ?? 0) <= clock.now());
@@ -93,6 +99,10 @@ function notifier(parts: NotifierParts): Reconciler {
 const nameOf = ({ metadata: { uid } }: Stored<Workflow>, owed: OwedNotification): string =>
   `${uid}/${owed.to}/${idPart(owed)}`;
 
+/**
+ * One notification to one target, and what that means for it. However old it is, it is tried once: a server that was off for an hour has
+ * not tried at all.
+ */
 async function tryOne(
   parts: NotifierParts,
   workflow: Stored<Workflow>,
@@ -116,6 +126,10 @@ async function tryOne(
   return { owed, is: "failed", problem };
 }
 
+/**
+ * Undefined when it was delivered, else what went wrong, in words that say nothing of the URL. The specification is read now: whoever
+ * corrects a URL while something is owed has it posted to the new one.
+ */
 async function post(
   { clock, clientFor }: NotifierParts,
   workflow: Stored<Workflow>,
@@ -130,63 +144,6 @@ async function post(
   if (!url.ok) return url.error;
   const mayReach = (host: string): Promise<boolean> => isAllowed(acting, namespace, host, signal);
   return await deliver({ url: url.value, message: messageOf(workflow, notification, owed), clock, signal, mayReach });
-}
-
-/** From the document, or from a Secret by the rights of who wrote it. A refusal is a problem like others: roles may change. */
-async function targetOf(
-  acting: ApiClient,
-  namespace: string,
-  { url, secretRef }: Notification,
-  signal: AbortSignal,
-): Promise<Result<URL, string>> {
-  if (secretRef === undefined) return readTarget(url ?? "");
-  const { name, key } = secretRef;
-  try {
-    const { data } = await acting.get<SecretData>({ type: Secret, namespace, name }, { signal });
-    const text = data?.[key];
-    if (text === undefined) return err(`the Secret "${name}" has no key "${key}"`);
-    return readTarget(Buffer.from(text, "base64").toString("utf8"));
-  } catch {
-    signal.throwIfAborted();
-    // The words of the refusal are for who reads Secrets; that it is not to be had is all that is told here.
-    return err(`the Secret "${name}" cannot be read by the writer of the workflow`);
-  }
-}
-
-interface SecretData {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: Stored["metadata"];
-  readonly data?: Readonly<Record<string, string>>;
-}
-
-const accessReviews: ResourceType = {
-  group: "authorization.k8s.io",
-  version: "v1",
-  kind: "SelfSubjectAccessReview",
-  plural: "selfsubjectaccessreviews",
-  namespaced: false,
-};
-
-/** Whether who wrote the workflow may have this host posted to, although it has an address that is not public. */
-async function isAllowed(acting: ApiClient, namespace: string, host: string, signal: AbortSignal): Promise<boolean> {
-  const right = { verb: "use", group: "slipway.dev", resource: "notificationtargets", namespace, name: host };
-  const asked: AccessReview = {
-    apiVersion: "authorization.k8s.io/v1",
-    kind: accessReviews.kind,
-    metadata: {},
-    spec: { resourceAttributes: right },
-  };
-  const answer = await acting.create<AccessReview>(accessReviews, asked, { signal });
-  return answer.status?.allowed === true;
-}
-
-interface AccessReview {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly metadata: Partial<Stored["metadata"]>;
-  readonly spec: object;
-  readonly status?: { readonly allowed?: boolean };
 }
 
 /**

@@ -50,9 +50,13 @@ const problemOf = (thrown: unknown): string =>
     ? `no connection: ${thrown.code}`
     : textOf(thrown);
 
-/** An address in brackets is one without them. */
+/** The host as rights and look-ups name it: an address of IPv6 stands in brackets in a URL, and nowhere else. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, "$1");
 
+/**
+ * Every address the host has now: a host with a public and a private one is posted to at the public one, or at any of them where that is
+ * allowed. An address is its own answer.
+ */
 async function addressesOf(url: URL): Promise<readonly string[]> {
   const host = hostOf(url);
   if (isIP(host) !== 0) return [host];

@@ -2,7 +2,6 @@ import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { FakeClock, type JsonObject, SlipwayError } from "#lib/base/index.ts";
-import type { ApiClient } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { Secret } from "#kernel/model/index.ts";
 import { CacheEntry } from "../cache/kind.ts";
@@ -77,7 +76,7 @@ const boot = (): Harness =>
             return Reflect.apply(value, target, args);
           };
         },
-      }) as unknown as ApiClient,
+      }),
   });
 
 const telling = (notification: JsonObject, more: Partial<WorkflowSpec> = {}): WorkflowSpec =>
@@ -201,7 +200,7 @@ describe("a target that", () => {
       { on: ["Started"], url: `${url}/slow` },
       { on: ["Started"], url: `${url}/fast` },
     ] as const;
-    await harness.create({ steps: { a: job() }, notifications } as unknown as WorkflowSpec);
+    await harness.create({ steps: { a: job() }, notifications });
     await until(2);
     await harness.pass(10_000);
     await settled({ delivered: 1, owed: [{ to: 0, problem: "no answer within 10 s" }] });

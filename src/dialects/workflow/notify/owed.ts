@@ -11,6 +11,7 @@ const longestMessage = 256;
 /** Given up, for people to see. */
 const failedKept = 5;
 
+/** Something to tell, before it is known who wants to hear of it. */
 interface Happened {
   readonly event: NotifiedEvent;
   readonly step?: string;
@@ -23,6 +24,10 @@ function happened(before: RunState, after: RunState): readonly Happened[] {
   return [...(begins ? [{ event: "Started" } as const] : []), ...diff(before, after).flatMap(told)];
 }
 
+/**
+ * Of a step only its end for good and the question it asks are told: that an attempt failed and is followed by another one is nothing that
+ * anybody would be called for.
+ */
 function told(note: Note): readonly Happened[] {
   if (note.kind === "item") return [];
   const message = [note.reason, note.message].filter((text) => text !== undefined && text !== "").join(": ");

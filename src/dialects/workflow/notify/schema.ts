@@ -7,6 +7,7 @@ export type NotifiedEvent = (typeof notifiedEvents)[number];
 /** Of one workflow: each is a request of its own for everything that happens. */
 const mostTargets = 16;
 
+/** One target, and what it hears of. A workflow may name the same one twice, for two formats. */
 const Notification = s.object({
   on: s.list(s.oneOf([...notifiedEvents], { description: "Something that happens to a run, or to a step of it." }), {
     set: true,
@@ -35,6 +36,7 @@ export const Notifications = s.list(Notification, {
 });
 export type Notification = TypeOf<typeof Notification>;
 
+/** An entry is complete in itself: what it tells of may have changed in the status since. Below 500 bytes. */
 const Owed = s.object({
   to: s.integer({ description: "Index of the notification in the specification." }),
   event: s.string({ description: "What has happened." }),
@@ -46,6 +48,7 @@ const Owed = s.object({
 });
 export type OwedNotification = TypeOf<typeof Owed>;
 
+/** At most 200 owed ones and five lost ones, so that a status stays small whatever becomes of the targets. */
 export const NotificationsStatus = s.object(
   {
     owed: s.optional(s.list(Owed, { description: "Not delivered yet; tried again for an hour." })),
