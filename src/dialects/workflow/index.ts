@@ -36,7 +36,9 @@ function workflow(object: KubeObject): Workflow {
 /** Callers ask by kind; a server has stored what they bring, so that it has passed the schema of its kind. */
 const typed = <T>(object: KubeObject): T => object as unknown as T;
 
-/** Children come from lists of any kind, as the faces have them. */
+/**
+ * What has no kind, no metadata or no apiVersion is left out: views must not fail on what somebody else has stored. Children come from lists of any kind, as the faces have them.
+ */
 const kubeObjects = (children: readonly unknown[]): readonly KubeObject[] =>
   children.filter(
     (child): child is KubeObject =>
@@ -67,6 +69,7 @@ export const dialect: Dialect = {
     graph: (object) => graphOfWorkflow(workflow(object)),
     approvalValues: async (object, step, texts) =>
       (await import("./approval-values.ts")).readApprovalValues(workflow(object), step, texts),
+    // Keys are made from rendered steps, which takes the compiler; nobody but who asks pays for it.
     explainCache: async (object, question) =>
       (await import("./cache/explain.ts")).explainCache(workflow(object), question),
     simulation: async (object, beside) => (await import("./simulation.ts")).simulationOf(workflow(object), beside),

@@ -28,6 +28,7 @@ export async function deliver({ url, message, clock, signal, mayReach }: Posting
   const cancel = clock.after(timeout, () => late.abort());
   const ended = AbortSignal.any([signal, late.signal]);
   try {
+    // Looked up here and not by the connection, so that what is judged is what is connected to.
     const addresses = await unlessAborted(addressesOf(url), ended);
     const open = addresses.filter(isPublicAddress);
     const reachable = open.length === addresses.length || (await mayReach(hostOf(url))) ? addresses : open;
@@ -84,6 +85,7 @@ function post(url: URL, { headers, body }: Message, addresses: readonly string[]
     const length = { "content-length": String(Buffer.byteLength(body)) };
     const sent = request(url, { method: "POST", headers: { ...headers, ...length }, lookup, signal, agent: false });
     sent.once("response", (response) => {
+      // Whatever follows the head is not waited for: it may be endless.
       settle(response.statusCode ?? 0);
       response.destroy();
     });

@@ -23,7 +23,9 @@ export function messageOf(workflow: Workflow, { format }: Notification, owed: Ow
     const body = `${what.join(": ").replaceAll(/\s+/g, " ")}\n`;
     return { headers: { ...headers, "content-type": "text/plain; charset=utf-8" }, body };
   }
+  // Absent members are left out: null would be a value.
   const about = { ...(step === undefined ? {} : { step }), ...(message === undefined ? {} : { message }) };
+  // Names of attributes are lower case in CloudEvents; its own are those of version 1.0, and there are no extensions.
   const cloudEvent = {
     specversion: "1.0",
     id,
