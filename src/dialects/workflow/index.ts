@@ -37,7 +37,8 @@ function workflow(object: KubeObject): Workflow {
 const typed = <T>(object: KubeObject): T => object as unknown as T;
 
 /**
- * What has no kind, no metadata or no apiVersion is left out: views must not fail on what somebody else has stored. Children come from lists of any kind, as the faces have them.
+ * Children come from lists of any kind, as the faces have them. What has no kind, no metadata or no apiVersion is left out: views must not
+ * fail on what somebody else has stored.
  */
 const kubeObjects = (children: readonly unknown[]): readonly KubeObject[] =>
   children.filter(

@@ -395,7 +395,6 @@ const Condition = s.object({
 });
 
 /** One attempt that failed, for people: the engine does not look at it. */
-/** An attempt that did not go well, whatever became of the step since. */
 const Failure = s.object({
   attempt: s.integer(),
   reason: s.optional(s.string()),
@@ -485,7 +484,6 @@ const StepStatus = s.object(
 );
 
 /** The final steps have a clock and an end of their own. */
-/** Absent until all main steps are settled: that it is there is what begins the final part. */
 const FinallyStatus = s.object(
   {
     startTime: s.time(),
@@ -496,7 +494,6 @@ const FinallyStatus = s.object(
 );
 
 /** How a run ended that a retry has taken up again. */
-/** What a retry leaves of the run before it; its steps go on in the new one. */
 const PastRun = s.object({
   runNumber: s.integer(),
   phase: s.string(),

@@ -71,6 +71,7 @@ function notifier(parts: NotifierParts): Reconciler {
       const key = keyOf(request);
       const workflow = workflows.get(key);
       if (workflow === undefined || !isOwing(workflow)) {
+        // Gone, or told of everything: nothing is left to remember, so that the memory is bounded by what statuses owe.
         tries.delete(key);
         return undefined;
       }

@@ -58,6 +58,7 @@ export function notificationsAfter(
     }),
   );
   if (added.length === 0) return {};
+  // What an earlier pass owes comes first: targets hear of things in the order they happened, as long as nothing has to be repeated.
   const owed = [...(previous?.owed ?? [])];
   let { dropped = 0 } = previous ?? {};
   for (const one of added) {
@@ -75,7 +76,7 @@ export interface Delivery {
   readonly problem?: string;
 }
 
-/** The same notification, whatever became of its entry since. */
+/** Told apart by target and event: nothing happens twice in one run. The same notification, whatever became of its entry since. */
 export const isSame = (a: OwedNotification, b: OwedNotification): boolean => a.to === b.to && idPart(a) === idPart(b);
 
 /** What the id of an event says after the uid. */
@@ -93,6 +94,7 @@ export function afterDeliveries(
   let done = 0;
   let isChanged = false;
   for (const entry of owed) {
+    // Entries that came meanwhile are in no delivery, and stay.
     const end = deliveries.find((one) => isSame(one.owed, entry));
     if (end === undefined || (end.is === "failed" && end.problem === entry.problem)) left.push(entry);
     else {

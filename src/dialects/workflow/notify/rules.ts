@@ -9,6 +9,7 @@ export function checkNotifications({ notifications = [] }: WorkflowSpec, report:
     if ((url === undefined) === (secretRef === undefined))
       report([...at, index], "not-exactly-one", "exactly one of url and secretRef is required");
     if (url === undefined) continue;
+    // A Secret may hold anything, and is looked at when it is used.
     const read = readTarget(url);
     if (url.includes("${{")) report([...at, index, "url"], "invalid-value", "expressions are not filled in here");
     else if (!read.ok) report([...at, index, "url"], "invalid-value", read.error);
