@@ -93,6 +93,29 @@ test("attempts that leave nothing, too much or something malicious fail with the
   expect((await on("artifacts", "bad")).out).toMatch(/^STEP.*\nagain\s+out\s+2\s+sha256:\w+\n$/);
 });
 
+test("a run that is submitted again finds the files of the steps it reuses, and so does one that goes on", async () => {
+  const gate = join(directory, "gate");
+  const made = await run("again", {
+    build: ["date +%N > $SLIPWAY_ARTIFACTS/out", { outputArtifacts: [{ name: "out" }] }],
+    use: [
+      `test -e ${gate} && cat $SLIPWAY_ARTIFACTS/in`,
+      { dependencies: ["build"], inputs: { artifacts: [{ name: "in", from: "build/out" }] } },
+    ],
+  });
+  expect(made.code).toBe(1);
+  await writeFile(gate, "");
+  const digestOf = async (name: string) => /sha256:\w+/.exec((await on("artifacts", name)).out)?.[0];
+  const before = await digestOf("again");
+  const resubmitted = await on("resubmit", "again", "--reuse", "-o", "json");
+  expect(resubmitted.code, resubmitted.err).toBe(0);
+  const { metadata } = JSON.parse(resubmitted.out) as { readonly metadata: { readonly name: string } };
+  expect(await digestOf(metadata.name)).toBe(before);
+  const retried = await on("retry", "again");
+  expect(retried.code, retried.err).toBe(0);
+  await expect.poll(async () => (await on("get", "wf", "again", "-o", "jsonpath={.status.phase}")).out.trim()).toBe("Succeeded");
+  expect(await digestOf("again")).toBe(before);
+});
+
 test("the store is the server's alone, and keeps equal files once", async () => {
   const leaving = { outputArtifacts: [{ name: "out" }] };
   const same = ["mkdir $SLIPWAY_ARTIFACTS/out && echo same > $SLIPWAY_ARTIFACTS/out/file", leaving] as const;

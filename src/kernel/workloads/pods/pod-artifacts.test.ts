@@ -92,6 +92,16 @@ test("a record that a template has brought along is no answer", async () => {
   });
 });
 
+test("nothing is noted, and nothing kept, of a pod that is deleted while it is looked through", async () => {
+  const pod = await podWith(wish());
+  await artifacts().prepare(pod, signal);
+  await writeFile(join(directoryOf(pod), "out"), Buffer.alloc(1_000_000));
+  let asked = 0;
+  expect(await artifacts().collect(pod, signal, () => ++asked < 3)).toBe(pod);
+  expect(asked).toBe(3);
+  expect(await store.isEmpty()).toBe(true);
+});
+
 test("a server that ends notes nothing", async () => {
   const pod = await podWith(wish());
   await artifacts().prepare(pod, signal);

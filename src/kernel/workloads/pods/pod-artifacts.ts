@@ -81,24 +81,34 @@ export class PodArtifacts {
 
   /**
    * Stores what a Pod that has succeeded leaves, and writes on the Pod what became of it, once. To be called before its phase is
-   * written: who sees the phase finds the record. A failure of the store is part of the record; one of the API rejects.
+   * written: who sees the phase finds the record. A failure of the store is part of the record; one of the API rejects. Nothing is noted
+   * of a Pod that somebody deletes, who would have to wait for it: `isWanted` is asked all the time.
    */
-  async collect(pod: Stored<PodObject>, signal: AbortSignal): Promise<Stored<PodObject>> {
+  async collect(
+    pod: Stored<PodObject>,
+    signal: AbortSignal,
+    isWanted: () => boolean = () => true,
+  ): Promise<Stored<PodObject>> {
     const { annotations, uid, deletionTimestamp } = pod.metadata;
     if (annotations?.[leavesAnnotation] === undefined || deletionTimestamp !== undefined) return pod;
     if (readLeft(annotations, uid) !== undefined) return pod;
-    const record = await this.#leave(pod, signal);
+    const end = new AbortController();
+    const record = await this.#leave(pod, AbortSignal.any([signal, end.signal]), () => {
+      if (!isWanted()) end.abort(new Error("the pod is being deleted"));
+    });
     signal.throwIfAborted();
+    if (end.signal.aborted) return pod;
     const body = { metadata: { uid, annotations: { [leftAnnotation]: JSON.stringify(record) } } };
     return this.#client.patch<PodObject>(refTo(Pod, pod), { type: "merge", body });
   }
 
-  async #leave(pod: Stored<PodObject>, signal: AbortSignal): Promise<LeftRecord> {
+  /** `beat` is called for every chunk that goes through. */
+  async #leave(pod: Stored<PodObject>, signal: AbortSignal, beat: () => void): Promise<LeftRecord> {
     const { annotations, uid } = pod.metadata;
     try {
       const artifacts: Record<string, StoredArtifact> = {};
       for (const wish of readLeaves(annotations)) {
-        const stored = await named(wish.name, () => this.#leaveOne(pod, wish, signal));
+        const stored = await named(wish.name, () => this.#leaveOne(pod, wish, signal, beat));
         if (stored !== undefined) artifacts[wish.name] = stored;
       }
       return { uid, artifacts };
@@ -112,6 +122,7 @@ export class PodArtifacts {
     pod: Stored<PodObject>,
     wish: ArtifactWish,
     signal: AbortSignal,
+    beat: () => void,
   ): Promise<StoredArtifact | undefined> {
     const packed = await packArtifact(podPaths(this.#directory, pod).artifacts, wish);
     if (packed === undefined) {
@@ -119,7 +130,7 @@ export class PodArtifacts {
       throw new ArtifactError("ArtifactMissing", `nothing is at ${wish.path} of $SLIPWAY_ARTIFACTS`);
     }
     const { bytes, ...kept } = packed;
-    return { ...(await this.#store.put(pod.metadata.namespace ?? "", bytes, signal)), ...kept };
+    return { ...(await this.#store.put(pod.metadata.namespace ?? "", beating(bytes, beat), signal)), ...kept };
   }
 }
 
@@ -128,6 +139,13 @@ const isThere = (path: string): Promise<boolean> =>
     () => true,
     () => false,
   );
+
+async function* beating(bytes: AsyncIterable<Buffer>, beat: () => void): AsyncGenerator<Buffer, void> {
+  for await (const chunk of bytes) {
+    beat();
+    yield chunk;
+  }
+}
 
 /** A server that ends waits for nobody's gigabytes. */
 async function* untilAborted(bytes: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer, void> {

@@ -213,7 +213,7 @@ export class PodRunner implements Reconciler {
     }
     this.#parts.notes.findings(pod, plan, support, traits, memory.told);
     await this.#stopAll(pod, plan, memory);
-    const settled = plan.phase === "Succeeded" ? await this.#parts.artifacts.collect(pod, signal) : pod;
+    const settled = plan.phase === "Succeeded" ? await this.#leaveArtifacts(key, pod, signal) : pod;
     const result = await this.#report(settled, views, plan, memory);
     if (failure !== undefined) {
       this.#parts.notes.runtimeFailed(pod, messageOf(failure), memory.told);
@@ -390,6 +390,16 @@ export class PodRunner implements Reconciler {
     }
     if (isNew) this.#parts.notes.started(pod, container, task.value, traits);
     return undefined;
+  }
+
+  /** It may take long, and whoever deletes the pod meanwhile is not to wait for it. */
+  #leaveArtifacts(key: string, pod: Stored<PodObject>, signal: AbortSignal): Promise<Stored<PodObject>> {
+    const { artifacts, pods } = this.#parts;
+    const isWanted = (): boolean => {
+      const now = pods.get(key);
+      return now?.metadata.uid === pod.metadata.uid && now.metadata.deletionTimestamp === undefined;
+    };
+    return artifacts.collect(pod, signal, isWanted);
   }
 
   /** What it takes is put into its directory once. What cannot be had fails the pod, a full disk as it does elsewhere. */

@@ -227,3 +227,13 @@ test("only a host directory that may be written to is in its place", () => {
   expect(isInPlace(data, "/data/", false)).toBe(false);
   expect(isInPlace(undefined, "/data", false)).toBe(false);
 });
+
+test("artifacts need no mounts where steps are processes, and an engine on this machine where they are containers", () => {
+  const pod = podWith({});
+  const leaving = { ...pod, metadata: { ...pod.metadata, annotations: { "slipway.dev/leaves-artifacts": "[]" } } };
+  const away: RuntimeTraits = { ...docker, mounts: { supported: false, reason: "the engine runs elsewhere" } };
+  expect(supportFor(leaving, user)).toEqual(nothing);
+  expect(supportFor(leaving, docker)).toEqual(nothing);
+  expect(supportFor(leaving, away)).toEqual(refused("artifacts (the engine runs elsewhere)"));
+  expect(supportFor(pod, away)).toEqual(nothing);
+});
