@@ -112,7 +112,9 @@ test("a run that is submitted again finds the files of the steps it reuses, and 
   expect(await digestOf(metadata.name)).toBe(before);
   const retried = await on("retry", "again");
   expect(retried.code, retried.err).toBe(0);
-  await expect.poll(async () => (await on("get", "wf", "again", "-o", "jsonpath={.status.phase}")).out.trim()).toBe("Succeeded");
+  await expect
+    .poll(async () => (await on("get", "wf", "again", "-o", "jsonpath={.status.phase}")).out.trim())
+    .toBe("Succeeded");
   expect(await digestOf("again")).toBe(before);
 });
 
