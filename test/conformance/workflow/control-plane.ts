@@ -29,11 +29,14 @@ export const workflow = (name: string, spec: unknown, more: object = {}) => ({
   ...more,
 });
 
-/** The server as `slipway up` makes it, without controllers: what is refused and what is stored is seen undisturbed. */
-export async function startWorkflowServer(clock?: FakeClock): Promise<TestServer> {
+/**
+ * The server as `slipway up` makes it, without controllers: what is refused and what is stored is seen undisturbed. One that is not
+ * admitting takes what the schemas take, as a cluster does that has our definitions and nothing else of ours.
+ */
+export async function startWorkflowServer(clock?: FakeClock, isAdmitting = true): Promise<TestServer> {
   const dialects = await loadDialects();
   return await startTestServer({
-    admissions: dialects.flatMap(({ admission }) => admission),
+    admissions: isAdmitting ? dialects.flatMap(({ admission }) => admission) : [],
     definitions: definitionsOf(dialects),
     ...(clock === undefined ? {} : { clock }),
   });
@@ -107,17 +110,17 @@ export class WorkflowPlane {
   }
 
   /** With a Job controller only, as a cluster has one; controllers of dialects are to be started by the test. */
-  static async bare(): Promise<WorkflowPlane> {
+  static async bare(isAdmitting = true): Promise<WorkflowPlane> {
     const clock = new FakeClock();
-    const plane = new WorkflowPlane(clock, await startWorkflowServer(clock), await loadDialects());
+    const plane = new WorkflowPlane(clock, await startWorkflowServer(clock, isAdmitting), await loadDialects());
     const manager = plane.#manager({});
     addJobController(manager, { instance: "test" });
     plane.#run(manager);
     return plane;
   }
 
-  static async start(): Promise<WorkflowPlane> {
-    const plane = await WorkflowPlane.bare();
+  static async start(isAdmitting = true): Promise<WorkflowPlane> {
+    const plane = await WorkflowPlane.bare(isAdmitting);
     await plane.control();
     return plane;
   }
