@@ -4,9 +4,10 @@ const layers = 6;
 const width = 5;
 const group = "slipway.dev/v1alpha1";
 
-/** Which of its steps asks a person, and which is carried out by a child Workflow. */
+/** Which of its steps asks a person, which is carried out by a child Workflow, and which changes an object of all runs. */
 export const gate = "s3-4";
 const nested = "s2-3";
+const applied = "s1-2";
 
 /** A line for each child of these steps: a fan-out, a loop, one whose first attempt fails, a workflow of which the same is true. */
 const linesOfStep: Readonly<Record<string, readonly string[]>> = {
@@ -15,6 +16,7 @@ const linesOfStep: Readonly<Record<string, readonly string[]>> = {
   "s4-2": ["s4-2#1", "s4-2#2"],
   [nested]: ["frail#1", "frail#2", "after#1"],
   [gate]: [],
+  [applied]: [],
 };
 
 /** The main steps. */
@@ -61,6 +63,16 @@ const special = (approver: string): Readonly<Record<string, object>> => ({
   "s3-1": step({ repeat: { until: "iteration == 2" } }),
   "s4-2": step({ ...once, ...said }),
   [nested]: { workflow: { templateRef: { name: "frail" }, arguments: { file: "${{ params.file }}" } } },
+  [applied]: {
+    operation: "Apply",
+    template: {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "last-run" },
+      data: { name: "${{ workflow.name }}" },
+    },
+    outputs: { isOwn: { expression: "object.data.name == workflow.name" } },
+  },
   [gate]: { approval: { message: "go on?", approvers: [{ kind: "User", name: approver }] } },
 });
 
@@ -86,6 +98,7 @@ export function runDocument(name: string, file: string, approver: string): objec
         child: `steps['${nested}'].outputs.said`,
         retried: "steps['s4-2'].outputs.said",
         approvedBy: `steps['${gate}'].outputs.approvedBy`,
+        applied: `steps['${applied}'].outputs.isOwn`,
       },
     },
   };
@@ -97,4 +110,5 @@ export const expectedOutputs = (approver: string): object => ({
   child: "after#1",
   retried: "s4-2#2",
   approvedBy: [approver],
+  applied: true,
 });

@@ -263,7 +263,7 @@ async function live(name: string, disturb: (run: Pick<Run, "file" | "status">) =
 }
 
 test(
-  `a run of ${keys.length} steps, with a fan-out, a loop, retries, an approval and a child workflow, survives a kill -9 of the server at any moment of its life, ${rounds.length} times`,
+  `a run of ${keys.length} steps, with a fan-out, a loop, retries, an approval, an apply and a child workflow, survives a kill -9 of the server at any moment of its life, ${rounds.length} times`,
   async () => {
     const struck: [title: string, lines: number][] = [];
     await start();
