@@ -198,6 +198,37 @@ describe.each(kubectlPaths)("%s", (path) => {
     ])
       expect(text).toMatch(line);
   });
+
+  // After what is counted above: its runs would be counted, too.
+  test("limits are explained and shown with who holds them, and one in use goes with its last holder", async () => {
+    expect(await kubectl.must(["explain", "workflow.spec.steps.locks"])).toContain("from the first start of the step");
+    expect(await kubectl.must(["explain", "cl.status.holders"])).toContain("Step that holds it");
+    const locked = (name: string, seconds: number) =>
+      JSON.stringify({
+        apiVersion: "slipway.dev/v1alpha1",
+        kind: "Workflow",
+        metadata: { name },
+        spec: {
+          activeDeadlineSeconds: 120,
+          steps: {
+            a: { container: { image: "busybox", command: ["sleep", `${seconds}`] }, locks: [{ name: "site" }] },
+          },
+        },
+      });
+    await kubectl.must(["apply", "-f", "-"], { input: locked("holder", 300) });
+    await kubectl.must(["wait", "--for=jsonpath={.status.held}=1", "cl/site", "--timeout=60s"]);
+    await kubectl.must(["apply", "-f", "-"], { input: locked("waiter", 0) });
+    const told = ["wait", '--for=jsonpath={.status.statuses.a.message}=lock "site" is held by holder/a', "wf/waiter"];
+    await kubectl.must([...told, "--timeout=60s"]);
+    expect(await kubectl.must(["get", "concurrencylimits", "-o", "wide"])).toMatch(
+      /^NAME +LIMIT +HELD +HOLDERS +AGE\nsite +1 +1 +holder +/,
+    );
+    await kubectl.must(["delete", "cl", "site", "--wait=false"]);
+    expect(await kubectl.must(["get", "cl", "site", "-o", "jsonpath={.status.holders[*].name}"])).toBe("holder");
+    await kubectl.must(["delete", "wf", "holder"]);
+    await kubectl.must(["wait", "--for=condition=Complete", "wf/waiter", "--timeout=60s"]);
+    await kubectl.must(["delete", "wf", "waiter"]);
+  });
 });
 
 const slowJob = (name: string) => ({
