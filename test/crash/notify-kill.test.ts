@@ -67,9 +67,8 @@ test("what was being told when the server was killed is told by the next one, un
   server = await startServer(join(directory, "data"));
   const owed = async () => JSON.parse(await cli("get", "wf", "told", "-o", "json")).status.notifications;
   await expect.poll(owed, { interval: 50, timeout: 60_000 }).toEqual({ delivered: 2 });
-  const [first, second] = heard;
-  expect([...heard.slice(2)].sort()).toEqual([first, second].sort());
-  expect(first).toMatch(/\/1\/Started$/);
+  expect(heard.slice(2).sort()).toEqual(heard.slice(0, 2).sort());
+  expect(heard[0]).toMatch(/\/1\/Started$/);
   expect((await cli("resubmit", "told", "-o", "json")).includes('"Cached"')).toBe(true);
   expect(JSON.parse(await cli("get", "jobs", "-o", "json")).items).toHaveLength(1);
 });
