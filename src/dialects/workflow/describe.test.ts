@@ -113,3 +113,25 @@ test("a workflow that has ended is described with its outcome", async () => {
 test("a workflow that was never stored is described as well", async () => {
   await expect(describeWorkflow(base, now)).toMatchFileSnapshot("./testdata/describe-new.txt");
 });
+
+test("who holds what a step, the items of a fan-out, or the whole run waits for is told", () => {
+  const held = { reason: "Lock", message: 'lock "db" is held by deploy-6/migrate' };
+  const text = describeWorkflow(
+    {
+      ...base,
+      spec: { steps: { one: job(), many: job({ forEach: { items: [1, 2] } }) } },
+      status: {
+        statuses: {
+          one: { phase: "Waiting", attempt: 0, ...held },
+          many: { phase: "Running", attempt: 1, items: { total: 2, states: "1S1P" }, ...held },
+        },
+      },
+    },
+    now,
+  );
+  expect(text).toMatch(/^one .* Lock: lock "db" is held by deploy-6\/migrate$/m);
+  expect(text).toMatch(/^many .* 1 of 2 done; lock "db" is held by deploy-6\/migrate$/m);
+  const message = 'concurrency key "prod" is held by deploy-6; place 1 in the queue';
+  const queued = describeWorkflow({ ...base, status: { phase: "Pending", reason: "Queued", message } }, now);
+  expect(queued).toMatch(/^Message: +concurrency key "prod" is held by deploy-6; place 1 in the queue$/m);
+});

@@ -131,7 +131,11 @@ const marks: Readonly<Record<Exclude<StepPhase, "Skipped">, string>> = {
 /** What an unfinished step waits for; why a finished one ended as it did. */
 function whatFor(step: StepView, now: Instant): string {
   if (step.waitingFor.length > 0) return step.waitingFor.join(", ");
-  if (step.items !== undefined && !isTerminal(step.phase)) return summarizeItems(step.items);
+  if (step.items !== undefined && !isTerminal(step.phase)) {
+    // Of a fan-out only what keeps all of its items waiting is told beside how far they are.
+    const lock = step.reason === "Lock" && step.message !== undefined ? `; ${step.message}` : "";
+    return `${summarizeItems(step.items)}${lock}`;
+  }
   const due = step.phase === "Waiting" && step.notBefore !== undefined ? `in ${formatAge(step.notBefore - now)}` : "";
   const why = [step.reason, step.message].filter((text) => text !== undefined && text !== "").join(": ");
   if (step.holdUp !== undefined) return `${step.holdUp.reason}: ${step.holdUp.message}`;
