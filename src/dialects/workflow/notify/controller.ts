@@ -71,7 +71,7 @@ function notifier(parts: NotifierParts): Reconciler {
       const key = keyOf(request);
       const workflow = workflows.get(key);
       if (workflow === undefined || !isOwing(workflow)) {
-        // Gone, or told of everything: nothing is left to remember, so that the memory is bounded by what statuses owe.
+        // Nothing is left to remember, so that the memory is bounded by what statuses owe.
         tries.delete(key);
         return undefined;
       }
@@ -81,7 +81,7 @@ function notifier(parts: NotifierParts): Reconciler {
       // What was written down meanwhile is not to be waited for.
       const names = new Set(owed.map((one) => nameOf(workflow, one)));
       for (const name of known.keys()) if (!names.has(name)) known.delete(name);
-      const due = owed.filter((one) => (known.get(nameOf(workflow, one))?.next ?? 0) <= clock.now());
+      const due = firstOfEach(owed).filter((one) => (known.get(nameOf(workflow, one))?.next ?? 0) <= clock.now());
       const deliveries: Delivery[] = [];
       await inParallel(
         due.slice(0, mostInPass),
@@ -89,11 +89,23 @@ function notifier(parts: NotifierParts): Reconciler {
         width,
       );
       await writeDown(parts, key, workflow, deliveries, signal);
-      if (due.length > mostInPass) return { requeueAfter: 0 };
+      if (known.size === 0) tries.delete(key);
+      const isAgain = due.length > mostInPass || deliveries.some(({ is }) => is !== "failed");
+      if (isAgain && owed.length > 1) return { requeueAfter: 0 };
       const waits = [...known.values()].map(({ next }) => Math.max(0, next - clock.now()));
       return waits.length === 0 ? undefined : { requeueAfter: Math.min(...waits) };
     },
   };
+}
+
+/**
+ * What each target is to hear first: it hears of things in the order they happened, and one that does not answer is not asked about all
+ * of them.
+ */
+function firstOfEach(owed: readonly OwedNotification[]): readonly OwedNotification[] {
+  const first = new Map<number, OwedNotification>();
+  for (const one of owed) if (!first.has(one.to)) first.set(one.to, one);
+  return [...first.values()];
 }
 
 /** Of one notification to one target, of this very workflow. */

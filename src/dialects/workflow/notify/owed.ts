@@ -58,7 +58,7 @@ export function notificationsAfter(
     }),
   );
   if (added.length === 0) return {};
-  // What an earlier pass owes comes first: targets hear of things in the order they happened, as long as nothing has to be repeated.
+  // What an earlier pass owes comes first: targets hear of things in the order they happened.
   const owed = [...(previous?.owed ?? [])];
   let { dropped = 0 } = previous ?? {};
   for (const one of added) {
