@@ -232,6 +232,13 @@ describe("a fan-out", () => {
   });
 });
 
+test("a fan-out of thousands asks for each of its items once", async () => {
+  const items = Array.from({ length: 3_000 }, (_, index) => `item-${index}`);
+  const step = script("build ${{ item }}", { forEach: { items, limit: 3_000, maxParallel: 2_500 }, cache: {} });
+  await harness.create({ steps: { build: step } });
+  expect(counted("slipway_workflow_cache_lookups_total", { outcome: "miss" })).toBe(2_500);
+});
+
 describe("files", () => {
   const digestOf = (letter: string) => `sha256:${letter.repeat(64)}`;
   const passing: WorkflowSpec = {

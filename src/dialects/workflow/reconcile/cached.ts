@@ -34,9 +34,12 @@ export interface Cached {
 export function cacheStage(pass: Pass, before: PassState, first: Advance): Cached {
   const cachedItems = new Map<string, number>();
   const asked = new Set<string>();
+  const stored = storedItems(before.run);
   let next = first;
   for (let round = 0; round < mostRounds; round++) {
-    const starts = next.effects.filter((effect) => isNew(before, next.run, effect) && !asked.has(effectName(effect)));
+    const starts = next.effects.filter(
+      (effect) => isNew(before, next.run, effect, stored) && !asked.has(effectName(effect)),
+    );
     for (const effect of starts) asked.add(effectName(effect));
     const facts = answersTo(pass, { ...before, run: next.run }, starts);
     if (facts.length === 0) break;
@@ -57,7 +60,19 @@ function isNew({ compiled, run }: PassState, next: RunState, { kind, step: key, 
   if (stepState(next, key).earlierAttempts !== undefined) return false;
   const step = stepState(run, key);
   if (item === undefined) return step.phase !== "Starting" || step.attempt !== attempt;
-  return !activeItems(step).some((one) => one.index === item.index && one.attempt === item.attempt);
+  return !stored(key).has(itemName(item));
+}
+
+const itemName = ({ index, attempt }: ItemTry): string => `${index} ${attempt}`;
+
+/** The items of a step whose intent is stored. Read once for each step: there may be ten thousand of them. */
+function storedItems(run: RunState): (key: string) => ReadonlySet<string> {
+  const known = new Map<string, ReadonlySet<string>>();
+  return (key) => {
+    const names = known.get(key) ?? new Set(activeItems(stepState(run, key)).map(itemName));
+    known.set(key, names);
+    return names;
+  };
 }
 
 /** The results that are there, as facts about attempts that never had a child. */
