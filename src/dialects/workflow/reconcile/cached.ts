@@ -4,6 +4,7 @@ import {
   type Advance,
   type ChildFact,
   type Effect,
+  type ItemTry,
   type RunState,
   stepState,
 } from "#engine/index.ts";
@@ -55,7 +56,12 @@ export function cacheStage(pass: Pass, before: PassState, first: Advance): Cache
  * The start of a step with a cache that is not stored yet. Who repeats a step that was carried out wants it carried out again, so that
  * steps of earlier run numbers do not ask.
  */
-function isNew({ compiled, run }: PassState, next: RunState, { kind, step: key, attempt, item }: Effect): boolean {
+function isNew(
+  { compiled, run }: PassState,
+  next: RunState,
+  { kind, step: key, attempt, item }: Effect,
+  stored: (key: string) => ReadonlySet<string>,
+): boolean {
   if (kind !== "start" || compiled.steps.get(key)?.cache === undefined) return false;
   if (stepState(next, key).earlierAttempts !== undefined) return false;
   const step = stepState(run, key);
