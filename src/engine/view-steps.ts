@@ -97,7 +97,9 @@ export function runActions(run: RunState): readonly ActionName[] {
   if (isTerminal(run.phase)) return ["retry"];
   if (run.closing === "Cancel") return run.forced === true ? [] : ["cancel"];
   if (run.closing === "Deadline") return ["cancel"];
-  return run.suspendRequested === true ? ["cancel", "resume"] : ["cancel", "suspend"];
+  // Who has suspended it does not matter here: resuming lifts what its document asks for, too.
+  const isSuspended = run.suspendRequested === true || run.suspendedSince !== undefined;
+  return isSuspended ? ["cancel", "resume"] : ["cancel", "suspend"];
 }
 
 /** What a person can do to one step of an unfinished run now. */

@@ -41,9 +41,9 @@ const statuses = {
   slow: { phase: "Waiting", attempt: 0, reason: "Ready" },
 };
 
-async function why(status: object, step?: string, suspendedBy?: SuspendedBy) {
+async function why(status: object, step?: string, suspendedBy?: SuspendedBy, spec: object = {}) {
   const { runs } = await loadDialect("workflow");
-  const object = half(status);
+  const object = half(status, spec);
   const conditions = new Map(runs.graph(object).nodes.map(({ id, condition }) => [id, condition]));
   return whyOf(runs.view(object, []), { step, suspendedBy, conditionOf: (id) => conditions.get(id) });
 }
@@ -98,6 +98,21 @@ test("who has suspended a run is told, and that nothing starts meanwhile", async
   expect(found).toMatchObject({ suspended: { by: "ada" }, steps: [{ step: "test", waitsFor: "suspension" }] });
   expect(whyText(found, now, paintFor(false))).toContain("suspended by ada (look first): nothing new starts\n");
   expect(whyText(await why(suspended), now, paintFor(false))).toContain("of whom no record is left");
+});
+
+test("a run that is suspended by its document says so, and can be resumed", async () => {
+  const found = await why({ phase: "Suspended", suspendedSince: at, statuses: {} }, "build");
+  expect(found).toMatchObject({ suspended: {}, steps: [{ step: "build", waitsFor: "suspension" }] });
+});
+
+test("a run in which only a question is left waits for its answer, and nobody has suspended it", async () => {
+  const steps = { ask: { approval: { message: "Go?" } } };
+  const asked = { phase: "Suspended", attempt: 1, message: "Go?" };
+  const found = await why({ phase: "Suspended", statuses: { ask: asked } }, "ask", undefined, { steps });
+  expect(found.suspended).toBeUndefined();
+  expect(whyText(found, now, paintFor(false))).toBe(
+    "w: Suspended, 0 of 2 steps settled\n  ends at its deadline in 90s\n  ask: Suspended, Go?; waits for approval\n",
+  );
 });
 
 test("a step that is over waits for nothing, and says why it ended so", async () => {

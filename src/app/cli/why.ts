@@ -76,7 +76,8 @@ export interface WhyContext {
 /** Pure. Every step is told once, however many wait for it: O(steps + dependencies). */
 export function whyOf(view: RunView, context: WhyContext): Why {
   const { reason, message, deadlineAt, progress } = view;
-  const isSuspended = !isTerminal(view.phase) && (view.phase === "Suspended" || view.actions.includes("resume"));
+  // The phase does not tell: a run in which nothing but a question is left is Suspended as well.
+  const isSuspended = view.actions.includes("resume");
   const steps = chosen(view, context.step).map((step) => stepWhy(step, view, isSuspended, context));
   return {
     run: view.name,

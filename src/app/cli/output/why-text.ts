@@ -76,8 +76,10 @@ function remark(step: StepWhy, now: Instant): string {
   const why = [waitsFor === "hold-up" || waitsFor === "nothing" ? reason : undefined, message]
     .filter(Boolean)
     .join(": ");
+  // The message of a question says how many answers it waits for.
+  const kind = waitsFor === "approval" && why !== "" ? "" : words[waitsFor];
   const parts = [
-    `${words[waitsFor]}${listed}`,
+    `${kind}${listed}`,
     ...(until === undefined ? [] : [inTime(until, now)]),
     ...(waitsFor === "slot" && steps.length > 0 ? [`taken by ${steps.slice(0, 10).join(", ")}`] : []),
     ...(child === undefined ? [] : [`${child.kind}/${child.name}`]),

@@ -88,6 +88,8 @@ function notifier(parts: NotifierParts): Reconciler {
         async (one) => void deliveries.push(await tryOne(parts, workflow, one, known, signal)),
         width,
       );
+      // The write that ends what is owed brings no further pass that could forget it.
+      if (known.size === 0) tries.delete(key);
       await writeDown(parts, key, workflow, deliveries, signal);
       if (known.size === 0) tries.delete(key);
       const isAgain = due.length > mostInPass || deliveries.some(({ is }) => is !== "failed");
