@@ -1,5 +1,6 @@
 import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/index.ts";
-import { Spec as WorkflowSpec, Workflow } from "../kinds.ts";
+import { Workflow } from "../kinds.ts";
+import { Spec as WorkflowSpec } from "../schema/spec.ts";
 
 /** Enough for every calendar that people can still follow. */
 export const mostSchedules = 50;
