@@ -20,6 +20,8 @@ export interface Apply {
   /** The stored object; undefined when the apply creates it. */
   readonly live: JsonObject | undefined;
   readonly document: JsonObject;
+  /** The document as its author wrote it, for the annotation that keeps it. */
+  readonly sent: JsonObject;
   readonly type: TypeNode;
   readonly managers: readonly Manager[];
   readonly writer: { readonly name: string; readonly apiVersion: string };
@@ -125,5 +127,5 @@ const isMigrating = ({ writer, scope }: Apply): boolean =>
 /** kubectl reads the annotation again when it applies without the server: what it declares now must stand there. */
 function finished(apply: Apply, outcome: Result<Applied, readonly Conflict[]>): Result<Applied, readonly Conflict[]> {
   if (!outcome.ok || !isMigrating(apply)) return outcome;
-  return ok({ ...outcome.value, object: withLastApplied(outcome.value.object, apply.document) });
+  return ok({ ...outcome.value, object: withLastApplied(outcome.value.object, apply.sent) });
 }

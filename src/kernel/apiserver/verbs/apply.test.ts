@@ -422,6 +422,19 @@ describe("owners of other writes", () => {
     expect(answer.headers.warning).toContain("managedFields is not changed");
   });
 
+  test("what kubectl keeps of its document is as it was written, not as it is stored", async () => {
+    const kept = "kubectl.kubernetes.io/last-applied-configuration";
+    const limited = (annotations?: Json) => ({
+      ...pod("limited", { namespace: "default", ...(annotations === undefined ? {} : { annotations }) }),
+      spec: { containers: [{ name: "c", image: "i", resources: { limits: { memory: "1024Mi" } } }] },
+    });
+    const text = (object: Json) => (object["metadata"] as { annotations: Json }).annotations[kept];
+    await api.ask("POST", pods, { body: limited({ [kept]: "{}" }) });
+    const { json } = await apply(`${pods}/limited`, "kubectl", limited(), "&force=true");
+    expect(json).toMatchObject({ spec: { containers: [{ resources: { limits: { memory: "1Gi" } } }] } });
+    expect(JSON.parse(String(text(json)))).toEqual(limited());
+  });
+
   test("a client may hand its fields over by writing the list under its revision, as kubectl does", async () => {
     const made = await api.ask("POST", `${maps}?fieldManager=old`, { body: configMap("handed", { data: { k: "1" } }) });
     const list = entries(made.json).map((entry) => ({ ...entry, manager: "new", operation: "Apply" }));

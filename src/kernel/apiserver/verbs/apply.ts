@@ -55,6 +55,14 @@ export async function applyObject(
   }
 }
 
+/** A document that is applied. */
+export interface Declaration {
+  /** What it declares, in the form in which it is stored. */
+  readonly object: JsonObject;
+  /** As its author wrote it, `1000m` where `1` is stored: what kubectl keeps to find out later what has been taken out. */
+  readonly sent: JsonObject;
+}
+
 /** Everything that is wrong with the document whatever it is applied to. */
 export function readDocument(
   resource: ServedResource,
@@ -62,14 +70,14 @@ export function readDocument(
   body: JsonValue,
   request: WriteRequest,
   type: TypeNode = typeNodeOf(resource),
-): Admitted {
+): Admitted & Declaration {
   if (request.fieldManager === undefined) throw badRequest("fieldManager is required for apply patches");
   const sent = expectName(inNamespace(expectKind(body, resource), resource, namespace), name);
   if ((metadataOf(sent)["managedFields"] ?? null) !== null) throw badRequest("metadata.managedFields must be nil");
   // Nulls go before unknown fields are looked for: they declare nothing, wherever they stand.
   const { object, causes } = readApplied(sent, type);
   if (causes.length > 0) throw invalid(resource.type, name, causes);
-  return admit(object, resource, request);
+  return { ...admit(object, resource, request), sent: object };
 }
 
 /** On the head, inside the critical section: what was looked at before may be older. 404 when the object is gone meanwhile. */
@@ -77,7 +85,7 @@ function applyToExisting(
   context: ApiContext,
   resource: ServedResource,
   target: ApplyTarget,
-  document: Admitted,
+  document: Admitted & Declaration,
   request: WriteRequest,
 ): Promise<Answer> {
   return changeObject(context, {
@@ -86,7 +94,7 @@ function applyToExisting(
     request,
     replaces: false,
     compute: (old) => {
-      const { object, managers } = applied(context, resource, target.endpoint, old, document.object, request);
+      const { object, managers } = applied(context, resource, target.endpoint, old, document, request);
       return { object, warnings: document.warnings, managers };
     },
   });
@@ -97,15 +105,16 @@ async function applyToNothing(
   context: ApiContext,
   resource: ServedResource,
   target: ApplyTarget,
-  { object, warnings }: Admitted,
+  document: Admitted & Declaration,
   request: WriteRequest,
 ): Promise<Answer> {
+  const { object, warnings } = document;
   if (target.endpoint !== "main") throw notFound(resource.type, target.name);
   const uid = metaText(object, "uid");
   if (uid !== "") {
     throw new ApiError("Conflict", `the object of uid ${uid} does not exist, and apply cannot create it under its uid`);
   }
-  const { managers } = applied(context, resource, "main", undefined, object, request);
+  const { managers } = applied(context, resource, "main", undefined, document, request);
   const answer = await createObject(context, resource, target.namespace, object, { ...request, managers });
   return { ...answer, warnings: [...warnings, ...answer.warnings], created: true };
 }
@@ -116,12 +125,13 @@ export function applied(
   resource: ServedResource,
   endpoint: Endpoint,
   live: JsonObject | undefined,
-  document: JsonObject,
+  { object, sent }: Declaration,
   request: WriteRequest,
 ): Applied {
   const outcome = applyManagers({
     live,
-    document,
+    document: object,
+    sent,
     type: typeNodeOf(resource),
     managers: live === undefined ? [] : storedManagers(metadataOf(live)["managedFields"]).managers,
     writer: writerOf(resource, request),

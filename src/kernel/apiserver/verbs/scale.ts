@@ -110,7 +110,8 @@ async function applyScale(
       const { name = "", namespace } = metadataOf(old);
       const names = { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } };
       const document = declares ? withNumber(names, path, replicas) : names;
-      const { object, managers } = applied(context, resource, "scale", old, document, request);
+      const declaration = { object: document, sent: document };
+      const { object, managers } = applied(context, resource, "scale", old, declaration, request);
       const sized = isNumberAt(object, path) || !isNumberAt(old, path) ? object : withNumber(object, path, 0);
       return { object: claiming(sized, scale), warnings, managers };
     },

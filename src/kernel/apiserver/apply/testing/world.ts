@@ -98,6 +98,7 @@ export class World {
     const outcome = applyManagers({
       live: this.live,
       document: object,
+      sent: document,
       type: this.type,
       managers: this.managers,
       writer: { name, apiVersion: "example.org/v1" },
