@@ -49,8 +49,9 @@ describe("the kinds that Slipway works with", () => {
   test("have names as Kubernetes forms them", () => {
     for (const { kind, plural } of builtIn) {
       expect(kind).toMatch(/^[A-Z][A-Za-z]+$/);
-      // Policy → policies, Ingress → ingresses.
-      expect(plural).toBe(`${kind.toLowerCase().replace(/y$/, "ie").replace(/s$/, "se")}s`);
+      // Policy → policies, Ingress → ingresses, Endpoints → endpoints.
+      const regular = `${kind.toLowerCase().replace(/y$/, "ie").replace(/s$/, "se")}s`;
+      expect(plural).toBe(kind === "Endpoints" ? "endpoints" : regular);
     }
   });
 

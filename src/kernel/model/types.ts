@@ -49,6 +49,26 @@ export const Node = {
   namespaced: false,
   shortNames: ["no"],
 } as const satisfies ResourceType;
+export const Endpoints = {
+  ...core,
+  kind: "Endpoints",
+  plural: "endpoints",
+  shortNames: ["ep"],
+} as const satisfies ResourceType;
+export const PersistentVolume = {
+  ...core,
+  kind: "PersistentVolume",
+  plural: "persistentvolumes",
+  namespaced: false,
+  shortNames: ["pv"],
+} as const satisfies ResourceType;
+export const ReplicationController = {
+  ...core,
+  kind: "ReplicationController",
+  plural: "replicationcontrollers",
+  shortNames: ["rc"],
+  categories: ["all"],
+} as const satisfies ResourceType;
 export const PersistentVolumeClaim = {
   ...core,
   kind: "PersistentVolumeClaim",

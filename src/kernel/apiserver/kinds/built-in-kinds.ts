@@ -18,6 +18,7 @@ import {
 import { resourceQuotaKind } from "./resource-quota.ts";
 import { secretKind } from "./secret.ts";
 import { serviceKind } from "./service.ts";
+import { endpointsKind, replicationControllerKind, volumeKind } from "./stored-core.ts";
 import {
   daemonSetKind,
   horizontalPodAutoscalerKind,
@@ -36,12 +37,15 @@ import { configMapKind, leaseKind, namespaceKind, serviceAccountKind } from "./s
  */
 export const builtInKinds: readonly BuiltIn[] = [
   configMapKind,
+  endpointsKind,
   coreEventKind,
   limitRangeKind,
   namespaceKind,
   nodeKind,
   claimKind,
+  volumeKind,
   podKind,
+  replicationControllerKind,
   resourceQuotaKind,
   secretKind,
   serviceAccountKind,

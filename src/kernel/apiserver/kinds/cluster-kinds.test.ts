@@ -148,13 +148,25 @@ describe("kinds that are stored only", () => {
       ["x", "50%", "N/A", 0],
     ],
     [
+      "ReplicationController",
+      "/api/v1/namespaces/default/replicationcontrollers",
+      { selector: { app: "x" }, template },
+      ["x", 1, 0, 0],
+    ],
+    [
+      "PersistentVolume",
+      "/api/v1/persistentvolumes",
+      { capacity: { storage: "1024Mi" }, accessModes: ["ReadWriteOnce"], hostPath: { path: "/x" } },
+      ["x", "1Gi", "RWO", "Retain", "Pending", "", "", "<unset>", ""],
+    ],
+    [
       "LimitRange",
       "/api/v1/namespaces/default/limitranges",
       { limits: [{ type: "Container", max: { cpu: 2, memory: "1Gi" } }] },
       ["x", expect.stringMatching(/^20\d\d-/)],
     ],
   ])("%s says so at every write", async (kind, path, spec, cells) => {
-    const apiVersion = path.replace(/^\/apis?\//, "").replace(/\/namespaces.*/, "");
+    const apiVersion = path.replace(/^\/apis?\//, "").replace(/\/(namespaces|persistentvolumes).*/, "");
     const body = { apiVersion, kind, metadata: { name: "x" }, spec };
     const made = await api.ask("POST", path, { body });
     expect([made.status, made.json["message"]]).toEqual([201, undefined]);
@@ -164,9 +176,21 @@ describe("kinds that are stored only", () => {
     expect((await cellsAt(`${path}/x`))?.slice(0, cells.length)).toEqual(cells);
   });
 
-  test("a StatefulSet can be scaled, for what it is worth", async () => {
-    const path = "/apis/apps/v1/namespaces/default/statefulsets/x/scale";
+  test.each([
+    ["StatefulSet", "/apis/apps/v1/namespaces/default/statefulsets/x/scale"],
+    ["ReplicationController", "/api/v1/namespaces/default/replicationcontrollers/x/scale"],
+  ])("a %s can be scaled, for what it is worth", async (_kind, path) => {
     const { json } = await api.ask("PATCH", path, { ...merge, body: { spec: { replicas: 3 } } });
     expect(json).toMatchObject({ kind: "Scale", spec: { replicas: 3 }, status: { selector: "app=x" } });
+  });
+
+  test("Endpoints show the first three addresses", async () => {
+    const path = "/api/v1/namespaces/default/endpoints";
+    const addresses = [1, 2].map((last) => ({ ip: `10.0.0.${last}` }));
+    const subsets = [{ addresses, ports: [{ port: 80, name: "a" }, { port: 81, name: "b" }] }];
+    const made = await api.ask("POST", path, { body: { apiVersion: "v1", kind: "Endpoints", metadata: { name: "x" }, subsets } });
+    expect(made.json).toMatchObject({ subsets: [{ ports: [{ protocol: "TCP" }, { protocol: "TCP" }] }] });
+    expect(made.headers["warning"]).toContain("Endpoints is stored, not acted upon");
+    expect((await cellsAt(`${path}/x`))?.[1]).toBe("10.0.0.1:80,10.0.0.2:80,10.0.0.1:81 + 1 more...");
   });
 });

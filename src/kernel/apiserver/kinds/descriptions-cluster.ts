@@ -132,6 +132,23 @@ export const clusterDescriptions: Readonly<Record<string, TypeDescriptions>> = {
     spec: "What is wanted.",
     status: "Nothing: no controller of this server writes it.",
   },
+  "v1.Endpoints": {
+    "": "Addresses behind a Service. Stored, not acted upon: Services here find their Pods by labels.",
+    metadata,
+    subsets: "Addresses and the ports they all have.",
+  },
+  "v1.PersistentVolume": {
+    "": "A place for data that claims may be bound to. Stored, not acted upon: claims here get places of their own.",
+    metadata,
+    spec: "What it is and who may have it.",
+    status: "Pending: no controller of this server writes it.",
+  },
+  "v1.ReplicationController": {
+    "": "What ReplicaSets were before Deployments. Stored, not acted upon.",
+    metadata,
+    spec: "What is wanted.",
+    status: "Nothing: no controller of this server writes it.",
+  },
   "v1.LimitRange": {
     "": "Least, most and usual resources of Pods. Stored, not acted upon.",
     metadata,

@@ -33,14 +33,14 @@ import type { BuiltIn, Rule } from "./built-in.ts";
 // and every write says that nothing will come of it. What they hold is checked by type alone.
 
 /** The Warning of every create and change. */
-const notActedUpon =
+export const notActedUpon =
   ({ kind }: ResourceType): Rule =>
   (_object, { warnings }) => {
     warnings.push(`${kind} is stored, not acted upon: this server has no controller for it`);
   };
 
 /** Defaults of the kind, and of the Pods in its template, so that `kubectl diff` and `apply` see what they see in Kubernetes. */
-const withTemplate = (object: JsonObject, presets: JsonObject): JsonObject =>
+export const withTemplate = (object: JsonObject, presets: JsonObject): JsonObject =>
   mapMember(object, "spec", (spec) =>
     mapMember(withAbsent(spec, presets), "template", (template) => mapMember(template, "spec", withPodSpecDefaults)),
   );

@@ -1,3 +1,4 @@
+import type { JsonValue } from "#lib/base/index.ts";
 import { listAt, objectAt, scalarText, textAt, valueAt } from "#kernel/specs/index.ts";
 import type { TableView } from "../kinds/built-in.ts";
 import { ageColumn, ageOf, nameColumn, shown, wide } from "./columns.ts";
@@ -9,6 +10,10 @@ const shortModes = [
   ["ReadWriteMany", "RWX"],
   ["ReadWriteOncePod", "RWOP"],
 ] as const;
+
+/** `RWO,ROX`. */
+export const shortAccessModes = (modes: readonly JsonValue[]): string =>
+  shortModes.flatMap(([mode, short]) => (modes.includes(mode) ? [short] : [])).join(",");
 
 /** PersistentVolumeClaims. Capacity and modes are those of what it is bound to: empty while it waits. */
 export const claimTable: TableView = {
@@ -33,7 +38,7 @@ export const claimTable: TableView = {
       isLeaving ? "Terminating" : (textAt(claim, "status", "phase") ?? ""),
       volume ?? "",
       volume === undefined ? "" : capacity,
-      shortModes.flatMap(([mode, short]) => (modes.includes(mode) ? [short] : [])).join(","),
+      shortAccessModes(modes),
       textAt(claim, "spec", "storageClassName") ?? "",
       textAt(claim, "spec", "volumeAttributesClassName") ?? "<unset>",
       ageOf(valueAt(claim, "metadata", "creationTimestamp"), now),

@@ -6,11 +6,15 @@ import { builtInKinds } from "../kinds/built-in-kinds.ts";
 
 const columns: Readonly<Record<string, string>> = {
   ConfigMap: "Name Data Age",
+  Endpoints: "Name Endpoints Age",
   Event: "LastSeen Type Reason Object Subobject* Source* Message FirstSeen* Count* Name*",
   LimitRange: "Name CreatedAt:date",
   Namespace: "Name Status Age",
   Node: "Name Status Roles Age Version Internal-IP* External-IP* OS-Image* Kernel-Version* Container-Runtime*",
   PersistentVolumeClaim: "Name Status Volume Capacity AccessModes StorageClass VolumeAttributesClass Age VolumeMode*",
+  PersistentVolume:
+    "Name Capacity AccessModes ReclaimPolicy Status Claim StorageClass VolumeAttributesClass Reason Age VolumeMode*",
+  ReplicationController: "Name Desired:integer Current:integer Ready:integer Age Containers* Images* Selector*",
   Pod: "Name Ready Status Restarts Age IP* Node* NominatedNode* ReadinessGates*",
   ResourceQuota: "Name Request Limit Age",
   Secret: "Name Type Data Age",

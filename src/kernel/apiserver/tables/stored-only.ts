@@ -8,11 +8,11 @@ import { balancerAddresses } from "./service.ts";
 // Tables of kinds that nobody acts on here: counts are those that a client has written into the status, and 0 without one.
 
 /** Every table begins with it. */
-const name = (object: JsonObject): string => textAt(object, "metadata", "name") ?? "";
-const age = (object: JsonObject, now: Instant): string => ageOf(valueAt(object, "metadata", "creationTimestamp"), now);
-const count = (object: JsonObject, ...path: readonly string[]): number => numberAt(object, ...path) ?? 0;
+export const name = (object: JsonObject): string => textAt(object, "metadata", "name") ?? "";
+export const age = (object: JsonObject, now: Instant): string => ageOf(valueAt(object, "metadata", "creationTimestamp"), now);
+export const count = (object: JsonObject, ...path: readonly string[]): number => numberAt(object, ...path) ?? 0;
 /** Of all containers of the template, joined as kubectl prints lists. */
-const containers = (object: JsonObject, member: string): string =>
+export const containers = (object: JsonObject, member: string): string =>
   objectsAt(object, "spec", "template", "spec", "containers")
     .map((container) => textAt(container, member) ?? "")
     .join(",");
@@ -36,7 +36,7 @@ export const statefulSetTable: TableView = {
 };
 
 /** kubectl aligns numbers by it, and `--sort-by` needs it. */
-const integer = { type: "integer" } as const;
+export const integer = { type: "integer" } as const;
 
 /** Wanted is what the status says, not a number in the spec: it depends on the machines there are. */
 export const daemonSetTable: TableView = {

@@ -46,6 +46,17 @@ export const toolCases: readonly Case[] = [
   },
   {
     line: 25,
+    since: 27,
+    name: "apply --prune looks through the kinds that kubectl knows of",
+    files: { "two.json": list("a", "b"), "one.json": list("a") },
+    steps: [
+      ["kubectl apply -f two.json --prune -l set=pruned", { err: /.*/ }],
+      ["kubectl apply -f one.json --prune -l set=pruned 2>/dev/null", /configmap\/b pruned/],
+      ["kubectl get cm -l set=pruned -o name", "configmap/a\n"],
+    ],
+  },
+  {
+    line: 25,
     name: "an ApplySet removes what is no longer declared",
     since: 27,
     files: { "two.json": list("a", "b"), "one.json": list("a") },

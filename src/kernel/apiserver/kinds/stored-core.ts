@@ -1,0 +1,59 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import { formatLabelSelector, readLabelSelector } from "#kernel/kit/index.ts";
+import { Endpoints, PersistentVolume, ReplicationController } from "#kernel/model/index.ts";
+import { definitionNames, mapMember, mapItems, objectAt, withAbsent } from "#kernel/specs/index.ts";
+import { endpointsTable, replicationControllerTable, volumeTable } from "../tables/stored-core.ts";
+import type { BuiltIn } from "./built-in.ts";
+import { notActedUpon, withTemplate } from "./stored-only.ts";
+
+// Kinds of core/v1 that nothing here acts on, as those of stored-only.ts. `kubectl apply --prune` looks through all objects of these kinds
+// and does nothing at all on a server that has no such kind.
+
+/** Addresses behind a Service. */
+export const endpointsKind: BuiltIn = {
+  type: Endpoints,
+  definition: definitionNames.endpoints,
+  table: endpointsTable,
+  defaults: (endpoints) =>
+    mapItems(endpoints, "subsets", (subset) =>
+      mapItems(subset, "ports", (port) => withAbsent(port, { protocol: "TCP" })),
+    ),
+  rules: [notActedUpon(Endpoints)],
+};
+
+/** A place for data. Claims are bound to places of their own, see claim.ts. */
+export const volumeKind: BuiltIn = {
+  type: PersistentVolume,
+  definition: definitionNames.persistentVolume,
+  table: volumeTable,
+  subresources: ["status"],
+  defaults: (volume) =>
+    mapMember(volume, "spec", (spec) =>
+      withAbsent(spec, { persistentVolumeReclaimPolicy: "Retain", volumeMode: "Filesystem" }),
+    ),
+  prepareForCreate: (volume) => ({ ...volume, status: { phase: "Pending" } }),
+  rules: [notActedUpon(PersistentVolume)],
+};
+
+/** What ReplicaSets were before there were Deployments. Scaling it changes the number that is stored. */
+export const replicationControllerKind: BuiltIn = {
+  type: ReplicationController,
+  definition: definitionNames.replicationController,
+  table: replicationControllerTable,
+  subresources: ["status", "scale"],
+  hasGeneration: true,
+  scale: {
+    specReplicasPath: ".spec.replicas",
+    statusReplicasPath: ".status.replicas",
+    selector(object) {
+      const selector = readLabelSelector({ matchLabels: selected(object) });
+      return selector.ok ? formatLabelSelector(selector.value) : "";
+    },
+  },
+  defaults: (controller) => withTemplate(controller, { replicas: 1 }),
+  // The schema demands the count.
+  prepareForCreate: (controller) => ({ ...controller, status: { replicas: 0 } }),
+  rules: [notActedUpon(ReplicationController)],
+};
+
+const selected = (controller: JsonObject): JsonObject => objectAt(controller, "spec", "selector") ?? {};
