@@ -187,8 +187,18 @@ describe("kinds that are stored only", () => {
   test("Endpoints show the first three addresses", async () => {
     const path = "/api/v1/namespaces/default/endpoints";
     const addresses = [1, 2].map((last) => ({ ip: `10.0.0.${last}` }));
-    const subsets = [{ addresses, ports: [{ port: 80, name: "a" }, { port: 81, name: "b" }] }];
-    const made = await api.ask("POST", path, { body: { apiVersion: "v1", kind: "Endpoints", metadata: { name: "x" }, subsets } });
+    const subsets = [
+      {
+        addresses,
+        ports: [
+          { port: 80, name: "a" },
+          { port: 81, name: "b" },
+        ],
+      },
+    ];
+    const made = await api.ask("POST", path, {
+      body: { apiVersion: "v1", kind: "Endpoints", metadata: { name: "x" }, subsets },
+    });
     expect(made.json).toMatchObject({ subsets: [{ ports: [{ protocol: "TCP" }, { protocol: "TCP" }] }] });
     expect(made.headers["warning"]).toContain("Endpoints is stored, not acted upon");
     expect((await cellsAt(`${path}/x`))?.[1]).toBe("10.0.0.1:80,10.0.0.2:80,10.0.0.1:81 + 1 more...");

@@ -9,7 +9,8 @@ import { balancerAddresses } from "./service.ts";
 
 /** Every table begins with it. */
 export const name = (object: JsonObject): string => textAt(object, "metadata", "name") ?? "";
-export const age = (object: JsonObject, now: Instant): string => ageOf(valueAt(object, "metadata", "creationTimestamp"), now);
+export const age = (object: JsonObject, now: Instant): string =>
+  ageOf(valueAt(object, "metadata", "creationTimestamp"), now);
 export const count = (object: JsonObject, ...path: readonly string[]): number => numberAt(object, ...path) ?? 0;
 /** Of all containers of the template, joined as kubectl prints lists. */
 export const containers = (object: JsonObject, member: string): string =>
