@@ -43,6 +43,13 @@ test("a run of a schedule is submitted again for the time it was made for, and i
   expect(object.metadata.ownerReferences).toBeUndefined();
 });
 
+test("a child that is submitted again is no child of the step that made the first one", async () => {
+  const { metadata, ...run } = await harness.create(spec());
+  const ours = { "slipway.dev/workflow-uid": "1", "slipway.dev/step": "part", "slipway.dev/depth": "9" };
+  const object = resubmission({ ...run, metadata: { ...metadata, labels: { ...ours, team: "a" } } }, { reuse: false });
+  expect(object.metadata.labels).toEqual({ team: "a" });
+});
+
 test("a resubmitted run has the specification and none of the past", async () => {
   await harness.create({ ...spec(), suspend: true });
   const object = resubmission(await harness.workflow(), { reuse: false });

@@ -23,15 +23,17 @@ const isOwn = (name: string): boolean =>
 /** A new run of the same specification, under a name that the server completes. */
 export function resubmission(former: Workflow, options: { readonly reuse: boolean }): KubeObject {
   const { apiVersion, kind, metadata, spec } = former;
-  const { name = "", namespace, labels, uid = "", annotations = {} } = metadata;
+  const { name = "", namespace, labels = {}, uid = "", annotations = {} } = metadata;
   const kept = Object.entries(annotations).filter(([key]) => !isOwn(key));
+  // Ours tell whose child a run is. The new one is nobody's: with them its logs would be those of a step it has nothing to do with.
+  const keptLabels = Object.entries(labels).filter(([key]) => !isOwn(key));
   return {
     apiVersion,
     kind,
     metadata: {
       generateName: `${name}-`,
       ...(namespace === undefined ? {} : { namespace }),
-      ...(labels === undefined ? {} : { labels }),
+      ...(keptLabels.length === 0 ? {} : { labels: Object.fromEntries(keptLabels) }),
       annotations: {
         ...Object.fromEntries(kept),
         [resubmittedFrom]: name,

@@ -113,6 +113,22 @@ test("CancelRunning: the older one is canceled, its final steps run, then the ne
   expect(actions.items[0]?.spec.reason).toBe('workflow "two" takes its place (concurrency key "prod")');
 });
 
+test("CancelRunning: who was canceled and is retried takes its place back, as often as that is asked for", async () => {
+  const run = start();
+  await create(run, "one", { onConflict: "CancelRunning" });
+  await create(run, "two", { onConflict: "CancelRunning" });
+  await run.pass(40_000);
+  for (const [name, other] of [
+    ["one", "two"],
+    ["two", "one"],
+    ["one", "two"],
+  ] as const) {
+    await run.act("retry", { target: { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", name } });
+    await run.pass(40_000);
+    expect(await phases(run, name, other)).toEqual(["Running", "Canceled"]);
+  }
+});
+
 test("CancelRunning: of several that come at once only the last runs", async () => {
   const run = start();
   for (const name of ["one", "two", "three"]) await create(run, name, { onConflict: "CancelRunning" });

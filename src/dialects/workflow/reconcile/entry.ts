@@ -62,21 +62,26 @@ export async function supersedeStage(
     return undefined;
   if (concurrency?.onConflict !== "CancelRunning" || run.suspendedSince !== undefined) return queued.wake;
   for (const rival of supersededBy(queued)) {
-    if (pass.memory.superseded.has(rival.uid)) continue;
     const { namespace } = pass.workflow.metadata;
     const other = pass.workflows.get(keyOf({ name: rival.name, ...(namespace === undefined ? {} : { namespace }) }));
+    const told = `${rival.uid}/${runNumberOf(other)}`;
+    if (pass.memory.superseded.has(told)) continue;
     if (other !== undefined && !(await isTold(pass, rival, other, queued.key))) return queued.wake;
-    pass.memory.superseded.add(rival.uid);
+    pass.memory.superseded.add(told);
   }
   return queued.wake;
 }
 
-/** Commands one of them to end; false when the writer may not, which the workflow then says. Asking twice is asking once. */
+const runNumberOf = (workflow: Workflow | undefined): number => workflow?.status?.runNumber ?? 1;
+
+/** Commands one of them to end; false when the writer may not, which the workflow then says. Asking twice is asking once, in one run of both. */
 async function isTold(pass: Pass, rival: Rival, other: Stored<Workflow>, key: string): Promise<boolean> {
   if (other.metadata.uid !== rival.uid || other.status?.closing === "Cancel") return true;
   const { workflow, clientFor, memory, signal } = pass;
   const { apiVersion, kind, metadata } = other;
   const { name, namespace, uid } = metadata;
+  // Who was told and is retried is in the way again, and the action that told it may still be there.
+  const runs = `${runNumberOf(other)}/${runNumberOf(workflow)}`;
   const reason = `workflow "${workflow.metadata.name}" takes its place (concurrency key ${JSON.stringify(key)})`;
   // What has not begun leaves nothing for final steps to follow.
   const force = rival.isHolding ? {} : { force: true };
@@ -84,7 +89,7 @@ async function isTold(pass: Pass, rival: Rival, other: Stored<Workflow>, key: st
     apiVersion: apiVersionOf(RunAction),
     kind: RunAction.kind,
     metadata: {
-      name: `superseded-${hashName([uid, workflow.metadata.uid], 20)}`,
+      name: `superseded-${hashName([uid, workflow.metadata.uid, runs], 20)}`,
       ...(namespace === undefined ? {} : { namespace }),
       ownerReferences: [{ apiVersion, kind, name, uid }],
     },

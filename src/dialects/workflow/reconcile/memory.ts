@@ -55,7 +55,7 @@ export interface Memory {
   heldPlan?: { readonly from: Plan; readonly message: string | undefined; readonly plan: Plan };
   /** Why those that are in the way of the workflow could not be told to end. */
   queueObstacle?: string;
-  /** Workflows that were told to end for this one, by uid. */
+  /** Workflows that were told to end for this one, by uid and number of the run. */
   readonly superseded: Set<string>;
   /** Since when nothing but steps that came alive would have to be written. */
   quietSince?: Instant;
