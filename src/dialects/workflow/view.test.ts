@@ -117,6 +117,15 @@ test("a document that was never stored, or is wrong, is seen as far as it can be
   ]);
 });
 
+test("a run that is invalid says what is wrong with it, as long as that keeps it", () => {
+  const message = 'spec.templateRef: there is no WorkflowTemplate "gone"';
+  const conditions = [{ type: "Invalid", status: "True", reason: "TemplateNotFound", message }] as const;
+  const view = (status: WorkflowStatus) => viewWorkflow(workflow({ status }));
+  expect(view({ phase: "Pending", conditions })).toMatchObject({ reason: "TemplateNotFound", message });
+  expect(view({ phase: "Canceled", reason: "Canceled", conditions })).toMatchObject({ reason: "Canceled" });
+  expect(view({ phase: "Pending", conditions: [{ ...conditions[0], status: "False" }] }).message).toBeUndefined();
+});
+
 test("a finished run can be retried, a suspended one resumed, one being deleted not be acted on", () => {
   const actions = (status: WorkflowStatus, deletionTimestamp?: string) =>
     viewWorkflow(

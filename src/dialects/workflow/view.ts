@@ -1,6 +1,7 @@
 import { parseInstant } from "#lib/base/index.ts";
 import {
   type ArtifactRef,
+  isTerminal,
   type LogRef,
   type ObjectRef,
   type RunState,
@@ -59,13 +60,21 @@ export function viewWorkflow(object: Workflow, children: readonly KubeObject[] =
     number: run.number,
     createdAt: parseInstant(metadata.creationTimestamp ?? "") ?? 0,
     ...deadlineOf(spec, run),
-    ...defined({ reason: run.reason, message: run.message, startedAt: run.startedAt, finishedAt: run.finishedAt }),
+    ...defined({ ...explainedBy(object, run), startedAt: run.startedAt, finishedAt: run.finishedAt }),
     progress: { done: steps.filter(isSettled).length, total: steps.length },
     steps,
     ...parentOf(object),
     children: steps.flatMap((step) => step.child ?? []),
     actions: metadata.deletionTimestamp === undefined ? runActions(run) : [],
   };
+}
+
+/** What keeps an invalid run from going on is more than it says of itself; once it is over that tells nothing any more. */
+function explainedBy({ status }: Workflow, { phase, reason, message }: RunState) {
+  const invalid = isTerminal(phase)
+    ? undefined
+    : status?.conditions?.find(({ type, status: is }) => type === "Invalid" && is === "True");
+  return { reason: invalid?.reason ?? reason, message: invalid?.message ?? message };
 }
 
 const isSettled = ({ phase }: StepView): boolean =>

@@ -326,6 +326,17 @@ describe("describe, graph and logs", () => {
     expect((await must("why", "halted")).out).toContain("(tea): nothing new starts\n");
   });
 
+  test("why tells what keeps an invalid run, also of the child of a step", async () => {
+    const parent = { child: { workflow: { templateRef: { name: "nowhere" } } } };
+    await begin("parent", parent);
+    const told = 'spec.templateRef: there is no WorkflowTemplate "nowhere"';
+    await expect.poll(async () => (await must("why", "parent")).out).toContain(`; ${told}\n`);
+    const [step] = JSON.parse((await must("why", "parent", "child", "-o", "json")).out).steps;
+    expect(step).toMatchObject({ waitsFor: "child", reason: "TemplateNotFound", message: told });
+    expect((await must("why", step.child.name)).out).toContain(`(TemplateNotFound: ${told})`);
+    expect((await must("describe", "wf", step.child.name)).out).toContain(told);
+  });
+
   test("diff tells what a document would change, what it would create, and what is refused", async () => {
     expect(await must("diff", "shown.json")).toMatchObject({ out: "" });
     const later = {

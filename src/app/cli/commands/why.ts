@@ -21,6 +21,7 @@ export const whyCommand = command<WhyOptions>({
     const { listRunPods } = await import("../run-pods.ts");
     const { lastSuspend } = await import("../run-actions.ts");
     const { whyOf } = await import("../why.ts");
+    const { withChildren } = await import("../why-children.ts");
     const { whyText } = await import("../output/why-text.ts");
     const { paintFor } = await import("../output/paint.ts");
     const { nearest } = await import("#lib/text/index.ts");
@@ -45,7 +46,8 @@ export const whyCommand = command<WhyOptions>({
       const suspendedBy = view.actions.includes("resume")
         ? await lastSuspend(client, namespace, { type, name })
         : undefined;
-      const why = whyOf(view, { step, suspendedBy, conditionOf: (id) => conditions.get(id) });
+      const own = whyOf(view, { step, suspendedBy, conditionOf: (id) => conditions.get(id) });
+      const why = await withChildren(client, namespace, own);
       const text =
         options.output === "json"
           ? `${JSON.stringify(why, null, 2)}\n`

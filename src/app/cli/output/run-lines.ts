@@ -13,10 +13,16 @@ export function changedLines(before: RunView | undefined, after: RunView, now: I
   const steps = after.steps
     .filter((step) => hasMoved(earlier.get(step.id), step))
     .map((step) => `${at} ${stepText(step, now)}`);
-  const run = before?.phase === after.phase || after.phase === "Pending" ? [] : [`${at} ${runText(after, now)}`];
+  const run = isRunWorthALine(before, after) ? [`${at} ${runText(after, now)}`] : [];
   // The start of a run comes before its steps, its end after them.
   return after.phase === "Running" ? [...run, ...steps] : [...steps, ...run];
 }
+
+/** A phase that is new. One that has not begun is told of when it says why: it may wait long, or for a correction. */
+const isRunWorthALine = (before: RunView | undefined, after: RunView): boolean =>
+  after.phase === "Pending"
+    ? explanationOf(after) !== "" && (before === undefined || explanationOf(before) !== explanationOf(after))
+    : before?.phase !== after.phase;
 
 /**
  * One line for every step that is held up, once per attempt and reason: what is tried again and again says the same each time. `told`

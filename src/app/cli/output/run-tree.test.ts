@@ -111,3 +111,12 @@ test("a run that ended says why, also without a message; what its phase says alr
 test("elapsed time has a decimal below ten seconds", () => {
   expect([0, 1234, 9999, 12_000, 125_000].map(formatElapsed)).toEqual(["0.0s", "1.2s", "10.0s", "12s", "2m5s"]);
 });
+
+test("a run that has not begun is told of when it says why, and again when that is another reason", () => {
+  const pending = (message?: string) =>
+    run([], { phase: "Pending", nativePhase: "Pending", ...(message === undefined ? {} : { reason: "Queued", message }) });
+  expect(changedLines(undefined, pending(), 0)).toEqual([]);
+  expect(changedLines(pending(), pending("place 2"), 0)).toEqual(["[  0.0s] demo: Pending (Queued: place 2)"]);
+  expect(changedLines(pending("place 2"), pending("place 2"), 0)).toEqual([]);
+  expect(changedLines(pending("place 2"), pending("place 1"), 0)).toEqual(["[  0.0s] demo: Pending (Queued: place 1)"]);
+});
