@@ -15,7 +15,9 @@ const mostChildren = 20;
 export async function withChildren(client: ApiClient, namespace: string, why: Why): Promise<Why> {
   const asked = new Set(why.steps.filter(isUnexplained).slice(0, mostChildren));
   const steps = await Promise.all(
-    why.steps.map(async (step) => (asked.has(step) ? { ...step, ...(await explainChild(client, namespace, step)) } : step)),
+    why.steps.map(async (step) =>
+      asked.has(step) ? { ...step, ...(await explainChild(client, namespace, step)) } : step,
+    ),
   );
   return { ...why, steps };
 }

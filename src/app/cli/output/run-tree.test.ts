@@ -114,7 +114,11 @@ test("elapsed time has a decimal below ten seconds", () => {
 
 test("a run that has not begun is told of when it says why, and again when that is another reason", () => {
   const pending = (message?: string) =>
-    run([], { phase: "Pending", nativePhase: "Pending", ...(message === undefined ? {} : { reason: "Queued", message }) });
+    run([], {
+      phase: "Pending",
+      nativePhase: "Pending",
+      ...(message === undefined ? {} : { reason: "Queued", message }),
+    });
   expect(changedLines(undefined, pending(), 0)).toEqual([]);
   expect(changedLines(pending(), pending("place 2"), 0)).toEqual(["[  0.0s] demo: Pending (Queued: place 2)"]);
   expect(changedLines(pending("place 2"), pending("place 2"), 0)).toEqual([]);
