@@ -1,9 +1,10 @@
 import type { FieldPath, JsonObject } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
-import { labelRule, labelValueRule, qualifiedNameRule, subdomainRule } from "#kernel/model/index.ts";
+import { labelRule, qualifiedNameRule, subdomainRule } from "#kernel/model/index.ts";
 import { checkContainer, checkIds } from "./container-rules.ts";
 import { checkNotNegative, checkOneOf, type Findings, type Report } from "./findings.ts";
-import { listAt, numberAt, objectAt, objectsAt, scalarText, textAt, valueAt } from "./read.ts";
+import { checkLabelMap, checkPlacement } from "./placement-rules.ts";
+import { listAt, numberAt, objectAt, objectsAt, textAt, valueAt } from "./read.ts";
 import { checkVolumes } from "./volume-rules.ts";
 
 // Rules of a PodSpec, as Kubernetes' core/v1 validation has them, and the limits of this server's Pod runner. The two are kept
@@ -55,6 +56,7 @@ export function checkPodSpec(spec: JsonObject, at: FieldPath, found: Findings): 
   checkOneOf(spec, "dnsPolicy", ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"], at, report);
   checkNumbers(spec, at, report);
   checkNames(spec, at, report);
+  checkPlacement(spec, at, report);
   const context = objectAt(spec, "securityContext") ?? {};
   checkIds(context, ["runAsUser", "runAsGroup", "fsGroup"], [...at, "securityContext"], report);
   if (textAt(spec, "dnsPolicy") === "None" && listAt(spec, "dnsConfig", "nameservers").length === 0)
@@ -150,13 +152,8 @@ function checkRestartPolicy(container: JsonObject, member: string, at: FieldPath
 
 /** Labels and annotations of a Pod template, which become those of its Pods: they are checked as an object's own are. */
 export function checkTemplateMetadata(template: JsonObject, at: FieldPath, found: Findings): void {
-  for (const [key, value] of Object.entries(objectAt(template, "metadata", "labels") ?? {})) {
-    const here = [...at, "metadata", "labels"];
-    const keyProblem = qualifiedNameRule(key);
-    const valueProblem = labelValueRule(scalarText(value));
-    if (keyProblem !== undefined) found.errors.push(fieldError.invalid(here, key, keyProblem));
-    if (valueProblem !== undefined) found.errors.push(fieldError.invalid([...here, key], value, valueProblem));
-  }
+  const report: Report = (error) => found.errors.push(error);
+  checkLabelMap(objectAt(template, "metadata", "labels"), [...at, "metadata", "labels"], report);
   for (const key of Object.keys(objectAt(template, "metadata", "annotations") ?? {})) {
     // As Kubernetes: capitals are allowed in keys of annotations.
     const problem = qualifiedNameRule(key.toLowerCase());

@@ -52,7 +52,7 @@ describe("the file a pod was made from replaces it", () => {
 });
 
 describe("what may change:", () => {
-  const toleration = { key: "a", operator: "Exists" };
+  const toleration = { key: "a", operator: "Exists", effect: "NoExecute" };
   test.each<[string, JsonObject, JsonObject]>([
     ["the image of a container", {}, container({ image: "nginx:2" })],
     ["the image of an init container", {}, { initContainers: [{ name: "i", image: "busybox:2" }] }],
@@ -73,7 +73,7 @@ describe("what may change:", () => {
 });
 
 describe("what may not change:", () => {
-  const toleration = { key: "a", operator: "Exists", tolerationSeconds: 5 };
+  const toleration = { key: "a", operator: "Exists", effect: "NoExecute", tolerationSeconds: 5 };
   const other = (...fields: readonly string[]) =>
     `Forbidden spec: Forbidden: pod updates may not change fields other than spec.containers[*].image, spec.initContainers[*].image, spec.activeDeadlineSeconds and spec.tolerations (additions only); found changes of ${fields.join(", ")}`;
   const keepTolerations =

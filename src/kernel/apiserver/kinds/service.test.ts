@@ -142,6 +142,18 @@ describe("what is refused", () => {
       "name of a port",
     ],
     [
+      "labels that no Pod can have",
+      service("r", { ...ports({ port: 1 }), selector: { "a b": "c" } }),
+      "spec.selector",
+      "Invalid value",
+    ],
+    [
+      "addresses that are none",
+      service("r", { ...ports({ port: 1 }), externalIPs: ["1.2.3.4", "here"] }),
+      "spec.externalIPs[1]",
+      "must be a valid IP address",
+    ],
+    [
       "a node port without the type",
       service("r", ports({ port: 1, nodePort: 30_001 })),
       "spec.ports[0].nodePort",

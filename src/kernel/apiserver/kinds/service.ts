@@ -2,8 +2,11 @@ import { type FieldPath, jsonEquals, type JsonObject, type JsonValue } from "#li
 import { fieldError } from "#lib/schema/index.ts";
 import { labelRule, Service, subdomainRule } from "#kernel/model/index.ts";
 import {
+  checkLabelMap,
   checkOneOf,
   definitionNames,
+  isAddress,
+  listAt,
   mapItems,
   mapMember,
   numberAt,
@@ -125,6 +128,11 @@ const specRule: Rule = (service, { errors }) => {
   if (textAt(spec, "type") === "ExternalName") checkExternalName(spec, report);
   else if (objectsAt(spec, "ports").length === 0 && !isNone(spec)) report(fieldError.required([...at, "ports"]));
   checkPorts(spec, report);
+  checkLabelMap(objectAt(spec, "selector"), [...at, "selector"], report);
+  for (const [index, address] of listAt(spec, "externalIPs").entries()) {
+    if (!isAddress(scalarText(address)))
+      report(fieldError.invalid([...at, "externalIPs", index], address, "must be a valid IP address"));
+  }
 };
 
 /** It is answered by DNS alone, so there is nothing an address could be for. A dot at the end makes a name absolute, and is allowed. */

@@ -1,0 +1,48 @@
+import type { FieldPath, JsonObject } from "#lib/base/index.ts";
+import { fieldError, formatChecks } from "#lib/schema/index.ts";
+import { labelValueRule, qualifiedNameRule } from "#kernel/model/index.ts";
+import { checkOneOf, type Report } from "./findings.ts";
+import { objectAt, objectsAt, scalarText, textAt } from "./read.ts";
+
+// Rules of a PodSpec about machines and names of hosts. Most of it has no effect where there is one machine, and is judged all the same: a
+// document that is right here is to be right on a cluster.
+
+/** Which machines, what of them is put up with, and names for addresses. */
+export function checkPlacement(spec: JsonObject, at: FieldPath, report: Report): void {
+  checkLabelMap(objectAt(spec, "nodeSelector"), [...at, "nodeSelector"], report);
+  for (const [index, toleration] of objectsAt(spec, "tolerations").entries())
+    checkToleration(toleration, [...at, "tolerations", index], report);
+  for (const [index, alias] of objectsAt(spec, "hostAliases").entries()) {
+    const ip = textAt(alias, "ip") ?? "";
+    if (!isAddress(ip)) report(fieldError.invalid([...at, "hostAliases", index, "ip"], ip, "must be a valid IP address"));
+  }
+}
+
+/** Labels by name: a wrong key is told of by the place of the map, a wrong value by its own. */
+export function checkLabelMap(labels: JsonObject | undefined, at: FieldPath, report: Report): void {
+  for (const [key, value] of Object.entries(labels ?? {})) {
+    const keyProblem = qualifiedNameRule(key);
+    const valueProblem = labelValueRule(scalarText(value));
+    if (keyProblem !== undefined) report(fieldError.invalid(at, key, keyProblem));
+    if (valueProblem !== undefined) report(fieldError.invalid([...at, key], value, valueProblem));
+  }
+}
+
+/** IPv4 or IPv6. */
+export const isAddress = (text: string): boolean =>
+  ["ipv4", "ipv6"].some((format) => formatChecks.get(format)?.(text) === undefined);
+
+/** Empty texts are how clients leave something out. */
+function checkToleration(toleration: JsonObject, at: FieldPath, report: Report): void {
+  const [key, operator, effect] = ["key", "operator", "effect"].map((name) => textAt(toleration, name) ?? "");
+  const problem = key ? qualifiedNameRule(key) : undefined;
+  if (problem !== undefined) report(fieldError.invalid([...at, "key"], key, problem));
+  if (!key && operator !== "Exists")
+    report(fieldError.invalid([...at, "operator"], operator ?? "", "must be Exists when `key` is empty"));
+  if (toleration["tolerationSeconds"] !== undefined && effect !== "NoExecute")
+    report(fieldError.invalid([...at, "effect"], effect ?? "", "must be NoExecute when `tolerationSeconds` is set"));
+  if (operator === "Exists" && textAt(toleration, "value"))
+    report(fieldError.invalid([...at, "value"], toleration["value"], "must be empty when `operator` is Exists"));
+  if (operator) checkOneOf(toleration, "operator", ["Equal", "Exists"], at, report);
+  if (effect) checkOneOf(toleration, "effect", ["NoSchedule", "PreferNoSchedule", "NoExecute"], at, report);
+}
