@@ -14,7 +14,8 @@ export function checkPlacement(spec: JsonObject, at: FieldPath, report: Report):
     checkToleration(toleration, [...at, "tolerations", index], report);
   for (const [index, alias] of objectsAt(spec, "hostAliases").entries()) {
     const ip = textAt(alias, "ip") ?? "";
-    if (!isAddress(ip)) report(fieldError.invalid([...at, "hostAliases", index, "ip"], ip, "must be a valid IP address"));
+    if (!isAddress(ip))
+      report(fieldError.invalid([...at, "hostAliases", index, "ip"], ip, "must be a valid IP address"));
   }
 }
 

@@ -398,16 +398,30 @@ describe("of the pod, refuses", () => {
     ["no DNS at all", { dnsPolicy: "None" }, ["Required spec.dnsConfig.nameservers"]],
     ["a deadline beyond all", { activeDeadlineSeconds: 2 ** 31 }, ["Invalid spec.activeDeadlineSeconds"]],
     ["names that are none", { nodeName: "A", hostname: "a.b" }, ["Invalid spec.nodeName", "Invalid spec.hostname"]],
-    ["labels of machines that are none", { nodeSelector: { "a b": "c", d: "e f" } }, [
-      "Invalid spec.nodeSelector", "Invalid spec.nodeSelector.d",
-    ]],
-    ["a toleration of everything and nothing", { tolerations: [{ operator: "Like", effect: "Never" }] }, [
-      "Invalid spec.tolerations[0].operator", "NotSupported spec.tolerations[0].operator", "NotSupported spec.tolerations[0].effect",
-    ]],
-    ["a toleration of what says two things", { tolerations: [{ key: "a b", operator: "Exists", value: "x", tolerationSeconds: 1 }] }, [
-      "Invalid spec.tolerations[0].key", "Invalid spec.tolerations[0].effect", "Invalid spec.tolerations[0].value",
-    ]],
-    ["names for what is no address", { hostAliases: [{ ip: "::1" }, { ip: "10.0.0" }] }, ["Invalid spec.hostAliases[1].ip"]],
+    [
+      "labels of machines that are none",
+      { nodeSelector: { "a b": "c", d: "e f" } },
+      ["Invalid spec.nodeSelector", "Invalid spec.nodeSelector.d"],
+    ],
+    [
+      "a toleration of everything and nothing",
+      { tolerations: [{ operator: "Like", effect: "Never" }] },
+      [
+        "Invalid spec.tolerations[0].operator",
+        "NotSupported spec.tolerations[0].operator",
+        "NotSupported spec.tolerations[0].effect",
+      ],
+    ],
+    [
+      "a toleration of what says two things",
+      { tolerations: [{ key: "a b", operator: "Exists", value: "x", tolerationSeconds: 1 }] },
+      ["Invalid spec.tolerations[0].key", "Invalid spec.tolerations[0].effect", "Invalid spec.tolerations[0].value"],
+    ],
+    [
+      "names for what is no address",
+      { hostAliases: [{ ip: "::1" }, { ip: "10.0.0" }] },
+      ["Invalid spec.hostAliases[1].ip"],
+    ],
     ["a group of files below zero", { securityContext: { fsGroup: -1 } }, ["Invalid spec.securityContext.fsGroup"]],
   ])("%s", (_, spec, expected) => {
     expect(briefly(spec)).toEqual(expected);
@@ -442,7 +456,13 @@ test("what has no effect is warned about only when it is asked for", () => {
 
 test.each<JsonObject>([
   { nodeSelector: { "kubernetes.io/os": "linux" } },
-  { tolerations: [{ operator: "Exists" }, { key: "a", value: "b", effect: "NoSchedule" }, { key: "a", operator: "Equal" }] },
+  {
+    tolerations: [
+      { operator: "Exists" },
+      { key: "a", value: "b", effect: "NoSchedule" },
+      { key: "a", operator: "Equal" },
+    ],
+  },
   { tolerations: [{ key: "a", operator: "Exists", effect: "NoExecute", tolerationSeconds: 300 }] },
   { hostAliases: [{ ip: "127.0.0.1" }, { ip: "2001:db8::1" }] },
 ])("%j is right", (spec) => {
