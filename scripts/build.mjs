@@ -60,6 +60,7 @@ const lazy = [
   "@marcbachmann/cel-js/evaluator",
   "re2js",
   "string-width",
+  "js-yaml",
   "yaml",
 ];
 

@@ -122,6 +122,7 @@ export const homes: Readonly<Record<string, string>> = {
   lmdb: "src/kernel/apiserver/store",
   commander: "src/app/cli",
   yaml: "src/lib/yaml",
+  "js-yaml": "src/lib/yaml",
   re2js: "src/lib/text",
   "@marcbachmann/cel-js": "src/lib/cel",
   "@peculiar/x509": "src/kernel/apiserver/authz",

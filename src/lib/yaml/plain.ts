@@ -1,9 +1,10 @@
+import { EVENT_ID, type Event, getScalarValue, parseEvents, SCALAR_STYLE } from "js-yaml";
 import type { JsonValue } from "#lib/base/index.ts";
 import { keyText, resolvePlain } from "./scalar.ts";
 
-// Nearly all documents are made of a small part of YAML: block mappings and lists, texts, quoted texts, `{}` and `[]` that end on the line they
-// begin on, literal texts (`|`), comments. This part is read here line by line, without tokens and trees, in a tenth of the time. Whatever
-// is not surely of it, and everything that is wrong, is left to the library: a property holds both against each other.
+// Nearly all documents are right and hold nothing but mappings, lists and scalars. Their values are made of the events of `js-yaml`, in a
+// quarter of the time that trees take (docs/decisions/0039). Whatever has anything else, and everything that is wrong, is left to trees: a
+// property holds both against each other.
 
 /** What is read here of a text, and how far down. */
 export interface PlainLimits {
@@ -12,330 +13,129 @@ export interface PlainLimits {
 }
 
 /**
- * The values of all documents of a text; undefined when it has anything that only the library reads, is wrong, or may be beyond a limit.
+ * The values of all documents of a text; undefined when it has anything that only trees are made of, is wrong, or may be beyond a limit.
  * Never throws. O(length of the text).
  */
 export function readPlain(text: string, limits: PlainLimits): readonly JsonValue[] | undefined {
-  if (foreign.test(text)) return undefined;
-  const state: State = { lines: text.split("\n"), at: 0, end: 0, depth: limits.maxDepth, parts: limits.maxParts };
-  // Of each line its break and perhaps a comment.
-  state.parts -= 2 * state.lines.length;
+  if (foreign.some((pattern) => pattern.test(text)) || mayExceed(text, limits.maxParts)) return undefined;
   try {
-    return documentsOf(state);
-  } catch (thrown) {
-    if (thrown === beyond) return undefined;
-    throw thrown;
+    const state: State = { text, events: parseEvents(text, { maxDepth: limits.maxDepth }), at: 0 };
+    const documents: JsonValue[] = [];
+    while (state.at < state.events.length) documents.push(readDocument(state));
+    return documents;
+  } catch {
+    // What is wrong is told by the reader of trees, with its place.
+    return undefined;
   }
 }
 
-/** Tabs, carriage returns, other control characters, odd line ends and byte order marks have rules of their own. */
-const foreign = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\ufeff]/;
+/** What the two libraries read differently. */
+const foreign: readonly RegExp[] = [
+  // Control characters, odd line ends and byte order marks.
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028\u2029\ufeff]|\r(?!\n)/,
+  // Indentation by tabs, `...`, which ends documents, `---` that is indented, which begins none, and directives.
+  /^ *(?:\t|\.\.\.| ---|%)/m,
+  // Texts in the lines below that say how far they are indented.
+  /(?:^|[ \t])[|>][-+]?[1-9]/m,
+];
+
+/** The most parts that a character can bring about: a line break itself, a comment before it and a text behind it. */
+const partsOf = new Uint8Array(128);
+for (const [marks, parts] of [
+  ["\n\r", 3],
+  [",[{", 2],
+  [":-?", 1],
+] as const)
+  for (const mark of marks) partsOf[mark.charCodeAt(0)] = parts;
+
+/** Whether a text can have more parts than it may. Looked at before anything is made of them. */
+function mayExceed(text: string, maxParts: number): boolean {
+  if (maxParts === Number.POSITIVE_INFINITY) return false;
+  let parts = 3;
+  for (let at = 0; at < text.length && parts <= maxParts; at++) parts += partsOf[text.charCodeAt(at)] ?? 0;
+  return parts > maxParts;
+}
 
 interface State {
-  readonly lines: readonly string[];
-  /** The line that is read. */
+  readonly text: string;
+  readonly events: readonly Event[];
+  /** The event that comes next. */
   at: number;
-  /** Where the document ends: the line after its last one. */
-  end: number;
-  /** What is left of the limits. */
-  depth: number;
-  parts: number;
 }
 
-/** Thrown to leave the text to the library, from however deep; never leaves this file. */
-const beyond = new Error("not of the part of YAML that is read here");
+type EventOf<Name extends keyof typeof EVENT_ID> = Extract<Event, { readonly type: (typeof EVENT_ID)[Name] }>;
 
+/** Leaves the text to trees, from however deep. */
 function leave(): never {
-  throw beyond;
+  throw new Error("left to the reader of trees");
 }
 
-/** Documents are parted by lines that are `---` and nothing else. Before the first mark there may be comments alone. */
-function documentsOf(state: State): readonly JsonValue[] {
-  const { lines } = state;
-  const marks = [-1];
-  for (const [at, line] of lines.entries()) {
-    if (line === "---") marks.push(at);
-    else if (line.startsWith("---") || line.startsWith("...") || line.startsWith("%")) leave();
-  }
-  const documents: JsonValue[] = [];
-  for (const [index, mark] of marks.entries()) {
-    state.at = mark + 1;
-    state.end = marks[index + 1] ?? lines.length;
-    const column = nextColumn(state);
-    if (column >= 0) documents.push(readBlock(state, column));
-    // An empty document is one all the same where there is a mark.
-    else if (mark >= 0 || marks.length === 1) leave();
-    if (nextColumn(state) >= 0) leave();
-  }
-  return documents;
-}
+const next = (state: State): Event => state.events[state.at++] ?? leave();
 
-/** Goes on to the next line that holds something, and tells the column at which it begins; -1 at the end of the document. */
-function nextColumn(state: State): number {
-  for (; state.at < state.end; state.at++) {
-    const line = lineOf(state);
-    const column = indentOf(line);
-    if (column < line.length && line[column] !== "#") return column;
-  }
-  return -1;
-}
-
-const lineOf = ({ lines, at }: State): string => lines[at] ?? "";
-
-function indentOf(line: string): number {
-  let column = 0;
-  while (line[column] === " ") column++;
-  return column;
-}
-
-/** A dash that begins an item, and no number or option. */
-const isDash = (line: string, column: number): boolean =>
-  line[column] === "-" && (column + 1 === line.length || line[column + 1] === " ");
-
-/** The mapping or list that begins in this line at this column; its other lines begin at the same column. */
-function readBlock(state: State, column: number): JsonValue {
-  if (--state.depth <= 0) leave();
-  const value = isDash(lineOf(state), column) ? readList(state, column) : readMapping(state, column);
-  state.depth++;
+/** A document is one node between two events. */
+function readDocument(state: State): JsonValue {
+  const begin = next(state);
+  if (begin.type !== EVENT_ID.DOCUMENT || begin.directives.length > 0) return leave();
+  const value = readNode(state);
+  if (next(state).type !== EVENT_ID.POP) leave();
   return value;
 }
 
-function readList(state: State, column: number): JsonValue {
-  const items: JsonValue[] = [];
-  do {
-    const line = lineOf(state);
-    let start = column + 1;
-    while (line[start] === " ") start++;
-    const isNested = start < line.length && (isDash(line, start) || keyAt(line, start) !== undefined);
-    items.push(isNested ? readBlock(state, start) : readValue(state, start, column, false));
-  } while (continues(state, column) && isDash(lineOf(state), column));
-  return items;
+function readNode(state: State): JsonValue {
+  const event = next(state);
+  if (event.type === EVENT_ID.SCALAR) return readScalar(state, event);
+  if (event.type === EVENT_ID.SEQUENCE && isBare(event)) return readList(state);
+  if (event.type === EVENT_ID.MAPPING && isBare(event)) return readMapping(state);
+  return leave();
 }
 
-function readMapping(state: State, column: number): JsonValue {
-  const members: Record<string, JsonValue> = {};
-  do {
-    const key = keyAt(lineOf(state), column) ?? leave();
-    put(state, members, key.name, () => readValue(state, key.end, column, true));
-  } while (continues(state, column));
-  return members;
-}
+/** Without anchor and tag. */
+const isBare = ({ anchorStart, tagStart }: EventOf<"SCALAR" | "SEQUENCE" | "MAPPING">): boolean =>
+  anchorStart < 0 && tagStart < 0;
 
-function put(state: State, members: Record<string, JsonValue>, name: string, read: () => JsonValue): void {
-  // A repeated key is a mistake that the library places.
-  if (name === "__proto__" || Object.hasOwn(members, name)) leave();
-  count(state);
-  members[name] = read();
-}
-
-/** Whether the next line that holds something begins at this column; one that begins farther right is of no block. */
-function continues(state: State, column: number): boolean {
-  const next = nextColumn(state);
-  if (next > column) leave();
-  return next === column;
-}
-
-function count(state: State): void {
-  if (--state.parts < 0) leave();
-}
-
-interface Key {
-  readonly name: string;
-  /** Behind the colon. */
-  readonly end: number;
-}
-
-const plainKey = /([A-Za-z0-9_./][A-Za-z0-9_./-]*):(?= |$)/y;
-const quotedKey = /(?:"([^"\\]*)"|'([^']*)'):(?= |$)/y;
-/** YAML's bound is 1,024 characters, quotes included. */
-const longestKey = 256;
-
-/** The key that begins at a column, if one does that is as simple as most are. */
-function keyAt(line: string, column: number): Key | undefined {
-  plainKey.lastIndex = column;
-  const plain = plainKey.exec(line)?.[1];
-  if (plain !== undefined)
-    return plain.length > longestKey ? leave() : { name: nameOf(plain), end: plainKey.lastIndex };
-  quotedKey.lastIndex = column;
-  const quoted = quotedKey.exec(line);
-  const name = quoted?.[1] ?? quoted?.[2];
-  if (name === undefined) return undefined;
-  return name.length > longestKey ? leave() : { name, end: quotedKey.lastIndex };
-}
-
-/** `yes` is a key called `true`. */
-function nameOf(text: string): string {
-  const key = resolvePlain(text);
-  return key.ok && key.value !== null ? keyText(key.value) : leave();
-}
-
-/**
- * The value behind a key or a dash, in this line or in the lines below; the state is then behind it. `column` is that of the key or the
- * dash. The list that is the value of a key may begin at the same column as the key.
- */
-function readValue(state: State, start: number, column: number, isMember: boolean): JsonValue {
-  const line = lineOf(state);
-  let from = start;
-  while (line[from] === " ") from++;
-  const begin = line[from];
-  if (begin === undefined || (begin === "#" && from > start)) return readBelow(state, column, isMember);
-  if (begin === "|") return readLiteral(state, line.slice(from), column);
-  count(state);
-  const value =
-    begin === '"' || begin === "'" || begin === "[" || begin === "{"
-      ? readFlow(state, line, from)
-      : readText(line, from);
-  state.at++;
-  // Texts may go on in lines that are indented more.
-  if (nextColumn(state) > column) leave();
-  return value;
-}
-
-function readBelow(state: State, column: number, isMember: boolean): JsonValue {
-  state.at++;
-  const next = nextColumn(state);
-  if (next > column) return readBlock(state, next);
-  return isMember && next === column && isDash(lineOf(state), next) ? readBlock(state, next) : null;
-}
-
-const endOfLine = /^ *(?: #.*)?$/;
-const textStart = /[^-?:,[\]{}#&*!|>'"%@` ]|-(?=[-A-Za-z0-9./])/y;
-
-/** The text without quotes that begins here and ends with the line, or with a comment. */
-function readText(line: string, from: number): JsonValue {
-  textStart.lastIndex = from;
-  if (!textStart.test(line)) leave();
-  const comment = line.indexOf(" #", from);
-  const text = withoutTrailing(line.slice(from, comment < 0 ? line.length : comment));
-  if (text.includes(": ") || text.endsWith(":")) leave();
-  return resolved(text);
-}
-
-/** Without the blanks at its end. A pattern would look at every run of blanks again for each of them. */
-function withoutTrailing(text: string): string {
-  let end = text.length;
-  while (text[end - 1] === " ") end--;
-  return text.slice(0, end);
-}
-
-function resolved(text: string): JsonValue {
+function readScalar(state: State, event: EventOf<"SCALAR">): JsonValue {
+  if (!isBare(event)) return leave();
+  const text = getScalarValue(state.text, event);
+  if (event.style !== SCALAR_STYLE.PLAIN) return text;
   const value = resolvePlain(text);
   return value.ok ? value.value : leave();
 }
 
-/** What is in quotes or brackets, to the end of the line or a comment. */
-function readFlow(state: State, line: string, from: number): JsonValue {
-  const flow: Flow = { state, line, at: from };
-  const value = flowValue(flow);
-  if (!endOfLine.test(line.slice(flow.at))) leave();
-  return value;
-}
-
-interface Flow {
-  readonly state: State;
-  readonly line: string;
-  at: number;
-}
-
-const flowText = /(?:[A-Za-z0-9_./$]|-(?=[-A-Za-z0-9.]))(?:[^,[\]{}#:"'\\&*!|>%@`]|:(?=[A-Za-z0-9/._-]))*/y;
-const flowKey = /([A-Za-z0-9_./][A-Za-z0-9_./-]*): |"([^"\\]*)": ?|'([^']*)': ?/y;
-const doubleQuoted = /"([^"\\]*(?:\\["\\/nt][^"\\]*)*)"/y;
-const singleQuoted = /'([^']*(?:''[^']*)*)'/y;
-const escapes: Readonly<Record<string, string>> = { n: "\n", t: "\t" };
-
-function flowValue(flow: Flow): JsonValue {
-  skipBlanks(flow);
-  count(flow.state);
-  const begin = flow.line[flow.at];
-  if (begin === "[") return within(flow, flowList);
-  if (begin === "{") return within(flow, flowMapping);
-  if (begin === '"')
-    return matched(flow, doubleQuoted).replace(/\\(.)/g, (_, letter: string) => escapes[letter] ?? letter);
-  if (begin === "'") return matched(flow, singleQuoted).replaceAll("''", "'");
-  return resolved(withoutTrailing(matched(flow, flowText)));
-}
-
-function skipBlanks(flow: Flow): void {
-  while (flow.line[flow.at] === " ") flow.at++;
-}
-
-/** What the pattern finds here: its first group that is there, or all of it. */
-function matched(flow: Flow, pattern: RegExp): string {
-  pattern.lastIndex = flow.at;
-  const found = pattern.exec(flow.line);
-  if (found === null) return leave();
-  flow.at = pattern.lastIndex;
-  return found.slice(1).find((part) => part !== undefined) ?? found[0];
-}
-
-function within(flow: Flow, read: (flow: Flow) => JsonValue): JsonValue {
-  if (--flow.state.depth <= 0) leave();
-  flow.at++;
-  const value = read(flow);
-  flow.state.depth++;
-  return value;
-}
-
-function isEmpty(flow: Flow, closing: "]" | "}"): boolean {
-  skipBlanks(flow);
-  if (flow.line[flow.at] !== closing) return false;
-  flow.at++;
-  return true;
-}
-
-/** Whether another one comes; a comma and nothing behind it is left to the library. */
-function hasMore(flow: Flow, closing: "]" | "}"): boolean {
-  skipBlanks(flow);
-  const next = flow.line[flow.at++];
-  if (next !== "," && next !== closing) leave();
-  count(flow.state);
-  return next === ",";
-}
-
-function flowList(flow: Flow): JsonValue {
+function readList(state: State): JsonValue {
   const items: JsonValue[] = [];
-  if (isEmpty(flow, "]")) return items;
-  do items.push(flowValue(flow));
-  while (hasMore(flow, "]"));
+  while (!atEnd(state)) items.push(readNode(state));
   return items;
 }
 
-function flowMapping(flow: Flow): JsonValue {
+function readMapping(state: State): JsonValue {
   const members: Record<string, JsonValue> = {};
-  if (isEmpty(flow, "}")) return members;
-  do {
-    skipBlanks(flow);
-    const isPlain = flow.line[flow.at] !== '"' && flow.line[flow.at] !== "'";
-    const key = matched(flow, flowKey);
-    if (key.length > longestKey) leave();
-    put(flow.state, members, isPlain ? nameOf(key) : key, () => flowValue(flow));
-  } while (hasMore(flow, "}"));
+  while (!atEnd(state)) {
+    const key = readKey(state);
+    // A repeated key is a mistake with a place.
+    if (Object.hasOwn(members, key)) leave();
+    members[key] = readNode(state);
+  }
   return members;
 }
 
-/** A text kept as it is written, in the lines below that are indented more. `|` ends it with one line break, `|-` with none. */
-function readLiteral(state: State, header: string, column: number): JsonValue {
-  if (header !== "|" && header !== "|-") leave();
-  count(state);
+/** Steps behind the end of a collection, if that is what comes. */
+function atEnd(state: State): boolean {
+  if (state.events[state.at]?.type !== EVENT_ID.POP) return false;
   state.at++;
-  const content: string[] = [];
-  let indent = -1;
-  for (; state.at < state.end; state.at++) {
-    const line = lineOf(state);
-    const own = indentOf(line);
-    if (own === line.length) {
-      // Blanks beyond the indentation are part of the text.
-      if (own > Math.max(indent, column)) leave();
-      content.push("");
-      continue;
-    }
-    if (indent < 0) indent = own;
-    if (own < indent || own <= column) break;
-    content.push(line.slice(indent));
-  }
-  // The next line has to be of a block outside, and the text has to end with a line break.
-  if (indent <= column || nextColumn(state) > column || (state.at === state.lines.length && state.lines.at(-1) !== ""))
-    leave();
-  while (content.at(-1) === "") content.pop();
-  return `${content.join("\n")}${header === "|" ? "\n" : ""}`;
+  return true;
+}
+
+/** YAML's bound is 1,024 characters, quotes included. */
+const longestKey = 256;
+
+/** A text with its colon right behind it, as nearly all keys are; `yes` is a key called `true`. */
+function readKey(state: State): string {
+  const event = next(state);
+  if (event.type !== EVENT_ID.SCALAR) return leave();
+  const { valueStart, valueEnd, style } = event;
+  const colon = style === SCALAR_STYLE.PLAIN ? valueEnd : valueEnd + 1;
+  if (valueEnd - valueStart > longestKey || state.text[colon] !== ":") leave();
+  const value = readScalar(state, event);
+  const isOdd = value === "__proto__" || (value === "<<" && style === SCALAR_STYLE.PLAIN);
+  return isOdd || value === null || typeof value === "object" ? leave() : keyText(value);
 }

@@ -8,7 +8,7 @@ import type { YamlDocument, YamlFile, YamlReadOptions } from "./read.ts";
 /** Problems beyond this are one more problem that counts them; a broken file has thousands, all following from the first. */
 const mostProblems = 100;
 
-/** As `readYaml`, by the library, whatever the text is made of. Keeps the syntax trees alive for places. */
+/** As `readYaml`, by `yaml`, whatever the text is made of. Keeps the syntax trees alive for places. */
 export function readTrees(text: string, options: YamlReadOptions = {}): Result<YamlFile, readonly Problem[]> {
   const { maxDepth = 200, maxParts = Number.POSITIVE_INFINITY } = options;
   const trees = parseTrees(text, { maxDepth, maxParts });
