@@ -82,7 +82,8 @@ const moments: readonly Moment[] = [
     title: "around the approval",
     share: 2,
     come: async (run) => {
-      await until(run.status, (status) => phaseOf(status, gate) === "Suspended");
+      // The answer may come between two looks.
+      await until(run.status, (status) => ["Suspended", "Succeeded"].includes(phaseOf(status, gate) ?? ""));
       await within(60);
     },
   },
