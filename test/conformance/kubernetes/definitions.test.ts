@@ -89,7 +89,12 @@ describe("a definition", () => {
     expect(going.json).toMatchObject({
       kind: "CustomResourceDefinition",
       metadata: { finalizers: ["customresourcecleanup.apiextensions.k8s.io"] },
+      status: {
+        conditions: [{ type: "NamesAccepted" }, { type: "Established" }, { type: "Terminating", status: "True" }],
+      },
     });
+    const again = await api.ask("DELETE", `${crds}/wheels.demo.example.org`);
+    expect(again.json["status"]).toEqual(going.json["status"]);
     expect(await watch.next()).toMatchObject({ type: expect.stringMatching(/MODIFIED|DELETED/) });
     expect((await api.ask("POST", objects("wheels"), { body: object("Wheel", "late") })).status).toBe(405);
     await watch.next();

@@ -1,10 +1,29 @@
+import { formatTime, type Instant, isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { ApiError, type ResourceType } from "#kernel/model/index.ts";
+import { objectsAt } from "#kernel/specs/index.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 import type { StoreKey, Transaction } from "../store/store.ts";
-import { isTerminating } from "./metadata.ts";
+import { finalizersOf, isTerminating, withMetadata } from "./metadata.ts";
 
 /** Keeps a deleted CustomResourceDefinition until its objects are gone. */
 export const crdCleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
+
+/** A definition that is about to be deleted: it stays until its objects are gone, and says so. */
+export function leavingDefinition(definition: JsonObject, now: Instant): JsonObject {
+  const finalizers = finalizersOf(definition);
+  const terminating = {
+    type: "Terminating",
+    status: "True",
+    lastTransitionTime: formatTime(now),
+    reason: "InstanceDeletionInProgress",
+    message: "the objects of this kind are being deleted",
+  };
+  const status = isJsonObject(definition["status"]) ? definition["status"] : {};
+  const told = { ...definition, status: { ...status, conditions: [...objectsAt(status, "conditions"), terminating] } };
+  return finalizers.includes(crdCleanupFinalizer)
+    ? told
+    : withMetadata(told, { finalizers: [...finalizers, crdCleanupFinalizer] });
+}
 
 /** Where CustomResourceDefinitions are stored. */
 export const definitions = { group: "apiextensions.k8s.io", resource: "customresourcedefinitions" } as const;

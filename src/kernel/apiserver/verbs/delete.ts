@@ -5,8 +5,8 @@ import type { Entry, Transaction } from "../store/store.ts";
 import type { Answer } from "./answer.ts";
 import { isHeld, writeNext } from "./change.ts";
 import type { ApiContext } from "./context.ts";
-import { crdCleanupFinalizer, isDefinition } from "./definition-rules.ts";
-import { finalizersOf, isTerminating, metaNumber, metaText, withMetadata, withoutRevision } from "./metadata.ts";
+import { isDefinition, leavingDefinition } from "./definition-rules.ts";
+import { isTerminating, metaNumber, metaText, withMetadata, withoutRevision } from "./metadata.ts";
 import { checkNamespaceDeletion, isNamespace } from "./namespace-rules.ts";
 import type { DeleteRequest } from "./options.ts";
 import { checkPolicy, withPropagation } from "./propagation.ts";
@@ -58,7 +58,7 @@ export function deleteHead(
   checkNamespaceDeletion(resource, target.name);
 
   // The finalizers of the kind and of the policy count as the object's own from here on.
-  const held = withPropagation(resource, beforeDeletion(resource, old), request);
+  const held = withPropagation(resource, beforeDeletion(context, resource, old), request);
   const graceSeconds = graceOf(resource, old, request);
   if (graceSeconds === 0 && !isHeld(held)) return remove(transaction, resource, entry, held, request);
   const next = isTerminating(old) ? shortened(held, graceSeconds) : marked(context, held, graceSeconds);
@@ -80,15 +80,12 @@ function checkPreconditions(resource: ServedResource, name: string, request: Del
 }
 
 /** What deletion adds to an object of some kinds before anything else. */
-function beforeDeletion(resource: ServedResource, old: JsonObject): JsonObject {
+function beforeDeletion({ clock }: ApiContext, resource: ServedResource, old: JsonObject): JsonObject {
   if (isTerminating(old)) return old;
   if (isNamespace(resource)) {
     return { ...old, status: { ...(isJsonObject(old["status"]) ? old["status"] : {}), phase: "Terminating" } };
   }
-  if (!isDefinition(resource)) return old;
-  const finalizers = finalizersOf(old);
-  if (finalizers.includes(crdCleanupFinalizer)) return old;
-  return withMetadata(old, { finalizers: [...finalizers, crdCleanupFinalizer] });
+  return isDefinition(resource) ? leavingDefinition(old, clock.now()) : old;
 }
 
 /** Seconds until the object may be removed. Only kinds that end gracefully have a choice. */
