@@ -115,6 +115,13 @@ test("a run in which only a question is left waits for its answer, and nobody ha
   );
 });
 
+test("a step that runs again waits for no child of its last attempt", async () => {
+  const reference = { apiVersion: "batch/v1", kind: "Job", name: "w-build-old" };
+  const found = await why({ statuses: { report: { phase: "Pending", attempt: 1, reference } } }, "report");
+  expect(found.steps).toMatchObject([{ step: "report", waitsFor: "main-steps" }]);
+  expect(found.steps[0]).not.toHaveProperty("child");
+});
+
 test("a step that is over waits for nothing, and says why it ended so", async () => {
   const failed = { phase: "Failed", attempt: 1, reason: "Error", message: "exit code 3" };
   const found = await why(

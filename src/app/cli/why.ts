@@ -120,7 +120,8 @@ function stepWhy(step: StepView, view: RunView, isSuspended: boolean, { conditio
     ...explained(told),
     ...(others.length === 0 ? {} : { steps: others }),
     ...(phase === "Waiting" && notBefore !== undefined ? { until: formatInstant(notBefore) } : {}),
-    ...(child === undefined || isTerminal(phase) ? {} : { child }),
+    // A step that a retry has taken back still knows the child of its last attempt.
+    ...(child === undefined || isTerminal(phase) || phase === "Pending" ? {} : { child }),
     ...(condition === undefined ? {} : { condition }),
   };
 }

@@ -139,6 +139,7 @@ function whatFor(step: StepView, now: Instant): string {
   const due = step.phase === "Waiting" && step.notBefore !== undefined ? `in ${formatAge(step.notBefore - now)}` : "";
   const why = [step.reason, step.message].filter((text) => text !== undefined && text !== "").join(": ");
   if (step.holdUp !== undefined) return `${step.holdUp.reason}: ${step.holdUp.message}`;
-  const child = step.child === undefined || isTerminal(step.phase) ? "" : `${step.child.kind}/${step.child.name}`;
+  const isOver = isTerminal(step.phase) || step.phase === "Pending";
+  const child = step.child === undefined || isOver ? "" : `${step.child.kind}/${step.child.name}`;
   return [why, due].filter((text) => text !== "").join(", ") || child;
 }

@@ -20,6 +20,14 @@ test("a workflow without any limit of time is warned about", () => {
   expect(lint(`a: {${box}}`)).toEqual([]);
 });
 
+test("a name that YAML has made another one of is warned about, and one in quotes is not", () => {
+  expect(lint(`y: {${box}}\nb: {${box}, outputs: {n: {}}}`)).toEqual([
+    'warning: spec.steps.true: the name is "true", which is what YAML makes of the plain words y, yes and on (write the name in quotes)',
+    'warning: spec.steps.b.outputs.false: the name is "false", which is what YAML makes of the plain words n, no and off (write the name in quotes)',
+  ]);
+  expect(lint(`"y": {${box}}\nb: {${box}, outputs: {"n": {}}}`)).toEqual([]);
+});
+
 test("a fixed name and retry cannot go together", () => {
   const template = "template: {apiVersion: v1, kind: ConfigMap, metadata: {name: fixed}}";
   expect(lint(`a: {${template}, retry: {limit: 1}}`)).toEqual([

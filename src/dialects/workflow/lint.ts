@@ -23,9 +23,12 @@ export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, fou
   );
   if (spec.activeDeadlineSeconds === undefined && !bounded)
     found.warn(["spec"], "unbounded", "no deadline and no timeout: a step that hangs runs for ever");
+  for (const member of ["steps", "finally", "outputs", "arguments"] as const)
+    lintYamlWords(spec[member], ["spec", member], found);
   for (const { key, path } of sources) {
     const step = compiled.steps.get(key);
     if (step === undefined) continue;
+    lintYamlWords(step.step.outputs, [...path, "outputs"], found);
     lintName(step, [...path], found);
     lintCompletion(step, [...path], found);
     lintRetry(step, [...path], found);
@@ -41,6 +44,21 @@ export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, fou
 
 /** A place, as in problems. */
 type Path = readonly (string | number)[];
+
+/** The words that YAML 1.1 reads as these, in the short forms that people give as names. */
+const yamlWords = { true: "y, yes and on", false: "n, no and off" };
+
+/** Names that nobody gives: what was written was another word, by which expressions and commands will not find it. */
+function lintYamlWords(named: object | undefined, path: Path, found: ProblemCollector): void {
+  for (const [name, words] of Object.entries(yamlWords))
+    if (named !== undefined && Object.hasOwn(named, name))
+      found.warn(
+        [...path, name],
+        "yaml-word",
+        `the name is "${name}", which is what YAML makes of the plain words ${words}`,
+        "write the name in quotes",
+      );
+}
 
 /** A template that contains itself, without anything that could end it before the limit of nesting does. */
 function lintRecursion(spec: WorkflowSpec, name: string | undefined, found: ProblemCollector): void {
