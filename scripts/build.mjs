@@ -61,6 +61,7 @@ const lazy = [
   "re2js",
   "string-width",
   "js-yaml",
+  "tar-stream",
   "yaml",
 ];
 

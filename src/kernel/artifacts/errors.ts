@@ -31,3 +31,9 @@ export function asArtifactError(thrown: unknown): ArtifactError {
   const [reason, what] = isFull ? (["DiskFull", "the disk is full: "] as const) : (["ArtifactFailed", ""] as const);
   return new ArtifactError(reason, `${what}${messageOf(thrown)}`, { cause: thrown });
 }
+
+/** More entries than this are no artifact but a mistake; each costs a few system calls. */
+export const mostEntries = 1_000_000;
+
+export const tooManyEntries = (): ArtifactError =>
+  new ArtifactError("ArtifactTooLarge", `more than ${mostEntries} files and directories`);

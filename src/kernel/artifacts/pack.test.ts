@@ -1,12 +1,25 @@
 import { execFileSync } from "node:child_process";
-import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
+import { randomBytes } from "node:crypto";
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { endOfArchive, paddingAfter, type TarEntry, tarHeader } from "#lib/tar/index.ts";
-import { type ArtifactWish, packArtifact, unpackArtifact } from "./index.ts";
+import { ArtifactError, type ArtifactWish, packArtifact, unpackArtifact } from "./index.ts";
+import { makeTar, type Whole } from "./testing/index.ts";
 
 let root = "";
 beforeEach(async () => {
@@ -76,6 +89,40 @@ describe("a directory", () => {
     expect(listed.split("\n")).toContain("bin/run");
   });
 
+  it("keeps rights that are none, and names and targets that no header holds", async () => {
+    const parts = ["d".repeat(90), "e".repeat(120), "ä".repeat(100)];
+    const deep = parts.join("/");
+    await mkdir(join(root, "tree", deep), { recursive: true });
+    await writeFile(join(root, "tree", deep, "file"), "text");
+    await symlink(`${deep}/file`, join(root, "tree/far"));
+    await chmod(join(root, "tree", deep, "file"), 0);
+    const packed = await pack("tree").finally(() => chmod(join(root, "tree", deep, "file"), 0o600));
+    await unpack(packed?.bytes ?? Buffer.alloc(0), "copy", "tar.gz");
+    expect((await lstat(join(root, "copy", deep, "file"))).mode & 0o777).toBe(0);
+    expect(await readlink(join(root, "copy/far"))).toBe(`${deep}/file`);
+    await writeFile(join(root, "tree.tar.gz"), packed?.bytes ?? "");
+    await mkdir(join(root, "others"));
+    execFileSync("tar", ["-xzf", join(root, "tree.tar.gz"), "-C", join(root, "others")]);
+    expect((await readdir(join(root, "others"), { recursive: true })).sort()).toEqual(
+      (await readdir(join(root, "tree"), { recursive: true })).sort(),
+    );
+  });
+
+  it("is read at the pace of its reader, and let go of when nobody reads on", async () => {
+    await mkdir(join(root, "tree"));
+    const big = join(root, "tree/big");
+    await writeFile(big, randomBytes(8 * 1024 * 1024));
+    const packed = await packArtifact(root, { name: "a", path: "tree" });
+    const reader = packed?.bytes[Symbol.asyncIterator]();
+    await reader?.next();
+    // Whoever reads ahead without end does so within a few turns of the loop.
+    for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect(await positionsIn(big)).toHaveLength(1);
+    expect((await positionsIn(big))[0]).toBeLessThan(2 * 1024 * 1024);
+    await reader?.return?.();
+    expect(await positionsIn(big)).toEqual([]);
+  });
+
   it("is refused with archive: none, and with what has no place in an archive", async () => {
     await makeTree("tree");
     await expect(pack("tree", { archive: "none" })).rejects.toThrow("tree is a directory");
@@ -125,38 +172,53 @@ describe("a file", () => {
   });
 });
 
-/** An archive as nobody here makes it. */
-const crafted = (...entries: readonly (Partial<TarEntry> & { readonly path: string })[]): Buffer =>
-  gzipSync(
-    Buffer.concat([
-      ...entries.flatMap((entry) => {
-        const whole: TarEntry = { type: "file", mode: 0o644, size: entry.type === undefined ? 4 : 0, ...entry };
-        return [tarHeader(whole), Buffer.from("evil").subarray(0, whole.size), Buffer.alloc(paddingAfter(whole.size))];
-      }),
-      endOfArchive,
-    ]),
-  );
+/** How far this process has read of a file, for each time it has it open. */
+async function positionsIn(path: string): Promise<readonly number[]> {
+  const positions: number[] = [];
+  for (const descriptor of await readdir("/proc/self/fd")) {
+    if ((await readlink(`/proc/self/fd/${descriptor}`).catch(() => "")) !== path) continue;
+    const info = await readFile(`/proc/self/fdinfo/${descriptor}`, "utf8");
+    positions.push(Number(/^pos:\s*(\d+)$/m.exec(info)?.[1]));
+  }
+  return positions;
+}
+
+/** An archive as nobody here makes it: what is no directory and no link is a file. */
+const crafted = async (...entries: readonly (Partial<Whole> & { readonly name: string })[]): Promise<Buffer> =>
+  gzipSync(await makeTar(entries.map((entry) => ({ type: "file", body: Buffer.from("evil"), ...entry }))));
 
 describe("an archive of a stranger", () => {
-  const top = { path: ".", type: "directory", mode: 0o755 } as const;
+  const top = { name: ".", type: "directory", mode: 0o755 } as const;
 
   it.each([
-    ["climbs", crafted(top, { path: "../evil" })],
-    ["climbs from below", crafted(top, { path: "a", type: "directory" }, { path: "a/../../evil" })],
-    ["is absolute", crafted(top, { path: "/tmp/slipway-evil" })],
-    ["writes through a link", crafted(top, { path: "l", type: "link", target: "x" }, { path: "l/evil" })],
-    ["links out", crafted(top, { path: "l", type: "link", target: "../.." })],
-    ["links out by the root", crafted(top, { path: "l", type: "link", target: "/" })],
-    ["says a name twice", crafted(top, { path: "a" }, { path: "a" })],
-    ["replaces a link", crafted(top, { path: "l", type: "link", target: "a" }, { path: "l" })],
-    ["has no root", crafted({ path: "a" })],
+    ["climbs", crafted(top, { name: "../evil" })],
+    ["climbs from below", crafted(top, { name: "a", type: "directory" }, { name: "a/../../evil" })],
+    ["is absolute", crafted(top, { name: "/tmp/slipway-evil" })],
+    ["writes through a link", crafted(top, { name: "l", type: "symlink", linkname: "x" }, { name: "l/evil" })],
+    ["links out", crafted(top, { name: "l", type: "symlink", linkname: "../.." })],
+    ["links out by the root", crafted(top, { name: "l", type: "symlink", linkname: "/" })],
+    ["says a name twice", crafted(top, { name: "a" }, { name: "a" })],
+    ["replaces a link", crafted(top, { name: "l", type: "symlink", linkname: "a" }, { name: "l" })],
+    ["links to a file of its own", crafted(top, { name: "a" }, { name: "l", type: "link", linkname: "a" })],
+    ["has a device", crafted(top, { name: "null", type: "character-device", devmajor: 1, devminor: 3 })],
+    ["has a name that is none", crafted(top, { name: "a", pax: { path: "a\0b" } })],
+    ["has no root", crafted({ name: "a" })],
     ["is empty", crafted()],
-    ["is cut off", crafted(top, { path: "a" }).subarray(0, 40)],
-    ["is no archive", Buffer.from("hello")],
+    ["is cut off", crafted(top, { name: "a" }).then((bytes) => bytes.subarray(0, 40))],
+    ["is no archive", Promise.resolve(Buffer.from("hello"))],
   ])("that %s leaves nothing behind", async (_what, bytes) => {
     await mkdir(join(root, "in"));
-    await expect(unpack(bytes, "in/copy", "tar.gz")).rejects.toThrow();
+    await expect(unpack(await bytes, "in/copy", "tar.gz")).rejects.toThrow(ArtifactError);
     expect(await readdir(join(root, "in"))).toEqual([]);
     expect(await readdir(root)).toEqual(["in"]);
+  });
+
+  it.each(["gnu", "posix"])("that keeps sparse files as others do (%s) is refused", async (format) => {
+    await mkdir(join(root, "tree"));
+    await writeFile(join(root, "tree/holes"), "");
+    await truncate(join(root, "tree/holes"), 1024 * 1024);
+    const archive = join(root, "tree.tar.gz");
+    execFileSync("tar", [`--format=${format}`, "--sparse", "-czf", archive, "-C", join(root, "tree"), "."]);
+    await expect(unpack(await readFile(archive), "copy", "tar.gz")).rejects.toThrow(/holes" of the archive is/);
   });
 });

@@ -1,11 +1,12 @@
+import { once } from "node:events";
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { pipeline, Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { createGzip } from "node:zlib";
+import { type Header, type Pack, pack } from "tar-stream";
 import { codeOf } from "#lib/base/index.ts";
-import { endOfArchive, paddingAfter, tarHeader } from "#lib/tar/index.ts";
-import { ArtifactError } from "./errors.ts";
+import { ArtifactError, asArtifactError, mostEntries, tooManyEntries } from "./errors.ts";
 import { staysInside } from "./links.ts";
 import type { ArtifactWish, StoredArtifact } from "./words.ts";
 
@@ -15,8 +16,6 @@ export interface Packed extends Pick<StoredArtifact, "archive" | "executable"> {
   readonly bytes: AsyncIterable<Buffer>;
 }
 
-/** More entries than this are no artifact but a mistake; each costs a few system calls. */
-const mostEntries = 1_000_000;
 /** Fixed, so that equal trees are equal bytes. */
 const gzipLevel = 6;
 const chunkSize = 64 * 1024;
@@ -40,7 +39,7 @@ export async function packArtifact(root: string, wish: ArtifactWish): Promise<Pa
   if ((await realpath(path)) !== join(await realpath(root), wish.path))
     throw new ArtifactError("ArtifactInvalid", `${wish.path} leads elsewhere by a link`);
   const archive = wish.archive ?? (found.isDirectory() ? "tar.gz" : "none");
-  if (archive === "tar.gz") return { archive, bytes: gzipped(tarOf(path, wish.path)) };
+  if (archive === "tar.gz") return { archive, bytes: archiveOf(path, wish.path) };
   if (found.isDirectory())
     throw new ArtifactError("ArtifactInvalid", `${wish.path} is a directory, which archive: none cannot store`);
   if (!found.isFile()) throw notStorable(wish.path);
@@ -48,42 +47,67 @@ export async function packArtifact(root: string, wish: ArtifactWish): Promise<Pa
   return { ...(isExecutable ? { executable: true } : {}), bytes: fileBytes(path, wish.path) };
 }
 
-/** In constant memory, at the pace of who reads. */
-async function* gzipped(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
-  // What fails on the way destroys the last stream with it, so that reading it throws.
-  const zipped = pipeline(Readable.from(source), createGzip({ level: gzipLevel }), () => undefined);
-  for await (const chunk of zipped) yield chunk as Buffer;
+/** A tree on its way into an archive. */
+interface Packing {
+  readonly archive: Pack;
+  /** Resolves when what has been written is on its way. */
+  readonly room: () => Promise<void>;
+  /** How many entries there may still be. */
+  left: number;
 }
 
-/** The root itself is called `.`: a file may be archived as well. */
-async function* tarOf(path: string, called: string): AsyncGenerator<Buffer, void> {
-  const counter = { left: mostEntries };
-  yield* entryOf(path, ".", called, counter);
-  yield endOfArchive;
+/** In constant memory, at the pace of who reads. Nothing is open when it has ended, in whatever way. */
+async function* archiveOf(path: string, called: string): AsyncGenerator<Buffer, void> {
+  const archive = pack();
+  const zipped = createGzip({ level: gzipLevel });
+  // What fails on the way destroys the last stream with it, so that reading it throws.
+  const piped = pipeline(archive, zipped).catch(() => undefined);
+  const end = new AbortController();
+  const room = async (): Promise<void> => {
+    // Entries without contents would pile up in the archive, which takes them at once.
+    if (zipped.writableNeedDrain) await once(zipped, "drain", { signal: end.signal });
+  };
+  // The root itself is called `.`: a file may be archived as well.
+  const written = writeEntry({ archive, room, left: mostEntries }, path, ".", called).then(
+    () => archive.finalize(),
+    (thrown: unknown) => archive.destroy(asArtifactError(thrown)),
+  );
+  try {
+    for await (const chunk of zipped) yield chunk as Buffer;
+  } finally {
+    end.abort();
+    await Promise.all([piped, written]);
+  }
 }
 
 /** One entry with everything below it. `name` is its path in the archive, `called` what people know it by. */
-async function* entryOf(
-  path: string,
-  name: string,
-  called: string,
-  counter: { left: number },
-): AsyncGenerator<Buffer, void> {
-  if (counter.left-- === 0)
-    throw new ArtifactError("ArtifactTooLarge", `more than ${mostEntries} files and directories`);
+async function writeEntry(to: Packing, path: string, name: string, called: string): Promise<void> {
+  if (to.left-- === 0) throw tooManyEntries();
   const found = await lstat(path);
-  const mode = found.mode & 0o777;
   if (found.isSymbolicLink()) {
     const target = await readlink(path);
     if (!staysInside(name, target))
       throw new ArtifactError("ArtifactInvalid", `the link ${called} leads out of the artifact, to ${target}`);
-    yield tarHeader({ path: name, type: "link", mode: 0o777, size: 0, target });
+    await add(to, { name, type: "symlink", mode: 0o777, linkname: target });
   } else if (found.isDirectory()) {
-    yield tarHeader({ path: name, type: "directory", mode, size: 0 });
+    await add(to, { name, type: "directory", mode: found.mode });
     for (const child of await namesIn(path, called))
-      yield* entryOf(join(path, child), name === "." ? child : `${name}/${child}`, `${called}/${child}`, counter);
-  } else if (found.isFile()) yield* fileEntry(path, name, called);
+      await writeEntry(to, join(path, child), name === "." ? child : `${name}/${child}`, `${called}/${child}`);
+  } else if (found.isFile()) await writeFile(to, path, name, called);
   else throw notStorable(called);
+}
+
+/** Without owners and times. */
+async function add(
+  { archive, room }: Packing,
+  { mode, ...header }: Pick<Header, "name" | "type" | "mode"> & Partial<Header>,
+  body: AsyncIterable<Buffer> | readonly Buffer[] = [],
+): Promise<void> {
+  await room();
+  // The bits of its type, which are not written, keep a mode of 0 from being taken for none.
+  const typeAndRights = mode & (constants.S_IFMT | 0o777);
+  const entry = { ...header, mode: typeAndRights, uid: 0, gid: 0, mtime: new Date(0) };
+  await pipeline(body, archive.entry(entry));
 }
 
 /** In the order of their bytes. Names that are no text would not come back as they were. */
@@ -96,23 +120,25 @@ async function namesIn(path: string, called: string): Promise<readonly string[]>
   });
 }
 
-/** The size is written before the contents, so that a file that changes meanwhile cannot be stored. */
-async function* fileEntry(path: string, name: string, called: string): AsyncGenerator<Buffer, void> {
+async function writeFile(to: Packing, path: string, name: string, called: string): Promise<void> {
   const handle = await openFile(path, called);
   try {
     const { size, mode } = await handle.stat();
-    yield tarHeader({ path: name, type: "file", mode: mode & 0o777, size });
-    let read = 0;
-    for await (const chunk of chunksOf(handle)) {
-      read += chunk.length;
-      if (read > size) break;
-      yield chunk;
-    }
-    if (read !== size) throw new ArtifactError("ArtifactInvalid", `${called} changes while it is stored`);
-    yield Buffer.alloc(paddingAfter(size));
+    await add(to, { name, type: "file", mode, size }, exactly(size, handle, called));
   } finally {
     await handle.close();
   }
+}
+
+/** The size is written before the contents, so that a file that changes meanwhile cannot be stored. */
+async function* exactly(size: number, handle: FileHandle, called: string): AsyncGenerator<Buffer, void> {
+  let read = 0;
+  for await (const chunk of chunksOf(handle)) {
+    read += chunk.length;
+    if (read > size) break;
+    yield chunk;
+  }
+  if (read !== size) throw new ArtifactError("ArtifactInvalid", `${called} changes while it is stored`);
 }
 
 async function* fileBytes(path: string, called: string): AsyncGenerator<Buffer, void> {

@@ -1,12 +1,10 @@
 import { chmod, mkdir, open, rename, rm, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { pipeline, Readable } from "node:stream";
-import { createGunzip } from "node:zlib";
 import { codeOf } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
-import { type ReadEntry, readTar, TarError } from "#lib/tar/index.ts";
-import { ArtifactError } from "./errors.ts";
+import { ArtifactError, mostEntries, tooManyEntries } from "./errors.ts";
 import { staysInside } from "./links.ts";
+import { type ArchiveEntry, quoted, readArchive } from "./read-archive.ts";
 import { isInnerPath, type StoredArtifact } from "./words.ts";
 
 /**
@@ -28,33 +26,27 @@ export async function unpackArtifact(
     await rename(draft, path);
   } catch (thrown) {
     await rm(draft, { recursive: true, force: true });
-    throw readable(thrown);
+    throw thrown;
   }
-}
-
-/** What is wrong with the bytes, as the reader and the decompressor tell it. */
-function readable(thrown: unknown): unknown {
-  const isBroken = thrown instanceof TarError || codeOf(thrown)?.startsWith("Z_") === true;
-  if (!isBroken || !(thrown instanceof Error)) return thrown;
-  return new ArtifactError("ArtifactInvalid", `the archive cannot be read: ${thrown.message}`, { cause: thrown });
 }
 
 async function unpackTar(bytes: AsyncIterable<Buffer>, root: string): Promise<void> {
-  const unzipped = pipeline(Readable.from(bytes), createGunzip(), () => undefined);
   /** Made here, hence no links. A path whose parent is not among them is refused. */
   const directories = new Map<string, number>();
-  let isEmpty = true;
-  for await (const entry of readTar(unzipped)) {
-    if (isEmpty !== (entry.path === ".")) throw refused(entry, "does not stand in its place");
-    isEmpty = false;
-    await unpackEntry(entry, root, directories);
-  }
-  if (isEmpty) throw new ArtifactError("ArtifactInvalid", "the archive is empty");
+  let count = 0;
+  await readArchive(bytes, async (entry) => {
+    if ((count === 0) !== (entry.path === ".")) throw refused(entry, "does not stand in its place");
+    if (count++ === mostEntries) throw tooManyEntries();
+    await unpackEntry(entry, root, directories).catch((thrown: unknown) => {
+      throw codeOf(thrown) === "EEXIST" ? refused(entry, "is there already") : thrown;
+    });
+  });
+  if (count === 0) throw new ArtifactError("ArtifactInvalid", "the archive is empty");
   // What cannot be entered by its owner could not be removed either.
   for (const [path, mode] of directories) await chmod(join(root, path), mode | 0o700);
 }
 
-async function unpackEntry(entry: ReadEntry, root: string, directories: Map<string, number>): Promise<void> {
+async function unpackEntry(entry: ArchiveEntry, root: string, directories: Map<string, number>): Promise<void> {
   const isRoot = entry.path === ".";
   if (!isRoot && !isInnerPath(entry.path)) throw refused(entry, "leads out of the artifact");
   if (!isRoot && !directories.has(dirname(entry.path))) throw refused(entry, "stands in no directory");
@@ -62,25 +54,24 @@ async function unpackEntry(entry: ReadEntry, root: string, directories: Map<stri
   switch (entry.type) {
     case "directory":
       await mkdir(path, { mode: 0o700 });
-      directories.set(entry.path, entry.mode & 0o777);
+      directories.set(entry.path, entry.mode);
       return;
-    case "link":
-      if (isRoot || !staysInside(entry.path, entry.target ?? "")) throw refused(entry, "is a link that leads out");
-      return symlink(entry.target ?? "", path);
+    case "symlink":
+      if (isRoot || !staysInside(entry.path, entry.target)) throw refused(entry, "is a link that leads out");
+      return symlink(entry.target, path);
     case "file":
-      return writeNew(path, entry.body, entry.mode & 0o777);
+      return writeNew(path, entry.body, entry.mode);
   }
 }
 
-/** Names are long where somebody wants them to be. */
-const refused = ({ path }: ReadEntry, why: string): ArtifactError =>
-  new ArtifactError("ArtifactInvalid", `${JSON.stringify(path.slice(0, 200))} of the archive ${why}`);
+const refused = ({ path }: ArchiveEntry, why: string): ArtifactError =>
+  new ArtifactError("ArtifactInvalid", `${quoted(path)} of the archive ${why}`);
 
 /** Exclusive, so that nothing is written through what is there. */
-async function writeNew(path: string, bytes: AsyncIterable<Buffer>, mode: number): Promise<void> {
+async function writeNew(path: string, bytes: AsyncIterable<unknown>, mode: number): Promise<void> {
   const handle = await open(path, "wx", 0o600);
   try {
-    for await (const chunk of bytes) await handle.writeFile(chunk);
+    for await (const chunk of bytes) await handle.writeFile(chunk as Buffer);
     await handle.chmod(mode);
   } finally {
     await handle.close();

@@ -80,7 +80,10 @@ export const storedIn = (value: Readonly<Record<string, JsonValue | undefined>>)
 
 /** A relative path of ordinary parts: what stands below a directory and nowhere else. */
 export const isInnerPath = (path: string): boolean =>
-  path !== "" && path.length <= 1024 && path.split("/").every((part) => part !== "" && part !== "." && part !== "..");
+  path !== "" &&
+  path.length <= 1024 &&
+  !path.includes("\0") &&
+  path.split("/").every((part) => part !== "" && part !== "." && part !== "..");
 
 const digestShape = /^sha256:[0-9a-f]{64}$/;
 /** Whether a text can name stored bytes; no other text becomes part of a path. */

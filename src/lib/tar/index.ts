@@ -1,3 +1,0 @@
-export * from "./entry.ts";
-export * from "./read.ts";
-export * from "./write.ts";
