@@ -95,10 +95,12 @@ describe("a directory", () => {
     await mkdir(join(root, "tree", deep), { recursive: true });
     await writeFile(join(root, "tree", deep, "file"), "text");
     await symlink(`${deep}/file`, join(root, "tree/far"));
-    await chmod(join(root, "tree", deep, "file"), 0);
-    const packed = await pack("tree").finally(() => chmod(join(root, "tree", deep, "file"), 0o600));
+    // Only the administrator reads what nobody may read.
+    const rights = process.getuid?.() === 0 ? 0 : 0o400;
+    await chmod(join(root, "tree", deep, "file"), rights);
+    const packed = await pack("tree");
     await unpack(packed?.bytes ?? Buffer.alloc(0), "copy", "tar.gz");
-    expect((await lstat(join(root, "copy", deep, "file"))).mode & 0o777).toBe(0);
+    expect((await lstat(join(root, "copy", deep, "file"))).mode & 0o777).toBe(rights);
     expect(await readlink(join(root, "copy/far"))).toBe(`${deep}/file`);
     await writeFile(join(root, "tree.tar.gz"), packed?.bytes ?? "");
     await mkdir(join(root, "others"));

@@ -101,13 +101,16 @@ async function writeEntry(to: Packing, path: string, name: string, called: strin
 async function add(
   { archive, room }: Packing,
   { mode, ...header }: Pick<Header, "name" | "type" | "mode"> & Partial<Header>,
-  body: AsyncIterable<Buffer> | readonly Buffer[] = [],
+  body?: AsyncIterable<Buffer>,
 ): Promise<void> {
   await room();
   // The bits of its type, which are not written, keep a mode of 0 from being taken for none.
   const typeAndRights = mode & (constants.S_IFMT | 0o777);
   const entry = { ...header, mode: typeAndRights, uid: 0, gid: 0, mtime: new Date(0) };
-  await pipeline(body, archive.entry(entry));
+  if (body !== undefined) return pipeline(body, archive.entry(entry));
+  await new Promise<void>((resolve, reject) => {
+    archive.entry(entry, (failed) => (failed ? reject(failed) : resolve())).on("error", reject);
+  });
 }
 
 /** In the order of their bytes. Names that are no text would not come back as they were. */

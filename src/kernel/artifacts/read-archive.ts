@@ -84,7 +84,7 @@ class Start {
 
   async *bytes(): AsyncGenerator<Buffer, void> {
     try {
-      yield* this.#source;
+      for await (const chunk of this.#source) yield chunk;
     } catch (thrown) {
       this.hasFailed = true;
       throw thrown;
