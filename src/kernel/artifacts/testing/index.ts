@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { type Header, pack } from "tar-stream";
 
 /** An entry of an archive that is made for a test. */
-export interface Whole extends Pick<Header, "name" | "type">, Partial<Omit<Header, "size">> {
+export interface Whole extends Pick<Header, "name" | "type">, Partial<Omit<Header, "name" | "type" | "size">> {
   readonly body?: Buffer;
 }
 
