@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { HoldUp, RunView, StepView } from "#engine/index.ts";
-import { stuckSteps, stuckText } from "./stuck.ts";
+import { obstacleText } from "./stuck.ts";
 
 const lacks: HoldUp = { reason: "CreateContainerConfigError", message: 'secret "s" not found', needsHelp: true };
 const pulls: HoldUp = { reason: "ImagePullBackOff", message: "no", needsHelp: false };
@@ -31,9 +31,8 @@ const run = (...steps: readonly StepView[]): RunView => ({
 });
 
 test("a run is stuck when everything that has begun lacks what nobody can bring", () => {
-  const stuck = stuckSteps(run(step("a", "Succeeded"), step("b", "Running", lacks), step("c", "Pending")));
-  expect(stuck.map(({ id }) => id)).toEqual(["b"]);
-  expect(stuckText(stuck)).toContain('this run cannot go on: b (secret "s" not found)');
+  const stuck = run(step("a", "Succeeded"), step("b", "Running", lacks), step("c", "Pending"));
+  expect(obstacleText(stuck)).toMatch(/this run cannot go on: b \(secret "s" not found\)\n/);
 });
 
 test.each([
@@ -42,9 +41,15 @@ test.each([
   [step("other", "Suspended")],
   [step("other", "Running", pulls)],
 ])("a run is not stuck while something else may move: %#", (other) => {
-  expect(stuckSteps(run(step("a", "Running", lacks), other))).toEqual([]);
+  expect(obstacleText(run(step("a", "Running", lacks), other))).toBeUndefined();
 });
 
 test("a run of which nothing has begun is not stuck", () => {
-  expect(stuckSteps(run(step("a", "Pending")))).toEqual([]);
+  expect(obstacleText(run(step("a", "Pending")))).toBeUndefined();
+});
+
+test("a run in which only a question is left is told to wait in vain", () => {
+  const asked = run(step("a", "Succeeded"), step("ask", "Suspended"), step("b", "Pending"));
+  expect(obstacleText({ ...asked, phase: "Suspended" })).toContain("nobody can answer ask: ");
+  expect(obstacleText(asked)).toBeUndefined();
 });

@@ -15,7 +15,7 @@ import { patiently } from "./patience.ts";
 import { act } from "./run-actions.ts";
 import { watchRunPods } from "./run-pods.ts";
 import { childrenOf, viewOf } from "./runs.ts";
-import { stuckSteps, stuckText } from "./stuck.ts";
+import { obstacleText } from "./stuck.ts";
 import { failedTails, type StepTail } from "./step-logs.ts";
 
 /** A run that this command has started. */
@@ -109,10 +109,10 @@ function pictureOf({ dialect, isAlone }: StartedRun, display: Display) {
     if (last === undefined) return;
     const view = pods.length === 0 ? last.view : viewOf(dialect, last.object, pods);
     display.show(view);
-    const stuck = isTold || hasEnded(view) || view.phase === "Cancelling" ? [] : stuckSteps(view);
-    if (stuck.length === 0) return;
+    const obstacle = isTold || hasEnded(view) || view.phase === "Cancelling" ? undefined : obstacleText(view);
+    if (obstacle === undefined) return;
     isTold = true;
-    display.say(stuckText(stuck));
+    display.say(obstacle);
   };
   return {
     see(run: FollowedRun): void {
