@@ -17,6 +17,8 @@ const operations = Number(process.env["SLIPWAY_MODEL_OPERATIONS"] ?? 10_000);
 const seed = Number(process.env["SLIPWAY_MODEL_SEED"] ?? 1);
 /** After so many the watches and lists are compared, and a second passes. */
 const stretch = 500;
+/** Watches end after so long, and are taken up where they were: nothing is to be missed there, nor told twice. */
+const watchMs = 20_000;
 
 interface Told {
   readonly type: string;
@@ -179,12 +181,17 @@ async function listed(client: ApiClient, revision?: number) {
 /** Everything a watch shows, as it comes. */
 function follow(client: ApiClient, labelSelector: string, signal: AbortSignal): Told[] {
   const seen: Told[] = [];
-  const run = async () => {
-    for await (const { type, object } of client.watch<Loose>(Gadget, { namespace: "default", labelSelector, signal })) {
+  const run = async (from?: string): Promise<void> => {
+    let last = from;
+    const options = { namespace: "default", labelSelector, timeout: watchMs, allowBookmarks: true, signal };
+    const resumed = last === undefined ? options : { ...options, resourceVersion: last };
+    for await (const { type, object } of client.watch<Loose>(Gadget, resumed)) {
       const { name = "", resourceVersion } = object.metadata;
+      last = resourceVersion;
       const told = { type, name, revision: Number(resourceVersion) };
       if (type !== "BOOKMARK") seen.push(type === "DELETED" ? told : { ...told, fields: flatten(object) });
     }
+    if (!signal.aborted) await run(last);
   };
   void run();
   return seen;
