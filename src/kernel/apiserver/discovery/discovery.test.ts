@@ -69,6 +69,7 @@ describe("the older documents", () => {
     const { resources } = read(await get("/api/v1")) as { resources: readonly JsonObject[] };
     expect(resources.map((resource) => resource["name"])).toEqual([
       "configmaps",
+      "endpoints",
       "events",
       "limitranges",
       "namespaces",
@@ -78,10 +79,15 @@ describe("the older documents", () => {
       "nodes/status",
       "persistentvolumeclaims",
       "persistentvolumeclaims/status",
+      "persistentvolumes",
+      "persistentvolumes/status",
       "pods",
       "pods/status",
       "pods/log",
       "pods/eviction",
+      "replicationcontrollers",
+      "replicationcontrollers/status",
+      "replicationcontrollers/scale",
       "resourcequotas",
       "resourcequotas/status",
       "secrets",
