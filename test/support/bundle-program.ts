@@ -4,7 +4,7 @@ import { root } from "./slipway.ts";
 
 /** Bundles a program so that Node runs it as a process of its own, and returns the path of the bundle. */
 export async function bundleProgram(source: string): Promise<string> {
-  // Inside node_modules, so that the bundle finds the packages with native parts, which stay outside of it.
+  // Inside node_modules, so that the bundle finds the packages that stay outside of it: with native parts, or of modules that ESM cannot hold.
   const outfile = join(root, "node_modules/.cache/slipway-programs", basename(source).replace(/\.ts$/, ".mjs"));
   await build({
     entryPoints: [source],
@@ -13,7 +13,7 @@ export async function bundleProgram(source: string): Promise<string> {
     platform: "node",
     format: "esm",
     target: "node20",
-    external: ["lmdb", "yaml"],
+    external: ["lmdb", "tar-stream", "yaml"],
     logLevel: "error",
   });
   return outfile;

@@ -77,6 +77,8 @@ export function runtimeContract(name: string, open: () => Promise<RuntimeUnderTe
 
     test("a stopped task ends by TERM, which reads 143", async () => {
       await tested.runtime.start(tested.waits("a/main/0"));
+      // It can be asked to end from its first line on, not before.
+      await expect.poll(() => tested.runsOf("a/main/0")).toBe(1);
       await tested.runtime.stop("a/main/0", 60_000);
       expect(await outcomeOf(tested.runtime, "a/main/0")).toMatchObject({
         kind: "exited",

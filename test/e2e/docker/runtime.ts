@@ -62,17 +62,17 @@ runtimeContract("docker", async () => {
   const runtime = await opened();
   const place = await temporaryDirectory();
   const setup = plainSetup(testImage, "box");
-  // Each run leaves a line in a file of this machine.
-  const counted = (id: string, script: string): Task => ({
-    ...containerTask(place.path, id, `echo run >> /runs/${id.replaceAll("/", "_")}; ${script}`, setup),
+  // Each run leaves a line in a file of this machine, once `first` has been done.
+  const counted = (id: string, script: string, first = ":"): Task => ({
+    ...containerTask(place.path, id, `${first}; echo run >> /runs/${id.replaceAll("/", "_")}; ${script}`, setup),
     mounts: [{ source: place.path, target: "/runs", readOnly: false }],
   });
   return {
     runtime,
     exits: (id, code, text = "") => counted(id, `printf '%s' '${text}'; exit ${code}`),
     // The first process of a container is not ended by signals that it does not catch.
-    waits: (id) => counted(id, "trap 'exit 143' TERM; while :; do sleep 0.05; done"),
-    ignoresTerm: (id) => counted(id, "trap '' TERM; while :; do sleep 0.05; done"),
+    waits: (id) => counted(id, "while :; do sleep 0.05; done", "trap 'exit 143' TERM"),
+    ignoresTerm: (id) => counted(id, "while :; do sleep 0.05; done", "trap '' TERM"),
     async runsOf(id) {
       const file = join(place.path, id.replaceAll("/", "_"));
       const text = await readFile(file, "utf8").catch((thrown: unknown) => {
