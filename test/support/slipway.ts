@@ -74,7 +74,9 @@ export async function temporaryDirectory(): Promise<string> {
   return await mkdtemp(join(tmpdir(), "slipway-test-"));
 }
 
-export const removeDirectory = (directory: string): Promise<void> => rm(directory, { recursive: true, force: true });
+/** Tried again for a while: programs that are about to end may still write where it is being emptied. */
+export const removeDirectory = (directory: string): Promise<void> =>
+  rm(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
 
 /** A `slipway up` on a free loopback port in a temporary directory. */
 export interface TestServer {
