@@ -11,10 +11,10 @@ import { type LargeBodies, largeBodyBytes } from "./large-bodies.ts";
 import { encodeItem, type ListFrame, listFrame, type View } from "./representation.ts";
 import type { Reply } from "./respond.ts";
 
-// Both bound what one turn of the event loop does: a part is joined, and encrypted, in about a millisecond, and rows of a table are
+// Both bound what one turn of the event loop does: a part is joined, and encrypted, in half a millisecond, and rows of a table are
 // made from parsed objects, which cost more than their bytes.
-const partBytes = 128 * 1024;
-const partItems = 200;
+const partBytes = 64 * 1024;
+const partItems = 100;
 /** What an item costs in each form, in the time that stored bytes take: the others are made from the object. */
 const costs: Readonly<Record<View["form"], number>> = { json: 1, partial: 2, table: 2, yaml: 8 };
 

@@ -10,7 +10,7 @@ import { wantsIndent } from "./query.ts";
 /** Below this a loopback connection is faster than the compression; clients across networks list in pages anyway. */
 const gzipThresholdBytes = 128 * 1024;
 /** As much as one answer holds of the memory of its connection; the parts of lists are as large. */
-const pieceBytes = 128 * 1024;
+const pieceBytes = 64 * 1024;
 /** Answers up to this size go out at once: with their headers they are below what a connection of Node buffers (16 KiB). */
 const smallBytes = 8 * 1024;
 /** Of each part, kept back until the rest has been taken. */
@@ -102,7 +102,8 @@ async function sendParts(
     if (response.destroyed) return;
     response.write(tail);
     const cut = Math.max(0, part.length - tailBytes);
-    tail = part.subarray(cut);
+    // A copy: a part of the buffer would keep all of it for as long as the reader takes.
+    tail = Buffer.from(part.subarray(cut));
     if (!response.write(part.subarray(0, cut))) await readers.drained(response);
   }
   response.end(tail);

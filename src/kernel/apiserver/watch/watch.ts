@@ -29,10 +29,10 @@ export interface WatchSink {
 
 /**
  * Present objects sent between two looks at whether the reader keeps up, and between two turns of the event loop: few enough that to
- * parse them all, as a reader in this process needs it, or to encrypt them takes a millisecond or two.
+ * parse them all, as a reader in this process needs it, or to encrypt them takes a millisecond.
  */
 const initialChunk = 100;
-const initialBytes = 128 * 1024;
+const initialBytes = 64 * 1024;
 /** Missed events that are told in a millisecond. */
 const cheapEvents = 100;
 /** Longer ones are cut to a day: a watch that never ends would hide a client that is gone. */
