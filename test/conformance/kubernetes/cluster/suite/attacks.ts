@@ -115,6 +115,8 @@ const list = (query: string, accept: string): Attack => ({
 });
 
 const makers: Readonly<Record<string, () => Attack>> = {
+  // What as many clients cost that ask for nothing bad: no attack can be expected to cost less.
+  "ordinary requests": () => ({ method: "GET", path: "/api/v1/namespaces/default", statuses: [200] }),
   "bodies of 24 MiB": () => post(Buffer.alloc(24 * megabyte, 0x20), json, 413),
   "bodies of 24 MiB that are not announced": () =>
     post(Buffer.alloc(24 * megabyte, 0x20), { ...json, "Transfer-Encoding": "chunked" }, 413),
