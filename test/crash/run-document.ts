@@ -1,19 +1,19 @@
-// The run that is killed: thirty steps in six layers, of every sort that has something to lose or to do twice, and a final one.
+// The run that is killed: fifty steps in ten layers, of every sort that has something to lose or to do twice, and a final one.
 
-const layers = 6;
+const layers = 10;
 const width = 5;
 const group = "slipway.dev/v1alpha1";
 
 /** Which of its steps asks a person, which is carried out by a child Workflow, and which changes an object of all runs. */
-export const gate = "s3-4";
-const nested = "s2-3";
+export const gate = "s6-4";
+const nested = "s4-3";
 const applied = "s1-2";
 
 /** A line for each child of these steps: a fan-out, a loop, one whose first attempt fails, a workflow of which the same is true. */
 const linesOfStep: Readonly<Record<string, readonly string[]>> = {
-  "s2-0": ["s2-0[0]#1", "s2-0[1]#1", "s2-0[2]#1"],
-  "s3-1": ["s3-1~1#1", "s3-1~2#2"],
-  "s4-2": ["s4-2#1", "s4-2#2"],
+  "s3-0": ["s3-0[0]#1", "s3-0[1]#1", "s3-0[2]#1"],
+  "s5-1": ["s5-1~1#1", "s5-1~2#2"],
+  "s8-2": ["s8-2#1", "s8-2#2"],
   [nested]: ["frail#1", "frail#2", "after#1"],
   [gate]: [],
   [applied]: [],
@@ -37,7 +37,7 @@ export const linesBeforeEnd: number = expectedLines.length - width - 1;
 const script = [
   'name="$SLIPWAY_STEP${SLIPWAY_INDEX:+[$SLIPWAY_INDEX]}${SLIPWAY_ITERATION:+~$SLIPWAY_ITERATION}#$SLIPWAY_ATTEMPT"',
   'echo "$name" | tee -a "$FILE"; echo "said=$name" >"$SLIPWAY_OUTPUT"; sleep 0.02',
-  'test "$name" != "s4-2#1" && test "$name" != "frail#1"',
+  'test "$name" != "s8-2#1" && test "$name" != "frail#1"',
 ].join("; ");
 const step = (more: object = {}, file = "${{ params.file }}") => ({
   container: { image: "busybox", command: ["sh", "-c", script], env: [{ name: "FILE", value: file }] },
@@ -59,9 +59,9 @@ export const childTemplate: object = {
 };
 
 const special = (approver: string): Readonly<Record<string, object>> => ({
-  "s2-0": step({ forEach: { items: ["a", "b", "c"], maxParallel: 2 }, ...said }),
-  "s3-1": step({ repeat: { until: "iteration == 2" } }),
-  "s4-2": step({ ...once, ...said }),
+  "s3-0": step({ forEach: { items: ["a", "b", "c"], maxParallel: 2 }, ...said }),
+  "s5-1": step({ repeat: { until: "iteration == 2" } }),
+  "s8-2": step({ ...once, ...said }),
   [nested]: { workflow: { templateRef: { name: "frail" }, arguments: { file: "${{ params.file }}" } } },
   [applied]: {
     operation: "Apply",
@@ -94,9 +94,9 @@ export function runDocument(name: string, file: string, approver: string): objec
       steps: Object.fromEntries(byName),
       finally: { [final]: step() },
       outputs: {
-        items: "steps['s2-0'].outputs.said",
+        items: "steps['s3-0'].outputs.said",
         child: `steps['${nested}'].outputs.said`,
-        retried: "steps['s4-2'].outputs.said",
+        retried: "steps['s8-2'].outputs.said",
         approvedBy: `steps['${gate}'].outputs.approvedBy`,
         applied: `steps['${applied}'].outputs.isOwn`,
       },
@@ -106,9 +106,9 @@ export function runDocument(name: string, file: string, approver: string): objec
 
 /** What it then ends with. */
 export const expectedOutputs = (approver: string): object => ({
-  items: ["s2-0[0]#1", "s2-0[1]#1", "s2-0[2]#1"],
+  items: ["s3-0[0]#1", "s3-0[1]#1", "s3-0[2]#1"],
   child: "after#1",
-  retried: "s4-2#2",
+  retried: "s8-2#2",
   approvedBy: [approver],
   applied: true,
 });
