@@ -275,6 +275,7 @@ describe("a workflow step is admitted", () => {
       "spec.steps.sub.workflow.spec.finaly: is not a field of this kind",
       "spec.steps.sub.workflow.spec.arguments: a template has no arguments; give its params defaults",
       expect.stringContaining("spec.steps.sub.workflow.spec.steps.b.workflow.spec.steps.c.dependencies[0]: no step"),
+      'spec.steps.sub.workflow.arguments.p: the parameter "p" is required',
     ]);
   });
 

@@ -23,6 +23,7 @@ import { indirectRecursions } from "./recursion.ts";
 import { checkRunAction } from "./run-action.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 import { validateSchedule } from "./schedule/validate.ts";
+import { wrongArguments } from "./step-arguments.ts";
 import { codeOf, validateTemplate, validateWorkflow } from "./validate.ts";
 
 /**
@@ -49,7 +50,10 @@ export const documents: DocumentReader = {
     if (compiled !== undefined && object !== undefined) lintWorkflow(compiled, object, inPlace);
     return found.problems;
   },
-  lintTogether: indirectRecursions,
+  lintTogether(documents) {
+    const wrong = wrongArguments(documents);
+    return indirectRecursions(documents).map((found, index) => [...found, ...(wrong[index] ?? [])]);
+  },
 };
 
 /**

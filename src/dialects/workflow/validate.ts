@@ -11,6 +11,7 @@ import { apiVersionOf } from "#kernel/model/index.ts";
 import { compileWorkflow } from "./compile/compile.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { checkStepCount } from "./compile/shape.ts";
+import { checkStepArguments } from "./step-arguments.ts";
 import { fieldTokens, isWithin, parentOf } from "./field-tokens.ts";
 import { Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 import { collectProblems, type ProblemCollector, type Report } from "./problems.ts";
@@ -89,8 +90,25 @@ function checkChildren(document: JsonObject, found: ProblemCollector): void {
       for (const field of templateSchema.prune(template).unknown)
         found.error([...at, ...fieldTokens(template, field)], "unknown-field", "is not a field of this kind");
       validateTemplate({ ...template, metadata: namespace === undefined ? {} : { namespace } }, within(at, found));
+      checkChildArguments(template, objectAt(objectAt(spec, part), key)["workflow"], at, found);
     }
   }
+}
+
+/** Of parameters that are wrong themselves there is no telling what their arguments must be. */
+function checkChildArguments(
+  template: JsonObject,
+  step: JsonValue | undefined,
+  at: FieldPath,
+  found: ProblemCollector,
+): void {
+  const declared = formatFieldPath([...at, "spec", "params"]);
+  const isTold = found.problems.some(({ path, severity }) => severity === "error" && isWithin(path, declared));
+  const given = isJsonObject(step) ? (step["arguments"] ?? {}) : {};
+  if (isTold || !isJsonObject(given)) return;
+  // The schema has found nothing in them.
+  const { spec } = template as unknown as WorkflowTemplate;
+  checkStepArguments(spec.params ?? [], given, [...at, "arguments"], found.error);
 }
 
 const templateHead = { apiVersion: apiVersionOf(WorkflowTemplate), kind: WorkflowTemplate.kind };

@@ -46,9 +46,21 @@ export function checkDeclarations(params: readonly Param[], path: FieldPath, rep
   }
 }
 
-/** Reports values that do not fit what is declared, required ones that are missing, and those that nobody declares. */
-export function checkValues(params: readonly Param[], given: JsonObject, path: FieldPath, report: Report): void {
-  for (const param of params) checkValue(param, ownMember(given, param.name), [...path, param.name], report);
+/**
+ * Reports values that do not fit what is declared, required ones that are missing, and those that nobody declares. A value that
+ * is not known yet counts as given, and as one that fits.
+ */
+export function checkValues(
+  params: readonly Param[],
+  given: JsonObject,
+  path: FieldPath,
+  report: Report,
+  isKnown: (value: JsonValue) => boolean = () => true,
+): void {
+  for (const param of params) {
+    const value = ownMember(given, param.name);
+    if (value === undefined || isKnown(value)) checkValue(param, value, [...path, param.name], report);
+  }
   const names = new Set(params.map(({ name }) => name));
   let suggestions = 0;
   for (const name of Object.keys(given)) {

@@ -1,0 +1,67 @@
+import type { FieldPath, JsonObject, JsonValue, Problem } from "#lib/base/index.ts";
+import type { CheckedDocument } from "../dialect.ts";
+import { templateBeside } from "./beside.ts";
+import { checkValues } from "./compile/params.ts";
+import { stepSources } from "./compile/step-source.ts";
+import { type Param, Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
+import { collectProblems, type Report } from "./problems.ts";
+import { ScheduledWorkflow } from "./schedule/kind.ts";
+
+// What steps and schedules give to specifications that are not their own.
+
+/** As of a run's own arguments, but for what expressions will make of some when the step starts. */
+export const checkStepArguments = (
+  params: readonly Param[],
+  given: JsonObject,
+  path: FieldPath,
+  report: Report,
+): void => checkValues(params, given, path, report, isLiteral);
+
+/** Nothing in it is filled in later. */
+const isLiteral = (value: JsonValue): boolean => !JSON.stringify(value).includes("${{");
+
+/** Arguments for a template, and where they stand or would stand. */
+interface Given {
+  readonly template: string;
+  readonly values: JsonObject;
+  readonly path: FieldPath;
+}
+
+/**
+ * Arguments in documents for templates that stand among them; problems by document, in their order. What a Workflow itself gives to its
+ * template is told with the document. O(steps), but for looking for the template of each reference.
+ */
+export function wrongArguments(documents: readonly CheckedDocument[]): readonly (readonly Problem[])[] {
+  const beside = documents.map(({ object }) => object);
+  return documents.map(({ object, source }) => {
+    const found = collectProblems(source.positionOf);
+    for (const { template, values, path } of givenIn(object)) {
+      const known = templateBeside(template, object.metadata.namespace, beside);
+      if (known !== undefined) checkStepArguments(known.spec.params ?? [], values, path, found.error);
+    }
+    return found.problems;
+  });
+}
+
+/** They were read without an error, so they are of the kind they say. */
+function givenIn(object: CheckedDocument["object"]): readonly Given[] {
+  if (object.kind === Workflow.kind) return givenBySteps((object as Workflow).spec, []);
+  if (object.kind === WorkflowTemplate.kind) return givenBySteps((object as WorkflowTemplate).spec, []);
+  if (object.kind !== ScheduledWorkflow.kind) return [];
+  const { spec } = (object as ScheduledWorkflow).spec.workflowTemplate;
+  const place = ["spec", "workflowTemplate"];
+  const { templateRef, arguments: values = {} } = spec;
+  if (templateRef === undefined) return givenBySteps(spec, place);
+  return [{ template: templateRef.name, values, path: [...place, "spec", "arguments"] }];
+}
+
+/** Also by steps of specifications that steps write out. */
+function givenBySteps(spec: WorkflowSpec, at: FieldPath): readonly Given[] {
+  return stepSources(spec).flatMap(({ step, path }): readonly Given[] => {
+    if (step.workflow === undefined) return [];
+    const place = [...at, ...path, "workflow"];
+    const { templateRef, spec: inner, arguments: values = {} } = step.workflow;
+    if (templateRef !== undefined) return [{ template: templateRef.name, values, path: [...place, "arguments"] }];
+    return inner === undefined ? [] : givenBySteps(inner, place);
+  });
+}
