@@ -1,2 +1,3 @@
+export { readPlain } from "./plain.ts";
 export * from "./read.ts";
 export * from "./write.ts";

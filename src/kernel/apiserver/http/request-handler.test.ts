@@ -117,11 +117,11 @@ describe("a bug in a handler", () => {
 
 describe("a connection", () => {
   /** Sends raw bytes and gives all that comes back until the other side closes. */
-  async function talk(text: string): Promise<string> {
+  async function talk(text: string, { url, ca } = api): Promise<string> {
     const socket = connect({
-      port: Number(new URL(api.url).port),
+      port: Number(new URL(url).port),
       host: "127.0.0.1",
-      ca: api.ca,
+      ca,
       servername: "localhost",
     });
     await once(socket, "secureConnect");
@@ -132,10 +132,9 @@ describe("a connection", () => {
     await once(socket, "close");
     return Buffer.concat(chunks).toString();
   }
-  const head = (method: string, path: string, ...more: readonly string[]) =>
-    [`${method} ${path} HTTP/1.1`, "Host: localhost", `Authorization: Bearer ${api.token}`, ...more, "", ""].join(
-      "\r\n",
-    );
+  const headOf = ({ token }: TestServer, method: string, path: string, ...more: readonly string[]) =>
+    [`${method} ${path} HTTP/1.1`, "Host: localhost", `Authorization: Bearer ${token}`, ...more, "", ""].join("\r\n");
+  const head = (method: string, path: string, ...more: readonly string[]) => headOf(api, method, path, ...more);
 
   test("is used for the next request", async () => {
     const answers = await talk(head("GET", "/readyz") + head("GET", "/readyz", "Connection: close"));
@@ -150,6 +149,21 @@ describe("a connection", () => {
     expect(answers).toMatch(/^HTTP\/1\.1 413 /);
     expect(answers).toMatch(/^Connection: close\r$/im);
     expect(answers.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+
+  test("whose short body is refused before it was read is used again when the rest has come", async () => {
+    const post = head("POST", "/api/v1/things", "Content-Length: 600");
+    const answers = await talk(`${post}${"x".repeat(600)}${head("GET", "/readyz", "Connection: close")}`);
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 404", "HTTP/1.1 200"]);
+  });
+
+  test("is used again after JSON that was refused in the middle of it", async () => {
+    const deep = await startTestServer();
+    const post = headOf(deep, "POST", maps, "Content-Type: application/json", "Content-Length: 200000");
+    const rest = headOf(deep, "GET", "/readyz", "Connection: close");
+    const answers = await talk(`${post}${"[".repeat(200_000)}${rest}`, deep);
+    await deep.close();
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(["HTTP/1.1 400", "HTTP/1.1 200"]);
   });
 
   test("whose body grows beyond the limit is told so, and the server goes on", async () => {

@@ -38,6 +38,9 @@ import type { YamlReader } from "./yaml-reader.ts";
 /** What proxies pass on uncut; whoever needs longer selectors is better served by a label. */
 const maxUrlLength = 8192;
 
+/** Decrypting as much takes less of the event loop than the handshake of another connection. */
+const drainedBytes = 256 * 1024;
+
 /** The parts of one listener that its requests use. All but names and closing are shared by the listeners of a server. */
 export interface FrontDoor {
   readonly resources: ResourceServer;
@@ -101,7 +104,7 @@ export async function handleRequest(
     } else {
       const refusal = refusalOf(thrown);
       if (refusal.reason === "InternalError") log.error("request failed", { path: pathOf(request), error: thrown });
-      drainBody(request, response);
+      drainBody(door, request, response);
       sendStatus(response, refusal.toStatus(), {
         headers: thrown instanceof MethodNotAllowed ? { Allow: thrown.allow } : {},
         isForPeople: isForPeople(request),
@@ -169,9 +172,15 @@ function isForPeople({ url = "", headers }: IncomingMessage): boolean {
   return wantsIndent(new URLSearchParams(query), headers["user-agent"]);
 }
 
-/** A refusal may come before the body has been read; the rest of it must not be taken for the next request. */
-function drainBody(request: IncomingMessage, response: ServerResponse): void {
-  if (!request.complete) response.setHeader("Connection", "close");
+/**
+ * A refusal may come before the body has been read; the rest of it must not be taken for the next request. A short one is read to its end and
+ * forgotten, as Go's servers do; before more, and before an end that nobody knows, the connection is given up.
+ */
+function drainBody({ resources }: FrontDoor, request: IncomingMessage, response: ServerResponse): void {
+  if (request.complete) return;
+  const announced = Number(request.headers["content-length"]);
+  if (announced <= Math.min(drainedBytes, resources.context.limits.maxBodyBytes)) request.resume();
+  else response.setHeader("Connection", "close");
 }
 
 /** Throws what the caller is to be told; `told` learns what the request counts as, once that is known. */
@@ -180,7 +189,7 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
   if (hasTwoHosts(request.rawHeaders)) throw badRequest("the request has more than one Host header");
   const refused = guardBrowser(request.headers, door.hostNames);
   if (refused !== undefined) {
-    drainBody(request, response);
+    drainBody(door, request, response);
     return sendStatus(response, refused.status, { isForPeople: isForPeople(request) });
   }
   const { path, query } = parseUrl(request.url ?? "/");

@@ -292,12 +292,13 @@ async function decodedBody(
   decode: (body: BodyPieces, readers: BodyReaders) => DecodedBody | Promise<DecodedBody>,
 ): Promise<DecodedBody> {
   const { limits } = context;
-  const { bodies } = exchange;
+  const { bodies, request } = exchange;
+  if (mediaTypeOf(request) === "application/yaml") exchange.yaml.check(Number(request.headers["content-length"] ?? 0));
   const body = await readBody(exchange, limits);
   exchange.enter?.();
   let largest = body.size;
   const readYaml = async (text: BodyPieces) => {
-    // Small texts, which are read at once, may still have ten thousand aliases.
+    // Small texts, which are read at once, may still take a millisecond each.
     await bodies.piece();
     const document = await exchange.yaml.read(text, () => exchange.signal());
     if (!("json" in document)) return document;

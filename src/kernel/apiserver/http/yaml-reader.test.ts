@@ -24,10 +24,28 @@ async function read(text: string, signal = here): Promise<unknown> {
 const lines = (count: number, line = "- a\n"): string => line.repeat(count);
 
 describe("a small text", () => {
-  test("is read at once", () => {
+  test("is read at once when it is plain", () => {
     open();
     expect(reader.read(bodyOf("a: yes\n"), () => here)).toEqual({ value: { a: true }, duplicates: [] });
-    expect(() => reader.read(bodyOf("a: [\n"), () => here)).toThrow(expect.objectContaining({ code: 400 }));
+    expect(reader.read(bodyOf("# nothing\n"), () => here)).toEqual({ value: undefined, duplicates: [] });
+    expect(() => reader.read(new BodyPieces(Buffer.from([0x61, 0xff])), () => here)).toThrow("no UTF-8");
+  });
+
+  test("with anchors, of several documents or with mistakes is for the thread, which takes longer and says the same", async () => {
+    open();
+    const anchored = reader.read(bodyOf("a: &a 1\nb: *a\n"), () => here);
+    expect(anchored).toBeInstanceOf(Promise);
+    expect(await anchored).toEqual({ json: Buffer.from('{"a":1,"b":1}'), duplicates: [] });
+    await expect(read("a: [\n")).rejects.toMatchObject({ code: 400, message: expect.stringContaining("body:") });
+    await expect(read("a: 1\n---\nb: 1\n")).rejects.toThrow("more than one YAML document");
+  });
+
+  test("that is for the thread goes before large ones that wait", async () => {
+    open();
+    const ends: string[] = [];
+    const note = (name: string, text: string) => read(text).then(() => ends.push(name));
+    await Promise.all([note("first", lines(1000)), note("large", lines(1000)), note("small", "a: &a 1\n")]);
+    expect(ends).toEqual(["first", "small", "large"]);
   });
 });
 
@@ -94,6 +112,8 @@ describe("a large text", () => {
     const first = read(lines(2000));
     const second = read(lines(1000), gone.signal);
     await expect(read(lines(2000))).rejects.toMatchObject({ code: 429 });
+    expect(() => reader.check(8000)).toThrow(expect.objectContaining({ code: 429 }));
+    reader.check(2000);
     gone.abort(new Error("left"));
     await expect(second).rejects.toThrow("left");
     expect(await first).toHaveLength(2000);

@@ -3,10 +3,11 @@ import { type Cancel, type Clock, codeOf, type Millis, toError } from "#lib/base
 import { ApiError, type StatusReason, tooLarge, tooManyRequests } from "#kernel/model/index.ts";
 import type { DecodedBody } from "./body.ts";
 import type { BodyPieces } from "./body-pieces.ts";
-import { decodeYaml, type YamlAsJson, type YamlLimits } from "./yaml-body.ts";
+import { decodePlainYaml, decodeYaml, type YamlAsJson, type YamlLimits } from "./yaml-body.ts";
 
 // YAML takes a microsecond for each byte, and up to a kilobyte of memory for each word, a hundred times what JSON takes. So texts of
-// more than a screenful are read by a thread of their own, which has its own memory and can be ended.
+// more than a screenful are read by a thread of their own, which has its own memory and can be ended. It also reads what has anchors or
+// mistakes, however small: that takes several times as long, and whoever sends nothing else would have all of this thread.
 
 /** What the thread is asked; one question at a time. */
 export interface YamlQuestion {
@@ -25,7 +26,7 @@ export interface YamlReaderOptions {
   readonly program: string | undefined;
   readonly clock: Clock;
   readonly limits: YamlLimits;
-  /** Texts up to this size are read at once, in this thread. */
+  /** Plain texts up to this size are read at once, in this thread. */
   readonly smallBytes?: number;
   /** Of all texts that wait for the thread; more are refused with 429. */
   readonly maxWaitingBytes?: number;
@@ -38,7 +39,7 @@ export interface YamlReaderOptions {
 }
 
 const defaults = {
-  // Some 5 ms; to ask the thread costs 1 ms, and 60 when it must be started.
+  // At most 1.5 ms; to ask the thread costs 1 ms, and 60 when it must be started.
   smallBytes: 4 * 1024,
   maxWaitingBytes: 8 * 1024 * 1024,
   // Thirty times what the largest text takes on an idle machine: the thread gives way to others.
@@ -60,8 +61,8 @@ interface Task {
 }
 
 /**
- * Reads YAML bodies: small ones here, others one after the other in a thread that is started for the first of them and ended when it
- * has had nothing to do. A text that takes it too long or too much memory is refused (413), and costs nobody but the thread.
+ * Reads YAML bodies: small plain ones here, others one after the other in a thread that is started for the first of them and ended when it
+ * has had nothing to do. Those that are small, and so soon read, go before large ones that wait. A text that takes it too long or too much memory is refused (413), and costs nobody but the thread.
  */
 export class YamlReader {
   readonly #options: YamlReaderOptions & typeof defaults;
@@ -76,10 +77,18 @@ export class YamlReader {
     this.#options = { ...defaults, ...options };
   }
 
+  /** Throws 429 when a text of so many bytes could not wait now: whoever has not read it yet need not. Small ones may turn out not to need to. */
+  check(bytes: number): void {
+    const { smallBytes, maxWaitingBytes } = this.#options;
+    if (bytes > smallBytes && this.#waitingBytes + bytes > maxWaitingBytes) throw tooManyRequests("large YAML bodies");
+  }
+
   /** Throws, or rejects with, the refusals of `decodeYaml` and `yamlToJson`. */
   read(text: BodyPieces, signal: () => AbortSignal): YamlDocument | Promise<YamlDocument> {
-    const { program, smallBytes, maxWaitingBytes } = this.#options;
-    if (program === undefined || text.size <= smallBytes) return decodeYaml(text.joined());
+    const { program, limits, smallBytes, maxWaitingBytes } = this.#options;
+    if (program === undefined) return decodeYaml(text.joined());
+    const plain = text.size <= smallBytes ? decodePlainYaml(text.joined(), limits) : undefined;
+    if (plain !== undefined) return plain;
     if (this.#waitingBytes + text.size > maxWaitingBytes) throw tooManyRequests("large YAML bodies");
     this.#waitingBytes += text.size;
     return new Promise((settle, fail) => {
@@ -98,7 +107,7 @@ export class YamlReader {
 
   #readNext(program: string): void {
     const { clock, limits, budgetMs, idleMs } = this.#options;
-    const task = this.#waiting.shift();
+    const task = this.#takeNext();
     this.#cancelTimer();
     if (task === undefined) {
       this.#cancelTimer = clock.after(idleMs, () => this.#stop());
@@ -114,6 +123,12 @@ export class YamlReader {
     this.#worker ??= this.#start(program);
     const bytes = task.text.copied();
     this.#worker.postMessage({ bytes, limits } satisfies YamlQuestion, [bytes.buffer]);
+  }
+
+  #takeNext(): Task | undefined {
+    const { smallBytes } = this.#options;
+    const small = this.#waiting.findIndex(({ text }) => text.size <= smallBytes);
+    return this.#waiting.splice(Math.max(0, small), 1)[0];
   }
 
   #start(program: string): Worker {
