@@ -16,7 +16,7 @@ import { convert, isShipped } from "./convert.ts";
 import { fieldTokens } from "./field-tokens.ts";
 import { readParams, withArguments } from "./given-arguments.ts";
 import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
-import { lintWorkflow } from "./lint.ts";
+import { lintNames, lintWorkflow } from "./lint.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
 import { collectProblems, type ProblemCollector, type Report } from "./problems.ts";
 import { indirectRecursions } from "./recursion.ts";
@@ -47,6 +47,7 @@ export const documents: DocumentReader = {
   lint(document, options = {}) {
     const { found, ...read } = readDocument(document, options, asGivenLater);
     const { object, compiled, found: inPlace } = read.template ?? { ...read, found };
+    if (object !== undefined) lintNames(asDocument(object), inPlace);
     if (compiled !== undefined && object !== undefined) lintWorkflow(compiled, object, inPlace);
     return found.problems;
   },
@@ -174,6 +175,7 @@ function readSchedule(document: JsonObject, found: ProblemCollector): Read {
 
 /** The envelope has been checked. */
 const asObject = (document: JsonObject): KubeObject => document as unknown as KubeObject;
+const asDocument = (object: KubeObject): JsonObject => object as unknown as JsonObject;
 
 /**
  * Nothing else is looked at when the version or the kind is wrong: every other complaint would follow from that. A

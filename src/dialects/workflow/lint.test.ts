@@ -28,6 +28,14 @@ test("a name that YAML has made another one of is warned about, and one in quote
   expect(lint(`"y": {${box}}\nb: {${box}, outputs: {"n": {}}}`)).toEqual([]);
 });
 
+test("names that YAML has made others of are told beside the errors that follow from them", () => {
+  const user = `b: {${box}, dependencies: [a], when: 'steps.a.outputs.n == "1"'}`;
+  expect(lint(`a: {${box}, outputs: {n: {}}}\n${user}`)).toEqual([
+    expect.stringMatching(/^error: spec\.steps\.b\.when: .*no output of "a" "n"/),
+    expect.stringMatching(/^warning: spec\.steps\.a\.outputs\.false: the name is "false", /),
+  ]);
+});
+
 test("a fixed name and retry cannot go together", () => {
   const template = "template: {apiVersion: v1, kind: ConfigMap, metadata: {name: fixed}}";
   expect(lint(`a: {${template}, retry: {limit: 1}}`)).toEqual([

@@ -23,12 +23,9 @@ export function lintWorkflow(compiled: CompiledWorkflow, object: KubeObject, fou
   );
   if (spec.activeDeadlineSeconds === undefined && !bounded)
     found.warn(["spec"], "unbounded", "no deadline and no timeout: a step that hangs runs for ever");
-  for (const member of ["steps", "finally", "outputs", "arguments"] as const)
-    lintYamlWords(spec[member], ["spec", member], found);
   for (const { key, path } of sources) {
     const step = compiled.steps.get(key);
     if (step === undefined) continue;
-    lintYamlWords(step.step.outputs, [...path, "outputs"], found);
     lintName(step, [...path], found);
     lintCompletion(step, [...path], found);
     lintRetry(step, [...path], found);
@@ -48,10 +45,24 @@ type Path = readonly (string | number)[];
 /** The words that YAML 1.1 reads as these, in the short forms that people give as names. */
 const yamlWords = { true: "y, yes and on", false: "n, no and off" };
 
-/** Names that nobody gives: what was written was another word, by which expressions and commands will not find it. */
-function lintYamlWords(named: object | undefined, path: Path, found: ProblemCollector): void {
+/**
+ * Names that nobody gives: what was written was another word, by which expressions and commands will not find it. Of any document,
+ * because errors may follow from it.
+ */
+export function lintNames({ spec }: JsonObject, found: ProblemCollector): void {
+  if (!isJsonObject(spec)) return;
+  for (const member of ["steps", "finally", "outputs", "arguments"])
+    lintYamlWords(spec[member], ["spec", member], found);
+  for (const part of ["steps", "finally"]) {
+    const steps = spec[part];
+    for (const [key, step] of Object.entries(isJsonObject(steps) ? steps : {}))
+      if (isJsonObject(step)) lintYamlWords(step["outputs"], ["spec", part, key, "outputs"], found);
+  }
+}
+
+function lintYamlWords(named: JsonValue | undefined, path: Path, found: ProblemCollector): void {
   for (const [name, words] of Object.entries(yamlWords))
-    if (named !== undefined && Object.hasOwn(named, name))
+    if (isJsonObject(named) && Object.hasOwn(named, name))
       found.warn(
         [...path, name],
         "yaml-word",
