@@ -119,6 +119,11 @@ export class LiveStore implements Store {
     return this.#state.image.find(group, resource)?.ring.countAfter(revision) ?? 0;
   }
 
+  missed({ group, resource }: Collection, revision: number, limit: number): readonly StoreEvent[] {
+    this.#assertRetained(revision);
+    return this.#state.image.find(group, resource)?.ring.after(revision, limit) ?? [];
+  }
+
   count(collection: Collection, namespace?: string): number {
     const image = this.#state.image.find(collection.group, collection.resource);
     if (image === undefined) return 0;

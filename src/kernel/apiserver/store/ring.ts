@@ -28,9 +28,10 @@ export class EventRing {
     this.#bytes += event.entry.bytes.length;
   }
 
-  /** Events after a revision, oldest first. */
-  after(revision: number): readonly StoredEvent[] {
-    return this.#events.slice(this.#indexAfter(revision));
+  /** Events after a revision, oldest first; at most `limit` of them. */
+  after(revision: number, limit: number = Number.POSITIVE_INFINITY): readonly StoredEvent[] {
+    const start = this.#indexAfter(revision);
+    return this.#events.slice(start, start + limit);
   }
 
   /** Number of events after a revision: O(log events). */

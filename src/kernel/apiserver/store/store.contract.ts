@@ -246,6 +246,8 @@ export function storeContract(withStore: WithStore): void {
       expect(at(4)).toEqual(["a=2@3"]);
       expect(at(5)).toEqual(["a=2@3", "c=1@5"]);
       expect([0, 2, 5].map((revision) => store.eventsAfter(items, revision))).toEqual([5, 3, 0]);
+      const missed = (after: number, limit: number) => store.missed(items, after, limit).map((event) => event.revision);
+      expect([missed(0, 9), missed(2, 2), missed(5, 1)]).toEqual([[1, 2, 3, 4, 5], [3, 4], []]);
       expect(store.page(items, { revision: 2, limit: 1 })).toMatchObject({ remaining: 1, next: { name: "a" } });
       expect(() => store.page(items, { revision: 6 })).toThrow("not reached");
     }));
@@ -399,6 +401,8 @@ export function storeContract(withStore: WithStore): void {
         expect(store.compactedRevision).toBe(0);
         await clock.advance(90_000);
         await expect.poll(() => store.compactedRevision).toBe(5);
+        expect(store.missed(items, 5, 9)).toHaveLength(2);
+        expect(() => store.missed(items, 4, 9)).toThrow(expect.objectContaining({ code: "revision-compacted" }));
         expect(store.stats()).toMatchObject({ ringEvents: 2, forcedCompactions: 0, compactions: 1 });
         expect(() => store.page(items, { revision: 4 })).toThrow("no longer kept");
         expect(() => store.subscribe(items, 4, () => undefined)).toThrow("no longer kept");

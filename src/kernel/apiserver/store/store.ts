@@ -98,8 +98,10 @@ export interface Store {
   get(key: StoreKey): Entry | undefined;
   /** Costs a microsecond for each later event when it is of an earlier revision. */
   page(collection: Collection, request: PageRequest): Page;
-  /** Retained events of the collection after a revision: O(log events). */
+  /** Number of retained events of the collection after a revision: O(log events). */
   eventsAfter(collection: Collection, revision: number): number;
+  /** The first `limit` of those events, oldest first. Throws `revision-compacted` when one of them is not retained any more. */
+  missed(collection: Collection, revision: number, limit: number): readonly StoreEvent[];
   /** Number of objects in the collection (and namespace). */
   count(collection: Collection, namespace?: string): number;
   /** All collections that hold an object. */

@@ -28,13 +28,11 @@ export interface WatchSink {
 }
 
 /**
- * Present objects sent between two looks at whether the reader keeps up, and between two turns of the event loop: few enough that to
- * parse them all, as a reader in this process needs it, or to encrypt them takes a millisecond.
+ * Present objects or missed events sent between two looks at whether the reader keeps up, and between two turns of the event loop: few
+ * enough that to parse them all, as a reader in this process needs it, or to encrypt them takes a millisecond.
  */
-const initialChunk = 100;
-const initialBytes = 64 * 1024;
-/** Missed events that are told in a millisecond. */
-const cheapEvents = 100;
+const partItems = 100;
+const partBytes = 64 * 1024;
 /** Longer ones are cut to a day: a watch that never ends would hide a client that is gone. */
 const longestTimeoutSeconds = 24 * 3600;
 
@@ -92,17 +90,19 @@ function startOf(request: WatchRequest): Start {
 
 /** Present objects as changes, few enough in each part; one empty part when there are none. */
 function* partsOf(entries: readonly Entry[]): Generator<readonly WatchChange[]> {
-  let part: WatchChange[] = [];
+  let rest = entries;
+  do {
+    const part = firstPart(rest, (entry) => entry);
+    rest = rest.slice(part.length);
+    yield part.map((entry) => ({ type: "ADDED", entry }));
+  } while (rest.length > 0);
+}
+
+/** As many from the beginning as are a part by their size; at least one, if there is one. */
+function firstPart<T>(items: readonly T[], entryOf: (item: T) => Entry): readonly T[] {
   let bytes = 0;
-  for (const entry of entries) {
-    part.push({ type: "ADDED", entry });
-    bytes += entry.bytes.length;
-    if (bytes < initialBytes) continue;
-    yield part;
-    part = [];
-    bytes = 0;
-  }
-  yield part;
+  const end = items.findIndex((item) => (bytes += entryOf(item).bytes.length) >= partBytes);
+  return end < 0 ? items : items.slice(0, end + 1);
 }
 
 /** A watch with its subscription and timers. Ends once: by its reader, its time, its store or its kind's removal. */
@@ -143,7 +143,7 @@ class RunningWatch {
     if (this.#request.allowBookmarks === true) this.#scheduleBookmark();
     if (!start.initial) {
       // Live only: from the revision named; with sendInitialEvents=false there need be none, and then from now.
-      this.#resume(start.from ?? this.#context.store.revision);
+      this.#resume(start.from ?? this.#context.store.revision).catch((thrown: unknown) => this.#fail(thrown));
       return;
     }
     this.#sendInitial().catch((thrown: unknown) => this.#fail(thrown));
@@ -159,7 +159,7 @@ class RunningWatch {
     const { store } = this.#context;
     const collection = collectionOf(this.#resource);
     const { namespace } = this.#selector;
-    const scope = { limit: initialChunk, ...(namespace === undefined ? {} : { namespace }) };
+    const scope = { limit: partItems, ...(namespace === undefined ? {} : { namespace }) };
     let page = store.page(collection, scope);
     let isFirst = true;
     for (;;) {
@@ -187,11 +187,25 @@ class RunningWatch {
     await this.#context.turns.piece();
   }
 
-  /** What the reader missed comes in one go, which has a turn of its own when it is much. */
-  #resume(from: number): void {
-    const { store, turns } = this.#context;
-    if (store.eventsAfter(collectionOf(this.#resource), from) <= cheapEvents) this.#follow(from);
-    else void turns.turn("patient").then(() => this.#follow(from));
+  /**
+   * What the reader missed is told in parts, at its own pace, until one part is left, which comes with the subscription. Whoever takes it
+   * more slowly than changes are forgotten has to list anew.
+   */
+  async #resume(from: number): Promise<void> {
+    const { store } = this.#context;
+    const collection = collectionOf(this.#resource);
+    let position = from;
+    for (;;) {
+      // One more than a part has, to see whether that is all.
+      const missed = store.missed(collection, position, partItems + 1);
+      const part = firstPart(missed.slice(0, partItems), ({ entry }) => entry);
+      if (part.length === missed.length) return this.#follow(position);
+      await this.#letOthers();
+      if (this.#closed) return;
+      const changes = changesOf(part, this.#selector);
+      if (changes.length > 0) this.#sink.changes(changes, undefined);
+      position = part.at(-1)?.revision ?? position;
+    }
   }
 
   /** What the subscription delivers before it returns is what the reader missed: being behind with that is not held against it. */
