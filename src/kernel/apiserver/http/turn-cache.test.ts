@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
+import { chunkOf } from "./chunk.ts";
 import { TurnCache } from "./turn-cache.ts";
 
 describe("the cache of a turn", () => {
-  test("makes a buffer once for each source and key, and forgets it with the turn", async () => {
+  test("makes a chunk once for each source and key, and forgets it with the turn", async () => {
     const cache = new TurnCache();
     const [one, two] = [{}, {}];
     let made = 0;
-    const make = () => Buffer.from(String((made += 1)));
+    const make = () => chunkOf([Buffer.from(String((made += 1)))]);
     const first = cache.get(one, "k", make);
     expect(cache.get(one, "k", make)).toBe(first);
     expect(cache.get(one, "l", make)).not.toBe(first);

@@ -7,6 +7,7 @@ import { viewOf } from "../verbs/storage-view.ts";
 import type { WatchChange } from "../watch/transitions.ts";
 import type { WatchSink } from "../watch/watch.ts";
 import { bookmarkObject } from "../watch/watch-queue.ts";
+import { chunkOf, writeChunk } from "./chunk.ts";
 import { encodeItem, tableOf, type View } from "./representation.ts";
 import type { SlowReaders } from "./slow-readers.ts";
 import type { TurnCache } from "./turn-cache.ts";
@@ -38,6 +39,7 @@ export class WatchReply implements WatchSink {
   readonly #shared: TurnCache;
   readonly #meter: WatchMeter;
   readonly #readers: SlowReaders;
+  readonly #isTable: boolean;
   #columnsSent = false;
 
   constructor(options: {
@@ -60,6 +62,7 @@ export class WatchReply implements WatchSink {
     this.#shared = options.shared;
     this.#meter = options.meter;
     this.#readers = options.readers;
+    this.#isTable = form === "table";
     this.#viewKey = [resource.type.group, resource.type.version, form, include, options.selector.key].join("|");
     // One that has left already would be counted for ever.
     if (this.#response.destroyed) return;
@@ -76,12 +79,15 @@ export class WatchReply implements WatchSink {
       return;
     }
     this.#meter.events += changes.length;
-    const view = this.#view();
-    const first = view.form === "table" && !this.#columnsSent;
+    const isFirst = this.#isTable && !this.#columnsSent;
     this.#columnsSent = true;
-    const encode = () =>
-      Buffer.concat(changes.flatMap((change, index) => encodeChange(view, change, first && index === 0)));
-    this.#response.write(source === undefined || first ? encode() : this.#shared.get(source, this.#viewKey, encode));
+    const encode = () => {
+      const view = this.#view();
+      return chunkOf(changes.flatMap((change, index) => encodeChange(view, change, isFirst && index === 0)));
+    };
+    // Whoever waits for the reader to take the beginning asks the response.
+    if (source === undefined) this.#response.write(encode().bytes);
+    else writeChunk(this.#response, isFirst ? encode() : this.#shared.get(source, this.#viewKey, encode));
   }
 
   /** A line that only carries a revision; `initial` ends the events of a WatchList. */
