@@ -25,8 +25,7 @@ class Reader implements WatchSink {
   take(): void {
     this.#taken.resolve();
   }
-  bytes = () =>
-    this.told.map(({ changes }) => changes.reduce((sum, { entry }) => sum + entry.bytes.length, 0));
+  bytes = () => this.told.map(({ changes }) => changes.reduce((sum, { entry }) => sum + entry.bytes.length, 0));
   revisions = () => this.told.flatMap(({ changes }) => changes.map(({ entry }) => entry.revision));
 }
 
