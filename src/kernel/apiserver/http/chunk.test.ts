@@ -7,11 +7,11 @@ import { chunkOf, writeChunk } from "./chunk.ts";
 
 const chunk = chunkOf([Buffer.from("one,"), Buffer.from("two")]);
 
-let server: Server | undefined;
+let server: Server;
 const clients: Socket[] = [];
 afterEach(() => {
   for (const client of clients.splice(0)) client.destroy();
-  server?.close();
+  server.close();
 });
 
 async function serve(answer: (response: ServerResponse, request: IncomingMessage) => void): Promise<void> {
@@ -22,7 +22,7 @@ async function serve(answer: (response: ServerResponse, request: IncomingMessage
 
 /** Sends the text as it is; what comes back is in `received`. */
 async function send(text: string) {
-  const socket = connect((server?.address() as AddressInfo).port, "127.0.0.1");
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
   clients.push(socket);
   const seen = { received: "", isEnded: false };
   socket.on("data", (bytes: Buffer) => (seen.received += bytes.toString("latin1")));
@@ -57,11 +57,11 @@ describe("a chunk", () => {
       response.flushHeaders();
       const { socket } = response;
       if (socket === null) throw new Error("the answer has its connection");
-      const write = socket.write.bind(socket) as (bytes: Buffer) => boolean;
-      socket.write = ((bytes: Buffer) => {
+      const write = socket.write.bind(socket);
+      socket.write = (bytes: Uint8Array | string) => {
         written.push(bytes);
         return write(bytes);
-      }) as typeof socket.write;
+      };
       writeChunk(response, chunk);
     });
     const readers = [await send(get("/")), await send(get("/"))];
