@@ -20,7 +20,11 @@ const programs = {
   cli: "src/app/cli/main.ts",
   runner: "src/kernel/runtimes/process/runner/main.ts",
   "yaml-reader": "src/kernel/apiserver/http/yaml-reader-program.ts",
+  "template-thread": "src/kernel/template/thread-program.ts",
 };
+
+/** The template module, as scripts/build-template.mjs has built it, and the licences of what is in it. */
+const templateFiles = ["template.wasm.br", "template-licenses.txt"];
 
 /** The library's public entries. */
 const library = {
@@ -88,7 +92,9 @@ async function newestSource() {
     .filter((entry) => entry.isFile() && !entry.name.endsWith(".test.ts"))
     .map((entry) => `${entry.parentPath}/${entry.name}`);
   const times = await Promise.all(
-    [...paths, `${root}package.json`, ...builders].map(async (path) => (await stat(path)).mtimeMs),
+    [...paths, `${root}package.json`, `${root}go/built/template.json`, ...builders].map(
+      async (path) => (await stat(path)).mtimeMs,
+    ),
   );
   return `${Math.max(...times)} ${paths.length}`;
 }
@@ -108,7 +114,11 @@ export async function bundle({ force = false } = {}) {
     }),
     build({
       ...programOptions(version),
-      entryPoints: { runner: programs.runner, "yaml-reader": programs["yaml-reader"] },
+      entryPoints: {
+        runner: programs.runner,
+        "yaml-reader": programs["yaml-reader"],
+        "template-thread": programs["template-thread"],
+      },
       outdir: dist,
       outExtension: { ".js": ".cjs" },
     }),
@@ -125,7 +135,10 @@ export async function bundle({ force = false } = {}) {
   ]);
   const files = results.flatMap(({ outputFiles }) => outputFiles);
   await Promise.all(files.map(({ path, text }) => replace(path, path.endsWith("cli.cjs") ? asFunction(text) : text)));
-  await removeStale(files.map(({ path }) => path));
+  await Promise.all(
+    templateFiles.map(async (name) => replace(`${dist}/${name}`, await readFile(`${root}go/built/${name}`))),
+  );
+  await removeStale([...files.map(({ path }) => path), ...templateFiles.map((name) => `${dist}/${name}`)]);
   await writeFile(`${dist}/meta.json`, JSON.stringify(results[0].metafile));
   await writeFile(stampFile, stamp);
   return true;
@@ -140,9 +153,9 @@ function asFunction(text) {
 }
 
 /** A program that starts meanwhile sees the old file or the new one. */
-async function replace(path, text) {
+async function replace(path, content) {
   await mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
-  await writeFile(`${path}.${process.pid}`, text);
+  await writeFile(`${path}.${process.pid}`, content);
   await rename(`${path}.${process.pid}`, path);
 }
 

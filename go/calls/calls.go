@@ -1,0 +1,66 @@
+// Package calls is the one door of the module: a question as JSON, an answer as JSON.
+package calls
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"slipway/template/workflow"
+)
+
+// Answer has exactly one of its members.
+type Answer struct {
+	Value   any               `json:"value,omitempty"`
+	Failure *workflow.Failure `json:"failure,omitempty"`
+	// Misuse is a question that the caller should not have asked.
+	Misuse string `json:"misuse,omitempty"`
+}
+
+type operation func(question []byte) (Answer, error)
+
+var operations = map[string]operation{
+	"parse":  asked(workflow.Parse),
+	"render": asked(workflow.Render),
+	"cue":    asked(evaluate),
+}
+
+// Reply answers one question. It never fails: whatever is wrong is part of the answer.
+func Reply(question []byte) []byte {
+	answer, err := reply(question)
+	if err != nil {
+		answer = Answer{Misuse: err.Error()}
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		text, _ = json.Marshal(Answer{Misuse: err.Error()})
+	}
+	return text
+}
+
+func reply(question []byte) (Answer, error) {
+	var head struct {
+		Operation string `json:"operation"`
+	}
+	if err := json.Unmarshal(question, &head); err != nil {
+		return Answer{}, err
+	}
+	run, isKnown := operations[head.Operation]
+	if !isKnown {
+		return Answer{}, fmt.Errorf("there is no operation %q", head.Operation)
+	}
+	return run(question)
+}
+
+func asked[Q, V any](run func(Q) (*V, *workflow.Failure)) operation {
+	return func(question []byte) (Answer, error) {
+		var request Q
+		if err := json.Unmarshal(question, &request); err != nil {
+			return Answer{}, err
+		}
+		value, failure := run(request)
+		if failure != nil {
+			return Answer{Failure: failure}, nil
+		}
+		return Answer{Value: value}, nil
+	}
+}

@@ -1,0 +1,44 @@
+// Package workflow renders what Tinkerbell's templates describe, in both of its shapes.
+package workflow
+
+import "gopkg.in/yaml.v3"
+
+// Document is what a rendered template of shape A says. Scalars in fields of type string keep the text they have in the
+// document (`0644` stays `0644`), which is yaml.v3's way.
+type Document struct {
+	Version       string `yaml:"version" json:"version"`
+	Name          string `yaml:"name" json:"name"`
+	ID            string `yaml:"id" json:"-"`
+	GlobalTimeout int64  `yaml:"global_timeout" json:"globalTimeout"`
+	Tasks         []Task `yaml:"tasks" json:"tasks"`
+}
+
+// Task is what one worker does.
+type Task struct {
+	Name        string            `yaml:"name" json:"name"`
+	Worker      string            `yaml:"worker" json:"worker"`
+	Volumes     []string          `yaml:"volumes" json:"volumes"`
+	Environment map[string]string `yaml:"environment" json:"environment"`
+	Actions     []Action          `yaml:"actions" json:"actions"`
+}
+
+// Action is one container.
+type Action struct {
+	Name        string            `yaml:"name" json:"name"`
+	Image       string            `yaml:"image" json:"image"`
+	Timeout     int64             `yaml:"timeout" json:"timeout"`
+	Command     []string          `yaml:"command" json:"command"`
+	Volumes     []string          `yaml:"volumes" json:"volumes"`
+	Environment map[string]string `yaml:"environment" json:"environment"`
+	Pid         string            `yaml:"pid" json:"pid"`
+	Namespaces  Namespaces        `yaml:"namespaces" json:"namespaces"`
+	// Read by releases long ago and accepted since, whatever they hold.
+	OnTimeout yaml.Node `yaml:"on-timeout" json:"-"`
+	OnFailure yaml.Node `yaml:"on-failure" json:"-"`
+}
+
+// Namespaces are those of the machine that a container shares.
+type Namespaces struct {
+	Pid     string `yaml:"pid" json:"pid"`
+	Network string `yaml:"network" json:"network"`
+}

@@ -1,0 +1,50 @@
+package workflow
+
+import (
+	"fmt"
+
+	"slipway/template/rendering"
+)
+
+// Failure says why there is no plan. Message is what the resource's condition shows.
+type Failure struct {
+	Message  string    `json:"message"`
+	Problems []Problem `json:"problems"`
+	// Rendered is the text that could not be decoded, for the log.
+	Rendered string `json:"rendered,omitempty"`
+}
+
+// Problem is one thing that is wrong. Code is stable; Path names a part of the document where a place in a text does not.
+type Problem struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Path    string `json:"path,omitempty"`
+	rendering.Place
+}
+
+const prefix = "error rendering template: "
+
+// templateFailure is an error of text/template, in its own words. A path names the field that holds the template, where
+// there is more than one.
+func templateFailure(id, code, text, path string, err error) *Failure {
+	message := fmt.Sprintf("%sfailed to parse template with ID %s: err: %v", prefix, id, err)
+	if path != "" {
+		message += fmt.Sprintf(" (%s)", path)
+	}
+	problem := Problem{Code: code, Message: err.Error(), Path: path, Place: rendering.PlaceOf(err, text)}
+	return &Failure{Message: message, Problems: []Problem{problem}}
+}
+
+// plainFailure is an error of one message, which stands behind the prefix.
+func plainFailure(code string, err error) *Failure {
+	return &Failure{Message: prefix + err.Error(), Problems: []Problem{{Code: code, Message: err.Error()}}}
+}
+
+// invalid tells of all problems; the condition shows the first.
+func invalid(found []string) *Failure {
+	failure := Failure{Message: prefix + "validating workflow template: " + found[0]}
+	for _, message := range found {
+		failure.Problems = append(failure.Problems, Problem{Code: "template-invalid", Message: message})
+	}
+	return &failure
+}

@@ -1,0 +1,194 @@
+import {
+  type Cancel,
+  type Clock,
+  type Deferred,
+  deferred,
+  err,
+  holdProcess,
+  type Millis,
+  messageOf,
+  ok,
+  type Result,
+} from "#lib/base/index.ts";
+import type { ThreadAnswer } from "./protocol.ts";
+import type { TemplateThread } from "./thread.ts";
+
+/** Bounds of a pool. */
+export interface PoolLimits {
+  readonly maxThreads: number;
+  /** Questions that wait for a thread; more are refused. */
+  readonly maxWaiting: number;
+  /** For one question, from the moment a thread has it; then the thread is ended. */
+  readonly budgetMs: Millis;
+  /** After so many questions, or with so much memory, a thread is replaced: memory of WebAssembly never shrinks. */
+  readonly maxQuestions: number;
+  readonly maxKeptBytes: number;
+  /** Without a question, after which a thread is ended. */
+  readonly idleMs: Millis;
+}
+
+export const defaultLimits: PoolLimits = {
+  maxThreads: 2,
+  maxWaiting: 1000,
+  budgetMs: 10_000,
+  maxQuestions: 10_000,
+  maxKeptBytes: 256 * 1024 * 1024,
+  idleMs: 60_000,
+};
+
+/** Why there is no answer, although the question was well put. */
+export type PoolFailure =
+  | { readonly kind: "time" }
+  | { readonly kind: "memory" }
+  | { readonly kind: "busy" }
+  | { readonly kind: "closed" }
+  | { readonly kind: "crashed"; readonly message: string };
+
+interface Task {
+  readonly question: string;
+  readonly answer: Deferred<Result<string, PoolFailure>>;
+}
+
+/** A thread and what it is at. */
+interface Slot {
+  readonly thread: TemplateThread;
+  state: "starting" | "idle" | Task;
+  questions: number;
+  /** Of the budget while there is a task, of idleness else. */
+  cancelTimer: Cancel;
+}
+
+/**
+ * Few threads, started one after the other when there are questions for them, each asked one question at a time. A question that
+ * takes too much costs its thread, and nobody else's question.
+ */
+export class TemplatePool {
+  readonly #start: () => TemplateThread;
+  readonly #clock: Clock;
+  readonly #limits: PoolLimits;
+  readonly #waiting: Task[] = [];
+  readonly #slots = new Set<Slot>();
+  /** Threads that are being ended. */
+  readonly #ending = new Set<Promise<void>>();
+  #isClosed = false;
+  #unanswered = 0;
+  #release: Cancel = () => undefined;
+
+  constructor(start: () => TemplateThread, clock: Clock, limits: Partial<PoolLimits> = {}) {
+    this.#start = start;
+    this.#clock = clock;
+    this.#limits = { ...defaultLimits, ...limits };
+  }
+
+  /**
+   * Rejects when threads cannot start, and with the signal's reason when that aborts first: a question that waits is then dropped,
+   * one that is being answered is answered for nobody.
+   */
+  async ask(question: string, signal?: AbortSignal): Promise<Result<string, PoolFailure>> {
+    signal?.throwIfAborted();
+    if (this.#isClosed) return err({ kind: "closed" });
+    if (this.#waiting.length >= this.#limits.maxWaiting) return err({ kind: "busy" });
+    const task: Task = { question, answer: deferred() };
+    const abort = (): void => {
+      const at = this.#waiting.indexOf(task);
+      if (at >= 0) this.#waiting.splice(at, 1);
+      task.answer.reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", abort, { once: true });
+    if (this.#unanswered++ === 0) this.#release = holdProcess();
+    try {
+      this.#waiting.push(task);
+      this.#advance();
+      return await task.answer.promise;
+    } finally {
+      signal?.removeEventListener("abort", abort);
+      if (--this.#unanswered === 0) this.#release();
+    }
+  }
+
+  /** Starts a thread unless there is one, so that the first question need not wait for it. */
+  warm(): void {
+    if (!this.#isClosed && this.#slots.size === 0) this.#startSlot();
+  }
+
+  /** Ends all threads; whoever waits hears that the pool is closed. Resolves when they are gone. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const task of this.#waiting.splice(0)) task.answer.resolve(err({ kind: "closed" }));
+    for (const slot of this.#slots) this.#drop(slot, { kind: "closed" });
+    await Promise.all(this.#ending);
+  }
+
+  /** Gives questions to idle threads, and starts another thread when there are none. */
+  #advance(): void {
+    for (const slot of this.#slots) {
+      if (slot.state !== "idle") continue;
+      const task = this.#waiting.shift();
+      if (task === undefined) return;
+      void this.#serve(slot, task);
+    }
+    const isStarting = [...this.#slots].some(({ state }) => state === "starting");
+    if (this.#waiting.length > 0 && !isStarting && this.#slots.size < this.#limits.maxThreads) this.#startSlot();
+  }
+
+  #startSlot(): void {
+    const slot: Slot = { thread: this.#start(), state: "starting", questions: 0, cancelTimer: () => undefined };
+    this.#slots.add(slot);
+    slot.thread.ready.then(
+      () => this.#rest(slot),
+      (thrown: unknown) => {
+        if (!this.#slots.has(slot)) return;
+        this.#drop(slot);
+        // Another try for those who wait would fail the same way; whoever asks later has one.
+        if (this.#slots.size === 0) for (const task of this.#waiting.splice(0)) task.answer.reject(thrown);
+      },
+    );
+  }
+
+  /** The thread has nothing to do, unless somebody waits. */
+  #rest(slot: Slot): void {
+    if (!this.#slots.has(slot)) return;
+    slot.state = "idle";
+    slot.cancelTimer = this.#clock.after(this.#limits.idleMs, () => this.#drop(slot));
+    this.#advance();
+  }
+
+  async #serve(slot: Slot, task: Task): Promise<void> {
+    slot.cancelTimer();
+    slot.state = task;
+    slot.cancelTimer = this.#clock.after(this.#limits.budgetMs, () => {
+      this.#drop(slot, { kind: "time" });
+      this.#advance();
+    });
+    try {
+      this.#settle(slot, task, await slot.thread.ask(task.question));
+    } catch (thrown) {
+      this.#drop(slot, { kind: "crashed", message: messageOf(thrown) });
+      this.#advance();
+    }
+  }
+
+  #settle(slot: Slot, task: Task, answer: ThreadAnswer): void {
+    slot.cancelTimer();
+    if (answer.kind === "answer") {
+      task.answer.resolve(ok(answer.text));
+      const { maxQuestions, maxKeptBytes } = this.#limits;
+      if (++slot.questions < maxQuestions && answer.memoryBytes <= maxKeptBytes) return this.#rest(slot);
+      // Who has had so much to do will have more: the next question finds a thread.
+      this.#drop(slot);
+      if (!this.#isClosed) this.#startSlot();
+      return this.#advance();
+    }
+    this.#drop(slot, answer.kind === "crashed" ? answer : { kind: "memory" });
+    this.#advance();
+  }
+
+  /** Ends a thread; the question that it has is answered with why. */
+  #drop(slot: Slot, failure?: PoolFailure): void {
+    if (!this.#slots.delete(slot)) return;
+    slot.cancelTimer();
+    if (typeof slot.state === "object" && failure !== undefined) slot.state.answer.resolve(err(failure));
+    const ending = slot.thread.end().finally(() => this.#ending.delete(ending));
+    this.#ending.add(ending);
+  }
+}

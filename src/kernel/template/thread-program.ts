@@ -1,0 +1,28 @@
+// The program of a thread that holds one instance of the Go module: one question, one answer, in their order.
+import { readFileSync } from "node:fs";
+import { parentPort, workerData } from "node:worker_threads";
+import { brotliDecompressSync } from "node:zlib";
+import { messageOf } from "#lib/base/index.ts";
+import { GoModule } from "./go-module.ts";
+import { compileModule } from "./web-assembly.ts";
+import type { ThreadAnswer, ThreadMessage, ThreadStart } from "./protocol.ts";
+
+const { artifact, module } = workerData as ThreadStart;
+const compiled = module ?? compileModule(brotliDecompressSync(readFileSync(artifact)));
+const go = new GoModule(compiled);
+// Code is compiled when it is first called: better now than while somebody's time is counted.
+const rehearsal = { operation: "render", text: "name: {{ .a | upper }}", values: { a: "b" }, maxBytes: 100 };
+go.ask(JSON.stringify(rehearsal));
+
+const tell = (message: ThreadMessage): void => parentPort?.postMessage(message, []);
+parentPort?.on("message", (question: string) => tell(answerOf(question)));
+tell({ kind: "ready", module: module === undefined ? compiled : undefined });
+
+function answerOf(question: string): ThreadAnswer {
+  try {
+    return { kind: "answer", text: go.ask(question), memoryBytes: go.memoryBytes };
+  } catch (thrown) {
+    if (go.ranOutOfMemory) return { kind: "out-of-memory" };
+    return { kind: "crashed", message: `${messageOf(thrown)}: ${go.lastWords}` };
+  }
+}
