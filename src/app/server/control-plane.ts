@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { arch, cpus, hostname, platform, release, totalmem, type } from "node:os";
 import { type Dialect, loadDialects } from "#dialects/index.ts";
 import { type Clock, type Logger, parseInstant, toError } from "#lib/base/index.ts";
-import { type CrdDocument, toCrd } from "#lib/schema/index.ts";
+import { type CrdDocument, toCrds } from "#lib/schema/index.ts";
 import { type ApiServer, type AuditLog, createApiServer, Credential, type Store } from "#kernel/apiserver/index.ts";
 import { type ArtifactLimits, ArtifactStore, carriesLabel } from "#kernel/artifacts/index.ts";
 import { asOurs, installCrds, Manager, Metrics } from "#kernel/kit/index.ts";
@@ -165,7 +165,7 @@ function startServer(
 
 /** The definitions of all kinds of our own: the server's, and those of the dialects. A test proves that they may be stored unchecked. */
 export const definitionsOf = (dialects: readonly Dialect[]): readonly CrdDocument[] =>
-  [Credential, ...dialects.flatMap(({ kinds }) => kinds)].map((kind) => asOurs(toCrd(kind)));
+  toCrds([Credential, ...dialects.flatMap(({ kinds }) => kinds)]).map(asOurs);
 
 /**
  * A manager with all controllers, not started. Kinds come first: a controller whose kind is not served would wait for

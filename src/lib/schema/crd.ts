@@ -10,7 +10,21 @@ export type CrdDocument = JsonObject & {
 };
 
 /** The CustomResourceDefinition document (`apiextensions.k8s.io/v1`) that declares this kind to any Kubernetes API server. */
-export function toCrd(kind: Kind): CrdDocument {
+export const toCrd = (kind: Kind): CrdDocument => definitionOf(kind, []);
+
+/** The definitions of all these kinds. Versions of one kind make one of them: the first gives names and scope, and is what is stored. */
+export function toCrds(kinds: readonly Kind[]): readonly CrdDocument[] {
+  const versions = new Map<string, [Kind, ...Kind[]]>();
+  for (const kind of kinds) {
+    const name = `${kind.plural}.${kind.group}`;
+    const known = versions.get(name);
+    if (known === undefined) versions.set(name, [kind]);
+    else known.push(kind);
+  }
+  return [...versions.values()].map(([first, ...others]) => definitionOf(first, others));
+}
+
+function definitionOf(kind: Kind, others: readonly Kind[]): CrdDocument {
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -27,16 +41,16 @@ export function toCrd(kind: Kind): CrdDocument {
         ...(kind.shortNames.length === 0 ? {} : { shortNames: kind.shortNames }),
         ...(kind.categories.length === 0 ? {} : { categories: kind.categories }),
       },
-      versions: [versionOf(kind)],
+      versions: [versionOf(kind, true), ...others.map((other) => versionOf(other, false))],
     },
   };
 }
 
-/** A kind declared in code has one version, which is served and stored. */
-const versionOf = (kind: Kind): JsonObject => ({
+/** A version declared in code is served. */
+const versionOf = (kind: Kind, storage: boolean): JsonObject => ({
   name: kind.version,
   served: true,
-  storage: true,
+  storage,
   schema: { openAPIV3Schema: schemaAsJson(kind.schema) },
   ...(kind.hasStatus ? { subresources: { status: {} } } : {}),
   ...(kind.columns.length === 0 ? {} : { additionalPrinterColumns: kind.columns.map(columnAsJson) }),

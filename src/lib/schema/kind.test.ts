@@ -1,5 +1,5 @@
 import { expect, expectTypeOf, test } from "vitest";
-import { age, column, kind, type ObjectOf, readStructuralSchema, s, schemaAsJson, toCrd } from "./index.ts";
+import { age, column, kind, type ObjectOf, readStructuralSchema, s, schemaAsJson, toCrd, toCrds } from "./index.ts";
 
 const Build = kind({
   group: "wharf.slipway.dev",
@@ -103,4 +103,20 @@ test("the CustomResourceDefinition says everything the declaration says", () => 
 
 test("the schema is structural", () => {
   expect(readStructuralSchema(schemaAsJson(Build.schema), [])).toEqual({ ok: true, value: Build.schema });
+});
+
+test("versions of one kind make one definition, of which the first is stored", () => {
+  const later = { ...Build, version: "v1", columns: [age()] };
+  const other = { ...Build, plural: "others", kind: "Other" };
+  const [definition, second] = toCrds([Build, other, later]);
+  expect(toCrds([Build, other, later])).toHaveLength(2);
+  expect(definition).toMatchObject({
+    spec: {
+      versions: [
+        { name: "v1alpha1", storage: true, served: true },
+        { name: "v1", storage: false, served: true, additionalPrinterColumns: [{ name: "Age" }] },
+      ],
+    },
+  });
+  expect(second).toEqual(toCrd(other));
 });

@@ -15,6 +15,7 @@ const StepPhase = s.oneOf(
   "Skipped",
   "Canceled",
 );
+/** A run starts and waits through its steps only, hence the phases it does not have. */
 const RunPhase = s.oneOf("Pending", "Running", "Suspended", "Cancelling", "Succeeded", "Failed", "Canceled");
 const Closing = s.oneOf(["Cancel", "Deadline"], { description: "Why the run is being ended before its time." });
 
@@ -69,6 +70,7 @@ const Agreement = s.object({
   values: s.optional(s.anyObject({ description: "Inputs given along." })),
 });
 
+/** Where to look further: names alone are used again. */
 export const ChildReference = s.object(
   {
     ...referenceFields,
@@ -82,6 +84,7 @@ export const ChildReference = s.object(
   { description: "Current child, or the referenced object.", atomic: true },
 );
 
+/** What was kept; the name is the step's. */
 export const ArtifactStatus = s.object({
   digest: s.string({ description: "sha256: and the hash of the bytes as they are stored." }),
   size: s.integer({ description: "Bytes as they are stored." }),

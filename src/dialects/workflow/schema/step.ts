@@ -186,8 +186,10 @@ const ChildWorkflow = s.object(
   { description: "A child Workflow: exactly one of templateRef and spec." },
 );
 
+/** A place in the container; what it may be is checked where the Job is made. */
 const artifactPath = (description: string) => s.optional(s.string({ minLength: 1, maxLength: 1024, description }));
 
+/** A file or directory that an earlier step has left, put there before the container starts. */
 export const InputArtifact = s.object({
   name: s.string({ minLength: 1, description: "Name of the input." }),
   from: s.string({ minLength: 1, description: "STEP/ARTIFACT: an artifact of a step this one depends on." }),
@@ -195,6 +197,7 @@ export const InputArtifact = s.object({
   optional: s.optional(s.boolean({ description: "The step runs also when the artifact was not left." })),
 });
 
+/** A file or directory that is kept when the container has ended well, under the digest of what it holds. */
 export const OutputArtifact = s.object({
   name: s.string({ minLength: 1, description: "Name for later steps." }),
   path: artifactPath("A file or directory below $SLIPWAY_ARTIFACTS; the name when absent."),

@@ -1,0 +1,156 @@
+import { age, column, kind, type ObjectOf, type PrinterColumn, s, type TypeOf } from "#lib/schema/index.ts";
+import { HardwareSpec, HardwareSpecV2, HardwareStatus } from "./schema/hardware.ts";
+import { WorkflowStatus, WorkflowStatusV2 } from "./schema/status.ts";
+import { TemplateSpec, TemplateSpecV2, TemplateStatus } from "./schema/template.ts";
+import { WorkflowSpec, WorkflowSpecV2 } from "./schema/workflow.ts";
+
+// The first version of each kind is the one that is stored, as in the definitions that exist. Nothing is converted: an
+// object is read in either version with the fields it was written with, and changed in the version of its shape.
+
+export const group = "tinkerbell.org";
+
+/** What kubectl calls them. `wf` is the short name of this system's own Workflow, so that this one has another. */
+const namesOf = { Hardware: "hardware", Template: "templates", Workflow: "workflows" } as const;
+const shortNamesOf = { Hardware: ["hw"], Template: ["tpl"], Workflow: ["twf"] } as const;
+
+/** What versions of one kind have in common, which a definition says once. */
+const common = <const K extends keyof typeof namesOf, const V extends string>(name: K, version: V) =>
+  ({
+    group,
+    version,
+    kind: name,
+    plural: namesOf[name],
+    scope: "Namespaced",
+    shortNames: shortNamesOf[name],
+    categories: ["tinkerbell"],
+  }) as const;
+
+/** Shown with `-o wide` only. */
+const wide = (name: string, path: string): PrinterColumn => column(name, path, { priority: 1 });
+
+/** One machine, as released. */
+export const Hardware = kind({
+  ...common("Hardware", "v1alpha1"),
+  description: "One machine.",
+  spec: HardwareSpec,
+  status: HardwareStatus,
+  columns: [column("State", ".status.state"), wide("Agent", ".spec.agentID"), age()],
+});
+export type Hardware = ObjectOf<typeof Hardware>;
+
+/** One machine, of v1alpha2: interfaces by their address. */
+export const HardwareV2 = kind({
+  ...common("Hardware", "v1alpha2"),
+  description: "One machine.",
+  spec: HardwareSpecV2,
+  status: HardwareStatus,
+  columns: [column("BMC", ".spec.bmcRef.name"), wide("Agent", ".spec.agentID"), age()],
+});
+export type HardwareV2 = ObjectOf<typeof HardwareV2>;
+
+/** What to do on machines, as released: one text. */
+export const Template = kind({
+  ...common("Template", "v1alpha1"),
+  description: "What to do on a machine, one text.",
+  spec: TemplateSpec,
+  status: TemplateStatus,
+  columns: [column("State", ".status.state"), age()],
+});
+export type Template = ObjectOf<typeof Template>;
+
+/** What to do on machines, of v1alpha2: a list of actions. */
+export const TemplateV2 = kind({
+  ...common("Template", "v1alpha2"),
+  description: "What to do on a machine, a list of actions.",
+  spec: TemplateSpecV2,
+  status: TemplateStatus,
+  columns: [age()],
+});
+export type TemplateV2 = ObjectOf<typeof TemplateV2>;
+
+/** One run of a template on a machine, as released. */
+export const Workflow = kind({
+  ...common("Workflow", "v1alpha1"),
+  description: "One run of a template on a machine.",
+  spec: WorkflowSpec,
+  status: WorkflowStatus,
+  columns: [
+    column("Template", ".spec.templateRef"),
+    column("State", ".status.state"),
+    wide("Task", ".status.currentState.taskName"),
+    column("Action", ".status.currentState.actionName"),
+    column("Agent", ".status.agentID"),
+    column("Hardware", ".spec.hardwareRef"),
+    wide("Template-Rendering", ".status.templateRendering"),
+    age(),
+  ],
+});
+export type Workflow = ObjectOf<typeof Workflow>;
+
+/** One run of a template on a machine, of v1alpha2. */
+export const WorkflowV2 = kind({
+  ...common("Workflow", "v1alpha2"),
+  description: "One run of a template on a machine.",
+  spec: WorkflowSpecV2,
+  status: WorkflowStatusV2,
+  columns: [
+    column("State", ".status.state"),
+    column("Hardware", ".spec.hardwareRef.name"),
+    column("Template", ".spec.templateRef.name"),
+    column("Action", ".status.currentAction"),
+    column("Reason", ".status.failureReason"),
+    age(),
+  ],
+});
+export type WorkflowV2 = ObjectOf<typeof WorkflowV2>;
+
+/** Where machines boot into to be provisioned: stored for who serves it, nothing here reads it. */
+export const Osie = kind({
+  group,
+  version: "v1alpha2",
+  kind: "OSIE",
+  plural: "osies",
+  scope: "Namespaced",
+  categories: ["tinkerbell"],
+  description: "A system that machines boot into to be provisioned. Stored, and not served by this version.",
+  spec: s.anyObject(),
+  columns: [age()],
+});
+
+/**
+ * An agent as it is seen by the servers it has connected to. Nobody writes its specification but they: it carries the id that
+ * the agent tells, of which the name is made, because ids may hold what names may not.
+ */
+export const Agent = kind({
+  group: "slipway.dev",
+  version: "v1alpha1",
+  kind: "Agent",
+  plural: "agents",
+  scope: "Cluster",
+  categories: ["tinkerbell", "slipway"],
+  description: "An agent that carries out workflows on a machine.",
+  spec: s.object({ agentID: s.string({ description: "As the agent tells it; often a MAC address." }) }),
+  status: s.object({
+    connected: s.optional(s.boolean()),
+    protocol: s.optional(s.oneOf("stream", "poll", "worker")),
+    instance: s.optional(s.string({ description: "One process of the agent." })),
+    version: s.optional(s.string()),
+    runtime: s.optional(s.string()),
+    lastSeen: s.optional(s.time()),
+    server: s.optional(s.string({ description: "The server it is connected to." })),
+    currentWorkflow: s.optional(s.string({ description: "Namespace and name." })),
+    attributes: s.optional(s.anyObject({ description: "What it has told of its machine." })),
+  }),
+  columns: [
+    column("ID", ".spec.agentID"),
+    column("Connected", ".status.connected", { type: "boolean" }),
+    column("Protocol", ".status.protocol"),
+    column("Workflow", ".status.currentWorkflow"),
+    column("Last-Seen", ".status.lastSeen", { type: "date" }),
+  ],
+});
+export type Agent = ObjectOf<typeof Agent>;
+
+export type WorkflowStatusV1 = TypeOf<typeof WorkflowStatus>;
+export type WorkflowStatusV2 = TypeOf<typeof WorkflowStatusV2>;
+export type Dispatch = NonNullable<WorkflowStatusV1["dispatch"]>;

@@ -1,0 +1,18 @@
+import { formatInstant, type Instant, parseInstant } from "#lib/base/index.ts";
+
+/** The members without those that are undefined: absent and undefined are not the same in a document. */
+export function present<T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const kept = Object.entries(members).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(kept) as { [K in keyof T]: Exclude<T[K], undefined> };
+}
+
+/** A status, made of what is kept and what is put in: members that are undefined are those that go. */
+export const withoutGone = <T extends object>(status: { readonly [K in keyof T]: T[K] | undefined }): T =>
+  present(status) as T;
+
+/** The instant a text tells; one that cannot be read counts as absent. */
+export const instantOf = (text: string | undefined): Instant | undefined =>
+  text === undefined ? undefined : parseInstant(text);
+
+export const timeOf = (at: Instant | undefined): string | undefined =>
+  at === undefined ? undefined : formatInstant(at);

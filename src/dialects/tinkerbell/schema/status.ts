@@ -1,0 +1,148 @@
+import { s } from "#lib/schema/index.ts";
+import { environment, flag, instant, open, text, texts, whole } from "./fields.ts";
+
+/**
+ * The same in both versions: what this system adds. Instants at which something is due are stored, so that a server or a
+ * controller that begins anew acts on the same ones, and none is extended by a restart.
+ */
+const additions = {
+  shape: s.optional(s.oneOf(["A", "B", "C"], { description: "How the document is written." })),
+  failureReason: text("Why it has failed or was canceled, in one word."),
+  failureMessage: text("The same for people."),
+  dispatch: s.optional(
+    open(
+      {
+        agentID: text("Who was told to carry it out."),
+        instance: text("Which process of that agent."),
+        protocol: s.optional(s.oneOf("stream", "poll", "worker")),
+        held: flag("The agent is not known to be free of this workflow."),
+        attempt: whole("How often an agent was told."),
+        dispatchedAt: instant("When it was told last."),
+        rejections: whole("How often in a row it was refused."),
+        notBefore: instant("Not told again before."),
+        lastRejection: s.optional(open({ reason: text(), message: text(), time: instant() })),
+        rerun: text("The action that was interrupted and is to be started again."),
+      },
+      "Who carries it out.",
+    ),
+  ),
+  cancel: s.optional(
+    open({
+      requestedAt: instant(),
+      by: s.optional(s.oneOf("Delete", "User", "CLI")),
+      deadline: instant("It is taken for canceled then, whatever the agent says."),
+    }),
+  ),
+  deadlines: s.optional(
+    open({
+      scheduled: instant("The agent has to have begun by then."),
+      workflow: instant(),
+      action: instant("Of the action that runs."),
+      held: instant("The agent is taken for free then."),
+    }),
+  ),
+};
+
+/**
+ * An action as it was rendered, and what came of it. `failureReason` and `attempts` are additions: released documents tell a
+ * failure by `state` and `message` alone.
+ */
+const actionStateV1 = open({
+  id: text(),
+  name: text(),
+  image: text(),
+  timeout: whole("Seconds; 0 is none."),
+  command: texts(),
+  volumes: texts(),
+  pid: text(),
+  namespaces: s.optional(open({ network: text(), pid: text() })),
+  environment: environment(),
+  state: s.optional(s.oneOf("PENDING", "RUNNING", "SUCCESS", "FAILED", "TIMEOUT")),
+  executionStart: instant(),
+  executionStop: instant(),
+  executionDuration: text(),
+  message: text(),
+  failureReason: text("Why it has failed, in one word."),
+  attempts: whole("How often it was started."),
+});
+
+/** Released conditions call the time `time`. */
+const conditionV1 = open({ type: s.string(), status: s.string(), reason: text(), message: text(), time: instant() });
+
+/** Words of `state` are upper-case; a workflow that was told to an agent is `PENDING` still, with the condition `Scheduled`. */
+export const WorkflowStatus = open({
+  ...additions,
+  state: text("Empty until it is prepared."),
+  agentID: text("The agent of the task it is at."),
+  templateRendering: text("successful or failed."),
+  globalTimeout: whole("Seconds; 0 is none."),
+  globalExecutionStop: instant(),
+  currentState: s.optional(
+    open({ agentID: text(), taskID: text(), actionID: text(), state: text(), actionName: text(), taskName: text() }),
+  ),
+  tasks: s.optional(
+    s.list(
+      open({
+        id: text(),
+        name: text(),
+        agentID: text(),
+        volumes: texts(),
+        environment: environment(),
+        actions: s.optional(s.list(actionStateV1)),
+      }),
+    ),
+  ),
+  bootOptions: s.optional(
+    open({
+      allowNetboot: s.optional(open({ toggledTrue: flag(), toggledFalse: flag() })),
+      jobs: s.optional(s.map(open({ uid: text(), complete: flag(), existingJobDeleted: flag() }))),
+    }),
+  ),
+  startedAt: instant("When its first action began."),
+  conditions: s.optional(s.list(conditionV1, { key: "type" })),
+});
+
+/** An action as it was rendered. */
+const rendered = open({
+  name: text(),
+  image: text(),
+  cmd: text(),
+  args: texts(),
+  env: environment(),
+  volumes: texts(),
+  namespaces: s.optional(open({ network: text(), pid: s.optional(s.intOrString()) })),
+});
+
+/** As Kubernetes has them. */
+const conditionV2 = open({
+  type: s.string(),
+  status: s.string(),
+  reason: text(),
+  message: text(),
+  lastTransitionTime: instant(),
+});
+
+/** Actions are one list, each with what was rendered and what came of it. */
+export const WorkflowStatusV2 = open({
+  ...additions,
+  state: text("Empty until it is prepared."),
+  agentID: text(),
+  startedAt: instant("When its first action began."),
+  lastTransitioned: instant(),
+  currentAction: text("The action that runs, or the last one that has ended."),
+  actions: s.optional(
+    s.list(
+      open({
+        id: text(),
+        rendered: s.optional(rendered),
+        state: s.optional(s.oneOf("Pending", "Running", "Succeeded", "Failed")),
+        startedAt: instant(),
+        lastTransitioned: instant(),
+        failureReason: text(),
+        failureMessage: text(),
+        attempts: whole("How often it was started."),
+      }),
+    ),
+  ),
+  conditions: s.optional(s.list(conditionV2, { key: "type" })),
+});

@@ -1,0 +1,36 @@
+import { s } from "#lib/schema/index.ts";
+import { flag, open, reference, text } from "./fields.ts";
+
+/** Steps of power control, in the words of its own kinds: handed on as they are. */
+const bmcActions = s.optional(s.list(s.anyObject()));
+
+/** A workflow as released. */
+export const WorkflowSpec = open(
+  {
+    templateRef: text("The Template to carry out."),
+    hardwareRef: text("The Hardware it is rendered for."),
+    hardwareMap: s.optional(s.map(s.string(), { description: "Values of the template: `{{.device_1}}`." })),
+    disabled: flag("Neither prepared nor dispatched for as long as this is true."),
+    bootOptions: s.optional(
+      open({
+        toggleAllowNetboot: flag("Allow the machine to boot from the network before, and not any more after success."),
+        bootMode: s.optional(s.oneOf("netboot", "isoboot", "iso", "customboot")),
+        isoURL: text(),
+        custombootConfig: s.optional(open({ preparingActions: bmcActions, postActions: bmcActions })),
+      }),
+    ),
+  },
+  "One run of a template on a machine.",
+);
+
+/** A workflow of v1alpha2. */
+export const WorkflowSpecV2 = open(
+  {
+    hardwareRef: s.optional(reference("The Hardware it is rendered for.")),
+    templateRef: s.optional(reference("The Template to carry out.")),
+    templateParams: s.optional(s.map(s.string(), { description: "Values of the template: `{{.Params.name}}`." })),
+    timeout: s.integer({ default: 0, minimum: 0, description: "Seconds from its first action; 0 is none." }),
+    tasks: s.optional(s.list(s.anyObject(), { description: "Stored, and not carried out by this version." })),
+  },
+  "One run of a template on a machine.",
+);

@@ -1,0 +1,46 @@
+import { formatInstant, type Instant } from "#lib/base/index.ts";
+import { present } from "./members.ts";
+import { type WorkflowState } from "./state.ts";
+
+/** A condition of either version; the name of the time is the version's own. */
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+  /** Of v1alpha1. */
+  readonly time?: string;
+  /** Of v1alpha2. */
+  readonly lastTransitionTime?: string;
+}
+
+/**
+ * Brings one condition of a list up to date: the time moves only with the status, and the list stays the same one when nothing changes, so that
+ * nothing is written for it.
+ */
+export const putCondition =
+  (timeName: "time" | "lastTransitionTime", now: Instant) =>
+  (list: readonly Condition[], next: Omit<Condition, "time" | "lastTransitionTime">): readonly Condition[] => {
+    const at = list.findIndex(({ type }) => type === next.type);
+    const old = list[at];
+    if (old === undefined) return [...list, { ...next, [timeName]: formatInstant(now) }];
+    if (old.status === next.status && old.reason === next.reason && old.message === next.message) return list;
+    const time = old.status === next.status ? old[timeName] : undefined;
+    const { reason: _reason, message: _message, ...kept } = old;
+    return list.with(at, { ...kept, ...next, [timeName]: time ?? formatInstant(now) });
+  };
+
+/**
+ * Unknown until the end. Where an action has failed the condition carries the action's own reason and message, which is what
+ * `kubectl wait` and people look at; else the workflow's.
+ */
+export function succeededCondition({ phase, actions, reason, message }: WorkflowState): Condition {
+  if (phase === "Succeeded") return { type: "Succeeded", status: "True" };
+  if (phase !== "Failed" && phase !== "Canceled") return { type: "Succeeded", status: "Unknown" };
+  const failed = actions.find((action) => action.phase === "Failed");
+  return {
+    type: "Succeeded",
+    status: "False",
+    ...present({ reason: failed?.reason ?? reason, message: failed?.message ?? message }),
+  };
+}

@@ -1,0 +1,198 @@
+import { type Instant, isJsonObject, type Millis } from "#lib/base/index.ts";
+import { instantOf, present, timeOf, withoutGone } from "./members.ts";
+import { decodeAdditions, encodeAdditions } from "./status-additions.ts";
+import { type Condition, putCondition, succeededCondition } from "./status-conditions.ts";
+import type { WorkflowStatusV1 } from "./kinds.ts";
+import { formatElapsed } from "./messages.ts";
+import { type Action, currentIndex, type Phase, type Task, type WorkflowState } from "./state.ts";
+
+type TaskStatus = NonNullable<WorkflowStatusV1["tasks"]>[number];
+type ActionStatus = NonNullable<TaskStatus["actions"]>[number];
+
+/** The words of released documents. `Scheduled` is told by a condition, a timeout by a word of its own. */
+const words: Readonly<Record<Phase, string>> = {
+  "": "",
+  Preparing: "PREPARING",
+  Pending: "PENDING",
+  Scheduled: "PENDING",
+  Running: "RUNNING",
+  Post: "POST",
+  Cancelling: "CANCELLING",
+  Canceled: "CANCELED",
+  Succeeded: "SUCCESS",
+  Failed: "FAILED",
+};
+const phases: Readonly<Record<string, Phase>> = {
+  PREPARING: "Preparing",
+  PENDING: "Pending",
+  RUNNING: "Running",
+  POST: "Post",
+  CANCELLING: "Cancelling",
+  CANCELED: "Canceled",
+  SUCCESS: "Succeeded",
+  FAILED: "Failed",
+  TIMEOUT: "Failed",
+  // Written by people, in the words of the other version.
+  Cancelling: "Cancelling",
+};
+
+/** Reasons that released documents tell by a state of its own. */
+const timeouts: readonly (string | undefined)[] = ["ActionTimeout", "WorkflowTimeout"];
+
+/** Releases before 2025 wrote `STATE_X`; what they called pending was not prepared in a way that is known here. */
+function phaseOf({ state = "", conditions = [] }: WorkflowStatusV1): Phase {
+  if (state === "STATE_PENDING") return "";
+  const phase = phases[state.replace(/^STATE_/, "")] ?? "";
+  const isScheduled = conditions.some(({ type, status }) => type === "Scheduled" && status === "True");
+  return phase === "Pending" && isScheduled ? "Scheduled" : phase;
+}
+
+/** The state that a status of v1alpha1 tells. */
+export function decodeV1(status: WorkflowStatusV1 = {}): WorkflowState {
+  const phase = phaseOf(status);
+  const { tasks = [], agentID = "", globalTimeout = 0, startedAt } = status;
+  return {
+    shape: "A",
+    phase,
+    agentID,
+    actions: tasks.flatMap((task) => (task.actions ?? []).map((action) => decodeAction(action, taskOf(task)))),
+    timeout: globalTimeout * 1000,
+    ...present({ startedAt: instantOf(startedAt) }),
+    ...decodeAdditions(status),
+  };
+}
+
+/** The task an action stands in; its agent is who is to do it. */
+const taskOf = ({ id = "", name = "", agentID = "" }: TaskStatus): Task => ({ id, name, agentID });
+/**
+ * What a release has written has no reason: one is made of the state. Namespaces stand in two places, of which the newer one
+ * wins.
+ */
+function decodeAction(action: ActionStatus, task: Task): Action {
+  const { id = "", name = "", image = "", command = [], environment = {}, volumes = [], timeout = 0 } = action;
+  const { state = "PENDING", attempts = 0, failureReason, message, executionStart, executionStop } = action;
+  const isFailed = state === "FAILED" || state === "TIMEOUT";
+  return {
+    id,
+    name,
+    image,
+    args: command,
+    env: environment,
+    volumes,
+    timeout: timeout * 1000,
+    task,
+    phase: isFailed ? "Failed" : state === "SUCCESS" ? "Succeeded" : state === "RUNNING" ? "Running" : "Pending",
+    attempts,
+    ...present({
+      pid: textOf(action.namespaces?.pid) ?? textOf(action.pid),
+      network: textOf(action.namespaces?.network),
+      startedAt: instantOf(executionStart),
+      finishedAt: instantOf(executionStop),
+      reason: isFailed ? (failureReason ?? (state === "TIMEOUT" ? "ActionTimeout" : "RuntimeError")) : undefined,
+      message: isFailed ? message : undefined,
+    }),
+  };
+}
+
+/** Released documents write what is absent as an empty text. */
+const textOf = (text: string | undefined): string | undefined => (text === "" ? undefined : text);
+
+/**
+ * The status that tells this state, made from the one before: every field that is not about the state is kept. `now` is for conditions
+ * that change.
+ */
+export function encodeV1(state: WorkflowState, previous: WorkflowStatusV1 = {}, now: Instant): WorkflowStatusV1 {
+  const current = state.actions[Math.min(currentIndex(state), state.actions.length - 1)];
+  return withoutGone({
+    ...previous,
+    ...encodeAdditions(state),
+    state: state.phase === "Failed" && timeouts.includes(state.reason) ? "TIMEOUT" : words[state.phase],
+    agentID: state.agentID,
+    startedAt: timeOf(state.startedAt),
+    globalTimeout: state.timeout === 0 ? previous.globalTimeout : seconds(state.timeout),
+    globalExecutionStop: timeOf(state.deadlines.workflow) ?? previous.globalExecutionStop,
+    currentState: current === undefined ? previous.currentState : currentOf(current),
+    tasks: encodeTasks(state.actions, previous.tasks),
+    conditions: conditionsOf(state, previous, now),
+  });
+}
+
+const seconds = (millis: Millis): number => Math.round(millis / 1000);
+
+/** What `kubectl get` shows of the action it is at. */
+const currentOf = (action: Action): NonNullable<WorkflowStatusV1["currentState"]> => ({
+  agentID: action.task.agentID,
+  taskID: action.task.id,
+  actionID: action.id,
+  state: wordOf(action),
+  actionName: action.name,
+  taskName: action.task.name,
+});
+
+/** The word of a release for where an action is. */
+const wordOf = ({ phase, reason }: Action): NonNullable<ActionStatus["state"]> => {
+  if (phase === "Failed") return timeouts.includes(reason) ? "TIMEOUT" : "FAILED";
+  return phase === "Succeeded" ? "SUCCESS" : phase === "Running" ? "RUNNING" : "PENDING";
+};
+
+/** Actions of one task stand together, in the order they are done. */
+function encodeTasks(
+  actions: readonly Action[],
+  previous: readonly TaskStatus[] | undefined,
+): readonly TaskStatus[] | undefined {
+  if (actions.length === 0) return previous;
+  const tasks = new Map<string, { readonly task: Task; readonly actions: Action[] }>();
+  for (const action of actions) {
+    const known = tasks.get(action.task.id);
+    if (known === undefined) tasks.set(action.task.id, { task: action.task, actions: [action] });
+    else known.actions.push(action);
+  }
+  return [...tasks.values()].map(({ task, actions: own }) => {
+    const before = previous?.find(({ id }) => id === task.id);
+    return { ...before, ...task, actions: own.map((action) => encodeAction(action, before)) };
+  });
+}
+
+/** The durations are for people; all rules work on the instants. */
+function encodeAction(action: Action, before: TaskStatus | undefined): ActionStatus {
+  const { id, name, image, args, env, volumes, timeout, attempts, startedAt, finishedAt, reason, message } = action;
+  const { pid, network } = action;
+  const elapsed =
+    startedAt === undefined || finishedAt === undefined ? undefined : formatElapsed(finishedAt - startedAt);
+  return withoutGone({
+    ...before?.actions?.find((known) => known.id === id),
+    id,
+    name,
+    image,
+    timeout: seconds(timeout),
+    command: args.length === 0 ? undefined : args,
+    volumes: volumes.length === 0 ? undefined : volumes,
+    environment: Object.keys(env).length === 0 ? undefined : env,
+    pid,
+    namespaces: pid === undefined && network === undefined ? undefined : present({ pid, network }),
+    state: wordOf(action),
+    executionStart: timeOf(startedAt),
+    executionStop: timeOf(finishedAt),
+    executionDuration: elapsed,
+    message,
+    failureReason: reason,
+    attempts: attempts === 0 ? undefined : attempts,
+  });
+}
+
+/**
+ * `Scheduled` appears with the first dispatch and is false from then on when it is not so; `Succeeded` is what
+ * `kubectl wait` looks at, in both versions.
+ */
+function conditionsOf(state: WorkflowState, previous: WorkflowStatusV1, now: Instant): WorkflowStatusV1["conditions"] {
+  const before: readonly Condition[] = (previous.conditions ?? []).filter(isCondition);
+  const isScheduled = state.phase === "Scheduled" ? "True" : "False";
+  const put = putCondition("time", now);
+  const scheduled =
+    isScheduled === "False" && !before.some(({ type }) => type === "Scheduled")
+      ? before
+      : put(before, { type: "Scheduled", status: isScheduled });
+  return state.phase === "" ? previous.conditions : put(scheduled, succeededCondition(state));
+}
+
+const isCondition = (value: unknown): value is Condition => isJsonObject(value) && typeof value["type"] === "string";
