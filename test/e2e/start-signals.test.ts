@@ -15,6 +15,12 @@ test.each([
   ["SIGINT", 130],
   ["SIGTERM", 143],
 ] as const)("%s while a server starts ends it with %i, and its directory is free", async (signal, expected) => {
+  // On a busy machine the signal may come when the server serves already; then it is tried again.
+  while (!(await endsWhileStarting(signal, expected))) continue;
+});
+
+/** Whether it was still starting; in any case it ends as the signal says, and nothing of it is left. */
+async function endsWhileStarting(signal: NodeJS.Signals, expected: number): Promise<boolean> {
   const directory = await temporaryDirectory();
   const locked = appeared(directory, "lock");
   const child = spawn(process.execPath, [slipwayBin, "up", "--data-dir", directory, "--port", "0"], {
@@ -25,11 +31,11 @@ test.each([
   let printed = "";
   for (const stream of [child.stdout, child.stderr])
     stream.on("data", (chunk: Buffer) => (printed += chunk.toString()));
-  const exit = once(child, "exit");
+  const exit = once(child, "close");
   await within(60_000, "the server locks its directory", locked, () => printed);
   child.kill(signal);
   expect(await within(60_000, `the end after ${signal}`, exit, () => printed), printed).toEqual([expected, null]);
-  expect(printed).not.toContain("is ready at");
   await expect(access(join(directory, "lock"))).rejects.toThrow("ENOENT");
   await removeDirectory(directory);
-});
+  return !printed.includes("is ready at");
+}
