@@ -45,11 +45,12 @@ function start(identity: string): Program {
   });
   let text = "";
   child.stdout.on("data", (chunk: Buffer) => (text += chunk.toString()));
-  const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
+  // Not its exit, before which not all that it has said need have come.
+  const closed = new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code)));
   const program: Program = {
     said: () => text.split("\n").filter(Boolean),
     signal: (name) => void child.kill(name),
-    ended: () => within(90_000, `${identity} ends`, exited, () => text),
+    ended: () => within(90_000, `${identity} ends`, closed, () => text),
   };
   programs.push(program);
   return program;

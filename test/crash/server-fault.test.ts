@@ -93,7 +93,7 @@ describe.skipIf(!canFault)("a server", () => {
   test("whose disk breaks ends with code 5, and starts again with all that it had answered", async () => {
     const before = await create("before");
     expect(before.status).toBe(201);
-    const exited = new Promise((resolve) => server.process.once("exit", resolve));
+    const exited = new Promise((resolve) => server.process.once("close", resolve));
     await setFault("flush");
     const lost = await create("lost").catch((thrown: unknown) => thrown);
     expect(lost).not.toMatchObject({ status: 201 });
@@ -133,7 +133,7 @@ describe.skipIf(!canFault)("a server", () => {
 
   test("whose directory is removed says so with code 5 instead of taking writes that nobody will find", async () => {
     expect((await create("before")).status).toBe(201);
-    const exited = new Promise((resolve) => server.process.once("exit", resolve));
+    const exited = new Promise((resolve) => server.process.once("close", resolve));
     await rm(join(directory, "store"), { recursive: true });
     // A look at the place is taken ten times a second, so the first writes may pass.
     let count = 0;

@@ -152,7 +152,8 @@ describe("exit codes of run", () => {
       err += chunk.toString();
       if (err.includes("a: Running") && !isTold) isTold = child.kill("SIGINT");
     });
-    const ended = new Promise((resolve) => child.once("exit", resolve));
+    // Not its exit, before which not all that it has printed need have come.
+    const ended = new Promise((resolve) => child.once("close", resolve));
     const code = await within(60_000, "slipway run ends after SIGINT", ended, () => err);
     expect(code, err).toBe(130);
     expect(err).toContain("last: Succeeded");

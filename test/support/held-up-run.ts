@@ -35,7 +35,8 @@ export async function runUntil(
     err += chunk.toString();
     if (!isAsked && wanted.every((pattern) => pattern.test(err))) isAsked = child.kill("SIGINT");
   });
-  const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  // Not its exit, before which not all that it has told need have come.
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
   const code = await within(100_000, `slipway run tells ${wanted.join(", ")} and ends`, ended, () => err);
   return { code, err };
 }

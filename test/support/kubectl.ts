@@ -59,7 +59,8 @@ function startKubectl(path: string, args: readonly string[], env: Readonly<Recor
   const child = spawn(path, [...args], { env: cleanEnvironment(env), stdio: ["ignore", "pipe", "pipe"] });
   let out = "";
   let wake = () => undefined as void;
-  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  // Not its exit, before which not all that it has printed need have come.
+  const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
   const add = (chunk: Buffer) => {
     out += chunk.toString();
     wake();
@@ -73,13 +74,13 @@ function startKubectl(path: string, args: readonly string[], env: Readonly<Recor
           if (holds(out)) resolve(out);
         };
         wake();
-        void exited.then(() => (holds(out) ? resolve(out) : reject(new Error(`kubectl ended with\n${out}`))));
+        void closed.then(() => (holds(out) ? resolve(out) : reject(new Error(`kubectl ended with\n${out}`))));
       });
       return within(60_000, `kubectl ${args.join(" ")} prints what is waited for`, printed, () => out);
     },
     async stop() {
       child.kill("SIGKILL");
-      await exited;
+      await closed;
     },
   };
 }
