@@ -2,7 +2,7 @@ import { readlinkSync } from "node:fs";
 import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { systemClock } from "#lib/base/index.ts";
+import { type Clock, FakeClock, systemClock } from "#lib/base/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { ConfigMap, Event, type KubeObject, Pod, Secret, type Stored } from "#kernel/model/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
@@ -18,8 +18,8 @@ let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
 let runtime: Runtime;
 let place: Bench;
 
-function openPlace(client = memoryClient()): Bench {
-  const opened = bench({ client });
+function openPlace(client = memoryClient(), clock: Clock = systemClock): Bench {
+  const opened = bench({ client, clock });
   addTestPodRunner(opened.manager, runtime, directory.path);
   opened.start();
   return opened;
@@ -55,6 +55,9 @@ async function run(pod: PodObject): Promise<Stored<PodObject>> {
 }
 
 const isRunning = (pod: Stored<PodObject> | undefined) => pod?.status?.phase === "Running";
+/** Resolves when the pod has printed this: then its traps are set. A container runs before its first line does. */
+const says = (pod: KubeObject | undefined, text: string) =>
+  expect.poll(() => logOf(pod as KubeObject)).toContain(text);
 /** Resolves when an event has this text in the field; events are written beside the pod's own way. */
 async function eventWith(field: "reason" | "note", text: string): Promise<void> {
   const stop = new AbortController();
@@ -93,6 +96,9 @@ test("a process has none of the files that the server has open", async () => {
 });
 
 test("a short pod costs two writes: its binding and its end", async () => {
+  await place.close();
+  // What is short is a matter of the clock. This one stands still, however long the machine takes.
+  place = openPlace(memoryClient(), new FakeClock());
   const pod = await run(shellPod("short", "true"));
   const created = (await place.client.list(Pod)).items[0];
   expect(created?.metadata.uid).toBe(pod.metadata.uid);
@@ -225,6 +231,7 @@ test("a deleted pod gets its grace, then its object and its files go", async () 
     shellPod("stays", `trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done`),
   );
   const pod = await until("stays", isRunning);
+  await says(pod, "up");
   const followed = logOf(pod as KubeObject, { follow: true });
   await place.client.delete({ type: Pod, namespace: "default", name: "stays" }, { gracePeriodSeconds: 20 });
   await until("stays", (one) => one === undefined);
@@ -236,12 +243,12 @@ test("a deleted pod gets its grace, then its object and its files go", async () 
 
 test("a preStop command runs before TERM", async () => {
   const file = join(directory.path, "hook");
-  const base = shellPod("hooked", `trap 'echo term >> ${file}; exit 0' TERM; while :; do sleep 0.05; done`);
+  const base = shellPod("hooked", `trap 'echo term >> ${file}; exit 0' TERM; echo up; while :; do sleep 0.05; done`);
   const [main] = base.spec.containers;
   if (main === undefined) throw new Error("no container");
   const lifecycle = { preStop: { exec: { command: ["/bin/sh", "-c", `echo hook >> ${file}`] } } };
   await place.client.create(Pod, { ...base, spec: { ...base.spec, containers: [{ ...main, lifecycle }] } });
-  await until("hooked", isRunning);
+  await says(await until("hooked", isRunning), "up");
   await place.client.delete({ type: Pod, namespace: "default", name: "hooked" }, { gracePeriodSeconds: 20 });
   await until("hooked", (one) => one === undefined);
   expect(await readFile(file, "utf8")).toBe("hook\nterm\n");
