@@ -61,16 +61,19 @@ test("what was being told when the server was killed is told by the next one, un
   };
   await writeFile(join(directory, "told.json"), JSON.stringify(run));
   await cli("run", join(directory, "told.json"));
-  await expect.poll(() => heard.length, { interval: 10, timeout: 20_000 }).toBe(1);
+  await expect.poll(() => heard.length, { interval: 10, timeout: 60_000 }).toBeGreaterThan(0);
   await server.kill();
   isAnswering = true;
   server = await startServer(join(directory, "data"));
   const owed = async () => JSON.parse(await cli("get", "wf", "told", "-o", "json")).status.notifications;
   await expect.poll(owed, { interval: 50, timeout: 60_000 }).toEqual({ delivered: 2 });
-  // One at a time, in their order: the second was not told before the first was.
-  const [first, ...again] = heard;
+  // One at a time, in their order: the second was not told before the first was. What is not answered is told again after a while.
+  const [first = "", ...again] = heard;
+  const second = first.replace("Started", "Succeeded");
   expect(first).toMatch(/\/1\/Started$/);
-  expect(again).toEqual([first, first?.replace("Started", "Succeeded")]);
+  expect(again).toContain(first);
+  expect(heard).toEqual([...heard.filter((id) => id === first), ...heard.filter((id) => id === second)]);
+  expect(again).toContain(second);
   expect((await cli("resubmit", "told", "-o", "json")).includes('"Cached"')).toBe(true);
   expect(JSON.parse(await cli("get", "jobs", "-o", "json")).items).toHaveLength(1);
 });
