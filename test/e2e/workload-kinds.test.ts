@@ -100,11 +100,14 @@ describe.each(kubectlPaths)("%s", (path) => {
   });
 
   test("a rollout that cannot succeed keeps the old Pods and is told as stuck", async () => {
-    const stuck = { ...deployment("stuck", 2), spec: { ...deployment("stuck", 2).spec, progressDeadlineSeconds: 2 } };
-    await apply(stuck);
+    await apply(deployment("stuck", 2));
     await rolledOut("stuck");
+    // The short deadline comes with the bad rollout: on a busy machine the good one may take longer.
     const command = JSON.stringify({
-      spec: { template: { spec: { containers: [{ name: "main", command: ["false"] }] } } },
+      spec: {
+        progressDeadlineSeconds: 2,
+        template: { spec: { containers: [{ name: "main", command: ["false"] }] } },
+      },
     });
     await kubectl.must(["patch", "deployment", "stuck", "-p", command]);
     const status = await kubectl.run(["rollout", "status", "deployment/stuck", "--timeout=60s"]);
