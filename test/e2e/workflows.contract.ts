@@ -103,7 +103,8 @@ export function workflowContract(
       await place.kubectl.must(["delete", "wf", "gone"]);
       expect(await children("jobs", "gone")).toEqual([]);
       await expect.poll(() => children("pods", "gone")).toEqual([]);
-      expect(await place.events("gone")).toContain("WorkflowDeleted");
+      // Events are written beside the way of what they tell of.
+      await expect.poll(() => place.events("gone")).toContain("WorkflowDeleted");
       await place.kubectl.must(["delete", "wf", "orphan", "--cascade=orphan"]);
       const [left = "", ...more] = await children("jobs", "orphan");
       expect(more).toEqual([]);
