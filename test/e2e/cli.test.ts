@@ -197,6 +197,8 @@ test("retry runs again what failed, and refuses a run that goes on", async () =>
 test("describe tells steps in order and the events", async () => {
   const file = await workflowFile("told", { b: shell("true", { dependencies: ["a"] }), a: shell("true") });
   await cli("run", file);
+  // Events are written beside the run, and its end is told of last.
+  await expect.poll(() => must("describe", "told")).toContain("WorkflowEnded");
   const out = await must("describe", "told");
   expect(out).toMatch(/^Name: +told +Namespace: +default +Phase: +Succeeded \(2\/2\)/);
   expect(out.indexOf("\na ")).toBeLessThan(out.indexOf("\nb "));
@@ -426,8 +428,8 @@ test("templates and schedules are described, other kinds are left to kubectl", a
     params: [{ name: "who", required: true }],
     steps: { greet: shell("true"), part: { dependencies: ["greet"], wait: { seconds: 1 } } },
   });
-  const schedule = await documentFile("hourly", "ScheduledWorkflow", {
-    schedule: "@hourly",
+  const schedule = await documentFile("yearly", "ScheduledWorkflow", {
+    schedule: "@yearly",
     timeZone: "Asia/Kolkata",
     workflowTemplate: { spec: { steps: { only: shell("true") } } },
   });
@@ -436,10 +438,10 @@ test("templates and schedules are described, other kinds are left to kubectl", a
   const told = await must("describe", "wft", "told");
   expect(told).toMatch(/^who +string +\(required\)/m);
   expect(told).toMatch(/^part +wait +greet +1s$/m);
-  const hourly = await must("describe", "scheduledworkflow/hourly");
-  expect(hourly).toMatch(/^Next: +\d{4}-\d\d-\d\dT\d\d:00:00\+05:30 \(in /m);
-  expect(hourly).toMatch(/^Runs: +none$/m);
-  expect(JSON.parse(await must("describe", "swf", "hourly", "-o", "json"))).toMatchObject({
+  const yearly = await must("describe", "scheduledworkflow/yearly");
+  expect(yearly).toMatch(/^Next: +\d{4}-01-01T00:00:00\+05:30 \(in /m);
+  expect(yearly).toMatch(/^Runs: +none$/m);
+  expect(JSON.parse(await must("describe", "swf", "yearly", "-o", "json"))).toMatchObject({
     kind: "ScheduledWorkflow",
   });
   const other = await cli("describe", "configmap", "any");
