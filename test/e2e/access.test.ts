@@ -184,7 +184,7 @@ describe.each(paths)("%s", (path) => {
   });
 
   test("without credentials there is nothing", async () => {
-    const { code, err } = await (await open({})).run(["get", "pods", "--request-timeout=5s"], { input: "\n\n" });
+    const { code, err } = await (await open({})).run(["get", "pods", "--request-timeout=60s"], { input: "\n\n" });
     expect([code, err]).toEqual([1, expect.stringMatching(/Unauthorized|must be logged in|EOF/)]);
   });
 });

@@ -78,8 +78,9 @@ describe.each(kubectlPaths)("%s", (path) => {
 
   test("logs -f follows a Job to its end", async () => {
     await kubectl.must(["apply", "-f", "-"], { input: JSON.stringify(slowJob("follow")) });
-    const out = await kubectl.must(["logs", "-f", "job/follow", "--pod-running-timeout=30s"]);
-    expect(out).toBe("one\ntwo\nthree\n");
+    // kubectl waits for a pod, not for the start of its container, before which there is no log to follow.
+    const follow = async () => (await kubectl.run(["logs", "-f", "job/follow", "--pod-running-timeout=30s"])).out;
+    await expect.poll(follow).toBe("one\ntwo\nthree\n");
     await kubectl.must(["wait", "--for=condition=complete", "job/follow", "--timeout=30s"]);
   });
 
