@@ -1,20 +1,19 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { readYaml } from "#lib/yaml/index.ts";
-import { endRunner, exec, slipway, startServer } from "#test/support/slipway.ts";
+import { endRunner, exec, removeDirectory, slipway, startServer, temporaryDirectory } from "#test/support/slipway.ts";
 
 let directory = "";
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "slipway-examples-"));
+  directory = await temporaryDirectory();
 });
 
-afterEach(() => rm(directory, { recursive: true, force: true }));
+afterEach(() => removeDirectory(directory));
 
 test("hello greets by the name it is given", async () => {
   const run = await slipway(["run", "examples/workflow/hello.yaml", "--param", "name=you", "--logs"]);
@@ -101,8 +100,12 @@ test("a step with a cache compiles once for a source, and tells what is differen
 test("a hook hears of the end of a run, also on a control plane that ends with it", async () => {
   const heard: string[] = [];
   const hook = createServer((request, response) => {
-    request.on("data", (chunk: Buffer) => heard.push(`${request.url} ${chunk.toString()}`));
-    request.on("end", () => response.writeHead(204).end());
+    let body = "";
+    request.on("data", (chunk: Buffer) => (body += chunk.toString()));
+    request.on("end", () => {
+      heard.push(`${request.url} ${body}`);
+      response.writeHead(204).end();
+    });
   });
   await new Promise<void>((listening) => hook.listen(0, "127.0.0.1", listening));
   const { port } = hook.address() as AddressInfo;

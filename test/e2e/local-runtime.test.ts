@@ -97,12 +97,14 @@ spec:
     stdio: ["pipe", "ignore", "pipe"],
   });
   child.stdin.end(document);
+  let err = "";
+  child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
   const pid = await expect
-    .poll(() => readFile(pidFile, "utf8"), { timeout: 30_000 })
+    .poll(() => readFile(pidFile, "utf8"), { timeout: 60_000 })
     .toMatch(/^\d+\n$/)
     .then(() => readFile(pidFile, "utf8"));
   child.kill("SIGINT");
-  await expect.poll(() => String(child.stderr.read() ?? "")).toContain("once more to stop at once");
+  await expect.poll(() => err).toContain("once more to stop at once");
   child.kill("SIGINT");
   expect(await within(60_000, "the second SIGINT ends it", once(child, "exit"))).toEqual([130, null]);
   await expect.poll(() => isAlive(pid.trim())).toBe(false);
