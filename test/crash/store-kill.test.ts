@@ -50,8 +50,14 @@ interface Kept {
   readonly segment: number;
 }
 
-/** Lets the program write for `lifeMs` after its first answer, ends it, and returns all it said. */
-async function killAfter(end: End, lifeMs: number, data: string, round: number, kept: Kept): Promise<Journal> {
+/** Lets the program write for `lifeMs` after so many answers, ends it, and returns all it said. */
+async function killAfter(
+  end: End,
+  { answers, lifeMs }: { readonly answers: number; readonly lifeMs: number },
+  data: string,
+  round: number,
+  kept: Kept,
+): Promise<Journal> {
   const fault = join(directory, "fault");
   await writeFile(fault, "");
   const child = spawn(process.execPath, [program, data, ...[round, kept.events, kept.segment].map(String)], {
@@ -69,9 +75,9 @@ async function killAfter(end: End, lifeMs: number, data: string, round: number, 
     const [word, id = "", a = "", b = ""] = line.split(" ");
     if (word === "begin") began.set(id, { id, isRemoval: a === "remove", name: b });
     if (word === "done") revisionById.set(id, Number(a));
-    if (word === "done") death ??= end === "kill" ? kill(child, lifeMs) : cut(child, lifeMs, fault);
+    if (revisionById.size >= answers) death ??= end === "kill" ? kill(child, lifeMs) : cut(child, lifeMs, fault);
   }
-  if (death === undefined) throw new Error("the program ended before its first answer");
+  if (death === undefined) throw new Error("the program ended before it had answered enough");
   await death;
   return { began, revisionById };
 }
@@ -162,11 +168,14 @@ describe.each<[string, End, number, Kept]>([
   test.skipIf(end === "power cut" && !canFault)(`loses no answered write in ${rounds} rounds`, async () => {
     const data = join(directory, `data-${end}-${kept.events}-${kept.segment}`);
     let [last, answers] = [0, 0];
+    const enough = rounds * 50;
     let lastByName: ReadonlyMap<string, Found> = new Map();
     for (let round = 0; round < rounds; round++) {
       // From the first commit to long after the first compaction; the same moments in each run.
       const lifeMs = ((round * 7_919) % 23) * 20;
-      const journal = await killAfter(end, lifeMs, data, round, kept);
+      // On a machine where that was little, the last life is as long as it takes.
+      const lacking = round === rounds - 1 ? enough - answers : 0;
+      const journal = await killAfter(end, { answers: Math.max(1, lacking), lifeMs }, data, round, kept);
       const highest = Math.max(...journal.revisionById.values());
 
       const report = await checkStore(data);
@@ -180,7 +189,7 @@ describe.each<[string, End, number, Kept]>([
       answers += journal.revisionById.size;
       await store.close();
     }
-    expect(answers).toBeGreaterThan(rounds * 50);
+    expect(answers).toBeGreaterThanOrEqual(enough);
     expect(lastByName.size).toBeGreaterThan(100);
   });
 });
