@@ -33,7 +33,7 @@ spec:
 /** The identity of the process whose number stands in a file, once it does. */
 async function written(name: string): Promise<ReturnType<typeof identityOf>> {
   const path = join(directory, name);
-  await expect.poll(() => readFile(path, "utf8").catch(() => ""), { timeout: 30_000 }).toMatch(/^[1-9]\d*\n$/);
+  await expect.poll(() => readFile(path, "utf8").catch(() => ""), { timeout: 60_000 }).toMatch(/^[1-9]\d*\n$/);
   return identityOf(Number(await readFile(path, "utf8")));
 }
 
@@ -60,7 +60,7 @@ test.each([
   const gone = once(doomed, "exit");
   if (doomed.pid !== undefined) process.kill(sign * doomed.pid, "SIGKILL");
   await gone;
-  await expect.poll(() => steps.filter(isAlive), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => steps.filter(isAlive), { timeout: 60_000 }).toEqual([]);
 });
 
 test("a run that ends by itself leaves nothing that watches over it", async () => {
@@ -76,5 +76,5 @@ spec: {steps: {look: {container: {image: none, command: [sh, -c, "${script}"]}}}
   expect(code).toBe(0);
   const children = (await readFile(join(directory, "children"), "utf8")).trim().split(" ").map(Number);
   expect(children.length).toBeGreaterThanOrEqual(1);
-  await expect.poll(() => children.map(identityOf).filter(isAlive), { timeout: 10_000 }).toEqual([]);
+  await expect.poll(() => children.map(identityOf).filter(isAlive), { timeout: 60_000 }).toEqual([]);
 });

@@ -104,7 +104,7 @@ describe.skipIf(process.getuid?.() !== 0 || process.platform !== "linux")("on a 
               () => "stored",
               () => "refused",
             ),
-          { timeout: 20_000, interval: 500 },
+          { timeout: 60_000, interval: 500 },
         )
         .toBe("stored");
     } finally {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { checkStore } from "../../src/kernel/apiserver/store/maintenance.ts";
 import { type Api, type ApiEvent, connectApi } from "#test/support/api.ts";
-import { endRunner, slipway, startServer, type TestServer } from "#test/support/slipway.ts";
+import { endRunner, removeDirectory, slipway, startServer, type TestServer } from "#test/support/slipway.ts";
 import { within } from "#test/support/within.ts";
 import { buildFaults, canFault } from "./faults.ts";
 
@@ -41,7 +41,7 @@ describe.skipIf(!canFault)("a server", () => {
     api.close();
     await server.kill();
     await endRunner(directory);
-    await rm(directory, { recursive: true, force: true });
+    await removeDirectory(directory);
   });
 
   const setFault = (fault: string) => writeFile(join(tools, "fault"), fault);
@@ -82,7 +82,7 @@ describe.skipIf(!canFault)("a server", () => {
     expect(await statusOf(`${maps}/${lost}`)).toBe(404);
     expect([await statusOf("/readyz"), await statusOf("/livez")]).toEqual([500, 200]);
     await setFault("");
-    await expect.poll(async () => (await create("after")).status, { timeout: 30_000, interval: 500 }).toBe(201);
+    await expect.poll(async () => (await create("after")).status, { timeout: 60_000, interval: 500 }).toBe(201);
     expect(await statusOf("/readyz")).toBe(200);
     await expect.poll(() => told.map(({ object }) => object.metadata?.name)).toEqual(["before", ...fitting, "after"]);
     expect(await server.stop()).toBe(143);
@@ -142,7 +142,7 @@ describe.skipIf(!canFault)("a server", () => {
         ({ status }) => status === 201,
         () => false,
       );
-    await expect.poll(isTaken, { timeout: 20_000 }).toBe(false);
+    await expect.poll(isTaken, { timeout: 60_000 }).toBe(false);
     expect(await within(60_000, "the server ends", exited, () => server.log())).toBe(5);
     expect(server.log()).toContain("has been removed or replaced while it was in use");
   });

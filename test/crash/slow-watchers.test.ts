@@ -1,9 +1,10 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ConfigMap } from "#kernel/model/index.ts";
 import { type Api, type ApiEvent, connectApi } from "#test/support/api.ts";
+import { removeDirectory } from "#test/support/slipway.ts";
 import {
   startUnreliableServer,
   type UnreliableServer,
@@ -25,7 +26,7 @@ beforeAll(async () => {
 afterAll(async () => {
   api.close();
   await server.close();
-  await rm(directory, { recursive: true, force: true });
+  await removeDirectory(directory);
 });
 
 const maps = "/api/v1/namespaces/default/configmaps";
