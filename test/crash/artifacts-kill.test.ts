@@ -87,7 +87,8 @@ test(`a server that is killed while it stores an artifact leaves none by half, $
     expect(begun.code, begun.err).toBe(0);
     // On a busy machine it may have been stored between two looks.
     const isMet = async () =>
-      (await filesIn(join(store, ".parts"))).length > 0 || (await filesIn(join(store, "default"))).length > before.length;
+      (await filesIn(join(store, ".parts"))).length > 0 ||
+      (await filesIn(join(store, "default"))).length > before.length;
     await until(isMet, `${which}: something is being stored`);
     // The first kill waits for nothing more, so that it comes in the middle.
     if (round > 0) await sleep(systemClock, random() * 500);

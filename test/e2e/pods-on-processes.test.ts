@@ -56,8 +56,7 @@ async function run(pod: PodObject): Promise<Stored<PodObject>> {
 
 const isRunning = (pod: Stored<PodObject> | undefined) => pod?.status?.phase === "Running";
 /** Resolves when the pod has printed this: then its traps are set. A container runs before its first line does. */
-const says = (pod: KubeObject | undefined, text: string) =>
-  expect.poll(() => logOf(pod as KubeObject)).toContain(text);
+const says = (pod: KubeObject | undefined, text: string) => expect.poll(() => logOf(pod as KubeObject)).toContain(text);
 /** Resolves when an event has this text in the field; events are written beside the pod's own way. */
 async function eventWith(field: "reason" | "note", text: string): Promise<void> {
   const stop = new AbortController();

@@ -33,8 +33,7 @@ export function podContract(
     afterAll(() => place.close());
 
     /** Events are written beside the way of what they tell of. */
-    const hasEvent = (name: string, wanted: string | RegExp) =>
-      expect.poll(() => place.events(name)).toMatch(wanted);
+    const hasEvent = (name: string, wanted: string | RegExp) => expect.poll(() => place.events(name)).toMatch(wanted);
 
     test("sidecars start in order before the others, and end after them in the opposite order", async () => {
       const trace = (name: string) =>
@@ -165,10 +164,7 @@ export function podContract(
       const writer = podOf("writer", [shell("main", "id -u > /data/uid", mounts({ mountPath: "/data" }))], { volumes });
       await place.apply(writer);
       await place.kubectl.must(["wait", "pod/writer", "--for=condition=PodScheduled=false", "--timeout=30s"]);
-      await hasEvent(
-        "writer",
-        'FailedScheduling 0/1 nodes are available: persistentvolumeclaim "data" not found',
-      );
+      await hasEvent("writer", 'FailedScheduling 0/1 nodes are available: persistentvolumeclaim "data" not found');
       const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
       await place.apply({ apiVersion: "v1", kind: "PersistentVolumeClaim", metadata: { name: "data" }, spec });
       await place.waitFor("writer", ".status.phase", "Succeeded");

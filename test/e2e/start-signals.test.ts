@@ -17,7 +17,8 @@ test.each([
 ] as const)("%s while a server starts ends it with %i, and its directory is free", async (signal, expected) => {
   // On a busy machine the signal may come when the server serves already; then it is tried again.
   let late = 0;
-  while (!(await endsWhileStarting(signal, expected))) expect(++late, "starts that took no heed of it").toBeLessThan(20);
+  while (!(await endsWhileStarting(signal, expected)))
+    expect(++late, "starts that took no heed of it").toBeLessThan(20);
 });
 
 /** Whether it was still starting; in any case it ends as the signal says, and nothing of it is left. */
