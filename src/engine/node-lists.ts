@@ -29,7 +29,8 @@ export function stages(groups: readonly (readonly string[])[]): NodeSpec[] {
 /** Order of keys by their UTF-8 bytes: the declaration order of steps that a document holds in a map. */
 export function compareBytes(a: string, b: string): number {
   for (let at = 0; at < a.length && at < b.length; at++) {
-    const [x, y] = [a.charCodeAt(at), b.charCodeAt(at)];
+    const x = a.charCodeAt(at);
+    const y = b.charCodeAt(at);
     if (x !== y) return byteRank(x) - byteRank(y);
   }
   return a.length - b.length;

@@ -4,6 +4,7 @@ import { addFinalizer, type Reconciler, type ReconcileResult } from "#kernel/kit
 import { keyOf, type Stored } from "#kernel/model/index.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { expiringSteps } from "./compile/expiring.ts";
+import { stepSources } from "./compile/step-source.ts";
 import { Workflow } from "./kinds.ts";
 import { lockFacts, lockWake } from "./locks/stage.ts";
 import { finalizer, type Notice, notices } from "./messages.ts";
@@ -140,7 +141,7 @@ async function finalizeStage(pass: Pass): Promise<Turn> {
 async function finishedStage(pass: Pass): Promise<Turn> {
   const { client, workflow, now, signal } = pass;
   const own = await expireWorkflow(client, workflow, now, signal);
-  return { wake: earliest(own, await expireChildren(pass, expiringSteps(specOf(workflow)))) };
+  return { wake: earliest(own, await expireChildren(pass, expiringSteps(stepSources(specOf(workflow))))) };
 }
 
 /**

@@ -26,6 +26,10 @@ const longestSource = 20_000;
 /** Units of one evaluation unless told otherwise; the rules of CustomResourceDefinitions ask for more. */
 const defaultCostLimit = 100_000;
 
+/** The steps of a long document say the same again and again: an environment keeps so many short programs, and forgets all when there are more. */
+const mostPrograms = 256;
+const longestKept = 256;
+
 /**
  * Parses, rewrites, type-checks and meters an expression. Never throws for a source; throws for an environment with
  * malformed types or signatures. The programs of an
@@ -48,6 +52,8 @@ export function compileSource(source: string, environment: CelEnvironment): Resu
 
 function compileUnguarded(source: string, environment: CelEnvironment): Result<CelProgram, CompileFault> {
   const prepared = prepareEnvironment(environment);
+  const known = prepared.programs.get(source);
+  if (known !== undefined) return ok(known);
   const parsed = prepared.cel.parse(source);
   const uses = findUses(parsed.ast);
   adaptCalls(parsed.ast, prepared);
@@ -55,7 +61,7 @@ function compileUnguarded(source: string, environment: CelEnvironment): Result<C
   if (!checked.valid) return err(toFault(checked.error, environment));
   const baseCost = meterProgram(parsed.ast, prepared.running.meter);
   const roots = new Set(uses.variables.map((use) => use.root));
-  return ok({
+  const program: CelProgram = {
     source,
     resultType: withoutMarks(checked.type ?? "dyn"),
     references: {
@@ -66,7 +72,14 @@ function compileUnguarded(source: string, environment: CelEnvironment): Result<C
       const context = contextOf(roots, environment, bindings);
       return runMetered(prepared, bindings, baseCost, options, () => fromCel(parsed(context)));
     },
-  });
+  };
+  if (source.length <= longestKept) keep(program, prepared);
+  return ok(program);
+}
+
+function keep(program: CelProgram, { programs }: Prepared): void {
+  if (programs.size >= mostPrograms) programs.clear();
+  programs.set(program.source, program);
 }
 
 /** Sends calls of functions that this folder replaces to the replacements. */

@@ -74,6 +74,20 @@ test("environments of the same variables do not share what they know", () => {
   expect(evaluate("a + 1", second, { a: "x" })).toMatchObject({ ok: false, error: "no such overload: string + int" });
 });
 
+test("a text that was compiled before is the same program, in its environment only", () => {
+  const environment: CelEnvironment = { variables: { self: "dyn" } };
+  const program = (source: string, of = environment) => {
+    const compiled = compileExpression(source, of);
+    return compiled.ok ? compiled.value : compiled.error;
+  };
+  const first = program("self + 1");
+  expect(program("self + 1")).toBe(first);
+  expect(program("self + 1", { variables: { self: "int" } })).not.toBe(first);
+  expect(program("self + 1", { variables: {} })).toMatchObject({ kind: "unknown-variable" });
+  for (let other = 0; other < 1000; other++) program(`self + ${other} + 1`);
+  expect(evaluate("self + 1", environment, { self: 1 })).toEqual({ ok: true, value: 2 });
+});
+
 test("an evaluation that fails leaves nothing behind for the next one", () => {
   const environment: CelEnvironment = { variables: { items: "list" } };
   const program = compileExpression("items.map(x, 1 / x).size()", environment);

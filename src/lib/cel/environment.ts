@@ -2,7 +2,7 @@ import { Environment } from "@marcbachmann/cel-js";
 import { libraryConstants, libraryFunctions, libraryOperators, libraryTypes } from "./library/index.ts";
 import { hasFunction } from "./has.ts";
 import { registeredSignature } from "./names.ts";
-import type { CelBindings, CelEnvironment, CelFunction } from "./types.ts";
+import type { CelBindings, CelEnvironment, CelFunction, CelProgram } from "./types.ts";
 import type { Meter } from "./cost.ts";
 import { fromCel, toCel } from "./values.ts";
 
@@ -17,6 +17,8 @@ export interface Running {
 export interface Prepared {
   readonly cel: Environment;
   readonly running: Running;
+  /** Compiled before, by their texts; `compile.ts` keeps it small. */
+  readonly programs: Map<string, CelProgram>;
 }
 
 // By identity: an equal environment in another object is prepared anew. Dropped together with the caller's object.
@@ -36,7 +38,7 @@ export function prepareEnvironment(environment: CelEnvironment): Prepared {
   }
   for (const [name, type] of Object.entries(environment.variables)) cel.registerVariable(name, type);
   for (const added of environment.functions ?? []) registerOwn(cel, added, running);
-  const made: Prepared = { cel, running };
+  const made: Prepared = { cel, running, programs: new Map() };
   prepared.set(environment, made);
   return made;
 }

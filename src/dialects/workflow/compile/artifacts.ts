@@ -42,17 +42,17 @@ export function checkArtifactCount(sources: readonly StepSource[], report: Repor
 /** What an artifact is called where the path is not told. */
 const pathOf = ({ name, path = name }: InputArtifact | OutputArtifact): string => path;
 
-/** Which steps may be taken from; undefined where that cannot be told, then all are. */
+/** Which steps may be taken from. */
 interface Producers {
   /** By key, and by other names that do not count here. */
   readonly steps: ReadonlyMap<string, StepSource>;
-  readonly visible: () => ReadonlySet<string> | undefined;
+  readonly isVisible: (key: string) => boolean;
 }
 
 /** What a step takes. Everything wrong with it is reported, and left out. */
 export function compileInputs(
   { key, step, path }: StepSource,
-  { steps, visible }: Producers,
+  { steps, isVisible }: Producers,
   report: Report,
 ): readonly CompiledInput[] {
   const list = step.inputs?.artifacts ?? [];
@@ -60,7 +60,7 @@ export function compileInputs(
   checkList(step, list, at, report);
   checkOverlaps(list, at, report);
   return list.flatMap((input, index) => {
-    const found = producerOf(input.from, key, steps, visible());
+    const found = producerOf(input.from, key, steps, isVisible);
     if (!found.ok) report([...at, index, "from"], "unknown-artifact", found.error);
     if (!found.ok) return [];
     return [{ name: input.name, ...found.value, path: pathOf(input), optional: input.optional === true }];
@@ -125,7 +125,7 @@ function producerOf(
   from: string,
   user: string,
   steps: ReadonlyMap<string, StepSource>,
-  visible: ReadonlySet<string> | undefined,
+  isVisible: Producers["isVisible"],
 ): Result<Pick<CompiledInput, "step" | "artifact">, string> {
   const [key = "", artifact = "", ...more] = from.split("/");
   if (artifact === "" || more.length > 0) {
@@ -136,8 +136,7 @@ function producerOf(
   const producer = steps.get(key);
   if (producer?.key !== key)
     return err(`no step "${key}"${suggestion(key, [...new Set([...steps.values()].map((source) => source.key))])}`);
-  if (visible?.has(key) === false)
-    return err(`step "${user}" does not depend on "${key}", so its artifacts are not there yet`);
+  if (!isVisible(key)) return err(`step "${user}" does not depend on "${key}", so its artifacts are not there yet`);
   const names = (producer.step.outputArtifacts ?? []).map(({ name }) => name);
   if (names.includes(artifact)) return ok({ step: key, artifact });
   const told = names.length === 0 ? `: it leaves none` : suggestion(artifact, names);

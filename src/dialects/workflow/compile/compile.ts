@@ -31,9 +31,9 @@ import { planOf } from "./plan.ts";
 import { checkNotifications } from "../notify/rules.ts";
 import { scheduledAt } from "../scheduled-at.ts";
 import { checkReserved, checkStepCount, checkSteps, stepsByName } from "./shape.ts";
-import { buildStepGraphs, type StepGraphs, visibleSteps } from "./step-graph.ts";
+import { buildStepGraphs, type StepGraphs, visibleTo } from "./step-graph.ts";
 import { checkStepBodies, isInstant } from "./step-rules.ts";
-import { type StepSource, stepSources, stepType } from "./step-source.ts";
+import { type StepSource, stepSources, type StepType, stepType } from "./step-source.ts";
 import { checkTemplateRef } from "./template-ref.ts";
 
 /**
@@ -129,7 +129,7 @@ function define(workflow: Workflow, found: ProblemCollector): Definition | undef
   const { main, final } = graphs;
   if (countErrors(found) > errorsBefore || main === undefined || final === undefined) return undefined;
   const params = paramValues(spec);
-  return { steps, graphs: { main, final }, outputs, concurrency, params, expiring: expiringSteps(spec), selector };
+  return { steps, graphs: { main, final }, outputs, concurrency, params, expiring: expiringSteps(sources), selector };
 }
 
 const countErrors = ({ problems }: ProblemCollector): number =>
@@ -150,7 +150,7 @@ function compileStep(
     spec,
     steps,
     final,
-    visible: lazily(() => visibleSteps(source, graphs)),
+    isVisible: visibleTo(source, graphs),
     user: `step "${key}"`,
     ...localsOf(step),
   };
@@ -165,7 +165,7 @@ function compileStep(
     step,
     hash: lazily(() => definitionHash(written)),
     when: bare(step.when, "gate", "when"),
-    body: compileStepBody(source, { ...scope, site: "body" }, report),
+    body: compileStepBody(source, type, { ...scope, site: "body" }, report),
     until: until === undefined || isInstant(until) ? undefined : bare(until, "body", "wait", "until"),
     outputs: Object.entries(step.outputs ?? {}).map(
       ([name, output]): CompiledOutput => ({
@@ -236,11 +236,11 @@ function lazily<T>(compute: () => T): () => T {
  */
 function compileStepBody(
   { step, path }: StepSource,
+  type: StepType,
   scope: ExpressionScope,
   report: Report,
 ): CompiledTemplate | undefined {
-  const type = stepType(step);
-  if (type === undefined || type === "wait") return undefined;
+  if (type === "wait") return undefined;
   // Who may decide is no matter of expressions: only the question has any.
   if (type === "approval") return compileBody(step.approval?.message ?? "", scope, [...path, type, "message"], report);
   // What a child runs has expressions of its own, which are the child's affair.
@@ -276,9 +276,8 @@ function compileConcurrency(
   report: Report,
 ): CompiledConcurrency | undefined {
   if (concurrency === undefined) return undefined;
-  const nothing: ReadonlySet<string> = new Set();
   const user = "the concurrency key";
-  const scope = { spec, steps, final: false, visible: () => nothing, user, site: "body" } as const;
+  const scope = { spec, steps, final: false, isVisible: () => false, user, site: "body" } as const;
   const key = compileBody(concurrency.key, scope, ["spec", "concurrency", "key"], report);
   const { limit: most = 1, onConflict = "Queue" } = concurrency;
   return key === undefined ? undefined : { key, most, onConflict };
@@ -291,7 +290,14 @@ function compileOutputs(
   report: Report,
 ): readonly WorkflowOutput[] {
   const main = new Set([...steps.values()].filter((source) => !source.final).map((source) => source.key));
-  const scope = { spec, steps, final: false, visible: () => main, user: "the workflow", site: "result" } as const;
+  const scope = {
+    spec,
+    steps,
+    final: false,
+    isVisible: (key: string) => main.has(key),
+    user: "the workflow",
+    site: "result",
+  } as const;
   return Object.entries(spec.outputs ?? {}).flatMap(([name, text]) => {
     const expression = compileBare(text, scope, ["spec", "outputs", name], report);
     return expression === undefined ? [] : [{ name, expression }];

@@ -1,6 +1,5 @@
 import { isJsonObject } from "#lib/base/index.ts";
-import type { WorkflowSpec } from "../kinds.ts";
-import { stepSources } from "./step-source.ts";
+import type { StepSource } from "./step-source.ts";
 
 /**
  * A step whose finished Jobs are to be deleted by us. The field is not passed on to the Job, whose own controller
@@ -13,8 +12,8 @@ export interface ExpiringStep {
 }
 
 /** The steps whose `jobTemplate` has a `ttlSecondsAfterFinished`. O(steps). */
-export function expiringSteps(spec: WorkflowSpec): readonly ExpiringStep[] {
-  return stepSources(spec).flatMap(({ key, step }) => {
+export function expiringSteps(sources: readonly StepSource[]): readonly ExpiringStep[] {
+  return sources.flatMap(({ key, step }) => {
     const job = step.jobTemplate?.["spec"];
     const seconds = isJsonObject(job) ? job["ttlSecondsAfterFinished"] : undefined;
     return typeof seconds === "number" ? [{ key, seconds }] : [];

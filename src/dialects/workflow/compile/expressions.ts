@@ -48,8 +48,8 @@ export interface ExpressionScope {
   readonly spec: WorkflowSpec;
   /** All steps by what they can be called; see `stepsByName`. */
   readonly steps: ReadonlyMap<string, StepSource>;
-  /** Keys of the steps that may be used, asked when one is; undefined when that cannot be told, then all are. */
-  readonly visible: () => ReadonlySet<string> | undefined;
+  /** Whether the step with this key may be used. */
+  readonly isVisible: (key: string) => boolean;
   readonly site: Site;
   /** Belongs to a final step: `run` is known. */
   readonly final: boolean;
@@ -267,11 +267,9 @@ const stepFields = ["outputs", "phase", "reason", "attempt", "startTime", "finis
 function checkStepUse([alias, field, output]: readonly string[], scope: ExpressionScope): StepUse | string {
   if (alias === undefined) return "steps must be followed by the key of a step";
   const { steps, user } = scope;
-  const visible = scope.visible();
   const used = steps.get(alias);
   if (used === undefined) return unknown("step", alias, new Set([...steps.values()].map(({ key }) => key)));
-  if (visible !== undefined && !visible.has(used.key))
-    return `${user} does not depend on "${used.key}", so its results are not known`;
+  if (!scope.isVisible(used.key)) return `${user} does not depend on "${used.key}", so its results are not known`;
   if (field !== undefined && !stepFields.includes(field)) return unknown("step field", field, stepFields);
   const declared = outputNames(used.step);
   if (field === "outputs" && output !== undefined && declared?.includes(output) === false)

@@ -4,6 +4,7 @@ import {
   formatGraphProblem,
   type Graph,
   type GraphProblem,
+  neighbours,
   type NodeSpec,
 } from "#engine/index.ts";
 import { nearest } from "#lib/text/index.ts";
@@ -83,14 +84,21 @@ function nodeOf({ key, path, step }: StepSource, keys: ReadonlySet<string>, repo
 }
 
 /**
- * The steps whose results a step may use: its direct and transitive dependencies; for a final step also all main
- * ones. Undefined where the graph is: then nobody can be told to have used too much. O(ancestors).
+ * Tells by its key whether a step may use the results of another: of its direct and transitive dependencies; a final step also of all
+ * main ones. Of all where the graph is undefined: then nobody can be told to have used too much. O(dependencies) for a direct one, which
+ * nearly all are; the first other one costs O(ancestors).
  */
-export function visibleSteps(source: StepSource, graphs: StepGraphs): ReadonlySet<string> | undefined {
+export function visibleTo(source: StepSource, graphs: StepGraphs): (key: string) => boolean {
   const graph = source.final ? graphs.final : graphs.main;
-  if (graph === undefined) return undefined;
-  const node = graph.nodeById.get(source.key);
-  if (node === undefined) return undefined;
-  const before = [...ancestors(graph, [node])].filter((at) => at !== node).flatMap((at) => graph.ids[at] ?? []);
-  return new Set(source.final ? [...before, ...(graphs.main?.ids ?? [])] : before);
+  const node = graph?.nodeById.get(source.key);
+  if (graph === undefined || node === undefined) return () => true;
+  let before: ReadonlySet<number> | undefined;
+  return (key) => {
+    if (source.final && graphs.main?.nodeById.has(key) === true) return true;
+    const other = graph.nodeById.get(key);
+    if (other === undefined || other === node) return false;
+    if (neighbours(graph.predecessors, node).includes(other)) return true;
+    before ??= ancestors(graph, [node]);
+    return before.has(other);
+  };
 }

@@ -38,7 +38,7 @@ export function stepSources(spec: WorkflowSpec): readonly StepSource[] {
 }
 
 function sourcesOf(spec: WorkflowSpec, part: "steps" | "finally"): readonly StepSource[] {
-  const steps = Object.entries(spec[part] ?? {}).sort(([a], [b]) => compareBytes(a, b));
+  const steps = Object.entries(spec[part] ?? {}).sort((a, b) => compareBytes(a[0], b[0]));
   return steps.map(([key, step]) => ({
     key,
     final: part === "finally",
