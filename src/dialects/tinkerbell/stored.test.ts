@@ -1,0 +1,70 @@
+import { expect, test, vi } from "vitest";
+import { FakeClock, type JsonObject } from "#lib/base/index.ts";
+import { memoryClient } from "#kernel/kit/testing/index.ts";
+import { isConflict, isNotFound, staleRevision } from "#kernel/model/index.ts";
+import { Workflow, WorkflowV2 } from "./kinds.ts";
+import { type AnyWorkflow, changeWorkflow, refOf, stateOf } from "./stored.ts";
+import { begin, pending, settings } from "./testing/states.ts";
+import { dispatch } from "./transitions.ts";
+
+const taker = { agentID: "agent-a", protocol: "stream" } as const;
+const ref = refOf("default", "w");
+
+const workflow = (spec: JsonObject): AnyWorkflow => ({
+  apiVersion: "tinkerbell.org/v1alpha1",
+  kind: "Workflow",
+  metadata: { namespace: "default", name: "w" },
+  spec,
+});
+
+const place = () => {
+  const clock = new FakeClock(begin);
+  return { clock, client: memoryClient({ clock, types: [Workflow, WorkflowV2] }) };
+};
+
+/** What a promise comes to while time goes on. */
+async function driven<T>(clock: FakeClock, promise: Promise<T>): Promise<T> {
+  const settled = { is: false };
+  const watched = promise.finally(() => (settled.is = true));
+  while (!settled.is) {
+    await new Promise(setImmediate);
+    await clock.advance(100);
+  }
+  return await watched;
+}
+
+test("a state is stored in the words of the document's shape and read back", async () => {
+  const { client, clock } = place();
+  await client.create(Workflow, workflow({ templateRef: "t" }));
+  const { workflow: stored } = await changeWorkflow({ client, clock }, ref, () => ({ state: pending(), answer: 0 }));
+  expect(stored.status).toMatchObject({ state: "PENDING", agentID: "agent-a", shape: "A" });
+  expect(stateOf(stored)).toEqual(pending());
+});
+
+test("what somebody else has written meanwhile is decided upon anew", async () => {
+  const { client, clock } = place();
+  await client.create(Workflow, workflow({ templateRef: "t" }));
+  await changeWorkflow({ client, clock }, ref, () => ({ state: pending(), answer: 0 }));
+  vi.spyOn(client, "updateStatus").mockRejectedValueOnce(staleRevision(Workflow, "w"));
+  const decided: string[] = [];
+  const changed = changeWorkflow({ client, clock }, ref, (state, _workflow, now) => {
+    decided.push(state.phase);
+    return { state: dispatch(state, taker, now, settings).state, answer: "told" };
+  });
+  expect((await driven(clock, changed)).answer).toBe("told");
+  expect(decided).toEqual(["Pending", "Pending"]);
+});
+
+test("a conflict that does not end is thrown, and a workflow that is gone is not found", async () => {
+  const { client, clock } = place();
+  const missing = await changeWorkflow({ client, clock }, ref, () => ({ answer: 0 })).catch(
+    (thrown: unknown) => thrown,
+  );
+  expect(isNotFound(missing)).toBe(true);
+  await client.create(Workflow, workflow({ templateRef: "t" }));
+  vi.spyOn(client, "updateStatus").mockRejectedValue(staleRevision(Workflow, "w"));
+  const lost = changeWorkflow({ client, clock }, ref, () => ({ state: pending(), answer: 0 })).catch(
+    (thrown: unknown) => thrown,
+  );
+  expect(isConflict(await driven(clock, lost))).toBe(true);
+});
