@@ -127,6 +127,12 @@ test("a template is run by its own name and by steps, whose outputs come back", 
   expect(run.out).toContain("goodbye, all");
 });
 
+test("what a child of the templates writes is among the logs of the run, as the guide says", async () => {
+  const run = await slipway(["run", "examples/workflow/templates.yaml", "--logs"]);
+  expect(run.code, run.err).toBe(0);
+  expect(run.out).toBe('part/tell | ["hello, ann","hello, ben"]\n');
+});
+
 test("the template of the nightly backup dumps and verifies, also when it is run by hand", async () => {
   const file = readYaml(await readFile("examples/workflow/nightly.yaml", "utf8"));
   if (!file.ok) throw new Error("the example is no YAML");

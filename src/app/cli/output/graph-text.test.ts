@@ -31,6 +31,11 @@ test("text is the topological order, indented by layer, with what each step wait
   expect(formatGraph(graph, "text", plain)).toBe('build\n  say "hi"  <- build\nfinally\nreport\n');
 });
 
+test("text has the keys of steps beside their names for people, because the lines of others speak of keys", () => {
+  const named = { ...graph, nodes: [node("build", 0, { name: "Build it" }), node('say "hi"', 1)] };
+  expect(formatGraph(named, "text", plain)).toBe('build (Build it)\n  say "hi"        <- build\n');
+});
+
 test("text shows the phases of a run that is under way, conditions, fan-outs and loops", () => {
   expect(formatGraph(rich, "text", plain).split("\n")).toEqual([
     "probe   Running              for each of 5 items, 2 at once; 1 of 5 done, 2 active",

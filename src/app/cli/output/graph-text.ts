@@ -22,8 +22,9 @@ export function formatGraph(graph: RunGraph, format: GraphFormat, paint: Paint):
 }
 
 /**
- * Indented by layer, so that what can run side by side stands in one column; then the phases of a run that is under way, what comes
- * before, and what else is to be said of a step. Columns that are empty for every step take no room.
+ * Indented by layer, so that what can run side by side stands in one column, by the keys that other lines and commands name; then the
+ * phases of a run that is under way, what comes before, and what else is to be said of a step. Columns that are empty for every step
+ * take no room.
  */
 function text(graph: RunGraph, paint: Paint): string {
   const before = new Map<string, string[]>();
@@ -33,7 +34,7 @@ function text(graph: RunGraph, paint: Paint): string {
     const dependencies = before.get(node.id) ?? [];
     return {
       node,
-      name: `${"  ".repeat(node.rank)}${node.name}`,
+      name: `${"  ".repeat(node.rank)}${titleOf(node)}`,
       phase: showsPhase ? node.phase : "",
       before: dependencies.length === 0 ? "" : `<- ${dependencies.join(", ")}`,
       remarks: remarksOf(node).join("; "),
@@ -54,6 +55,8 @@ function text(graph: RunGraph, paint: Paint): string {
   const final = rows.filter(({ node }) => node.final).map(line);
   return `${main.join("")}${final.length === 0 ? "" : `finally\n${final.join("")}`}`;
 }
+
+const titleOf = ({ id, name }: GraphNode): string => (name === id ? id : `${id} (${name})`);
 
 /** The blanks stay outside of the colour, so that the end of a line can be trimmed. */
 const paintPhase = ({ phase }: GraphNode, width: number, paint: Paint): string =>
