@@ -55,6 +55,11 @@ export class LargeBodies {
     return this.#turns.turn(patience);
   }
 
+  /** `Turns.share`. */
+  share(): Promise<void> {
+    return this.#turns.share();
+  }
+
   /** `Turns.piece`. */
   piece(): Promise<void> {
     return this.#turns.piece();

@@ -31,6 +31,17 @@ function exchangeOf({
   const exchange = { request, response, bodies, identity: { user, groups: [] } };
   return { exchange: exchange as unknown as BodyExchange, end: () => response.emit("close") };
 }
+/** A clock on which time also passes while something runs. */
+function busyClock() {
+  const clock = new FakeClock();
+  let spent = 0;
+  const busy: Clock = {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic() + spent,
+    after: (delay, run) => clock.after(delay, run),
+  };
+  return { clock, busy, spend: (ms: number) => (spent += ms) };
+}
 const read = async (ask: Ask, limits: Partial<BodyLimits> = {}) =>
   (await readBody(exchangeOf(ask).exchange, { ...defaultLimits, ...limits })).joined();
 const inPieces = (text: string): readonly string[] => text.match(/[^]{1,16384}/g) ?? [];
@@ -168,15 +179,15 @@ describe("large bodies together", () => {
 
   test("are read a piece at a time, and others come in between", async () => {
     const bodies = new LargeBodies(defaultLimits, systemClock);
-    let pieces = 0;
-    const piece = bodies.piece.bind(bodies);
-    bodies.piece = () => {
-      pieces += 1;
-      return piece();
+    let shares = 0;
+    const share = bodies.share.bind(bodies);
+    bodies.share = () => {
+      shares += 1;
+      return share();
     };
     const text = `["${"x".repeat(2 ** 20)}"]`;
     expect((await read({ pieces: inPieces(text), bodies })).toString()).toBe(text);
-    expect(pieces).toBe(4);
+    expect(shares).toBe(8);
   });
 
   test("are given one in a turn of the event loop, in their order", async () => {
@@ -193,20 +204,13 @@ describe("large bodies together", () => {
   });
 
   test("leave the loop to others after they have held it for long", async () => {
-    const clock = new FakeClock();
-    // Time that passes while something runs.
-    let spent = 0;
-    const busy: Clock = {
-      now: () => clock.now(),
-      monotonic: () => clock.monotonic() + spent,
-      after: (delay, run) => clock.after(delay, run),
-    };
+    const { clock, busy, spend } = busyClock();
     const bodies = new LargeBodies(defaultLimits, busy);
     const seen: string[] = [];
     const go = async (name: string, heldMs: number) => {
       await bodies.turn();
       seen.push(name);
-      spent += heldMs;
+      spend(heldMs);
     };
     void go("short", 4);
     void go("long", 100);
@@ -222,6 +226,28 @@ describe("large bodies together", () => {
     expect(seen).toHaveLength(3);
     await clock.advance(1);
     expect(seen).toHaveLength(4);
+  });
+
+  test("have a third of the loop at most to be read in", async () => {
+    const { clock, busy, spend } = busyClock();
+    const bodies = new LargeBodies(defaultLimits, busy);
+    const seen: string[] = [];
+    const go = async (name: string, heldMs: number) => {
+      await bodies.share();
+      seen.push(name);
+      spend(heldMs);
+    };
+    void go("short", 1);
+    void go("long", 10);
+    void go("last", 0);
+    await clock.advance(0);
+    expect(seen).toEqual(["short"]);
+    await clock.advance(2);
+    expect(seen).toEqual(["short", "long"]);
+    await clock.advance(19);
+    expect(seen).toEqual(["short", "long"]);
+    await clock.advance(1);
+    expect(seen).toEqual(["short", "long", "last"]);
   });
 
   test("do not all wait: beyond a number they are asked to come again", async () => {

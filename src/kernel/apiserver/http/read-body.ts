@@ -8,8 +8,8 @@ import { refuseExcess } from "./body-shape.ts";
 import type { Exchange } from "./exchange.ts";
 import { largeBodyBytes } from "./large-bodies.ts";
 
-/** Read of one body in a turn of the event loop: a fast connection would give all of it in one, ten milliseconds of decryption. */
-const burstBytes = 256 * 1024;
+/** Read of one body in its share of the event loop: a fast connection would give all of it in one turn, ten milliseconds of decryption. */
+const burstBytes = 128 * 1024;
 
 export type BodyLimits = Pick<Limits, "maxBodyBytes" | "maxBodyValues" | "maxObjectMembers" | "maxDepth">;
 
@@ -62,7 +62,7 @@ function gather(
         request.pause();
         readTo = size;
         if (excess === "maxDepth") finish();
-        else void bodies.piece().then(() => (isSettled ? undefined : request.resume()));
+        else void bodies.share().then(() => (isSettled ? undefined : request.resume()));
       } catch (refusal) {
         // Paused and not destroyed, as iterating over it would: that takes the connection away from the answer.
         request.pause();

@@ -6,6 +6,8 @@ const harmlessMs: Millis = 4;
 /** How many times as long as it was held the loop is left to others. */
 const restShare = 4;
 const longestRestMs: Millis = 2000;
+/** The same for shares. */
+const shareRest = 2;
 /** A third of the places for changes (`Limits.maxMutatingRequests`). */
 const mostWaiting = 64;
 
@@ -15,6 +17,7 @@ export class Turns {
   #rested = Promise.resolve();
   #waiting = 0;
   #lastPiece = Promise.resolve();
+  #lastShare = Promise.resolve();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -44,13 +47,30 @@ export class Turns {
     return this.#lastPiece;
   }
 
+  /**
+   * As `piece`, for what clients can bring about without end and almost for nothing, such as reading what they send: after each the loop is left to
+   * others for twice as long as that turn of it took, whoever's work was done in it.
+   */
+  share(): Promise<void> {
+    const granted = this.#lastShare.then(nextTurn);
+    this.#lastShare = granted.then(async () => {
+      await sleep(this.#clock, shareRest * (await this.#timeOfTurn()));
+    });
+    return granted;
+  }
+
   /** Begins with the turn, and so looks at what is done in it. */
   async #rest(): Promise<void> {
     this.#waiting -= 1;
+    const held = await this.#timeOfTurn();
+    if (held > harmlessMs) await sleep(this.#clock, Math.min(held * restShare, longestRestMs));
+  }
+
+  /** From now to the next turn. */
+  async #timeOfTurn(): Promise<Millis> {
     const begun = this.#clock.monotonic();
     await nextTurn();
-    const held = this.#clock.monotonic() - begun;
-    if (held > harmlessMs) await sleep(this.#clock, Math.min(held * restShare, longestRestMs));
+    return this.#clock.monotonic() - begun;
   }
 }
 
