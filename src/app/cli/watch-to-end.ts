@@ -1,3 +1,4 @@
+import { oneLine } from "#lib/base/index.ts";
 import type { Dialect } from "#dialects/index.ts";
 import type { RunView } from "#engine/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
@@ -208,7 +209,7 @@ function printTails(tails: readonly StepTail[], { environment: { err } }: Invoca
       .filter(Boolean)
       .join(", ");
     err.write(
-      `${paint.bad(`${inner ?? step.name}${which === "" ? "" : ` (${which})`}: ${step.message ?? step.reason ?? "failed"}`)}\n`,
+      `${paint.bad(`${inner ?? oneLine(step.name)}${which === "" ? "" : ` (${which})`}: ${oneLine(step.message ?? step.reason ?? "failed")}`)}\n`,
     );
     for (const line of lines) err.write(`  ${line}\n`);
   }

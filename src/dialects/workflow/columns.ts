@@ -1,13 +1,19 @@
+import { oneLine } from "#lib/base/index.ts";
+
+// Cells may be what somebody has written, of which every row shows one line.
+
 /** The width of every column: that of its longest cell. */
 export const widthsOf = (rows: readonly (readonly string[])[]): readonly number[] => {
   const columns = Math.max(0, ...rows.map((row) => row.length));
-  return Array.from({ length: columns }, (_, column) => Math.max(...rows.map((row) => (row[column] ?? "").length)));
+  return Array.from({ length: columns }, (_, column) =>
+    Math.max(...rows.map((row) => oneLine(row[column] ?? "").length)),
+  );
 };
 
 /** Columns two blanks apart; the last one is not padded, so that lines end where their text does. */
 export const layOut = (cells: readonly string[], widths: readonly number[]): string =>
   cells
-    .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+    .map((cell, column) => oneLine(cell).padEnd(widths[column] ?? 0))
     .join("  ")
     .trimEnd();
 

@@ -135,3 +135,13 @@ test("who holds what a step, the items of a fan-out, or the whole run waits for 
   const queued = describeWorkflow({ ...base, status: { phase: "Pending", reason: "Queued", message } }, now);
   expect(queued).toMatch(/^Message: +concurrency key "prod" is held by deploy-6; place 1 in the queue$/m);
 });
+
+test("a question of several lines keeps to its row, and what it holds moves no cursor", () => {
+  const spec = { steps: { ask: { approval: { message: "?" } } } };
+  const message = "Deploy?\n  Changes: \u001b[2J12\n";
+  const statuses = { ask: { complete: false, phase: "Suspended" as const, message } };
+  const lines = describeWorkflow({ ...base, spec, status: { phase: "Suspended", statuses } }, now).split("\n");
+  expect(lines.filter((line) => line.startsWith("ask "))).toEqual([
+    expect.stringMatching(/ Deploy\? Changes: \[2J12; waits for approval$/),
+  ]);
+});

@@ -118,9 +118,9 @@ const artifactsOf = (run: RunState, step: string): readonly ArtifactRef[] =>
     .map(([name, { digest, size, archive }]) => ({ name, digest, sizeBytes: size, ...defined({ archive }) }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** The question, who has agreed to it, and who is waited for. */
+/** The question, who has agreed to it, and who is waited for. A block of YAML ends with the end of its last line. */
 const askedOf = ({ message }: StepView, approval: Approval): string =>
-  [message, awaitedApproval(approval)].filter((text) => text !== undefined).join("; ");
+  [message?.trimEnd(), awaitedApproval(approval)].filter((text) => text !== undefined).join("; ");
 
 const isPod = ({ apiVersion, kind }: KubeObject): boolean => apiVersion === "v1" && kind === "Pod";
 const attemptOf = ({ metadata }: KubeObject): number => Number(metadata.labels?.[attemptLabel]);

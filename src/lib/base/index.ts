@@ -7,6 +7,7 @@ export * from "./field-path.ts";
 export * from "./in-parallel.ts";
 export * from "./json-value.ts";
 export * from "./log.ts";
+export * from "./one-line.ts";
 export * from "./problem.ts";
 export * from "./random.ts";
 export * from "./result.ts";

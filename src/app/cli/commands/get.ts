@@ -1,6 +1,6 @@
 import type { ApiClient } from "#kernel/kit/index.ts";
 import type { ResourceType, Stored } from "#kernel/model/index.ts";
-import { messageOf } from "#lib/base/index.ts";
+import { messageOf, oneLine } from "#lib/base/index.ts";
 import { command, type Invocation } from "../command.ts";
 import type { Environment } from "../environment.ts";
 import { exitCode, UsageError } from "../exit-codes.ts";
@@ -133,13 +133,17 @@ async function printTable(target: Target, wide: boolean, invocation: Invocation<
     );
     return exitCode.succeeded;
   }
-  if (table.rows.length > 0 || table.missing.length === 0) environment.out.write(formatTable(table.header, table.rows));
+  if (table.rows.length > 0 || table.missing.length === 0)
+    environment.out.write(formatTable(table.header, table.rows.map(shown)));
   await tellHeldUp(target, environment);
   if (table.missing.length > 0) return tellMissing(table.missing, environment);
   if (options.watch !== true) return exitCode.succeeded;
-  for await (const row of watchTable(target, table, signal)) environment.out.write(formatTable(row, []));
+  for await (const row of watchTable(target, table, signal)) environment.out.write(formatTable(shown(row), []));
   return exitCode.succeeded;
 }
+
+/** Cells are the server's, who shows what somebody has written as it is. */
+const shown = (row: readonly string[]): readonly string[] => row.map(oneLine);
 
 /** Beside the table, which is the server's: why runs that it calls running do not get on. */
 async function tellHeldUp(target: Target, { err }: Environment): Promise<void> {

@@ -1,4 +1,4 @@
-import { formatAge, type Instant, isJsonObject, parseInstant } from "#lib/base/index.ts";
+import { formatAge, type Instant, isJsonObject, parseInstant, oneLine } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { Event, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import { formatTable } from "./table.ts";
@@ -40,7 +40,7 @@ export function formatEvents(events: readonly KubeObject[], now: Instant): strin
   const rows = events.map((event) => {
     const { type = "", reason = "", note = "", series } = fieldsOf(event);
     const times = series?.count === undefined || series.count < 2 ? "" : ` (x${series.count})`;
-    return [formatAge(now - timeOf(event)), type, reason, `${note}${times}`];
+    return [formatAge(now - timeOf(event)), type, reason, `${oneLine(note)}${times}`];
   });
   return `Events:\n${formatTable(["AGE", "TYPE", "REASON", "MESSAGE"], rows)}`;
 }

@@ -1,3 +1,4 @@
+import { oneLine } from "#lib/base/index.ts";
 import type { GraphNode, RunGraph } from "#dialects/index.ts";
 
 /** Whether something has happened to the run: a document, or a run that waits for its start, is drawn without phases. */
@@ -17,7 +18,7 @@ export const remarksOf = ({
   leaves,
   items,
 }: GraphNode): readonly string[] => [
-  ...(condition === undefined ? [] : [`if ${condition}`]),
+  ...(condition === undefined ? [] : [`if ${oneLine(condition)}`]),
   ...(forEach === undefined ? [] : [`for each of ${forEach}`]),
   ...(repeat === undefined ? [] : [`repeat ${repeat}`]),
   ...(cache === undefined ? [] : [`unless there is a result ${cache}`]),

@@ -36,6 +36,15 @@ test("text has the keys of steps beside their names for people, because the line
   expect(formatGraph(named, "text", plain)).toBe('build (Build it)\n  say "hi"        <- build\n');
 });
 
+test("names and conditions of several lines take one, and move no cursor", () => {
+  const wild = {
+    ...graph,
+    nodes: [node("build", 0, { name: "a\u001b[2J\nb", condition: "params.x &&\n  params.y" })],
+    edges: [],
+  };
+  expect(formatGraph(wild, "text", plain)).toBe("build (a[2J b)  if params.x && params.y\n");
+});
+
 test("text shows the phases of a run that is under way, conditions, fan-outs and loops", () => {
   expect(formatGraph(rich, "text", plain).split("\n")).toEqual([
     "probe   Running              for each of 5 items, 2 at once; 1 of 5 done, 2 active",

@@ -1,3 +1,4 @@
+import { oneLine } from "#lib/base/index.ts";
 import type { GraphNode, RunGraph } from "#dialects/index.ts";
 import { dot, mermaid } from "./graph-drawings.ts";
 import { isUnderWay, remarksOf } from "./graph-remarks.ts";
@@ -56,7 +57,7 @@ function text(graph: RunGraph, paint: Paint): string {
   return `${main.join("")}${final.length === 0 ? "" : `finally\n${final.join("")}`}`;
 }
 
-const titleOf = ({ id, name }: GraphNode): string => (name === id ? id : `${id} (${name})`);
+const titleOf = ({ id, name }: GraphNode): string => (name === id ? id : `${id} (${oneLine(name)})`);
 
 /** The blanks stay outside of the colour, so that the end of a line can be trimmed. */
 const paintPhase = ({ phase }: GraphNode, width: number, paint: Paint): string =>

@@ -1,6 +1,6 @@
 import type { RunView, StepView } from "#engine/index.ts";
 import type { Instant } from "#lib/base/index.ts";
-import { elapsedOf, explanationOf, formatElapsed, remarkOf } from "./run-tree.ts";
+import { elapsedOf, explanationOf, formatElapsed, remarkOf, titleOf } from "./run-tree.ts";
 
 /**
  * What changed between two pictures of a run, one plain line each, for places that are no terminal; without a picture
@@ -35,7 +35,7 @@ export function holdUpLines(view: RunView, told: Set<string>, now: Instant): str
     const what = `${step.id}#${step.attempt} ${step.holdUp.reason}`;
     if (told.has(what)) return [];
     told.add(what);
-    return [`${at} ${step.name}: held up (${remarkOf(step)})`];
+    return [`${at} ${titleOf(step)}: held up (${remarkOf(step)})`];
   });
 }
 
@@ -52,7 +52,7 @@ const hasMoved = (before: StepView | undefined, { phase, attempt }: StepView): b
 function stepText(step: StepView, now: Instant): string {
   const remark = remarkOf(step);
   const took = step.finishedAt === undefined || step.startedAt === undefined ? "" : ` in ${elapsedOf(step, now)}`;
-  return `${step.name}: ${step.phase}${took}${remark === "" ? "" : ` (${remark})`}`;
+  return `${titleOf(step)}: ${step.phase}${took}${remark === "" ? "" : ` (${remark})`}`;
 }
 
 function runText(view: RunView, now: Instant): string {

@@ -124,3 +124,9 @@ test("a run that has not begun is told of when it says why, and again when that 
   expect(changedLines(pending("place 2"), pending("place 2"), 0)).toEqual([]);
   expect(changedLines(pending("place 2"), pending("place 1"), 0)).toEqual(["[  0.0s] demo: Pending (Queued: place 1)"]);
 });
+
+test("what somebody has written in several lines, or with sequences of a terminal, is one line of a picture and of plain lines", () => {
+  const wild = step("a", { name: "a\nb", phase: "Failed", reason: "Error", message: "exit code 1\n\u001b[31mred" });
+  expect(renderTree(run([wild]), 0, style)).toHaveLength(2);
+  expect(changedLines(undefined, run([wild]), 0).join("|")).toContain("a b: Failed (Error: exit code 1 [31mred)");
+});

@@ -1,5 +1,5 @@
 import { type RunView, type StepPhase, type StepView, summarizeItems } from "#engine/index.ts";
-import { formatAge, type Instant, type Millis } from "#lib/base/index.ts";
+import { formatAge, type Instant, type Millis, oneLine } from "#lib/base/index.ts";
 import type { Paint } from "./paint.ts";
 import { fit } from "./table.ts";
 
@@ -57,9 +57,9 @@ export function remarkOf(step: StepView): string {
       : step.attempt > 1
         ? [`attempt ${step.attempt}${step.attempts === undefined ? "" : `/${step.attempts}`}`]
         : [];
-  const explained = [step.reason, step.message].filter((text) => text !== undefined && text !== "").join(": ");
+  const explained = joined(step.reason, step.message);
   if (step.phase === "Pending") return step.waitingFor.length === 0 ? "" : `waits for ${step.waitingFor.join(", ")}`;
-  const held = step.holdUp === undefined ? [] : [`${step.holdUp.reason}: ${step.holdUp.message}`];
+  const held = step.holdUp === undefined ? [] : [joined(step.holdUp.reason, step.holdUp.message)];
   if (step.items !== undefined && step.phase === "Running") return [summarizeItems(step.items), ...held].join(", ");
   const isWell = step.phase === "Succeeded" || step.phase === "Running" || step.phase === "Starting";
   return (isWell ? [...tries, ...held] : [...tries, explained]).filter((text) => text !== "").join(", ");
@@ -67,14 +67,21 @@ export function remarkOf(step: StepView): string {
 
 /** Why a run is in its phase, as `reason: message`; empty when the phase says it all, as it does of one that was canceled. */
 export const explanationOf = ({ phase, reason, message }: RunView): string =>
-  [reason === phase ? undefined : reason, message].filter((text) => text !== undefined && text !== "").join(": ");
+  joined(reason === phase ? undefined : reason, message);
+
+/** Messages are what somebody has written, of several lines too. */
+const joined = (...parts: readonly (string | undefined)[]): string =>
+  oneLine(parts.filter((text) => text !== undefined && text !== "").join(": "));
+
+/** The name of a step for people, as they have written it. */
+export const titleOf = ({ name }: StepView): string => oneLine(name);
 
 /**
  * The run as lines: a head line, then one per step, final steps under their own heading. Lines never wrap: what is
  * longer than `columns` is cut. Pure; the same picture for the same `now` and `frame`.
  */
 export function renderTree(view: RunView, now: Instant, style: TreeStyle): string[] {
-  const width = Math.max(0, ...view.steps.map((step) => step.name.length));
+  const width = Math.max(0, ...view.steps.map((step) => titleOf(step).length));
   const main = view.steps.filter((step) => step.final !== true);
   const final = view.steps.filter((step) => step.final === true);
   const lines = (steps: readonly StepView[]) => steps.map((step) => stepLine(step, now, width, style));
@@ -102,7 +109,7 @@ function stepLine(step: StepView, now: Instant, width: number, style: TreeStyle)
   const glyph = moving ? (frames[style.frame % frames.length] ?? "") : style.unicode ? sign.unicode : sign.ascii;
   const elapsed = elapsedOf(step, now).padStart(6);
   const rest = fit(
-    `${step.name.padEnd(width)} ${elapsed}  ${remarkOf(step)}`.trimEnd(),
+    `${titleOf(step).padEnd(width)} ${elapsed}  ${remarkOf(step)}`.trimEnd(),
     style.columns - 2,
     ellipsisOf(style),
   );

@@ -1,4 +1,4 @@
-import { formatAge, type Instant, parseInstant } from "#lib/base/index.ts";
+import { formatAge, type Instant, parseInstant, oneLine } from "#lib/base/index.ts";
 import type { StepWhy, WaitKind, Why } from "../why.ts";
 import type { Paint } from "./paint.ts";
 import { toneOf } from "./run-tree.ts";
@@ -29,7 +29,7 @@ export function whyText(why: Why, now: Instant, paint: Paint): string {
 
 /** What holds for every step comes before them: why the run is where it is, who has stopped it, and when it ends in any case. */
 function headLines({ run, phase, done, total, deadline, suspended, ...rest }: Why, now: Instant): readonly string[] {
-  const reason = [rest.reason === phase ? undefined : rest.reason, rest.message].filter(Boolean).join(": ");
+  const reason = oneLine([rest.reason === phase ? undefined : rest.reason, rest.message].filter(Boolean).join(": "));
   return [
     `${run}: ${phase}, ${done} of ${total} steps settled${reason === "" ? "" : ` (${reason})`}`,
     ...(suspended === undefined ? [] : [`  suspended ${suspendedText(suspended)}: nothing new starts`]),
@@ -83,8 +83,8 @@ function remark(step: StepWhy, now: Instant): string {
     ...(until === undefined ? [] : [inTime(until, now)]),
     ...(waitsFor === "slot" && steps.length > 0 ? [`taken by ${steps.slice(0, 10).join(", ")}`] : []),
     ...(child === undefined ? [] : [`${child.kind}/${child.name}`]),
-    ...(why === "" ? [] : [why]),
-    ...(condition === undefined ? [] : [`then runs if ${condition}`]),
+    ...(why === "" ? [] : [oneLine(why)]),
+    ...(condition === undefined ? [] : [`then runs if ${oneLine(condition)}`]),
   ].filter((part) => part !== "");
   return parts.length === 0 ? "" : `, ${parts.join("; ")}`;
 }
