@@ -34,6 +34,11 @@ test("names that YAML has made others of are told beside the errors that follow 
     expect.stringMatching(/^error: spec\.steps\.b\.when: .*no output of "a" "n"/),
     expect.stringMatching(/^warning: spec\.steps\.a\.outputs\.false: the name is "false", /),
   ]);
+  const tile = "container: {image: busybox, args: ['${{ item.x }}', '${{ item.y }}']}";
+  expect(lint(`a: {${tile}, forEach: {matrix: {x: [1], y: [2]}}}`)).toEqual([
+    expect.stringMatching(/^error: spec\.steps\.a\.container\.args\[1\]: .*no axis "y"/),
+    expect.stringMatching(/^warning: spec\.steps\.a\.forEach\.matrix\.true: the name is "true", /),
+  ]);
 });
 
 test("a fixed name and retry cannot go together", () => {

@@ -56,7 +56,10 @@ export function lintNames({ spec }: JsonObject, found: ProblemCollector): void {
   for (const part of ["steps", "finally"]) {
     const steps = spec[part];
     for (const [key, step] of Object.entries(isJsonObject(steps) ? steps : {}))
-      if (isJsonObject(step)) lintYamlWords(step["outputs"], ["spec", part, key, "outputs"], found);
+      if (isJsonObject(step)) {
+        lintYamlWords(step["outputs"], ["spec", part, key, "outputs"], found);
+        lintYamlWords(at(step, "forEach", "matrix"), ["spec", part, key, "forEach", "matrix"], found);
+      }
   }
 }
 
