@@ -2,6 +2,9 @@ import type { Millis } from "#lib/base/index.ts";
 
 // Every text that users see, in one place, so that it can be compared with the original's.
 
+/** Holds a prepared workflow until it has ended. */
+export const finalizer = "slipway.dev/tinkerbell";
+
 /** `90s`, `2m`, `1h30m`: whole seconds, as durations in configuration are written. */
 export function formatDuration(millis: Millis): string {
   const seconds = Math.round(millis / 1000);

@@ -34,20 +34,28 @@ export function statusOf(workflow: AnyWorkflow, state: WorkflowState, now: Insta
 }
 
 /**
- * Stores this state, bound to the version of the object that was read: refused as a conflict when somebody has changed it
+ * Stores this status, bound to the version of the object that was read: refused as a conflict when somebody has changed it
  * meanwhile. What it resolves with is durable.
  */
-export function storeState(
+export function storeStatus(
+  client: ApiClient,
+  workflow: Stored<AnyWorkflow>,
+  status: JsonObject,
+  signal?: AbortSignal,
+): Promise<Stored<AnyWorkflow>> {
+  const kind = kindOf(workflow);
+  const next: AnyWorkflow = { ...workflow, apiVersion: apiVersionOf(kind), status };
+  return client.updateStatus<AnyWorkflow>(kind, next, signal === undefined ? {} : { signal });
+}
+
+/** As `storeStatus`, of a state. */
+export const storeState = (
   client: ApiClient,
   workflow: Stored<AnyWorkflow>,
   state: WorkflowState,
   now: Instant,
   signal?: AbortSignal,
-): Promise<Stored<AnyWorkflow>> {
-  const kind = kindOf(workflow);
-  const next: AnyWorkflow = { ...workflow, apiVersion: apiVersionOf(kind), status: statusOf(workflow, state, now) };
-  return client.updateStatus<AnyWorkflow>(kind, next, signal === undefined ? {} : { signal });
-}
+): Promise<Stored<AnyWorkflow>> => storeStatus(client, workflow, statusOf(workflow, state, now), signal);
 
 /** Where a workflow is found; mirrors and reads use the stored version. */
 export const refOf = (namespace: string, name: string): Ref => ({ type: Workflow, namespace, name });

@@ -25,6 +25,7 @@ export interface Move {
   readonly notices: readonly Notice[];
 }
 
+/** Without notices people are told nothing. */
 const moved = (state: WorkflowState, ...notices: readonly Notice[]): Move => ({ state, notices });
 
 /** Who takes a workflow: one process of an agent, by the protocol it speaks. */

@@ -1,0 +1,53 @@
+import { controllerFor, type Manager, regardingOf } from "#kernel/kit/index.ts";
+import { type KubeObject, keyOf } from "#kernel/model/index.ts";
+import { newIdOf } from "./ids.ts";
+import { referencesOf } from "./inputs.ts";
+import { Hardware, Template, Workflow } from "./kinds.ts";
+import type { Renderer } from "./prepare.ts";
+import { workflowReconciler } from "./reconcile.ts";
+import { defaultSettings, type Settings } from "./settings.ts";
+import type { AnyWorkflow } from "./stored.ts";
+
+/** What the controller needs from outside, and what may differ from the usual. */
+export interface ControllerOptions {
+  readonly renderer: Renderer;
+  readonly settings?: Partial<Settings>;
+}
+
+/** Which workflows name a template or a hardware: they may wait for it. */
+const templateIndex = "template";
+const hardwareIndex = "hardware";
+
+/**
+ * Adds the controller of this dialect to a manager that has not started. A workflow gets a pass when it changes, when the template or the
+ * hardware it names changes, when a time of it has come, and every ten minutes in any case.
+ */
+export function addController(manager: Manager, { renderer, settings = {} }: ControllerOptions): void {
+  const { client, clock } = manager;
+  const recorder = manager.recorder({ controller: "slipway.dev/tinkerbell-controller", instance: "slipway" });
+  const workflows = manager.mirror<AnyWorkflow>(Workflow);
+  const keyIn = ({ metadata }: KubeObject, name: string): readonly string[] =>
+    name === "" ? [] : [`${metadata.namespace ?? ""}/${name}`];
+  workflows.addIndex(templateIndex, (workflow) => keyIn(workflow, referencesOf(workflow).template));
+  workflows.addIndex(hardwareIndex, (workflow) => keyIn(workflow, referencesOf(workflow).hardware));
+  const usersOf = (index: string) => (object: KubeObject) =>
+    workflows
+      .byIndex(index, keyOf(object.metadata))
+      .map(({ metadata: { namespace = "", name } }) => ({ namespace, name }));
+  controllerFor(manager, "tinkerbell-workflow")
+    .for<AnyWorkflow>(Workflow, { resyncEvery: 600_000 })
+    .watches(Template, usersOf(templateIndex))
+    .watches(Hardware, usersOf(hardwareIndex))
+    .with({ maxConcurrent: 32 })
+    .complete(
+      workflowReconciler({
+        client,
+        clock,
+        settings: { ...defaultSettings, ...settings },
+        renderer,
+        newId: newIdOf(manager.random),
+        record: (workflow, { type, reason, message }) =>
+          recorder.record({ type, reason, action: "Reconcile", note: message, regarding: regardingOf(workflow) }),
+      }),
+    );
+}

@@ -1,0 +1,48 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { isNotFound, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import type { AnyHardware } from "./hardware.ts";
+import { Hardware, Template } from "./kinds.ts";
+import type { AnyWorkflow } from "./stored.ts";
+
+/** A Template of either version. */
+export type AnyTemplate = KubeObject & { readonly spec?: JsonObject; readonly status?: JsonObject };
+
+/** Names of the objects that a workflow refers to, in its own namespace; empty where it names none. */
+export function referencesOf({ spec = {} }: AnyWorkflow): { readonly template: string; readonly hardware: string } {
+  return { template: nameIn(spec["templateRef"]), hardware: nameIn(spec["hardwareRef"]) };
+}
+
+/** Released documents name an object by a text, the others by an object with the name in it. */
+const nameIn = (reference: JsonValue | undefined): string => {
+  const name = isJsonObject(reference) ? reference["name"] : reference;
+  return typeof name === "string" ? name : "";
+};
+
+/** What a workflow refers to, as it is now. */
+export type Inputs =
+  | { readonly template: Stored<AnyTemplate>; readonly hardware: Stored<AnyHardware> | undefined }
+  /** Something is not there, in the words people are told. */
+  | { readonly missing: string };
+
+/** Reads what a workflow refers to. A workflow without a hardware is prepared without one. */
+export async function readInputs(client: ApiClient, workflow: AnyWorkflow, signal: AbortSignal): Promise<Inputs> {
+  const { namespace } = workflow.metadata;
+  const names = referencesOf(workflow);
+  const read = async <T extends KubeObject>(type: ResourceType, name: string): Promise<Stored<T> | undefined> =>
+    name === ""
+      ? undefined
+      : await client
+          .get<T>({ type, name, ...(namespace === undefined ? {} : { namespace }) }, { signal })
+          .catch((thrown: unknown) => {
+            if (isNotFound(thrown)) return undefined;
+            throw thrown;
+          });
+  const [template, hardware] = await Promise.all([
+    read<AnyTemplate>(Template, names.template),
+    read<AnyHardware>(Hardware, names.hardware),
+  ]);
+  if (template === undefined) return { missing: "template not found" };
+  if (hardware === undefined && names.hardware !== "") return { missing: `hardware not found: ${names.hardware}` };
+  return { template, hardware };
+}

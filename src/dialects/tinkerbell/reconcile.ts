@@ -1,0 +1,238 @@
+import { type Clock, type Instant, isJsonObject, type JsonObject, type Millis } from "#lib/base/index.ts";
+import { addFinalizer, type ApiClient, type Reconciler, removeFinalizer, requeueAt } from "#kernel/kit/index.ts";
+import { isNotFound, type Stored } from "#kernel/model/index.ts";
+import { withNetboot } from "./hardware.ts";
+import { readInputs, referencesOf } from "./inputs.ts";
+import { Hardware, Workflow } from "./kinds.ts";
+import { finalizer, notice, type Notice, warning } from "./messages.ts";
+import { expectedAgent, prepare, type Prepared, type Renderer } from "./prepare.ts";
+import type { Settings } from "./settings.ts";
+import { isTerminal, type WorkflowState } from "./state.ts";
+import { type Condition, putCondition } from "./status-conditions.ts";
+import { type AnyWorkflow, refOf, stateOf, statusOf, storeStatus } from "./stored.ts";
+import { nextDeadline, supervise } from "./supervise.ts";
+import { fail, succeed } from "./transitions.ts";
+
+/** What one pass works with. */
+export interface ReconcileParts {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly renderer: Renderer;
+  readonly newId: (shape: WorkflowState["shape"], now: Instant) => string;
+  readonly record: (workflow: Stored<AnyWorkflow>, notice: Notice) => void;
+}
+
+/** A pass: one workflow at one instant. */
+interface Pass extends ReconcileParts {
+  readonly workflow: Stored<AnyWorkflow>;
+  readonly state: WorkflowState;
+  readonly now: Instant;
+  readonly signal: AbortSignal;
+}
+
+/** What cannot be rendered is tried again when its template or hardware changes; this is for failures that may pass. */
+const renderRetry = { base: 1000, max: 300_000 } as const;
+
+/**
+ * One pass of a workflow: prepares what is new, supervises what agents carry out, lets go what has ended. Each pass makes one move at most and
+ * stores it; what has to follow, follows in the pass that the write brings about. Agents are never spoken to.
+ */
+export function workflowReconciler(parts: ReconcileParts): Reconciler {
+  return {
+    async reconcile({ namespace = "", name }, { signal, failures: tries }) {
+      const { client, clock } = parts;
+      // Read, not mirrored: what is decided here ends workflows, and must not be decided on what was.
+      const workflow = await client.get<AnyWorkflow>(refOf(namespace, name), { signal }).catch(ignoreMissing);
+      if (workflow === undefined) return undefined;
+      const now = clock.now();
+      const pass: Pass = { ...parts, workflow, state: stateOf(workflow), now, signal };
+      if (pass.state.shape === "C") return await refuseDraft(pass);
+      if (pass.state.phase === "") return await begin(pass, tries);
+      if (pass.state.phase === "Preparing" || pass.state.phase === "Post") return await boot(pass);
+      return await watchOver(pass);
+    },
+  };
+}
+
+/** What is gone needs nothing. */
+const ignoreMissing = (thrown: unknown): undefined => {
+  if (!isNotFound(thrown)) throw thrown;
+};
+
+/** Stores a status unless it says what is said already, and tells people. */
+async function store(pass: Pass, status: JsonObject, ...notices: readonly Notice[]): Promise<void> {
+  const stored = await storeStatus(pass.client, pass.workflow, status, pass.signal);
+  for (const told of notices) pass.record(stored, told);
+}
+
+/** The draft with tasks is kept for who reads it; nobody is to wait for it. */
+async function refuseDraft({ workflow, now, ...pass }: Pass): Promise<undefined> {
+  const before = conditionsIn(workflow);
+  const conditions = putCondition("lastTransitionTime", now)(before, {
+    type: "Unsupported",
+    status: "True",
+    reason: "TaskBased",
+    message: "workflows with spec.tasks are stored and not carried out by this version",
+  });
+  if (conditions !== before)
+    await store({ ...pass, workflow, now }, { ...workflow.status, shape: "C", conditions: asJson(conditions) });
+  return undefined;
+}
+
+/** The conditions of either version, which differ in the name of the time. */
+const conditionsIn = ({ status }: AnyWorkflow): readonly Condition[] => {
+  const list = status?.["conditions"];
+  // The schema has checked what stands there.
+  return Array.isArray(list) ? (list as readonly Condition[]) : [];
+};
+const asJson = (conditions: readonly Condition[]): JsonObject[] => conditions.map((condition) => ({ ...condition }));
+
+/** Renders, and stores what came of it. Nothing holds a workflow that was not prepared: deleting it is enough. */
+async function begin(pass: Pass, tries: number) {
+  const { workflow, client, now, signal } = pass;
+  if (workflow.metadata.deletionTimestamp !== undefined) return undefined;
+  const inputs = await readInputs(client, workflow, signal);
+  if (workflow.spec?.["disabled"] === true) {
+    if ("missing" in inputs) return undefined;
+    const agentID = expectedAgent(inputs.hardware);
+    if (agentID !== "" && workflow.status?.["agentID"] !== agentID) await store(pass, { ...workflow.status, agentID });
+    return undefined;
+  }
+  if ("missing" in inputs) {
+    await tellFailure(pass, inputs.missing);
+    return undefined;
+  }
+  const newId = () => pass.newId(pass.state.shape, now);
+  const prepared = await prepare({ workflow, ...inputs }, pass.renderer, newId, signal);
+  if (!prepared.ok) {
+    await tellFailure(pass, prepared.error.message);
+    return prepared.error.isFinal ? undefined : { requeueAfter: delayAfter(tries) };
+  }
+  await takeIn(pass, prepared.value);
+  return undefined;
+}
+
+/** Of failures that are no fault of the template, such as a machine that is too busy to render in time. */
+const delayAfter = (tries: number): Millis => Math.min(renderRetry.max, renderRetry.base * 2 ** Math.min(tries, 10));
+
+/** The condition that tells whether it could be rendered, in the words of each shape. */
+const rendering = { A: "TemplateRenderedSuccess", B: "Prepared", C: "Prepared" } as const;
+
+/**
+ * The status with what came of rendering. It is the same object when it says that already, so that a template that stays wrong is
+ * written once and not with every look.
+ */
+function withRendering({ workflow, state, now }: Pass, status: JsonObject, problem: string | undefined): JsonObject {
+  const before = conditionsIn({ ...workflow, status });
+  const conditions = putCondition(state.shape === "A" ? "time" : "lastTransitionTime", now)(before, {
+    type: rendering[state.shape],
+    ...(problem === undefined
+      ? { status: "True", reason: "Complete" }
+      : { status: "False", reason: "Error", message: problem }),
+  });
+  const told = state.shape === "A" ? { templateRendering: problem === undefined ? "successful" : "failed" } : {};
+  return conditions === before ? status : { ...status, ...told, conditions: asJson(conditions) };
+}
+
+/** The same words twice are not written again. */
+async function tellFailure(pass: Pass, problem: string): Promise<void> {
+  const { workflow } = pass;
+  const { status = {} } = workflow;
+  const next = withRendering(pass, { ...status, shape: pass.state.shape }, problem);
+  if (next["conditions"] === status["conditions"]) return;
+  await store(pass, next, warning("TemplateRenderFailed", problem));
+}
+
+/** The finalizer comes first: from the moment it is prepared a workflow may be with an agent, and must not vanish. */
+async function takeIn(pass: Pass, { tasks, ignored, ...prepared }: Prepared): Promise<void> {
+  const { client, state, now } = pass;
+  const held = await addFinalizer<AnyWorkflow>(client, Workflow, pass.workflow, finalizer);
+  const phase = wantsNetboot(held) || hasBootMode(held) ? "Preparing" : "Pending";
+  const next: WorkflowState = { ...state, ...prepared, phase };
+  const status = statusOf(
+    { ...held, status: { ...held.status, ...(state.shape === "A" ? { tasks } : {}) } },
+    next,
+    now,
+  );
+  const notices = ignored.map((what) => warning("IgnoredField", what));
+  await store(
+    { ...pass, workflow: held },
+    withRendering(pass, status, undefined),
+    notice("Prepared", "the template was rendered"),
+    ...notices,
+  );
+}
+
+/** Only released documents have them. */
+const bootOptionsOf = ({ spec = {} }: AnyWorkflow): JsonObject =>
+  isJsonObject(spec["bootOptions"]) ? spec["bootOptions"] : {};
+const wantsNetboot = (workflow: AnyWorkflow): boolean => bootOptionsOf(workflow)["toggleAllowNetboot"] === true;
+/** Power control is another system's; without it a workflow that needs it must fail, and not run on a machine that did not boot. */
+const hasBootMode = (workflow: AnyWorkflow): boolean => {
+  const mode = bootOptionsOf(workflow)["bootMode"];
+  return typeof mode === "string" && mode !== "";
+};
+
+/** Before the actions the machine is allowed to boot from the network, after them not any more. */
+async function boot(pass: Pass) {
+  const { workflow, state, settings, now } = pass;
+  const isPost = state.phase === "Post";
+  const asked = { isDeleted: workflow.metadata.deletionTimestamp !== undefined };
+  const due = isPost ? undefined : supervise(state, asked, now, settings);
+  if (due !== undefined) return await move(pass, due.state, due.notices);
+  const problem = hasBootMode(workflow)
+    ? "spec.bootOptions.bootMode needs jobs.bmc.tinkerbell.org, which this server does not have"
+    : await setNetboot(pass, !isPost);
+  if (problem !== undefined) {
+    const reason = isPost ? "PostActionFailed" : "BootPreparationFailed";
+    const failed = fail(state, { reason, message: problem, isFree: true }, now, settings);
+    return await move(pass, failed.state, failed.notices);
+  }
+  const done = isPost ? succeed(state, now) : { state: { ...state, phase: "Pending" as const }, notices: [] };
+  return await move(pass, done.state, done.notices, netbootStatus(workflow, isPost));
+}
+
+/** What was done, as released statuses tell it. */
+function netbootStatus({ status = {} }: AnyWorkflow, isPost: boolean): JsonObject {
+  const before = isJsonObject(status["bootOptions"]) ? status["bootOptions"] : {};
+  const toggled = isJsonObject(before["allowNetboot"]) ? before["allowNetboot"] : {};
+  return {
+    bootOptions: { ...before, allowNetboot: { ...toggled, [isPost ? "toggledFalse" : "toggledTrue"]: true } },
+  };
+}
+
+/** What is missing, or undefined when it is done. */
+async function setNetboot({ client, workflow, signal }: Pass, isAllowed: boolean): Promise<string | undefined> {
+  const { hardware: name } = referencesOf(workflow);
+  if (name === "") return "spec.hardwareRef is missing, which spec.bootOptions.toggleAllowNetboot needs";
+  const inputs = await readInputs(client, workflow, signal);
+  if ("missing" in inputs) return inputs.missing;
+  if (inputs.hardware === undefined) return `hardware not found: ${name}`;
+  const interfaces = withNetboot(inputs.hardware, isAllowed);
+  if (interfaces === undefined) return undefined;
+  const { namespace = "", resourceVersion } = inputs.hardware.metadata;
+  const body = { metadata: { resourceVersion }, spec: { interfaces } };
+  await client.patch({ type: Hardware, namespace, name }, { type: "merge", body }, { signal });
+  return undefined;
+}
+
+/**
+ * Times, cancellations, and the end. A workflow that has ended is let go at once, also while its agent is still held: who is
+ * held for it is told by what is stored, and free when that is gone.
+ */
+async function watchOver(pass: Pass) {
+  const { workflow, state, settings, now, client } = pass;
+  const asked = { isDeleted: workflow.metadata.deletionTimestamp !== undefined };
+  const due = supervise(state, asked, now, settings);
+  if (due !== undefined) return await move(pass, due.state, due.notices);
+  if (isTerminal(state.phase)) await removeFinalizer<AnyWorkflow>(client, Workflow, workflow, finalizer);
+  return requeueAt(nextDeadline(state), now);
+}
+
+/** Stores a move. The write brings the next pass. */
+async function move(pass: Pass, state: WorkflowState, notices: readonly Notice[], more: JsonObject = {}) {
+  const { workflow, now } = pass;
+  await store(pass, { ...statusOf(workflow, state, now), ...more }, ...notices);
+  return requeueAt(nextDeadline(state), now);
+}

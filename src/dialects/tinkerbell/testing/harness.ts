@@ -1,0 +1,152 @@
+import { err, FakeClock, type JsonObject, ok, silentLog } from "#lib/base/index.ts";
+import { Manager, seededRandom } from "#kernel/kit/index.ts";
+import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
+import { isNotFound, type Stored } from "#kernel/model/index.ts";
+import type { TemplatePlan } from "#kernel/template/index.ts";
+import { addController } from "../controller.ts";
+import type { AnyHardware } from "../hardware.ts";
+import type { AnyTemplate } from "../inputs.ts";
+import { Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2 } from "../kinds.ts";
+import type { Renderer } from "../prepare.ts";
+import type { WorkflowState } from "../state.ts";
+import { type AnyWorkflow, changeWorkflow, refOf, stateOf } from "../stored.ts";
+import { begin } from "./states.ts";
+
+export const namespace = "default";
+
+/** A plan of one task with these actions; what a template of the fake renderer says. */
+export const planOf = (actions: readonly string[], more: Partial<TemplatePlan> = {}): TemplatePlan => ({
+  version: "0.1",
+  name: "t",
+  globalTimeout: 0,
+  tasks: [
+    {
+      name: "task",
+      worker: "agent-a",
+      volumes: ["/dev:/dev"],
+      environment: { A: "task", B: "task" },
+      actions: actions.map((name) => ({
+        name,
+        image: "docker.io/library/busybox:latest",
+        timeout: 0,
+        command: [],
+        volumes: ["/tmp:/tmp"],
+        environment: { B: "action" },
+        pid: "",
+        namespaces: { pid: "", network: "" },
+      })),
+    },
+  ],
+  overwritten: [],
+  ignored: [],
+  ...more,
+});
+
+/** Stands for the template module: the text is the plan itself as JSON, or `fail: WHY`. */
+const renderer: Renderer = {
+  render: ({ text }) =>
+    Promise.resolve(
+      text.startsWith("fail: ")
+        ? err({ kind: "template", message: text.slice("fail: ".length), problems: [] })
+        : ok(JSON.parse(text) as TemplatePlan),
+    ),
+};
+
+/** The controller on an API in memory, with a clock that stands still and a test that plays users and server. */
+export class Harness {
+  readonly clock = new FakeClock(begin);
+  readonly store: MemoryClient = memoryClient({
+    clock: this.clock,
+    types: [Workflow, WorkflowV2, Template, TemplateV2, Hardware, HardwareV2],
+  });
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+
+  constructor() {
+    const random = seededRandom(1);
+    const manager = new Manager({ client: this.store, clock: this.clock, log: silentLog, random });
+    addController(manager, { renderer });
+    this.#running = manager.run(this.#stop.signal);
+  }
+
+  /** Lets everything that can happen now happen. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 12; turn++) await this.clock.advance(0);
+  }
+
+  /** Moves the clock, a little at a time, so that what is due can lead to more. */
+  async pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 500) {
+      await this.clock.advance(Math.min(500, left));
+      await this.settle();
+    }
+  }
+
+  /** A template that says this plan, or the text itself. */
+  async template(plan: TemplatePlan | string, name = "t"): Promise<void> {
+    const data = typeof plan === "string" ? plan : JSON.stringify(plan);
+    await this.store.create<AnyTemplate>(Template, {
+      apiVersion: "tinkerbell.org/v1alpha1",
+      kind: "Template",
+      metadata: { namespace, name },
+      spec: { data },
+    });
+    await this.settle();
+  }
+
+  /** A machine. */
+  async hardware(spec: JsonObject, name = "hw"): Promise<void> {
+    await this.store.create<AnyHardware>(Hardware, {
+      apiVersion: "tinkerbell.org/v1alpha1",
+      kind: "Hardware",
+      metadata: { namespace, name },
+      spec,
+    });
+    await this.settle();
+  }
+
+  /** The one workflow of a test, `w`. */
+  async workflow(spec: JsonObject = { templateRef: "t" }, metadata: JsonObject = {}): Promise<void> {
+    await this.store.create<AnyWorkflow>(Workflow, {
+      apiVersion: "tinkerbell.org/v1alpha1",
+      kind: "Workflow",
+      metadata: { namespace, name: "w", ...metadata },
+      spec,
+    });
+    await this.settle();
+  }
+
+  /** Undefined when it is gone. */
+  async read(): Promise<Stored<AnyWorkflow> | undefined> {
+    return await this.store.get<AnyWorkflow>(refOf(namespace, "w")).catch((thrown: unknown) => {
+      if (isNotFound(thrown)) return undefined;
+      throw thrown;
+    });
+  }
+
+  /** As stored; empty when there is none. */
+  async status(): Promise<JsonObject> {
+    return (await this.read())?.status ?? {};
+  }
+
+  /** What a server does. */
+  async change(next: (state: WorkflowState) => WorkflowState): Promise<void> {
+    const parts = { client: this.store, clock: this.clock };
+    await changeWorkflow(parts, refOf(namespace, "w"), (state) => ({ state: next(state), answer: undefined }));
+    await this.settle();
+  }
+
+  async state(): Promise<WorkflowState> {
+    return stateOf((await this.read()) ?? { apiVersion: "", kind: "", metadata: {} });
+  }
+
+  async delete(): Promise<void> {
+    await this.store.delete(refOf(namespace, "w"));
+    await this.settle();
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort(new Error("the test is over"));
+    await this.#running.catch(() => undefined);
+  }
+}
