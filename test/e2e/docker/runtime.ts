@@ -92,7 +92,7 @@ runtimeContract("docker", async () => {
 describe("containers", () => {
   test("both outputs are kept, also bytes that are no text and a last line without an end", async () => {
     const runtime = await opened();
-    const one = task("out/main/0", "printf 'a\\377b\\n'; sleep 0.2; echo two >&2; sleep 0.2; printf three");
+    const one = task("out/main/0", "printf 'a\\377b\\n'; sleep 1; echo two >&2; sleep 1; printf three");
     await runtime.start(one);
     await outcomeOf(runtime, one.id);
     const pieces: Uint8Array[] = [];
@@ -145,13 +145,15 @@ describe("containers", () => {
     await host(first).openSandbox(plainSandbox("box"));
     const [ended, running] = [
       task("e/main/0", "echo one; sleep 0.5; echo two; exit 7"),
-      task("r/main/0", "echo one; sleep 2; echo two"),
+      task("r/main/0", "echo one; until test -e /tmp/go; do sleep 0.1; done; echo two"),
     ];
     await first.start(ended);
     await first.start(running);
     const address = host(first).addressOf("box");
     await first.close();
-    await engine.docker("wait", (await engine.docker("ps", "-aqf", `label=dev.slipway.task=${ended.id}`)).out.trim());
+    const containerOf = async ({ id }: Task) =>
+      (await engine.docker("ps", "-aqf", `label=dev.slipway.task=${id}`)).out.trim();
+    await engine.docker("wait", await containerOf(ended));
     const second = runtimeOf(store);
     expect((await second.list()).map(({ id, state }) => `${id} ${state.phase}`).sort()).toEqual([
       "e/main/0 ended",
@@ -159,6 +161,7 @@ describe("containers", () => {
     ]);
     expect(host(second).addressOf("box")).toBe(address);
     expect(second.find(ended.id)?.state).toMatchObject({ outcome: { kind: "exited", code: 7 } });
+    await engine.docker("exec", await containerOf(running), "/bin/touch", "/tmp/go");
     expect(await outcomeOf(second, running.id)).toMatchObject({ kind: "exited", code: 0 });
     for (const one of [ended, running]) expect(await logOf(one)).toBe("one\ntwo\n");
   });
@@ -204,7 +207,7 @@ describe("containers", () => {
       const one = containerTask(
         directory.path,
         id,
-        `for i in 1 2 3 4 5 6 7 8 9; do wget -qO- ${url} && exit 0; sleep 0.2; done; exit 1`,
+        `until wget -qO- ${url}; do sleep 0.2; done`,
         plainSetup(testImage, sandbox),
       );
       await runtime.start(one);
@@ -252,7 +255,7 @@ describe("containers", () => {
     await runtime.start(task("x/main/0", "sleep 600"));
     const { signal } = new AbortController();
     const run = (...command: string[]) => host(runtime).exec("x/main/0", command, signal);
-    expect(await run("/bin/sh", "-c", "echo out; sleep 0.2; echo err >&2; exit 3")).toEqual({
+    expect(await run("/bin/sh", "-c", "echo out; sleep 1; echo err >&2; exit 3")).toEqual({
       code: 3,
       output: "out\nerr\n",
     });
