@@ -57,9 +57,10 @@ const hasLine = ({ file }: Run, line: string) =>
   );
 const phaseOf = (status: Status, key: string) => status.statuses?.[key]?.phase;
 
+const soonest: Moment = { title: "with the answer", share: 2, come: () => Promise.resolve() };
 /** Most have their place: a run is created, approved and ended once, and chance alone would seldom come by. */
 const moments: readonly Moment[] = [
-  { title: "with the answer", share: 2, come: () => Promise.resolve() },
+  soonest,
   { title: "before the first step", share: 2, come: () => within(60) },
   { title: "at any moment", share: 3, come: ({ wholeMs }) => within(wholeMs) },
   {
@@ -280,23 +281,26 @@ test(
       logged: expectedLines.toSorted(),
     });
     expect(Object.keys(undisturbed.steps)).toHaveLength(keys.length + 1);
+    const strike = async ({ title, come }: Moment) => {
+      const { outcome, which } = await live(`round-${struck.length}`, async (run) => {
+        await come({ ...run, wholeMs });
+        await server?.kill();
+        struck.push([title, (await linesOf(run.file)).length]);
+        await start();
+      });
+      expect(outcome, `killed ${title}: ${which}`).toEqual(undisturbed);
+    };
+    const hasStruck = (count: number) => struck.some(([, lines]) => lines === count);
     try {
-      for (const [round, { title, come }] of rounds.entries()) {
-        const { outcome, which } = await live(`round-${round}`, async (run) => {
-          await come({ ...run, wholeMs });
-          await server?.kill();
-          struck.push([title, (await linesOf(run.file)).length]);
-          await start();
-        });
-        expect(outcome, `killed ${title}: ${which}`).toEqual(undisturbed);
-      }
+      for (const moment of rounds) await strike(moment);
+      // On a busy machine the first step may begin before the answer has come through: then chance is given more.
+      for (let more = 0; more < 20 && !hasStruck(0); more++) await strike(soonest);
     } finally {
       const told = struck.map(([title, lines]) => `${title}: ${lines}`).join(", ");
       process.stderr.write(`run-kill: seed ${seed}, ${Math.round(wholeMs)} ms undisturbed; ${told}\n`);
     }
-    const counts = struck.map(([, lines]) => lines);
-    expect(counts, "some died before their first step").toContain(0);
-    expect(counts, "some died after their last step").toContain(expectedLines.length);
+    expect(hasStruck(0), "some died before their first step").toBe(true);
+    expect(hasStruck(expectedLines.length), "some died after their last step").toBe(true);
   },
   longestMs,
 );
