@@ -2,6 +2,8 @@ import { spawn } from "node:child_process";
 import { open, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { systemClock } from "#lib/base/index.ts";
+import { freePort } from "#test/support/free-port.ts";
 import {
   cleanEnvironment,
   endRunner,
@@ -15,10 +17,13 @@ import {
 } from "#test/support/slipway.ts";
 
 let directory = "";
+/** The same for each life of the server: the commands look for it there. */
+let port = "";
 let server: TestServer | undefined;
 
 beforeEach(async () => {
   directory = await temporaryDirectory();
+  port = String(await freePort());
 });
 
 afterEach(async () => {
@@ -79,10 +84,31 @@ function start(...args: readonly string[]) {
   child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
   child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
   return {
+    signal: (name: NodeJS.Signals) => void child.kill(name),
     printed: () => out.split("\n").slice(0, -1),
     err: () => err,
     ended: new Promise<number | null>((resolve) => child.once("close", (code) => resolve(code))),
   };
+}
+
+/**
+ * Ends the server, does what is to be done while there is none, and starts it again. Commands give up a server that stays away for ten
+ * seconds, which a restart may take on a busy machine: from half of that on their time stands still.
+ */
+async function restart(
+  end: (running: TestServer) => Promise<unknown>,
+  commands: readonly { readonly signal: (name: NodeJS.Signals) => void }[],
+  meanwhile: () => Promise<void>,
+): Promise<void> {
+  const cancel = systemClock.after(5_000, () => commands.forEach(({ signal }) => signal("SIGSTOP")));
+  try {
+    if (server !== undefined) await end(server);
+    await meanwhile();
+    server = await startServer(directory, ["--port", port]);
+  } finally {
+    cancel();
+    for (const { signal } of commands) signal("SIGCONT");
+  }
 }
 
 test.each([
@@ -91,16 +117,16 @@ test.each([
 ])(`every line of ${width} steps is printed once when the server is %s meanwhile`, async (_how, end) => {
   const gate = join(directory, "gate");
   await writeFile(join(directory, "talk.json"), documentOf(steps, lines, gate));
-  server = await startServer(directory);
-  const { port } = new URL(server.url);
+  server = await startServer(directory, ["--port", port]);
   const run = start("run", join(directory, "talk.json"), "--logs");
   await expect.poll(() => run.printed().length, { timeout: 60_000 }).toBeGreaterThan(width);
   const follow = start("logs", "talk", "-f");
   await expect.poll(() => follow.printed().length, { timeout: 60_000 }).toBeGreaterThan(5 * width);
-  await end(server);
-  const before = { run: run.printed().length, follow: follow.printed().length };
-  await writeFile(gate, "");
-  server = await startServer(directory, ["--port", port]);
+  let before = { run: 0, follow: 0 };
+  await restart(end, [run, follow], async () => {
+    before = { run: run.printed().length, follow: follow.printed().length };
+    await writeFile(gate, "");
+  });
   expect(await follow.ended, follow.err()).toBe(0);
   expect(await run.ended, run.err()).toBe(0);
   expect(before.run, "the server ended in the middle").toBeLessThan(expected.length);
@@ -116,20 +142,23 @@ test.each([
 
 test("a log that cannot go on is told of, and the follower fails", async () => {
   await writeFile(join(directory, "talk.json"), documentOf(["s0"], 1000));
-  server = await startServer(directory);
-  const { port } = new URL(server.url);
+  server = await startServer(directory, ["--port", port]);
   const begun = await slipway(["run", join(directory, "talk.json"), "--detach", "--kubeconfig", server.kubeconfig]);
   expect(begun.code, begun.err).toBe(0);
   const present = ["logs", "talk", "s0", "--kubeconfig", server.kubeconfig];
   await expect.poll(async () => (await slipway(present)).out, { timeout: 60_000 }).toContain("half 0\n");
   const follow = start("logs", "talk", "s0", "-f", "--tail", "1");
   await expect.poll(() => follow.printed().length, { timeout: 60_000 }).toBeGreaterThan(3);
-  await server.kill();
-  const files = await readdir(directory, { recursive: true });
-  const logs = files.filter((file) => file.endsWith("/0.log"));
-  expect(logs).toHaveLength(1);
-  for (const file of logs) await changeFirst(join(directory, file), "half 0", "HALF 0");
-  server = await startServer(directory, ["--port", port]);
+  await restart(
+    (running) => running.kill(),
+    [follow],
+    async () => {
+      const files = await readdir(directory, { recursive: true });
+      const logs = files.filter((file) => file.endsWith("/0.log"));
+      expect(logs).toHaveLength(1);
+      for (const file of logs) await changeFirst(join(directory, file), "half 0", "HALF 0");
+    },
+  );
   const told =
     "slipway: s0: the log of attempt 1 broke off: the beginning of the log is not on the server any more, so the place is not found again\n";
   await expect.poll(follow.err, { timeout: 60_000 }).toBe(told);

@@ -1,6 +1,7 @@
+import { freePort } from "#test/support/free-port.ts";
 import { kubectlPaths } from "#test/support/kubectl.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort, openPods, podOf, type PodPlace, shell } from "#test/support/pods.ts";
+import { openPods, podOf, type PodPlace, shell } from "#test/support/pods.ts";
 
 /** Runs until it is asked to end, and says when it can be. What the shell says of its own end is nobody's business. */
 const untilTerm = (farewell: string, ready = ":") =>

@@ -1,4 +1,3 @@
-import { createServer } from "node:net";
 import { testImage } from "./docker-engine.ts";
 import { type Kubectl, kubectlPaths, openKubectl } from "./kubectl.ts";
 import { endRunner, removeDirectory, startServer, temporaryDirectory, type TestServer } from "./slipway.ts";
@@ -58,13 +57,3 @@ export const podOf = (name: string, containers: readonly object[], spec: object 
   metadata: { name, ...metadata },
   spec: { restartPolicy: "Never", terminationGracePeriodSeconds: 2, containers, ...spec },
 });
-
-/** A port of this machine that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const listener = createServer();
-  await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
-  const address = listener.address();
-  await new Promise<void>((resolve) => listener.close(() => resolve()));
-  if (address === null || typeof address === "string") throw new Error("a listener without a port");
-  return address.port;
-}
