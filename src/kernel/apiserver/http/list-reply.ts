@@ -9,9 +9,9 @@ import { apiVersionOf } from "#kernel/model/index.ts";
 import type { Negotiated } from "./accept.ts";
 import { type LargeBodies, largeBodyBytes } from "./large-bodies.ts";
 import { encodeItem, type ListFrame, listFrame, type View } from "./representation.ts";
-import type { Reply } from "./respond.ts";
+import type { Part, Reply } from "./respond.ts";
 
-// Both bound what one turn of the event loop does: a part is joined, and encrypted, in half a millisecond, and rows of a table are
+// Both bound what one turn of the event loop does: a part is copied, and encrypted, in half a millisecond, and rows of a table are
 // made from parsed objects, which cost more than their bytes.
 const partBytes = 64 * 1024;
 const partItems = 100;
@@ -93,12 +93,12 @@ async function* partsOf<T>(
   frame: ListFrame,
   turns: Turns,
   { encode, weigh, before }: ItemMaker<T>,
-): AsyncGenerator<Buffer, void> {
+): AsyncGenerator<Part, void> {
   let open: Buffer[] = [frame.head];
   let [bytes, items] = [0, 0];
   for (const [index, item] of list.entries()) {
     if (bytes >= partBytes || items >= partItems) {
-      yield Buffer.concat(open);
+      yield open;
       await turns.piece();
       open = [];
       [bytes, items] = [0, 0];
@@ -109,7 +109,7 @@ async function* partsOf<T>(
     bytes += weigh(item);
     items++;
   }
-  yield Buffer.concat([...open, frame.tail]);
+  yield [...open, frame.tail];
 }
 
 /** What a list says of itself: its revision, how it goes on, how much is left when that is known. */

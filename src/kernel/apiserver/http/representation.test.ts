@@ -32,7 +32,7 @@ const bodyOf = async (view: View, listing: Listing): Promise<Buffer> => {
   const { body } = replyOf(view, listing);
   if (Buffer.isBuffer(body)) return body;
   const parts: Buffer[] = [];
-  for await (const part of body.parts) parts.push(part);
+  for await (const part of body.parts) parts.push(...part);
   return Buffer.concat(parts);
 };
 
@@ -154,8 +154,9 @@ describe("a list", () => {
     let [parts, length] = [0, 0];
     for await (const part of body.parts) {
       parts += 1;
-      length += part.length;
-      expect(part.length).toBeLessThan(140 * 1024);
+      const { length: bytes } = Buffer.concat(part);
+      length += bytes;
+      expect(bytes).toBeLessThan(140 * 1024);
     }
     isDone = true;
     expect(parts).toBeGreaterThan(20);

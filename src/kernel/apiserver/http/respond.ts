@@ -9,19 +9,26 @@ import { wantsIndent } from "./query.ts";
 
 /** Below this a loopback connection is faster than the compression; clients across networks list in pages anyway. */
 const gzipThresholdBytes = 128 * 1024;
-/** As much as one answer holds of the memory of its connection; the parts of lists are as large. */
+/** What is laid out for people in one turn of the event loop. */
 const pieceBytes = 64 * 1024;
 /** Answers up to this size go out at once: with their headers they are below what a connection of Node buffers (16 KiB). */
 const smallBytes = 8 * 1024;
-/** Of each part, kept back until the rest has been taken. */
+/** Of the whole, kept back until the rest has been taken. */
 const tailBytes = 1024;
 /** Warnings are headers, and clients have limits for those. */
 const maxWarningBytes = 4096;
 
+/** Pieces of any size, such as those of stored objects. */
+export type Part = readonly Buffer[];
+type Parts = AsyncIterable<Part> | Iterable<Part>;
+
 /** A large body that is made while it is sent. */
 export interface Streamed {
-  /** Read once, in order, at the pace of the reader; not at all for HEAD. What it throws cuts the answer off. */
-  readonly parts: AsyncIterable<Buffer>;
+  /**
+   * Read once, in order, at the pace of the reader; not at all for HEAD. What it throws cuts the answer off. A part is what one turn of the
+   * event loop is for; its pieces are put together when they are sent.
+   */
+  readonly parts: AsyncIterable<Part>;
   /** Bytes of all parts, when that is known before. */
   readonly length?: number;
 }
@@ -58,30 +65,35 @@ export async function send(exchange: Exchange, reply: Reply): Promise<void> {
   if (isPacked) {
     response.setHeader("Content-Encoding", "gzip");
     response.setHeader("Vary", "Accept-Encoding");
-    const packed = pipeline(Readable.from(piecesOf(body)), createGzip({ level: 1 }), () => undefined);
-    return sendParts(exchange, packed as AsyncIterable<Buffer>);
+    const packed = pipeline(Readable.from(joined(partsOf(body))), createGzip({ level: 1 }), () => undefined);
+    return sendParts(exchange, single(packed as AsyncIterable<Buffer>));
   }
   if (length !== undefined) response.setHeader("Content-Length", length);
   if (request.method === "HEAD") response.end();
   else if (Buffer.isBuffer(body) && body.length <= smallBytes) response.end(body);
-  else await sendParts(exchange, piecesOf(body));
+  else await sendParts(exchange, partsOf(body));
 }
 
-/** Large bodies are cut up: what is handed to a connection is encrypted at once, into memory of its own. */
-function piecesOf(body: Buffer | Streamed): AsyncIterable<Buffer> | Iterable<Buffer> {
-  return Buffer.isBuffer(body) ? cut(body) : body.parts;
+const partsOf = (body: Buffer | Streamed): Parts => (Buffer.isBuffer(body) ? [[body]] : body.parts);
+
+/** For whoever looks ahead, and would find something else in memory that is used again. */
+async function* joined(parts: Parts): AsyncGenerator<Buffer, void> {
+  for await (const part of parts) {
+    const bytes = Buffer.concat(part);
+    for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+  }
 }
 
-function* cut(body: Buffer): Generator<Buffer> {
-  for (let at = 0; at < body.length; at += pieceBytes) yield body.subarray(at, at + pieceBytes);
+async function* single(pieces: AsyncIterable<Buffer>): AsyncGenerator<Part, void> {
+  for await (const piece of pieces) yield [piece];
 }
 
 function indented(body: Buffer | Streamed): Buffer | Streamed {
   const indent = jsonIndenter();
   if (Buffer.isBuffer(body) && body.length <= pieceBytes) return indent(body);
   const parts = async function* () {
-    for await (const part of piecesOf(body)) {
-      yield indent(part);
+    for await (const piece of joined(partsOf(body))) {
+      yield [indent(piece)];
       await new Promise((resolve) => setImmediate(resolve));
     }
   };
@@ -93,20 +105,27 @@ function indented(body: Buffer | Streamed): Buffer | Streamed {
  * the whole answer sends his next request at once, and while more than 16 KiB wait to be sent, Node pauses the parser. Of a body that comes
  * in several TLS records the second one is then an error (HPE_PAUSED), and the connection is lost.
  */
-async function sendParts(
-  { response, readers }: Exchange,
-  parts: AsyncIterable<Buffer> | Iterable<Buffer>,
-): Promise<void> {
-  let tail: Buffer = Buffer.alloc(0);
+async function sendParts({ response, readers }: Exchange, parts: Parts): Promise<void> {
+  const buffer = readers.buffers.take();
+  let filled = 0;
   for await (const part of parts) {
+    for (const piece of part) {
+      for (let at = 0; at < piece.length; ) {
+        if (filled === buffer.length) {
+          if (!(await readers.write(response, buffer))) return;
+          filled = 0;
+        }
+        const copied = piece.copy(buffer, filled, at);
+        at += copied;
+        filled += copied;
+      }
+    }
     if (response.destroyed) return;
-    response.write(tail);
-    const cut = Math.max(0, part.length - tailBytes);
-    // A copy: a part of the buffer would keep all of it for as long as the reader takes.
-    tail = Buffer.from(part.subarray(cut));
-    if (!response.write(part.subarray(0, cut))) await readers.drained(response);
   }
-  response.end(tail);
+  const rest = Math.max(0, filled - tailBytes);
+  if (rest > 0 && !(await readers.write(response, buffer.subarray(0, rest)))) return;
+  response.end(Buffer.from(buffer.subarray(rest, filled)));
+  readers.buffers.give(buffer);
 }
 
 function setHeaders(response: ServerResponse, reply: Reply): void {

@@ -13,8 +13,13 @@ class Answer extends EventEmitter {
     this.destroyed = true;
     this.emit("close");
   }
+  #written: ((error: Error | null) => void) | undefined;
+  write(_: Buffer, done: (error: Error | null) => void): void {
+    this.#written = done;
+  }
   /** The reader takes what there is. */
   take(): void {
+    this.#written?.(null);
     this.writableNeedDrain = false;
     this.emit("drain");
   }
@@ -26,6 +31,7 @@ beforeEach(() => {
   clock = new FakeClock();
   readers = new SlowReaders(clock, { takeMs: 10_000, maxWaiting: 3, patienceMs: 2000 });
 });
+const write = (answer: Answer) => readers.write(answer as unknown as ServerResponse, Buffer.from("x"));
 const wait = (answer: Answer) => readers.drained(answer as unknown as ServerResponse);
 const end = (answer: Answer) => readers.ended(answer as unknown as ServerResponse);
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -49,6 +55,20 @@ describe("a reader", () => {
       await waiting;
     }
     expect([answer.destroyed, readers.cut]).toEqual([false, 0]);
+  });
+
+  test("has the same for what is written from memory that is used again", async () => {
+    const answer = new Answer();
+    for (let piece = 0; piece < 5; piece += 1) {
+      const writing = write(answer);
+      await clock.advance(8000);
+      answer.take();
+      expect(await writing).toBe(true);
+    }
+    const last = write(answer);
+    await clock.advance(11_000);
+    expect(await last).toBe(false);
+    expect([answer.destroyed, readers.cut, answer.listenerCount("close")]).toEqual([true, 1, 1]);
   });
 
   test("who does not take a piece in time is cut", async () => {

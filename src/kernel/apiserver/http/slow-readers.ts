@@ -1,10 +1,11 @@
 import type { ServerResponse } from "node:http";
 import type { Clock, Millis } from "#lib/base/index.ts";
 import { drained } from "./drained.ts";
+import { SendBuffers } from "./send-buffers.ts";
 
 /** How slow a reader of an answer may be. */
 export interface ReaderLimits {
-  /** For the piece that is being sent, 128 KiB at most: 4 KB a second. */
+  /** For the piece that is being sent, 64 KiB at most: 2 KB a second. */
   readonly takeMs: Millis;
   /** Readers that are waited for at once; beyond it those who have been waited for longest are cut. */
   readonly maxWaiting: number;
@@ -17,11 +18,12 @@ const defaultReaderLimits: ReaderLimits = { takeMs: 30_000, maxWaiting: 200, pat
 const sweepMs = 1000;
 
 /**
- * The answers that wait for their readers. Each of them holds a place among the requests under way, a piece of the answer and the objects
- * that are still to be sent, so that whoever reads too slowly, or not at all, is cut. Watches that run and logs are not looked at: the
+ * The answers that wait for their readers. Each of them holds a place among the requests under way, a send buffer, as much of it encrypted,
+ * and eight bytes for each object that is still to be sent, so that whoever reads too slowly, or not at all, is cut. Watches that run and logs are not looked at: the
  * ones have a bound of their own, the others may be read by a person.
  */
 export class SlowReaders {
+  readonly buffers = new SendBuffers();
   readonly #clock: Clock;
   readonly #limits: ReaderLimits;
   /** Since when, the longest first. */
@@ -47,6 +49,24 @@ export class SlowReaders {
     this.#wait(response);
     await drained(response);
     this.#waiting.delete(response);
+  }
+
+  /**
+   * Writes the bytes, and waits so long, too. True when the connection has taken them, and their memory may be used for something else;
+   * false when the reader is gone, or was cut.
+   */
+  async write(response: ServerResponse, bytes: Buffer): Promise<boolean> {
+    this.#wait(response);
+    const isTaken = await new Promise<boolean>((resolve) => {
+      const gone = (): void => resolve(false);
+      response.on("close", gone);
+      response.write(bytes, (error) => {
+        response.off("close", gone);
+        resolve(error === undefined || error === null);
+      });
+    });
+    this.#waiting.delete(response);
+    return isTaken;
   }
 
   /** Nothing more will be written: what is left must be taken within the limits. */
