@@ -1,8 +1,9 @@
 import { once } from "node:events";
 import { connect } from "node:tls";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { type LogFields, type Logger, silentLog } from "#lib/base/index.ts";
 import { configMap, pod, startTestServer, type TestServer } from "../testing/index.ts";
+import { Turns } from "../verbs/turns.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
 const errors: { readonly message: string; readonly fields: LogFields | undefined }[] = [];
@@ -72,6 +73,18 @@ describe("what is wrong is judged in this order", () => {
     const answer = await api.ask("POST", path, { body: {} });
     expect([answer.status, answer.headers["allow"]]).toEqual([405, "GET"]);
   });
+});
+
+test.each([
+  ["a short URL is read at once", 700, 0, 200],
+  ["a long one in a turn in which no other long one is read", 1600, 1, 200],
+  ["one that is refused as well", 6000, 1, 400],
+  ["but not one that is too long to be read", 9000, 0, 414],
+])("%s", async (_, length, pieces, code) => {
+  const piece = vi.spyOn(Turns.prototype, "piece").mockClear();
+  const answer = await api.ask("GET", `${maps}?labelSelector=${"a,".repeat(length / 2)}a`);
+  expect([answer.status, piece.mock.calls.length]).toEqual([code, pieces]);
+  piece.mockRestore();
 });
 
 describe("a refusal is laid out like any other answer", () => {

@@ -37,6 +37,8 @@ import type { YamlReader } from "./yaml-reader.ts";
 
 /** What proxies pass on uncut; whoever needs longer selectors is better served by a label. */
 const maxUrlLength = 8192;
+/** A longer one holds a selector of many terms, or a page's token: to read it takes half a millisecond. */
+const shortUrlLength = 1024;
 
 /** Decrypting as much takes less of the event loop than the handshake of another connection. */
 const drainedBytes = 256 * 1024;
@@ -107,7 +109,7 @@ export async function handleRequest(
       drainBody(door, request, response);
       sendStatus(response, refusal.toStatus(), {
         headers: thrown instanceof MethodNotAllowed ? { Allow: thrown.allow } : {},
-        isForPeople: isForPeople(request),
+        isForPeople: isForPeople(request, told.query),
       });
     }
   }
@@ -165,8 +167,9 @@ function stampHeaders(request: IncomingMessage, response: ServerResponse): void 
   response.setHeader("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox");
 }
 
-/** Asked before the URL has been judged: of one that is too long, and of no path at all. */
-function isForPeople({ url = "", headers }: IncomingMessage): boolean {
+/** May be asked before the URL has been judged: of one that is too long, and of no path at all. */
+function isForPeople({ url = "", headers }: IncomingMessage, known?: URLSearchParams): boolean {
+  if (known !== undefined) return wantsIndent(known, headers["user-agent"]);
   const mark = url.indexOf("?");
   const query = mark < 0 || url.length > maxUrlLength ? "" : url.slice(mark + 1);
   return wantsIndent(new URLSearchParams(query), headers["user-agent"]);
@@ -192,7 +195,11 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
     drainBody(door, request, response);
     return sendStatus(response, refused.status, { isForPeople: isForPeople(request) });
   }
-  const { path, query } = parseUrl(request.url ?? "/");
+  const { url = "/" } = request;
+  // Few of them come in a day, or very many at once.
+  if (url.length > shortUrlLength && url.length <= maxUrlLength) await door.bodies.piece();
+  const { path, query } = parseUrl(url);
+  told.query = query;
   const open = openReply(door, request.method ?? "", path, query);
   // Health and version are open to everybody, so the caller has no name yet.
   const anonymous: Exchange = {
@@ -223,7 +230,6 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
   // Watches and streams last as long as they are told to in other words.
   if (!isStream) checkTimeout(query);
   told.route = resource;
-  told.query = query;
   told.labels = { verb, resource: call.resource.type.plural, subresource: resource.subresource };
   const entrant = { user: identity.user, resource: call.resource.type.plural };
   const slot = slotOf(verb);

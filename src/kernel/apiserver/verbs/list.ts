@@ -26,7 +26,7 @@ const scanChunk = 500;
 // A state of the past is made by undoing the events after it, a microsecond each, in one go. So many are no more than a chunk.
 const cheapEvents = 500;
 
-// Of objects that are parsed in one turn, for a selector that asks for their fields or for a reader in this process: a millisecond.
+// Of objects that are parsed in one turn for a reader in this process: a millisecond.
 const parsedChunkBytes = 64 * 1024;
 
 /** What the kind shows of each entry. After a start nothing is parsed yet: 10,000 objects would hold the loop for 0.1 s. */
@@ -192,13 +192,16 @@ async function take(
   entries: Entry[],
   most: number,
 ): Promise<PageRequest["after"]> {
-  let parsed = 0;
+  let spent = 0;
   for (const [index, entry] of page.entries.entries()) {
-    if (selector.readsObjects && (parsed += entry.bytes.length) > parsedChunkBytes) {
-      parsed = 0;
-      await turns.piece();
+    if (!selector.everything) {
+      spent += selector.costOf(entry);
+      if (spent > 1) {
+        spent = 0;
+        await turns.piece();
+      }
+      if (!selector.matches(entry)) continue;
     }
-    if (!selector.everything && !selector.matches(entry)) continue;
     entries.push(entry);
     if (entries.length === most && index < page.entries.length - 1) return entry.key;
   }

@@ -12,9 +12,9 @@ export interface Selector {
   readonly everything: boolean;
   /** Set when only the object of that name can match. */
   readonly name: string | undefined;
-  /** Matching parses objects, which takes time by their size. */
-  readonly readsObjects: boolean;
   matches(entry: Entry): boolean;
+  /** What matching costs beside a look at the entry, as a share of a millisecond: most by the size of what it has to parse. */
+  costOf(entry: Entry): number;
   /** Equal for selectors that select the same, so that work can be shared. */
   readonly key: string;
 }
@@ -25,6 +25,10 @@ export interface SelectorRequest {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
 }
+
+/** Bytes parsed, and labels looked up, in a millisecond, the slowest of them. */
+const parsedBytes = 64 * 1024;
+const lookedUpLabels = 5000;
 
 /** Compiles both selectors; 400 when one cannot be read. */
 export function selectorOf(request: SelectorRequest, resource: ServedResource, limits: Limits): Selector {
@@ -40,7 +44,9 @@ export function selectorOf(request: SelectorRequest, resource: ServedResource, l
     namespace,
     everything: byLabels.length === 0 && byFields === undefined,
     name: byFields?.name,
-    readsObjects: byFields?.readsObjects === true,
+    costOf: (entry) =>
+      (byFields?.readsObjects === true ? entry.bytes.length / parsedBytes : 0) +
+      (byLabels.length > 0 ? Object.keys(entry.labels).length / lookedUpLabels : 0),
     key: JSON.stringify([namespace ?? "", labelSelector, fieldSelector]),
     matches: (entry) =>
       (namespace === undefined || entry.key.namespace === namespace) &&
