@@ -184,6 +184,20 @@ async function scan(
   return page.next !== undefined && selector.everything ? { ...listed, remaining: page.remaining } : listed;
 }
 
+/** What to wait for before an entry is matched: a turn, when a millisecond has been spent on those before it. */
+export function pausesOf(
+  selector: Selector,
+  turns: ApiContext["turns"],
+): (entry: Entry) => Promise<void> | undefined {
+  let spent = 0;
+  return (entry) => {
+    spent += selector.costOf(entry);
+    if (spent <= 1) return undefined;
+    spent = 0;
+    return turns.piece();
+  };
+}
+
 /** Appends the page's matches. When the listing is full before the page ends, answers with the place where it stopped. */
 async function take(
   { turns }: ApiContext,
@@ -192,14 +206,11 @@ async function take(
   entries: Entry[],
   most: number,
 ): Promise<PageRequest["after"]> {
-  let spent = 0;
+  const pauseBefore = pausesOf(selector, turns);
   for (const [index, entry] of page.entries.entries()) {
     if (!selector.everything) {
-      spent += selector.costOf(entry);
-      if (spent > 1) {
-        spent = 0;
-        await turns.piece();
-      }
+      const pause = pauseBefore(entry);
+      if (pause !== undefined) await pause;
       if (!selector.matches(entry)) continue;
     }
     entries.push(entry);

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { deferred } from "#lib/base/index.ts";
 import { type TestContext, testContext, waitUntil } from "../testing/index.ts";
+import { Turns } from "../verbs/turns.ts";
 import type { WatchChange } from "./transitions.ts";
 import { startWatch, type WatchSink } from "./watch.ts";
 
@@ -83,5 +84,30 @@ describe("a watch that begins long ago", () => {
     reader.take();
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
     expect(reader).toMatchObject({ told: [], isEnded: true });
+  });
+});
+
+describe("a watch that begins with the present objects", () => {
+  test("gives others their turn when its selector looks at much", async () => {
+    const context = testContext();
+    const labels = Object.fromEntries(Array.from({ length: 1100 }, (_, n) => [`k${n}`, "v"]));
+    for (let n = 0; n < 20; n++) {
+      await context.put("configmaps", { kind: "ConfigMap", metadata: { name: `m${n}`, labels } });
+    }
+    let pieces = 0;
+    class CountedTurns extends Turns {
+      override piece(): Promise<void> {
+        pieces += 1;
+        return super.piece();
+      }
+    }
+    const reader = new Reader();
+    const request = { labelSelector: "a!=b,k1=w" };
+    const watched = { ...context, turns: new CountedTurns(context.clock) };
+    await startWatch(watched, context.served("configmaps"), request, () => reader, new AbortController().signal);
+    await waitUntil(() => pieces > 0);
+    await context.put("configmaps", { kind: "ConfigMap", metadata: { name: "last", labels: { k1: "w" } } });
+    await waitUntil(() => reader.revisions().length === 1);
+    expect(pieces).toBe(4);
   });
 });

@@ -4,6 +4,7 @@ import type { ServedResource } from "../kinds/served-resource.ts";
 import type { Entry, StoreEvent, Subscription } from "../store/store.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import type { WatchRequest } from "../verbs/options.ts";
+import { pausesOf } from "../verbs/list.ts";
 import { parseRevision, waitForRevision } from "../verbs/revision.ts";
 import { type Selector, selectorOf } from "../verbs/selector.ts";
 import { collectionOf } from "../verbs/storage-view.ts";
@@ -163,9 +164,7 @@ class RunningWatch {
     let page = store.page(collection, scope);
     let isFirst = true;
     for (;;) {
-      const entries = this.#selector.everything
-        ? page.entries
-        : page.entries.filter((entry) => this.#selector.matches(entry));
+      const entries = this.#selector.everything ? page.entries : await this.#matching(page.entries);
       for (const part of partsOf(entries)) {
         if (!isFirst) await this.#letOthers();
         if (this.#closed) return;
@@ -179,6 +178,17 @@ class RunningWatch {
       this.#sink.bookmark(page.revision, true);
     }
     this.#follow(page.revision);
+  }
+
+  async #matching(entries: readonly Entry[]): Promise<readonly Entry[]> {
+    const pauseBefore = pausesOf(this.#selector, this.#context.turns);
+    const matching: Entry[] = [];
+    for (const entry of entries) {
+      const pause = pauseBefore(entry);
+      if (pause !== undefined) await pause;
+      if (this.#selector.matches(entry)) matching.push(entry);
+    }
+    return matching;
   }
 
   /** Until the reader has taken what it was sent, and everybody has had a turn. */

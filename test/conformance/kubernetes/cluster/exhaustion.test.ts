@@ -25,7 +25,7 @@ const measureMs = 1000 * Number(process.env["ATTACK_SECONDS"] ?? 1);
  * Megabytes that the server may need more than idle while it is attacked by requests; 50 KB are added for each connection held. A quarter is
  * room for what a busy machine has not collected yet.
  */
-const memoryLimit = 400;
+const memoryLimit = 300;
 const connectionMegabytes = 0.05;
 const largeList = 10_000;
 const slowReaders = 200;
