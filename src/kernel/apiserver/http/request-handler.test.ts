@@ -77,14 +77,14 @@ describe("what is wrong is judged in this order", () => {
 
 test.each([
   ["a short URL is read at once", 700, 0, 200],
-  ["a long one in a turn in which no other long one is read", 1600, 1, 200],
+  ["a long one when it has its share of the loop", 1600, 1, 200],
   ["one that is refused as well", 6000, 1, 400],
   ["but not one that is too long to be read", 9000, 0, 414],
-])("%s", async (_, length, pieces, code) => {
-  const piece = vi.spyOn(Turns.prototype, "piece").mockClear();
+])("%s", async (_, length, shares, code) => {
+  const share = vi.spyOn(Turns.prototype, "share").mockClear();
   const answer = await api.ask("GET", `${maps}?labelSelector=${"a,".repeat(length / 2)}a`);
-  expect([answer.status, piece.mock.calls.length]).toEqual([code, pieces]);
-  piece.mockRestore();
+  expect([answer.status, share.mock.calls.length]).toEqual([code, shares]);
+  share.mockRestore();
 });
 
 describe("a refusal is laid out like any other answer", () => {

@@ -196,8 +196,8 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
     return sendStatus(response, refused.status, { isForPeople: isForPeople(request) });
   }
   const { url = "/" } = request;
-  // Few of them come in a day, or very many at once.
-  if (url.length > shortUrlLength && url.length <= maxUrlLength) await door.bodies.piece();
+  // Few of them come in a day, or very many at once from somebody who is refused.
+  if (url.length > shortUrlLength && url.length <= maxUrlLength) await door.bodies.share();
   const { path, query } = parseUrl(url);
   told.query = query;
   const open = openReply(door, request.method ?? "", path, query);
