@@ -185,10 +185,7 @@ async function scan(
 }
 
 /** What to wait for before an entry is matched: a turn, when a millisecond has been spent on those before it. */
-export function pausesOf(
-  selector: Selector,
-  turns: ApiContext["turns"],
-): (entry: Entry) => Promise<void> | undefined {
+export function pausesOf(selector: Selector, turns: ApiContext["turns"]): (entry: Entry) => Promise<void> | undefined {
   let spent = 0;
   return (entry) => {
     spent += selector.costOf(entry);
