@@ -148,12 +148,14 @@ export function workflowContract(
         two: takes("one", { outputs }),
         three: takes("two"),
         silent: script("true", { outputs }),
+        large: script('printf "value=%05000d" 0 >"$SLIPWAY_OUTPUT"', { outputs }),
       };
       await start("outputs", { steps });
       await waitFor("outputs", "phase", "Failed");
       expect(await logs("outputs", "three")).toBe("got hello!\n");
       expect(await status("outputs", "statuses.three.phase")).toBe("Succeeded");
       expect(await status("outputs", "statuses.silent.reason")).toBe("OutputMissing");
+      expect(await status("outputs", "statuses.large.reason")).toBe("OutputTooLarge");
     });
 
     test("line 20: what is the shell's reaches the shell", async () => {

@@ -166,11 +166,12 @@ describe("forEach", () => {
   });
 
   test("outputs of all items together have a bound", async () => {
-    await harness.create(each({ items: [1, 2, 3] }, { outputs: { n: {} } }));
-    for (const item of [0, 1, 2]) await harness.endItem("each", item, { message: `n=${"x".repeat(12_000)}` });
+    const items = Array.from({ length: 9 }, (_, index) => index);
+    await harness.create(each({ items }, { outputs: { n: {} } }));
+    for (const item of items) await harness.endItem("each", item, { message: `n=${"x".repeat(4_000)}` });
     expect((await stepOf()).items).toMatchObject({
-      states: "2S1F",
-      failures: [{ index: 2, reason: "OutputTooLarge" }],
+      states: "8S1F",
+      failures: [{ index: 8, reason: "OutputTooLarge" }],
     });
   });
 

@@ -441,6 +441,31 @@ test("a declared output that is missing fails its step, one with a default does 
   expect((await run.status()).statuses?.["c"]?.message).toMatch(/line 1: /);
 });
 
+test("outputs that a container's message could not hold fail their step, in either form; nothing is taken of what was cut", async () => {
+  const run = start();
+  const outputs = { x: {} };
+  const repeat = { until: "result.x == '1'" };
+  await run.create({
+    steps: {
+      fits: job({ outputs }),
+      lines: job({ outputs }),
+      json: job({ outputs }),
+      loop: job({ repeat }),
+      silent: job(),
+    },
+  });
+  const messages: Record<string, string> = { fits: `x=${"v".repeat(4_090)}`, json: `{"x": "${"é".repeat(2_043)}` };
+  await run.endAll((step) => ({ message: messages[step] ?? `x=${"v".repeat(4_094)}` }));
+  expect(await run.phases()).toEqual({
+    fits: "Succeeded",
+    lines: "Failed/OutputTooLarge",
+    json: "Failed/OutputTooLarge",
+    loop: "Failed/OutputTooLarge",
+    silent: "Succeeded",
+  });
+  expect((await run.status()).statuses?.["lines"]?.message).toContain("belong into artifacts");
+});
+
 test.each([
   ["result.x", "OutputMissing"],
   ["result.list[3]", "OutputMissing"],

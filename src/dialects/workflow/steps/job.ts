@@ -20,7 +20,7 @@ import { artifactAnnotations, nobodyCarries, withArtifacts } from "./artifacts.t
 import type { Attempt, Finding, StepExecutor } from "./executor.ts";
 import { jobManifest } from "./job-manifest.ts";
 import { objectState } from "./object-state.ts";
-import { succeeded } from "./outputs.ts";
+import { cutOutputs, succeeded } from "./outputs.ts";
 import { type ContainerEnd, containerEnd, type Lack, podLack } from "./pod-results.ts";
 import { mayTryAgain } from "./retry-when.ts";
 
@@ -148,6 +148,8 @@ async function success(client: ApiClient, attempt: Attempt, job: Stored, signal:
   const { outputs, repeatUntil, leaves } = attempt.step;
   if (outputs.length === 0 && repeatUntil === undefined && leaves.length === 0) return { is: "succeeded" };
   const end = await endOf(client, attempt, "succeeded", signal);
+  const cut = outputs.length === 0 && repeatUntil === undefined ? undefined : cutOutputs(end?.message ?? "");
+  if (cut !== undefined) return cut;
   const result = parseOutputs(end?.message ?? "");
   if (result.ok)
     return withArtifacts(

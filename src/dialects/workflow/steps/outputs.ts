@@ -12,6 +12,19 @@ import { mayTryAgain } from "./retry-when.ts";
  */
 export const maxOutputBytes = 32 * 1024;
 
+/**
+ * Bytes of a termination message from which on something of it may be missing: whoever runs Pods keeps the first 4,096, and no half
+ * characters, of up to four bytes, at their end.
+ */
+const maybeCutBytes = 4_096 - 3;
+
+/** Of a message that may have lost its end nothing is believed: a value that is cut looks like any other. */
+export function cutOutputs(message: string): ChildState | undefined {
+  if (Buffer.byteLength(message) < maybeCutBytes) return undefined;
+  const told = `outputs of a container must be smaller than ${maybeCutBytes} bytes, because only the first 4096 of its message are kept; large results belong into artifacts`;
+  return { is: "failed", reason: "OutputTooLarge", message: told, retryable: false };
+}
+
 /** What outputs are made from, as expressions see it. */
 export interface OutputSources {
   /** What the step wrote. */
