@@ -56,8 +56,8 @@ export class LargeBodies {
   }
 
   /** `Turns.share`. */
-  share(): Promise<void> {
-    return this.#turns.share();
+  share(who: object): Promise<void> {
+    return this.#turns.share(who);
   }
 
   /** `Turns.piece`. */

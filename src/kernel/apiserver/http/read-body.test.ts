@@ -181,9 +181,9 @@ describe("large bodies together", () => {
     const bodies = new LargeBodies(defaultLimits, systemClock);
     let shares = 0;
     const share = bodies.share.bind(bodies);
-    bodies.share = () => {
+    bodies.share = (who) => {
       shares += 1;
-      return share();
+      return share(who);
     };
     const text = `["${"x".repeat(2 ** 20)}"]`;
     expect((await read({ pieces: inPieces(text), bodies })).toString()).toBe(text);
@@ -228,12 +228,12 @@ describe("large bodies together", () => {
     expect(seen).toHaveLength(4);
   });
 
-  test("have a third of the loop at most to be read in", async () => {
+  test("have a third of the loop at most to be read in when there are several, and one alone has all of it", async () => {
     const { clock, busy, spend } = busyClock();
     const bodies = new LargeBodies(defaultLimits, busy);
     const seen: string[] = [];
-    const go = async (name: string, heldMs: number) => {
-      await bodies.share();
+    const go = async (name: string, heldMs: number, who: object = {}) => {
+      await bodies.share(who);
       seen.push(name);
       spend(heldMs);
     };
@@ -248,6 +248,10 @@ describe("large bodies together", () => {
     expect(seen).toEqual(["short", "long"]);
     await clock.advance(1);
     expect(seen).toEqual(["short", "long", "last"]);
+    const alone = {};
+    await go("alone", 10, alone);
+    await go("still alone", 10, alone);
+    expect(seen).toHaveLength(5);
   });
 
   test("do not all wait: beyond a number they are asked to come again", async () => {

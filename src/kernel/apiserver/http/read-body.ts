@@ -62,7 +62,7 @@ function gather(
         request.pause();
         readTo = size;
         if (excess === "maxDepth") finish();
-        else void bodies.share().then(() => (isSettled ? undefined : request.resume()));
+        else void bodies.share(request).then(() => (isSettled ? undefined : request.resume()));
       } catch (refusal) {
         // Paused and not destroyed, as iterating over it would: that takes the connection away from the answer.
         request.pause();

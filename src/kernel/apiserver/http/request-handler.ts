@@ -197,7 +197,7 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
   }
   const { url = "/" } = request;
   // Few of them come in a day, or very many at once from somebody who is refused.
-  if (url.length > shortUrlLength && url.length <= maxUrlLength) await door.bodies.share();
+  if (url.length > shortUrlLength && url.length <= maxUrlLength) await door.bodies.share(request);
   const { path, query } = parseUrl(url);
   told.query = query;
   const open = openReply(door, request.method ?? "", path, query);

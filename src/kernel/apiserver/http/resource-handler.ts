@@ -299,7 +299,7 @@ async function decodedBody(
   let largest = body.size;
   const readYaml = async (text: BodyPieces) => {
     // Small texts, which are read at once, may still take a millisecond each.
-    await bodies.share();
+    await bodies.share(request);
     const document = await exchange.yaml.read(text, () => exchange.signal());
     if (!("json" in document)) return document;
     // Its aliases are written out.

@@ -18,6 +18,7 @@ export class Turns {
   #waiting = 0;
   #lastPiece = Promise.resolve();
   #lastShare = Promise.resolve();
+  readonly #waitingShares = new Set<object>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -49,12 +50,17 @@ export class Turns {
 
   /**
    * As `piece`, for what clients can bring about without end and almost for nothing, such as reading what they send: after each the loop is left to
-   * others for twice as long as that turn of it took, whoever's work was done in it.
+   * others for twice as long as that turn of it took, whoever's work was done in it. `who` is what the work is done for, with one share at a time; as long
+   * as nothing else waits for a share it need not rest.
    */
-  share(): Promise<void> {
+  share(who: object): Promise<void> {
+    const waiting = this.#waitingShares.add(who);
     const granted = this.#lastShare.then(nextTurn);
     this.#lastShare = granted.then(async () => {
-      await sleep(this.#clock, shareRest * (await this.#timeOfTurn()));
+      waiting.delete(who);
+      const held = await this.#timeOfTurn();
+      // It may have asked for its next share in this turn.
+      if (waiting.size > (waiting.has(who) ? 1 : 0)) await sleep(this.#clock, shareRest * held);
     });
     return granted;
   }
