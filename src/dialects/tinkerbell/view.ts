@@ -1,0 +1,120 @@
+import { parseInstant } from "#lib/base/index.ts";
+import { type ActionName, type RunPhase, type RunView, type StepPhase, type StepView } from "#engine/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
+import { present } from "./members.ts";
+import { type Action, currentIndex, isTerminal, type Phase, type WorkflowState } from "./state.ts";
+import { type AnyWorkflow, stateOf } from "./stored.ts";
+
+// Nothing here needs Node: the web interface looks at workflows through this file too.
+
+/** In the engine's words. What nobody has begun is pending, however far it is on its way. */
+const phases: Readonly<Record<Phase, RunPhase>> = {
+  "": "Pending",
+  Preparing: "Pending",
+  Pending: "Pending",
+  Scheduled: "Pending",
+  Running: "Running",
+  Post: "Running",
+  Cancelling: "Cancelling",
+  Canceled: "Canceled",
+  Succeeded: "Succeeded",
+  Failed: "Failed",
+};
+
+/**
+ * A workflow as every face shows it: its actions are the steps, each after the one before. Also one that was not prepared, which has
+ * none yet.
+ */
+export function viewWorkflow(workflow: AnyWorkflow): RunView {
+  const { apiVersion, kind, metadata, status = {} } = workflow;
+  const state = stateOf(workflow);
+  const { name = "", namespace, uid } = metadata;
+  const steps = state.actions.map((_action, at) => viewAction(state, at));
+  return {
+    ref: { apiVersion, kind, name, ...present({ namespace, uid }) },
+    dialect: "tinkerbell",
+    name: name === "" ? (metadata.generateName ?? "") : name,
+    phase: phases[state.phase],
+    nativePhase: typeof status["state"] === "string" ? status["state"] : "",
+    number: 1,
+    createdAt: parseInstant(metadata.creationTimestamp ?? "") ?? 0,
+    ...present({
+      startedAt: state.startedAt,
+      finishedAt: isTerminal(state.phase) ? lastInstant(state) : undefined,
+      deadlineAt: state.deadlines.workflow,
+      reason: state.reason ?? renderProblem(workflow)?.reason,
+      message: state.message ?? renderProblem(workflow)?.message,
+    }),
+    progress: { done: currentIndex(state), total: steps.length },
+    steps,
+    children: [],
+    actions: actionsOf(workflow, state),
+  };
+}
+
+/** When the last of its actions ended; of one that ended before its first action nothing is known. */
+const lastInstant = ({ actions }: WorkflowState): number | undefined => {
+  const ends = actions.flatMap(({ finishedAt }) => finishedAt ?? []);
+  return ends.length === 0 ? undefined : Math.max(...ends);
+};
+
+/** Why it is not prepared, if somebody has said so. */
+function renderProblem({ status }: AnyWorkflow): { readonly reason?: string; readonly message?: string } | undefined {
+  const conditions: unknown = status?.["conditions"];
+  if (!Array.isArray(conditions)) return undefined;
+  return conditions.find(
+    ({ type, status: is }: { readonly type?: unknown; readonly status?: unknown }) =>
+      (type === "TemplateRenderedSuccess" || type === "Prepared") && is === "False",
+  ) as { readonly reason?: string; readonly message?: string } | undefined;
+}
+
+/**
+ * What can be done to it now: a command that would be refused is not offered. Once it is being ended nothing more can be asked, and one that
+ * was not prepared is simply deleted.
+ */
+function actionsOf({ metadata }: KubeObject, { phase }: WorkflowState): readonly ActionName[] {
+  if (metadata.deletionTimestamp !== undefined || phase === "" || phase === "Post" || phase === "Cancelling") return [];
+  return isTerminal(phase) ? [] : ["cancel"];
+}
+
+/**
+ * One action. It has no child object: what runs is with the agent, which tells of it and sends its log. Names are unique within a task
+ * only, so that the id is the key.
+ */
+function viewAction(state: WorkflowState, at: number): StepView {
+  const action = state.actions[at];
+  const before = state.actions[at - 1];
+  if (action === undefined) throw new Error(`the workflow has no action ${at}`);
+  return {
+    id: action.id,
+    name: action.name,
+    ...(action.task.name === "" ? {} : { group: action.task.name }),
+    phase: phaseOf(state, action, at),
+    nativePhase: action.phase,
+    dependencies: before === undefined ? [] : [before.id],
+    waitingFor: before === undefined || action.phase !== "Pending" || isDone(before) ? [] : [before.id],
+    rank: at,
+    attempt: action.attempts,
+    ...present({
+      startedAt: action.startedAt,
+      finishedAt: action.finishedAt,
+      reason: action.reason,
+      message: action.message,
+    }),
+    logs: [],
+    artifacts: [],
+    actions: [],
+  };
+}
+
+/** Its result is recorded. */
+const isDone = ({ phase }: Action): boolean => phase === "Succeeded" || phase === "Failed";
+
+/** What will not be done any more is skipped; the next action of a workflow that waits for its agent waits with it. */
+function phaseOf(state: WorkflowState, action: Action, at: number): StepPhase {
+  if (action.phase === "Running") return state.phase === "Cancelling" ? "Cancelling" : "Running";
+  if (action.phase === "Failed") return action.reason === "Canceled" ? "Canceled" : "Failed";
+  if (action.phase === "Succeeded") return "Succeeded";
+  if (isTerminal(state.phase)) return state.phase === "Canceled" ? "Canceled" : "Skipped";
+  return at === currentIndex(state) && state.phase !== "" ? "Waiting" : "Pending";
+}
