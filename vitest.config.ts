@@ -48,7 +48,7 @@ const integration = [
   "src/kernel/kit/client/**/*.test.ts",
   "src/kernel/runtimes/process/**/*.test.ts",
   "src/kernel/logs/**/*.test.ts",
-  "src/kernel/template/**/*.test.ts",
+  "src/kernel/template/{template-host,runaway,thread}.test.ts",
   "src/app/{server,cli/commands}/**/*.test.ts",
   "bench/{harness,load}/*.test.ts",
 ];

@@ -19,9 +19,10 @@ type Answer struct {
 type operation func(question []byte) (Answer, error)
 
 var operations = map[string]operation{
-	"parse":  asked(workflow.Parse),
-	"render": asked(workflow.Render),
-	"cue":    asked(evaluate),
+	"parse":         asked(workflow.Parse),
+	"render":        asked(workflow.Render),
+	"renderActions": asked(workflow.RenderActions),
+	"cue":           asked(evaluate),
 }
 
 // Reply answers one question. It never fails: whatever is wrong is part of the answer.

@@ -41,7 +41,7 @@ func Evaluate(request Request) (*Evaluated, []Problem) {
 	if err := value.Err(); err != nil {
 		return nil, problemsOf(err)
 	}
-	if len(request.Context) > 0 {
+	if len(request.Context) > 0 && string(request.Context) != "null" {
 		given := context.CompileBytes(request.Context, cue.Filename("context.json"))
 		value = value.Unify(given)
 	}

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"fmt"
+	"strings"
 
 	"slipway/template/rendering"
 )
@@ -31,20 +32,31 @@ func templateFailure(id, code, text, path string, err error) *Failure {
 	if path != "" {
 		message += fmt.Sprintf(" (%s)", path)
 	}
-	problem := Problem{Code: code, Message: err.Error(), Path: path, Place: rendering.PlaceOf(err, text)}
-	return &Failure{Message: message, Problems: []Problem{problem}}
+	problem := Problem{Code: code, Message: short(err.Error()), Path: path, Place: rendering.PlaceOf(err, text)}
+	return &Failure{Message: short(message), Problems: []Problem{problem}}
 }
 
 // plainFailure is an error of one message, which stands behind the prefix.
 func plainFailure(code string, err error) *Failure {
-	return &Failure{Message: prefix + err.Error(), Problems: []Problem{{Code: code, Message: err.Error()}}}
+	message := short(err.Error())
+	return &Failure{Message: prefix + message, Problems: []Problem{{Code: code, Message: message}}}
 }
 
 // invalid tells of all problems; the condition shows the first.
 func invalid(found []string) *Failure {
-	failure := Failure{Message: prefix + "validating workflow template: " + found[0]}
+	failure := Failure{Message: prefix + "validating workflow template: " + short(found[0])}
 	for _, message := range found {
-		failure.Problems = append(failure.Problems, Problem{Code: "template-invalid", Message: message})
+		failure.Problems = append(failure.Problems, Problem{Code: "template-invalid", Message: short(message)})
 	}
 	return &failure
+}
+
+// Messages quote what was found, which may be all of a rendered text, and conditions are stored.
+const maxMessage = 4096
+
+func short(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxMessage], "") + "…"
 }

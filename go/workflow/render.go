@@ -37,7 +37,7 @@ func Render(request Request) (*Plan, *Failure) {
 	if err != nil {
 		return nil, plainFailure("hardware-invalid", err)
 	}
-	rendered, failure := execute(request.ID, request.Text, "", data, request.Functions, request.MaxBytes)
+	rendered, failure := execute(request.ID, request.Text, "", data, request.Functions, &rendering.Budget{MaxBytes: request.MaxBytes})
 	if failure != nil {
 		return nil, failure
 	}
@@ -55,11 +55,12 @@ func Render(request Request) (*Plan, *Failure) {
 }
 
 // execute tells errors of syntax from those of data, by which a user knows whom to ask.
-func execute(id, text, path string, data any, options functions.Options, maxBytes int) ([]byte, *Failure) {
-	if _, err := rendering.Parse(text, options); err != nil {
+func execute(id, text, path string, data any, options functions.Options, budget *rendering.Budget) ([]byte, *Failure) {
+	parsed, err := rendering.Parse(text, options)
+	if err != nil {
 		return nil, templateFailure(id, "template-syntax", text, path, err)
 	}
-	rendered, err := rendering.Render(text, data, options, maxBytes)
+	rendered, err := rendering.Execute(parsed, data, budget)
 	if err != nil {
 		return nil, templateFailure(id, "template-execution", text, path, err)
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/distribution/reference"
 )
 
-// problems lists everything wrong with a document, in the order in which its parts stand, the worst of Tinkerbell's own
-// checks first: the first message is the one that Tinkerbell would show.
+// problems lists everything wrong with a document, in the order of Tinkerbell's own checks: the first is what is shown where
+// there is room for one.
 func problems(document Document) []string {
 	var found []string
 	found = append(found, nameProblems(document.Name)...)

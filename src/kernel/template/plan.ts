@@ -38,3 +38,22 @@ export interface IgnoredKey {
   readonly path: string;
   readonly line: number;
 }
+
+/** What a rendered template of shape B says. */
+export interface ActionsPlan {
+  readonly actions: readonly ContainerAction[];
+  /** For all actions. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly volumes: readonly string[];
+}
+
+/** One container of shape B; `cmd` replaces the image's entry point unless it is empty. */
+export interface ContainerAction {
+  readonly name: string;
+  readonly image: string;
+  readonly cmd: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly volumes: readonly string[];
+  readonly namespaces: { readonly network: string; readonly pid: string | number };
+}

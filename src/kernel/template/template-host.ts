@@ -1,5 +1,5 @@
-import { type Clock, err, ok, type Result } from "#lib/base/index.ts";
-import type { TemplatePlan } from "./plan.ts";
+import { type Clock, err, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import type { ActionsPlan, TemplatePlan } from "./plan.ts";
 import { defaultLimits, type PoolFailure, type PoolLimits, TemplatePool } from "./pool.ts";
 import { type ModuleFiles, threadStarter } from "./thread.ts";
 
@@ -25,6 +25,25 @@ export interface RenderRequest extends TemplateText {
   /** The whole object, as stored; without it every field of `.Hardware` has its zero value. */
   readonly hardware?: unknown;
   readonly references?: Readonly<Record<string, unknown>>;
+}
+
+/** A template of shape B, each text of which is rendered on its own. */
+export interface RenderActionsRequest {
+  readonly id: string;
+  /** Of the Template, as stored. */
+  readonly spec: unknown;
+  readonly hardware?: unknown;
+  readonly params: Readonly<Record<string, string>>;
+  readonly workflow: { readonly name: string; readonly namespace: string };
+  readonly functions?: TemplateFunctions;
+}
+
+/** A CUE text, JSON that is unified with it, and the path of the value that is wanted; all of it without a path. */
+export interface CueRequest {
+  readonly text: string;
+  readonly file?: string;
+  readonly context?: unknown;
+  readonly path?: string;
 }
 
 /** One thing that is wrong with a template. Places are in its text; 0 and absent are unknown. */
@@ -82,6 +101,23 @@ export class TemplateHost {
   /** Renders, decodes and judges a template of shape A. */
   render(request: RenderRequest, signal?: AbortSignal): Promise<Result<TemplatePlan, TemplateFailure>> {
     return this.#ask("render", { ...request, maxBytes: this.#maxBytes }, signal);
+  }
+
+  /** Finds errors of syntax; what the template would write is not judged. */
+  async parse(template: TemplateText, signal?: AbortSignal): Promise<Result<undefined, TemplateFailure>> {
+    const parsed = await this.#ask("parse", template, signal);
+    return parsed.ok ? ok(undefined) : parsed;
+  }
+
+  /** Renders and judges a template of shape B. */
+  renderActions(request: RenderActionsRequest, signal?: AbortSignal): Promise<Result<ActionsPlan, TemplateFailure>> {
+    return this.#ask("renderActions", { ...request, maxBytes: this.#maxBytes }, signal);
+  }
+
+  /** The JSON of a value; every error of CUE, each with its place, when it is not concrete. */
+  async evaluateCue(request: CueRequest, signal?: AbortSignal): Promise<Result<JsonValue, TemplateFailure>> {
+    const evaluated = await this.#ask<{ readonly json: JsonValue }>("cue", request, signal);
+    return evaluated.ok ? ok(evaluated.value.json) : evaluated;
   }
 
   /** Starts ahead of the first question. */

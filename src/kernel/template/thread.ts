@@ -37,12 +37,10 @@ class WorkerThread implements TemplateThread {
   constructor(program: string, start: ThreadStart, keep: (module: WebAssembly.Module) => void) {
     this.#worker = new Worker(program, {
       workerData: start,
+      // Neither our environment, which may hold secrets, nor options of Node that are about the whole process.
       env: {},
-      // That node:wasi is experimental is our concern and no user's; it is used for clock, chance and exit alone.
-      execArgv: ["--disable-warning=ExperimentalWarning"],
+      execArgv: [],
     });
-    // Whoever waits for an answer keeps the process alive, not the thread.
-    this.#worker.unref();
     this.#worker.on("message", (message: ThreadMessage) => {
       if (message.kind !== "ready") return this.#settle(message);
       if (message.module !== undefined) keep(message.module);
@@ -50,6 +48,8 @@ class WorkerThread implements TemplateThread {
     });
     this.#worker.on("error", (error) => this.#fail(error));
     this.#worker.on("exit", () => this.#fail(new Error("the thread has ended")));
+    // Whoever waits for an answer keeps the process alive, not the thread. A listener for messages takes this back, so it comes last.
+    this.#worker.unref();
     // Whoever waits hears of it; when nobody does, nothing is lost.
     this.#ready.promise.catch(() => undefined);
   }
