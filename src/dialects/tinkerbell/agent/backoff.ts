@@ -1,0 +1,14 @@
+import type { Millis, Random } from "#lib/base/index.ts";
+
+const first: Millis = 500;
+const longest: Millis = 15_000;
+const jitter = 0.2;
+
+/**
+ * How long to wait after so many failures in a row, from 1 on: half a second, doubled each time, at most 15 s, and a fifth more or less, so
+ * that a rack of machines does not come back in one moment.
+ */
+export function retryDelay(failures: number, random: Random): Millis {
+  const even = Math.min(longest, first * 2 ** Math.min(failures - 1, 16));
+  return Math.round(even * (1 - jitter + 2 * jitter * random()));
+}

@@ -1,0 +1,99 @@
+import { type Clock, type Logger, messageOf, type Millis, type Random, sleep } from "#lib/base/index.ts";
+import { aborted } from "./aborted.ts";
+import type { AgentDesk } from "./agent-desk.ts";
+import { resumedBy } from "./agent-state.ts";
+import { retryDelay } from "./backoff.ts";
+import type { AgentConnection, AgentServer } from "./connection.ts";
+import { told } from "./messages.ts";
+
+export interface LinkOptions {
+  readonly server: AgentServer;
+  readonly desk: AgentDesk;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** A connection that has lasted this long was a good one: the next wait begins anew. */
+const lasting: Millis = 15_000;
+
+/**
+ * Connects, hears commands and tells events, and connects again, for ever. Resolves when the signal aborts; never rejects: a server that
+ * is away is what an agent waits for.
+ */
+export async function keepConnected(options: LinkOptions, signal: AbortSignal): Promise<void> {
+  const { server, desk, clock, random, log } = options;
+  for (let failures = 1; !signal.aborted; failures++) {
+    const began = clock.monotonic();
+    const trouble = await connectOnce(server, desk, options, signal).catch(messageOf);
+    if (signal.aborted) return;
+    if (clock.monotonic() - began >= lasting) failures = 1;
+    const delay = retryDelay(failures, random);
+    log.warn("not connected to the server", {
+      error: trouble ?? "the server has ended the connection",
+      retryInMs: delay,
+    });
+    await sleep(clock, delay, signal).catch(() => undefined);
+  }
+}
+
+/** One connection, from its beginning to its break; an answer says why it broke. */
+async function connectOnce(
+  server: AgentServer,
+  desk: AgentDesk,
+  options: LinkOptions,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const connection = await server.connect(resumedBy(desk.state), signal);
+  options.log.info("connected to the server");
+  const broken = new AbortController();
+  const end = () => broken.abort(new Error("the connection is broken"));
+  signal.addEventListener("abort", end, { once: true });
+  // Closing it is also what ends the commands.
+  broken.signal.addEventListener("abort", () => connection.close(), { once: true });
+  const telling = tellEvents(connection, options, broken.signal);
+  try {
+    await hearCommands(connection, desk);
+    return undefined;
+  } finally {
+    end();
+    signal.removeEventListener("abort", end);
+    await telling;
+  }
+}
+
+async function hearCommands({ commands }: AgentConnection, desk: AgentDesk): Promise<void> {
+  for await (const command of commands) {
+    await desk.put(command.is === "stop" ? { ...command, message: told.stoppedByServer } : command);
+  }
+}
+
+/**
+ * Tells what waits, one after the other and each until it is answered: order is what a server relies on. Ends with the connection and never
+ * rejects.
+ */
+async function tellEvents(connection: AgentConnection, options: LinkOptions, broken: AbortSignal): Promise<void> {
+  const { desk, clock, random, log } = options;
+  const over = aborted(broken);
+  let failures = 0;
+  while (!broken.aborted) {
+    const change = desk.changed();
+    const [first] = desk.state.outbox;
+    if (first === undefined) {
+      await Promise.race([change, over]);
+      continue;
+    }
+    try {
+      const answer = await connection.publish(first.workflow, first.event, broken);
+      failures = 0;
+      if (answer === "refused")
+        log.warn("the server has refused an event", { workflow: first.workflow, ...first.event });
+      await desk.put({ is: "answered", seq: first.seq, answer });
+    } catch (thrown) {
+      if (broken.aborted) return;
+      failures += 1;
+      log.warn("an event cannot be told", { workflow: first.workflow, error: messageOf(thrown) });
+      await sleep(clock, retryDelay(failures, random), broken).catch(() => undefined);
+    }
+  }
+}

@@ -1,0 +1,9 @@
+/** What people read of an agent's doings in the status of an action or a workflow. */
+export const told = {
+  stopped: "the agent has stopped it",
+  stoppedByServer: "stopped at the server's request",
+  stoppedAtExit: "the agent was told to end",
+  refused: "the server has refused its start",
+  noActions: "the workflow has no actions",
+  busy: (workflow: string) => `workflow ${workflow} is in progress`,
+} as const;

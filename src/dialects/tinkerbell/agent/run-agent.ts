@@ -1,0 +1,44 @@
+import { type Millis, sleep } from "#lib/base/index.ts";
+import { aborted } from "./aborted.ts";
+import { AgentDesk, type DeskOptions } from "./agent-desk.ts";
+import type { AgentServer } from "./connection.ts";
+import { keepConnected } from "./keep-connected.ts";
+import { told } from "./messages.ts";
+
+export interface AgentOptions extends DeskOptions {
+  readonly server: AgentServer;
+  /** An action that runs is ended with the agent. Otherwise it goes on, and the next process on this journal takes it up. */
+  readonly killsOnExit: boolean;
+}
+
+/** What is left to tell when the agent is to end has this long; the journal keeps the rest. */
+const farewell: Millis = 5_000;
+
+/**
+ * Is an agent until the signal aborts: takes up what an earlier process has left, and carries out what the server says. Rejects only when
+ * the journal cannot be read.
+ */
+export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
+  const desk = await AgentDesk.open(options, signal);
+  const link = new AbortController();
+  const linked = keepConnected({ ...options, desk }, link.signal);
+  await aborted(signal);
+  if (options.killsOnExit) await endWork(desk, options);
+  link.abort(signal.reason);
+  await linked;
+  await desk.close();
+}
+
+/** The server is told, if it is there. */
+async function endWork(desk: AgentDesk, { clock, stopGrace }: AgentOptions): Promise<void> {
+  const { work } = desk.state;
+  if (work === undefined) return;
+  await desk.put({ is: "stop", workflow: work.workflow.id, message: told.stoppedAtExit });
+  await until(desk, () => desk.state.work === undefined, sleep(clock, stopGrace + farewell));
+  await until(desk, () => desk.state.outbox.length === 0, sleep(clock, farewell));
+}
+
+async function until(desk: AgentDesk, isReached: () => boolean, limit: Promise<void>): Promise<void> {
+  const over = limit.then(() => "over" as const);
+  while (!isReached()) if ((await Promise.race([desk.changed(), over])) === "over") return;
+}
