@@ -99,7 +99,10 @@ export interface Place {
   readonly item?: number;
 }
 
-/** The kinds of a dialect whose objects are runs, and how to look at them. Objects of other kinds must not be given. */
+/**
+ * The kinds of a dialect whose objects are runs, and how to look at them. Objects of other kinds must not be given. What is optional a
+ * language may have no word for: faces then say that its runs cannot be asked for it.
+ */
 export interface Runs extends RunDialect<KubeObject> {
   /** Text for people: several lines, no colours. */
   describe(object: KubeObject, options: DescribeOptions): string;
@@ -108,27 +111,30 @@ export interface Runs extends RunDialect<KubeObject> {
   /** What such a Pod or run is for; undefined for one that does not say. */
   placeOf(object: KubeObject): Place | undefined;
   /** A new run of the same specification; with `reuse`, one that takes results of this one for steps that are as they were. */
-  resubmission(object: KubeObject, options: { readonly reuse: boolean }): KubeObject;
+  readonly resubmission?: (object: KubeObject, options: { readonly reuse: boolean }) => KubeObject;
   /** The same run with this main step and what it depends on, and nothing else. The step is one of `graph`. */
-  upTo(object: KubeObject, step: string): KubeObject;
+  readonly upTo?: (object: KubeObject, step: string) => KubeObject;
   /** Also of an object that was never stored. */
   graph(object: KubeObject): RunGraph;
   /**
    * Values for an approval of a step, given as texts and read by the types the step declares; the error is for people. A promise
    * because what this takes is loaded first, as for `simulation`.
    */
-  approvalValues(
+  readonly approvalValues?: (
     object: KubeObject,
     step: string,
     texts: Readonly<Record<string, string>>,
-  ): Promise<Result<JsonObject, string>>;
+  ) => Promise<Result<JsonObject, string>>;
   /** What is known of an earlier result for a step of a stored run; the error is for people. A promise as for `simulation`. */
-  explainCache(object: KubeObject, question: CacheQuestion): Promise<Result<CacheExplanation, string>>;
+  readonly explainCache?: (object: KubeObject, question: CacheQuestion) => Promise<Result<CacheExplanation, string>>;
   /**
    * `beside` are the objects it was written with, which it may refer to. Problems are those that only show when it is to be run. A
    * promise because what this takes is loaded first.
    */
-  simulation(object: KubeObject, beside: readonly KubeObject[]): Promise<Result<Simulation, readonly Problem[]>>;
+  readonly simulation?: (
+    object: KubeObject,
+    beside: readonly KubeObject[],
+  ) => Promise<Result<Simulation, readonly Problem[]>>;
 }
 
 /** A kind whose objects are no runs, but of which there is more to tell than their fields. */

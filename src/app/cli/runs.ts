@@ -26,6 +26,20 @@ export async function dialectOf({
   );
 }
 
+/** What a dialect can do with its runs beyond what all can. */
+type Ability = "approvalValues" | "explainCache" | "resubmission" | "simulation" | "upTo";
+
+/** The dialect's way to do it; a UsageError where runs of its language cannot be `what`, such as "simulated". */
+export function abilityOf<A extends Ability>(
+  { name, runs }: Dialect,
+  ability: A,
+  what: string,
+): NonNullable<Dialect["runs"][A]> {
+  const found = runs[ability];
+  if (found === undefined) throw new UsageError(`runs of ${name} cannot be ${what}`);
+  return found;
+}
+
 /** What a dialect knows of a kind whose objects are no runs; undefined for kinds that nobody knows more about than their fields. */
 export async function describedOf({ group, kind }: ResourceType): Promise<Described | undefined> {
   const { loadDialects } = await import("#dialects/index.ts");

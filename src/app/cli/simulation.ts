@@ -16,7 +16,7 @@ import { nearest } from "#lib/text/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { objectsOf, type ReadDocuments } from "./documents.ts";
 import { codeOfRun, exitCode, UsageError } from "./exit-codes.ts";
-import { isRunOf } from "./runs.ts";
+import { abilityOf, isRunOf } from "./runs.ts";
 
 /** What the command line wants to happen, in its own words. */
 export interface Wishes {
@@ -70,7 +70,7 @@ export async function trialsOf(read: ReadDocuments): Promise<Result<readonly Tri
   const problems: Problem[] = [];
   for (const { document, object } of objects) {
     if (document.dialect === undefined || !isRunOf(document.dialect, object)) continue;
-    const simulation = await document.dialect.runs.simulation(object, beside);
+    const simulation = await abilityOf(document.dialect, "simulation", "simulated")(object, beside);
     if (simulation.ok) trials.push({ object, simulation: simulation.value });
     else problems.push(...simulation.error);
   }

@@ -2,7 +2,7 @@ import type { GraphNode } from "#dialects/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import type { Document, ReadDocuments } from "./documents.ts";
 import { UsageError } from "./exit-codes.ts";
-import { isRunOf } from "./runs.ts";
+import { abilityOf, isRunOf } from "./runs.ts";
 
 /**
  * The documents with the one run among them cut down to a step and what it depends on. More than one run, or a step that it does not
@@ -23,7 +23,7 @@ function cut(document: Document, step: string): Document {
   if (dialect === undefined || object === undefined) return document;
   const nodes = dialect.runs.graph(object).nodes.filter(({ final }) => !final);
   if (!nodes.some(({ id }) => id === step)) throw unknownStep(step, nodes);
-  return { ...document, object: dialect.runs.upTo(object, step) };
+  return { ...document, object: abilityOf(dialect, "upTo", "cut down to a target")(object, step) };
 }
 
 /** Final steps are no targets: they are about the whole run. */

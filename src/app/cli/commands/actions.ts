@@ -81,13 +81,14 @@ const actionCommand = ({ verb, summary, past, takesStep, options: own = [], exam
 /** The run knows what its step asks for, so that `1` is a number where one is asked for. Everything wrong is told at once. */
 async function valuesOf(
   object: KubeObject,
-  { runs }: Dialect,
+  dialect: Dialect,
   step: string,
   pairs: readonly string[],
 ): Promise<JsonObject> {
   const { readParams } = await import("../documents.ts");
+  const { abilityOf } = await import("../runs.ts");
   const { values: texts, problems } = readParams(pairs, "--value");
-  const values = await runs.approvalValues(object, step, texts);
+  const values = await abilityOf(dialect, "approvalValues", "approved with values")(object, step, texts);
   const wrong = [...problems.map(({ message }) => message), ...(values.ok ? [] : [values.error])];
   if (!values.ok || wrong.length > 0) throw new UsageError(wrong.join("; "));
   return values.value;

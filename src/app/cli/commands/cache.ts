@@ -28,7 +28,7 @@ export const cacheCommand = command<CacheOptions>({
   async action(invocation) {
     const { actionWord } = await import("../action-words.ts");
     const { withSession } = await import("../session.ts");
-    const { findRun } = await import("../runs.ts");
+    const { abilityOf, findRun } = await import("../runs.ts");
     const { cacheText } = await import("../output/cache-text.ts");
     const { environment, clock, args, options } = invocation;
     // All three are there: commander refuses the command without them.
@@ -41,7 +41,7 @@ export const cacheCommand = command<CacheOptions>({
       const { items: entries } = await client.list(cacheEntries, { namespace });
       const { item } = options;
       const question = { step, entries, now: clock.now(), ...(item === undefined ? {} : { item }) };
-      const found = await dialect.runs.explainCache(object, question);
+      const found = await abilityOf(dialect, "explainCache", "asked for earlier results")(object, question);
       if (!found.ok) throw new UsageError(`${name}: ${found.error}`);
       const isJson = options.output === "json";
       environment.out.write(isJson ? `${JSON.stringify(found.value, null, 2)}\n` : cacheText(found.value));

@@ -27,7 +27,7 @@ export const resubmitCommand = command<ResubmitOptions>({
     const { readParams } = await import("../documents.ts");
     const { printProblems } = await import("../output/problems.ts");
     const { withSession } = await import("../session.ts");
-    const { findRun } = await import("../runs.ts");
+    const { abilityOf, findRun } = await import("../runs.ts");
     const { fetchReferred } = await import("../referred-documents.ts");
     const { watchToEnd } = await import("../watch-to-end.ts");
     const { environment, options, rest } = invocation;
@@ -36,7 +36,7 @@ export const resubmitCommand = command<ResubmitOptions>({
       const { type, name, dialect, rest: more } = await findRun(client, rest);
       if (more.length > 0) throw new UsageError(`resubmit takes one run, found also ${more.join(", ")}`);
       const former = await client.get({ type, namespace, name });
-      const again = dialect.runs.resubmission(former, { reuse: options.reuse === true });
+      const again = abilityOf(dialect, "resubmission", "resubmitted")(former, { reuse: options.reuse === true });
       const source = { value: JSON.parse(JSON.stringify(again)), positionOf: () => ({ line: 1, column: 1 }) };
       const referred = await fetchReferred(dialect.documents.references(source), { client, namespace });
       const beside = referred.filter((object) => object !== undefined);
