@@ -49,6 +49,8 @@ const integration = [
   "src/kernel/runtimes/process/**/*.test.ts",
   "src/kernel/logs/**/*.test.ts",
   "src/kernel/template/{template-host,runaway,thread}.test.ts",
+  "src/kernel/rpc/**/*.test.ts",
+  "src/dialects/tinkerbell/server/**/*.grpc.test.ts",
   "src/app/{server,cli/commands}/**/*.test.ts",
   "bench/{harness,load}/*.test.ts",
 ];

@@ -132,6 +132,8 @@ export const homes: Readonly<Record<string, string>> = {
   "string-width": "src/app/cli",
   "tar-stream": "src/kernel/artifacts",
   "@bomb.sh/tab": "src/app/cli",
+  "@grpc/grpc-js": "src/kernel/rpc",
+  "@bufbuild/protobuf": "src/kernel/rpc",
 };
 
 /** Globals that decide or wait behind the reader's back, and the places that are their home. */

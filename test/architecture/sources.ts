@@ -20,10 +20,13 @@ export interface Import {
   readonly dynamic: boolean;
 }
 
+/** A TypeScript source that somebody has written: declarations stand beside generated code only, and say how they were made in line one. */
+const isWritten = (path: string): boolean => /\.tsx?$/.test(path) && !path.endsWith(".d.ts");
+
 /** The TypeScript files below `folder` on disk, in byte order. */
 export const sourceFiles = (folder: string): string[] =>
   readdirSync(`${root}${folder}`, { recursive: true, encoding: "utf8" })
-    .filter((path) => /\.tsx?$/.test(path))
+    .filter(isWritten)
     .map((path) => `${folder}/${path}`)
     .sort();
 
@@ -31,7 +34,7 @@ export const sourceFiles = (folder: string): string[] =>
 export const trackedFiles = (folder: string): string[] =>
   execFileSync("git", ["ls-files", folder], { cwd: root, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 })
     .split("\n")
-    .filter((path) => /\.tsx?$/.test(path) && existsSync(`${root}${path}`));
+    .filter((path) => isWritten(path) && existsSync(`${root}${path}`));
 
 export function readSource(path: string): Source {
   const text = readFileSync(`${root}${path}`, "utf8");

@@ -1,0 +1,151 @@
+import type {
+  Metadata,
+  ServerDuplexStream,
+  ServerReadableStream,
+  ServerUnaryCall,
+  ServerWritableStream,
+} from "@grpc/grpc-js";
+import { create, type DescMessage, type DescMethod, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
+import type { EventEmitter } from "node:events";
+import type { Readable } from "node:stream";
+import { type CallContext, maxPendingReplies, type RawUnary, type Replies } from "./service.ts";
+import { encodeDetails, RpcError, statusCodes, type StatusName } from "./status.ts";
+
+// What grpc-js calls, made of what this project writes. Messages are decoded here and not by grpc-js, which would answer bytes that
+// mean nothing as an internal error.
+
+/** The four kinds of calls; bytes on both sides. */
+export type WireCall =
+  | ServerUnaryCall<Uint8Array, Uint8Array>
+  | ServerWritableStream<Uint8Array, Uint8Array>
+  | ServerReadableStream<Uint8Array, Uint8Array>
+  | ServerDuplexStream<Uint8Array, Uint8Array>;
+
+/** What a refusal is on the wire. */
+export interface WireStatus {
+  readonly code: number;
+  readonly details: string;
+  readonly metadata: Metadata;
+}
+
+/** What calls need of the listener they arrive at. */
+export interface CallHost {
+  /** Aborts when the listener closes. */
+  readonly closing: AbortSignal;
+  /** Counts a call until the answered function is called. */
+  enter(method: DescMethod, path: string): (code: StatusName) => void;
+  newMetadata(): Metadata;
+  /** A handler has failed in a way that it should not. */
+  onBug(method: string, thrown: unknown): void;
+}
+
+/** Runs one call to its end. Never rejects. */
+export async function runCall(
+  host: CallHost,
+  method: DescMethod,
+  handler: unknown,
+  call: WireCall,
+  answer: (refused: WireStatus | null, message?: Uint8Array) => void,
+): Promise<void> {
+  const leave = host.enter(method, call.getPath());
+  const abort = new AbortController();
+  const close = (): void => abort.abort(host.closing.reason);
+  host.closing.addEventListener("abort", close, { once: true });
+  const events: EventEmitter = call;
+  events.once("cancelled", () => abort.abort(new RpcError("CANCELLED", "the caller has gone")));
+  try {
+    const context = contextOf(host, call, abort.signal);
+    const message = await invoke(method, handler, call, context);
+    answer(null, message);
+    leave("OK");
+  } catch (thrown) {
+    const refused = refusalOf(host, method, thrown);
+    answer(wireStatus(host, refused));
+    leave(refused.code);
+  } finally {
+    host.closing.removeEventListener("abort", close);
+    // Whatever the handler has left behind ends with the call.
+    abort.abort(new RpcError("CANCELLED", "the call has ended"));
+  }
+}
+
+type AnyRequest = MessageShape<DescMessage>;
+/** The one place where a handler's type is taken on trust: `service` has checked it against the descriptor. */
+type Invoke = (first: unknown, second: unknown, third?: unknown) => Promise<Record<string, unknown>>;
+
+async function invoke(method: DescMethod, handler: unknown, call: WireCall, context: CallContext) {
+  if (isRaw(handler)) return await handler.raw(requestOf(call), context);
+  const run = handler as Invoke;
+  const requests = isStream(call) ? decodeAll(method.input, call) : decode(method.input, requestOf(call));
+  if (method.methodKind === "server_streaming" || method.methodKind === "bidi_streaming") {
+    await run(requests, repliesTo(method.output, call), context);
+    return undefined;
+  }
+  return encode(method.output, await run(requests, context));
+}
+
+const isRaw = (handler: unknown): handler is RawUnary =>
+  typeof handler === "object" && handler !== null && "raw" in handler;
+
+const isStream = (call: WireCall): call is Extract<WireCall, Readable> => "readable" in call;
+const requestOf = (call: WireCall): Uint8Array => ("request" in call ? call.request : new Uint8Array());
+
+/** Bytes that are no such message are the caller's mistake. */
+function decode(schema: DescMessage, bytes: Uint8Array): AnyRequest {
+  try {
+    return fromBinary(schema, bytes);
+  } catch (cause) {
+    throw new RpcError("INVALID_ARGUMENT", `the request is no ${schema.typeName}`, { cause });
+  }
+}
+
+/** By itself the end of reading would destroy a stream that is still to be answered. */
+async function* decodeAll(schema: DescMessage, call: Readable): AsyncGenerator<AnyRequest> {
+  for await (const bytes of call.iterator({ destroyOnReturn: false })) yield decode(schema, bytes);
+}
+
+const encode = (schema: DescMessage, message: Record<string, unknown>): Uint8Array =>
+  toBinary(schema, create(schema, message));
+
+/** Never waits: what the other side does not take in time is its loss, not this side's memory. */
+function repliesTo(schema: DescMessage, call: WireCall): Replies<DescMessage> {
+  return {
+    send(message) {
+      if (!("write" in call) || call.writableEnded || call.destroyed) return;
+      if (call.writableLength >= maxPendingReplies)
+        throw new RpcError("RESOURCE_EXHAUSTED", "the other side does not take what it is sent");
+      call.write(encode(schema, message));
+    },
+  };
+}
+
+/** What a handler may ask of its call. */
+function contextOf(host: CallHost, call: WireCall, signal: AbortSignal): CallContext {
+  const { sslPeerCertificate: certificate } = call.getAuthContext();
+  return {
+    header: (name) => call.metadata.get(name).join(", "),
+    binary: (name) => call.metadata.get(name).filter((value) => typeof value !== "string"),
+    sendHeaders(headers) {
+      const metadata = host.newMetadata();
+      for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+      call.sendMetadata(metadata);
+    },
+    peer: call.getPeer(),
+    certificate,
+    signal,
+  };
+}
+
+/** Texts of errors that are no refusals are for the log: they may tell of what is none of the caller's business. */
+function refusalOf(host: CallHost, { parent, name }: DescMethod, thrown: unknown): RpcError {
+  if (thrown instanceof RpcError) return thrown;
+  host.onBug(`${parent.typeName}/${name}`, thrown);
+  return new RpcError("INTERNAL", "the server has failed", { cause: thrown });
+}
+
+function wireStatus(host: CallHost, refused: RpcError): WireStatus {
+  const metadata = host.newMetadata();
+  const details = encodeDetails(refused);
+  if (details !== undefined) metadata.set("grpc-status-details-bin", Buffer.from(details));
+  return { code: statusCodes[refused.code], details: refused.message, metadata };
+}

@@ -1,0 +1,33 @@
+import { Health, HealthCheckResponse_ServingStatus } from "./gen/grpc/health/v1/health_pb.js";
+import { type RpcService, service } from "./service.ts";
+import { RpcError } from "./status.ts";
+
+const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = HealthCheckResponse_ServingStatus;
+
+/**
+ * The standard's health service: serving until `closing` aborts. `names` are the services that can be asked for; the empty
+ * name is the server as a whole.
+ */
+export function healthService(names: ReadonlySet<string>, closing: AbortSignal): RpcService {
+  const isKnown = (name: string): boolean => name === "" || names.has(name);
+  const now = () => ({ status: closing.aborted ? NOT_SERVING : SERVING });
+  return service(Health, {
+    async check({ service: name }) {
+      if (!isKnown(name)) throw new RpcError("NOT_FOUND", `there is no service "${name}" here`);
+      return now();
+    },
+    async watch({ service: name }, replies, { signal }) {
+      // An unknown service may come one day, so that this is no error to who watches.
+      replies.send(isKnown(name) ? now() : { status: SERVICE_UNKNOWN });
+      await aborted(signal);
+      if (isKnown(name)) replies.send(now());
+      throw signal.reason;
+    },
+  });
+}
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });

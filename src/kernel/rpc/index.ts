@@ -1,0 +1,12 @@
+// gRPC for dialects: messages, the listener, and refusals. grpc-js is loaded when a listener starts.
+
+export { fromBinary, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+export * as agentV1 from "./gen/slipway/agent/v1/agent_pb.js";
+export * as rpcStatus from "./gen/google/rpc/status_pb.js";
+export * as workerV1 from "./gen/proto/worker_pb.js";
+export * as workflowV1 from "./gen/proto/workflow_pb.js";
+export * as workflowV2 from "./gen/internal/proto/workflow/v2/workflow_pb.js";
+export * from "./listener.ts";
+export * from "./service.ts";
+export * from "./status.ts";
+export type { TlsPaths } from "./tls-files.ts";

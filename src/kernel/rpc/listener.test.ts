@@ -1,0 +1,185 @@
+import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import { afterEach, expect, test } from "vitest";
+import { silentLog, systemClock } from "#lib/base/index.ts";
+import { Health, HealthCheckResponse_ServingStatus } from "./gen/grpc/health/v1/health_pb.js";
+import { ServerReflection } from "./gen/grpc/reflection/v1/reflection_pb.js";
+import {
+  fromBinary,
+  type Handlers,
+  RpcError,
+  RpcListener,
+  type RpcListenerOptions,
+  rpcStatus,
+  service,
+  workflowV2,
+} from "./index.ts";
+import { isRefused, type Refused, RpcClient } from "./testing/index.ts";
+
+const { WorkflowService } = workflowV2;
+const { PreconditionFailureSchema, StatusSchema } = rpcStatus;
+const { getWorkflows, publishEvent } = WorkflowService.method;
+const closers: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close();
+});
+
+/** A listener of the workflow service with these handlers, and a client of it. */
+async function start(handlers: Handlers<typeof WorkflowService>, options: Partial<RpcListenerOptions> = {}) {
+  const listener = await RpcListener.start({
+    address: "127.0.0.1:0",
+    services: [service(WorkflowService, handlers)],
+    clock: systemClock,
+    log: silentLog,
+    ...options,
+  });
+  closers.push(() => listener.close());
+  const client = new RpcClient(listener.port);
+  closers.push(() => client.close());
+  return { listener, client };
+}
+
+const event = { event: { workflowId: "w" } };
+const refusal = (answer: object): Refused => {
+  if (!isRefused(answer)) throw new Error("the call was not refused");
+  return answer;
+};
+
+test("a handler sees the message and its headers, and its answer arrives", async () => {
+  const seen: unknown[] = [];
+  const { client } = await start({
+    publishEvent: async ({ event: told }, call) => {
+      seen.push(
+        told?.workflowId,
+        call.header("x-one"),
+        call.binary("x-two-bin").map((bytes) => [...bytes]),
+      );
+      return {};
+    },
+  });
+  const answer = await client.unary(publishEvent, event, { "x-one": ["a", "b"], "x-two-bin": Buffer.from([0, 255]) });
+  expect(isRefused(answer)).toBe(false);
+  expect(seen).toEqual(["w", "a, b", [[0, 255]]]);
+});
+
+test("a refusal arrives with code, text and details", async () => {
+  const violations = [{ type: "T", subject: "", description: "" }];
+  const { client } = await start({
+    publishEvent: async () => {
+      const details = [{ schema: PreconditionFailureSchema, value: { violations } }];
+      throw new RpcError("FAILED_PRECONDITION", "not now", { details });
+    },
+  });
+  const { code, message, metadata } = refusal(await client.unary(publishEvent, event));
+  expect([code, message]).toEqual(["FAILED_PRECONDITION", "not now"]);
+  const status = fromBinary(StatusSchema, Buffer.from(metadata.get("grpc-status-details-bin")[0] ?? ""));
+  expect(status.details[0]?.typeUrl).toBe("type.googleapis.com/google.rpc.PreconditionFailure");
+  expect(fromBinary(PreconditionFailureSchema, status.details[0]?.value ?? new Uint8Array()).violations[0]?.type).toBe(
+    "T",
+  );
+});
+
+test("what a handler throws by mistake is not told to the caller", async () => {
+  const logged: unknown[] = [];
+  const log = { ...silentLog, error: (_message: string, fields: object = {}) => void logged.push(fields) };
+  const { client } = await start({ publishEvent: async () => Promise.reject(new Error("secret")) }, { log });
+  expect(refusal(await client.unary(publishEvent, event))).toMatchObject({
+    code: "INTERNAL",
+    message: "the server has failed",
+  });
+  expect(logged).toMatchObject([{ error: "secret" }]);
+});
+
+test("bytes that are no message are the caller's mistake", async () => {
+  const { client } = await start({ publishEvent: async () => ({}) });
+  const answer = await client.bytes(publishEvent, Buffer.from([0x0a, 0x7f, 0x01]));
+  expect(refusal(answer)).toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
+test("a message over the limit is refused, and so is a method that nobody answers", async () => {
+  const { client } = await start({ publishEvent: async () => ({}) }, { maxMessageBytes: 1000 });
+  const large = { event: { workflowId: "w".repeat(2000) } };
+  expect(refusal(await client.unary(publishEvent, large)).code).toBe("RESOURCE_EXHAUSTED");
+  const stream = client.serverStream(getWorkflows, { agentId: "a" });
+  expect((await stream.end.promise)?.code).toBe("UNIMPLEMENTED");
+});
+
+test("a stream carries what its handler sends, and tells it when the caller has gone", async () => {
+  const ended: string[] = [];
+  const { client } = await start({
+    getWorkflows: async ({ agentId }, replies, call) => {
+      call.sendHeaders({ "x-slipway-features": "resume" });
+      replies.send({ cmd: { case: "stopWorkflow", value: { workflowId: agentId } } });
+      await new Promise((resolve) => call.signal.addEventListener("abort", resolve));
+      ended.push(agentId);
+    },
+  });
+  const stream = client.serverStream(getWorkflows, { agentId: "a" });
+  await expect.poll(() => stream.messages.length).toBe(1);
+  expect((await stream.headers.promise).get("x-slipway-features")).toEqual(["resume"]);
+  expect(stream.messages[0]?.cmd).toMatchObject({ case: "stopWorkflow", value: { workflowId: "a" } });
+  stream.cancel();
+  await expect.poll(() => ended).toEqual(["a"]);
+});
+
+test("when it closes, calls with one answer get it, and streams end with UNAVAILABLE", async () => {
+  let answer: (value: object) => void = () => undefined;
+  const { client, listener } = await start({
+    publishEvent: () => new Promise((resolve) => (answer = resolve)),
+    getWorkflows: async (_request, _replies, { signal }) =>
+      new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error))),
+  });
+  const stream = client.serverStream(getWorkflows, { agentId: "a" });
+  const call = client.unary(publishEvent, event);
+  await expect.poll(() => answer.length).toBe(1);
+  const closed = listener.close();
+  answer({});
+  expect(isRefused(await call)).toBe(false);
+  expect(await stream.end.promise).toMatchObject({ code: "UNAVAILABLE", message: "the server is shutting down" });
+  await closed;
+});
+
+test("an address that is taken is an error that names it", async () => {
+  const { listener } = await start({});
+  await expect(start({}, { address: `127.0.0.1:${listener.port}` })).rejects.toThrow(`127.0.0.1:${listener.port}`);
+});
+
+test("it tells of its health, by service and as a whole", async () => {
+  const { client } = await start({});
+  const { SERVING } = HealthCheckResponse_ServingStatus;
+  for (const name of ["", WorkflowService.typeName])
+    expect(await client.unary(Health.method.check, { service: name })).toMatchObject({ status: SERVING });
+  expect(refusal(await client.unary(Health.method.check, { service: "x.Y" })).code).toBe("NOT_FOUND");
+});
+
+test("it describes what it speaks", async () => {
+  const { client } = await start({});
+  const stream = client.bidi(ServerReflection.method.serverReflectionInfo, [
+    { messageRequest: { case: "listServices", value: "" } },
+    { messageRequest: { case: "fileContainingSymbol", value: `${WorkflowService.typeName}.PublishEvent` } },
+    { messageRequest: { case: "fileByFilename", value: "none.proto" } },
+  ]);
+  expect(await stream.end.promise).toBeUndefined();
+  const [list, file, none] = stream.messages.map(({ messageResponse }) => messageResponse);
+  expect(list).toMatchObject({
+    value: { service: [{ name: WorkflowService.typeName }, { name: "grpc.health.v1.Health" }] },
+  });
+  if (file?.case !== "fileDescriptorResponse") throw new Error("no file was answered");
+  const described = fromBinary(FileDescriptorProtoSchema, file.value.fileDescriptorProto[0] ?? new Uint8Array());
+  expect(described.service[0]?.method.map(({ name }) => name)).toEqual(["GetWorkflows", "PublishEvent"]);
+  expect(none).toMatchObject({ value: { errorCode: 5 } });
+});
+
+test("calls are counted when they begin and when they end", async () => {
+  const seen: string[] = [];
+  const { client } = await start(
+    { publishEvent: async () => Promise.reject(new RpcError("NOT_FOUND", "gone")) },
+    {
+      observe: ({ method, type }) => {
+        seen.push(`${type} ${method}`);
+        return (code) => void seen.push(code);
+      },
+    },
+  );
+  await client.unary(publishEvent, event);
+  expect(seen).toEqual(["unary PublishEvent", "NOT_FOUND"]);
+});
