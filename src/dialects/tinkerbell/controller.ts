@@ -7,6 +7,7 @@ import type { Renderer } from "./prepare.ts";
 import { workflowReconciler } from "./reconcile.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
 import type { AnyWorkflow } from "./stored.ts";
+import { templateReconciler } from "./template-state.ts";
 
 /** What the controller needs from outside, and what may differ from the usual. */
 export interface ControllerOptions {
@@ -50,4 +51,8 @@ export function addController(manager: Manager, { renderer, settings = {} }: Con
           recorder.record({ type, reason, action: "Reconcile", note: message, regarding: regardingOf(workflow) }),
       }),
     );
+  controllerFor(manager, "tinkerbell-template")
+    .for(Template)
+    .with({ maxConcurrent: 4 })
+    .complete(templateReconciler({ client, renderer }));
 }

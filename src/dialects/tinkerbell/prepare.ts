@@ -1,13 +1,14 @@
 import { isJsonObject, type JsonObject, type JsonValue, type Result, err, ok } from "#lib/base/index.ts";
-import type { TemplateFailure, TemplateHost, TemplatePlan } from "#kernel/template/index.ts";
+import type { TemplateFailure, TemplateHost } from "#kernel/template/index.ts";
 import { agentOfHardware, type AnyHardware } from "./hardware.ts";
 import type { AnyTemplate } from "./inputs.ts";
-import { shapeOfTemplate } from "./shape.ts";
-import type { Action, Task, WorkflowState } from "./state.ts";
+import { actionsOfPlan, tasksOfPlan } from "./planned.ts";
+import { shapeOfTemplate, shapeOfWorkflow } from "./shape.ts";
+import type { WorkflowState } from "./state.ts";
 import type { AnyWorkflow } from "./stored.ts";
 
 /** What renders, as far as it is needed here. */
-export type Renderer = Pick<TemplateHost, "render">;
+export type Renderer = Pick<TemplateHost, "parse" | "render" | "renderActions">;
 
 /** A workflow and what it is made of. */
 export interface Ingredients {
@@ -32,30 +33,82 @@ export interface Prepared extends Pick<WorkflowState, "actions" | "agentID" | "t
   readonly ignored: readonly string[];
 }
 
+/** What a preparation works with besides its ingredients. */
+export interface Kitchen {
+  readonly renderer: Renderer;
+  readonly newId: () => string;
+  readonly signal: AbortSignal;
+}
+
 /** Carries out the templates of a workflow, which takes a snapshot of them: later changes do not reach it. */
-export async function prepare(
-  ingredients: Ingredients,
-  renderer: Renderer,
-  newId: () => string,
-  signal: AbortSignal,
+export async function prepare(ingredients: Ingredients, kitchen: Kitchen): Promise<Result<Prepared, PrepareFailure>> {
+  const { workflow, template } = ingredients;
+  const own = shapeOfWorkflow(workflow.spec);
+  // A template without a text or actions is of the workflow's shape: what is wrong with it is told in that shape's words.
+  const shape = shapeOfTemplate(template.spec) ?? own;
+  if (shape !== own) {
+    const message = `template "${template.metadata.name ?? ""}" has shape ${shape}, the workflow shape ${own}`;
+    return err({ message, isFinal: true });
+  }
+  return own === "A" ? await prepareV1(ingredients, kitchen) : await prepareV2(ingredients, kitchen);
+}
+
+async function prepareV1(
+  { workflow, template, hardware }: Ingredients,
+  { renderer, newId, signal }: Kitchen,
 ): Promise<Result<Prepared, PrepareFailure>> {
-  const { workflow, template, hardware } = ingredients;
-  const name = template.metadata.name ?? "";
-  const shape = shapeOfTemplate(template.spec) ?? "A";
-  if (shape !== "A")
-    return err({ message: `template "${name}" has shape ${shape}, the workflow shape A`, isFinal: true });
   const rendered = await renderer.render(
     {
       id: workflow.metadata.name ?? "",
       text: textOf(template.spec?.["data"]),
       values: textsOf(workflow.spec?.["hardwareMap"]),
       ...(hardware === undefined ? {} : { hardware }),
-      functions: { legacy: template.metadata.annotations?.["slipway.dev/template-functions"] === "legacy" },
+      functions: functionsOf(template),
     },
     signal,
   );
-  return rendered.ok ? ok(fromPlan(rendered.value, newId)) : err(failureOf(rendered.error));
+  return rendered.ok ? ok(tasksOfPlan(rendered.value, newId)) : err(failureOf(rendered.error));
 }
+
+/** Its machine says who carries it out: the template does not. */
+async function prepareV2(
+  { workflow, template, hardware }: Ingredients,
+  { renderer, newId, signal }: Kitchen,
+): Promise<Result<Prepared, PrepareFailure>> {
+  const agentID = expectedAgent(hardware);
+  if (agentID === "") {
+    const found = hardware === undefined ? "spec.hardwareRef is missing" : `hardware "${hardware.metadata.name ?? ""}"`;
+    const message = `${found}: the workflow has no agent without spec.agentID or a network interface of its hardware`;
+    return err({ message, isFinal: true });
+  }
+  const { name = "", namespace = "" } = workflow.metadata;
+  const rendered = await renderer.renderActions(
+    {
+      id: name,
+      spec: template.spec ?? {},
+      ...(hardware === undefined ? {} : { hardware }),
+      params: textsOf(workflow.spec?.["templateParams"]),
+      workflow: { name, namespace },
+      functions: functionsOf(template),
+    },
+    signal,
+  );
+  if (!rendered.ok) return err(failureOf(rendered.error));
+  const { timeout } = workflow.spec ?? {};
+  const limit = typeof timeout === "number" ? timeout * 1000 : 0;
+  return ok({
+    actions: actionsOfPlan(rendered.value, agentID, newId),
+    agentID,
+    timeout: limit,
+    tasks: [],
+    ignored: [],
+  });
+}
+
+/** Templates written before 2024 may ask for the functions of then. */
+export const functionsOf = ({ metadata }: AnyTemplate): { readonly legacy: boolean } => ({
+  legacy: metadata.annotations?.["slipway.dev/template-functions"] === "legacy",
+});
 
 /** A template without a text is an empty one, which the renderer tells in its own words. */
 const textOf = (value: JsonValue | undefined): string => (typeof value === "string" ? value : "");
@@ -68,55 +121,6 @@ const textsOf = (value: JsonValue | undefined): Readonly<Record<string, string>>
 
 /** Only what a template says of itself is its own fault. */
 const failureOf = ({ kind, message }: TemplateFailure): PrepareFailure => ({ message, isFinal: kind === "template" });
-
-/** What tasks say for all of their actions is merged into each: an action's own word wins, volumes of the task come first. */
-function fromPlan(plan: TemplatePlan, newId: () => string): Prepared {
-  const tasks = plan.tasks.map(({ name, worker, ...rest }) => ({
-    ...rest,
-    task: { id: newId(), name, agentID: worker },
-  }));
-  const actions = tasks.flatMap(({ task, ...planned }) =>
-    planned.actions.map((action): Action => {
-      const pid = action.namespaces.pid || action.pid;
-      const { network } = action.namespaces;
-      return {
-        id: newId(),
-        name: action.name,
-        image: action.image,
-        args: action.command,
-        env: { ...planned.environment, ...action.environment },
-        volumes: [...planned.volumes, ...action.volumes],
-        timeout: action.timeout * 1000,
-        task,
-        phase: "Pending",
-        attempts: 0,
-        ...(pid === "" ? {} : { pid }),
-        ...(network === "" ? {} : { network }),
-      };
-    }),
-  );
-  return {
-    actions,
-    agentID: actions[0]?.task.agentID ?? "",
-    timeout: plan.globalTimeout * 1000,
-    tasks: tasks.map(({ task, volumes, environment }) => taskStatus(task, volumes, environment)),
-    ignored: [
-      ...plan.overwritten.map((key) => `hardwareMap.${key} is overwritten by what the template has under that name`),
-      ...plan.ignored.map(({ path, line }) => `${path} (line ${line} of the rendered template) is not carried out`),
-    ],
-  };
-}
-
-/** What released statuses show of a task; an agent is told the actions alone, into which this is merged. */
-const taskStatus = (
-  task: Task,
-  volumes: readonly string[],
-  environment: Readonly<Record<string, string>>,
-): JsonObject => ({
-  ...task,
-  ...(volumes.length === 0 ? {} : { volumes }),
-  ...(Object.keys(environment).length === 0 ? {} : { environment }),
-});
 
 /** The agent of a workflow that is not prepared, as far as that can be told: of a released template nobody knows. */
 export const expectedAgent = (hardware: AnyHardware | undefined): string =>

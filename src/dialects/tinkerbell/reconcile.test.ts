@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { isJsonObject } from "#lib/base/index.ts";
 import { judgeEvent } from "./events.ts";
+import type { AnyTemplate } from "./inputs.ts";
 import { Hardware, Template } from "./kinds.ts";
 import { finalizer } from "./messages.ts";
 import { refOf } from "./stored.ts";
@@ -233,4 +234,76 @@ test("the draft with tasks is stored, and says that nobody carries it out", asyn
   const { resourceVersion } = (await here.read())?.metadata ?? {};
   await here.pass(900_000);
   expect((await here.read())?.metadata.resourceVersion).toBe(resourceVersion);
+});
+
+test("a workflow of v1alpha2 is prepared for the agent of its machine, in the words of its version", async () => {
+  await here.templateV2({
+    env: { A: "all", B: "all" },
+    volumes: ["/a:/data", "/b:/other"],
+    actions: [
+      {
+        name: "one",
+        image: "busybox",
+        cmd: "/bin/sh",
+        args: ["{{.Params.word}}"],
+        env: { B: "own" },
+        volumes: ["/c:/data"],
+      },
+      { name: "two", image: "busybox", namespaces: { network: "", pid: 1 } },
+    ],
+  });
+  await here.hardware({ networkInterfaces: { "52:54:00:ab:cd:01": {} } });
+  await here.workflow({
+    templateRef: { name: "t" },
+    hardwareRef: { name: "hw" },
+    templateParams: { word: "hello" },
+    timeout: 60,
+  });
+  expect(await here.status()).toMatchObject({
+    state: "Pending",
+    shape: "B",
+    agentID: "52:54:00:ab:cd:01",
+    actions: [
+      {
+        state: "Pending",
+        rendered: {
+          name: "one",
+          cmd: "/bin/sh",
+          args: ["hello"],
+          env: { A: "all", B: "own" },
+          volumes: ["/b:/other", "/c:/data"],
+        },
+      },
+      { rendered: { name: "two", namespaces: { pid: "1" } } },
+    ],
+  });
+  expect(await condition("Prepared")).toMatchObject({ status: "True" });
+  expect(await condition("Started")).toMatchObject({ status: "False" });
+  const [first] = (await here.state()).actions;
+  expect(first?.id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+});
+
+test("a template of another shape than the workflow is refused by name", async () => {
+  await here.templateV2({ actions: [{ name: "one", image: "busybox" }] });
+  await here.workflow();
+  expect(await condition("TemplateRenderedSuccess")).toMatchObject({
+    message: 'template "t" has shape B, the workflow shape A',
+  });
+});
+
+test("a workflow of v1alpha2 whose machine names no agent says so", async () => {
+  await here.templateV2({ actions: [{ name: "one", image: "busybox" }] });
+  await here.hardware({ networkInterfaces: {} });
+  await here.workflow({ templateRef: { name: "t" }, hardwareRef: { name: "hw" } });
+  expect(await condition("Prepared")).toMatchObject({ status: "False" });
+  expect(JSON.stringify(await condition("Prepared"))).toContain("has no agent");
+});
+
+test("a released template says whether its text is one", async () => {
+  const state = async () => (await here.store.get<AnyTemplate>({ type: Template, namespace, name: "t" })).status;
+  await here.template("bad: unclosed action");
+  expect(await state()).toEqual({ state: "Error", message: "bad: unclosed action" });
+  await here.store.patch({ type: Template, namespace, name: "t" }, { type: "merge", body: { spec: { data: "good" } } });
+  await here.settle();
+  expect(await state()).toEqual({ state: "Ready" });
 });

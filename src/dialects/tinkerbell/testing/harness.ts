@@ -2,7 +2,7 @@ import { err, FakeClock, type JsonObject, ok, silentLog } from "#lib/base/index.
 import { Manager, seededRandom } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { isNotFound, type Stored } from "#kernel/model/index.ts";
-import type { TemplatePlan } from "#kernel/template/index.ts";
+import type { ActionsPlan, TemplatePlan } from "#kernel/template/index.ts";
 import { addController } from "../controller.ts";
 import type { AnyHardware } from "../hardware.ts";
 import type { AnyTemplate } from "../inputs.ts";
@@ -50,6 +50,15 @@ const renderer: Renderer = {
         ? err({ kind: "template", message: text.slice("fail: ".length), problems: [] })
         : ok(JSON.parse(text) as TemplatePlan),
     ),
+  parse: ({ text }) =>
+    Promise.resolve(text.startsWith("bad: ") ? err({ kind: "template", message: text, problems: [] }) : ok(undefined)),
+  renderActions: ({ spec, params }) => {
+    // Stands for what is rendered: every text with the parameters put in.
+    const text = JSON.stringify(spec).replace(/\{\{\.Params\.(\w+)\}\}/g, (_all, name: string) => params[name] ?? "");
+    const { actions = [], env = {}, volumes = [] } = JSON.parse(text) as Partial<ActionsPlan>;
+    const blank = { cmd: "", args: [], env: {}, volumes: [], namespaces: { network: "", pid: "" } };
+    return Promise.resolve(ok({ actions: actions.map((action) => ({ ...blank, ...action })), env, volumes }));
+  },
 };
 
 /** The controller on an API in memory, with a clock that stands still and a test that plays users and server. */
@@ -90,6 +99,17 @@ export class Harness {
       kind: "Template",
       metadata: { namespace, name },
       spec: { data },
+    });
+    await this.settle();
+  }
+
+  /** A template of v1alpha2. */
+  async templateV2(spec: JsonObject, name = "t"): Promise<void> {
+    await this.store.create<AnyTemplate>(TemplateV2, {
+      apiVersion: "tinkerbell.org/v1alpha2",
+      kind: "Template",
+      metadata: { namespace, name },
+      spec,
     });
     await this.settle();
   }

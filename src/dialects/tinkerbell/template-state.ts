@@ -1,0 +1,54 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import type { ApiClient, Reconciler } from "#kernel/kit/index.ts";
+import { isNotFound, type Stored } from "#kernel/model/index.ts";
+import type { AnyTemplate } from "./inputs.ts";
+import { Template } from "./kinds.ts";
+import { functionsOf, type Renderer } from "./prepare.ts";
+import { shapeOfTemplate } from "./shape.ts";
+
+/**
+ * Tells of a released template whether its text is a template at all. What it renders to depends on the workflow, and is judged there. A
+ * list of actions is judged by its schema and has no such state.
+ */
+export function templateReconciler({
+  client,
+  renderer,
+}: {
+  readonly client: ApiClient;
+  readonly renderer: Renderer;
+}): Reconciler {
+  return {
+    async reconcile({ namespace = "", name }, { signal }) {
+      const ref = { type: Template, namespace, name };
+      const template = await client.get<AnyTemplate>(ref, { signal }).catch((thrown: unknown) => {
+        if (isNotFound(thrown)) return undefined;
+        throw thrown;
+      });
+      const text = template?.spec?.["data"];
+      if (template === undefined || typeof text !== "string" || shapeOfTemplate(template.spec) !== "A") return;
+      const parsed = await renderer.parse({ id: name, text, functions: functionsOf(template) }, signal);
+      // What may pass says nothing of the text.
+      if (!parsed.ok && parsed.error.kind !== "template") throw new Error(parsed.error.message);
+      await tell(
+        client,
+        template,
+        parsed.ok ? { state: "Ready" } : { state: "Error", message: parsed.error.message },
+        signal,
+      );
+    },
+  };
+}
+
+/** The same words twice are not written again. */
+async function tell(
+  client: ApiClient,
+  template: Stored<AnyTemplate>,
+  told: { readonly state: string; readonly message?: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { status = {} } = template;
+  if (status["state"] === told.state && status["message"] === told.message) return;
+  const { message: _before, ...kept } = status;
+  const next: JsonObject = { ...kept, ...told };
+  await client.updateStatus<AnyTemplate>(Template, { ...template, status: next }, { signal });
+}
