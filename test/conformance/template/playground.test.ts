@@ -1,6 +1,9 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { TemplateHost } from "#kernel/template/index.ts";
 import { realHost } from "#kernel/template/testing/index.ts";
+import { root } from "#test/support/slipway.ts";
 
 // A template in the shape of those that people start with: an Ubuntu image on the first disk, then files and commands in it.
 
@@ -12,66 +15,7 @@ beforeAll(async () => {
 
 afterAll(() => host.close());
 
-const text = `
-version: "0.1"
-name: ubuntu
-global_timeout: 9800
-tasks:
-  - name: "os installation"
-    worker: "{{.device_1}}"
-    volumes:
-      - /dev:/dev
-      - /dev/console:/dev/console
-      - /lib/firmware:/lib/firmware:ro
-    actions:
-      - name: "stream image"
-        image: quay.io/tinkerbell/actions/image2disk:latest
-        timeout: 9600
-        environment:
-          DEST_DISK: {{ index .Hardware.Disks 0 }}
-          IMG_URL: "http://{{ .server }}/jammy-server-cloudimg-amd64.raw.gz"
-          COMPRESSED: true
-      - name: "grow partition"
-        image: quay.io/tinkerbell/actions/cexec:latest
-        timeout: 90
-        environment:
-          BLOCK_DEVICE: {{ formatPartition ( index .Hardware.Disks 0 ) 1 }}
-          FS_TYPE: ext4
-          CHROOT: y
-          DEFAULT_INTERPRETER: "/bin/sh -c"
-          CMD_LINE: "growpart {{ index .Hardware.Disks 0 }} 1 && resize2fs {{ formatPartition ( index .Hardware.Disks 0 ) 1 }}"
-      - name: "write netplan"
-        image: quay.io/tinkerbell/actions/writefile:latest
-        timeout: 90
-        environment:
-          DEST_DISK: {{ formatPartition ( index .Hardware.Disks 0 ) 1 }}
-          FS_TYPE: ext4
-          DEST_PATH: /etc/netplan/config.yaml
-          CONTENTS: |
-            network:
-              version: 2
-              renderer: networkd
-              ethernets:
-                id0:
-                  match:
-                    name: en*
-                  dhcp4: true
-          UID: 0
-          GID: 0
-          MODE: 0644
-          DIRMODE: 0755
-      - name: "kexec"
-        image: ghcr.io/jacobweinstock/waitdaemon:latest
-        timeout: 90
-        pid: host
-        environment:
-          BLOCK_DEVICE: {{ formatPartition ( index .Hardware.Disks 0 ) 1 }}
-          FS_TYPE: ext4
-          IMAGE: quay.io/tinkerbell/actions/kexec:latest
-          WAIT_SECONDS: 10
-        volumes:
-          - /var/run/docker.sock:/var/run/docker.sock
-`;
+const text = readFileSync(join(root, "test/conformance/tinkerbell/testdata/ubuntu.yaml"), "utf8");
 
 test("an Ubuntu template names its actions, and keeps the texts of numbers and devices", async () => {
   const rendered = await host.render({
