@@ -7,3 +7,4 @@ export * from "./merge-patch.ts";
 export * from "./parse.ts";
 export * from "./pointer.ts";
 export * from "./shape.ts";
+export * from "./utf8.ts";

@@ -11,7 +11,12 @@ const requestOf = (headers: IncomingHttpHeaders, pieces: readonly (string | Buff
 const bodyOf = (text: string | Buffer) => new BodyPieces(Buffer.from(text));
 const read = (text: string | Buffer, headers: IncomingHttpHeaders = {}) =>
   decodeObject(bodyOf(text), requestOf(headers), readers);
-const readers = { maxDepth: 200, readYaml: (text: BodyPieces) => decodeYaml(text.joined()) };
+let shares = 0;
+const readers = {
+  maxDepth: 200,
+  readYaml: (text: BodyPieces) => decodeYaml(text.joined()),
+  nextShare: () => Promise.resolve(void (shares += 1)),
+};
 const json = { "content-type": "application/json" };
 const yaml = { "content-type": "application/yaml" };
 
@@ -82,6 +87,18 @@ describe("JSON", () => {
         message: expect.stringMatching(/^the body of the request cannot be read as JSON: line \d+, column \d+: ./),
       }),
     );
+  });
+
+  test("of more than 64 KiB is read in steps, and says the same", async () => {
+    const long = { text: "ü".repeat(40_000), 'a"b': [1, null, true] };
+    shares = 0;
+    expect(await read(JSON.stringify(long), json)).toEqual({ value: long, duplicates: [] });
+    expect(shares).toBe(2);
+    await expect(read(`${" ".repeat(70_000)}{"a":}`, json)).rejects.toThrow("line 1, column 70006: ");
+    const broken = Buffer.concat([Buffer.alloc(70_000, 0x20), Buffer.from([0xff])]);
+    await expect(read(broken, json)).rejects.toThrow("invalid UTF-8 at byte 70000");
+    expect(await read('{"a":1}', json)).toEqual({ value: { a: 1 }, duplicates: [] });
+    expect(shares).toBe(5);
   });
 
   test("of a hundred thousand levels is refused, too, and not by the end of the stack", () => {

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from "node:http";
 import type { JsonValue } from "#lib/base/index.ts";
-import { readJson } from "#lib/json/index.ts";
+import { decodeUtf8, readJson } from "#lib/json/index.ts";
 import { badRequest, unsupportedMediaType } from "#kernel/model/index.ts";
 import { decodeProtobuf, protobufMediaType } from "../wire/envelope.ts";
 import type { BodyPieces } from "./body-pieces.ts";
+import { largeBodyBytes } from "./large-bodies.ts";
 
 /** Reads one YAML document; a large one later and elsewhere (`YamlReader`). */
 export type ReadYamlBody = (body: BodyPieces) => DecodedBody | Promise<DecodedBody>;
@@ -12,6 +13,8 @@ export type ReadYamlBody = (body: BodyPieces) => DecodedBody | Promise<DecodedBo
 export interface BodyReaders {
   readonly maxDepth: number;
   readonly readYaml: ReadYamlBody;
+  /** Between two steps that take some milliseconds each. */
+  readonly nextShare: () => Promise<void>;
 }
 
 /**
@@ -39,13 +42,14 @@ export function mediaTypeOf(request: IncomingMessage): string | undefined {
 export async function decodeObject(
   body: BodyPieces,
   request: IncomingMessage,
-  { maxDepth, readYaml }: BodyReaders,
+  readers: BodyReaders,
 ): Promise<DecodedBody> {
+  const { readYaml } = readers;
   const type = mediaTypeOf(request) ?? (request.headers.origin === undefined ? "application/json" : "");
   if (body.size === 0 && request.headers["content-type"] === undefined) return empty;
   switch (type) {
     case "application/json":
-      return body.size === 0 ? empty : decodeJson(body.joined(), maxDepth);
+      return body.size === 0 ? empty : decodeJsonBody(body, readers);
     case "application/yaml":
       return readYaml(body);
     case protobufMediaType:
@@ -56,8 +60,8 @@ export async function decodeObject(
 }
 
 /** 400 with line and column for what is no JSON, is deeper than \`maxDepth\`, or holds a number that no reader would keep exact. */
-export function decodeJson(bytes: Buffer, maxDepth: number): DecodedBody {
-  const read = readJson(bytes, { maxDepth });
+export function decodeJson(text: Buffer | string, maxDepth: number): DecodedBody {
+  const read = readJson(text, { maxDepth });
   if (!read.ok) {
     const { message, line, column } = read.error;
     throw badRequest(`the body of the request cannot be read as JSON: line ${line}, column ${column}: ${message}`);
@@ -65,9 +69,20 @@ export function decodeJson(bytes: Buffer, maxDepth: number): DecodedBody {
   return { value: read.value.value, duplicates: read.value.duplicates.map(({ path }) => path) };
 }
 
+/** As `decodeJson`; a large one in steps, so that others come in between: each makes another copy of it. */
+export async function decodeJsonBody(body: BodyPieces, { maxDepth, nextShare }: BodyReaders): Promise<DecodedBody> {
+  const bytes = body.joined();
+  if (bytes.length <= largeBodyBytes) return decodeJson(bytes, maxDepth);
+  await nextShare();
+  const text = decodeUtf8(bytes);
+  if (!text.ok) return decodeJson(bytes, maxDepth);
+  await nextShare();
+  return decodeJson(text.value, maxDepth);
+}
+
 /**
  * A document for apply. Clients send JSON as often as YAML, and JSON has one error message instead of many. A brace alone does not make
  * JSON: `{kind: Pod}` is YAML.
  */
-export const decodeApplied = async (body: BodyPieces, { maxDepth, readYaml }: BodyReaders): Promise<DecodedBody> =>
-  /^\s*\{\s*(?:["}]|$)/.test(body.start(64).toString()) ? decodeJson(body.joined(), maxDepth) : readYaml(body);
+export const decodeApplied = async (body: BodyPieces, readers: BodyReaders): Promise<DecodedBody> =>
+  /^\s*\{\s*(?:["}]|$)/.test(body.start(64).toString()) ? decodeJsonBody(body, readers) : readers.readYaml(body);

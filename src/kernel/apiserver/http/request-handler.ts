@@ -179,11 +179,12 @@ function isForPeople({ url = "", headers }: IncomingMessage, known?: URLSearchPa
  * A refusal may come before the body has been read; the rest of it must not be taken for the next request. A short one is read to its end and
  * forgotten, as Go's servers do; before more, and before an end that nobody knows, the connection is given up.
  */
-function drainBody({ resources }: FrontDoor, request: IncomingMessage, response: ServerResponse): void {
+function drainBody({ bodies, resources }: FrontDoor, request: IncomingMessage, response: ServerResponse): void {
   if (request.complete) return;
   const announced = Number(request.headers["content-length"]);
-  if (announced <= Math.min(drainedBytes, resources.context.limits.maxBodyBytes)) request.resume();
-  else response.setHeader("Connection", "close");
+  if (announced > Math.min(drainedBytes, resources.context.limits.maxBodyBytes) || Number.isNaN(announced))
+    response.setHeader("Connection", "close");
+  else void bodies.share(request).then(() => request.resume());
 }
 
 /** Throws what the caller is to be told; `told` learns what the request counts as, once that is known. */

@@ -25,7 +25,14 @@ import { keyFor } from "../verbs/storage-view.ts";
 import { updateObject } from "../verbs/update.ts";
 import { startWatch } from "../watch/watch.ts";
 import { type Negotiated, negotiate } from "./accept.ts";
-import { type BodyReaders, decodeApplied, type DecodedBody, decodeJson, decodeObject, mediaTypeOf } from "./body.ts";
+import {
+  type BodyReaders,
+  decodeApplied,
+  type DecodedBody,
+  decodeJsonBody,
+  decodeObject,
+  mediaTypeOf,
+} from "./body.ts";
 import type { BodyPieces } from "./body-pieces.ts";
 import type { Exchange } from "./exchange.ts";
 import { largeBodyBytes } from "./large-bodies.ts";
@@ -297,9 +304,10 @@ async function decodedBody(
   const body = await readBody(exchange, limits);
   exchange.enter?.();
   let largest = body.size;
+  const nextShare = () => bodies.share(request);
   const readYaml = async (text: BodyPieces) => {
     // Small texts, which are read at once, may still take a millisecond each.
-    await bodies.share(request);
+    await nextShare();
     const document = await exchange.yaml.read(text, () => exchange.signal());
     if (!("json" in document)) return document;
     // Its aliases are written out.
@@ -308,7 +316,7 @@ async function decodedBody(
     const value = JSON.parse(document.json.toString()) as JsonValue;
     return { value, duplicates: document.duplicates };
   };
-  const decoded = await decode(body, { maxDepth: limits.maxDepth, readYaml });
+  const decoded = await decode(body, { maxDepth: limits.maxDepth, readYaml, nextShare });
   exchange.noteBody?.(decoded.value);
   // What is done with a large object takes as long again as decoding it; so does a small change of a large one.
   if (Math.max(largest, storedBytes(context, call)) > largeBodyBytes) await bodies.turn();
@@ -384,7 +392,7 @@ async function patchOf(context: ApiContext, call: ResourceCall, exchange: Exchan
   const type = patchTypeOf(resource, mediaTypeOf(exchange.request) ?? "");
   const isApply = type === "apply";
   const { value: body = null, duplicates } = await decodedBody(context, call, exchange, (body, readers) =>
-    isApply ? decodeApplied(body, readers) : decodeJson(body.joined(), readers.maxDepth),
+    isApply ? decodeApplied(body, readers) : decodeJsonBody(body, readers),
   );
   const options = writeRequestOf(context, resource, exchange, duplicates, isApply);
   return { patch: { type, body }, request: { ...options, force: forceOf(exchange.query, isApply) } };
