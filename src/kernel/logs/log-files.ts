@@ -17,6 +17,11 @@ export interface Rotation {
   readonly maxBytes: number;
   /** Files that are kept, the one being written included; 1 to 100. The log takes maxBytes * maxFiles on the disk. */
   readonly maxFiles: number;
+  /**
+   * Each file but the first begins with a line that says how much of the log came before it, so that whoever sees only what is kept
+   * knows what is missing.
+   */
+  readonly marksLoss?: boolean;
 }
 
 /** What a kubelet keeps as well: 10 MiB, five files. */

@@ -258,3 +258,45 @@ test("a log that has failed once gets nothing more, should the disk be well agai
     await writer.close();
     expect(await readdir(join(directory, "pod"))).toEqual([]);
   }));
+
+test("a log that marks its losses says in its first line how much came before, also when another writer goes on", () =>
+  withDirectory(async (directory) => {
+    const path = join(directory, "0.log");
+    const rotation = { maxBytes: 1000, maxFiles: 3, marksLoss: true };
+    let printed = 0;
+    for (let turn = 0; turn < 40; turn++) {
+      const writer = new LogWriter(path, { clock: new FakeClock(start), rotation });
+      for (let line = 0; line < 3; line++) {
+        writer.append("stdout", Buffer.from(`${"x".repeat(59)}\n`));
+        await writer.flushed();
+        printed += prefixLength + 60;
+      }
+      await writer.close();
+    }
+    const files = ["0.log.2", "0.log.1", "0.log"].map((name) => join(directory, name));
+    const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
+    const kept = texts.join("").length;
+    const marked = texts.map((text) => Number(/^\S+ stdout F slipway: (\d+) bytes of this log/.exec(text)?.[1]));
+    expect(marked.map((bytes, at) => bytes + (texts[at]?.length ?? 0)).slice(0, 2)).toEqual(marked.slice(1));
+    // What is gone are the lines that were printed, and a mark at the head of each file but the first.
+    const marks = Math.round((marked[0] ?? 0) / 1000);
+    expect((marked[0] ?? 0) + kept).toBeGreaterThan(printed);
+    expect((marked[0] ?? 0) + kept - printed).toBeLessThan((marks + 4) * 200);
+  }));
+
+test("a log that was never cut has no mark, and one that does not mark its losses has none either", () =>
+  withDirectory(async (directory) => {
+    for (const [name, rotation] of [
+      ["a", { maxBytes: 10_000_000, maxFiles: 2, marksLoss: true }],
+      ["b", { maxBytes: 100, maxFiles: 2 }],
+    ] as const) {
+      const path = join(directory, name);
+      const writer = new LogWriter(path, { clock: new FakeClock(start), rotation });
+      for (let line = 0; line < 20; line++) {
+        writer.append("stdout", Buffer.from("line\n"));
+        await writer.flushed();
+      }
+      await writer.close();
+      expect(await textOf(path)).not.toContain("slipway");
+    }
+  }));

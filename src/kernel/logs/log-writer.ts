@@ -5,6 +5,7 @@ import { makeDirectories } from "#lib/base/index.node.ts";
 import { LineStamper, type Stamped } from "./line-stamper.ts";
 import { encodeEntry, recordsPerEntry } from "./line-index.ts";
 import { defaultRotation, fileOfAge, indexOf, type Rotation } from "./log-files.ts";
+import { bytesBefore, lossMark } from "./loss-mark.ts";
 import { Masker } from "./masker.ts";
 import type { LogStream } from "./record.ts";
 
@@ -58,6 +59,8 @@ export class LogWriter {
   #size = 0;
   #records = 0;
   #indexed = 0;
+  /** Bytes of the files before the present one, dropped or not; counted where losses are marked. */
+  #before = 0;
   #cancelFlush: Cancel | undefined;
   #failure: Error | undefined;
 
@@ -158,7 +161,7 @@ export class LogWriter {
     const length = batch.reduce((sum, part) => sum + part.bytes.length, 0);
     const at = batch[0]?.at ?? this.#clock.now();
     if (this.#handle !== undefined && this.#size > 0 && this.#size + length > this.#rotation.maxBytes)
-      await this.#rotate();
+      await this.#rotate(at);
     const handle = (this.#handle ??= await this.#open());
     if (this.#records - this.#indexed >= recordsPerEntry) await this.#addIndexEntry(at);
     await writeWhole(
@@ -171,12 +174,14 @@ export class LogWriter {
 
   /** Directories are made when they are missing: the file may appear long after its pod's directory was cleaned up. */
   async #open(): Promise<FileHandle> {
-    const handle = await open(this.#path, "a", 0o640).catch(async (thrown: unknown) => {
+    const handle = await open(this.#path, "a+", 0o640).catch(async (thrown: unknown) => {
       if (codeOf(thrown) !== "ENOENT") throw thrown;
       await makeDirectories(dirname(this.#path), 0o750);
-      return open(this.#path, "a", 0o640);
+      return open(this.#path, "a+", 0o640);
     });
     this.#size = (await handle.stat()).size;
+    // One that an earlier writer has begun.
+    if (this.#rotation.marksLoss === true && this.#size > 0) this.#before = await bytesBefore(handle);
     return handle;
   }
 
@@ -188,7 +193,7 @@ export class LogWriter {
   }
 
   /** From the oldest to the youngest, so that a crash in between loses no file but the one that was to go. */
-  async #rotate(): Promise<void> {
+  async #rotate(at: Instant): Promise<void> {
     await Promise.all([this.#handle?.close(), this.#index?.close()]);
     this.#handle = undefined;
     this.#index = undefined;
@@ -199,6 +204,17 @@ export class LogWriter {
     for (let age = oldest - 1; age >= 0; age--) {
       await moveFile(fileOfAge(this.#path, age), fileOfAge(this.#path, age + 1));
     }
+    if (this.#rotation.marksLoss === true) await this.#markLoss(at);
+  }
+
+  async #markLoss(at: Instant): Promise<void> {
+    const before = this.#before + this.#size;
+    const mark = lossMark(before, at);
+    this.#handle = await this.#open();
+    await writeWhole(this.#handle, [mark]);
+    this.#before = before;
+    this.#size = mark.length;
+    this.#records = 1;
   }
 }
 

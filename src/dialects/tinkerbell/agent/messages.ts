@@ -5,5 +5,7 @@ export const told = {
   stoppedAtExit: "the agent was told to end",
   refused: "the server has refused its start",
   noActions: "the workflow has no actions",
+  needsCommand: "the host runtime needs a command",
+  ignored: (what: string) => `the host runtime has no containers: ${what} are ignored`,
   busy: (workflow: string) => `workflow ${workflow} is in progress`,
 } as const;

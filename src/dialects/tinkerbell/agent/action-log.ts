@@ -1,0 +1,34 @@
+import { dirname } from "node:path";
+import type { Clock, Instant } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import { LogWriter, readLogs, type Rotation } from "#kernel/logs/index.ts";
+
+const mebibyte = 1024 * 1024;
+
+/** The last 10 MiB of an action's output are kept, and up to 2 more; a line says how much came before. */
+export const logRotation: Rotation = { maxBytes: 2 * mebibyte, maxFiles: 6, marksLoss: true };
+
+/** Lines that are looked at for one that is not empty, and their bytes. */
+const tail = { tailLines: 20, limitBytes: 64 * 1024 } as const;
+
+/** The last line on stderr since then that is not empty; empty when there is none, or no log. */
+export async function lastErrorLine(path: string, since: Instant): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  try {
+    for await (const piece of readLogs(path, { stream: "stderr", since, ...tail })) pieces.push(piece);
+  } catch {
+    // It would only have made a message longer.
+    return "";
+  }
+  const lines = Buffer.concat(pieces).toString("utf8").split("\n");
+  return lines.findLast((line) => line.trim() !== "")?.trim() ?? "";
+}
+
+/** A line of the agent's own in the log of an action, which nobody else writes to at the moment. */
+export async function remark(path: string, text: string, clock: Clock): Promise<void> {
+  await makeDirectories(dirname(path), 0o750);
+  const log = new LogWriter(path, { clock, rotation: logRotation });
+  // Not on stderr, whose last line is taken for the action's last words.
+  log.append("stdout", Buffer.from(`slipway: ${text}\n`));
+  await log.close();
+}

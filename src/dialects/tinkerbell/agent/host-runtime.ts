@@ -1,0 +1,161 @@
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, codeOf, type Millis } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import type { Runtime, Task, TaskOutcome, TaskStatus } from "#kernel/runtimes/index.ts";
+import { lastErrorLine, logRotation, remark } from "./action-log.ts";
+import type { ActionRuntime, Prepared } from "./action-runtime.ts";
+import { endingOf, failed } from "./failure.ts";
+import { failureFilesIn, makeFailureFiles, readFailureFiles } from "./failure-files.ts";
+import { told } from "./messages.ts";
+import { keyOf, logPathOf, workDirectories, workDirectoryOf } from "./places.ts";
+import type { AgentAction, Ending, Execution } from "./work.ts";
+
+export interface HostRuntimeOptions {
+  /** Of host processes that outlive this one; used by nobody else. */
+  readonly processes: Runtime;
+  /** The agent's. */
+  readonly directory: string;
+  /** Of the agent's own environment: what actions get of it. */
+  readonly inherited: Readonly<Record<"PATH" | "HOME", string>>;
+  readonly clock: Clock;
+}
+
+/**
+ * Runs actions as processes of this machine, as the agent's user, for trying workflows out: images are not looked at. Each is a task of the
+ * process runtime with the execution's key as its id, and that runtime's promises are what keeps it alive, found again, and run once.
+ */
+export class HostRuntime implements ActionRuntime {
+  readonly #options: HostRuntimeOptions;
+  /** Being started: a stop waits for it, for what is not known yet cannot be stopped. */
+  readonly #starting = new Map<string, Promise<unknown>>();
+
+  constructor(options: HostRuntimeOptions) {
+    this.#options = options;
+  }
+
+  async prepare(execution: Execution): Promise<Prepared> {
+    const { directory, clock } = this.#options;
+    const { action } = execution;
+    if (commandOf(action) === undefined) return failed("RuntimeError", told.needsCommand);
+    const place = workDirectoryOf(directory, execution);
+    await makeFailureFiles(place);
+    await makeDirectories(join(place, "files"), 0o700);
+    const ignored = ignoredBy(action);
+    if (ignored !== "") await remark(logPathOf(directory, execution), told.ignored(ignored), clock);
+    return { is: "prepared", handle: keyOf(execution) };
+  }
+
+  async run(execution: Execution, handle: string): Promise<Ending> {
+    const { processes } = this.#options;
+    const starting = processes.start(this.#taskOf(execution, handle));
+    this.#starting.set(handle, starting);
+    try {
+      await starting;
+    } finally {
+      this.#starting.delete(handle);
+    }
+    const outcome = await this.#ended(handle);
+    return this.#endingOf(execution, outcome);
+  }
+
+  /** One that the runner does not know was never started: the runner notes what it starts before it does. */
+  async isGone(_execution: Execution, handle: string): Promise<boolean> {
+    const status = await this.#find(handle);
+    return status?.state.phase === "ended" && status.state.outcome.kind === "lost";
+  }
+
+  async stop(execution: Execution, grace: Millis): Promise<void> {
+    const { processes } = this.#options;
+    const id = keyOf(execution);
+    await this.#starting.get(id)?.catch(() => undefined);
+    if ((await this.#find(id)) === undefined) return;
+    await processes.stop(id, grace);
+    await this.#ended(id);
+  }
+
+  async discard(execution: Execution): Promise<void> {
+    await this.#options.processes.remove([keyOf(execution)]);
+    await rm(workDirectoryOf(this.#options.directory, execution), { recursive: true, force: true });
+  }
+
+  async sweep(keep: Execution | undefined): Promise<void> {
+    const { processes, directory } = this.#options;
+    const kept = keep === undefined ? undefined : keyOf(keep);
+    const others = (await processes.list()).map(({ id }) => id).filter((id) => id !== kept);
+    await Promise.all(others.map((id) => processes.stop(id, 0)));
+    await Promise.all(others.map((id) => this.#ended(id)));
+    await processes.remove(others);
+    const keptPlace = keep === undefined ? undefined : workDirectoryOf(directory, keep);
+    for (const name of await namesIn(workDirectories(directory))) {
+      const place = join(workDirectories(directory), name);
+      if (place !== keptPlace) await rm(place, { recursive: true, force: true });
+    }
+  }
+
+  async #find(id: string): Promise<TaskStatus | undefined> {
+    return (await this.#options.processes.list()).find((status) => status.id === id);
+  }
+
+  /** Of a task that is known. */
+  #ended(id: string): Promise<TaskOutcome> {
+    const { processes } = this.#options;
+    return new Promise((resolve) => {
+      const look = (status: TaskStatus | undefined) => {
+        if (status?.id !== id || status.state.phase !== "ended") return;
+        cancel();
+        resolve(status.state.outcome);
+      };
+      const cancel = processes.subscribe(look);
+      look(processes.find(id));
+    });
+  }
+
+  #taskOf(execution: Execution, id: string): Task {
+    const { directory, inherited } = this.#options;
+    const place = workDirectoryOf(directory, execution);
+    const files = failureFilesIn(place);
+    return {
+      id,
+      command: commandOf(execution.action) ?? [""],
+      env: {
+        ...inherited,
+        ...execution.action.env,
+        TINKERBELL_FAILURE_REASON_FILE: files.reason,
+        TINKERBELL_FAILURE_MESSAGE_FILE: files.message,
+      },
+      workingDirectory: join(place, "files"),
+      logPath: logPathOf(directory, execution),
+      logRotation,
+    };
+  }
+
+  async #endingOf(execution: Execution, outcome: TaskOutcome): Promise<Ending> {
+    if (outcome.kind === "lost") return failed("RuntimeError", outcome.message);
+    if (outcome.kind === "not-started")
+      return failed(outcome.code === 127 ? "CommandNotFound" : "RuntimeError", outcome.message);
+    const { directory } = this.#options;
+    const own = await readFailureFiles(failureFilesIn(workDirectoryOf(directory, execution)));
+    const lastError = await lastErrorLine(logPathOf(directory, execution), outcome.startedAt);
+    return endingOf({ exitCode: outcome.code, isOutOfMemory: outcome.outOfMemory === true, ...own, lastError });
+  }
+}
+
+/** The program and its arguments; without a program the first argument is it. */
+function commandOf({ cmd, args }: AgentAction): Task["command"] | undefined {
+  const [program, ...rest] = cmd === undefined || cmd === "" ? args : [cmd, ...args];
+  return program === undefined ? undefined : [program, ...rest];
+}
+
+/** What an action asks for that only containers have. */
+const ignoredBy = ({ volumes, pid, network }: AgentAction): string =>
+  [
+    ...(volumes.length > 0 ? ["volumes"] : []),
+    ...(pid === undefined && network === undefined ? [] : ["namespaces"]),
+  ].join(" and ");
+
+const namesIn = (directory: string): Promise<readonly string[]> =>
+  readdir(directory).catch((thrown: unknown) => {
+    if (codeOf(thrown) === "ENOENT") return [];
+    throw thrown;
+  });

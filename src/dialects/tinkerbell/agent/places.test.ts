@@ -1,0 +1,16 @@
+import { expect, test } from "vitest";
+import { fileName, keyOf, logPathOf, uidOf } from "./places.ts";
+import { agentWorkflow, execution } from "./testing/executions.ts";
+
+test("logs and executions are found by the workflow's uid", () => {
+  const one = execution(agentWorkflow("w", "one"), 0, 2);
+  expect(logPathOf("/state", one)).toBe("/state/logs/uid-w/id-one.log");
+  expect(keyOf(one)).toBe("uid-w/id-one/2");
+  expect(uidOf("opaque")).toBe("opaque");
+});
+
+test("an id never leads out of its directory, and two ids never to one file", () => {
+  const names = ["..", ".", "", "a/b", "a_b", "a\0b", "x".repeat(300), "x".repeat(301), ".hidden"].map(fileName);
+  for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,119}$/);
+  expect(new Set(names).size).toBe(names.length);
+});

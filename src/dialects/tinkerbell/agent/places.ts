@@ -1,0 +1,33 @@
+import { join } from "node:path";
+import { hashName } from "#lib/base/index.node.ts";
+import type { Execution } from "./work.ts";
+
+// What an agent keeps in its state directory:
+//
+//   current.json                       the journal
+//   logs/<workflow uid>/<action>.log   what actions have printed; stays
+//   work/<execution>/                  of one execution: its failure files, and on the host its directory
+//   runner/                            of the host runtime
+
+/** The last part of `<namespace>/<name>/<uid>`, or all of an id of another form. */
+export const uidOf = (workflow: string): string => workflow.slice(workflow.lastIndexOf("/") + 1);
+
+/** Short for the workflow's uid, the action and the attempt; the same for the same execution, and for no other. */
+export const keyOf = ({ workflow, action, attempt }: Execution): string =>
+  `${fileName(uidOf(workflow))}/${fileName(action.id)}/${attempt}`;
+
+export const logPathOf = (directory: string, { workflow, action }: Execution): string =>
+  join(directory, "logs", fileName(uidOf(workflow)), `${fileName(action.id)}.log`);
+
+export const workDirectories = (directory: string): string => join(directory, "work");
+
+export const workDirectoryOf = (directory: string, execution: Execution): string =>
+  join(workDirectories(directory), keyOf(execution).replaceAll("/", "_"));
+
+const longest = 100;
+
+/** The text itself where it can be a file's name, else something like it that no other text becomes. Ids come from a server. */
+export function fileName(text: string): string {
+  if (/^[A-Za-z0-9_-][A-Za-z0-9_.-]*$/.test(text) && text.length <= longest) return text;
+  return `${text.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, longest)}-${hashName([text], 8)}`;
+}
