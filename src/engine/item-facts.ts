@@ -90,6 +90,8 @@ export function grantItem(
   }
   if (phaseOf(books, index) !== itemPhase.starting) return false;
   refuseItem(ledger, node, index, notBefore);
+  // As a step that waits again, an item is once more what a failing run skips.
+  ledger.drained.fill(0);
   const state = stateOf(ledger, node);
   if (state.phase === "Running" && state.message !== message) put(ledger, node, amend(state, { message }));
   return true;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { advance, createRunCache, deadlinesOf, type Fact, newRun } from "./index.ts";
-import { gone, phases, plan, succeeded } from "./testing/build.ts";
+import { failed, gone, phases, plan, succeeded } from "./testing/build.ts";
 
 // Cases that generated inputs found, cut down to what matters. Each breaks a law of the property tests when its cause returns.
 
@@ -51,4 +51,16 @@ test("(10) a fan-out that a suspension has held back starts once when it is over
   expect(phases(held)).toEqual({ a: "Waiting(Ready)" });
   const { run } = advance(of, held, [{ kind: "action", action: "resume" }], 1_010, cache);
   expect(run.steps["a"]).toMatchObject({ phase: "Running", attempt: 1 });
+});
+
+test("(23) an item whose start is refused in a run that drains is skipped at once", () => {
+  const fan = { count: () => ({ count: 2 }), failFast: false, outputs: [] };
+  const of = plan([{ id: "bad" }, { id: "each", kind: "fan", fan }], { policy: { strategy: "Drain" } });
+  let { run } = advance(of, newRun, [], 1_000);
+  run = advance(of, run, [failed("bad", 1, false)], 1_000).run;
+  const item = { index: 0, attempt: 1 };
+  const refused: Fact = { kind: "grant", step: "each", attempt: 1, item, granted: false, notBefore: 1_020 };
+  ({ run } = advance(of, run, [refused], 1_001));
+  expect(run.steps["each"]?.items?.states).toBe("1K1A");
+  expect(advance(of, run, [], 1_001).run).toBe(run);
 });
