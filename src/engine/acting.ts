@@ -45,9 +45,15 @@ function actOnRun(ledger: Ledger, fact: ActionFact): boolean {
 function cancelRun(ledger: Ledger, fact: ActionFact): boolean {
   const why = { reason: reasons.runCanceled, message: wordsOf(fact) };
   const force = fact.force === true;
-  if (ledger.run.closing !== "Cancel" || (force && ledger.run.forced !== true)) {
-    const forced = force ? true : ledger.run.forced;
-    ledger.run = amend(ledger.run, { closing: "Cancel", forced, suspendRequested: undefined });
+  const { closing, forced, message } = ledger.run;
+  if (closing !== "Cancel" || (force && forced !== true)) {
+    ledger.run = amend(ledger.run, {
+      closing: "Cancel",
+      forced: force ? true : forced,
+      suspendRequested: undefined,
+      // Who only hurries a cancel and does not say who they are leaves the words of whoever asked for it.
+      message: why.message ?? (closing === "Cancel" ? message : undefined),
+    });
   }
   if (!isMainSettled(ledger)) cancelScope(ledger, mainScope, why);
   if (force) cancelFinal(ledger, why);

@@ -23,16 +23,17 @@ function calls(which: Plan, ...turns: readonly (readonly Fact[])[]): RunState {
 
 test("a cancelled run ends its children, runs its final steps, and is Canceled", () => {
   const { run, effects } = advance(of, calls(of, [], [alive("a")]), [cancel], 20);
-  expect(run).toMatchObject({ phase: "Cancelling", reason: "RunCanceled", closing: "Cancel" });
+  const message = "canceled by anna: wrong branch";
+  expect(run).toMatchObject({ phase: "Cancelling", reason: "RunCanceled", message, closing: "Cancel" });
   expect(phases(run)).toEqual({
     a: "Cancelling(RunCanceled)",
     b: "Canceled(RunCanceled)",
     ask: "Canceled(RunCanceled)",
   });
-  expect(run.steps["b"]?.message).toBe("canceled by anna: wrong branch");
+  expect(run.steps["b"]?.message).toBe(message);
   expect(effects).toEqual([{ kind: "cancel", step: "a", attempt: 1, graceMs: 30_000 }]);
   const last = calls(of, [], [alive("a")], [cancel], [gone("a")], [succeeded("f")], [succeeded("g")]);
-  expect(last).toMatchObject({ phase: "Canceled", reason: "Canceled", finishedAt: 50 });
+  expect(last).toMatchObject({ phase: "Canceled", reason: "Canceled", message, finishedAt: 50 });
   expect(phases(last)).toMatchObject({ f: "Succeeded", g: "Succeeded" });
 });
 
@@ -51,6 +52,14 @@ test("a forced cancel runs no final steps, and ends those that run", () => {
   expect(advance(of, late, [gone("f")], 99).run.phase).toBe("Canceled");
 });
 
+test("a cancel that is repeated by force keeps its words, unless whoever forces it has some", () => {
+  const messageOf = (...cancels: readonly Fact[]) =>
+    cancels.reduce((run, fact) => advance(of, run, [fact], 20).run, calls(of, [], [alive("a")])).message;
+  expect(messageOf(cancel, force)).toBe("canceled by anna: wrong branch");
+  expect(messageOf(cancel, { ...force, by: "bob" })).toBe("canceled by bob");
+  expect(messageOf(force)).toBeUndefined();
+});
+
 test("a cancel during the final steps lets them end and makes the run Canceled", () => {
   const which = plan([{ id: "a" }], { final: plan([{ id: "f" }]) });
   const run = calls(which, [], [succeeded("a")], [cancel]);
@@ -61,9 +70,10 @@ test("a cancel during the final steps lets them end and makes the run Canceled",
 test("a cancel turns a run that its deadline closes into a cancelled one; cancelling twice changes nothing", () => {
   const which = plan([{ id: "a" }], { policy: { strategy: "Continue", deadline: 5 } });
   const late = calls(which, [], []);
-  expect(late.closing).toBe("Deadline");
+  expect(late).toMatchObject({ closing: "Deadline", message: "not finished within 0.005s: a" });
   const { run } = advance(which, late, [cancel], 20);
-  expect(run.closing).toBe("Cancel");
+  expect(run).toMatchObject({ closing: "Cancel", message: "canceled by anna: wrong branch" });
+  expect(advance(which, late, [force], 20).run).not.toHaveProperty("message");
   expect(advance(which, run, [cancel], 30).run).toBe(run);
 });
 

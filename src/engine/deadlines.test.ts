@@ -79,7 +79,8 @@ test("past its deadline a run cancels what it can, runs the final steps, and fai
   expect(first.wakeAt).toBe(1_100);
   let { run } = advance(of, first.run, [alive("a")], 1_050);
   run = advance(of, run, [], 1_100).run;
-  expect(run).toMatchObject({ phase: "Cancelling", reason: "DeadlineExceeded", closing: "Deadline" });
+  const message = "not finished within 0.1s: a, ask";
+  expect(run).toMatchObject({ phase: "Cancelling", reason: "DeadlineExceeded", message, closing: "Deadline" });
   expect(phases(run)).toEqual({
     a: "Cancelling(DeadlineExceeded)",
     b: "Canceled(DeadlineExceeded)",
@@ -88,7 +89,25 @@ test("past its deadline a run cancels what it can, runs the final steps, and fai
   run = advance(of, run, [gone("a")], 1_110).run;
   expect(phases(run)["f"]).toBe("Starting");
   run = advance(of, run, [succeeded("f")], 1_120).run;
-  expect(run).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded", finishedAt: 1_120 });
+  expect(run).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded", message, finishedAt: 1_120 });
+});
+
+test("past its deadline a run says how much time there was then, and three of the steps that were under way", () => {
+  const short = plan([{ id: "a" }, { id: "b" }, { id: "c" }, { id: "d" }, { id: "e", after: ["a"] }], {
+    policy: { strategy: "Continue", deadline: 5_000 },
+  });
+  const { run } = advance(short, advance(short, newRun, [], 0).run, [], 5_000);
+  const message = "not finished within 5s: a, b, c (and 1 other)";
+  expect(run).toMatchObject({ phase: "Cancelling", message });
+  const long: Plan = { ...short, policy: { strategy: "Continue", deadline: 9_000 } };
+  const ended = advance(long, run, ["a", "b", "c", "d"].map((step) => gone(step)), 5_001).run;
+  expect(ended).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded", message });
+});
+
+test("a suspended time does not count as time there was, and a deadline that strikes before a step begins names none", () => {
+  const of = plan([{ id: "a" }], { policy: { strategy: "Continue", deadline: 1_000 } });
+  const { run } = advance(of, { ...newRun, startedAt: 0, suspendedFor: 500 }, [], 1_500);
+  expect(run).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded", message: "not finished within 1s" });
 });
 
 test("a deadline that is raised in time lets a live run go on", () => {

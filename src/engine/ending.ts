@@ -5,7 +5,7 @@ import { firstBadOf, gateScope, nodesOf } from "./gate-scope.ts";
 import { mainScope } from "./layout.ts";
 import { idOf, type Ledger, put, putBarrier, stateOf, stepOf } from "./ledger.ts";
 import type { Failure, PlanStep } from "./plan.ts";
-import { reasons } from "./reasons.ts";
+import { andOthers, reasons } from "./reasons.ts";
 import { isTerminal, type Outcome, type StepState } from "./run.ts";
 import { toBackoff, toCancelling, toNextRound, toOutcome, triesOf, type Why } from "./transitions.ts";
 
@@ -143,7 +143,6 @@ function endGroup(ledger: Ledger, group: number, scope: number): void {
 export function blame(ledger: Ledger, node: number, others = 0): string {
   const { phase, reason, message } = stateOf(ledger, node);
   const verb = phase === "Failed" ? "failed" : `was ${phase.toLowerCase()}`;
-  const more = others === 0 ? "" : ` (and ${others} other${others === 1 ? "" : "s"})`;
   const why = message ?? reason;
-  return `step "${idOf(ledger, node)}" ${verb}${more}${why === undefined ? "" : `: ${why}`}`;
+  return `step "${idOf(ledger, node)}" ${verb}${andOthers(others)}${why === undefined ? "" : `: ${why}`}`;
 }

@@ -39,6 +39,10 @@ export const reasons = {
 /** Milliseconds as people read them in a message: `90s`, `1.5s`. */
 export const seconds = (ms: number): string => `${ms / 1000}s`;
 
+/** ` (and 2 others)` behind what was named; nothing when that is all. */
+export const andOthers = (count: number): string =>
+  count === 0 ? "" : ` (and ${count} other${count === 1 ? "" : "s"})`;
+
 // For what people read beside a step: who did it, in the past tense.
 const past: Readonly<Record<ActionName, string>> = {
   approve: "approved",

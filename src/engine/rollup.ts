@@ -17,7 +17,7 @@ export function summarize(ledger: Ledger): Summary {
   if (isMainSettled(ledger) && isFinalSettled(ledger)) return outcomeOf(ledger);
   const { closing } = ledger.run;
   if (closing !== undefined) {
-    return { phase: "Cancelling", reason: closing === "Cancel" ? reasons.runCanceled : reasons.deadline };
+    return closed(ledger, "Cancelling", closing === "Cancel" ? reasons.runCanceled : reasons.deadline);
   }
   return { phase: phaseOf(ledger) };
 }
@@ -31,8 +31,8 @@ function phaseOf(ledger: Ledger): RunPhase {
 
 /** How a settled run ended. A cancel outranks a deadline, both outrank failures, the main steps outrank the final ones. */
 function outcomeOf(ledger: Ledger): Summary {
-  if (ledger.run.closing === "Cancel") return { phase: "Canceled", reason: reasons.canceled };
-  if (ledger.run.closing === "Deadline") return { phase: "Failed", reason: reasons.deadline };
+  if (ledger.run.closing === "Cancel") return closed(ledger, "Canceled", reasons.canceled);
+  if (ledger.run.closing === "Deadline") return closed(ledger, "Failed", reasons.deadline);
   const bad = firstBadOf(ledger, mainScope);
   if (bad !== undefined) return failed(ledger, mainScope, bad, reasons.stepFailed);
   const final = finalScope(ledger.layout);
@@ -40,6 +40,10 @@ function outcomeOf(ledger: Ledger): Summary {
   if (final === undefined || worse === undefined) return { phase: "Succeeded" };
   return failed(ledger, final.index, worse, reasons.finalStepFailed);
 }
+
+/** What was said when the run was closed explains it from then on: who asked, or how much time there was. */
+const closed = ({ run: { message } }: Ledger, phase: RunPhase, reason: string): Summary =>
+  message === undefined ? { phase, reason } : { phase, reason, message };
 
 /** `step "build" failed (and 2 others): exit code 1`: the first in topological order, and how many more failed. */
 function failed(ledger: Ledger, scope: number, node: number, reason: string): Summary {

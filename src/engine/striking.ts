@@ -4,10 +4,11 @@ import { int } from "./arrays.ts";
 import { type DeadlineScope, dueAt, finalDeadline, isPaused, runDeadline, stepDeadlines } from "./deadlines.ts";
 import { cancelNode, cancelScope, endCancelled, failAttempt, settleTree } from "./ending.ts";
 import { applyItemTimes, itemsDueAt } from "./fan.ts";
+import { nodesOf } from "./gate-scope.ts";
 import { finalScope, mainScope } from "./layout.ts";
-import { isFinalSettled, isMainSettled, type Ledger, put, stateOf, stepOf } from "./ledger.ts";
-import { reasons, seconds } from "./reasons.ts";
-import type { StepState } from "./run.ts";
+import { idOf, isFinalSettled, isMainSettled, type Ledger, put, stateOf, stepOf } from "./ledger.ts";
+import { andOthers, reasons, seconds } from "./reasons.ts";
+import { isTerminal, type StepState } from "./run.ts";
 import { toCancelling, toOutcome, toWaiting } from "./transitions.ts";
 import type { Instant } from "./values.ts";
 
@@ -30,7 +31,7 @@ function strikeRun(ledger: Ledger): void {
   const { plan } = ledger.layout;
   const runAt = isMainSettled(ledger) ? undefined : runDeadline(plan, ledger.run);
   if (runAt !== undefined && ledger.now >= runAt) {
-    ledger.run = amend(ledger.run, { closing: "Deadline" });
+    ledger.run = amend(ledger.run, { closing: "Deadline", message: unfinished(ledger) });
     cancelScope(ledger, mainScope, why);
   }
   const final = finalScope(ledger.layout);
@@ -38,6 +39,23 @@ function strikeRun(ledger: Ledger): void {
   if (final === undefined || ledger.run.final === undefined || finalAt === undefined || ledger.now < finalAt) return;
   ledger.run = amend(ledger.run, { final: amend(ledger.run.final, { closing: "Deadline" }) });
   cancelScope(ledger, final.index, why);
+}
+
+/** So many names say where the time went; all of them are in the steps. */
+const namesTold = 3;
+
+/**
+ * `not finished within 60s: build, test (and 2 others)`: what is under way when the time is up. Told then and kept, because the deadline
+ * may be changed while the run is being ended, and what ends in the meantime was late all the same.
+ */
+function unfinished(ledger: Ledger): string {
+  const begun = nodesOf(ledger, mainScope).filter((node) => {
+    const { phase } = stateOf(ledger, node);
+    return phase !== "Pending" && !isTerminal(phase);
+  });
+  const names = begun.slice(0, namesTold).map((node) => idOf(ledger, node));
+  const limit = `not finished within ${seconds(ledger.layout.plan.policy.deadline ?? 0)}`;
+  return names.length === 0 ? limit : `${limit}: ${names.join(", ")}${andOthers(begun.length - names.length)}`;
 }
 
 /** One thing that is due can make another one due: the wait for a retry that begins after the step's own deadline. */

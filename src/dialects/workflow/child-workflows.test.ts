@@ -98,6 +98,16 @@ describe("a workflow step", () => {
     expect(await children()).toHaveLength(2);
   });
 
+  test("says why its child took too long or who has ended it", async () => {
+    await publish({ ...inner, activeDeadlineSeconds: 5 });
+    await harness.create({ steps: { sub: byTemplate() } });
+    await harness.pass(6_000);
+    await harness.end("tidy");
+    const message = "not finished within 5s: build";
+    expect(await stepOf("sub")).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded", message });
+    expect((await child()).status).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded", message });
+  });
+
   test("fails with what is said against its arguments", async () => {
     await publish({ ...inner, params: [{ name: "site", type: "integer" }] });
     await harness.create({ steps: { sub: byTemplate() } });

@@ -23,7 +23,8 @@ test("a cancel ends an invalid workflow of which nothing has started", async () 
   await run.create({ steps: { a: job(wrong), b: job() }, finally: { last: job() } });
   await run.act("cancel", { reason: "typo" });
   expect(await run.action("cancel")).toMatchObject({ phase: "Done" });
-  expect(await run.status()).toMatchObject({ phase: "Canceled", reason: "Canceled", progress: "3/3" });
+  const message = "typo";
+  expect(await run.status()).toMatchObject({ phase: "Canceled", reason: "Canceled", message, progress: "3/3" });
   expect(await run.phases()).toEqual({
     a: "Canceled/RunCanceled",
     b: "Canceled/RunCanceled",
@@ -111,4 +112,19 @@ test("a retry of an invalid workflow that was canceled is refused, and its time 
   });
   await run.pass(61_000);
   expect(await run.exists()).toBe(false);
+});
+
+test("an invalid workflow says its first problem and how many more there are, until it is corrected", async () => {
+  const run = start();
+  await run.create({ steps: { a: job(wrong), b: job({ dependencies: ["b"] }) } });
+  const message = 'spec.steps.a.dependencies[0]: no step "nobody"';
+  expect(await run.status()).toMatchObject({ phase: "Pending", message: `${message} (and 1 more)` });
+  await run.edit({ steps: { a: job(wrong), b: job({ dependencies: [] }) } });
+  expect((await run.status()).message).toBe(message);
+  const writes = run.statusWrites;
+  await run.edit({ steps: { a: job({ dependencies: [] }) } });
+  expect(await run.status()).toMatchObject({ phase: "Running" });
+  expect(await run.status()).not.toHaveProperty("message");
+  // The write of the start takes the message back.
+  expect(run.statusWrites - writes).toBe(1);
 });

@@ -19,6 +19,17 @@ import type { InvalidReason } from "./resolve.ts";
 import { storeStage } from "./store.ts";
 import { setOne } from "./summary.ts";
 
+/** What is wrong, as people read it in one line: the first problem, and how many more the Invalid condition tells. */
+function summaryOf(problems: readonly Problem[]): string {
+  const [first = ""] = textsOf(problems);
+  return `${cut(first)}${problems.length > 1 ? ` (and ${problems.length - 1} more)` : ""}`;
+}
+
+const textsOf = (problems: readonly Problem[]): readonly string[] =>
+  problems.map(({ path, message }) => `${path}: ${message}`);
+
+const cut = (text: string): string => (text.length <= longest ? text : `${text.slice(0, longest)}…`);
+
 /** Longest message in a condition, in characters. A status is written often, and events cut theirs at 1024 bytes. */
 const longest = 2_000;
 
@@ -63,7 +74,8 @@ async function failChild(pass: Pass): Promise<Stored<Workflow>> {
     { type: "Failed", status: "True", reason: "InvalidSpec", message },
   ];
   const conditions = ended.reduce((list, one) => setOne(list, one, metadata.generation, now), status.conditions ?? []);
-  const end = { phase: "Failed", reason: "InvalidSpec", message, completionTime: formatTime(now) } as const;
+  // Its message is there already: it was written with the condition.
+  const end = { phase: "Failed", reason: "InvalidSpec", completionTime: formatTime(now) } as const;
   const next = { ...workflow, status: { ...status, ...end, conditions } };
   const stored = await client.updateStatus<Workflow>(Workflow, next, { signal });
   for (const notice of noticesBetween(decodeRun(status), decodeRun(next.status))) pass.record(stored, notice);
@@ -77,8 +89,7 @@ const forcedCancel: Fact = { kind: "action", action: "cancel", force: true };
 async function tellInvalid(pass: Pass, problems: readonly Problem[], reason: InvalidReason): Promise<Stored<Workflow>> {
   const { workflow, client, now, signal } = pass;
   const { generation } = workflow.metadata;
-  const told = problems.map(({ path, message }) => `${path}: ${message}`).join("; ");
-  const message = told.length <= longest ? told : `${told.slice(0, longest)}…`;
+  const message = cut(textsOf(problems).join("; "));
   const present = workflow.status?.conditions ?? [];
   const conditions = setOne(present, { type: "Invalid", status: "True", reason, message }, generation, now);
   if (conditions === present) return workflow;
@@ -87,6 +98,8 @@ async function tellInvalid(pass: Pass, problems: readonly Problem[], reason: Inv
     ...workflow.status,
     phase,
     conditions,
+    // Of a run that is being ended it matters more who asked for that.
+    ...(workflow.status?.closing === undefined ? { message: summaryOf(problems) } : {}),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
   };
   const stored = await client.updateStatus<Workflow>(Workflow, { ...workflow, status }, { signal });
