@@ -100,7 +100,12 @@ test("past its deadline a run says how much time there was then, and three of th
   const message = "not finished within 5s: a, b, c (and 1 other)";
   expect(run).toMatchObject({ phase: "Cancelling", message });
   const long: Plan = { ...short, policy: { strategy: "Continue", deadline: 9_000 } };
-  const ended = advance(long, run, ["a", "b", "c", "d"].map((step) => gone(step)), 5_001).run;
+  const ended = advance(
+    long,
+    run,
+    ["a", "b", "c", "d"].map((step) => gone(step)),
+    5_001,
+  ).run;
   expect(ended).toMatchObject({ phase: "Failed", reason: "DeadlineExceeded", message });
 });
 
