@@ -20,6 +20,8 @@ const modules: Readonly<Record<string, () => Promise<Module>>> = {
   "ours/items-server": () => import("./ours/items-server.ts"),
   "ours/pods-server": () => import("./ours/pods-server.ts"),
   "ours/stored-items": () => import("./ours/stored-items.ts"),
+  "ours/templates": () => import("./ours/templates.ts"),
+  "floors/native-templates": () => import("./floors/native-templates.ts"),
   "floors/fan-out": () => import("./floors/fan-out.ts"),
   "load/etcd-watches": () => import("./load/etcd-watches.ts"),
   "load/slow-watches": () => import("./load/slow-watches.ts"),

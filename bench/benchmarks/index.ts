@@ -14,6 +14,7 @@ import { lists } from "./lists.ts";
 import { p10 } from "./p10.ts";
 import { p11 } from "./p11.ts";
 import { stored } from "./stored.ts";
+import { templates } from "./templates.ts";
 import { watches } from "./watches.ts";
 
 /** All benchmarks, in the order of their numbers. */
@@ -34,4 +35,5 @@ export const benchmarksOf = (environment: Environment): readonly Benchmark[] => 
   p11(environment),
   ...stored(environment),
   fanOut(environment),
+  ...templates(environment),
 ];

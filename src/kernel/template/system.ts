@@ -67,7 +67,9 @@ export class ModuleSystem {
 
   #tellTime(clock: number, to: number): number {
     const ms = clock === realtime ? this.#clock.now() : this.#clock.monotonic();
-    this.#view.setBigUint64(to, BigInt(Math.round(ms * 1e6)), true);
+    // Nanoseconds since 1970 are more than a number holds.
+    const nanoseconds = BigInt(Math.trunc(ms)) * 1_000_000n + BigInt(Math.round((ms % 1) * 1e6));
+    this.#view.setBigUint64(to, nanoseconds, true);
     return success;
   }
 
