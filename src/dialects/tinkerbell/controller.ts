@@ -3,6 +3,7 @@ import { type KubeObject, keyOf } from "#kernel/model/index.ts";
 import { newIdOf } from "./ids.ts";
 import { referencesOf } from "./inputs.ts";
 import { Hardware, Template, Workflow } from "./kinds.ts";
+import { countWorkflows } from "./metrics.ts";
 import type { Renderer } from "./prepare.ts";
 import { workflowReconciler } from "./reconcile.ts";
 import { defaultSettings, type Settings } from "./settings.ts";
@@ -51,6 +52,7 @@ export function addController(manager: Manager, { renderer, settings = {} }: Con
           recorder.record({ type, reason, action: "Reconcile", note: message, regarding: regardingOf(workflow) }),
       }),
     );
+  manager.onStopped(countWorkflows(manager.metrics, workflows, clock));
   controllerFor(manager, "tinkerbell-template")
     .for(Template)
     .with({ maxConcurrent: 4 })

@@ -1,5 +1,5 @@
 import { err, FakeClock, type JsonObject, ok, silentLog } from "#lib/base/index.ts";
-import { Manager, seededRandom } from "#kernel/kit/index.ts";
+import { Manager, Metrics, seededRandom } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { isNotFound, type Stored } from "#kernel/model/index.ts";
 import type { ActionsPlan, TemplatePlan } from "#kernel/template/index.ts";
@@ -68,12 +68,19 @@ export class Harness {
     clock: this.clock,
     types: [Workflow, WorkflowV2, Template, TemplateV2, Hardware, HardwareV2],
   });
+  readonly metrics = new Metrics();
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
 
   constructor() {
     const random = seededRandom(1);
-    const manager = new Manager({ client: this.store, clock: this.clock, log: silentLog, random });
+    const manager = new Manager({
+      client: this.store,
+      clock: this.clock,
+      log: silentLog,
+      random,
+      metrics: this.metrics,
+    });
     addController(manager, { renderer });
     this.#running = manager.run(this.#stop.signal);
   }
