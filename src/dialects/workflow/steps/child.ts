@@ -8,6 +8,7 @@ import {
   controllerReference,
   isForbidden,
   isInvalid,
+  isNotFound,
   type KubeObject,
   keyOf,
   type ResourceType,
@@ -199,15 +200,18 @@ export function childIn(kind: ChildKind, attempt: Attempt): Stored | undefined {
  * was there and is not, or is not ours any more: whoever removed the owner reference by hand took the child away.
  */
 export async function observeChild(
+  client: Pick<ApiClient, "get">,
   kind: ChildKind,
   attempt: Attempt,
+  signal: AbortSignal,
   outcomeOf: (object: Stored) => Promise<ChildState>,
 ): Promise<Finding | undefined> {
   const { phase } = attempt;
   const object = childIn(kind, attempt);
   if (object === undefined) {
     // Before it was seen, a missing child has simply not been created yet: the intent still owes it.
-    return phase === "Starting" ? undefined : { is: "child", state: { is: "gone" } };
+    if (phase === "Starting" || (await isYetToBeShown(client, kind, attempt, signal))) return undefined;
+    return { is: "child", state: { is: "gone" } };
   }
   const state = await outcomeOf(object);
   // An Independent object outlives the cancel of its step; the step lets it go.
@@ -219,6 +223,29 @@ export async function observeChild(
     reference: referenceOf(object),
     ...(cacheKey === undefined ? {} : { cacheKey }),
   };
+}
+
+/**
+ * Whether there is a child that the mirror lacks. What another controller has created is in the workflow's status before this one's
+ * mirror of the children need show it. One request, for a child that seems to be gone and was not asked to end; the mirror's news of
+ * it ask for the next pass.
+ */
+async function isYetToBeShown(
+  client: Pick<ApiClient, "get">,
+  kind: ChildKind,
+  attempt: Attempt,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { phase, reference, workflow } = attempt;
+  if (phase === "Cancelling" || reference?.name === undefined || objectIn(kind, attempt) !== undefined) return false;
+  const { namespace } = workflow.metadata;
+  const place = kind.type.namespaced && namespace !== undefined ? { namespace } : {};
+  try {
+    return isChild(attempt, await client.get({ type: kind.type, name: reference.name, ...place }, { signal }));
+  } catch (thrown) {
+    if (isNotFound(thrown)) return false;
+    throw thrown;
+  }
 }
 
 /**

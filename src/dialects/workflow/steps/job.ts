@@ -52,7 +52,7 @@ export function jobExecutor(clients: StepClients, jobs: Lister, watchPods: PodWa
     observe: async (attempt, signal) =>
       attempt.phase === "Waiting"
         ? freed(attempt, watchPods)
-        : await observeChild(kind, attempt, (job) => stateOf(client, attempt, job, signal)),
+        : await observeChild(client, kind, attempt, signal, (job) => stateOf(client, attempt, job, signal)),
     cancel: (attempt, graceMs, signal) => deleteChild(client, kind, attempt, graceMs, signal),
   };
 }

@@ -60,11 +60,13 @@ export function templateExecutor(clients: StepClients, find: FindMirror, refer: 
         return await applyObject(clients, mirror.type, manifest, attempt, stateOf, signal);
       return await createChild(clients, mirror.type, manifest, attempt, signal);
     },
-    async observe(attempt) {
+    async observe(attempt, signal) {
       const mirror = await mirrorOf(attempt);
       if (mirror === "unknown" || mirror === "syncing") return undefined;
       if (!isApplied(attempt.step.step))
-        return await observeChild(mirror, attempt, (object) => Promise.resolve(stateOf(attempt, object)));
+        return await observeChild(clients.client, mirror, attempt, signal, (object) =>
+          Promise.resolve(stateOf(attempt, object)),
+        );
       // First asked for news, then looked at: nothing that happens in between is missed.
       refer(attempt, mirror, keyIn(mirror.type, attempt));
       return observeApplied(mirror, attempt, stateOf);

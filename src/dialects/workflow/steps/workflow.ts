@@ -41,10 +41,12 @@ export function workflowExecutor(clients: StepClients, find: FindMirror): StepEx
       if (typeof (await mirrorOf(attempt)) === "string") return undefined;
       return await createChild(clients, Workflow, renderWorkflow(attempt), attempt, signal);
     },
-    async observe(attempt) {
+    async observe(attempt, signal) {
       const mirror = await mirrorOf(attempt);
       if (typeof mirror === "string") return undefined;
-      return await observeChild(mirror, attempt, (object) => Promise.resolve(stateOf(attempt, object)));
+      return await observeChild(clients.client, mirror, attempt, signal, (object) =>
+        Promise.resolve(stateOf(attempt, object)),
+      );
     },
     async cancel(attempt, _graceMs, signal) {
       const mirror = await mirrorOf(attempt);

@@ -51,6 +51,39 @@ test("line 13: a stale Workflow, after its end and its children's, creates nothi
   expect(counted).not.toMatchObject({ samples: [{ value: 0 }] });
 });
 
+/** A client whose mirrors of Jobs are as long behind as it is used: they show none. */
+const blind = (client: ApiClient): ApiClient =>
+  new Proxy(client, {
+    get(target, name, receiver) {
+      const value: unknown = Reflect.get(target, name, receiver);
+      if (name !== "watch") return typeof value === "function" ? value.bind(target) : value;
+      return async function* (...args: Parameters<ApiClient["watch"]>) {
+        for await (const event of target.watch(...args))
+          if (event.type === "BOOKMARK" || event.object.kind !== "Job") yield event;
+      };
+    },
+  });
+
+test("a Job that another controller has created, and that is not in the mirror yet, is not taken for deleted", async () => {
+  const first = await plane.control();
+  await plane.create("wf", { steps: { a: short } });
+  await kubelet.running();
+  await plane.pass(1_000);
+  expect(await plane.phases("wf")).toEqual({ a: "Running" });
+  await first.close();
+  const late = await plane.control({ client: blind(plane.api.server.client()) });
+  await plane.pass(2_000);
+  expect(await plane.phases("wf")).toEqual({ a: "Running" });
+  // One that is gone is gone, whatever the mirror has shown.
+  for (const made of await jobsOf(plane)) {
+    const path = `/apis/batch/v1/namespaces/default/jobs/${made["metadata"]?.["name"]}?propagationPolicy=Background`;
+    expect((await plane.api.ask("DELETE", path)).status).toBe(200);
+  }
+  await plane.pass(20 * 60_000);
+  expect(await plane.phases("wf")).toEqual({ a: "Failed/ChildDeleted" });
+  await late.close();
+});
+
 /** Counts what is created of a kind, by name; what is refused is not. */
 function counting(client: ApiClient, kind: string, created: Map<string, number>): ApiClient {
   return new Proxy(client, {
