@@ -55,8 +55,7 @@ function document(name: string): object {
 /** What each run writes, in the order of the alphabet. */
 const lines = ["fan[0]#1", "fan[1]#1", "fan[2]#1", "flaky#1", "flaky#2", "last#1", "loop#1", "loop#2", "one#1"];
 
-const phaseIn = (text: string) =>
-  (JSON.parse(text) as { readonly status?: { readonly phase?: string } }).status?.phase;
+const phaseIn = (text: string) => (JSON.parse(text) as { readonly status?: { readonly phase?: string } }).status?.phase;
 
 test("line 14: two controller processes that both act: no duplicate children", async () => {
   const names: string[] = [];
