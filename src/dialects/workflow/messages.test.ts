@@ -60,6 +60,12 @@ test.each<[string, StepState | undefined, StepState, readonly string[]]>([
     { ...starting, phase: "Waiting", reason: "Quota", message: "exceeded quota: q", refused: true },
     ['Normal QuotaWaiting: step "a" waits for quota: exceeded quota: q'],
   ],
+  [
+    "a start that was refused and is tried again",
+    { ...starting, phase: "Waiting", reason: "Quota", message: "exceeded quota: q", refused: true },
+    starting,
+    [],
+  ],
   ["waiting for a slot", undefined, { phase: "Waiting", attempt: 0, reason: "Ready" }, []],
 ])("of a step people are told: %s", (_what, before, after, expected) => {
   expect(told(withStep(before), withStep(after))).toEqual(expected);

@@ -110,9 +110,13 @@ export function noticesBetween(before: RunState, after: RunState): readonly Noti
       ),
     );
   told.push(...lockNotices(before, after));
-  for (const note of diff(before, after)) told.push(...noticesOf(note, after));
+  for (const note of diff(before, after)) if (!isSameStart(note, before)) told.push(...noticesOf(note, after));
   return told;
 }
+
+/** What the world has refused is tried again as the same attempt, which was told of when it was first tried. */
+const isSameStart = (note: Note, before: RunState): boolean =>
+  note.kind === "step" && note.to === "Starting" && stepState(before, note.step).refused === true;
 
 /** A wait for locks is told once, when it has lasted long enough to be told at all; most pass before. */
 function lockNotices(before: RunState, after: RunState): readonly Notice[] {

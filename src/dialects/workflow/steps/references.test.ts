@@ -226,6 +226,7 @@ test("an exceeded quota makes a step wait, at no cost of attempts", async () => 
   await run.pass(60_000);
   await run.end("a");
   expect(await run.status()).toMatchObject({ phase: "Succeeded", statuses: { a: { attempt: 1 } } });
+  expect(run.reasons().filter((reason) => reason === "StepStarted")).toHaveLength(1);
 });
 
 test("any other refusal of rights fails the step", async () => {
