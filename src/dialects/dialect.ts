@@ -47,7 +47,9 @@ export interface DocumentReader {
   references(document: SourceDocument): References;
   /** What `read` finds, and what is allowed but unwise. */
   lint(document: SourceDocument, options?: Pick<ReadOptions, "beside">): readonly Problem[];
-  /** What only several documents together show: problems by document, in their order. */
+  /** What only several documents together show against carrying them out: problems by document, in their order. */
+  readTogether(documents: readonly CheckedDocument[]): readonly (readonly Problem[])[];
+  /** What `readTogether` finds, and what is allowed but unwise. */
   lintTogether(documents: readonly CheckedDocument[]): readonly (readonly Problem[])[];
 }
 

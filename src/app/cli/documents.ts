@@ -70,7 +70,7 @@ function readPieces(pieces: readonly (Piece | Problem)[], request: ReadRequest):
     "source" in piece ? (known.get(piece) ?? readOne(piece, request, beside)) : { problem: piece },
   );
   const documents = reads.flatMap((read) => ("document" in read ? [read.document] : []));
-  const together = request.lint === true ? lintTogether(documents) : new Map<Document, readonly Problem[]>();
+  const together = problemsTogether(documents, request.lint === true ? "lintTogether" : "readTogether");
   const problems = reads.flatMap((read) =>
     "document" in read ? [...read.found, ...(together.get(read.document) ?? [])].toSorted(byPlace) : [read.problem],
   );
@@ -78,15 +78,16 @@ function readPieces(pieces: readonly (Piece | Problem)[], request: ReadRequest):
 }
 
 /** What only shows among several documents of a dialect, by document. Those with errors show nothing. */
-function lintTogether(documents: readonly Document[]): ReadonlyMap<Document, readonly Problem[]> {
+function problemsTogether(
+  documents: readonly Document[],
+  judge: "readTogether" | "lintTogether",
+): ReadonlyMap<Document, readonly Problem[]> {
   const found = new Map<Document, readonly Problem[]>();
   for (const dialect of new Set(documents.flatMap((document) => document.dialect ?? []))) {
     const checked = documents.flatMap((document) =>
       document.dialect !== dialect || document.object === undefined ? [] : [{ document, object: document.object }],
     );
-    const lists = dialect.documents.lintTogether(
-      checked.map(({ document: { source }, object }) => ({ source, object })),
-    );
+    const lists = dialect.documents[judge](checked.map(({ document: { source }, object }) => ({ source, object })));
     for (const [index, { document }] of checked.entries()) found.set(document, lists[index] ?? []);
   }
   return found;

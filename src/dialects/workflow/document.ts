@@ -51,6 +51,7 @@ export const documents: DocumentReader = {
     if (compiled !== undefined && object !== undefined) lintWorkflow(compiled, object, inPlace);
     return found.problems;
   },
+  readTogether: wrongArguments,
   lintTogether(documents) {
     const wrong = wrongArguments(documents);
     return indirectRecursions(documents).map((found, index) => [...found, ...(wrong[index] ?? [])]);

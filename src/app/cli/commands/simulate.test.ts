@@ -127,3 +127,28 @@ test("run --target leaves a step and what it depends on", async () => {
   });
   expect(await cli.run("run", "--dry-run", "two.json", "fan.json", "--target", "a")).toMatchObject({ code: 2 });
 });
+
+test("what a step gives to a template among the documents is checked, at its place, by all that would carry it out", async () => {
+  const template = `apiVersion: slipway.dev/v1alpha1
+kind: WorkflowTemplate
+metadata: {name: build}
+spec:
+  params: [{name: jobs, type: integer}]
+  steps: {a: {container: {image: i}}}
+`;
+  const steps = (jobs: string) => `apiVersion: slipway.dev/v1alpha1
+kind: Workflow
+metadata: {name: caller}
+spec:
+  steps:
+    s: {workflow: {templateRef: {name: build}, arguments: {jobs: ${jobs}}}}
+`;
+  await writeFile(join(cli.directory, "wrong.yaml"), `${steps("many")}---\n${template}`);
+  await writeFile(join(cli.directory, "right.yaml"), `${steps("3")}---\n${template}`);
+  const place = "wrong.yaml:6:66: error: spec.steps.s.workflow.arguments.jobs";
+  const told = { code: 2, out: "", err: `${place}: expected an integer, found "many"\n` };
+  expect(await simulate("wrong.yaml")).toEqual(told);
+  expect(await cli.run("run", "wrong.yaml")).toEqual(told);
+  expect(await cli.run("run", "wrong.yaml", "--dry-run")).toEqual(told);
+  expect(await simulate("right.yaml")).toMatchObject({ code: 0, err: "" });
+});
