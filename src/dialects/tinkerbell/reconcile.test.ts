@@ -17,9 +17,9 @@ afterEach(() => here.close());
 
 const taker = { agentID: "agent-a", protocol: "stream" } as const;
 const scheduled = () => here.change((state) => dispatch(state, taker, here.clock.now(), settings).state);
-const tell = (is: "started" | "succeeded", at: number) =>
+const tell = (is: "started" | "succeeded", at: number, hasPostSteps = false) =>
   here.change((state) => {
-    const context = { now: here.clock.now(), settings, protocol: "stream", hasPostSteps: false, seed: "uid" } as const;
+    const context = { now: here.clock.now(), settings, protocol: "stream", hasPostSteps, seed: "uid" } as const;
     const event = { is, action: state.actions[at]?.id ?? "" };
     return judgeEvent(state, event, context).state ?? state;
   });
@@ -163,6 +163,25 @@ test("a person may cancel by writing the state", async () => {
   expect(await here.status()).toMatchObject({ state: "CANCELED", failureReason: "CancelTimeout" });
 });
 
+test.each(["SUCCESS", "RUNNING", "FAILED", ""])("a state that cannot be is undone: %j", async (state) => {
+  await here.template(planOf(["one"]));
+  await here.workflow();
+  const body = { status: { state } };
+  await here.store.patch(refOf(namespace, "w"), { type: "merge", body }, { subresource: "status" });
+  await here.settle();
+  expect(await here.status()).toMatchObject({ state: "PENDING" });
+  expect(await here.notices()).toContain("IllegalStateWrite");
+});
+
+test("a specification that changes afterwards is told of once, and changes nothing", async () => {
+  await here.template(planOf(["one"]));
+  await here.workflow();
+  await here.store.patch(refOf(namespace, "w"), { type: "merge", body: { spec: { templateRef: "other" } } });
+  await here.settle();
+  expect(await here.status()).toMatchObject({ state: "PENDING", observedGeneration: 2 });
+  expect((await here.notices()).filter((reason) => reason === "SpecChangeIgnored")).toHaveLength(1);
+});
+
 test("an agent that does not begin has failed the workflow in time, which then holds nobody", async () => {
   await here.template(planOf(["one"]));
   await here.workflow();
@@ -210,7 +229,9 @@ test("a machine is allowed to boot from the network before its workflow, and not
   await here.workflow({ templateRef: "t", hardwareRef: "hw", bootOptions: { toggleAllowNetboot: true } });
   expect(await here.status()).toMatchObject({ state: "PENDING", bootOptions: { allowNetboot: { toggledTrue: true } } });
   expect(await allowed()).toContain('"allowPXE":true');
-  await here.change((state) => ({ ...state, phase: "Post" }));
+  await scheduled();
+  await tell("started", 0);
+  await tell("succeeded", 0, true);
   expect(await here.status()).toMatchObject({
     state: "SUCCESS",
     bootOptions: { allowNetboot: { toggledFalse: true } },

@@ -3,11 +3,12 @@ import { addFinalizer, type ApiClient, type Reconciler, removeFinalizer, requeue
 import { isNotFound, type Stored } from "#kernel/model/index.ts";
 import { withNetboot } from "./hardware.ts";
 import { readInputs, referencesOf } from "./inputs.ts";
+import { restoredPhase } from "./integrity.ts";
 import { Hardware, Workflow } from "./kinds.ts";
 import { finalizer, notice, type Notice, warning } from "./messages.ts";
 import { expectedAgent, prepare, type Prepared, type Renderer } from "./prepare.ts";
 import type { Settings } from "./settings.ts";
-import { isTerminal, type WorkflowState } from "./state.ts";
+import { isTerminal, type Phase, type WorkflowState } from "./state.ts";
 import { type Condition, putCondition } from "./status-conditions.ts";
 import { type AnyWorkflow, refOf, stateOf, statusOf, storeStatus } from "./stored.ts";
 import { nextDeadline, supervise } from "./supervise.ts";
@@ -47,6 +48,8 @@ export function workflowReconciler(parts: ReconcileParts): Reconciler {
       if (workflow === undefined) return undefined;
       const now = clock.now();
       const pass: Pass = { ...parts, workflow, state: stateOf(workflow), now, signal };
+      const restored = restoredPhase(pass.state);
+      if (restored !== undefined && pass.state.shape !== "C") return await restore(pass, restored);
       if (pass.state.shape === "C") return await refuseDraft(pass);
       if (pass.state.phase === "") return await begin(pass, tries);
       if (pass.state.phase === "Preparing" || pass.state.phase === "Post") return await boot(pass);
@@ -64,6 +67,16 @@ const ignoreMissing = (thrown: unknown): undefined => {
 async function store(pass: Pass, status: JsonObject, ...notices: readonly Notice[]): Promise<void> {
   const stored = await storeStatus(pass.client, pass.workflow, status, pass.signal);
   for (const told of notices) pass.record(stored, told);
+}
+
+/** What somebody has written into the state is undone where it cannot be true. */
+function restore(pass: Pass, phase: Phase) {
+  const { state } = pass;
+  const told = warning("IllegalStateWrite", `the state ${state.phase || '""'} cannot be, and is ${phase} again`);
+  // A failed action is why; without it the word would be undone again.
+  const failed = state.actions.find((action) => action.phase === "Failed");
+  const why = phase === "Failed" && failed !== undefined ? { reason: failed.reason ?? "RuntimeError" } : {};
+  return move(pass, { ...state, ...why, phase }, [told]);
 }
 
 /** The draft with tasks is kept for who reads it; nobody is to wait for it. */
@@ -150,11 +163,8 @@ async function takeIn(pass: Pass, { tasks, ignored, ...prepared }: Prepared): Pr
   const held = await addFinalizer<AnyWorkflow>(client, Workflow, pass.workflow, finalizer);
   const phase = wantsNetboot(held) || hasBootMode(held) ? "Preparing" : "Pending";
   const next: WorkflowState = { ...state, ...prepared, phase };
-  const status = statusOf(
-    { ...held, status: { ...held.status, ...(state.shape === "A" ? { tasks } : {}) } },
-    next,
-    now,
-  );
+  const before = { ...held.status, ...observed(held.metadata.generation), ...(state.shape === "A" ? { tasks } : {}) };
+  const status = statusOf({ ...held, status: before }, next, now);
   const notices = ignored.map((what) => warning("IgnoredField", what));
   await store(
     { ...pass, workflow: held },
@@ -226,9 +236,24 @@ async function watchOver(pass: Pass) {
   const asked = { isDeleted: workflow.metadata.deletionTimestamp !== undefined };
   const due = supervise(state, asked, now, settings);
   if (due !== undefined) return await move(pass, due.state, due.notices);
+  if (!isTerminal(state.phase) && workflow.status?.["observedGeneration"] !== workflow.metadata.generation)
+    return await ignoreChange(pass);
   if (isTerminal(state.phase)) await removeFinalizer<AnyWorkflow>(client, Workflow, workflow, finalizer);
   return requeueAt(nextDeadline(state), now);
 }
+
+/** What was rendered stays: a specification that changes afterwards is told of, once for each change. */
+async function ignoreChange(pass: Pass) {
+  const { workflow, state, now } = pass;
+  const { generation } = workflow.metadata;
+  const told =
+    "the workflow was prepared already: of its specification only disabled is heeded, and only before dispatch";
+  await store(pass, { ...workflow.status, ...observed(generation) }, notice("SpecChangeIgnored", told));
+  return requeueAt(nextDeadline(state), now);
+}
+
+const observed = (generation: number | undefined): JsonObject =>
+  generation === undefined ? {} : { observedGeneration: generation };
 
 /** Stores a move. The write brings the next pass. */
 async function move(pass: Pass, state: WorkflowState, notices: readonly Notice[], more: JsonObject = {}) {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type AgentEvent, judgeEvent } from "./events.ts";
+import { restoredPhase } from "./integrity.ts";
 import { resume } from "./reconnect.ts";
 import { isTerminal, type WorkflowState } from "./state.ts";
 import { decodeV1, encodeV1 } from "./status-v1.ts";
@@ -103,6 +104,14 @@ test("whatever happens, an end stays, results stay, attempts only grow, and one 
           if (old.phase === "Succeeded" || old.phase === "Failed") expect(now).toBe(old);
         }
       }
+    }),
+  );
+});
+
+test("whatever happens, the phase is one that can be", () => {
+  fc.assert(
+    fc.property(fc.constantFrom("A" as const, "B" as const), story, (shape, happenings) => {
+      for (const state of told(shape, happenings)) expect(restoredPhase(state)).toBeUndefined();
     }),
   );
 });

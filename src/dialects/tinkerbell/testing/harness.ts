@@ -1,7 +1,7 @@
 import { err, FakeClock, type JsonObject, ok, silentLog } from "#lib/base/index.ts";
 import { Manager, Metrics, seededRandom } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
-import { isNotFound, type Stored } from "#kernel/model/index.ts";
+import { Event, isNotFound, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { ActionsPlan, TemplatePlan } from "#kernel/template/index.ts";
 import { addController } from "../controller.ts";
 import type { AnyHardware } from "../hardware.ts";
@@ -165,6 +165,13 @@ export class Harness {
 
   async state(): Promise<WorkflowState> {
     return stateOf((await this.read()) ?? { apiVersion: "", kind: "", metadata: {} });
+  }
+
+  /** Reasons of the events so far. */
+  async notices(): Promise<readonly string[]> {
+    await this.pass(2000);
+    const { items } = await this.store.list<KubeObject & { readonly reason?: string }>(Event, { namespace });
+    return items.map(({ reason = "" }) => reason);
   }
 
   async delete(): Promise<void> {
