@@ -1,0 +1,21 @@
+import { hashName } from "#lib/base/index.node.ts";
+import { agentKey } from "../state.ts";
+
+const maxLength = 63;
+
+/**
+ * The name of the object that shows an agent: its id with everything replaced that names may not hold. Ids that come to the same name are told apart by
+ * `isTaken`: then a hash of the id is a part of it.
+ */
+export function agentName(agentID: string, isTaken = false): string {
+  const key = agentKey(agentID.trim());
+  const plain = key
+    .replaceAll(/[^A-Za-z0-9-]/g, "-")
+    .replaceAll(/-{2,}/g, "-")
+    .toLowerCase()
+    .slice(0, isTaken ? maxLength - 9 : maxLength)
+    .replaceAll(/^-|-$/g, "");
+  const hash = hashName([key], 8);
+  if (plain === "") return hash;
+  return isTaken ? `${plain}-${hash}` : plain;
+}

@@ -1,0 +1,167 @@
+import {
+  type Clock,
+  formatInstant,
+  type Instant,
+  type JsonObject,
+  type Logger,
+  messageOf,
+  type Millis,
+} from "#lib/base/index.ts";
+import { type ApiClient, type EventRecorder, regardingOf } from "#kernel/kit/index.ts";
+import { isAlreadyExists, isNotFound, type Stored } from "#kernel/model/index.ts";
+import { Agent } from "../kinds.ts";
+import { present } from "../members.ts";
+import { agentKey, type Protocol } from "../state.ts";
+import { agentName } from "./agent-name.ts";
+import type { Connection } from "./connections.ts";
+import { WakeTimers } from "./wake-timers.ts";
+
+export interface AgentRecordsOptions {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly recorder: EventRecorder;
+  /** The server the agents are connected to. */
+  readonly server: string;
+}
+
+/** Whatever else is heard of an agent is written at most so often. */
+const between: Millis = 60_000;
+
+/** What is known of an agent and not all written. */
+interface Entry {
+  readonly agentID: string;
+  status: JsonObject;
+  /** Events that are told when its object is there. */
+  notes: (readonly ["Normal" | "Warning", string, string])[];
+  writtenAt: Instant;
+  isDirty: boolean;
+  isWriting: boolean;
+}
+
+/**
+ * Agents as people see them: an object each, written when an agent comes or goes, and at most once a minute for what is heard of it meanwhile. Best
+ * effort: nothing is decided by these objects, so that a write that fails is told of in the log and made good by the next.
+ */
+export class AgentRecords {
+  readonly #options: AgentRecordsOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #writes = new Set<Promise<void>>();
+  readonly #later: WakeTimers;
+
+  constructor(options: AgentRecordsOptions) {
+    this.#options = options;
+    this.#later = new WakeTimers(options.clock, (key) => this.#write(key));
+  }
+
+  /** An agent has opened its stream. */
+  connected({ agentID, instance, attributes }: Connection, isDuplicate: boolean): void {
+    const entry = this.#entry(agentID);
+    entry.notes.push(["Normal", "AgentConnected", `agent ${agentID} has connected`]);
+    if (isDuplicate)
+      entry.notes.push(["Warning", "DuplicateAgent", `agent ${agentID} connects again and again: do two have its id?`]);
+    // Null takes away what the process before has told.
+    this.#note(entry, { connected: true, protocol: "stream", instance: instance ?? null, ...present({ attributes }) });
+    this.#write(agentKey(agentID));
+  }
+
+  /** Its stream has ended, and no other has taken its place. */
+  disconnected({ agentID }: Connection): void {
+    const entry = this.#entry(agentID);
+    entry.notes.push(["Normal", "AgentDisconnected", `agent ${agentID} has disconnected`]);
+    this.#note(entry, { connected: false });
+    this.#write(agentKey(agentID));
+  }
+
+  /** Something was heard of it. */
+  seen(agentID: string, told: { readonly protocol: Protocol; readonly currentWorkflow?: string }): void {
+    const entry = this.#entry(agentID);
+    this.#note(entry, { protocol: told.protocol, currentWorkflow: told.currentWorkflow ?? null });
+    const left = entry.writtenAt + between - this.#options.clock.now();
+    if (left <= 0) this.#write(agentKey(agentID));
+    else this.#later.setAfter(agentKey(agentID), left);
+  }
+
+  /** Resolves when what was begun is written, or has failed. */
+  async close(): Promise<void> {
+    this.#later.close();
+    await Promise.all(this.#writes);
+  }
+
+  #entry(agentID: string): Entry {
+    const key = agentKey(agentID);
+    const known = this.#entries.get(key);
+    if (known !== undefined) return known;
+    const entry: Entry = { agentID, status: {}, notes: [], writtenAt: 0, isDirty: false, isWriting: false };
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  #note(entry: Entry, status: JsonObject): void {
+    const { clock, server } = this.#options;
+    entry.status = { ...entry.status, ...status, server, lastSeen: formatInstant(clock.now()) };
+    entry.isDirty = true;
+  }
+
+  /** One write of an agent at a time; what changes meanwhile is written after it. */
+  #write(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.isWriting || !entry.isDirty) return;
+    entry.isWriting = true;
+    const written = this.#flush(entry).finally(() => {
+      entry.isWriting = false;
+      this.#writes.delete(written);
+      if (entry.isDirty) return this.#write(key);
+      // An agent that has gone is not remembered here: ids may be made up.
+      if (entry.status["connected"] === false) this.#entries.delete(key);
+    });
+    this.#writes.add(written);
+  }
+
+  /** Never rejects. */
+  async #flush(entry: Entry): Promise<void> {
+    const { clock, log, recorder } = this.#options;
+    const { status, notes, agentID } = entry;
+    entry.notes = [];
+    entry.isDirty = false;
+    entry.writtenAt = clock.now();
+    try {
+      const agent = await this.#store(agentID, status);
+      for (const [type, reason, note] of notes)
+        recorder.record({ type, reason, note, action: "Connect", regarding: regardingOf(agent) });
+    } catch (thrown) {
+      log.warn("an agent could not be shown", { agent: agentID, error: messageOf(thrown) });
+    }
+  }
+
+  async #store(agentID: string, status: JsonObject): Promise<Stored> {
+    const name = await this.#ensure(agentID);
+    const ref = { type: Agent, name };
+    return await this.#options.client.patch(ref, { type: "merge", body: { status } }, { subresource: "status" });
+  }
+
+  /** The name of the agent's object, which exists: another one if the usual name is that of an agent with a similar id. */
+  async #ensure(agentID: string): Promise<string> {
+    const { client } = this.#options;
+    for (const name of [agentName(agentID), agentName(agentID, true)]) {
+      const found = await client.get<Agent>({ type: Agent, name }).catch((thrown: unknown) => {
+        if (isNotFound(thrown)) return undefined;
+        throw thrown;
+      });
+      if (found === undefined) return await this.#create(agentID, name);
+      if (agentKey(found.spec?.agentID ?? "") === agentKey(agentID)) return name;
+    }
+    throw new Error(`there is another agent named ${agentName(agentID, true)}`);
+  }
+
+  async #create(agentID: string, name: string): Promise<string> {
+    const agent: Agent = { apiVersion: "slipway.dev/v1alpha1", kind: "Agent", metadata: { name }, spec: { agentID } };
+    try {
+      await this.#options.client.create(Agent, agent);
+    } catch (thrown) {
+      // Another server was faster.
+      if (!isAlreadyExists(thrown)) throw thrown;
+    }
+    return name;
+  }
+}

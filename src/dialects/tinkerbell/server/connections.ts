@@ -1,0 +1,72 @@
+import type { Instant, JsonObject, Millis } from "#lib/base/index.ts";
+import { RpcError } from "#kernel/rpc/index.ts";
+import type { Resumed } from "../reconnect.ts";
+import { agentKey } from "../state.ts";
+import type { Command } from "./commands.ts";
+
+/** An agent says who it is when it opens its command stream. */
+export interface Hello {
+  readonly agentID: string;
+  /** One process of a native agent; foreign ones have none. */
+  readonly instance?: string;
+  /** What it goes on with, by the id it was told; workflows that are not here it is free of. */
+  readonly resumed: ReadonlyMap<string, Exclude<Resumed, "none">>;
+  /** What it tells of its machine. */
+  readonly attributes?: JsonObject;
+}
+
+/** An agent on its command stream. */
+export interface Connection extends Hello {
+  /** Equal for all spellings of its id. */
+  readonly key: string;
+  send(command: Command): void;
+  /** Ends the stream with this status. */
+  end(reason: RpcError): void;
+  /** Ids of workflows it was told to stop on this stream. */
+  readonly stopped: Set<string>;
+  /** What it was held for when it came has been settled. */
+  isGreeted: boolean;
+}
+
+/** More replacements of one agent within this time are two agents with one id, not one that has lost its connection. */
+const restlessFor: Millis = 60_000;
+const restlessAfter = 3;
+
+interface Place {
+  readonly connection: Connection;
+  /** When the last ones were replaced, at most `restlessAfter` + 1. */
+  readonly replacedAt: readonly Instant[];
+}
+
+/** The agents that are connected, one stream each. */
+export class Connections {
+  readonly #places = new Map<string, Place>();
+
+  get size(): number {
+    return this.#places.size;
+  }
+
+  get(agent: string): Connection | undefined {
+    return this.#places.get(agentKey(agent))?.connection;
+  }
+
+  /** The newest stream of an agent is the one that counts: the one before ends. True for one that is replaced too often. */
+  open(connection: Connection, now: Instant): { readonly isDuplicate: boolean } {
+    const before = this.#places.get(connection.key);
+    const recent = before?.replacedAt.filter((at) => now - at < restlessFor) ?? [];
+    const replacedAt = before === undefined ? [] : [...recent, now].slice(-restlessAfter - 1);
+    this.#places.set(connection.key, { connection, replacedAt });
+    before?.connection.end(new RpcError("ABORTED", "superseded by a newer connection"));
+    return { isDuplicate: replacedAt.length > restlessAfter };
+  }
+
+  /** Whether it was this connection that its agent had. */
+  close(connection: Connection): boolean {
+    if (!this.isCurrent(connection)) return false;
+    return this.#places.delete(connection.key);
+  }
+
+  isCurrent(connection: Connection): boolean {
+    return this.#places.get(connection.key)?.connection === connection;
+  }
+}

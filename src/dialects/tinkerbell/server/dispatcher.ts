@@ -1,0 +1,175 @@
+import { type Clock, type Logger, messageOf } from "#lib/base/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import { isConflict, isNotFound, type Stored } from "#kernel/model/index.ts";
+import { choose } from "../dispatch-queue.ts";
+import type { Notice } from "../messages.ts";
+import { present } from "../members.ts";
+import { resume, type Resumed } from "../reconnect.ts";
+import type { Settings } from "../settings.ts";
+import { agentKey, isTerminal } from "../state.ts";
+import { type AnyWorkflow, changeWorkflow, refOf, storeState } from "../stored.ts";
+import { dispatch, type Taker } from "../transitions.ts";
+import { startCommand, stopCommand } from "./commands.ts";
+import type { Connection, Connections } from "./connections.ts";
+import type { Lanes } from "./lanes.ts";
+import { WakeTimers } from "./wake-timers.ts";
+import { parseWorkflowId, workflowId } from "./workflow-id.ts";
+import type { Mirrored, WorkflowMirror } from "./workflow-mirror.ts";
+
+/** What dispatching works with. */
+export interface DispatchParts {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly settings: Settings;
+  readonly mirror: WorkflowMirror;
+  readonly connections: Connections;
+  readonly lanes: Lanes;
+  /** Tells people, after the fact is durable. */
+  readonly tell: (workflow: Stored<AnyWorkflow>, notices: readonly Notice[]) => void;
+  /** A command to begin has gone out. */
+  readonly onSent?: (how: "sent" | "resent") => void;
+}
+
+/** After a write that failed: storage may be back then. */
+const retryAfter = 1000;
+/** After somebody else's write: the mirror has heard of it then. */
+const lookAgainAfter = 20;
+
+/**
+ * Tells connected agents what to do: what they were told before they came back, what to stop, and what comes next. Everything of one agent
+ * is done one after the other, and nothing is sent before the write that explains it is durable.
+ */
+export class Dispatcher {
+  readonly #parts: DispatchParts;
+  readonly #timers: WakeTimers;
+  /** Agents that will be looked at. */
+  readonly #woken = new Set<string>();
+  #isClosed = false;
+
+  constructor(parts: DispatchParts) {
+    this.#parts = parts;
+    this.#timers = new WakeTimers(parts.clock, (key) => this.wake(key));
+  }
+
+  /** Looks at an agent soon: something of it has changed. However often it is called, it is one look. */
+  wake(agent: string): void {
+    const key = agentKey(agent);
+    const { connections, lanes, log } = this.#parts;
+    if (this.#isClosed || this.#woken.has(key) || connections.get(key) === undefined) return;
+    this.#woken.add(key);
+    const look = async (): Promise<void> => {
+      this.#woken.delete(key);
+      await this.#look(key);
+    };
+    lanes.run(key, look).catch((thrown: unknown) => {
+      this.#woken.delete(key);
+      log.warn("an agent could not be told what to do", { agent: key, error: messageOf(thrown) });
+      this.#timers.setAfter(key, retryAfter);
+    });
+  }
+
+  /** Tells an agent to stop a workflow, also when it was told before. */
+  stopAgain(agent: string, id: string): void {
+    const connection = this.#parts.connections.get(agent);
+    connection?.stopped.delete(id);
+    if (connection !== undefined) stop(connection, id);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#timers.close();
+  }
+
+  async #look(key: string): Promise<void> {
+    const { connections, mirror, clock } = this.#parts;
+    const connection = connections.get(key);
+    if (connection === undefined || this.#isClosed) return this.#timers.delete(key);
+    if (!connection.isGreeted) await this.#greet(connection);
+    for (const { workflow, state } of mirror.heldBy(key))
+      if (state.phase === "Cancelling" || isTerminal(state.phase)) stop(connection, workflowId(workflow));
+    const choice = choose(mirror.ofAgent(key), key, clock.now());
+    if (choice.is === "later") return this.#timers.setAt(key, choice.at);
+    if (choice.is !== "next") return this.#timers.delete(key);
+    // What was chosen is one of those that were looked at.
+    const chosen = mirror.ofAgent(key).find(({ key: name }) => name === choice.candidate.key);
+    if (chosen !== undefined) await this.#dispatch(connection, chosen);
+  }
+
+  /** A workflow is the agent's from the write on; whether the command arrives is a matter of its connection. */
+  async #dispatch(connection: Connection, { workflow, state }: Mirrored): Promise<void> {
+    const { client, clock, settings, tell, onSent } = this.#parts;
+    const now = clock.now();
+    const move = dispatch(state, takerOf(connection), now, settings);
+    try {
+      const stored = await storeState(client, workflow, move.state, now);
+      tell(stored, move.notices);
+    } catch (thrown) {
+      if (!isConflict(thrown) && !isNotFound(thrown)) throw thrown;
+      // Somebody else was faster; what is to be done now is another question.
+      return this.#timers.setAfter(connection.key, lookAgainAfter);
+    }
+    connection.send(startCommand(workflowId(workflow), move.state));
+    onSent?.("sent");
+  }
+
+  /** Settles what the agent is held for, by what it says of it; and tells it to stop what it should not be at work on. */
+  async #greet(connection: Connection): Promise<void> {
+    const { mirror } = this.#parts;
+    const held = mirror.heldBy(connection.key);
+    const saidOf = saidBy(connection);
+    for (const { workflow } of held) await this.#resume(connection, workflow, saidOf(workflow) ?? "none");
+    for (const id of connection.resumed.keys()) {
+      const place = parseWorkflowId(id);
+      const found = place === undefined ? undefined : mirror.get(place);
+      if (found === undefined || isElsewhere(found, connection.key)) stop(connection, id);
+    }
+    connection.isGreeted = true;
+  }
+
+  async #resume(connection: Connection, workflow: Mirrored["workflow"], said: Resumed): Promise<void> {
+    const { settings, tell, onSent } = this.#parts;
+    const { namespace = "", name, uid } = workflow.metadata;
+    const { answer } = await changeWorkflow(this.#parts, refOf(namespace, name), (state, current, now) => {
+      const { held, agentID = "" } = state.dispatch;
+      if (current.metadata.uid !== uid || !held || agentKey(agentID) !== connection.key) return { answer: undefined };
+      const resumption = resume(state, said, takerOf(connection), now, settings);
+      return { state: resumption.move?.state, answer: resumption };
+    }).catch((thrown: unknown) => {
+      // What has gone meanwhile needs no agent.
+      if (isNotFound(thrown)) return { answer: undefined };
+      throw thrown;
+    });
+    const { move, send } = answer ?? {};
+    if (move !== undefined) tell(workflow, move.notices);
+    if (send === "stop") stop(connection, workflowId(workflow));
+    if (send !== "start" || move === undefined) return;
+    connection.send(startCommand(workflowId(workflow), move.state));
+    onSent?.("resent");
+  }
+}
+
+/** Once on each stream: an agent that was told and does not stop is the supervisor's affair. */
+function stop(connection: Connection, id: string): void {
+  if (connection.stopped.has(id)) return;
+  connection.stopped.add(id);
+  connection.send(stopCommand(id));
+}
+
+/** Nobody is to be at work on it, or somebody else. */
+const isElsewhere = ({ state: { phase, dispatch: told } }: Mirrored, key: string): boolean =>
+  isTerminal(phase) || agentKey(told.agentID ?? key) !== key;
+
+/** What the agent says of a workflow, by whichever form of its id. */
+function saidBy({ resumed }: Connection): (workflow: Mirrored["workflow"]) => Resumed | undefined {
+  return (workflow) => {
+    const { namespace = "", name } = workflow.metadata;
+    return resumed.get(workflowId(workflow)) ?? resumed.get(`${namespace}/${name}`);
+  };
+}
+
+const takerOf = ({ agentID, instance }: Connection): Taker => ({
+  agentID,
+  protocol: "stream",
+  ...present({ instance }),
+});

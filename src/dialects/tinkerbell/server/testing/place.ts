@@ -1,0 +1,176 @@
+import { FakeClock, type JsonObject, silentLog, systemClock } from "#lib/base/index.ts";
+import { type ApiClient, Manager, Metrics, seededRandom } from "#kernel/kit/index.ts";
+import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
+import { Event, type Stored } from "#kernel/model/index.ts";
+import { RpcListener, type TlsPaths, workflowV2 } from "#kernel/rpc/index.ts";
+import { type Headers, isRefused, RpcClient } from "#kernel/rpc/testing/index.ts";
+import { Agent, Hardware, Template, Workflow, WorkflowV2 } from "../../kinds.ts";
+import type { WorkflowState } from "../../state.ts";
+import { type AnyWorkflow, refOf, stateOf, storeState } from "../../stored.ts";
+import { pending } from "../../testing/states.ts";
+import { createDesk, type TinkerbellDesk, type TinkerbellServerOptions } from "../server.ts";
+import { workflowId } from "../workflow-id.ts";
+
+export const namespace = "default";
+const { getWorkflows, publishEvent } = workflowV2.WorkflowService.method;
+
+/** What a stand-in client does instead of the store, for tests of what fails. */
+export type Wrap = (client: MemoryClient) => ApiClient;
+
+/** A server of this dialect on an API in memory, with agents that are real clients; its time stands still unless it is moved. */
+export class Place {
+  readonly clock: FakeClock;
+  readonly metrics = new Metrics();
+  readonly store: MemoryClient;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<void>;
+  readonly #desk: TinkerbellDesk;
+  readonly #clients: RpcClient[] = [];
+  #listener: RpcListener | undefined;
+
+  private constructor(
+    clock: FakeClock,
+    store: MemoryClient,
+    client: ApiClient,
+    options: Partial<TinkerbellServerOptions>,
+  ) {
+    this.clock = clock;
+    this.store = store;
+    const { metrics } = this;
+    const manager = new Manager({ client, clock, log: silentLog, random: seededRandom(1), metrics });
+    this.#desk = createDesk(manager, options);
+    this.#running = manager.run(this.#stop.signal);
+  }
+
+  static async start(
+    options: Partial<TinkerbellServerOptions> & { readonly wrap?: Wrap; readonly store?: MemoryClient } = {},
+  ) {
+    const clock = new FakeClock();
+    const store = options.store ?? memoryClient({ clock, types: [Workflow, WorkflowV2, Hardware, Template, Agent] });
+    const place = new Place(clock, store, options.wrap?.(store) ?? store, options);
+    await place.#desk.ready(place.#stop.signal);
+    await place.#listen(options.tls);
+    return place;
+  }
+
+  async #listen(tls?: TlsPaths): Promise<void> {
+    this.#listener = await RpcListener.start({
+      address: "127.0.0.1:0",
+      services: this.#desk.services,
+      // Sockets do not care for the time of a test.
+      clock: systemClock,
+      log: silentLog,
+      ...(tls === undefined ? {} : { tls }),
+    });
+  }
+
+  get port(): number {
+    return this.#listener?.port ?? 0;
+  }
+
+  client(credentials?: ConstructorParameters<typeof RpcClient>[1], host?: string): RpcClient {
+    const client = new RpcClient(this.port, credentials, host);
+    this.#clients.push(client);
+    return client;
+  }
+
+  /** An agent on its command stream. */
+  agent(agentId = "agent-a", headers: Headers = {}): TestAgent {
+    return new TestAgent(this.client(), agentId, headers);
+  }
+
+  /** A prepared workflow, as the controller leaves it. */
+  async create(
+    name: string,
+    more: Partial<WorkflowState> = {},
+    spec: JsonObject = { templateRef: "t" },
+  ): Promise<string> {
+    const created = await this.store.create<AnyWorkflow>(Workflow, {
+      apiVersion: "tinkerbell.org/v1alpha1",
+      kind: "Workflow",
+      metadata: { name, namespace },
+      spec,
+    });
+    const stored = await storeState(this.store, created, { ...pending(), ...more }, this.clock.now());
+    return workflowId(stored);
+  }
+
+  async workflow(name: string): Promise<Stored<AnyWorkflow>> {
+    return await this.store.get<AnyWorkflow>(refOf(namespace, name));
+  }
+
+  async state(name: string): Promise<WorkflowState> {
+    return stateOf(await this.workflow(name));
+  }
+
+  /** Writes a state as somebody else does. */
+  async write(name: string, change: (state: WorkflowState) => WorkflowState): Promise<void> {
+    const workflow = await this.workflow(name);
+    await storeState(this.store, workflow, change(stateOf(workflow)), this.clock.now());
+  }
+
+  /** Reasons of the events that were told, oldest first. */
+  async reasons(): Promise<readonly string[]> {
+    return (await this.store.list(Event, {})).items.map((event) => String("reason" in event ? event.reason : ""));
+  }
+
+  async agentStatus(name: string): Promise<Agent["status"]> {
+    return (await this.store.get<Agent>({ type: Agent, name })).status;
+  }
+
+  async close(): Promise<void> {
+    for (const client of this.#clients) client.close();
+    await this.#listener?.close();
+    await this.#desk.close();
+    this.#stop.abort(new Error("the test is over"));
+    const state = { ended: false };
+    const running = this.#running.finally(() => (state.ended = true));
+    while (!state.ended) await this.clock.advance(1000);
+    await running;
+  }
+}
+
+type Telling = { readonly is: "started" | "succeeded" | "failed" | "rejected"; readonly action?: string };
+
+/** An agent that does what a test says. */
+export class TestAgent {
+  readonly client: RpcClient;
+  readonly stream: ReturnType<typeof streamOf>;
+
+  constructor(client: RpcClient, agentId: string, headers: Headers) {
+    this.client = client;
+    this.stream = streamOf(client, agentId, headers);
+  }
+
+  /** Commands so far, as `start NAME: ACTION…` and `stop NAME`. */
+  get told(): readonly string[] {
+    return this.stream.messages.map(({ cmd }) => {
+      if (cmd.case === "stopWorkflow") return `stop ${nameIn(cmd.value.workflowId)}`;
+      if (cmd.case !== "startWorkflow") return "nothing";
+      const { workflowId: id = "", actions = [] } = cmd.value.workflow ?? {};
+      return `start ${nameIn(id)}: ${actions.map(({ name }) => name).join(" ")}`;
+    });
+  }
+
+  /** Tells an event; the code it is answered with. */
+  async tell(workflow: string, { is, action = "one" }: Telling, headers: Headers = {}): Promise<string> {
+    const actionId = `id-${action}`;
+    const event = {
+      started: { case: "actionStarted", value: { actionId } },
+      succeeded: { case: "actionSucceeded", value: { actionId } },
+      failed: {
+        case: "actionFailed",
+        value: { actionId, failureReason: "DiskMissing", failureMessage: "no /dev/sda" },
+      },
+      rejected: { case: "workflowRejected", value: { failureReason: "WorkflowInProgress", failureMessage: "busy" } },
+    } as const;
+    const request = { event: { workflowId: workflow, event: event[is] } };
+    const answer = await this.client.unary(publishEvent, request, headers);
+    return isRefused(answer) ? answer.code : "OK";
+  }
+}
+
+const streamOf = (client: RpcClient, agentId: string, headers: Headers) =>
+  client.serverStream(getWorkflows, { agentId }, headers);
+
+const nameIn = (id: string): string => id.split("/")[1] ?? "";
