@@ -16,6 +16,7 @@ import { agentName } from "./agent-name.ts";
 import type { Connection } from "./connections.ts";
 import { WakeTimers } from "./wake-timers.ts";
 
+/** What records are written with. */
 export interface AgentRecordsOptions {
   readonly client: ApiClient;
   readonly clock: Clock;
@@ -25,15 +26,20 @@ export interface AgentRecordsOptions {
   readonly server: string;
 }
 
+// An Agent is for people: which machines are there, what they do, when they were last heard of. Ten thousand agents that ask every few seconds must
+// not become as many writes, and agents that are made up must not fill the store's memory here.
+
 /** Whatever else is heard of an agent is written at most so often. */
 const between: Millis = 60_000;
 
 /** What is known of an agent and not all written. */
 interface Entry {
   readonly agentID: string;
+  /** All that is known; whole in each write, so that one that was lost is made good. */
   status: JsonObject;
   /** Events that are told when its object is there. */
   notes: (readonly ["Normal" | "Warning", string, string])[];
+  /** When the last write began, whatever became of it. */
   writtenAt: Instant;
   isDirty: boolean;
   isWriting: boolean;
@@ -134,6 +140,7 @@ export class AgentRecords {
     }
   }
 
+  /** The object as it is after the write. */
   async #store(agentID: string, status: JsonObject): Promise<Stored> {
     const name = await this.#ensure(agentID);
     const ref = { type: Agent, name };
@@ -154,6 +161,7 @@ export class AgentRecords {
     throw new Error(`there is another agent named ${agentName(agentID, true)}`);
   }
 
+  /** Answers the name. */
   async #create(agentID: string, name: string): Promise<string> {
     const agent: Agent = { apiVersion: "slipway.dev/v1alpha1", kind: "Agent", metadata: { name }, spec: { agentID } };
     try {

@@ -32,6 +32,7 @@ export interface Connection extends Hello {
 const restlessFor: Millis = 60_000;
 const restlessAfter = 3;
 
+/** What is known of an agent while it is connected. */
 interface Place {
   readonly connection: Connection;
   /** When the last ones were replaced, at most `restlessAfter` + 1. */
@@ -42,10 +43,12 @@ interface Place {
 export class Connections {
   readonly #places = new Map<string, Place>();
 
+  /** How many there are. */
   get size(): number {
     return this.#places.size;
   }
 
+  /** The stream of an agent, by whatever spelling of its id. */
   get(agent: string): Connection | undefined {
     return this.#places.get(agentKey(agent))?.connection;
   }
@@ -66,6 +69,7 @@ export class Connections {
     return this.#places.delete(connection.key);
   }
 
+  /** No newer stream of its agent has taken its place. */
   isCurrent(connection: Connection): boolean {
     return this.#places.get(connection.key)?.connection === connection;
   }

@@ -16,6 +16,9 @@ import { WakeTimers } from "./wake-timers.ts";
 import { parseWorkflowId, workflowId } from "./workflow-id.ts";
 import type { Mirrored, WorkflowMirror } from "./workflow-mirror.ts";
 
+// A look at an agent compares what the stored workflows say with what its stream was told. Looks are cheap and may be too many; they must not be
+// too few. Whoever changes anything wakes the agents it concerns, and nobody carries over what a look has found to the next.
+
 /** What dispatching works with. */
 export interface DispatchParts {
   readonly client: ApiClient;
@@ -52,7 +55,10 @@ export class Dispatcher {
     this.#timers = new WakeTimers(parts.clock, (key) => this.wake(key));
   }
 
-  /** Looks at an agent soon: something of it has changed. However often it is called, it is one look. */
+  /**
+   * Looks at an agent soon: something of it has changed. However often it is called, it is one look. A look that fails is
+   * repeated after a second, for as long as the agent is connected.
+   */
   wake(agent: string): void {
     const key = agentKey(agent);
     const { connections, lanes, log } = this.#parts;
@@ -81,6 +87,7 @@ export class Dispatcher {
     this.#timers.close();
   }
 
+  /** All that is due for an agent, in the order in which it matters: what it has, what it is to leave, what it gets. */
   async #look(key: string): Promise<void> {
     const { connections, mirror, clock } = this.#parts;
     const connection = connections.get(key);
@@ -127,6 +134,7 @@ export class Dispatcher {
     connection.isGreeted = true;
   }
 
+  /** Decides on the workflow as it is stored now, because an event of the stream before may have come since. */
   async #resume(connection: Connection, workflow: Mirrored["workflow"], said: Resumed): Promise<void> {
     const { settings, tell, onSent } = this.#parts;
     const { namespace = "", name, uid } = workflow.metadata;

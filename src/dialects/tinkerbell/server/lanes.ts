@@ -3,6 +3,7 @@ import { RpcError } from "#kernel/rpc/index.ts";
 /** More than this of one agent do not wait: an agent tells one thing after the other. */
 const maxWaiting = 64;
 
+/** What is done for one key, and how much of it there is. */
 interface Lane {
   tail: Promise<unknown>;
   waiting: number;

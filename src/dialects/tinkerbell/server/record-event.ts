@@ -13,6 +13,9 @@ import type { Lanes } from "./lanes.ts";
 import { parseWorkflowId, placeKey, type WorkflowPlace } from "./workflow-id.ts";
 import type { WorkflowMirror } from "./workflow-mirror.ts";
 
+// Agents tell an event again until it is answered, and do nothing in between. So an answer must mean something: with OK it is durable or changes nothing, and
+// with any other code nothing was recorded and, but for UNAVAILABLE, never will be.
+
 /** What recording works with. */
 export interface RecordParts {
   readonly client: ApiClient;
@@ -55,6 +58,7 @@ function laneOf(mirror: WorkflowMirror, place: WorkflowPlace): string {
   return agentKey(state?.dispatch.agentID ?? state?.agentID ?? placeKey(place));
 }
 
+/** Reads, judges and stores, again when somebody else has written in between. What has gone, or is another one of its name, is not found. */
 async function judge(
   parts: RecordParts,
   place: WorkflowPlace,

@@ -27,6 +27,7 @@ export interface TinkerbellServerOptions {
   readonly keepalive?: { readonly time: Millis; readonly timeout: Millis };
 }
 
+/** An agent that was unplugged is noticed after both together. */
 const usualKeepalive = { time: 30_000, timeout: 10_000 };
 
 /** What agents speak with, without the port: for the listener, and for tests. */
@@ -125,6 +126,7 @@ export function addTinkerbellServer(
   return { port: port.promise };
 }
 
+/** From the first moment at which agents can be told the truth until the stop. */
 async function serve(
   { clock, log }: Manager,
   desk: TinkerbellDesk,

@@ -20,16 +20,19 @@ export class WakeTimers {
     this.setAfter(key, at - this.#clock.now());
   }
 
+  /** As `setAt`, after a while. */
   setAfter(key: string, delay: Millis): void {
     if (this.#isClosed) return;
     this.#heap.set(key, this.#clock.monotonic() + Math.max(0, delay));
     this.#schedule();
   }
 
+  /** No effect on a key that waits for nothing. */
   delete(key: string): void {
     this.#heap.delete(key);
   }
 
+  /** Wakes nobody any more. */
   close(): void {
     this.#isClosed = true;
     this.#cancel?.();
@@ -45,6 +48,7 @@ export class WakeTimers {
     this.#cancel = this.#clock.after(next - this.#clock.monotonic(), () => this.#fire());
   }
 
+  /** Whoever is woken may set its next time at once. */
   #fire(): void {
     this.#at = Number.POSITIVE_INFINITY;
     const now = this.#clock.monotonic();

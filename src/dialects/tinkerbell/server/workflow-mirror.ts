@@ -28,6 +28,7 @@ export class WorkflowMirror {
     informer.addIndex(index, agentsOf);
   }
 
+  /** Resolves when all workflows have been read once. */
   synced(signal: AbortSignal): Promise<void> {
     return this.#informer.synced(signal);
   }
@@ -57,6 +58,7 @@ export class WorkflowMirror {
     );
   }
 
+  /** The workflow of that name, if it is the one that is meant. */
   get(place: WorkflowPlace): Mirrored | undefined {
     const workflow = this.#informer.get(placeKey(place));
     return workflow === undefined || (place.uid !== undefined && workflow.metadata.uid !== place.uid)
@@ -68,6 +70,7 @@ export class WorkflowMirror {
     return this.#informer.list().map((workflow) => this.#mirrored(workflow));
   }
 
+  /** Decodes at most once for each version of an object. */
   #mirrored(workflow: Stored<AnyWorkflow>): Mirrored {
     const known = this.#decoded.get(workflow);
     if (known !== undefined) return known;
