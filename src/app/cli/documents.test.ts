@@ -176,6 +176,22 @@ test("what stands against carrying documents out together is told by whoever rea
   ]);
 });
 
+test("lint warns of objects of kinds that nobody here knows, unless their definition stands among the documents", async () => {
+  const argo = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: a}\nspec: {entrypoint: main}\n";
+  const ingress = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: i}\n";
+  const definition = (kind: string) =>
+    `apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {group: argoproj.io, names: {kind: ${kind}}}\n`;
+  const lint = async (...texts: readonly string[]) => (await read(texts, { lint: true })).told;
+  const told = [
+    "1.yaml:2:7: warning: kind: nobody here knows Workflow in argoproj.io/v1alpha1: nothing of it was checked (servers take it only with its CustomResourceDefinition, which may stand among the documents)",
+  ];
+  expect(await lint(argo, ingress, good)).toEqual(told);
+  expect(await lint(argo, definition("CronWorkflow"))).toEqual(told);
+  expect(await lint(argo, definition("Workflow"))).toEqual([]);
+  // Its own server may have the definition, and says so itself otherwise.
+  expect((await read([argo])).told).toEqual([]);
+});
+
 test("pairs are cut at the first equals sign, the last of a name wins, and all others are told", () => {
   expect(readParams(["a=1", "b=", "c=x=y", "a=2"])).toEqual({ values: { a: "2", b: "", c: "x=y" }, problems: [] });
   const { values, problems } = readParams(["a=1", "=2", "nothing", ""]);

@@ -2,6 +2,7 @@ import { type Dialect, unknownKind } from "#dialects/index.ts";
 import { hasErrors, type Problem } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import type { YamlDocument } from "#lib/yaml/index.ts";
+import { foreignKinds } from "./foreign-kinds.ts";
 import type { SourcePlace } from "./source-texts.ts";
 
 /** One document of the files on the command line. `dialect` is absent for plain Kubernetes objects. */
@@ -71,8 +72,10 @@ function readPieces(pieces: readonly (Piece | Problem)[], request: ReadRequest):
   );
   const documents = reads.flatMap((read) => ("document" in read ? [read.document] : []));
   const together = problemsTogether(documents, request.lint === true ? "lintTogether" : "readTogether");
+  const foreign = request.lint === true ? foreignKinds(documents) : new Map<Document, readonly Problem[]>();
+  const found = (document: Document) => [...(together.get(document) ?? []), ...(foreign.get(document) ?? [])];
   const problems = reads.flatMap((read) =>
-    "document" in read ? [...read.found, ...(together.get(read.document) ?? [])].toSorted(byPlace) : [read.problem],
+    "document" in read ? [...read.found, ...found(read.document)].toSorted(byPlace) : [read.problem],
   );
   return { documents, problems };
 }
