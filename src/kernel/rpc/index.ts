@@ -6,6 +6,7 @@ export * as rpcStatus from "./gen/google/rpc/status_pb.js";
 export * as workerV1 from "./gen/proto/worker_pb.js";
 export * as workflowV1 from "./gen/proto/workflow_pb.js";
 export * as workflowV2 from "./gen/internal/proto/workflow/v2/workflow_pb.js";
+export * from "./channel.ts";
 export * from "./listener.ts";
 export * from "./service.ts";
 export * from "./status.ts";

@@ -34,6 +34,7 @@ export class HostRuntime implements ActionRuntime {
     this.#options = options;
   }
 
+  /** Files and directories only: making them again, after a crash, empties what nobody has written to yet. */
   async prepare(execution: Execution): Promise<Prepared> {
     const { directory, clock } = this.#options;
     const { action } = execution;
@@ -46,6 +47,7 @@ export class HostRuntime implements ActionRuntime {
     return { is: "prepared", handle: keyOf(execution) };
   }
 
+  /** A start that is asked for again starts nothing: the runner knows the id, and answers with how the task stands. */
   async run(execution: Execution, handle: string): Promise<Ending> {
     const { processes } = this.#options;
     const starting = processes.start(this.#taskOf(execution, handle));
@@ -65,6 +67,7 @@ export class HostRuntime implements ActionRuntime {
     return status?.state.phase === "ended" && status.state.outcome.kind === "lost";
   }
 
+  /** The whole process group is asked, and killed: a shell's children would go on without it. */
   async stop(execution: Execution, grace: Millis): Promise<void> {
     const { processes } = this.#options;
     const id = keyOf(execution);
@@ -74,11 +77,13 @@ export class HostRuntime implements ActionRuntime {
     await this.#ended(id);
   }
 
+  /** The log is kept: people look at it when the workflow is long over. */
   async discard(execution: Execution): Promise<void> {
     await this.#options.processes.remove([keyOf(execution)]);
     await rm(workDirectoryOf(this.#options.directory, execution), { recursive: true, force: true });
   }
 
+  /** What runs and belongs to nothing gets no grace: its agent was told to let go of it before it was killed. */
   async sweep(keep: Execution | undefined): Promise<void> {
     const { processes, directory } = this.#options;
     const kept = keep === undefined ? undefined : keyOf(keep);
@@ -93,6 +98,7 @@ export class HostRuntime implements ActionRuntime {
     }
   }
 
+  /** By the list, which waits until the runner of an earlier process was attached to; `find` would know of nothing before. */
   async #find(id: string): Promise<TaskStatus | undefined> {
     return (await this.#options.processes.list()).find((status) => status.id === id);
   }
@@ -111,6 +117,7 @@ export class HostRuntime implements ActionRuntime {
     });
   }
 
+  /** Nothing of the agent's own environment but where programs and the user's home are: it may hold tokens. */
   #taskOf(execution: Execution, id: string): Task {
     const { directory, inherited } = this.#options;
     const place = workDirectoryOf(directory, execution);
@@ -130,6 +137,10 @@ export class HostRuntime implements ActionRuntime {
     };
   }
 
+  /**
+   * One that is lost while the agent lives is a failure, not an interruption: the machine has not been started anew, so that somebody
+   * has killed the runner, and a server is told of interruptions only when an agent connects.
+   */
   async #endingOf(execution: Execution, outcome: TaskOutcome): Promise<Ending> {
     if (outcome.kind === "lost") return failed("RuntimeError", outcome.message);
     if (outcome.kind === "not-started")

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { type Clock, type Instant, isJsonObject, type JsonObject, parseInstant } from "#lib/base/index.ts";
-import { LogWriter, removeLog } from "#kernel/logs/index.ts";
+import { LogWriter, removeLog, type Rotation } from "#kernel/logs/index.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
 import { FrameReader } from "./engine/stream-frames.ts";
 import { maskedValues } from "../masked-values.ts";
@@ -25,6 +25,7 @@ export interface Output {
 export interface LogTarget {
   readonly path: string;
   readonly masked: readonly string[];
+  readonly rotation?: Rotation;
 }
 
 /** Must be called before the container is started. Resolves when the engine will pass on all output from the first byte on. */
@@ -71,13 +72,14 @@ function splitTime(payload: Buffer): Piece {
 
 function copyOutput(
   response: IncomingMessage,
-  { path, masked }: LogTarget,
+  { path, masked, rotation }: LogTarget,
   clock: Clock,
   pieceOf: (payload: Buffer) => Piece,
 ): Output {
   let at: Instant | undefined;
   const log = new LogWriter(path, {
     masked,
+    ...(rotation === undefined ? {} : { rotation }),
     clock: { ...clock, now: () => at ?? clock.now() },
     onDrain: () => response.resume(),
   });

@@ -1,0 +1,184 @@
+import { rm } from "node:fs/promises";
+import { dirname } from "node:path";
+import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import type { ContainerEngine, RegistryLogin } from "#kernel/runtimes/index.ts";
+import { lastErrorLine, logRotation, remark } from "./action-log.ts";
+import type { ActionRuntime, Prepared } from "./action-runtime.ts";
+import { containerName, containerSettings, isOwnContainer, labels, registryOf } from "./container-settings.ts";
+import { endingOf, failed } from "./failure.ts";
+import { failureFilesIn, makeFailureFiles, readFailureFiles } from "./failure-files.ts";
+import { told } from "./messages.ts";
+import { logPathOf, workDirectories, workDirectoryOf } from "./places.ts";
+import type { Ending, Execution } from "./work.ts";
+
+/** When an image is fetched: each time, when it is not there, or not at all. */
+export type PullPolicy = "always" | "missing" | "never";
+
+export interface DockerRuntimeOptions {
+  readonly engine: ContainerEngine;
+  readonly agentId: string;
+  /** The agent's. */
+  readonly directory: string;
+  readonly pull: PullPolicy;
+  /** Actions that provision a machine own it: disks, kernel, firmware. */
+  readonly isPrivileged: boolean;
+  /** Told only to the registry of exactly this name. */
+  readonly login?: RegistryLogin;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const pullAttempts = 5;
+const firstPause: Millis = 100;
+
+/**
+ * Runs actions as containers of a Docker Engine. The engine is the memory: a container has a name made of its action, which the engine
+ * gives only once, and labels that say whose it is; it stays until its result is in the journal.
+ */
+export class DockerRuntime implements ActionRuntime {
+  readonly #options: DockerRuntimeOptions;
+
+  constructor(options: DockerRuntimeOptions) {
+    this.#options = options;
+  }
+
+  /** The image first, which takes longest; the name is taken last, so that little is left behind by a stop in between. */
+  async prepare(execution: Execution, signal: AbortSignal): Promise<Prepared> {
+    const refusal = await this.#ensureImage(execution, signal);
+    if (refusal !== undefined) return refusal;
+    const { engine, agentId, directory, isPrivileged } = this.#options;
+    const name = containerName(execution);
+    const found = await engine.find(name);
+    if (found !== undefined && isOwnContainer(found.labels)) {
+      // An earlier process of ours has made it for just this, and did not come to note it.
+      if (
+        found.labels[labels.attempt] === `${execution.attempt}` &&
+        found.labels[labels.workflow] === execution.workflow
+      )
+        return { is: "prepared", handle: found.id };
+      await engine.remove(found.id);
+    }
+    // A remote engine has no files of this machine; there an action cannot say why it fails.
+    const files = engine.isLocal ? await makeFailureFiles(workDirectoryOf(directory, execution)) : undefined;
+    const settings = containerSettings(execution, { agentId, isPrivileged, files });
+    const made = await engine.create(name, settings);
+    return made.ok ? { is: "prepared", handle: made.value } : failed("ContainerCreateFailed", made.error.message);
+  }
+
+  /**
+   * Output is attached to before the start, so that not a byte is missed. One that was started by an earlier process has its log
+   * written anew from the engine's copy, which also has what was printed while nobody listened.
+   */
+  async run(execution: Execution, handle: string): Promise<Ending> {
+    const { engine, directory } = this.#options;
+    const found = await engine.find(handle);
+    if (found === undefined) return failed("RuntimeError", told.containerGone);
+    const log = { path: logPathOf(directory, execution), rotation: logRotation };
+    const isNew = found.life.startedAt === undefined;
+    await makeDirectories(dirname(log.path), 0o750);
+    const output = await (isNew ? engine.attach(handle, log) : engine.readBack(handle, log));
+    try {
+      const refusal = isNew ? await this.#start(handle) : undefined;
+      if (refusal !== undefined) return refusal;
+      await engine.ended(handle);
+      await output.done;
+    } finally {
+      output.close();
+    }
+    return this.#endingOf(execution, handle);
+  }
+
+  /** By its id, not its name: a container of that name which somebody made meanwhile is not this one. */
+  async isGone(_execution: Execution, handle: string): Promise<boolean> {
+    return (await this.#options.engine.find(handle)) === undefined;
+  }
+
+  /** It is removed, so that a start that is just being asked for finds nothing. */
+  async stop(execution: Execution, grace: Millis): Promise<void> {
+    const { engine, clock } = this.#options;
+    const name = containerName(execution);
+    const found = await engine.find(name);
+    if (found === undefined || !isOwnContainer(found.labels)) return;
+    if (found.life.isRunning) {
+      await engine.signal(found.id, "SIGTERM");
+      await Promise.race([engine.ended(found.id), sleep(clock, grace)]);
+      await engine.signal(found.id, "SIGKILL");
+      await engine.ended(found.id);
+    }
+    await engine.remove(found.id);
+  }
+
+  /** By its name: also one whose id an earlier process did not come to note. */
+  async discard(execution: Execution): Promise<void> {
+    const { engine, directory } = this.#options;
+    const found = await engine.find(containerName(execution));
+    if (found !== undefined && isOwnContainer(found.labels)) await engine.remove(found.id);
+    await rm(workDirectoryOf(directory, execution), { recursive: true, force: true });
+  }
+
+  async sweep(keep: Execution | undefined): Promise<void> {
+    const { engine, agentId, directory } = this.#options;
+    const kept = keep === undefined ? undefined : containerName(keep);
+    for (const name of await engine.namesWith(`${labels.agent}=${agentId}`)) {
+      if (name !== kept) await engine.remove(name);
+    }
+    if (keep === undefined) await rm(workDirectories(directory), { recursive: true, force: true });
+  }
+
+  /** An answer is how it has failed. */
+  async #start(handle: string): Promise<Extract<Ending, { readonly is: "failed" }> | undefined> {
+    const started = await this.#options.engine.start(handle);
+    if (started.ok) return undefined;
+    const { isProgramMissing, message } = started.error;
+    return failed(isProgramMissing ? "CommandNotFound" : "ContainerStartFailed", message);
+  }
+
+  /** Asked of the engine after the end, because waiting tells the exit code alone. */
+  async #endingOf(execution: Execution, handle: string): Promise<Ending> {
+    const { engine, directory } = this.#options;
+    const found = await engine.find(handle);
+    if (found === undefined) return failed("RuntimeError", told.containerGone);
+    const { exitCode, outOfMemory, startedAt = 0 } = found.life;
+    const files = failureFilesIn(workDirectoryOf(directory, execution));
+    const own = engine.isLocal ? await readFailureFiles(files) : { reason: "", message: "" };
+    const lastError = await lastErrorLine(logPathOf(directory, execution), startedAt);
+    return endingOf({ exitCode, isOutOfMemory: outOfMemory, ...own, lastError });
+  }
+
+  /**
+   * Undefined when the image is there. A registry that is away is no reason to stop a machine's provisioning while the image is at hand;
+   * that an older one may have been used is said in the log.
+   */
+  async #ensureImage(
+    execution: Execution,
+    signal: AbortSignal,
+  ): Promise<Extract<Prepared, { readonly is: "failed" }> | undefined> {
+    const { engine, pull, log, directory, clock } = this.#options;
+    const { image } = execution.action;
+    if (pull !== "always" && (await engine.findImage(image)) !== undefined) return undefined;
+    if (pull === "never") return failed("ImagePullFailed", told.imageAbsent(image));
+    const trouble = await this.#pull(image, signal);
+    if (trouble === undefined) return undefined;
+    if (pull === "missing" || (await engine.findImage(image)) === undefined) return failed("ImagePullFailed", trouble);
+    log.warn("the image that is here is used, because it cannot be fetched", { image, error: trouble });
+    await remark(logPathOf(directory, execution), told.imageKept(trouble), clock);
+    return undefined;
+  }
+
+  /** The registry's last words, if it did not work. */
+  async #pull(image: string, signal: AbortSignal): Promise<string | undefined> {
+    const { engine, login, clock } = this.#options;
+    const own = login?.server === registryOf(image) ? login : undefined;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await engine.pull(image, own, signal);
+        return undefined;
+      } catch (thrown) {
+        signal.throwIfAborted();
+        if (attempt === pullAttempts) return messageOf(thrown);
+        await sleep(clock, firstPause * 2 ** (attempt - 1), signal);
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import type { Millis } from "#lib/base/index.ts";
+import { RpcChannel, type RpcChannelOptions, RpcError, type StatusName, workflowV2 } from "#kernel/rpc/index.ts";
+import type { Answer } from "./agent-state.ts";
+import type { AgentConnection, AgentServer, Command } from "./connection.ts";
+import { decodeCommand, encodeEvent, formatResumed } from "./wire.ts";
+
+export interface StreamClientOptions {
+  readonly agentId: string;
+  /** Of this process: a server tells one that has begun anew from one that has only lost its connection. */
+  readonly instance: string;
+  /** Asked for each connection, so that certificates and tokens may be replaced. */
+  readonly channel: () => Promise<RpcChannelOptions>;
+  readonly token: () => Promise<string | undefined>;
+}
+
+/** For an answer to an event: longer than a server tries to store one. */
+const answerLimit: Millis = 30_000;
+
+const { getWorkflows, publishEvent } = workflowV2.WorkflowService.method;
+
+/** A server reached by the command stream, with what Slipway's own agents say besides in headers; others do not look at those. */
+export const streamClient = (options: StreamClientOptions): AgentServer => ({
+  async connect(resumed, signal): Promise<AgentConnection> {
+    const token = await options.token();
+    const identity: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const channel = await RpcChannel.open(await options.channel(), signal);
+    const closed = new AbortController();
+    const hello = {
+      ...identity,
+      "x-slipway-instance": options.instance,
+      "x-slipway-resume": resumed.map(formatResumed),
+    };
+    const request = { agentId: options.agentId };
+    const messages = channel.stream(getWorkflows, request, { headers: hello, signal: closed.signal });
+    return {
+      commands: commandsOf(messages),
+      async publish(workflow, event, until) {
+        try {
+          const message = { event: encodeEvent(workflow, event) };
+          await channel.call(publishEvent, message, { headers: identity, signal: until, timeout: answerLimit });
+          return "ok";
+        } catch (thrown) {
+          return answerTo(thrown);
+        }
+      },
+      close() {
+        closed.abort();
+        channel.close();
+      },
+    };
+  },
+});
+
+/** Saying it again would be answered the same. Who is not let in, or does not reach the server, tries again: that may pass. */
+const final: ReadonlySet<StatusName> = new Set(["INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION"]);
+
+function answerTo(thrown: unknown): Answer {
+  if (thrown instanceof RpcError && final.has(thrown.code)) return "refused";
+  throw thrown;
+}
+
+async function* commandsOf(messages: AsyncIterable<Parameters<typeof decodeCommand>[0]>): AsyncGenerator<Command> {
+  for await (const message of messages) {
+    const command = decodeCommand(message);
+    if (command !== undefined) yield command;
+  }
+}

@@ -1,0 +1,190 @@
+import type { ChannelCredentials, Client, ClientOptions, Metadata, ServiceError } from "@grpc/grpc-js";
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  fromBinary,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+} from "@bufbuild/protobuf";
+import { type Clock, messageOf, type Millis } from "#lib/base/index.ts";
+import { RpcError, statusCodes, type StatusName } from "./status.ts";
+
+/** How to reach a server of somebody else's. */
+export interface RpcChannelOptions {
+  /** `host:port`. */
+  readonly address: string;
+  /** Plaintext without. PEM each. */
+  readonly tls?: {
+    /** Who signs the server; the system's authorities without. */
+    readonly ca?: Buffer;
+    /** What this side proves to be. */
+    readonly identity?: { readonly certificate: Buffer; readonly key: Buffer };
+    /** False takes any certificate of the server. */
+    readonly isVerified: boolean;
+  };
+  /** Pings while a call is open: a server that was unplugged is noticed after both together. */
+  readonly keepalive: { readonly time: Millis; readonly timeout: Millis };
+  /** For the connection to be there. */
+  readonly connectLimit: Millis;
+  readonly clock: Clock;
+}
+
+/** A method as generated descriptors have it, with the types of its messages. */
+type Method<I extends DescMessage, O extends DescMessage> = Pick<DescMethod, "name" | "parent"> & {
+  readonly input: I;
+  readonly output: O;
+};
+
+export interface CallOptions {
+  /** Request headers. A list is sent as several headers of one name. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** Ends the call. */
+  readonly signal: AbortSignal;
+  /** Of a call with one answer; without, it waits for ever. */
+  readonly timeout?: Millis;
+}
+
+/** Messages of this many bytes are taken. */
+const longestMessage = 4 * 1024 * 1024;
+
+/**
+ * One connection to a gRPC server. What goes wrong, a broken connection too, is an `RpcError`. It does not come back by itself: who wants
+ * another one closes this and opens it, so that waiting in between is its own to decide.
+ */
+export class RpcChannel {
+  readonly #client: Client;
+  readonly #newMetadata: () => Metadata;
+  readonly #clock: Clock;
+
+  private constructor(client: Client, newMetadata: () => Metadata, clock: Clock) {
+    this.#client = client;
+    this.#newMetadata = newMetadata;
+    this.#clock = clock;
+  }
+
+  /** Resolves when the connection is there, TLS included; rejects with UNAVAILABLE. grpc-js is loaded here and not before. */
+  static async open(options: RpcChannelOptions, signal: AbortSignal): Promise<RpcChannel> {
+    const grpc = await import("@grpc/grpc-js");
+    const client = new grpc.Client(options.address, credentialsOf(grpc, options), settingsOf(options));
+    const channel = new RpcChannel(client, () => new grpc.Metadata(), options.clock);
+    let abandon = (): void => undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        // Closing it does not end grpc-js's own wait.
+        abandon = () => reject(signal.reason as Error);
+        if (signal.aborted) abandon();
+        else signal.addEventListener("abort", abandon, { once: true });
+        const deadline = options.clock.now() + options.connectLimit;
+        client.waitForReady(deadline, (thrown) => (thrown === undefined ? resolve() : reject(thrown)));
+      });
+      return channel;
+    } catch (thrown) {
+      client.close();
+      throw new RpcError("UNAVAILABLE", `${options.address} cannot be reached: ${messageOf(thrown)}`, {
+        cause: thrown,
+      });
+    } finally {
+      signal.removeEventListener("abort", abandon);
+    }
+  }
+
+  /** A call with one answer. */
+  call<I extends DescMessage, O extends DescMessage>(
+    method: Method<I, O>,
+    request: MessageInitShape<I>,
+    { headers, signal, timeout }: CallOptions,
+  ): Promise<MessageShape<O>> {
+    return new Promise((resolve, reject) => {
+      const call = this.#client.makeUnaryRequest(
+        pathOf(method),
+        asBuffer,
+        (bytes: Buffer) => fromBinary(method.output, bytes),
+        toBinary(method.input, create(method.input, request)),
+        this.#metadataOf(headers),
+        timeout === undefined ? {} : { deadline: this.#clock.now() + timeout },
+        (thrown, answer) => {
+          signal.removeEventListener("abort", cancel);
+          if (thrown === null && answer !== undefined) resolve(answer);
+          else reject(refusalOf(thrown));
+        },
+      );
+      const cancel = () => call.cancel();
+      if (signal.aborted) cancel();
+      else signal.addEventListener("abort", cancel, { once: true });
+    });
+  }
+
+  /** A call with many answers, as they come; ends when the server ends it well. Leaving the iteration cancels it. */
+  async *stream<I extends DescMessage, O extends DescMessage>(
+    method: Method<I, O>,
+    request: MessageInitShape<I>,
+    { headers, signal }: CallOptions,
+  ): AsyncGenerator<MessageShape<O>> {
+    const call = this.#client.makeServerStreamRequest(
+      pathOf(method),
+      asBuffer,
+      (bytes: Buffer) => fromBinary(method.output, bytes),
+      toBinary(method.input, create(method.input, request)),
+      this.#metadataOf(headers),
+    );
+    const cancel = () => call.cancel();
+    if (signal.aborted) cancel();
+    else signal.addEventListener("abort", cancel, { once: true });
+    try {
+      for await (const message of call) yield message as MessageShape<O>;
+    } catch (thrown) {
+      throw refusalOf(thrown);
+    } finally {
+      signal.removeEventListener("abort", cancel);
+      cancel();
+    }
+  }
+
+  /** Ends the connection and every call on it. */
+  close(): void {
+    this.#client.close();
+  }
+
+  #metadataOf(headers: CallOptions["headers"] = {}): Metadata {
+    const metadata = this.#newMetadata();
+    for (const [name, value] of Object.entries(headers))
+      for (const one of typeof value === "string" ? [value] : value) metadata.add(name, one);
+    return metadata;
+  }
+}
+
+type Grpc = typeof import("@grpc/grpc-js");
+
+function credentialsOf({ credentials }: Grpc, { tls }: RpcChannelOptions): ChannelCredentials {
+  if (tls === undefined) return credentials.createInsecure();
+  const { ca = null, identity, isVerified } = tls;
+  return credentials.createSsl(ca, identity?.key ?? null, identity?.certificate ?? null, {
+    rejectUnauthorized: isVerified,
+    ...(isVerified ? {} : { checkServerIdentity: () => undefined }),
+  });
+}
+
+const settingsOf = ({ keepalive }: RpcChannelOptions): ClientOptions => ({
+  "grpc.keepalive_time_ms": keepalive.time,
+  "grpc.keepalive_timeout_ms": keepalive.timeout,
+  "grpc.max_receive_message_length": longestMessage,
+  // Channels to one address would share a connection, and one that is closed would live on in another.
+  "grpc.use_local_subchannel_pool": 1,
+  "grpc.enable_retries": 0,
+});
+
+const pathOf = ({ parent, name }: Pick<DescMethod, "name" | "parent">): string => `/${parent.typeName}/${name}`;
+
+/** The same memory: grpc-js takes nothing but buffers. */
+const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
+
+const namesByCode = new Map(Object.entries(statusCodes).map(([name, code]) => [code, name as StatusName]));
+
+function refusalOf(thrown: unknown): RpcError {
+  const { code, details } = (thrown ?? {}) as Partial<ServiceError>;
+  const name = namesByCode.get(code ?? statusCodes.UNKNOWN) ?? "UNKNOWN";
+  return new RpcError(name === "OK" ? "UNKNOWN" : name, details ?? messageOf(thrown), { cause: thrown });
+}
