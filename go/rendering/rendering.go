@@ -18,9 +18,31 @@ type Budget struct {
 	used     int
 }
 
+// Spend takes so many bytes, or fails when there are not as many left.
+func (budget *Budget) Spend(bytes int) error {
+	if budget.used+bytes > budget.MaxBytes {
+		return fmt.Errorf("the rendered text is over %d bytes", budget.MaxBytes)
+	}
+	budget.used += bytes
+	return nil
+}
+
+// empty has a template without text for each choice of functions. To give one its functions takes longer than most texts, and
+// copies get them for less. Questions come one at a time.
+var empty = map[functions.Options]*template.Template{}
+
 // Parse reads the syntax of a template; functions that do not exist are errors of syntax.
 func Parse(text string, options functions.Options) (*template.Template, error) {
-	return template.New(Name).Option("missingkey=error").Funcs(functions.New(options)).Parse(text)
+	base, isKnown := empty[options]
+	if !isKnown {
+		base = template.New(Name).Option("missingkey=error").Funcs(functions.New(options))
+		empty[options] = base
+	}
+	copied, err := base.Clone()
+	if err != nil {
+		return nil, err
+	}
+	return copied.Parse(text)
 }
 
 // Execute renders over the data. What is written beyond the budget is an error.
@@ -39,9 +61,8 @@ type bounded struct {
 }
 
 func (out *bounded) Write(piece []byte) (int, error) {
-	if out.budget.used+len(piece) > out.budget.MaxBytes {
-		return 0, fmt.Errorf("the rendered text is over %d bytes", out.budget.MaxBytes)
+	if err := out.budget.Spend(len(piece)); err != nil {
+		return 0, err
 	}
-	out.budget.used += len(piece)
 	return out.written.Write(piece)
 }

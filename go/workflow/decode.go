@@ -9,14 +9,19 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// decode reads the first document of a rendered text. What is not a document at all leaves an empty one, which validation
-// then speaks of.
-func decode(rendered []byte) (Document, error) {
+// decode reads the first document of a rendered text, and lists the keys of it that mean nothing. An empty text is an empty
+// document, of which validation then speaks.
+func decode(rendered []byte) (Document, []Ignored, error) {
+	var root yaml.Node
 	var document Document
-	if err := yaml.Unmarshal(rendered, &document); err != nil {
-		return Document{}, fmt.Errorf("parsing yaml data: err: %w%s", err, tabHint(err, string(rendered)))
+	err := yaml.Unmarshal(rendered, &root)
+	if err == nil {
+		err = root.Decode(&document)
 	}
-	return document, nil
+	if err != nil {
+		return Document{}, nil, fmt.Errorf("parsing yaml data: err: %w%s", err, tabHint(err, string(rendered)))
+	}
+	return document, ignoredKeys(&root), nil
 }
 
 var lineOfMessage = regexp.MustCompile(`line (\d+): found (?:a tab|character that cannot start any token)`)

@@ -16,12 +16,11 @@ type Ignored struct {
 }
 
 // ignoredKeys lists the keys that nothing reads, in the order of the text: unknown ones, and those of former releases.
-func ignoredKeys(rendered []byte) []Ignored {
-	var root yaml.Node
-	if yaml.Unmarshal(rendered, &root) != nil || len(root.Content) == 0 {
-		return nil
+func ignoredKeys(root *yaml.Node) []Ignored {
+	found := []Ignored{}
+	if len(root.Content) == 0 {
+		return found
 	}
-	var found []Ignored
 	collectIgnored(root.Content[0], reflect.TypeFor[Document](), "", &found)
 	return found
 }

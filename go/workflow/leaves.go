@@ -5,6 +5,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"slipway/template/rendering"
 )
@@ -47,6 +48,13 @@ func (leaves *leaves) render(value any, path string) any {
 
 func (leaves *leaves) renderText(text, path string) string {
 	request := leaves.request
+	// Most texts are no templates; reading one takes longer than all else.
+	if !strings.Contains(text, "{{") {
+		if err := leaves.budget.Spend(len(text)); err != nil {
+			leaves.fail(templateFailure(request.ID, "template-execution", text, path, err))
+		}
+		return text
+	}
 	rendered, failure := execute(request.ID, text, path, leaves.data, request.Functions, &leaves.budget)
 	if failure != nil {
 		leaves.fail(failure)

@@ -41,7 +41,7 @@ func Render(request Request) (*Plan, *Failure) {
 	if failure != nil {
 		return nil, failure
 	}
-	document, err := decode(rendered)
+	document, ignored, err := decode(rendered)
 	if err != nil {
 		failure := plainFailure("template-yaml", err)
 		failure.Rendered = string(rendered)
@@ -50,7 +50,6 @@ func Render(request Request) (*Plan, *Failure) {
 	if found := problems(document); len(found) > 0 {
 		return nil, invalid(found)
 	}
-	ignored := orEmpty(ignoredKeys(rendered))
 	return &Plan{Document: withoutNulls(document), Overwritten: orEmpty(overwritten), Ignored: ignored}, nil
 }
 

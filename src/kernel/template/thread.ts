@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { Worker } from "node:worker_threads";
 import { type Deferred, deferred, SlipwayError, toError } from "#lib/base/index.ts";
 import type { ThreadAnswer, ThreadMessage, ThreadStart } from "./protocol.ts";
@@ -24,7 +25,8 @@ export interface ModuleFiles {
 export function threadStarter({ program, artifact }: ModuleFiles): () => TemplateThread {
   let module: WebAssembly.Module | undefined;
   return () =>
-    new WorkerThread(program, { artifact, module }, (compiled) => {
+    // A thread takes absolute paths only.
+    new WorkerThread(resolve(program), { artifact, module }, (compiled) => {
       module = compiled;
     });
 }
