@@ -44,7 +44,7 @@ const ownOptions = (program) => [
   { flags: "-h, --help", summary: "examples, arguments and options of a command" },
 ];
 
-function commandSection({ name, args, summary, examples, options }) {
+function commandSection({ name, args, shown = args, summary, examples, options }) {
   return [
     "",
     `### slipway ${name}`,
@@ -52,7 +52,7 @@ function commandSection({ name, args, summary, examples, options }) {
     `${summary}.`,
     "",
     "```",
-    `slipway ${[name, ...(options.length > 0 ? ["[options]"] : []), ...args].join(" ")}`,
+    `slipway ${[name, ...(options.length > 0 ? ["[options]"] : []), ...shown].join(" ")}`,
     "```",
     ...(options.length > 0 ? table(["Option", "Meaning", "Default"], options.map(optionRow)) : [""]),
     "Examples:",

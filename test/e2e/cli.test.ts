@@ -165,7 +165,7 @@ test("cancel takes one step at most, and says so", async () => {
   await cli("run", file);
   const { code, err } = await cli("cancel", "one-step", "--step", "a", "--step", "b");
   expect(code).toBe(2);
-  expect(err).toContain("cancel takes one --step");
+  expect(err).toContain("cancel takes a run and at most one of its steps, found 2 steps");
 });
 
 test("suspend holds back what has not started, resume lets it go on", async () => {

@@ -74,6 +74,8 @@ export interface CommandSpec<O = never> {
   readonly aliases?: readonly string[];
   /** In commander's notation: `<file>`, `[name]`, `[rest...]`. */
   readonly args: readonly string[];
+  /** How `args` are shown where more words are understood than people need: a run is one, or two, its kind and its name. */
+  readonly shown?: readonly string[];
   readonly summary: string;
   readonly group: "Runs" | "Documents" | "Control plane" | "Other";
   /** Shown first by `--help`; each is executed by a test. */

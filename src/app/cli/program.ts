@@ -1,4 +1,4 @@
-import { type Argument, Command, InvalidArgumentError, Option } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import type { CommandSpec, GlobalOptions, OptionSpec, Surroundings } from "./command.ts";
 import type { ColorChoice } from "./environment.ts";
 
@@ -61,12 +61,7 @@ function firstExamples(specs: readonly CommandSpec[]): readonly string[] {
 
 /** Without `[options]`, which all have, and without other names: what is left fits beside what it does. */
 const subcommandTerm = (built: Command): string =>
-  [built.name(), ...built.registeredArguments.map((argument) => argumentTerm(argument))].join(" ");
-
-const argumentTerm = (argument: Argument): string => {
-  const name = `${argument.name()}${argument.variadic ? "..." : ""}`;
-  return argument.required ? `<${name}>` : `[${name}]`;
-};
+  [built.name(), built.usage().replace(/^\[options\] ?/, "")].filter((part) => part !== "").join(" ");
 
 /**
  * A command of commander from our data: examples first in its help, own options, then the inherited ones that it does
@@ -82,6 +77,7 @@ function toCommand(spec: CommandSpec, surroundings: Surroundings, { onStart, onE
     .configureOutput(outputOf(surroundings))
     .exitOverride();
   for (const argument of spec.args) built.argument(argument);
+  if (spec.shown !== undefined) built.usage(["[options]", ...spec.shown].join(" "));
   for (const option of spec.options) built.addOption(toOption(option));
   for (const option of inherited.filter(({ flags }) => !spec.options.some((own) => own.flags.includes(longOf(flags)))))
     built.addOption(toOption(option).hideHelp());

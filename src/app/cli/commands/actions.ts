@@ -20,8 +20,8 @@ interface Action {
   readonly verb: Verb;
   readonly summary: string;
   readonly past: string;
-  /** About one step, which is named after the run. */
-  readonly takesStep?: true;
+  /** Whether it is about one step, which is named after the run. Absent: about the run only. */
+  readonly step?: "required" | "optional";
   readonly options?: readonly OptionSpec[];
   readonly examples?: readonly string[];
 }
@@ -32,28 +32,23 @@ const reason: OptionSpec = { flags: "--reason <text>", summary: "why, for those 
  * The commands that steer a run. All do the same: record a RunAction and tell how it was judged. They end with 0 when
  * it was carried out and with 1 when it was refused, with the controller's reason on stderr.
  */
-const actionCommand = ({ verb, summary, past, takesStep, options: own = [], examples }: Action) =>
+const actionCommand = ({ verb, summary, past, step: taken, options: own = [], examples }: Action) =>
   command<ActionOptions>({
     name: verb,
-    args: takesStep === true ? ["<run>", "<step...>"] : ["<run...>"],
+    ...argsOf[taken ?? "none"],
     summary,
     group: "Runs",
     examples: examples ?? [`slipway ${verb} diamond`, `slipway ${verb} workflow/diamond`],
     options: [...own, reason],
-    completes: takesStep === true ? ["run", "step"] : ["run"],
+    completes: taken === undefined ? ["run"] : ["run", "step"],
     async action(invocation) {
       const { withSession } = await import("../session.ts");
       const { findRun } = await import("../runs.ts");
       const { act } = await import("../run-actions.ts");
       const { args, options, environment, clock, signal, rest } = invocation;
       return await withSession(invocation, async ({ client, namespace }) => {
-        const run = await findRun(client, takesStep === true ? [args[0] ?? "", ...rest] : rest);
-        const [step, ...others] = takesStep === true ? run.rest : [undefined, ...run.rest];
-        if (takesStep === true && (step === undefined || others.length > 0))
-          throw new UsageError(`${verb} takes a run and one of its steps, found ${run.rest.length} steps`);
-        if (others.length > 0) throw new UsageError(`${verb} takes one run, found also ${others.join(", ")}`);
-        if (verb === "cancel" && (options.step ?? []).length > 1)
-          throw new UsageError("cancel takes one --step; cancel the run, or one step after the other");
+        const run = await findRun(client, taken === undefined ? rest : [args[0] ?? "", ...rest]);
+        const step = stepOf(verb, taken, run.rest, options.step);
         const named = step === undefined ? options : { ...options, step: [step] };
         const values =
           step === undefined || options.value === undefined
@@ -77,6 +72,31 @@ const actionCommand = ({ verb, summary, past, takesStep, options: own = [], exam
       });
     },
   });
+
+const argsOf = {
+  none: { args: ["<run...>"], shown: ["<run>"] },
+  optional: { args: ["<run>", "[step...]"], shown: ["<run>", "[step]"] },
+  required: { args: ["<run>", "<step...>"], shown: ["<run>", "<step>"] },
+} as const;
+
+/** The one step that an action is about, as a word behind the run or as its option; a retry takes several by its option. */
+function stepOf(
+  verb: Verb,
+  taken: Action["step"],
+  words: readonly string[],
+  option: readonly string[] = [],
+): string | undefined {
+  if (taken === undefined) {
+    if (words.length > 0) throw new UsageError(`${verb} takes one run, found also ${words.join(", ")}`);
+    return undefined;
+  }
+  const steps = [...words, ...option];
+  if (steps.length > 1 || (taken === "required" && steps.length === 0)) {
+    const many = taken === "required" ? "one of its steps" : "at most one of its steps";
+    throw new UsageError(`${verb} takes a run and ${many}, found ${steps.length} steps`);
+  }
+  return steps[0];
+}
 
 /** The run knows what its step asks for, so that `1` is a number where one is asked for. Everything wrong is told at once. */
 async function valuesOf(
@@ -119,9 +139,13 @@ const step = (summary: string): OptionSpec => ({ flags: "--step <name>", summary
 const actions: readonly Action[] = [
   {
     verb: "cancel",
-    summary: "Cancel a run; its final steps still run",
+    summary: "Cancel a run, or one of its steps; final steps still run",
     past: "canceled",
-    options: [step("cancel only this step"), { flags: "--force", summary: "do not run the final steps either" }],
+    step: "optional",
+    options: [
+      step("only this step, as the word behind the run"),
+      { flags: "--force", summary: "do not run the final steps either" },
+    ],
   },
   { verb: "suspend", summary: "Start nothing new in a run", past: "suspended" },
   { verb: "resume", summary: "Let a suspended run go on", past: "resumed" },
@@ -135,7 +159,7 @@ const actions: readonly Action[] = [
     verb: "approve",
     summary: "Approve a step of a run that waits for it",
     past: "approved",
-    takesStep: true,
+    step: "required",
     options: [
       { flags: "--value <name=value>", summary: "an input of the approval; may be repeated", repeatable: true },
     ],
@@ -145,14 +169,14 @@ const actions: readonly Action[] = [
     verb: "reject",
     summary: "Reject a step of a run that waits for approval; one rejection fails it",
     past: "rejected",
-    takesStep: true,
+    step: "required",
     examples: ["slipway reject rollout publish --reason 'not on a Friday'"],
   },
   {
     verb: "skip",
     summary: "Pass over a step that has not started; what depends on it runs",
     past: "skipped",
-    takesStep: true,
+    step: "required",
     examples: ["slipway skip rollout announce"],
   },
 ];

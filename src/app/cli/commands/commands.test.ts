@@ -296,8 +296,8 @@ describe("describe, graph and logs", () => {
   });
 
   test("graph draws a run, or every run of a file", async () => {
-    expect((await must("graph", "shown")).out).toMatch(/^Make it {2}Succeeded\n {2}b {6}(?:Waiting|Running) +<- a\n$/);
-    expect((await must("graph", "shown.json")).out).toBe("Make it\n  b      <- a\n");
+    expect((await must("graph", "shown")).out).toMatch(/^a \(Make it\) {2}Succeeded\n {2}b {10}(?:Waiting|Running) +<- a\n$/);
+    expect((await must("graph", "shown.json")).out).toBe("a (Make it)\n  b          <- a\n");
     expect(JSON.parse((await must("graph", "shown", "-o", "json")).out)).toMatchObject({
       edges: [{ from: "a", to: "b" }],
     });
@@ -404,6 +404,28 @@ describe("cancel, suspend, resume and retry", () => {
     );
   });
 
+  test("a step that cannot be skipped any more is canceled instead, and the run goes on", async () => {
+    await begin("parts", { a: { approval: { message: "Go?" } }, b: wait(), c: wait() });
+    const refusal = await cli.run("skip", "parts", "a");
+    expect(refusal).toMatchObject({ code: 1, err: expect.stringContaining("but it can be canceled") });
+    expect((await must("cancel", "parts", "a")).out).toBe("workflow/parts step a canceled\n");
+    expect((await must("cancel", "workflow", "parts", "b", "--reason", "too")).out).toBe(
+      "workflow/parts step b canceled\n",
+    );
+    expect((await must("cancel", "parts", "--step", "c")).out).toBe("workflow/parts step c canceled\n");
+    const { out } = await must("get", "wf", "parts", "-o", "json");
+    expect(JSON.parse(out)).toMatchObject({
+      status: {
+        phase: "Failed",
+        statuses: { b: { reason: "StepCanceled", message: "too" } },
+      },
+    });
+    expect(await cli.run("cancel", "parts", "d")).toMatchObject({
+      code: 1,
+      err: 'slipway: workflow/parts: there is no step "d"\n',
+    });
+  });
+
   test("a refusal is told with its reason, and ends with 1", async () => {
     await begin("refused", { a: make() }, "Succeeded");
     expect(await cli.run("suspend", "refused")).toMatchObject({
@@ -418,8 +440,10 @@ describe("cancel, suspend, resume and retry", () => {
   });
 
   test.each<[readonly string[], string]>([
-    [["cancel", "one", "two"], "cancel takes one run, found also two"],
-    [["cancel", "one", "--step", "a", "--step", "b"], "cancel takes one --step"],
+    [["suspend", "one", "two"], "suspend takes one run, found also two"],
+    [["cancel", "one", "a", "b"], "cancel takes a run and at most one of its steps, found 2 steps"],
+    [["cancel", "one", "a", "--step", "b"], "cancel takes a run and at most one of its steps, found 2 steps"],
+    [["cancel", "one", "--step", "a", "--step", "b"], "at most one of its steps, found 2 steps"],
   ])("%j is refused as usage", async (words, message) => {
     expect(await cli.run(...words)).toMatchObject({ code: 2, err: expect.stringContaining(message) });
   });

@@ -11,6 +11,7 @@ interface ResubmitOptions extends Pick<RunOptions, "param" | "detach" | "logs" |
 export const resubmitCommand = command<ResubmitOptions>({
   name: "resubmit",
   args: ["<run...>"],
+  shown: ["<run>"],
   summary: "Start a new run of the same specification; --reuse keeps what is as it was",
   group: "Runs",
   examples: ["slipway resubmit diamond", "slipway resubmit workflow/diamond --reuse --detach"],
