@@ -296,7 +296,9 @@ describe("describe, graph and logs", () => {
   });
 
   test("graph draws a run, or every run of a file", async () => {
-    expect((await must("graph", "shown")).out).toMatch(/^a \(Make it\) {2}Succeeded\n {2}b {10}(?:Waiting|Running) +<- a\n$/);
+    expect((await must("graph", "shown")).out).toMatch(
+      /^a \(Make it\) {2}Succeeded\n {2}b {10}(?:Waiting|Running) +<- a\n$/,
+    );
     expect((await must("graph", "shown.json")).out).toBe("a (Make it)\n  b          <- a\n");
     expect(JSON.parse((await must("graph", "shown", "-o", "json")).out)).toMatchObject({
       edges: [{ from: "a", to: "b" }],
