@@ -1,5 +1,5 @@
 import type { ApiClient } from "#kernel/kit/index.ts";
-import { ApiError, asJson, isInvalid, isNotFound, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { ApiError, asJson, isInvalid, isNotFound, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { type Difference, differencesOf } from "./differences.ts";
 import { UsageError } from "./exit-codes.ts";
 
@@ -7,7 +7,7 @@ import { UsageError } from "./exit-codes.ts";
 export interface DocumentDiff {
   readonly kind: string;
   readonly name: string;
-  /** `refused`: the server would not take the change, and `refusals` are why. */
+  /** `refused`: the server would not take the change, and `refusals` are why; the differences are there as far as they can be told. */
   readonly change: "none" | "create" | "update" | "refused";
   readonly differences: readonly Difference[];
   readonly refusals: readonly string[];
@@ -35,14 +35,38 @@ export async function diffDocument(
   });
   const about = { kind, name, differences: [], refusals: [] };
   if (live === undefined) return { ...about, change: "create" };
+  const wanted = inPlaceOf(live, object);
   try {
-    const after = await client.update(type, inPlaceOf(live, object), { dryRun: true });
+    const after = await client.update(type, wanted, { dryRun: true });
     const differences = differencesOf(asJson(live), asJson(after));
     return { ...about, change: differences.length === 0 ? "none" : "update", differences };
   } catch (thrown) {
     if (!isInvalid(thrown) || !(thrown instanceof ApiError)) throw thrown;
     const causes = (thrown.details.causes ?? []).map(({ field = "", message = "" }) => `${field}: ${message}`);
-    return { ...about, change: "refused", refusals: causes.length === 0 ? [thrown.message] : causes };
+    const refusals = causes.length === 0 ? [thrown.message] : causes;
+    return { ...about, change: "refused", refusals, differences: await refusedDifferences(client, type, live, wanted) };
+  }
+}
+
+/**
+ * Where a change differs that the server refuses: it is asked about a new object of the same content, which has its defaults and takes
+ * nobody's place. None where that is refused as well: without defaults nobody could tell what was left out from what was taken away.
+ */
+async function refusedDifferences(
+  client: ApiClient,
+  type: ResourceType,
+  live: Stored,
+  wanted: Stored,
+): Promise<readonly Difference[]> {
+  const { name, namespace } = wanted.metadata;
+  const metadata = { generateName: `${name}-`, ...(namespace === undefined ? {} : { namespace }) };
+  const { status: _live, ...content } = wanted;
+  try {
+    const made = await client.create(type, { ...content, metadata }, { dryRun: true });
+    return differencesOf(asJson(live), asJson({ ...made, metadata: wanted.metadata }));
+  } catch (thrown) {
+    if (thrown instanceof ApiError) return [];
+    throw thrown;
   }
 }
 

@@ -351,10 +351,21 @@ describe("describe, graph and logs", () => {
       code: 1,
       out: expect.stringMatching(/^workflow\/shown would change\n {2}\+ spec.steps.c/),
     });
-    const other = await cli.run("diff", await file("shown-other", { a: wait() }), "shown", "-o", "json");
+    const changed = await file("shown-other", { a: wait() });
+    const other = await cli.run("diff", changed, "shown", "-o", "json");
     expect(other.code).toBe(1);
     expect(JSON.parse(other.out)).toMatchObject([
       { change: "refused", refusals: expect.arrayContaining([expect.stringContaining(`completed step "a"`)]) },
+    ]);
+    const lines = (await cli.run("diff", changed, "shown")).out.split("\n").map((line) => line.split(": ")[0]);
+    expect(lines).toEqual([
+      "workflow/shown cannot change so",
+      "  refused",
+      "  - spec.steps.a.displayName",
+      "  - spec.steps.a.template",
+      "  + spec.steps.a.wait",
+      "  - spec.steps.b",
+      "",
     ]);
     expect(await cli.run("diff", await file("unheard", { a: wait() }))).toMatchObject({
       code: 1,
