@@ -1,5 +1,13 @@
 import type { ApiClient } from "#kernel/kit/index.ts";
-import { ApiError, asJson, isInvalid, isNotFound, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import {
+  ApiError,
+  asJson,
+  isInvalid,
+  isNotFound,
+  type KubeObject,
+  type ResourceType,
+  type Stored,
+} from "#kernel/model/index.ts";
 import { type Difference, differencesOf } from "./differences.ts";
 import { UsageError } from "./exit-codes.ts";
 
