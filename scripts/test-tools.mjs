@@ -21,6 +21,10 @@ const packages = [
   // The crash tests build a library that makes system calls fail. A compiler alone comes without the headers.
   { program: "cc", name: "gcc" },
   { file: "/usr/include/stdio.h", name: "libc6-dev" },
+  // A gRPC client in another language, and a compiler of interfaces that is not ours, drive the server of agents.
+  { program: "protoc", name: "protobuf-compiler" },
+  { file: "/usr/lib/python3/dist-packages/grpc/__init__.py", name: "python3-grpcio" },
+  { file: "/usr/lib/python3/dist-packages/google/protobuf/__init__.py", name: "python3-protobuf" },
 ];
 
 const isInstalled = (program) =>

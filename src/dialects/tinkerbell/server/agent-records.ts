@@ -13,7 +13,7 @@ import { Agent } from "../kinds.ts";
 import { present } from "../members.ts";
 import { agentKey, type Protocol } from "../state.ts";
 import { agentName } from "./agent-name.ts";
-import type { Connection } from "./connections.ts";
+import type { Hello } from "./connections.ts";
 import { WakeTimers } from "./wake-timers.ts";
 
 /** What records are written with. */
@@ -24,7 +24,12 @@ export interface AgentRecordsOptions {
   readonly recorder: EventRecorder;
   /** The server the agents are connected to. */
   readonly server: string;
+  /** Namespace and name of what an agent is at, by its key. */
+  readonly workflowOf: (key: string) => string | undefined;
 }
+
+/** What an agent says of itself when it comes. */
+type Newcomer = Pick<Hello, "agentID" | "instance" | "attributes">;
 
 // An Agent is for people: which machines are there, what they do, when they were last heard of. Ten thousand agents that ask every few seconds must
 // not become as many writes, and agents that are made up must not fill the store's memory here.
@@ -60,19 +65,19 @@ export class AgentRecords {
     this.#later = new WakeTimers(options.clock, (key) => this.#write(key));
   }
 
-  /** An agent has opened its stream. */
-  connected({ agentID, instance, attributes }: Connection, isDuplicate: boolean): void {
+  /** An agent has come. */
+  came({ agentID, instance, attributes }: Newcomer, protocol: Protocol, isDuplicate = false): void {
     const entry = this.#entry(agentID);
     entry.notes.push(["Normal", "AgentConnected", `agent ${agentID} has connected`]);
     if (isDuplicate)
       entry.notes.push(["Warning", "DuplicateAgent", `agent ${agentID} connects again and again: do two have its id?`]);
     // Null takes away what the process before has told.
-    this.#note(entry, { connected: true, protocol: "stream", instance: instance ?? null, ...present({ attributes }) });
+    this.#note(entry, { connected: true, protocol, instance: instance ?? null, ...present({ attributes }) });
     this.#write(agentKey(agentID));
   }
 
-  /** Its stream has ended, and no other has taken its place. */
-  disconnected({ agentID }: Connection): void {
+  /** It has gone, and nothing of the same id has taken its place. */
+  left(agentID: string): void {
     const entry = this.#entry(agentID);
     entry.notes.push(["Normal", "AgentDisconnected", `agent ${agentID} has disconnected`]);
     this.#note(entry, { connected: false });
@@ -80,9 +85,11 @@ export class AgentRecords {
   }
 
   /** Something was heard of it. */
-  seen(agentID: string, told: { readonly protocol: Protocol; readonly currentWorkflow?: string }): void {
-    const entry = this.#entry(agentID);
-    this.#note(entry, { protocol: told.protocol, currentWorkflow: told.currentWorkflow ?? null });
+  seen(agentID: string): void {
+    const entry = this.#entries.get(agentKey(agentID));
+    // Who has not come cannot be seen: what is told late needs no object.
+    if (entry === undefined) return;
+    this.#note(entry, {});
     const left = entry.writtenAt + between - this.#options.clock.now();
     if (left <= 0) this.#write(agentKey(agentID));
     else this.#later.setAfter(agentKey(agentID), left);
@@ -105,7 +112,8 @@ export class AgentRecords {
 
   #note(entry: Entry, status: JsonObject): void {
     const { clock, server } = this.#options;
-    entry.status = { ...entry.status, ...status, server, lastSeen: formatInstant(clock.now()) };
+    const currentWorkflow = this.#options.workflowOf(agentKey(entry.agentID)) ?? null;
+    entry.status = { ...entry.status, ...status, server, currentWorkflow, lastSeen: formatInstant(clock.now()) };
     entry.isDirty = true;
   }
 

@@ -11,8 +11,13 @@ import { anybody, type Identify } from "./caller.ts";
 import { type Connection, Connections } from "./connections.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { Lanes } from "./lanes.ts";
+import { olderProtocols } from "./older-protocols.ts";
+import type { AskParts } from "./poll-service.ts";
+import { Presence } from "./presence.ts";
 import { recordEvent, type RecordParts } from "./record-event.ts";
+import type { ReportParts } from "./report-service.ts";
 import { streamService } from "./stream-service.ts";
+import { Waiters } from "./waiters.ts";
 import { WorkflowMirror } from "./workflow-mirror.ts";
 
 /** Where the server listens, and what may differ from the usual. */
@@ -24,11 +29,16 @@ export interface TinkerbellServerOptions {
   readonly settings?: Partial<Settings>;
   /** Plaintext without. */
   readonly tls?: TlsPaths;
+  /** How long a question of an agent that polls is held; 30 s unless told. */
+  readonly pollHold?: Millis;
   readonly keepalive?: { readonly time: Millis; readonly timeout: Millis };
 }
 
 /** An agent that was unplugged is noticed after both together. */
 const usualKeepalive = { time: 30_000, timeout: 10_000 };
+const usualPollHold: Millis = 30_000;
+/** Agents that poll wait five seconds at most before they ask again; one that does not for so long has gone. */
+const silenceAfterHold: Millis = 30_000;
 
 /** What agents speak with, without the port: for the listener, and for tests. */
 export interface TinkerbellDesk {
@@ -50,9 +60,26 @@ export function createDesk(manager: Manager, options: Omit<TinkerbellServerOptio
   const tell = tellerOf(recorder);
   const connections = new Connections();
   const lanes = new Lanes();
-  const agents = new AgentRecords({ client, clock, log, recorder, server: options.name ?? "slipway" });
+  const agents = new AgentRecords({
+    client,
+    clock,
+    log,
+    recorder,
+    server: options.name ?? "slipway",
+    workflowOf: (key) => mirror.heldBy(key)[0]?.key,
+  });
+  const waiters = new Waiters();
+  const pollHold = options.pollHold ?? usualPollHold;
+  const presence = new Presence(
+    { clock, silence: pollHold + silenceAfterHold },
+    { isBusy: (key) => mirror.heldBy(key).length > 0, left: (agentID) => agents.left(agentID) },
+  );
   const dispatcher = new Dispatcher({ client, clock, log, settings, mirror, connections, lanes, tell });
-  const unsubscribe = mirror.onChange((agent) => dispatcher.wake(agent));
+  const wake = (agent: string): void => {
+    dispatcher.wake(agent);
+    waiters.wake(agent);
+  };
+  const unsubscribe = mirror.onChange(wake);
   const parts: RecordParts = {
     client,
     clock,
@@ -60,30 +87,40 @@ export function createDesk(manager: Manager, options: Omit<TinkerbellServerOptio
     mirror,
     lanes,
     tell,
-    wake: (agent) => dispatcher.wake(agent),
+    wake: (agent) => {
+      agents.seen(agent);
+      wake(agent);
+    },
     stopAgain: (agent, id) => dispatcher.stopAgain(agent, id),
   };
   const identify: Identify = anybody;
   const connect = (connection: Connection): (() => void) => {
     const { isDuplicate } = connections.open(connection, clock.now());
-    agents.connected(connection, isDuplicate);
+    agents.came(connection, "stream", isDuplicate);
     dispatcher.wake(connection.key);
     return () => {
-      if (connections.close(connection)) agents.disconnected(connection);
+      if (connections.close(connection)) agents.left(connection.agentID);
     };
+  };
+  const record: ReportParts["record"] = (id, event, from) => recordEvent(parts, id, event, from);
+  const seen: AskParts["seen"] = (agentID, protocol) => {
+    if (presence.heard(agentID)) agents.came({ agentID }, protocol);
+    else agents.seen(agentID);
   };
   return {
     services: [
       streamService({
         identify,
         connect,
-        record: (id, event, caller) => recordEvent(parts, id, event, { caller, protocol: "stream" }),
+        record: (id, event, caller) => record(id, event, { caller, protocol: "stream" }),
       }),
+      olderProtocols({ client, clock, settings, mirror, tell, identify, lanes, waiters, pollHold, seen, record }),
     ],
     ready: (signal) => mirror.synced(signal),
     async close() {
       unsubscribe();
       dispatcher.close();
+      presence.close();
       await agents.close();
     },
   };

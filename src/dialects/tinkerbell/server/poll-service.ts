@@ -1,0 +1,94 @@
+import { type Clock, type JsonObject, type Millis, sleep } from "#lib/base/index.ts";
+import { type CallContext, type Handlers, RpcError, workflowV1 } from "#kernel/rpc/index.ts";
+import { agentKey, isTerminal, type Protocol } from "../state.ts";
+import type { Taker } from "../transitions.ts";
+import { type Caller, checkedAgentID, type Identify } from "./caller.ts";
+import type { Lanes } from "./lanes.ts";
+import { actionMessage, noActionYet, noWorkflows } from "./poll-messages.ts";
+import { asUnavailable } from "./record-event.ts";
+import { take, type Taken, type TakeParts } from "./taking.ts";
+import type { Waiters } from "./waiters.ts";
+import { workflowId } from "./workflow-id.ts";
+
+/** What the older protocols are made of. */
+export interface AskParts extends TakeParts {
+  readonly identify: Identify;
+  readonly lanes: Lanes;
+  readonly waiters: Waiters;
+  /** How long a call without an answer is held. */
+  readonly pollHold: Millis;
+  /** An agent was heard of that has no stream. */
+  readonly seen: (agentID: string, protocol: Protocol, attributes?: JsonObject) => void;
+}
+
+/** After somebody else's write: the mirror has heard of it then. */
+const lookAgainAfter: Millis = 20;
+
+/** The agent's question: what is it to do now? It is held until there is something, so that an idle agent asks twice a minute and still begins at once. */
+export const getAction =
+  (parts: AskParts): NonNullable<Handlers<typeof workflowV1.WorkflowService>["getAction"]> =>
+  async ({ agentId = "" }, call) => {
+    const taker: Taker = { agentID: checkedAgentID(agentId, "invalid Agent ID"), protocol: "poll" };
+    allow(parts.identify(call), taker.agentID);
+    parts.seen(taker.agentID, "poll");
+    const taken = await waitFor(parts, taker, call);
+    const message =
+      taken?.is === "at" ? actionMessage(workflowId(taken.workflow), taken.state, parts.clock) : undefined;
+    if (message !== undefined) return message;
+    throw hasUnfinished(parts, taker.agentID) ? noActionYet() : noWorkflows();
+  };
+
+/** PERMISSION_DENIED for who has proved to be somebody else. */
+export function allow(caller: Caller, agentID: string): void {
+  if (!caller.isAgent(agentID)) throw new RpcError("PERMISSION_DENIED", `the caller is not agent ${agentID}`);
+}
+
+/** What the agent is to do, or undefined when the time is over, or it has asked again meanwhile. */
+async function waitFor(parts: AskParts, taker: Taker, { signal }: CallContext): Promise<Taken | undefined> {
+  const { clock, lanes, waiters, pollHold } = parts;
+  const key = agentKey(taker.agentID);
+  const end = clock.monotonic() + pollHold;
+  for (;;) {
+    // Waits from before the look on: what changes in between is not missed.
+    const patience = new AbortController();
+    const changed = waiters.next(key, patience.signal);
+    try {
+      const taken = await lanes.run(key, () => takeUnlessGone(parts, taker, signal));
+      if (taken.is === "at") return taken;
+      const left = end - clock.monotonic();
+      if (left <= 0) return undefined;
+      const pause = Math.min(left, taken.is === "again" ? lookAgainAfter : untilOf(taken.until, clock));
+      const why = await Promise.race([changed, pauseFor(clock, pause, AbortSignal.any([signal, patience.signal]))]);
+      signal.throwIfAborted();
+      if (why === "replaced") return undefined;
+    } finally {
+      patience.abort();
+    }
+  }
+}
+
+/** Nothing is given to an agent that does not wait for it any more. */
+async function takeUnlessGone(parts: AskParts, taker: Taker, signal: AbortSignal): Promise<Taken> {
+  signal.throwIfAborted();
+  try {
+    return await take(parts, taker);
+  } catch (thrown) {
+    throw asUnavailable(thrown);
+  }
+}
+
+const untilOf = (until: number | undefined, clock: Clock): Millis =>
+  until === undefined ? Number.POSITIVE_INFINITY : Math.max(0, until - clock.now());
+
+/** Resolves after the time, or when nobody waits for it any more. */
+const pauseFor = (clock: Clock, time: Millis, signal: AbortSignal): Promise<"over"> =>
+  sleep(clock, time, signal).then(
+    () => "over",
+    () => "over",
+  );
+
+/** Something of the agent will be to do one day. */
+const hasUnfinished = ({ mirror }: AskParts, agentID: string): boolean =>
+  mirror
+    .ofAgent(agentKey(agentID))
+    .some(({ state }) => !isTerminal(state.phase) && agentKey(state.agentID) === agentKey(agentID));

@@ -1,0 +1,79 @@
+import type { Stored } from "#kernel/model/index.ts";
+import {
+  create,
+  fromBinary,
+  type MessageShape,
+  type RawUnary,
+  RpcError,
+  toBinary,
+  workflowV1,
+} from "#kernel/rpc/index.ts";
+import type { AgentEvent } from "../events.ts";
+import { type Notice, notice } from "../messages.ts";
+import type { Protocol } from "../state.ts";
+import type { AnyWorkflow } from "../stored.ts";
+import type { Caller, Identify } from "./caller.ts";
+import { reportedEvent } from "./poll-messages.ts";
+import { reportKind } from "./report-kind.ts";
+import { parseWorkflowId } from "./workflow-id.ts";
+import type { WorkflowMirror } from "./workflow-mirror.ts";
+
+/** What reports work with. */
+export interface ReportParts {
+  readonly identify: Identify;
+  readonly mirror: WorkflowMirror;
+  readonly tell: (workflow: Stored<AnyWorkflow>, notices: readonly Notice[]) => void;
+  readonly record: (
+    id: string,
+    event: AgentEvent,
+    from: { readonly caller: Caller; readonly protocol: Protocol },
+  ) => Promise<void>;
+}
+
+type Report = MessageShape<typeof workflowV1.ActionStatusRequestSchema>;
+
+/** Both protocols expect an empty message. */
+const received = toBinary(workflowV1.ActionStatusResponseSchema, create(workflowV1.ActionStatusResponseSchema));
+
+/** What agents of the older protocols tell of an action. The path is one and the message is not: the bytes say which it is. */
+export const reportActionStatus = (parts: ReportParts): RawUnary => ({
+  async raw(bytes, call) {
+    const caller = parts.identify(call);
+    const kind = reportKind(bytes);
+    if (kind === undefined) throw new RpcError("INVALID_ARGUMENT", "the report names neither an action nor a state");
+    if (kind === "worker") throw new RpcError("UNIMPLEMENTED", "workers of this protocol are not served");
+    await takeReport(parts, decode(bytes), caller);
+    return received;
+  },
+});
+
+function decode(bytes: Uint8Array): Report {
+  try {
+    return fromBinary(workflowV1.ActionStatusRequestSchema, bytes);
+  } catch (cause) {
+    throw new RpcError("INVALID_ARGUMENT", "the request is no proto.ActionStatusRequest", { cause });
+  }
+}
+
+/** Codes that make a released agent exit when its last report of an action is answered with them. */
+const deadly: readonly string[] = ["NOT_FOUND", "INVALID_ARGUMENT", "FAILED_PRECONDITION"];
+
+/**
+ * A start that is refused keeps the action from being run. An end that is refused ends the agent's process, and with it all that comes
+ * after: so whatever cannot be recorded of an end is told to people, and answered as if it had been.
+ */
+async function takeReport({ record, mirror, tell }: ReportParts, report: Report, caller: Caller): Promise<void> {
+  const { workflowId: id = "", actionId = "" } = report;
+  if (id === "") throw new RpcError("INVALID_ARGUMENT", "workflow_id is empty");
+  if (actionId === "") throw new RpcError("INVALID_ARGUMENT", "action_id is empty");
+  const event = reportedEvent(report);
+  try {
+    await record(id, event, { caller, protocol: "poll" });
+  } catch (thrown) {
+    if (event.is === "started" || !(thrown instanceof RpcError) || !deadly.includes(thrown.code)) throw thrown;
+    const place = parseWorkflowId(id);
+    const found = place === undefined ? undefined : mirror.get(place);
+    if (found !== undefined && thrown.code === "NOT_FOUND")
+      tell(found.workflow, [notice("LateEvent", `the end of an action that is not known was told: ${thrown.message}`)]);
+  }
+}

@@ -1,0 +1,96 @@
+import type { Clock, Instant } from "#lib/base/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import { isConflict, isNotFound, type Stored } from "#kernel/model/index.ts";
+import { choose } from "../dispatch-queue.ts";
+import type { Notice } from "../messages.ts";
+import { confirmCancel, interrupted, type Resumption } from "../reconnect.ts";
+import type { Settings } from "../settings.ts";
+import { agentKey, isTerminal, type WorkflowState } from "../state.ts";
+import { type AnyWorkflow, changeWorkflow, refOf, storeState } from "../stored.ts";
+import { dispatch, letGo, runningAction, type Taker } from "../transitions.ts";
+import type { Mirrored, WorkflowMirror } from "./workflow-mirror.ts";
+
+// Agents of the older protocols have no stream to be told on: they ask, and what they ask tells where they are. One that asks is not at work on
+// anything, because it asks only between two actions.
+
+/** What taking works with. */
+export interface TakeParts {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly settings: Settings;
+  readonly mirror: WorkflowMirror;
+  readonly tell: (workflow: Stored<AnyWorkflow>, notices: readonly Notice[]) => void;
+  readonly onSent?: (how: "sent" | "resent") => void;
+}
+
+/** What an agent that asks is to do. */
+export type Taken =
+  /** The action this workflow is at. */
+  | { readonly is: "at"; readonly workflow: Stored<AnyWorkflow>; readonly state: WorkflowState }
+  /** Nothing before something changes, or before this time. */
+  | { readonly is: "nothing"; readonly until?: Instant }
+  /** Somebody else has changed what was about to be taken. */
+  | { readonly is: "again" };
+
+/**
+ * What the agent goes on with, or the next workflow that is its own. Only in the agent's lane. What it answers is durable: the agent is held
+ * for the workflow from here on.
+ */
+export async function take(parts: TakeParts, taker: Taker): Promise<Taken> {
+  const { client, clock, mirror, settings, tell, onSent } = parts;
+  const key = agentKey(taker.agentID);
+  for (const held of mirror.heldBy(key)) {
+    const goesOn = await goOnWith(parts, held, taker);
+    if (goesOn !== undefined) return goesOn;
+  }
+  const now = clock.now();
+  const choice = choose(mirror.ofAgent(key), key, now);
+  if (choice.is === "later") return { is: "nothing", until: choice.at };
+  // What it was held for has been settled a moment ago, and the mirror has yet to hear of it.
+  if (choice.is === "busy") return { is: "again" };
+  const next = choice.is === "next" ? mirror.ofAgent(key).find((each) => each.key === choice.candidate.key) : undefined;
+  if (next === undefined) return { is: "nothing" };
+  const move = dispatch(next.state, taker, now, settings);
+  try {
+    const workflow = await storeState(client, next.workflow, move.state, now);
+    tell(workflow, move.notices);
+    onSent?.("sent");
+    return { is: "at", workflow, state: move.state };
+  } catch (thrown) {
+    if (isConflict(thrown) || isNotFound(thrown)) return { is: "again" };
+    throw thrown;
+  }
+}
+
+/** What is done for a workflow that the agent holds and does not work on; undefined when it is free of it. */
+async function goOnWith(parts: TakeParts, { workflow }: Mirrored, taker: Taker): Promise<Taken | undefined> {
+  const { tell, settings, onSent } = parts;
+  const { namespace = "", name, uid } = workflow.metadata;
+  const { answer, workflow: stored } = await changeWorkflow(parts, refOf(namespace, name), (state, current, now) => {
+    const isHeld = state.dispatch.held && agentKey(state.dispatch.agentID ?? "") === agentKey(taker.agentID);
+    if (current.metadata.uid !== uid || !isHeld) return { answer: {} };
+    const resumption = asked(state, taker, now, settings);
+    const next = resumption.move?.state;
+    return { state: next, answer: { ...resumption, state: next ?? state } };
+  }).catch((thrown: unknown) => {
+    // What has gone needs no agent.
+    if (isNotFound(thrown)) return { answer: {}, workflow };
+    throw thrown;
+  });
+  const { move, send, state }: Resumption & { readonly state?: WorkflowState } = answer;
+  if (move !== undefined) tell(stored, move.notices);
+  if (send !== "start" || state === undefined) return undefined;
+  if (move !== undefined) onSent?.("resent");
+  return { is: "at", workflow: stored, state };
+}
+
+/** By asking, the agent says that nothing of it runs: it confirms a stop, lets go of what has ended, and was interrupted if an action ran. */
+function asked(state: WorkflowState, taker: Taker, now: Instant, settings: Settings): Resumption {
+  if (state.phase === "Cancelling") return { move: confirmCancel(state, now) };
+  if (isTerminal(state.phase)) return { move: letGo(state) };
+  const running = runningAction(state);
+  // It was told to run it once more, and asks again before it has begun.
+  const isRerun = running !== undefined && state.dispatch.rerun === running.id;
+  if (running === undefined || isRerun) return { send: "start" };
+  return interrupted(state, taker, now, settings);
+}
