@@ -63,7 +63,7 @@ export const noActionYet = (): RpcError =>
 export const noWorkflows = (): RpcError => new RpcError("NOT_FOUND", "no Workflows found");
 
 type StatusRequest = MessageInitShape<typeof workflowV1.ActionStatusRequestSchema>;
-const { StateType } = { StateType: workflowV1.ActionStatusRequest_StateType };
+const StateType = workflowV1.ActionStatusRequest_StateType;
 
 /** What a report comes to, and whether its action has ended; INVALID_ARGUMENT for one that says nothing. */
 export function reportedEvent({ actionId = "", actionState }: StatusRequest): AgentEvent {

@@ -6,7 +6,8 @@ import { fail } from "../transitions.ts";
 import { action, begin, settings } from "../testing/states.ts";
 import { Place } from "./testing/place.ts";
 
-const { StateType } = { StateType: workflowV1.ActionStatusRequest_StateType };
+const StateType = workflowV1.ActionStatusRequest_StateType;
+type State = (typeof StateType)[keyof typeof StateType];
 const methods = workflowV1.WorkflowService.method;
 const places: Place[] = [];
 afterEach(async () => {
@@ -27,7 +28,7 @@ async function ask(client: RpcClient, agentId = "agent-a") {
   return isRefused(answer) ? answer.code : `${answer.workflowId?.split("/")[1]} ${answer.name}`;
 }
 
-async function report(client: RpcClient, workflowId: string, name: string, actionState: number) {
+async function report(client: RpcClient, workflowId: string, name: string, actionState: State) {
   const executionStart = { seconds: -62_135_596_800n };
   const request = {
     workflowId,

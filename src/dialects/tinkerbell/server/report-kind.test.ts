@@ -18,8 +18,15 @@ test("a report of an agent that asks for each action is told by the id of its ac
 });
 
 test("a report of a worker is told by its state, its seconds or its message", () => {
-  const whole = { workflowId: "a/b", taskName: "t", actionName: "n", actionStatus: 1, seconds: 5n, message: "m" };
-  for (const message of [whole, { actionStatus: 4 }, { seconds: 300n }, { message: "Started" }])
+  const whole = {
+    workflowId: "a/b",
+    taskName: "t",
+    actionName: "n",
+    actionStatus: workerV1.State.RUNNING,
+    seconds: 5n,
+    message: "m",
+  };
+  for (const message of [whole, { actionStatus: workerV1.State.SUCCESS }, { seconds: 300n }, { message: "Started" }])
     expect(reportKind(toBinary(WorkflowActionStatusSchema, create(WorkflowActionStatusSchema, message)))).toBe(
       "worker",
     );

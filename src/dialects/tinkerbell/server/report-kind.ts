@@ -36,7 +36,8 @@ function* fieldsIn(bytes: Uint8Array): Generator<readonly [number, number]> {
     return Number.NaN;
   };
   const skip = (type: number): number => {
-    if (type === varint) return readVarint() * 0;
+    // Reading it is passing it; one that does not end is no field.
+    if (type === varint) return Number.isNaN(readVarint()) ? Number.NaN : 0;
     if (type === fixed64) return 8;
     if (type === fixed32) return 4;
     return type === lengthDelimited ? readVarint() : Number.NaN;
