@@ -191,6 +191,20 @@ describe("several approvals", () => {
     });
   });
 
+  test("an answer that is given again after the end of the run is refused, whatever it was the first time", async () => {
+    const late = { phase: "Refused", message: expect.stringMatching(/^the workflow is \w+; only retry is possible$/) };
+    await harness.create({ steps: { ask: { approval: {} } } });
+    await say("approve", anna);
+    expect(await harness.status()).toMatchObject({ phase: "Succeeded" });
+    await harness.pass(1_000);
+    expect(await say("approve", anna)).toMatchObject(late);
+    await harness.act("retry", { steps: ["ask"] });
+    await say("reject", ben);
+    expect(await harness.status()).toMatchObject({ phase: "Failed" });
+    await harness.pass(1_000);
+    expect(await say("reject", ben)).toMatchObject(late);
+  });
+
   test("different people need names to be told apart by", async () => {
     await harness.create(asking({ minApprovals: 2 }));
     expect(await say("approve", {})).toMatchObject({

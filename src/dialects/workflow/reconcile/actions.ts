@@ -1,4 +1,4 @@
-import { formatTime, type Instant, parseInstant } from "#lib/base/index.ts";
+import { formatTime, type Instant } from "#lib/base/index.ts";
 import { type ActionFact, isTerminal, type Plan, reset, type RunState, stepState } from "#engine/index.ts";
 import { type ApiClient, refTo } from "#kernel/kit/index.ts";
 import { keyOf, type Stored } from "#kernel/model/index.ts";
@@ -7,7 +7,7 @@ import { refusalOf } from "../approvers.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
 import { type Approval, RunAction, Workflow } from "../kinds.ts";
 import { decideApproval } from "./approvals.ts";
-import { asker, type Decision, done, refused, untimely } from "./decision.ts";
+import { asker, type Decision, done, isAfterEnd, refused, untimely } from "./decision.ts";
 import type { Pass } from "./pass.ts";
 
 // RunActions are requests to a run, answered in their own status: Accepted (retry only), then Done or Refused. Effect before answer:
@@ -102,12 +102,6 @@ function decideRetry({ spec, status }: RunAction, plan: Plan, run: RunState): De
   return { is: "apply", fact: { kind: "action", action: "retry", number: accepted, ...selection, ...asker(status) } };
 }
 
-/** Creation times have seconds only: within the second of the end the action counts as one that came before. */
-function isAfterEnd({ creationTimestamp }: Stored["metadata"], { finishedAt }: RunState): boolean {
-  const created = parseInstant(creationTimestamp);
-  return created !== undefined && finishedAt !== undefined && created > finishedAt;
-}
-
 /** Passing over a question is an answer to it, so that who may not decide may not skip either. */
 function decideLive(
   { spec, metadata, status }: Stored<RunAction>,
@@ -115,7 +109,7 @@ function decideLive(
   approval: Approval | undefined,
 ): Decision {
   const { action, step, reason, force } = spec;
-  // Its effect was stored, its answer was not. One that came after the end has done nothing, and must not say it has.
+  // Its effect was stored, its answer was not.
   if (isTerminal(run.phase) && action === "cancel" && run.closing === "Cancel" && !isAfterEnd(metadata, run))
     return done("the workflow was canceled");
   const late = untimely(run, action);

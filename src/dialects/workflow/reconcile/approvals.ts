@@ -7,14 +7,14 @@ import { checkValues } from "../compile/params.ts";
 import type { Approval, RunAction } from "../kinds.ts";
 import { collectProblems } from "../problems.ts";
 import { maxOutputBytes } from "../steps/outputs.ts";
-import { asker, type Decision, done, refused, untimely } from "./decision.ts";
+import { asker, type Decision, done, isAfterEnd, refused, untimely } from "./decision.ts";
 
 /**
  * Whether somebody's answer to an approval counts. Each that does is one write of the status of the step, which holds
  * who has approved: an action whose effect was stored and whose answer was lost is recognised by it.
  */
 export function decideApproval(
-  { spec, status }: Stored<RunAction>,
+  { spec, status, metadata }: Stored<RunAction>,
   step: string,
   approval: Approval,
   run: RunState,
@@ -32,7 +32,7 @@ export function decideApproval(
   const objection = refusalOf(approval, status ?? {});
   if (objection !== undefined) return refused(objection);
   const state = stepState(run, step);
-  const before = answeredBefore(fact, state, approval);
+  const before = isAfterEnd(metadata, run) ? undefined : answeredBefore(fact, state, approval);
   if (before !== undefined) return done(before);
   const late = untimely(run, spec.action);
   if (late !== undefined) return late;

@@ -1,5 +1,6 @@
-import type { ActionFact, RunState } from "#engine/index.ts";
-import { isTerminal } from "#engine/index.ts";
+import { parseInstant } from "#lib/base/index.ts";
+import { type ActionFact, isTerminal, type RunState } from "#engine/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
 import type { RunAction } from "../kinds.ts";
 
 /** What is to be done about an action in this pass. */
@@ -18,6 +19,15 @@ export function untimely({ phase, closing }: RunState, action: string): Decision
   if (isTerminal(phase)) return refused(`the workflow is ${phase}; only retry is possible`);
   if (closing === undefined || action === "cancel") return undefined;
   return refused(`the workflow is being ended; ${action} is not possible any more`);
+}
+
+/**
+ * What came after the end has done nothing, and must not say it has. Creation times have seconds only: within the second of the end an
+ * action counts as one that came before, whose effect was stored and whose answer was lost.
+ */
+export function isAfterEnd({ creationTimestamp }: Stored["metadata"], { finishedAt }: RunState): boolean {
+  const created = parseInstant(creationTimestamp);
+  return created !== undefined && finishedAt !== undefined && created > finishedAt;
 }
 
 /** Who asks, as admission has noted it. */
