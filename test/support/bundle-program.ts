@@ -13,7 +13,7 @@ export async function bundleProgram(source: string): Promise<string> {
     platform: "node",
     format: "esm",
     target: "node20",
-    external: ["lmdb", "tar-stream", "yaml"],
+    external: ["@grpc/grpc-js", "lmdb", "tar-stream", "yaml"],
     logLevel: "error",
   });
   return outfile;

@@ -5,3 +5,4 @@ export { type OpenedDocker, openDockerRuntime } from "./docker/open-docker-runti
 export { createFakeRuntime, type FakeRuntime } from "./fake/fake-runtime.ts";
 export { createLocalRuntime, type LocalRuntime } from "./process/local-runtime.ts";
 export { createProcessRuntime } from "./process/process-runtime.ts";
+export { acquireLock } from "./process/runner/lock.ts";

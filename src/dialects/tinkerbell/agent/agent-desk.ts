@@ -124,6 +124,7 @@ export class AgentDesk {
     }
   }
 
+  /** A stop ends it early; what it comes to then is of no interest, because the stop is answered by itself. */
   async #prepare(execution: Execution): Promise<void> {
     const { runtime, log } = this.#options;
     const abort = new AbortController();
@@ -143,6 +144,7 @@ export class AgentDesk {
     else await this.put({ is: "ended", execution, ending: value });
   }
 
+  /** Watching may fail, as when the engine is started anew. The action goes on, and is watched again. */
   async #run(execution: Execution, handle: string): Promise<void> {
     const { runtime, log } = this.#options;
     const ended = await this.#persist("an action cannot be watched", () => runtime.run(execution, handle));
@@ -152,6 +154,7 @@ export class AgentDesk {
     await this.put({ is: "ended", execution, ending: ended.value });
   }
 
+  /** What is found is watched; only what is certainly gone is interrupted, so that an engine that is away is waited for. */
   async #recover(execution: Execution, handle: string): Promise<void> {
     const { runtime, log } = this.#options;
     const found = await this.#persist("an action cannot be looked for", () => runtime.isGone(execution, handle));
@@ -161,6 +164,7 @@ export class AgentDesk {
     await this.put({ is: "gone", execution });
   }
 
+  /** What is being prepared has to come to its end first, or the stop would find nothing yet. */
   async #stop(execution: Execution): Promise<void> {
     const { runtime, stopGrace, log } = this.#options;
     log.info("ending an action", { workflow: execution.workflow, action: execution.action.name });

@@ -23,6 +23,7 @@ export const containerName = ({ action }: Execution): string =>
 /** The engine's own copy of what is printed, from which the log is written anew after a crash: as much as the log keeps. */
 const logging: JsonObject = { Type: "json-file", Config: { "max-size": "5m", "max-file": "2" } };
 
+/** What is said of a container by the agent and not by the action. */
 export interface ContainerTraits {
   readonly agentId: string;
   readonly isPrivileged: boolean;
@@ -42,9 +43,11 @@ export function containerSettings({ action, workflow, attempt }: Execution, trai
     Image: image,
     ...(cmd === undefined || cmd === "" ? {} : { Entrypoint: [cmd] }),
     ...(args.length === 0 ? {} : { Cmd: [...args] }),
+    // In order, so that the same action is the same container to who compares them.
     Env: Object.entries(env)
       .map(([name, value]) => `${name}=${value}`)
       .sort(),
+    // A terminal would make one stream of the two.
     Tty: false,
     AttachStdout: true,
     AttachStderr: true,
@@ -60,6 +63,7 @@ export function containerSettings({ action, workflow, attempt }: Execution, trai
       ...(network === undefined || network === "" ? {} : { NetworkMode: network }),
       Privileged: isPrivileged,
       LogConfig: logging,
+      // Whether it runs again is not the engine's to decide.
       RestartPolicy: { Name: "no" },
     },
   };

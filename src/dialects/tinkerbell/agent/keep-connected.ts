@@ -25,6 +25,7 @@ export async function keepConnected(options: LinkOptions, signal: AbortSignal): 
   const { server, desk, clock, random, log } = options;
   for (let failures = 1; !signal.aborted; failures++) {
     const began = clock.monotonic();
+    // What is resumed is looked up for each connection: an action may have ended while there was none.
     const trouble = await connectOnce(server, desk, options, signal).catch(messageOf);
     if (signal.aborted) return;
     if (clock.monotonic() - began >= lasting) failures = 1;
@@ -62,6 +63,10 @@ async function connectOnce(
   }
 }
 
+/**
+ * One after the other, each durable before the next is read. A command that was read and lost in a crash comes again: a server sends what is
+ * not acknowledged by an event.
+ */
 async function hearCommands({ commands }: AgentConnection, desk: AgentDesk): Promise<void> {
   for await (const command of commands) {
     await desk.put(command.is === "stop" ? { ...command, message: told.stoppedByServer } : command);

@@ -27,10 +27,12 @@ export const streamClient = (options: StreamClientOptions): AgentServer => ({
     const closed = new AbortController();
     const hello = {
       ...identity,
+      // What a server that does not know these headers takes for nothing, so that one agent serves all of them.
       "x-slipway-instance": options.instance,
       "x-slipway-resume": resumed.map(formatResumed),
     };
     const request = { agentId: options.agentId };
+    // Opened when it is first read from, which is at once.
     const messages = channel.stream(getWorkflows, request, { headers: hello, signal: closed.signal });
     return {
       commands: commandsOf(messages),
@@ -44,6 +46,7 @@ export const streamClient = (options: StreamClientOptions): AgentServer => ({
         }
       },
       close() {
+        // The stream first, so that it ends as one that was left and not as one that broke.
         closed.abort();
         channel.close();
       },
@@ -59,6 +62,7 @@ function answerTo(thrown: unknown): Answer {
   throw thrown;
 }
 
+/** What is no command to this release is passed over: a newer server may say more, and has to bear that it is not heard. */
 async function* commandsOf(messages: AsyncIterable<Parameters<typeof decodeCommand>[0]>): AsyncGenerator<Command> {
   for await (const message of messages) {
     const command = decodeCommand(message);

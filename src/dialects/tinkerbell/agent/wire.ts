@@ -18,6 +18,7 @@ export function decodeCommand({ cmd }: CommandMessage): Command | undefined {
   return workflow === undefined ? undefined : { is: "start", workflow: decodeWorkflow(workflow) };
 }
 
+/** Actions keep their order, which is what they are carried out in. */
 const decodeWorkflow = ({ workflowId, actions }: WorkflowMessage): AgentWorkflow => ({
   id: workflowId,
   actions: actions.map(decodeAction),
@@ -38,6 +39,10 @@ function decodeAction(message: WorkflowMessage["actions"][number]): AgentAction 
   };
 }
 
+/**
+ * An event as the protocol has it. Times are not told: servers count by their own clock, because that of a machine which has just been
+ * started may show any year.
+ */
 export function encodeEvent(workflow: string, event: AgentEvent): EventInit {
   const of = (told: NonNullable<EventInit["event"]>): EventInit => ({ workflowId: workflow, event: told });
   switch (event.is) {
@@ -59,6 +64,9 @@ export function encodeEvent(workflow: string, event: AgentEvent): EventInit {
   }
 }
 
-/** One value of the header `x-slipway-resume`. */
+/**
+ * One value of the header `x-slipway-resume`. Ids of workflows hold slashes, but neither commas nor semicolons: they are made of names of
+ * Kubernetes.
+ */
 export const formatResumed = ({ workflow, action, state }: Resumed): string =>
   `${workflow};action=${action};state=${state}`;

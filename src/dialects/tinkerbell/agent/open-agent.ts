@@ -1,0 +1,166 @@
+import { randomInt, randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, type Logger, messageOf, type Millis, SlipwayError, sleep } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import type { RpcChannelOptions } from "#kernel/rpc/index.ts";
+import { acquireLock, createProcessRuntime, openContainerEngine, type RegistryLogin } from "#kernel/runtimes/index.ts";
+import type { ActionRuntime } from "./action-runtime.ts";
+import { retryDelay } from "./backoff.ts";
+import { DockerRuntime, type PullPolicy } from "./docker-runtime.ts";
+import { HostRuntime } from "./host-runtime.ts";
+import { fileJournal } from "./journal.ts";
+import { runAgent } from "./run-agent.ts";
+import { streamClient } from "./stream-client.ts";
+
+/** What a person says of an agent, checked. Paths are absolute. */
+export interface AgentSettings {
+  readonly id: string;
+  /** `host:port`. */
+  readonly server: string;
+  /** Plaintext without. Files are read again for each connection. */
+  readonly tls?: {
+    readonly ca?: string;
+    readonly identity?: { readonly certificate: string; readonly key: string };
+    /** False takes any certificate of the server. */
+    readonly isVerified: boolean;
+  };
+  /** Whose content the server is told. */
+  readonly tokenFile?: string;
+  readonly runtime: "docker" | "host";
+  readonly directory: string;
+  readonly pull: PullPolicy;
+  readonly isPrivileged: boolean;
+  readonly stopGrace: Millis;
+  readonly registry?: RegistryLogin;
+  readonly killsOnExit: boolean;
+}
+
+/** What of its surroundings an agent uses. */
+export interface AgentSurroundings {
+  /** The runner's bundle, for actions on the host. */
+  readonly runnerPath: string;
+  /** Answers undefined for what is unset or empty. */
+  readonly variable: (name: string) => string | undefined;
+  readonly home: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A server that was unplugged is noticed after half a minute; a stream without commands is kept open through firewalls. */
+const keepalive = { time: 20_000, timeout: 10_000 } as const;
+/** Longer than a name server and a slow handshake take, and short enough to try the next address of a name. */
+const connectLimit: Millis = 10_000;
+
+/**
+ * Is an agent until the signal aborts. Rejects when it cannot begin: another one has the directory, or the journal cannot be read. A server
+ * or an engine that is away is waited for.
+ */
+export async function openAgent(
+  settings: AgentSettings,
+  around: AgentSurroundings,
+  signal: AbortSignal,
+): Promise<void> {
+  const { directory, id, server } = settings;
+  const { clock, log } = around;
+  await makeDirectories(directory, 0o700);
+  const lock = await acquireLock(join(directory, "agent.lock"));
+  if (lock === undefined) throw agentRunning(directory);
+  const random = () => randomInt(2 ** 47) / 2 ** 47;
+  try {
+    log.info("agent", { id, server, runtime: settings.runtime, directory });
+    const opened =
+      settings.runtime === "docker" ? await openDocker(settings, around, random, signal) : openHost(settings, around);
+    // The signal came before the engine did, and nothing was begun.
+    if (opened === undefined) return;
+    const { stopGrace, killsOnExit } = settings;
+    const journal = fileJournal(directory);
+    const client = streamClient({
+      agentId: id,
+      instance: randomUUID(),
+      channel: () => channelTo(settings, clock),
+      token: () => tokenIn(settings.tokenFile),
+    });
+    await runAgent(
+      { server: client, runtime: opened.runtime, journal, stopGrace, killsOnExit, clock, random, log },
+      signal,
+    );
+    await opened.close();
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Two agents on one journal would run everything twice. */
+const agentRunning = (directory: string): SlipwayError =>
+  new SlipwayError("agent-running", `another agent is running on ${directory}`, {
+    hint: "end it first, or give this one a directory of its own with --state-dir",
+  });
+
+/** A runtime in use. */
+interface Opened {
+  readonly runtime: ActionRuntime;
+  /** Lets go of it; actions go on. */
+  readonly close: () => Promise<void>;
+}
+
+/** An engine that is not there yet is waited for: a machine that has just started begins everything at once. */
+async function openDocker(
+  { id, directory, pull, isPrivileged, registry }: AgentSettings,
+  { variable, home, clock, log }: AgentSurroundings,
+  random: () => number,
+  signal: AbortSignal,
+): Promise<Opened | undefined> {
+  const engine = await openContainerEngine({ variable, home }, clock);
+  for (let failures = 1; !signal.aborted; failures++) {
+    try {
+      log.info("actions run in containers", { engine: engine.address, version: await engine.version() });
+      const login = registry === undefined ? {} : { login: registry };
+      const runtime = new DockerRuntime({ engine, agentId: id, directory, pull, isPrivileged, ...login, clock, log });
+      return { runtime, close: async () => engine.close() };
+    } catch (thrown) {
+      const hint = thrown instanceof SlipwayError && thrown.hint !== undefined ? { hint: thrown.hint } : {};
+      log.error("the container engine does not answer, waiting for it", { error: messageOf(thrown), ...hint });
+      await sleep(clock, retryDelay(failures, random), signal).catch(() => undefined);
+    }
+  }
+  engine.close();
+  return undefined;
+}
+
+/** Needs no waiting: the runner is started by the first action, or found when an earlier agent has left one. */
+function openHost({ directory }: AgentSettings, { runnerPath, variable, home, clock, log }: AgentSurroundings): Opened {
+  log.warn("actions run as processes of this machine, and their images are not looked at");
+  const place = join(directory, "runner");
+  const processes = createProcessRuntime({ directory: place, runnerPath, nodePath: process.execPath, clock, log });
+  const inherited = {
+    PATH: variable("PATH") ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    HOME: home,
+  };
+  const runtime = new HostRuntime({ processes, directory, inherited, clock });
+  return { runtime, close: () => processes.close() };
+}
+
+/**
+ * Read anew for each connection, so that certificates can be replaced while the agent runs. A file that is missing for a moment is trouble
+ * with the connection like any other, and tried again.
+ */
+async function channelTo({ server, tls }: AgentSettings, clock: Clock): Promise<RpcChannelOptions> {
+  const plain = { address: server, keepalive, connectLimit, clock };
+  if (tls === undefined) return plain;
+  const { ca, identity, isVerified } = tls;
+  return {
+    ...plain,
+    tls: {
+      isVerified,
+      ...(ca === undefined ? {} : { ca: await readFile(ca) }),
+      ...(identity === undefined
+        ? {}
+        : { identity: { certificate: await readFile(identity.certificate), key: await readFile(identity.key) } }),
+    },
+  };
+}
+
+/** Files of secrets mostly end in a newline, which is none of it. */
+const tokenIn = async (file: string | undefined): Promise<string | undefined> =>
+  file === undefined ? undefined : (await readFile(file, "utf8")).trim();
