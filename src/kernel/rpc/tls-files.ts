@@ -57,7 +57,8 @@ export class TlsFiles implements experimental.CertificateProvider {
 
   addCaCertificateListener(listener: CaListener): void {
     this.#caListeners.add(listener);
-    listener(caOf(this.#loaded));
+    // grpc-js listens to what its listener makes of this only when it has returned.
+    queueMicrotask(() => listener(caOf(this.#loaded)));
   }
 
   removeCaCertificateListener(listener: CaListener): void {
@@ -66,7 +67,7 @@ export class TlsFiles implements experimental.CertificateProvider {
 
   addIdentityCertificateListener(listener: IdentityListener): void {
     this.#identityListeners.add(listener);
-    listener(this.#loaded);
+    queueMicrotask(() => listener(this.#loaded));
   }
 
   removeIdentityCertificateListener(listener: IdentityListener): void {

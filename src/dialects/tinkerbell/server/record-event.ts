@@ -28,7 +28,7 @@ export interface RecordParts {
   readonly wake: (agent: string) => void;
   readonly stopAgain: (agent: string, id: string) => void;
   /** An event was judged. */
-  readonly onJudged?: (event: AgentEvent["is"], code: Verdict["code"]) => void;
+  readonly onJudged?: (event: AgentEvent["is"], verdict: Verdict) => void;
 }
 
 /**
@@ -45,7 +45,7 @@ export async function recordEvent(
   if (place === undefined) throw new RpcError("NOT_FOUND", `there is no workflow "${id.slice(0, 100)}"`);
   const lane = laneOf(parts.mirror, place);
   const { verdict, workflow, agents } = await parts.lanes.run(lane, () => judge(parts, place, id, event, from));
-  parts.onJudged?.(event.is, verdict.code);
+  parts.onJudged?.(event.is, verdict);
   parts.tell(workflow, verdict.notices);
   if (verdict.stop) for (const agent of agents) parts.stopAgain(agent, id);
   for (const agent of agents) parts.wake(agent);

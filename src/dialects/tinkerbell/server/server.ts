@@ -1,16 +1,17 @@
 import { deferred, type Millis } from "#lib/base/index.ts";
 import { type EventRecorder, type Manager, regardingOf } from "#kernel/kit/index.ts";
-import { RpcListener, type RpcService, type TlsPaths } from "#kernel/rpc/index.ts";
+import { type CallObserver, RpcListener, type RpcService, type TlsPaths } from "#kernel/rpc/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { Workflow } from "../kinds.ts";
 import type { Notice } from "../messages.ts";
 import { defaultSettings, type Settings } from "../settings.ts";
 import type { AnyWorkflow } from "../stored.ts";
 import { AgentRecords } from "./agent-records.ts";
-import { anybody, type Identify } from "./caller.ts";
 import { type Connection, Connections } from "./connections.ts";
 import { Dispatcher } from "./dispatcher.ts";
+import { type AgentAuth, identifyBy, isLoopback } from "./identity.ts";
 import { Lanes } from "./lanes.ts";
+import { serverMetrics } from "./metrics.ts";
 import { olderProtocols } from "./older-protocols.ts";
 import type { AskParts } from "./poll-service.ts";
 import { Presence } from "./presence.ts";
@@ -27,6 +28,8 @@ export interface TinkerbellServerOptions {
   /** What Agent objects call this server. */
   readonly name?: string;
   readonly settings?: Partial<Settings>;
+  /** `none` unless told. */
+  readonly auth?: AgentAuth;
   /** Plaintext without. */
   readonly tls?: TlsPaths;
   /** How long a question of an agent that polls is held; 30 s unless told. */
@@ -43,6 +46,8 @@ const silenceAfterHold: Millis = 30_000;
 /** What agents speak with, without the port: for the listener, and for tests. */
 export interface TinkerbellDesk {
   readonly services: readonly RpcService[];
+  /** Counts calls. */
+  readonly observe: CallObserver;
   /** Resolves when it knows all workflows; before, agents are not to be told anything. */
   ready(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
@@ -74,7 +79,11 @@ export function createDesk(manager: Manager, options: Omit<TinkerbellServerOptio
     { clock, silence: pollHold + silenceAfterHold },
     { isBusy: (key) => mirror.heldBy(key).length > 0, left: (agentID) => agents.left(agentID) },
   );
-  const dispatcher = new Dispatcher({ client, clock, log, settings, mirror, connections, lanes, tell });
+  const { onSent, onJudged, observe } = serverMetrics(manager.metrics, clock, {
+    stream: () => connections.size,
+    poll: () => presence.size,
+  });
+  const dispatcher = new Dispatcher({ client, clock, log, settings, mirror, connections, lanes, tell, onSent });
   const wake = (agent: string): void => {
     dispatcher.wake(agent);
     waiters.wake(agent);
@@ -91,9 +100,10 @@ export function createDesk(manager: Manager, options: Omit<TinkerbellServerOptio
       agents.seen(agent);
       wake(agent);
     },
+    onJudged,
     stopAgain: (agent, id) => dispatcher.stopAgain(agent, id),
   };
-  const identify: Identify = anybody;
+  const identify = identifyBy(options.auth ?? { mode: "none" }, manager);
   const connect = (connection: Connection): (() => void) => {
     const { isDuplicate } = connections.open(connection, clock.now());
     agents.came(connection, "stream", isDuplicate);
@@ -114,8 +124,22 @@ export function createDesk(manager: Manager, options: Omit<TinkerbellServerOptio
         connect,
         record: (id, event, caller) => record(id, event, { caller, protocol: "stream" }),
       }),
-      olderProtocols({ client, clock, settings, mirror, tell, identify, lanes, waiters, pollHold, seen, record }),
+      olderProtocols({
+        client,
+        clock,
+        settings,
+        mirror,
+        tell,
+        identify,
+        lanes,
+        waiters,
+        pollHold,
+        seen,
+        record,
+        onSent,
+      }),
     ],
+    observe,
     ready: (signal) => mirror.synced(signal),
     async close() {
       unsubscribe();
@@ -167,7 +191,7 @@ export function addTinkerbellServer(
 async function serve(
   { clock, log }: Manager,
   desk: TinkerbellDesk,
-  { listen, tls, keepalive = usualKeepalive }: TinkerbellServerOptions,
+  { listen, tls, auth, keepalive = usualKeepalive }: TinkerbellServerOptions,
   stop: AbortSignal,
   onListening: (port: number) => void,
 ): Promise<void> {
@@ -175,11 +199,14 @@ async function serve(
   const listener = await RpcListener.start({
     address: listen,
     services: desk.services,
+    observe: desk.observe,
     clock,
     log,
     keepalive,
     ...(tls === undefined ? {} : { tls }),
   });
+  if ((auth?.mode ?? "none") === "none" && !isLoopback(listen))
+    log.warn("anybody who reaches the address of agents may speak for them", { address: listen });
   log.info("agents are served", { address: listen, port: listener.port });
   onListening(listener.port);
   if (!stop.aborted)

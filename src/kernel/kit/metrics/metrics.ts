@@ -112,7 +112,8 @@ export class Metrics {
   }
 
   #add(name: string, read: () => MetricFamily): void {
-    if (!/^slipway_[a-z0-9_]+$/.test(name)) throw new Error(`${name} is no name of a metric`);
+    // The second are known names of what gRPC servers count.
+    if (!/^(?:slipway|grpc_server)_[a-z0-9_]+$/.test(name)) throw new Error(`${name} is no name of a metric`);
     if (this.#families.has(name)) throw new Error(`there is a metric ${name} already`);
     this.#families.set(name, read);
   }

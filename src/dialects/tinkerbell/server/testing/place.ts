@@ -57,6 +57,7 @@ export class Place {
     this.#listener = await RpcListener.start({
       address: "127.0.0.1:0",
       services: this.#desk.services,
+      observe: this.#desk.observe,
       // Sockets do not care for the time of a test.
       clock: systemClock,
       log: silentLog,

@@ -1,0 +1,72 @@
+import { createHash } from "node:crypto";
+import type { PeerCertificate } from "node:tls";
+import { isJsonObject } from "#lib/base/index.ts";
+import type { Lister, Manager } from "#kernel/kit/index.ts";
+import { type KubeObject, Secret } from "#kernel/model/index.ts";
+import { RpcError } from "#kernel/rpc/index.ts";
+import { isSameAgent } from "../state.ts";
+import { anybody, type Identify } from "./caller.ts";
+
+/** How agents prove who they are. Released agents cannot: for them there is `none`, on networks that only their machines are on. */
+export type AgentAuth =
+  | { readonly mode: "none" }
+  /** A Secret in this namespace maps the SHA-256 of a token, in hexadecimal digits, to the id it is for, or to `*` for any. */
+  | { readonly mode: "token"; readonly namespace: string }
+  /** A name in the certificate is the agent's id. The listener has checked who has signed it. */
+  | { readonly mode: "mtls" };
+
+/** The Secret of tokens. */
+export const tokenSecret = "tink-agent-tokens";
+
+/** Only before the manager starts: tokens are read from a mirror of one Secret, so that a change counts at once. */
+export function identifyBy(auth: AgentAuth, manager: Manager): Identify {
+  if (auth.mode === "none") return anybody;
+  if (auth.mode === "mtls") return byCertificate;
+  const { namespace } = auth;
+  const secrets = manager.mirror(Secret, { namespace, fieldSelector: `metadata.name=${tokenSecret}` });
+  return byToken(secrets, `${namespace}/${tokenSecret}`);
+}
+
+const bearer = /^bearer +(\S+)$/i;
+
+/** Looked up by the hash, so that neither the Secret nor the time an answer takes tells of tokens. */
+const byToken =
+  (secrets: Lister<KubeObject & { readonly data?: unknown }>, key: string): Identify =>
+  (call) => {
+    const [, token] = bearer.exec(call.header("authorization")) ?? [];
+    if (token === undefined) throw new RpcError("UNAUTHENTICATED", "a token is needed: authorization: Bearer TOKEN");
+    const data = secrets.get(key)?.data;
+    const hash = createHash("sha256").update(token).digest("hex");
+    const encoded = isJsonObject(data) && Object.hasOwn(data, hash) ? data[hash] : undefined;
+    if (typeof encoded !== "string") throw new RpcError("UNAUTHENTICATED", "the token is not known");
+    const owner = Buffer.from(encoded, "base64").toString("utf8").trim();
+    return {
+      name: `the owner of the token (${owner})`,
+      isAgent: (agentID) => owner === "*" || isSameAgent(owner, agentID),
+    };
+  };
+
+const byCertificate: Identify = ({ certificate }) => {
+  const names = certificate === undefined ? [] : namesIn(certificate);
+  if (names.length === 0) throw new RpcError("UNAUTHENTICATED", "a client certificate with a name is needed");
+  return {
+    name: `the owner of the certificate (${names.join(", ")})`,
+    isAgent: (agentID) => names.some((name) => isSameAgent(name, agentID)),
+  };
+};
+
+/** The common name, and the alternative names that are names of a host or URIs. */
+export function namesIn({
+  subject,
+  subjectaltname = "",
+}: Pick<PeerCertificate, "subject" | "subjectaltname">): readonly string[] {
+  const common: readonly string[] = [subject?.CN ?? []].flat();
+  // Node writes a name that holds a comma or a quote as a text of JSON, so that none can pretend to be two.
+  const alternatives = [...subjectaltname.matchAll(/(?:^|, )(DNS|URI):("(?:[^"\\]|\\.)*"|[^,"]*)/g)].map(
+    ([, , text = ""]) => (text.startsWith('"') ? String(JSON.parse(text)) : text),
+  );
+  return [...new Set([...common, ...alternatives])].filter((name) => name !== "");
+}
+
+/** Whether only this machine can reach an address, so that agents need no proof of who they are. */
+export const isLoopback = (address: string): boolean => /^(?:127\.|localhost:|\[::1\]:|unix:)/.test(address);

@@ -1,0 +1,51 @@
+import type { Clock } from "#lib/base/index.ts";
+import type { Metrics } from "#kernel/kit/index.ts";
+import type { CallObserver } from "#kernel/rpc/index.ts";
+import type { AgentEvent, Verdict } from "../events.ts";
+
+/** What the server counts. Names of calls are those that gRPC's own servers use, so that dashboards for them work. */
+export interface ServerMetrics {
+  readonly onSent: (how: "sent" | "resent") => void;
+  readonly onJudged: (event: AgentEvent["is"], verdict: Verdict) => void;
+  readonly observe: CallObserver;
+}
+
+/** Adds the families of the server to the metrics. `agents` is asked when somebody looks. */
+export function serverMetrics(
+  metrics: Metrics,
+  clock: Clock,
+  agents: { readonly stream: () => number; readonly poll: () => number },
+): ServerMetrics {
+  const dispatched = metrics.counter("slipway_tink_dispatch_total", "Workflows told to agents, and refused by them.");
+  const events = metrics.counter("slipway_tink_events_total", "Events that agents have told, by type and answer.");
+  metrics.gauge("slipway_tink_agents", "Agents that are connected, by protocol.", () =>
+    (["stream", "poll"] as const).map((protocol) => ({
+      labels: { protocol, connected: "true" },
+      value: agents[protocol](),
+    })),
+  );
+  return {
+    onSent: (result) => dispatched.series({ result }).add(),
+    onJudged(type, { code: result, state }) {
+      events.series({ type, result }).add();
+      // One that comes too late refuses nothing.
+      if (type === "rejected" && state !== undefined) dispatched.series({ result: "rejected" }).add();
+    },
+    observe: callObserver(metrics, clock),
+  };
+}
+
+function callObserver(metrics: Metrics, clock: Clock): CallObserver {
+  const started = metrics.counter("grpc_server_started_total", "Calls that have begun.");
+  const handled = metrics.counter("grpc_server_handled_total", "Calls that have ended, by code.");
+  const seconds = metrics.histogram("grpc_server_handling_seconds", "Time from the begin of a call to its end.");
+  return ({ service, method, type }) => {
+    const labels = { grpc_type: type, grpc_service: service, grpc_method: method };
+    const begun = clock.monotonic();
+    started.series(labels).add();
+    return (code) => {
+      handled.series({ ...labels, grpc_code: code }).add();
+      seconds.series(labels).observe((clock.monotonic() - begun) / 1000);
+    };
+  };
+}
