@@ -3,7 +3,7 @@ import type { StatusCause } from "#kernel/model/index.ts";
 import type { Admission, Admitted } from "../dialect.ts";
 import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
 import { finalizer } from "./messages.ts";
-import { collectProblems, type Report } from "./problems.ts";
+import { collectProblems, type Report } from "../problems.ts";
 import { checkRunAction } from "./run-action.ts";
 import { maxSpecBytes } from "./spec-of.ts";
 import { warnUnserved } from "./unknown-kinds.ts";

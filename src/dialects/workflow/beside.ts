@@ -3,7 +3,7 @@ import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
 import type { References } from "../dialect.ts";
 import { checkValues } from "./compile/params.ts";
 import { Workflow, WorkflowTemplate } from "./kinds.ts";
-import type { Report } from "./problems.ts";
+import type { Report } from "../problems.ts";
 
 // What a Workflow refers to is not in its document: it stands beside it in the same files, or on a server.
 

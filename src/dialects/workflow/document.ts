@@ -13,12 +13,12 @@ import type { DocumentReader, DocumentReading, ReadOptions, SourceDocument } fro
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { checkAgainst, referencesOf, templateBeside } from "./beside.ts";
 import { convert, isShipped } from "./convert.ts";
-import { fieldTokens } from "./field-tokens.ts";
+import { fieldTokens } from "../field-tokens.ts";
 import { readParams, withArguments } from "./given-arguments.ts";
 import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
 import { lintNames, lintWorkflow } from "./lint.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
-import { collectProblems, type ProblemCollector, type Report } from "./problems.ts";
+import { collectProblems, type ProblemCollector, type Report } from "../problems.ts";
 import { indirectRecursions } from "./recursion.ts";
 import { checkRunAction } from "./run-action.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";

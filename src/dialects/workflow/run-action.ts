@@ -2,7 +2,7 @@ import type { JsonObject } from "#lib/base/index.ts";
 import { compileSchema } from "#lib/schema/index.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
 import { RunAction, Workflow } from "./kinds.ts";
-import type { Report } from "./problems.ts";
+import type { Report } from "../problems.ts";
 
 const schema = compileSchema(RunAction.schema);
 

@@ -9,7 +9,7 @@ import { outputNames } from "./compile/output-names.ts";
 import { isApplied } from "./compile/step-source.ts";
 import { evaluateCondition, type RunValues } from "./compile/values.ts";
 import type { Workflow, WorkflowSpec } from "./kinds.ts";
-import { collectProblems } from "./problems.ts";
+import { collectProblems } from "../problems.ts";
 import { valuesOf } from "./reconcile/attempts.ts";
 import { limitsOf } from "./locks/claims.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";

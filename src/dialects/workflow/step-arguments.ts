@@ -4,7 +4,7 @@ import { templateBeside } from "./beside.ts";
 import { checkValues } from "./compile/params.ts";
 import { stepSources } from "./compile/step-source.ts";
 import { type Param, Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
-import { collectProblems, type Report } from "./problems.ts";
+import { collectProblems, type Report } from "../problems.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 
 // What steps and schedules give to specifications that are not their own.

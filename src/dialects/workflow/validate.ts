@@ -12,9 +12,9 @@ import { compileWorkflow } from "./compile/compile.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { checkStepCount } from "./compile/shape.ts";
 import { checkStepArguments } from "./step-arguments.ts";
-import { fieldTokens, isWithin, parentOf } from "./field-tokens.ts";
+import { fieldTokens, isWithin, parentOf } from "../field-tokens.ts";
 import { Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
-import { collectProblems, type ProblemCollector, type Report } from "./problems.ts";
+import { collectProblems, type ProblemCollector, type Report } from "../problems.ts";
 
 /**
  * A document that was checked. `compiled` exists exactly when there is no error; warnings may be there in both cases.

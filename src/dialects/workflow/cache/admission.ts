@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import type { Admission } from "../../dialect.ts";
 import { admitted, isSameSpec } from "../admission.ts";
-import { collectProblems } from "../problems.ts";
+import { collectProblems } from "../../problems.ts";
 import { CacheEntry } from "./kind.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { type FieldPath, formatFieldPath, isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { checkJobSpec } from "#kernel/specs/index.ts";
 import { nearest } from "#lib/text/index.ts";
-import { fieldTokens, isWithin } from "../field-tokens.ts";
-import type { ProblemCollector } from "../problems.ts";
+import { fieldTokens, isWithin } from "../../field-tokens.ts";
+import type { ProblemCollector } from "../../problems.ts";
 import { jobOfContainer } from "./container-job.ts";
 import type { StepSource } from "./step-source.ts";
 

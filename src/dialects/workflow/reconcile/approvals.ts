@@ -5,7 +5,7 @@ import { refusalOf } from "../approvers.ts";
 import { approvalOutputs } from "../compile/approval.ts";
 import { checkValues } from "../compile/params.ts";
 import type { Approval, RunAction } from "../kinds.ts";
-import { collectProblems } from "../problems.ts";
+import { collectProblems } from "../../problems.ts";
 import { maxOutputBytes } from "../steps/outputs.ts";
 import { asker, type Decision, done, isAfterEnd, refused, untimely } from "./decision.ts";
 

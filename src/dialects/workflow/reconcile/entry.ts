@@ -5,7 +5,7 @@ import { apiVersionOf, isAlreadyExists, isForbidden, type KubeObject, type Store
 import type { CompiledWorkflow } from "../compile/compiled.ts";
 import { RunAction, Workflow } from "../kinds.ts";
 import { heldPlan, type Queued, queueOf, type Rival, supersededBy } from "../locks/queue.ts";
-import { collectProblems } from "../problems.ts";
+import { collectProblems } from "../../problems.ts";
 import { keyOf } from "#kernel/model/index.ts";
 import type { Pass } from "./pass.ts";
 

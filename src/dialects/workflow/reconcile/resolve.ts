@@ -1,6 +1,6 @@
 import type { Problem } from "#lib/base/index.ts";
 import type { Workflow, WorkflowSpec } from "../kinds.ts";
-import { collectProblems } from "../problems.ts";
+import { collectProblems } from "../../problems.ts";
 import { maxSpecBytes, specOf, withTemplate } from "../spec-of.ts";
 import type { Resolved } from "./memory.ts";
 import type { Pass } from "./pass.ts";

@@ -2,7 +2,7 @@ import { isJsonObject } from "#lib/base/index.ts";
 import type { Admission } from "../../dialect.ts";
 import { admitted, isSameSpec, isSmall } from "../admission.ts";
 import type { Workflow } from "../kinds.ts";
-import { collectProblems } from "../problems.ts";
+import { collectProblems } from "../../problems.ts";
 import { warnUnserved } from "../unknown-kinds.ts";
 import { ScheduledWorkflow } from "./kind.ts";
 import { validateSchedule } from "./validate.ts";

@@ -2,9 +2,9 @@ import { type FieldPath, isJsonObject, type JsonObject, type JsonValue } from "#
 import { compileSchema } from "#lib/schema/index.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
-import { fieldTokens, isWithin } from "../field-tokens.ts";
+import { fieldTokens, isWithin } from "../../field-tokens.ts";
 import { Workflow } from "../kinds.ts";
-import { collectProblems, type ProblemCollector } from "../problems.ts";
+import { collectProblems, type ProblemCollector } from "../../problems.ts";
 import { codeOf, validateWorkflow } from "../validate.ts";
 import { calendarOf } from "./calendar.ts";
 import { ScheduledWorkflow, type ScheduleSpec } from "./kind.ts";
