@@ -48,7 +48,7 @@ export const common = {
 };
 
 /** Used by few commands, and large. */
-const apart = ["@bomb.sh/tab", "@peculiar/x509", "pino", "prom-client"];
+const apart = ["@bomb.sh/tab", "@grpc/grpc-js", "@peculiar/x509", "pino", "prom-client"];
 
 /** Used late or never, and slow to load. */
 const lazy = [

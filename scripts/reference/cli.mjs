@@ -20,6 +20,14 @@ const variables = [
     "SLIPWAY_KUBECONFIG",
     "the control plane to talk to, like `--kubeconfig`. `KUBECONFIG` is not followed: it may name somebody's cluster",
   ],
+  [
+    "SLIPWAY_AGENT_ID, SLIPWAY_AGENT_SERVER, …",
+    "each option of `slipway agent`: `SLIPWAY_AGENT_` and its name, `--tls-ca` is `SLIPWAY_AGENT_TLS_CA`; the option wins",
+  ],
+  [
+    "AGENT_ID, AGENT_GRPC_SERVER, AGENT_GRPC_TLS, AGENT_GRPC_INSECURE_TLS, WORKER_ID, ID, TINKERBELL_GRPC_AUTHORITY, TINKERBELL_TLS, TINKERBELL_INSECURE_TLS, DOCKER_REGISTRY, REGISTRY_USERNAME, REGISTRY_PASSWORD",
+    "what Tinkerbell's own agents are configured by: `slipway agent` understands them, after its own",
+  ],
   ["NO_COLOR", "no colours, whatever it says; `--color` wins"],
   ["FORCE_COLOR", "colours although the output is no terminal; `0` means none"],
   ["TERM", "`dumb`: no live view and no colours"],

@@ -1,3 +1,4 @@
+export { serveAgent } from "./agent.ts";
 export {
   type CredentialRequest,
   expectNoFile,

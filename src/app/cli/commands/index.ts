@@ -1,5 +1,6 @@
 import type { CommandSpec } from "../command.ts";
 import { actionCommands } from "./actions.ts";
+import { agentCommand } from "./agent.ts";
 import { artifactsCommand } from "./artifacts.ts";
 import { cacheCommand } from "./cache.ts";
 import { completeCommand } from "./complete.ts";
@@ -37,6 +38,7 @@ const verbs: readonly CommandSpec[] = [
   diffCommand,
   convertCommand,
   upCommand,
+  agentCommand,
   storeCommand,
   credentialCommand,
   uiCommand,
