@@ -23,6 +23,7 @@ const packages = [
   { file: "/usr/include/stdio.h", name: "libc6-dev" },
   // A gRPC client in another language, and a compiler of interfaces that is not ours, drive the server of agents.
   { program: "protoc", name: "protobuf-compiler" },
+  { file: "/usr/include/google/protobuf/timestamp.proto", name: "libprotobuf-dev" },
   { file: "/usr/lib/python3/dist-packages/grpc/__init__.py", name: "python3-grpcio" },
   { file: "/usr/lib/python3/dist-packages/google/protobuf/__init__.py", name: "python3-protobuf" },
 ];

@@ -183,3 +183,21 @@ test("calls are counted when they begin and when they end", async () => {
   await client.unary(publishEvent, event);
   expect(seen).toEqual(["unary PublishEvent", "NOT_FOUND"]);
 });
+
+test("many streams at once are not taken for a leak", async () => {
+  const warnings: string[] = [];
+  const note = ({ message }: Error): void => void warnings.push(message);
+  process.on("warning", note);
+  closers.push(() => void process.off("warning", note));
+  const { client } = await start({
+    getWorkflows: async (_request, _replies, call) => {
+      call.sendHeaders({});
+      await new Promise((_resolve, reject) =>
+        call.signal.addEventListener("abort", () => reject(call.signal.reason as Error)),
+      );
+    },
+  });
+  const streams = Array.from({ length: 20 }, () => client.serverStream(getWorkflows, { agentId: "a" }));
+  await Promise.all(streams.map(({ headers }) => headers.promise));
+  expect(warnings.filter((message) => message.includes("leak"))).toEqual([]);
+});

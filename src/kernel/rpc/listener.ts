@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { MethodDefinition, Server, ServerCredentials } from "@grpc/grpc-js";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { type Clock, type Logger, messageOf, type Millis, sleep, SlipwayError, toError } from "#lib/base/index.ts";
@@ -145,6 +146,8 @@ class ListenerHost implements CallHost {
   constructor(options: RpcListenerOptions, newMetadata: CallHost["newMetadata"]) {
     this.#options = options;
     this.newMetadata = newMetadata;
+    // Every stream listens to it, and there may be thousands; Node would take more than ten for a leak.
+    setMaxListeners(0, this.#closing.signal);
   }
 
   get closing(): AbortSignal {

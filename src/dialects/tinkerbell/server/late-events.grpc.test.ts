@@ -1,7 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { workflowV2 } from "#kernel/rpc/index.ts";
 import { isRefused } from "#kernel/rpc/testing/index.ts";
-import { Workflow } from "../kinds.ts";
 import { fail } from "../transitions.ts";
 import { begin, settings } from "../testing/states.ts";
 import { Place, type TestAgent } from "./testing/place.ts";
@@ -165,7 +164,7 @@ test("an action that the workflow does not have is not found", async () => {
 
 test("a workflow that was deleted, or created anew under its name, is not found", async () => {
   const { place, agent, id, tell } = await after();
-  await place.store.delete({ type: Workflow, namespace: "default", name: "wf" });
+  await place.remove("wf");
   expect(await tell("started")).toBe("NOT_FOUND");
   const anew = await place.create("wf");
   expect(anew).not.toBe(id);

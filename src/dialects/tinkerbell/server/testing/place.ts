@@ -7,7 +7,7 @@ import { type Headers, isRefused, RpcClient } from "#kernel/rpc/testing/index.ts
 import { Agent, Hardware, Template, Workflow, WorkflowV2 } from "../../kinds.ts";
 import type { WorkflowState } from "../../state.ts";
 import { type AnyWorkflow, refOf, stateOf, storeState } from "../../stored.ts";
-import { pending } from "../../testing/states.ts";
+import { action, pending } from "../../testing/states.ts";
 import { createDesk, type TinkerbellDesk, type TinkerbellServerOptions } from "../server.ts";
 import { workflowId } from "../workflow-id.ts";
 
@@ -86,14 +86,20 @@ export class Place {
     more: Partial<WorkflowState> = {},
     spec: JsonObject = { templateRef: "t" },
   ): Promise<string> {
+    const actions = ["one", "two"].map((each) => action(each, {}, more.agentID));
     const created = await this.store.create<AnyWorkflow>(Workflow, {
       apiVersion: "tinkerbell.org/v1alpha1",
       kind: "Workflow",
       metadata: { name, namespace },
       spec,
     });
-    const stored = await storeState(this.store, created, { ...pending(), ...more }, this.clock.now());
+    const stored = await storeState(this.store, created, { ...pending(), actions, ...more }, this.clock.now());
     return workflowId(stored);
+  }
+
+  /** Deletes it, as if no finalizer held it. */
+  async remove(name: string): Promise<void> {
+    await this.store.delete(refOf(namespace, name));
   }
 
   async workflow(name: string): Promise<Stored<AnyWorkflow>> {
