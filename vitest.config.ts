@@ -50,7 +50,7 @@ const integration = [
   "src/kernel/logs/**/*.test.ts",
   "src/kernel/template/{template-host,runaway,thread}.test.ts",
   "src/kernel/rpc/**/*.test.ts",
-  "src/dialects/tinkerbell/server/**/*.grpc.test.ts",
+  "src/dialects/tinkerbell/{agent,server}/**/*.grpc.test.ts",
   "src/app/{server,cli/commands}/**/*.test.ts",
   "bench/{harness,load}/*.test.ts",
 ];
