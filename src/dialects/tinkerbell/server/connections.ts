@@ -31,6 +31,8 @@ export interface Connection extends Hello {
 /** More replacements of one agent within this time are two agents with one id, not one that has lost its connection. */
 const restlessFor: Millis = 60_000;
 const restlessAfter = 3;
+/** Each costs some 40 KiB of memory with its connection. */
+const maxConnections = 20_000;
 
 /** What is known of an agent while it is connected. */
 interface Place {
@@ -53,9 +55,11 @@ export class Connections {
     return this.#places.get(agentKey(agent))?.connection;
   }
 
-  /** The newest stream of an agent is the one that counts: the one before ends. True for one that is replaced too often. */
+  /** The newest stream of an agent is the one that counts: the one before ends. True for one that is replaced too often. Throws RESOURCE_EXHAUSTED. */
   open(connection: Connection, now: Instant): { readonly isDuplicate: boolean } {
     const before = this.#places.get(connection.key);
+    if (before === undefined && this.#places.size >= maxConnections)
+      throw new RpcError("RESOURCE_EXHAUSTED", "too many agents are connected to this server");
     const recent = before?.replacedAt.filter((at) => now - at < restlessFor) ?? [];
     const replacedAt = before === undefined ? [] : [...recent, now].slice(-restlessAfter - 1);
     this.#places.set(connection.key, { connection, replacedAt });

@@ -2,6 +2,9 @@ import type { Clock, Millis } from "#lib/base/index.ts";
 import { agentKey } from "../state.ts";
 import { WakeTimers } from "./wake-timers.ts";
 
+/** More are served, and not shown: ids may be made up. */
+const maxPresent = 20_000;
+
 /**
  * Agents that ask, and have no stream whose end could be noticed: present from the first time they are heard of until they were silent for a
  * while. One that holds a workflow is at work, and does not ask.
@@ -34,11 +37,17 @@ export class Presence {
   heard(agentID: string): boolean {
     const key = agentKey(agentID);
     const isNew = !this.#present.has(key);
+    if (isNew && this.#present.size >= maxPresent) return false;
     this.#present.set(key, agentID);
     this.#timers.setAfter(key, this.#silence);
     return isNew;
   }
 
+  has(agentID: string): boolean {
+    return this.#present.has(agentKey(agentID));
+  }
+
+  /** Nobody is told that agents have left any more. */
   close(): void {
     this.#timers.close();
   }

@@ -7,6 +7,7 @@ import type { Notice } from "../messages.ts";
 import { defaultSettings, type Settings } from "../settings.ts";
 import type { AnyWorkflow } from "../stored.ts";
 import { AgentRecords } from "./agent-records.ts";
+import { AgentUpkeep } from "./agent-upkeep.ts";
 import { type Connection, Connections } from "./connections.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { type AgentAuth, identifyBy, isLoopback } from "./identity.ts";
@@ -83,6 +84,13 @@ export function createDesk(manager: Manager, options: Omit<TinkerbellServerOptio
     stream: () => connections.size,
     poll: () => presence.size,
   });
+  const upkeep = new AgentUpkeep({
+    client,
+    clock,
+    log,
+    server: options.name ?? "slipway",
+    isPresent: (agentID) => connections.get(agentID) !== undefined || presence.has(agentID),
+  });
   const dispatcher = new Dispatcher({ client, clock, log, settings, mirror, connections, lanes, tell, onSent });
   const wake = (agent: string): void => {
     dispatcher.wake(agent);
@@ -140,11 +148,15 @@ export function createDesk(manager: Manager, options: Omit<TinkerbellServerOptio
       }),
     ],
     observe,
-    ready: (signal) => mirror.synced(signal),
+    async ready(signal) {
+      await mirror.synced(signal);
+      await upkeep.run();
+    },
     async close() {
       unsubscribe();
       dispatcher.close();
       presence.close();
+      upkeep.close();
       await agents.close();
     },
   };

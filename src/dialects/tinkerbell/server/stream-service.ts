@@ -44,6 +44,7 @@ export function streamService({ identify, connect, record }: StreamParts): RpcSe
  */
 const stay = (hello: Hello, call: CallContext, connect: StreamParts["connect"], send: Connection["send"]) =>
   new Promise<never>((_resolve, reject) => {
+    // What it throws is what the stream ends with.
     const disconnect = connect({
       ...hello,
       key: agentKey(hello.agentID),

@@ -13,6 +13,9 @@ export interface Mirrored extends Candidate {
 
 const index = "tinkerbell-agent";
 
+/** States after which nothing comes, in the words of both versions and of releases before 2025. */
+const ended = /^(?:STATE_)?(?:SUCCESS|FAILED|TIMEOUT|CANCELED|Succeeded|Failed|Canceled)$/;
+
 /**
  * All workflows, by the agents they concern: whose turn it is, and who was told last. A workflow is decoded once for each version of it, so
  * that a long queue costs nothing but a look at each.
@@ -66,10 +69,6 @@ export class WorkflowMirror {
       : this.#mirrored(workflow);
   }
 
-  all(): readonly Mirrored[] {
-    return this.#informer.list().map((workflow) => this.#mirrored(workflow));
-  }
-
   /** Decodes at most once for each version of an object. */
   #mirrored(workflow: Stored<AnyWorkflow>): Mirrored {
     const known = this.#decoded.get(workflow);
@@ -91,7 +90,10 @@ export class WorkflowMirror {
 
 /** Read from the status as it is, which both shapes have in these places: an index is computed for every change of every workflow. */
 function agentsOf({ status = {} }: AnyWorkflow): readonly string[] {
-  const { agentID, dispatch } = status;
+  const { agentID, dispatch, state } = status;
+  // What has ended concerns nobody any more, once its agent is free of it: an agent's past may be long.
+  const isHeld = isJsonObject(dispatch) && dispatch["held"] === true;
+  if (!isHeld && typeof state === "string" && ended.test(state)) return [];
   const told = isJsonObject(dispatch) ? dispatch["agentID"] : undefined;
   const keys = [agentID, told].map((id) => (typeof id === "string" ? agentKey(id) : ""));
   return [...new Set(keys)].filter((key) => key !== "");

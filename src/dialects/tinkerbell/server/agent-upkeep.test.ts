@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import { FakeClock, formatInstant, type JsonObject, silentLog } from "#lib/base/index.ts";
+import { memoryClient } from "#kernel/kit/testing/index.ts";
+import { Agent } from "../kinds.ts";
+import { AgentUpkeep } from "./agent-upkeep.ts";
+
+const day = 86_400_000;
+
+/** Agents with these statuses, and their upkeep by the server `here`. */
+async function start(statuses: Readonly<Record<string, JsonObject>>) {
+  const clock = new FakeClock();
+  const client = memoryClient({ clock, types: [Agent] });
+  for (const [name, status] of Object.entries(statuses)) {
+    const agent: Agent = {
+      apiVersion: "slipway.dev/v1alpha1",
+      kind: "Agent",
+      metadata: { name },
+      spec: { agentID: name },
+    };
+    await client.create<Agent>(Agent, agent);
+    await client.patch({ type: Agent, name }, { type: "merge", body: { status } }, { subresource: "status" });
+  }
+  const isPresent = (agentID: string): boolean => agentID === "present";
+  const upkeep = new AgentUpkeep({ client, clock, log: silentLog, server: "here", isPresent });
+  const connected = async () =>
+    Object.fromEntries(
+      (await client.list<Agent>(Agent)).items.map(({ metadata, status }) => [metadata.name, status?.connected]),
+    );
+  return { clock, upkeep, connected };
+}
+
+test("agents that seem to be connected to a server that has begun anew are not", async () => {
+  const lastSeen = formatInstant(new FakeClock().now());
+  const { upkeep, connected } = await start({
+    present: { connected: true, server: "here", lastSeen },
+    lost: { connected: true, server: "here", lastSeen },
+    elsewhere: { connected: true, server: "there", lastSeen },
+  });
+  await upkeep.run();
+  expect(await connected()).toEqual({ present: true, lost: false, elsewhere: true });
+  upkeep.close();
+});
+
+test("agents that were not heard of for a week are forgotten, present ones are not", async () => {
+  const clock = new FakeClock();
+  const {
+    upkeep,
+    connected,
+    clock: time,
+  } = await start({
+    present: { lastSeen: formatInstant(clock.now() - 30 * day) },
+    old: { lastSeen: formatInstant(clock.now() - 6.9 * day) },
+    older: { lastSeen: formatInstant(clock.now() - 7.1 * day) },
+  });
+  await upkeep.run();
+  expect(Object.keys(await connected())).toEqual(["old", "present"]);
+  await time.advance(3 * 3_600_000);
+  expect(Object.keys(await connected())).toEqual(["present"]);
+  upkeep.close();
+});

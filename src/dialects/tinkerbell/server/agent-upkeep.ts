@@ -1,0 +1,65 @@
+import { type Cancel, type Clock, type Logger, messageOf, type Millis, parseInstant } from "#lib/base/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import { isNotFound, type Stored } from "#kernel/model/index.ts";
+import { Agent } from "../kinds.ts";
+
+export interface AgentUpkeepOptions {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The server whose agents are looked after first. */
+  readonly server: string;
+  /** Whether an agent is there now, whatever its object says. */
+  readonly isPresent: (agentID: string) => boolean;
+}
+
+/** An agent that was not heard of for so long is forgotten. */
+const forgottenAfter: Millis = 7 * 24 * 3_600_000;
+const lookEvery: Millis = 3_600_000;
+
+/**
+ * Makes good what nobody was there to write: a server that was killed leaves agents that seem to be connected to it. And forgets those that have not been
+ * heard of for a week. Once an hour, because neither is urgent.
+ */
+export class AgentUpkeep {
+  readonly #options: AgentUpkeepOptions;
+  #cancel: Cancel | undefined;
+  #isClosed = false;
+
+  constructor(options: AgentUpkeepOptions) {
+    this.#options = options;
+  }
+
+  /** Looks through all agents, now and from then on. Never rejects. */
+  async run(): Promise<void> {
+    const { client, clock, log } = this.#options;
+    try {
+      for (const agent of (await client.list<Agent>(Agent)).items) await this.#look(agent);
+    } catch (thrown) {
+      log.warn("agents could not be looked through", { error: messageOf(thrown) });
+    }
+    if (!this.#isClosed) this.#cancel = clock.after(lookEvery, () => void this.run());
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancel?.();
+  }
+
+  async #look(agent: Stored<Agent>): Promise<void> {
+    const { client, clock, server, isPresent } = this.#options;
+    const { metadata, spec, status = {} } = agent;
+    if (isPresent(spec?.agentID ?? "")) return;
+    const ref = { type: Agent, name: metadata.name };
+    const preconditions = { uid: metadata.uid, resourceVersion: metadata.resourceVersion };
+    const seenAt = parseInstant(status.lastSeen ?? metadata.creationTimestamp) ?? 0;
+    try {
+      if (clock.now() - seenAt > forgottenAfter) await client.delete(ref, { preconditions });
+      else if (status.connected === true && status.server === server)
+        await client.patch(ref, { type: "merge", body: { status: { connected: false } } }, { subresource: "status" });
+    } catch (thrown) {
+      // Somebody else was faster, or the agent has come back in this moment.
+      if (!isNotFound(thrown)) this.#options.log.debug("an agent was left as it is", { error: messageOf(thrown) });
+    }
+  }
+}

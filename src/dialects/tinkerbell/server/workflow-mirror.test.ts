@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { FakeClock, silentLog } from "#lib/base/index.ts";
+import { Informer, seededRandom } from "#kernel/kit/index.ts";
+import { memoryClient } from "#kernel/kit/testing/index.ts";
+import { Workflow, WorkflowV2 } from "../kinds.ts";
+import { type AnyWorkflow, storeState } from "../stored.ts";
+import { pending } from "../testing/states.ts";
+import { dispatch, fail, letGo, succeed } from "../transitions.ts";
+import { begin, settings } from "../testing/states.ts";
+import type { WorkflowState } from "../state.ts";
+import { WorkflowMirror } from "./workflow-mirror.ts";
+
+/** The mirror of workflows of these states, by name. */
+async function mirrorOf(states: Readonly<Record<string, WorkflowState>>) {
+  const clock = new FakeClock();
+  const client = memoryClient({ clock, types: [Workflow, WorkflowV2] });
+  for (const [name, state] of Object.entries(states)) {
+    const isB = state.shape === "B";
+    const spec = isB ? { templateRef: { name: "t" }, hardwareRef: { name: "h" } } : { templateRef: "t" };
+    const type = isB ? WorkflowV2 : Workflow;
+    const version = isB ? "v1alpha2" : "v1alpha1";
+    const document = {
+      apiVersion: `tinkerbell.org/${version}`,
+      kind: "Workflow",
+      metadata: { name, namespace: "default" },
+      spec,
+    };
+    await storeState(client, await client.create<AnyWorkflow>(type, document), state, clock.now());
+  }
+  const informer = new Informer<AnyWorkflow>({
+    client,
+    type: Workflow,
+    clock,
+    log: silentLog,
+    random: seededRandom(1),
+  });
+  const mirror = new WorkflowMirror(informer);
+  const stop = new AbortController();
+  const running = informer.run(stop.signal);
+  await mirror.synced(stop.signal);
+  stop.abort();
+  await running;
+  return mirror;
+}
+
+const namesOf = (found: readonly { readonly key: string }[]) =>
+  found.map(({ key }) => key.replace("default/", "")).toSorted((a, b) => (a < b ? -1 : 1));
+const told = dispatch(pending(), { agentID: "agent-a", protocol: "stream" }, begin, settings).state;
+const failed = fail(told, { reason: "ScheduledTimeout", message: "late", isFree: false }, begin, settings).state;
+
+test("an agent is looked up by whose turn it is and by who was told, in any spelling, in both shapes", async () => {
+  const mirror = await mirrorOf({
+    mine: pending({ agentID: "02:00:00:00:00:0A" }),
+    shaped: pending({ agentID: "02-00-00-00-00-0a", shape: "B" }),
+    moved: { ...told, agentID: "other", dispatch: { ...told.dispatch, agentID: "02:00:00:00:00:0a" } },
+    other: pending(),
+  });
+  expect(namesOf(mirror.ofAgent("02:00:00:00:00:0a"))).toEqual(["mine", "moved", "shaped"]);
+  expect(namesOf(mirror.heldBy("02:00:00:00:00:0a"))).toEqual(["moved"]);
+});
+
+test("what has ended is looked at only as long as its agent is held", async () => {
+  const mirror = await mirrorOf({
+    done: succeed(told, begin).state,
+    shaped: { ...succeed(told, begin).state, shape: "B" },
+    held: failed,
+    free: letGo(failed).state,
+    waiting: pending(),
+  });
+  expect(namesOf(mirror.ofAgent("agent-a"))).toEqual(["held", "waiting"]);
+});
