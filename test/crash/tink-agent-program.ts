@@ -25,6 +25,7 @@ await openAgent(
     isPrivileged: false,
     stopGrace: 10_000,
     killsOnExit: false,
+    logLevel: "info",
   },
   { runnerPath, variable: (name) => process.env[name], home: "/tmp", clock: systemClock, log },
   stopped.signal,

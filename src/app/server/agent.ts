@@ -1,6 +1,6 @@
 import type { Clock } from "#lib/base/index.ts";
 import { type AgentSettings, type AgentSurroundings, loadAgent } from "#dialects/tinkerbell/index.ts";
-import { type LogLevel, plainLog } from "./plain-log.ts";
+import { plainLog } from "./plain-log.ts";
 import { runnerPath } from "./program-paths.ts";
 
 /**
@@ -9,7 +9,6 @@ import { runnerPath } from "./program-paths.ts";
  */
 export interface ServeAgentOptions extends Pick<AgentSurroundings, "variable" | "home"> {
   readonly settings: AgentSettings;
-  readonly level: LogLevel;
   /** Somebody reads the log as it comes. */
   readonly isTerminal: boolean;
   readonly clock: Clock;
@@ -18,7 +17,8 @@ export interface ServeAgentOptions extends Pick<AgentSurroundings, "variable" | 
 
 /** Is an agent until the signal; see `openAgent`. Everything it has to say goes to the log on stderr, as a server's does. */
 export async function serveAgent(options: ServeAgentOptions): Promise<void> {
-  const { settings, level, isTerminal, clock, signal, variable, home } = options;
+  const { settings, isTerminal, clock, signal, variable, home } = options;
+  const level = settings.logLevel;
   const log = isTerminal ? plainLog(level, clock) : (await import("./log.ts")).serverLog(level);
   const { openAgent } = await loadAgent();
   await openAgent(settings, { runnerPath, variable, home, clock, log }, signal);

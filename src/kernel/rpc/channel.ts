@@ -8,7 +8,7 @@ import {
   type MessageShape,
   toBinary,
 } from "@bufbuild/protobuf";
-import { type Clock, messageOf, type Millis } from "#lib/base/index.ts";
+import { type Clock, type Instant, messageOf, type Millis } from "#lib/base/index.ts";
 import { RpcError, statusCodes, type StatusName } from "./status.ts";
 
 /** How to reach a server of somebody else's. */
@@ -69,24 +69,14 @@ export class RpcChannel {
     const grpc = await import("@grpc/grpc-js");
     const client = new grpc.Client(options.address, credentialsOf(grpc, options), settingsOf(options));
     const channel = new RpcChannel(client, () => new grpc.Metadata(), options.clock);
-    let abandon = (): void => undefined;
     try {
-      await new Promise<void>((resolve, reject) => {
-        // Closing it does not end grpc-js's own wait.
-        abandon = () => reject(signal.reason as Error);
-        if (signal.aborted) abandon();
-        else signal.addEventListener("abort", abandon, { once: true });
-        const deadline = options.clock.now() + options.connectLimit;
-        client.waitForReady(deadline, (thrown) => (thrown === undefined ? resolve() : reject(thrown)));
-      });
+      await ready(grpc, client, options.clock.now() + options.connectLimit, signal);
       return channel;
     } catch (thrown) {
       client.close();
       throw new RpcError("UNAVAILABLE", `${options.address} cannot be reached: ${messageOf(thrown)}`, {
         cause: thrown,
       });
-    } finally {
-      signal.removeEventListener("abort", abandon);
     }
   }
 
@@ -156,6 +146,48 @@ export class RpcChannel {
 }
 
 type Grpc = typeof import("@grpc/grpc-js");
+
+/**
+ * Resolves when the connection is there. Rejects with the first failure: grpc-js would go on trying, at times of its own. Its own wait does not
+ * end when the client is closed, either, so that the signal is looked at here.
+ */
+async function ready(grpc: Grpc, client: Client, deadline: Instant, signal: AbortSignal): Promise<void> {
+  const { READY, TRANSIENT_FAILURE, SHUTDOWN } = grpc.connectivityState;
+  const channel = client.getChannel();
+  let abandon = (): void => undefined;
+  const abandoned = new Promise<never>((_resolve, reject) => {
+    abandon = () => reject(signal.reason as Error);
+    if (signal.aborted) abandon();
+    else signal.addEventListener("abort", abandon, { once: true });
+  });
+  // Nobody waits for it between two looks.
+  abandoned.catch(() => undefined);
+  try {
+    for (;;) {
+      const state = channel.getConnectivityState(true);
+      if (state === READY) return;
+      if (state === TRANSIENT_FAILURE || state === SHUTDOWN) throw new Error(await reasonOf(grpc, client));
+      const change = new Promise<void>((resolve, reject) => {
+        channel.watchConnectivityState(state, deadline, (thrown) =>
+          thrown === undefined ? resolve() : reject(new Error("no connection in time")),
+        );
+      });
+      await Promise.race([change, abandoned]);
+    }
+  } finally {
+    signal.removeEventListener("abort", abandon);
+  }
+}
+
+/** Why there is no connection is told to calls only: one that is made now fails at once, and is never sent. */
+const reasonOf = (grpc: Grpc, client: Client): Promise<string> =>
+  new Promise((resolve) => {
+    const bytes = (value: Buffer) => value;
+    client.makeUnaryRequest("/", bytes, bytes, Buffer.alloc(0), new grpc.Metadata(), (thrown) => {
+      const details = thrown?.details ?? "";
+      resolve(/Last error: (?:Error: )?(.*?)(?:\. Resolution note:.*)?$/.exec(details)?.[1] ?? details);
+    });
+  });
 
 function credentialsOf({ credentials }: Grpc, { tls }: RpcChannelOptions): ChannelCredentials {
   if (tls === undefined) return credentials.createInsecure();

@@ -3,8 +3,8 @@ import { defaultDataDirectory } from "../environment.ts";
 import { exitCode, UsageError } from "../exit-codes.ts";
 
 /**
- * Absent flags were not given: then a variable may say it, ours or one of released agents. That is why no flag but the last has a value of its
- * own here: what was said by nobody is decided where variables are known, and there all of it is checked.
+ * Absent flags were not given: then a variable may say it, ours or one of released agents. That is why no flag has a value of its own
+ * here: what was said by nobody is decided where variables are known, and there all of it is checked.
  */
 interface AgentOptions {
   /** Opaque to servers and to us. */
@@ -33,7 +33,7 @@ interface AgentOptions {
   readonly registryPasswordFile?: string;
   readonly killOnExit?: boolean;
   /** Of the agent's own log on stderr. What actions print is not in it. */
-  readonly logLevel: "error" | "warn" | "info" | "debug";
+  readonly logLevel?: string;
 }
 
 /** `tls-ca` is `tlsCa`, as commander has it. */
@@ -91,9 +91,8 @@ export const agentCommand = command<AgentOptions>({
     { flags: "--kill-on-exit", summary: "end the action that runs with the agent; otherwise it goes on" },
     {
       flags: "--log-level <level>",
-      summary: "what is logged",
+      summary: "what is logged: error, warn, info (default) or debug",
       choices: ["error", "warn", "info", "debug"],
-      initial: "info",
     },
   ],
   async action({ options, environment, clock, signal }) {
@@ -122,7 +121,7 @@ export const agentCommand = command<AgentOptions>({
     if (!read.ok) throw new UsageError(read.error.message, read.error.hint);
     const { serveAgent } = await import("#app/server/index.ts");
     const { isTerminal } = environment.err;
-    await serveAgent({ settings: read.value, level: options.logLevel, isTerminal, variable, home, clock, signal });
+    await serveAgent({ settings: read.value, isTerminal, variable, home, clock, signal });
     // The signal has set a code of its own, which is right for commands that were interrupted.
     process.exitCode = exitCode.succeeded;
     return exitCode.succeeded;

@@ -90,10 +90,11 @@ export class AgentDesk {
   async #persist<T>(
     trouble: string,
     work: () => Promise<T>,
-    until: AbortSignal = this.#closed.signal,
+    until?: AbortSignal,
   ): Promise<{ readonly value: T } | undefined> {
     const { clock, random, log } = this.#options;
-    const signal = AbortSignal.any([until, this.#closed.signal]);
+    const closed = this.#closed.signal;
+    const signal = until === undefined ? closed : AbortSignal.any([until, closed]);
     for (let failures = 1; !signal.aborted; failures++) {
       try {
         return { value: await work() };

@@ -24,6 +24,7 @@ const usual = {
   isPrivileged: true,
   stopGrace: 10_000,
   killsOnExit: false,
+  logLevel: "info",
 };
 
 test("a server is all that has to be said", async () => {
@@ -48,6 +49,7 @@ test("everything can be said by flags", async () => {
     "registry-user": "me",
     "registry-password-file": "password",
     "kill-on-exit": true,
+    "log-level": "debug",
   };
   expect(await read(flags)).toEqual({
     ok: true,
@@ -63,6 +65,7 @@ test("everything can be said by flags", async () => {
       stopGrace: 90_000,
       registry: { server: "registry.example", username: "me", password: "in /here/password" },
       killsOnExit: true,
+      logLevel: "debug",
     },
   });
 });
@@ -116,6 +119,7 @@ test.each<readonly [Flags, string]>([
   [{ server, privileged: "maybe" }, 'expected true or false for --privileged, found "maybe"'],
   [{ server, "stop-grace": "10" }, "--stop-grace: expected a duration such as"],
   [{ server, "stop-grace": "-1s" }, "--stop-grace: expected no negative duration, found -1s"],
+  [{ server, "log-level": "trace" }, 'for --log-level, found "trace"'],
   [{ server, cert: "c" }, "expected both of --cert and --key, or none"],
   [{ server, "registry-user": "me" }, "expected all of --registry, --registry-user and --registry-password-file"],
 ])("%j is refused", async (flags, message) => {

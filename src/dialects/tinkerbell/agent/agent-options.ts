@@ -24,6 +24,7 @@ export const agentOptions = {
   "registry-user": ["REGISTRY_USERNAME"],
   "registry-password-file": [],
   "kill-on-exit": [],
+  "log-level": [],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 
 export type AgentOption = keyof typeof agentOptions;
@@ -86,6 +87,7 @@ export async function readAgentOptions(said: Said, defaults: Defaults): Promise<
       isPrivileged: is("privileged", true),
       stopGrace: graceOf(text("stop-grace") ?? "10s"),
       killsOnExit: is("kill-on-exit"),
+      logLevel: oneOf("log-level", text("log-level") ?? "info", ["error", "warn", "info", "debug"] as const),
       ...(tls === undefined ? {} : { tls }),
       ...(registry === undefined ? {} : { registry }),
       ...(tokenFile === undefined ? {} : { tokenFile }),

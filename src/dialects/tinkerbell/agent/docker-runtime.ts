@@ -139,7 +139,9 @@ export class DockerRuntime implements ActionRuntime {
     const { engine, directory } = this.#options;
     const found = await engine.find(handle);
     if (found === undefined) return failed("RuntimeError", told.containerGone);
-    const { exitCode, outOfMemory, startedAt = 0 } = found.life;
+    const { exitCode, outOfMemory, startedAt = 0, isRunning } = found.life;
+    // The wait was cut off by whatever stands between: an exit code of 0 would mean nothing yet.
+    if (isRunning) throw new Error("the wait for the container has ended before the container");
     const files = failureFilesIn(workDirectoryOf(directory, execution));
     const own = engine.isLocal ? await readFailureFiles(files) : { reason: "", message: "" };
     const lastError = await lastErrorLine(logPathOf(directory, execution), startedAt);

@@ -34,6 +34,7 @@ export interface AgentSettings {
   readonly stopGrace: Millis;
   readonly registry?: RegistryLogin;
   readonly killsOnExit: boolean;
+  readonly logLevel: "error" | "warn" | "info" | "debug";
 }
 
 /** What of its surroundings an agent uses. */

@@ -234,6 +234,30 @@ test("nothing is told and nothing runs that the journal does not have", async ()
   expect(machine.log).toEqual(["prepared one", "started one"]);
 });
 
+test("an agent ends although its disk is full, and what it could not note comes again", async () => {
+  const { machine, server, clock, fillDisk, begin } = place();
+  const agent = await begin({ killsOnExit: true });
+  fillDisk(true);
+  server.send({ is: "start", workflow: w });
+  await clock.advance(1000);
+  agent.stop();
+  await clock.advance(60_000);
+  await agent.ended;
+  expect([...machine.log, ...server.told]).toEqual([]);
+});
+
+test("an agent ends while it waits to learn what became of its action", async () => {
+  const { machine, clock, agent, begin } = await running();
+  agent.kill();
+  machine.isAway = true;
+  const next = await begin({ killsOnExit: true });
+  await clock.advance(60_000);
+  next.stop();
+  await clock.advance(0);
+  await next.ended;
+  expect(machine.log).toEqual(["prepared one", "started one"]);
+});
+
 test("trouble with the machine is no failure of the action", async () => {
   const { machine, server, clock, begin } = place();
   let isAway = true;

@@ -20,20 +20,23 @@ const farewell: Millis = 5_000;
  */
 export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
   const desk = await AgentDesk.open(options, signal);
+  // Before it was known what became of the action: there is nothing to tell, and nobody to tell it to.
+  if (signal.aborted) return desk.close();
   const link = new AbortController();
   const linked = keepConnected({ ...options, desk }, link.signal);
   await aborted(signal);
   if (options.killsOnExit) await endWork(desk, options);
   link.abort(signal.reason);
-  await linked;
+  // The desk first: what the link waits for may be a disk that stays full.
   await desk.close();
+  await linked;
 }
 
 /** The server is told, if it is there. */
 async function endWork(desk: AgentDesk, { clock, stopGrace }: AgentOptions): Promise<void> {
   const { work } = desk.state;
   if (work === undefined) return;
-  await desk.put({ is: "stop", workflow: work.workflow.id, message: told.stoppedAtExit });
+  void desk.put({ is: "stop", workflow: work.workflow.id, message: told.stoppedAtExit });
   await until(desk, () => desk.state.work === undefined, sleep(clock, stopGrace + farewell));
   await until(desk, () => desk.state.outbox.length === 0, sleep(clock, farewell));
 }

@@ -17,6 +17,8 @@ export class FakeMachine {
   readonly log: string[] = [];
   /** What preparing comes to; a test may change it, also to a rejection. */
   prepare: (execution: Execution) => Promise<Prepared> = async ({ action }) => ({ is: "prepared", handle: action.id });
+  /** Nobody can be asked what runs. */
+  isAway = false;
   readonly #lives = new Map<string, Life>();
 
   /** The action that runs ends like this. */
@@ -49,7 +51,10 @@ export class FakeMachine {
         life.isStarted = true;
         return life.ended.promise;
       },
-      isGone: async (execution) => !this.#lives.has(keyOf(execution)),
+      isGone: async (execution) => {
+        if (this.isAway) throw new Error("no engine answers");
+        return !this.#lives.has(keyOf(execution));
+      },
       stop: async (execution) => {
         if (this.#lives.get(keyOf(execution))?.isStarted === true) this.#note("stopped", execution);
       },
