@@ -68,7 +68,7 @@ async function waitFor(parts: AskParts, taker: Taker, { signal }: CallContext): 
 }
 
 /** Nothing is given to an agent that does not wait for it any more. */
-async function takeUnlessGone(parts: AskParts, taker: Taker, signal: AbortSignal): Promise<Taken> {
+export async function takeUnlessGone(parts: AskParts, taker: Taker, signal: AbortSignal): Promise<Taken> {
   signal.throwIfAborted();
   try {
     return await take(parts, taker);

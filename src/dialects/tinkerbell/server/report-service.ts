@@ -14,7 +14,9 @@ import type { Protocol } from "../state.ts";
 import type { AnyWorkflow } from "../stored.ts";
 import type { Caller, Identify } from "./caller.ts";
 import { reportedEvent } from "./poll-messages.ts";
+import type { AskParts } from "./poll-service.ts";
 import { reportKind } from "./report-kind.ts";
+import { takeWorkerReport } from "./worker-service.ts";
 import { parseWorkflowId } from "./workflow-id.ts";
 import type { WorkflowMirror } from "./workflow-mirror.ts";
 
@@ -36,13 +38,13 @@ type Report = MessageShape<typeof workflowV1.ActionStatusRequestSchema>;
 const received = toBinary(workflowV1.ActionStatusResponseSchema, create(workflowV1.ActionStatusResponseSchema));
 
 /** What agents of the older protocols tell of an action. The path is one and the message is not: the bytes say which it is. */
-export const reportActionStatus = (parts: ReportParts): RawUnary => ({
+export const reportActionStatus = (parts: AskParts & ReportParts): RawUnary => ({
   async raw(bytes, call) {
     const caller = parts.identify(call);
     const kind = reportKind(bytes);
     if (kind === undefined) throw new RpcError("INVALID_ARGUMENT", "the report names neither an action nor a state");
-    if (kind === "worker") throw new RpcError("UNIMPLEMENTED", "workers of this protocol are not served");
-    await takeReport(parts, decode(bytes), caller);
+    if (kind === "worker") await takeWorkerReport(parts, bytes, caller);
+    else await takeReport(parts, decode(bytes), caller);
     return received;
   },
 });

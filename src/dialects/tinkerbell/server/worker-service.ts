@@ -1,0 +1,97 @@
+import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
+import { isNotFound, type Stored } from "#kernel/model/index.ts";
+import { fromBinary, type Handlers, RpcError, workerV1, type workflowV1 } from "#kernel/rpc/index.ts";
+import { agentKey, type WorkflowState } from "../state.ts";
+import { type AnyWorkflow, refOf, stateOf } from "../stored.ts";
+import type { Taker } from "../transitions.ts";
+import { type Caller, checkedAgentID } from "./caller.ts";
+import { allow, type AskParts, takeUnlessGone } from "./poll-service.ts";
+import { asUnavailable } from "./record-event.ts";
+import type { ReportParts } from "./report-service.ts";
+import type { Taken } from "./taking.ts";
+import { actionList, checkReport, contextMessage, reportedAction, workerEvent } from "./worker-messages.ts";
+import { parseWorkflowId } from "./workflow-id.ts";
+
+// Workers of before 2024: they ask for workflows, for the actions of each, and report by names. A worker asks again three seconds after an answer
+// ended, so that nothing is held; and it is given one workflow at a time, because that is what may be begun.
+
+type WorkerHandlers = Required<
+  Pick<Handlers<typeof workflowV1.WorkflowService>, "getWorkflowContexts" | "getWorkflowActions">
+>;
+
+/** How often a change by somebody else is waited for before the worker is let go until its next question. */
+const looks = 5;
+const between: Millis = 20;
+
+/** What workers ask. */
+export const workerHandlers = (parts: AskParts): WorkerHandlers => ({
+  async getWorkflowContexts({ workerId }, replies, call) {
+    const taker: Taker = { agentID: checkedAgentID(workerId, "invalid worker id"), protocol: "worker" };
+    allow(parts.identify(call), taker.agentID);
+    parts.seen(taker.agentID, "worker");
+    const taken = await takeOne(parts, taker, call.signal);
+    if (taken?.is !== "at") return;
+    const { namespace = "", name } = taken.workflow.metadata;
+    // Mounted into actions as a folder of this name, which can hold no third part.
+    replies.send(contextMessage(`${namespace}/${name}`, name, taken.state, taker.agentID));
+  },
+  async getWorkflowActions({ workflowId }, call) {
+    const caller = parts.identify(call);
+    const { workflow, state } = await read(parts, workflowId);
+    checkConcerned(caller, state);
+    return actionList(workflow.metadata.name, state, parts.clock.now());
+  },
+});
+
+async function takeOne(parts: AskParts, taker: Taker, signal: AbortSignal): Promise<Taken | undefined> {
+  for (let look = 0; look < looks; look += 1) {
+    const taken = await parts.lanes.run(agentKey(taker.agentID), () => takeUnlessGone(parts, taker, signal));
+    if (taken.is !== "again") return taken;
+    await sleep(parts.clock, between, signal);
+  }
+  return undefined;
+}
+
+/** What a worker reports of an action; resolves when it is durable. */
+export async function takeWorkerReport(
+  parts: AskParts & ReportParts,
+  bytes: Uint8Array,
+  caller: Caller,
+): Promise<void> {
+  const report = decode(bytes);
+  checkReport(report);
+  const { workflow, state } = await read(parts, report.workflowId);
+  checkConcerned(caller, state);
+  const action = reportedAction(report, workflow.metadata.name, state);
+  const { namespace = "", name, uid } = workflow.metadata;
+  // The uid, so that names that were read of one workflow are not recorded for another.
+  await parts.record(`${namespace}/${name}/${uid}`, workerEvent(report, action), { caller, protocol: "worker" });
+}
+
+function decode(bytes: Uint8Array) {
+  try {
+    return fromBinary(workerV1.WorkflowActionStatusSchema, bytes);
+  } catch (cause) {
+    throw new RpcError("INVALID_ARGUMENT", "the request is no proto.WorkflowActionStatus", { cause });
+  }
+}
+
+async function read(
+  { client }: { readonly client: AskParts["client"]; readonly clock: Clock },
+  id: string,
+): Promise<{ readonly workflow: Stored<AnyWorkflow>; readonly state: WorkflowState }> {
+  const place = parseWorkflowId(id);
+  if (place === undefined) throw new RpcError("INVALID_ARGUMENT", "invalid workflow id");
+  try {
+    const workflow = await client.get<AnyWorkflow>(refOf(place.namespace, place.name));
+    return { workflow, state: stateOf(workflow) };
+  } catch (thrown) {
+    throw isNotFound(thrown) ? new RpcError("NOT_FOUND", `there is no workflow "${id}"`) : asUnavailable(thrown);
+  }
+}
+
+/** Who has no part in a workflow does not learn what is in it. */
+function checkConcerned(caller: Caller, { actions }: WorkflowState): void {
+  if (!actions.some(({ task }) => caller.isAgent(task.agentID)))
+    throw new RpcError("PERMISSION_DENIED", `the workflow is not ${caller.name}'s`);
+}
