@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { type ApiClient, Metrics } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
 import type { Clock, JsonObject, Logger } from "#lib/base/index.ts";
-import { newUid } from "#lib/base/index.node.ts";
+import { growingUids } from "#lib/base/index.node.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import { writerOf } from "./authz/acts-for.ts";
 import { type Identity, internal } from "./authz/identity.ts";
@@ -121,7 +121,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     log,
     limits: { ...defaultLimits, ...options.limits },
     turns: new Turns(clock),
-    newUid,
+    newUid: growingUids(clock),
     random: options.random ?? randomUnit,
     podLogs: options.podLogs ?? noPodLogs,
     ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),

@@ -51,7 +51,7 @@ describe("create", () => {
       },
     );
     const made = meta(await create(maps, sent));
-    expect(made["uid"]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4/);
+    expect(made["uid"]).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
     expect(made["creationTimestamp"]).toMatch(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
     expect(made["creationTimestamp"]).not.toBe("2001-01-01T00:00:00Z");
     expect(Object.keys(made).sort()).toEqual(["creationTimestamp", "name", "namespace", "resourceVersion", "uid"]);
