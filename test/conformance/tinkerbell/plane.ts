@@ -15,6 +15,7 @@ import {
   Workflow,
   WorkflowV2,
 } from "#dialects/tinkerbell/kinds.ts";
+import { addTinkerbellServer } from "#dialects/tinkerbell/server/server.ts";
 import type { Settings } from "#dialects/tinkerbell/settings.ts";
 
 const kinds = [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie, Agent];
@@ -23,9 +24,14 @@ const kinds = [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2,
 export const pathOf = (plural: string, version = "v1alpha1"): string =>
   `/apis/tinkerbell.org/${version}/namespaces/default/${plural}`;
 
-/** A server with the kinds of this dialect and its controller at work, which renders with the real module. The test is the user. */
+/**
+ * A server with the kinds of this dialect, its controller and the server of its agents at work, which renders with the real module. The test
+ * is the user.
+ */
 export class TinkerbellPlane {
   readonly api: TestServer;
+  /** Where agents connect. */
+  readonly agentPort: Promise<number>;
   readonly #host: TemplateHost;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -36,6 +42,7 @@ export class TinkerbellPlane {
     const client = api.server.client();
     const manager = new Manager({ client, clock: systemClock, log: silentLog, random: seededRandom(1) });
     addController(manager, { renderer: host, settings });
+    this.agentPort = addTinkerbellServer(manager, { listen: "127.0.0.1:0", settings }).port;
     this.#running = manager.run(this.#stop.signal);
   }
 

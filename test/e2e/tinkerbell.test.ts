@@ -1,0 +1,172 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { pathOf, TinkerbellPlane } from "#test/conformance/tinkerbell/plane.ts";
+import { cleanEnvironment, endRunner, removeDirectory, slipwayBin, temporaryDirectory } from "#test/support/slipway.ts";
+
+// Documents, the server and the controller as they are, and the agent as a user starts it, with actions that are processes.
+
+const patience = { timeout: 60_000 };
+let directory: string;
+let plane: TinkerbellPlane;
+const agents = new Map<string, ChildProcess>();
+
+beforeEach(async () => {
+  directory = await temporaryDirectory();
+  plane = await TinkerbellPlane.start({ cancellingTimeout: 20_000 });
+});
+afterEach(async () => {
+  for (const agent of agents.values()) agent.kill("SIGKILL");
+  await Promise.all([...agents.keys()].map((id) => endRunner(join(directory, id))));
+  agents.clear();
+  await plane.close();
+  await removeDirectory(directory);
+});
+
+/** The program itself. */
+async function startAgent(id: string): Promise<ChildProcess> {
+  const server = `127.0.0.1:${await plane.agentPort}`;
+  const words = ["agent", "--server", server, "--id", id, "--runtime", "host", "--state-dir", join(directory, id)];
+  const agent = spawn(slipwayBin, words, { env: cleanEnvironment({ HOME: directory }), stdio: "ignore" });
+  agents.set(id, agent);
+  return agent;
+}
+
+/** A template whose actions are scripts, with what is to stand in them besides; a workflow of it under its own name. */
+async function run(name: string, scripts: readonly (string | object)[], more: object = {}, worker = "node-7") {
+  const actions = scripts.map((script, at) => ({
+    name: `a${at}`,
+    image: "none",
+    ...(typeof script === "string" ? { command: ["/bin/sh", "-c", script] } : script),
+  }));
+  const data = JSON.stringify({ version: "0.1", name, tasks: [{ name: "t", worker, actions }], ...more });
+  for (const answer of [
+    await plane.create("templates", { data }, name),
+    await plane.create("workflows", { templateRef: name }, name),
+  ])
+    expect(answer.status, answer.text).toBe(201);
+}
+
+interface ActionStatus {
+  readonly state?: string;
+  readonly attempts?: number;
+  readonly executionStart?: string;
+  readonly executionStop?: string;
+}
+interface Status {
+  readonly state?: string;
+  readonly failureReason?: string;
+  readonly failureMessage?: string;
+  readonly tasks?: readonly { readonly actions: readonly ActionStatus[] }[];
+}
+const statusOf = async (name: string) => ((await plane.workflow(name))["status"] ?? {}) as unknown as Status;
+const stateOf = async (name: string) => (await statusOf(name)).state;
+const actionsOf = async (name: string) => (await statusOf(name)).tasks?.flatMap(({ actions }) => actions) ?? [];
+const file = (name: string) => readFile(join(directory, name), "utf8").catch(() => "");
+
+test("an agent carries out the actions of a workflow one after the other", async () => {
+  await startAgent("node-7");
+  await run(
+    "w",
+    ["one", "two", "three"].map((word) => `echo ${word} >> ${directory}/out`),
+  );
+  await expect.poll(() => stateOf("w"), patience).toBe("SUCCESS");
+  expect(await file("out")).toBe("one\ntwo\nthree\n");
+  expect((await actionsOf("w")).map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(
+    Array.from({ length: 3 }, () => "SUCCESS 1"),
+  );
+  expect(await plane.condition("Succeeded")).toMatchObject({ status: "True" });
+});
+
+test("workflows of one agent are carried out in the order of their creation, one at a time", async () => {
+  for (const name of ["c", "a", "b"])
+    await run(name, [`echo ${name} begins >> ${directory}/out; sleep 0.2; echo ${name} ends >> ${directory}/out`]);
+  await startAgent("node-7");
+  await expect.poll(() => stateOf("b"), patience).toBe("SUCCESS");
+  expect(await file("out")).toBe(["c", "a", "b"].map((name) => `${name} begins\n${name} ends\n`).join(""));
+});
+
+test("the tasks of two agents are carried out in turn", async () => {
+  const task = (worker: string) => ({
+    name: `on ${worker}`,
+    worker,
+    actions: [{ name: "a", image: "none", command: ["/bin/sh", "-c", `echo ${worker} >> ${directory}/out`] }],
+  });
+  const data = JSON.stringify({
+    name: "w",
+    tasks: [task("node-7"), task("node-8"), task("node-7")].map((one, at) => ({ ...one, name: `${at}` })),
+  });
+  await plane.create("templates", { data }, "w");
+  await plane.create("workflows", { templateRef: "w" }, "w");
+  await startAgent("node-8");
+  await startAgent("node-7");
+  await expect.poll(() => stateOf("w"), patience).toBe("SUCCESS");
+  expect(await file("out")).toBe("node-7\nnode-8\nnode-7\n");
+});
+
+test("an action that takes too long is stopped, and its agent takes the next workflow", async () => {
+  await startAgent("node-7");
+  await run("w", [{ timeout: 1, command: ["/bin/sh", "-c", "sleep 600"] }, "true"]);
+  await run("next", ["true"]);
+  await expect.poll(() => stateOf("w"), patience).toBe("TIMEOUT");
+  expect(await statusOf("w")).toMatchObject({ failureReason: "ActionTimeout" });
+  expect((await actionsOf("w")).map(({ state }) => state)).toEqual(["TIMEOUT", "PENDING"]);
+  await expect.poll(() => stateOf("next"), patience).toBe("SUCCESS");
+});
+
+test("a workflow that takes too long is stopped in whichever action it is", async () => {
+  await startAgent("node-7");
+  await run("w", ["sleep 0.2", "sleep 600"], { global_timeout: 2 });
+  await expect.poll(() => stateOf("w"), patience).toBe("TIMEOUT");
+  expect(await statusOf("w")).toMatchObject({ failureReason: "WorkflowTimeout" });
+  expect((await actionsOf("w")).map(({ state }) => state)).toEqual(["SUCCESS", "TIMEOUT"]);
+});
+
+test("a workflow that is deleted while it runs is gone when its action has ended", async () => {
+  await startAgent("node-7");
+  await run("w", [
+    `trap 'echo told >> ${directory}/out; exit 1' TERM; echo ready >> ${directory}/out; while :; do sleep 0.05; done`,
+  ]);
+  await expect.poll(() => file("out"), patience).toBe("ready\n");
+  await plane.api.ask("DELETE", `${pathOf("workflows")}/w`);
+  await expect.poll(async () => (await plane.workflow())["reason"], patience).toBe("NotFound");
+  expect(await file("out")).toBe("ready\ntold\n");
+});
+
+test("the words of an action that fails are those of the workflow", async () => {
+  await startAgent("node-7");
+  const files =
+    "echo DiskMissing > $TINKERBELL_FAILURE_REASON_FILE; echo no /dev/sda > $TINKERBELL_FAILURE_MESSAGE_FILE";
+  await run("w", [`${files}; exit 1`]);
+  await expect.poll(() => stateOf("w"), patience).toBe("FAILED");
+  expect(await statusOf("w")).toMatchObject({
+    failureReason: "DiskMissing",
+    failureMessage: 'action "a0" failed: no /dev/sda',
+  });
+  expect(await plane.condition("Succeeded")).toMatchObject({
+    status: "False",
+    reason: "DiskMissing",
+    message: "no /dev/sda",
+  });
+});
+
+test("an agent that is killed in the middle of an action takes it up again, and it runs once", async () => {
+  const agent = await startAgent("node-7");
+  await run("w", [
+    `echo begins >> ${directory}/out; until test -e ${directory}/go; do sleep 0.05; done`,
+    `echo after >> ${directory}/out`,
+  ]);
+  await expect.poll(() => file("out"), patience).toBe("begins\n");
+  agent.kill("SIGKILL");
+  await once(agent, "exit");
+  await startAgent("node-7");
+  await run("gate", ["true"], {}, "node-7");
+  const touch = spawn("touch", [join(directory, "go")]);
+  await once(touch, "exit");
+  await expect.poll(() => stateOf("w"), patience).toBe("SUCCESS");
+  expect(await file("out")).toBe("begins\nafter\n");
+  expect((await actionsOf("w")).map(({ attempts }) => attempts)).toEqual([1, 1]);
+  await expect.poll(() => stateOf("gate"), patience).toBe("SUCCESS");
+});
