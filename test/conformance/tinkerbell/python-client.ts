@@ -76,6 +76,11 @@ export class PythonClient {
     return await this.open(path, request, response, body, false).end.promise;
   }
 
+  /** Stops the whole process, as a machine that was unplugged: it answers nothing and ends nothing. */
+  freeze(): void {
+    this.#child.kill("SIGSTOP");
+  }
+
   async close(): Promise<void> {
     const ended = new Promise((resolve) => this.#child.once("exit", resolve));
     this.#child.kill("SIGKILL");

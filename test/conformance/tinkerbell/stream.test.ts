@@ -234,6 +234,23 @@ test("a second stream ends the first with ABORTED", async () => {
   expect(await first.end.promise).toMatchObject({ code: "ABORTED", message: "superseded by a newer connection" });
 });
 
+test("an agent that answers nothing any more is noticed by the server's pings", async () => {
+  const own = await Place.start({ keepalive: { time: 300, timeout: 300 } });
+  const frozen = await PythonClient.start(own.port);
+  try {
+    const [path, request, response] = ["GetWorkflows", "GetWorkflowsRequest", "GetWorkflowsResponse"];
+    frozen.open(`/${v2}.WorkflowService/${path}`, `${v2}.${request}`, `${v2}.${response}`, {
+      agent_id: "agent-frozen",
+    });
+    await expect.poll(() => own.agentStatus("agent-frozen").catch(() => undefined)).toMatchObject({ connected: true });
+    frozen.freeze();
+    await expect.poll(() => own.agentStatus("agent-frozen")).toMatchObject({ connected: false });
+  } finally {
+    await frozen.close();
+    await own.close();
+  }
+});
+
 test("an agent without an id is refused", async () => {
   expect(await connect("").end.promise).toMatchObject({ code: "INVALID_ARGUMENT" });
 });

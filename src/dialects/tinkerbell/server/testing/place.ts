@@ -2,7 +2,7 @@ import { FakeClock, type JsonObject, silentLog, systemClock } from "#lib/base/in
 import { type ApiClient, Manager, Metrics, seededRandom } from "#kernel/kit/index.ts";
 import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { Event, type Stored } from "#kernel/model/index.ts";
-import { RpcListener, type TlsPaths, workflowV2 } from "#kernel/rpc/index.ts";
+import { RpcListener, workflowV2 } from "#kernel/rpc/index.ts";
 import { type Headers, isRefused, RpcClient } from "#kernel/rpc/testing/index.ts";
 import { Agent, Hardware, Template, Workflow, WorkflowV2 } from "../../kinds.ts";
 import type { WorkflowState } from "../../state.ts";
@@ -49,11 +49,11 @@ export class Place {
     const store = options.store ?? memoryClient({ clock, types: [Workflow, WorkflowV2, Hardware, Template, Agent] });
     const place = new Place(clock, store, options.wrap?.(store) ?? store, options);
     await place.#desk.ready(place.#stop.signal);
-    await place.#listen(options.tls);
+    await place.#listen(options);
     return place;
   }
 
-  async #listen(tls?: TlsPaths): Promise<void> {
+  async #listen({ tls, keepalive }: Partial<TinkerbellServerOptions>): Promise<void> {
     this.#listener = await RpcListener.start({
       address: "127.0.0.1:0",
       services: this.#desk.services,
@@ -62,6 +62,7 @@ export class Place {
       clock: systemClock,
       log: silentLog,
       ...(tls === undefined ? {} : { tls }),
+      ...(keepalive === undefined ? {} : { keepalive }),
     });
   }
 
