@@ -51,9 +51,9 @@ test("many agents work off their queues side by side: each workflow once, in ord
     await place.clock.advance(1000);
   }
   // Somebody touches all of them all the time, so that writes conflict.
-  let isOver = false;
+  const over = { is: false };
   const rival = (async (): Promise<void> => {
-    for (let turn = 0; !isOver; turn += 1) {
+    for (let turn = 0; !over.is; turn += 1) {
       const name = `agent-${turn % agents.length}-${9 - (turn % 8)}`;
       const body = { metadata: { annotations: { turn: String(turn) } } };
       await place.store.patch(refOf(namespace, name), { type: "merge", body });
@@ -62,7 +62,7 @@ test("many agents work off their queues side by side: each workflow once, in ord
   })();
   const client = place.client();
   const done = await Promise.all(agents.map((agentID) => workOff(client, agentID, 8)));
-  isOver = true;
+  over.is = true;
   await rival;
   expect(done).toEqual(agents.map((agentID) => wanted.get(agentID)));
   for (const agentID of agents) {
