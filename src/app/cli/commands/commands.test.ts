@@ -264,6 +264,20 @@ describe("get", () => {
 describe("describe, graph and logs", () => {
   beforeAll(() => begin("shown", { a: make({ displayName: "Make it" }), b: wait({ dependencies: ["a"] }) }));
 
+  test("describe and why take one run, by its name or with its kind, and say what is too much", async () => {
+    await must("run", await file("one-run", { a: make() }));
+    expect((await must("describe", "workflow", "one-run")).out).toContain("one-run");
+    expect((await must("why", "workflow", "one-run", "a")).out).toContain("a");
+    expect(await cli.run("describe", "one-run", "other")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("describe takes one object, found also other"),
+    });
+    expect(await cli.run("why", "one-run", "a", "b")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("why takes one step, found also b"),
+    });
+  });
+
   test("describe tells the steps in order and the events", async () => {
     await until("shown", "Running");
     const progress = async () => (await must("get", "wf", "shown", "-o", "jsonpath={.status.progress}")).out.trim();

@@ -18,6 +18,7 @@ interface DescribeOptions {
 export const describeCommand = command<DescribeOptions>({
   name: "describe",
   args: ["<run...>"],
+  shown: ["<run>"],
   summary: "Tell all about a run, a template or a schedule, and its events",
   group: "Runs",
   examples: [
@@ -41,7 +42,8 @@ export const describeCommand = command<DescribeOptions>({
     const { eventsOf, formatEvents } = await import("../output/events.ts");
     const { environment, clock, rest, options } = invocation;
     return await withSession(invocation, async ({ client, namespace }) => {
-      const { type, name } = await findNamed(client, rest);
+      const { type, name, rest: more } = await findNamed(client, rest);
+      if (more.length > 0) throw new UsageError(`describe takes one object, found also ${more.join(", ")}`);
       const who = await whoTellsOf(type);
       const object = await client.get({ type, namespace, name });
       const { text, data } = await pictureOf(client, object, who, clock.now());

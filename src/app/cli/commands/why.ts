@@ -9,7 +9,8 @@ interface WhyOptions {
 /** Made from the view that every face draws from, hence the same for every dialect. Ends with 0 whatever the answer is. */
 export const whyCommand = command<WhyOptions>({
   name: "why",
-  args: ["<run>", "[step]"],
+  args: ["<run>", "[step...]"],
+  shown: ["<run>", "[step]"],
   summary: "Tell what a run or a step waits for",
   group: "Runs",
   examples: ["slipway why diamond", "slipway why diamond four", "slipway why diamond -o json"],
@@ -25,16 +26,14 @@ export const whyCommand = command<WhyOptions>({
     const { whyText } = await import("../output/why-text.ts");
     const { paintFor } = await import("../output/paint.ts");
     const { nearest } = await import("#lib/text/index.ts");
-    const { environment, clock, args, options } = invocation;
+    const { environment, clock, args, rest: words, options } = invocation;
     return await withSession(invocation, async ({ client, namespace }) => {
-      const { type, name, dialect, rest } = await findRun(
-        client,
-        args.filter((word) => word !== undefined),
-      );
+      const { type, name, dialect, rest } = await findRun(client, [args[0] ?? "", ...words]);
       const object = await client.get({ type, namespace, name });
       const pods = await listRunPods(client, { namespace, labelSelector: dialect.runs.podSelector(object) });
       const view = dialect.runs.view(object, pods);
-      const [step] = rest;
+      const [step, ...more] = rest;
+      if (more.length > 0) throw new UsageError(`why takes one step, found also ${more.join(", ")}`);
       if (step !== undefined && !view.steps.some(({ id }) => id === step)) {
         const ids = view.steps.map(({ id }) => id);
         const close = nearest(step, ids);
