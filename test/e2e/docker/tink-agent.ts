@@ -125,6 +125,21 @@ test("an agent that begins anew finds the container that runs, with all its outp
   expect(await third.isGone(one, prepared.handle)).toBe(true);
 });
 
+test("an engine that is killed is trouble that passes; what it says afterwards counts", async () => {
+  const docker = await open();
+  const one = shell("echo up; while :; do sleep 0.05; done");
+  const prepared = await docker.prepare(one, never);
+  if (prepared.is !== "prepared") throw new Error(prepared.message);
+  const watched = docker.run(one, prepared.handle).catch(() => "not known");
+  await up();
+  await engine.kill();
+  expect(await watched).toBe("not known");
+  await expect(docker.isGone(one, prepared.handle)).rejects.toMatchObject({ code: "engine-unreachable" });
+  await engine.restart();
+  expect(await docker.isGone(one, prepared.handle)).toBe(false);
+  expect(await docker.run(one, prepared.handle)).toMatchObject({ is: "failed", reason: "NonZeroExit" });
+});
+
 test("a container that was made and not noted is adopted; one of an earlier attempt is replaced; a stranger's is not touched", async () => {
   const docker = await open();
   const one = shell("exit 0");

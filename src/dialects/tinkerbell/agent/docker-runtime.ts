@@ -9,7 +9,7 @@ import { containerName, containerSettings, isOwnContainer, labels, registryOf } 
 import { endingOf, failed } from "./failure.ts";
 import { failureFilesIn, makeFailureFiles, readFailureFiles } from "./failure-files.ts";
 import { told } from "./messages.ts";
-import { logPathOf, workDirectories, workDirectoryOf } from "./places.ts";
+import { logPathOf, removeWork, workDirectoryOf } from "./places.ts";
 import type { Ending, Execution } from "./work.ts";
 
 /** When an image is fetched: each time, when it is not there, or not at all. */
@@ -123,7 +123,7 @@ export class DockerRuntime implements ActionRuntime {
     for (const name of await engine.namesWith(`${labels.agent}=${agentId}`)) {
       if (name !== kept) await engine.remove(name);
     }
-    if (keep === undefined) await rm(workDirectories(directory), { recursive: true, force: true });
+    await removeWork(directory, keep);
   }
 
   /** An answer is how it has failed. */

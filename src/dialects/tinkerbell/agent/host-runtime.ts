@@ -1,6 +1,6 @@
-import { readdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type Clock, codeOf, type Millis } from "#lib/base/index.ts";
+import type { Clock, Millis } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import type { Runtime, Task, TaskOutcome, TaskStatus } from "#kernel/runtimes/index.ts";
 import { lastErrorLine, logRotation, remark } from "./action-log.ts";
@@ -8,7 +8,7 @@ import type { ActionRuntime, Prepared } from "./action-runtime.ts";
 import { endingOf, failed } from "./failure.ts";
 import { failureFilesIn, makeFailureFiles, readFailureFiles } from "./failure-files.ts";
 import { told } from "./messages.ts";
-import { keyOf, logPathOf, workDirectories, workDirectoryOf } from "./places.ts";
+import { keyOf, logPathOf, removeWork, workDirectoryOf } from "./places.ts";
 import type { AgentAction, Ending, Execution } from "./work.ts";
 
 export interface HostRuntimeOptions {
@@ -91,11 +91,7 @@ export class HostRuntime implements ActionRuntime {
     await Promise.all(others.map((id) => processes.stop(id, 0)));
     await Promise.all(others.map((id) => this.#ended(id)));
     await processes.remove(others);
-    const keptPlace = keep === undefined ? undefined : workDirectoryOf(directory, keep);
-    for (const name of await namesIn(workDirectories(directory))) {
-      const place = join(workDirectories(directory), name);
-      if (place !== keptPlace) await rm(place, { recursive: true, force: true });
-    }
+    await removeWork(directory, keep);
   }
 
   /** By the list, which waits until the runner of an earlier process was attached to; `find` would know of nothing before. */
@@ -164,9 +160,3 @@ const ignoredBy = ({ volumes, pid, network }: AgentAction): string =>
     ...(volumes.length > 0 ? ["volumes"] : []),
     ...(pid === undefined && network === undefined ? [] : ["namespaces"]),
   ].join(" and ");
-
-const namesIn = (directory: string): Promise<readonly string[]> =>
-  readdir(directory).catch((thrown: unknown) => {
-    if (codeOf(thrown) === "ENOENT") return [];
-    throw thrown;
-  });

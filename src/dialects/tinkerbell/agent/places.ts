@@ -1,4 +1,6 @@
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { codeOf } from "#lib/base/index.ts";
 import { hashName } from "#lib/base/index.node.ts";
 import type { Execution } from "./work.ts";
 
@@ -19,10 +21,23 @@ export const keyOf = ({ workflow, action, attempt }: Execution): string =>
 export const logPathOf = (directory: string, { workflow, action }: Execution): string =>
   join(directory, "logs", fileName(uidOf(workflow)), `${fileName(action.id)}.log`);
 
-export const workDirectories = (directory: string): string => join(directory, "work");
+const workDirectories = (directory: string): string => join(directory, "work");
 
 export const workDirectoryOf = (directory: string, execution: Execution): string =>
-  join(workDirectories(directory), keyOf(execution).replaceAll("/", "_"));
+  join(workDirectories(directory), keyOf(execution).replaceAll("/", "+"));
+
+/** Removes what earlier executions have left, but for one. Logs stay: people look at them when all is over. */
+export async function removeWork(directory: string, keep: Execution | undefined): Promise<void> {
+  const kept = keep === undefined ? undefined : workDirectoryOf(directory, keep);
+  const names = await readdir(workDirectories(directory)).catch((thrown: unknown) => {
+    if (codeOf(thrown) === "ENOENT") return [];
+    throw thrown;
+  });
+  for (const name of names) {
+    const place = join(workDirectories(directory), name);
+    if (place !== kept) await rm(place, { recursive: true, force: true });
+  }
+}
 
 const longest = 100;
 
