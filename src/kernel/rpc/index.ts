@@ -1,6 +1,6 @@
 // gRPC for dialects: messages, the listener, and refusals. grpc-js is loaded when a listener starts.
 
-export { create, fromBinary, toBinary, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
+export { create, fromBinary, toBinary, toJson, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 export * as agentV1 from "./gen/slipway/agent/v1/agent_pb.js";
 export * as rpcStatus from "./gen/google/rpc/status_pb.js";
 export * as workerV1 from "./gen/proto/worker_pb.js";

@@ -93,6 +93,8 @@ export class Dispatcher {
     const connection = connections.get(key);
     if (connection === undefined || this.#isClosed) return this.#timers.delete(key);
     if (!connection.isGreeted) await this.#greet(connection);
+    // A newer stream is looked at by itself, and has to be greeted first.
+    if (!connections.isCurrent(connection)) return;
     for (const { workflow, state } of mirror.heldBy(key))
       if (state.phase === "Cancelling" || isTerminal(state.phase)) stop(connection, workflowId(workflow));
     const choice = choose(mirror.ofAgent(key), key, clock.now());

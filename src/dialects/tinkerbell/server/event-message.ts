@@ -1,6 +1,6 @@
 import { type MessageShape, RpcError, type workflowV2 } from "#kernel/rpc/index.ts";
 import type { AgentEvent } from "../events.ts";
-import { present } from "../members.ts";
+import { toldFailure, toldRejection } from "./told-failure.ts";
 
 type EventMessage = MessageShape<typeof workflowV2.EventSchema>;
 
@@ -11,6 +11,9 @@ const fieldNames = {
   actionFailed: "action_failed",
 } as const;
 
+/** Both are optional on the wire; people are to read something all the same. */
+const untold = { reason: "RuntimeError", message: "the agent reported a failure without details" };
+
 const missing = (field: string): RpcError => new RpcError("INVALID_ARGUMENT", `${field} is empty`);
 
 /** An event and the id of the workflow it is of; INVALID_ARGUMENT names what is missing. */
@@ -20,23 +23,13 @@ export function eventIn(message: EventMessage | undefined): readonly [string, Ag
   if (workflowId === "") throw missing("event.workflow_id");
   if (event.case === undefined) throw missing("event.event");
   if (event.case === "workflowRejected") {
-    const { failureReason: reason, failureMessage } = event.value;
-    return [workflowId, { is: "rejected", message: failureMessage, ...present({ reason }) }];
+    const { failureReason = "", failureMessage } = event.value;
+    return [workflowId, { is: "rejected", ...toldRejection(failureReason, failureMessage) }];
   }
   const action = event.value.actionId;
   if (action === "") throw missing(`event.${fieldNames[event.case]}.action_id`);
   if (event.case === "actionStarted") return [workflowId, { is: "started", action }];
   if (event.case === "actionSucceeded") return [workflowId, { is: "succeeded", action }];
-  return [workflowId, { is: "failed", action, ...failureIn(event.value) }];
-}
-
-/** Both are optional on the wire; people are to read something all the same. */
-function failureIn({
-  failureReason = "",
-  failureMessage = "",
-}: MessageShape<typeof workflowV2.Event_ActionFailedSchema>) {
-  return {
-    reason: failureReason === "" ? "RuntimeError" : failureReason,
-    message: failureMessage === "" ? "the agent reported a failure without details" : failureMessage,
-  };
+  const { failureReason = "", failureMessage = "" } = event.value;
+  return [workflowId, { is: "failed", action, ...toldFailure(failureReason, failureMessage, untold) }];
 }

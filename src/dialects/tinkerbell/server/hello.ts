@@ -13,12 +13,14 @@ const attributesHeader = "x-slipway-attributes-bin";
 
 /** Bytes of all values of a header that is a text. */
 const maxHeader = 8192;
+/** It becomes a part of every workflow that the agent is told of. */
+const maxInstance = 256;
 /** Bytes of the attributes, which become a part of an object in the store. */
 const maxAttributes = 65_536;
 
 /** Reads the headers; INVALID_ARGUMENT for one that is too long or means nothing. */
 export function helloIn(call: CallContext): Omit<Hello, "agentID"> {
-  const instance = headerOf(call, instanceHeader);
+  const instance = headerOf(call, instanceHeader, maxInstance);
   return {
     resumed: resumedIn(headerOf(call, resumeHeader)),
     ...(instance === "" ? {} : { instance }),
@@ -26,9 +28,9 @@ export function helloIn(call: CallContext): Omit<Hello, "agentID"> {
   };
 }
 
-function headerOf(call: CallContext, name: string): string {
+function headerOf(call: CallContext, name: string, max = maxHeader): string {
   const text = call.header(name);
-  if (text.length > maxHeader) throw new RpcError("INVALID_ARGUMENT", `${name} is longer than ${maxHeader} bytes`);
+  if (text.length > max) throw new RpcError("INVALID_ARGUMENT", `${name} is longer than ${max} bytes`);
   return text;
 }
 

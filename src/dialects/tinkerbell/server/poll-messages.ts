@@ -1,5 +1,12 @@
-import type { Clock, Instant } from "#lib/base/index.ts";
-import { type MessageInitShape, RpcError, rpcStatus, workflowV1 } from "#kernel/rpc/index.ts";
+import { type Clock, type Instant, isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import {
+  type MessageInitShape,
+  type MessageShape,
+  RpcError,
+  rpcStatus,
+  toJson,
+  workflowV1,
+} from "#kernel/rpc/index.ts";
 import type { AgentEvent } from "../events.ts";
 import { present } from "../members.ts";
 import { type Action, currentIndex, type WorkflowState } from "../state.ts";
@@ -61,6 +68,17 @@ export const noActionYet = (): RpcError =>
 
 /** Told to an agent that has no unfinished workflow at all. */
 export const noWorkflows = (): RpcError => new RpcError("NOT_FOUND", "no Workflows found");
+
+type Attributes = MessageShape<typeof workflowV1.AgentAttributesSchema>;
+/** Characters as JSON, of which a part of an object in the store is made. */
+const maxAttributes = 65_536;
+
+/** What an agent tells of its machine, in the names of the interface; undefined for none, and for more than is kept. */
+export function attributesOf(attributes: Attributes | undefined): JsonObject | undefined {
+  if (attributes === undefined) return undefined;
+  const told: unknown = toJson(workflowV1.AgentAttributesSchema, attributes, { useProtoFieldName: true });
+  return isJsonObject(told) && JSON.stringify(told).length <= maxAttributes ? told : undefined;
+}
 
 type StatusRequest = MessageInitShape<typeof workflowV1.ActionStatusRequestSchema>;
 const StateType = workflowV1.ActionStatusRequest_StateType;

@@ -4,7 +4,7 @@ import { agentKey, isTerminal, type Protocol } from "../state.ts";
 import type { Taker } from "../transitions.ts";
 import { type Caller, checkedAgentID, type Identify } from "./caller.ts";
 import type { Lanes } from "./lanes.ts";
-import { actionMessage, noActionYet, noWorkflows } from "./poll-messages.ts";
+import { actionMessage, attributesOf, noActionYet, noWorkflows } from "./poll-messages.ts";
 import { asUnavailable } from "./record-event.ts";
 import { take, type Taken, type TakeParts } from "./taking.ts";
 import type { Waiters } from "./waiters.ts";
@@ -27,10 +27,10 @@ const lookAgainAfter: Millis = 20;
 /** The agent's question: what is it to do now? It is held until there is something, so that an idle agent asks twice a minute and still begins at once. */
 export const getAction =
   (parts: AskParts): NonNullable<Handlers<typeof workflowV1.WorkflowService>["getAction"]> =>
-  async ({ agentId = "" }, call) => {
+  async ({ agentId = "", agentAttributes }, call) => {
     const taker: Taker = { agentID: checkedAgentID(agentId, "invalid Agent ID"), protocol: "poll" };
     allow(parts.identify(call), taker.agentID);
-    parts.seen(taker.agentID, "poll");
+    parts.seen(taker.agentID, "poll", attributesOf(agentAttributes));
     const taken = await waitFor(parts, taker, call);
     const message =
       taken?.is === "at" ? actionMessage(workflowId(taken.workflow), taken.state, parts.clock) : undefined;

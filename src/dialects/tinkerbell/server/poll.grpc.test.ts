@@ -98,6 +98,24 @@ test("an agent for which something will come is told so by the standard's detail
   expect(detail.violations[0]?.type).toBe("PRECONDITION_FAILURE_VIOLATION_NO_ACTION_AVAILABLE");
 });
 
+test("an agent is shown with what it tells of its machine, and as gone when it is silent and has nothing to do", async () => {
+  const place = await start();
+  const client = place.client();
+  await client.unary(methods.getAction, { agentId: "agent-a", agentAttributes: { cpu: { totalCores: 4 } } });
+  await poll(() => place.agentStatus("agent-a").catch(() => undefined)).toMatchObject({
+    connected: true,
+    attributes: { cpu: { total_cores: 4 } },
+  });
+  await place.create("wf");
+  await ask(client);
+  await place.clock.advance(300_000);
+  expect(await place.agentStatus("agent-a")).toMatchObject({ connected: true });
+  const wf = await place.workflow("wf");
+  for (const name of ["one", "two"]) await report(client, `default/wf/${wf.metadata.uid}`, name, StateType.SUCCESS);
+  await place.clock.advance(60_000);
+  await poll(() => place.agentStatus("agent-a")).toMatchObject({ connected: false });
+});
+
 test("a question is held until there is something to do", async () => {
   const place = await start({ pollHold: 30_000 });
   const client = place.client();

@@ -3,6 +3,7 @@ import { type EventRecorder, type Manager, regardingOf } from "#kernel/kit/index
 import { type CallObserver, RpcListener, type RpcService, type TlsPaths } from "#kernel/rpc/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { Workflow } from "../kinds.ts";
+import { present } from "../members.ts";
 import type { Notice } from "../messages.ts";
 import { defaultSettings, type Settings } from "../settings.ts";
 import type { AnyWorkflow } from "../stored.ts";
@@ -121,8 +122,8 @@ export function createDesk(manager: Manager, options: Omit<TinkerbellServerOptio
     };
   };
   const record: ReportParts["record"] = (id, event, from) => recordEvent(parts, id, event, from);
-  const seen: AskParts["seen"] = (agentID, protocol) => {
-    if (presence.heard(agentID)) agents.came({ agentID }, protocol);
+  const seen: AskParts["seen"] = (agentID, protocol, attributes) => {
+    if (presence.heard(agentID)) agents.came({ agentID, ...present({ attributes }) }, protocol);
     else agents.seen(agentID);
   };
   return {

@@ -3,6 +3,7 @@ import { type MessageInitShape, type MessageShape, RpcError, workerV1 } from "#k
 import type { AgentEvent } from "../events.ts";
 import { present } from "../members.ts";
 import { type Action, currentIndex, type WorkflowState } from "../state.ts";
+import { toldFailure } from "./told-failure.ts";
 import { commandOf, environmentOf, timeoutOf } from "./poll-messages.ts";
 
 const { State } = workerV1;
@@ -76,21 +77,20 @@ export function reportedAction({ taskName, actionName }: Report, workflow: strin
 
 /** What a report comes to. */
 export function workerEvent({ actionStatus, message }: Report, action: string): AgentEvent {
-  const said = (otherwise: string): string => (message === "" ? otherwise : message);
+  const failed = (reason: string, otherwise: string): AgentEvent => ({
+    is: "failed",
+    action,
+    ...toldFailure("", message, { reason, message: otherwise }),
+  });
   switch (actionStatus) {
     case State.RUNNING:
       return { is: "started", action };
     case State.SUCCESS:
       return { is: "succeeded", action };
     case State.FAILED:
-      return {
-        is: "failed",
-        action,
-        reason: "RuntimeError",
-        message: said("the worker reported FAILED without details"),
-      };
+      return failed("RuntimeError", "the worker reported FAILED without details");
     case State.TIMEOUT:
-      return { is: "failed", action, reason: "ActionTimeout", message: said("the worker reported TIMEOUT") };
+      return failed("ActionTimeout", "the worker reported TIMEOUT");
     case State.PENDING:
       throw invalid("invalid action status");
   }
