@@ -127,6 +127,17 @@ test.each<readonly [string, readonly AgentEvent[], AgentEvent]>([
   expect(reasonsOf(verdict)).toEqual(["ContradictoryEvent"]);
 });
 
+test("the last success told twice is no late event", () => {
+  const ended = after(scheduled(), started("one"), succeeded("one"), started("two"), succeeded("two"));
+  expect(judgeEvent(ended, succeeded("two"), context)).toEqual({ code: "OK", notices: [] });
+});
+
+test("a success that was recorded does not let an agent go that is at work on the next action", () => {
+  const running = after(scheduled(), started("one"), succeeded("one"), started("two"));
+  const ended = fail(running, { reason: "WorkflowTimeout", message: "late", isFree: false }, begin, settings).state;
+  expect(judgeEvent(ended, succeeded("one"), context)).toEqual({ code: "OK", notices: [] });
+});
+
 test("an unknown action is not found", () => {
   expect(judgeEvent(scheduled(), started("three"), context)).toMatchObject({ code: "NOT_FOUND" });
 });

@@ -115,6 +115,8 @@ function judgeResult(
 ): Verdict {
   const { phase } = state;
   const wanted = result.is === "succeeded" ? "Succeeded" : "Failed";
+  // Told twice, it says nothing new, not even that the agent is free of what came after it.
+  if (wanted === "Succeeded" && action.phase === "Succeeded") return unchanged();
   if (isTerminal(phase)) return late(state, action, `told ${wanted}`);
   if (action.phase === wanted) return unchanged();
   if (isOver(action))
