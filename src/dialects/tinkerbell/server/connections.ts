@@ -22,8 +22,10 @@ export interface Connection extends Hello {
   send(command: Command): void;
   /** Ends the stream with this status. */
   end(reason: RpcError): void;
-  /** Ids of workflows it was told to stop on this stream. */
+  /** Ids of workflows it was told to stop on this stream; of those that it is still held for. */
   readonly stopped: Set<string>;
+  /** The workflow it was last told to begin on this stream, or has said that it goes on with, and which dispatch of it that was. */
+  started?: { readonly id: string; readonly attempt: number };
   /** What it was held for when it came has been settled. */
   isGreeted: boolean;
 }

@@ -6,7 +6,7 @@ import type { Notice } from "../messages.ts";
 import { present } from "../members.ts";
 import { resume, type Resumed } from "../reconnect.ts";
 import type { Settings } from "../settings.ts";
-import { agentKey, isTerminal } from "../state.ts";
+import { agentKey, isTerminal, type WorkflowState } from "../state.ts";
 import { type AnyWorkflow, changeWorkflow, refOf, storeState } from "../stored.ts";
 import { dispatch, type Taker } from "../transitions.ts";
 import { startCommand, stopCommand } from "./commands.ts";
@@ -95,8 +95,7 @@ export class Dispatcher {
     if (!connection.isGreeted) await this.#greet(connection);
     // A newer stream is looked at by itself, and has to be greeted first.
     if (!connections.isCurrent(connection)) return;
-    for (const { workflow, state } of mirror.heldBy(key))
-      if (state.phase === "Cancelling" || isTerminal(state.phase)) stop(connection, workflowId(workflow));
+    this.#catchUp(connection, mirror.heldBy(key));
     const choice = choose(mirror.ofAgent(key), key, clock.now());
     if (choice.is === "later") return this.#timers.setAt(key, choice.at);
     if (choice.is !== "next") return this.#timers.delete(key);
@@ -105,9 +104,31 @@ export class Dispatcher {
     if (chosen !== undefined) await this.#dispatch(connection, chosen);
   }
 
+  /**
+   * What the agent is held for and was not told: to stop, or to begin. A dispatch whose write was answered with an error may be durable all the
+   * same; then this is what sends it.
+   */
+  #catchUp(connection: Connection, held: readonly Mirrored[]): void {
+    const ids = new Set(held.map(({ workflow }) => workflowId(workflow)));
+    for (const id of connection.stopped) if (!ids.has(id)) connection.stopped.delete(id);
+    for (const { workflow, state } of held) {
+      if (state.phase === "Cancelling" || isTerminal(state.phase)) stop(connection, workflowId(workflow));
+      else if (state.deadlines.scheduled !== undefined) this.#start(connection, workflowId(workflow), state, "resent");
+    }
+  }
+
+  /** Once for each dispatch on each stream. */
+  #start(connection: Connection, id: string, state: WorkflowState, how: "sent" | "resent"): void {
+    const { attempt } = state.dispatch;
+    if (connection.started?.id === id && connection.started.attempt === attempt) return;
+    connection.started = { id, attempt };
+    connection.send(startCommand(id, state));
+    this.#parts.onSent?.(how);
+  }
+
   /** A workflow is the agent's from the write on; whether the command arrives is a matter of its connection. */
   async #dispatch(connection: Connection, { workflow, state }: Mirrored): Promise<void> {
-    const { client, clock, settings, tell, onSent } = this.#parts;
+    const { client, clock, settings, tell } = this.#parts;
     const now = clock.now();
     const move = dispatch(state, takerOf(connection), now, settings);
     try {
@@ -118,8 +139,7 @@ export class Dispatcher {
       // Somebody else was faster; what is to be done now is another question.
       return this.#timers.setAfter(connection.key, lookAgainAfter);
     }
-    connection.send(startCommand(workflowId(workflow), move.state));
-    onSent?.("sent");
+    this.#start(connection, workflowId(workflow), move.state, "sent");
   }
 
   /** Settles what the agent is held for, by what it says of it; and tells it to stop what it should not be at work on. */
@@ -138,24 +158,25 @@ export class Dispatcher {
 
   /** Decides on the workflow as it is stored now, because an event of the stream before may have come since. */
   async #resume(connection: Connection, workflow: Mirrored["workflow"], said: Resumed): Promise<void> {
-    const { settings, tell, onSent } = this.#parts;
+    const { settings, tell } = this.#parts;
     const { namespace = "", name, uid } = workflow.metadata;
     const { answer } = await changeWorkflow(this.#parts, refOf(namespace, name), (state, current, now) => {
       const { held, agentID = "" } = state.dispatch;
       if (current.metadata.uid !== uid || !held || agentKey(agentID) !== connection.key) return { answer: undefined };
       const resumption = resume(state, said, takerOf(connection), now, settings);
-      return { state: resumption.move?.state, answer: resumption };
+      return { state: resumption.move?.state, answer: { ...resumption, before: state } };
     }).catch((thrown: unknown) => {
       // What has gone meanwhile needs no agent.
       if (isNotFound(thrown)) return { answer: undefined };
       throw thrown;
     });
-    const { move, send } = answer ?? {};
+    const { move, send, before } = answer ?? {};
     if (move !== undefined) tell(workflow, move.notices);
     if (send === "stop") stop(connection, workflowId(workflow));
-    if (send !== "start" || move === undefined) return;
-    connection.send(startCommand(workflowId(workflow), move.state));
-    onSent?.("resent");
+    const id = workflowId(workflow);
+    if (send === "start" && move !== undefined) this.#start(connection, id, move.state, "resent");
+    // It goes on with it, so that it needs no command.
+    else if (before !== undefined && said === "running") connection.started = { id, attempt: before.dispatch.attempt };
   }
 }
 

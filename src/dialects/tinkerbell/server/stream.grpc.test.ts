@@ -81,6 +81,35 @@ test("nothing is sent before it is durable", async () => {
   await poll(() => agent.told).toEqual(["start wf: one two"]);
 });
 
+test("a dispatch that is durable though its write was answered with an error is sent all the same", async () => {
+  const answer = { isLost: true };
+  const place = await start({
+    wrap: (store) =>
+      new Proxy(store, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name, target);
+          if (typeof value !== "function") return value;
+          if (name !== "updateStatus") return value.bind(target);
+          return async (...given: readonly unknown[]) => {
+            const stored: unknown = await Reflect.apply(value, target, given);
+            if (answer.isLost) throw Object.assign(new Error("the connection broke"), { code: "ECONNRESET" });
+            return stored;
+          };
+        },
+      }),
+  });
+  const agent = place.agent();
+  const id = await place.create("wf");
+  await poll(async () => (await place.state("wf")).phase).toBe("Scheduled");
+  answer.isLost = false;
+  await place.clock.advance(1500);
+  await poll(() => agent.told).toEqual(["start wf: one two"]);
+  expect(await agent.tell(id, { is: "started" })).toBe("OK");
+  await place.clock.advance(1500);
+  expect(agent.told).toEqual(["start wf: one two"]);
+  expect(await place.state("wf")).toMatchObject({ phase: "Running", dispatch: { attempt: 1 } });
+});
+
 test("workflows of one agent come one by one in the order of their creation; other agents do not wait", async () => {
   const place = await start();
   const ids = [];
