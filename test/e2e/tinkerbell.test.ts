@@ -118,7 +118,7 @@ test("an action that takes too long is stopped, and its agent takes the next wor
 
 test("a workflow that takes too long is stopped in whichever action it is", async () => {
   await startAgent("node-7");
-  await run("w", ["sleep 0.2", "sleep 600"], { global_timeout: 2 });
+  await run("w", ["true", "sleep 600"], { global_timeout: 6 });
   await expect.poll(() => stateOf("w"), patience).toBe("TIMEOUT");
   expect(await statusOf("w")).toMatchObject({ failureReason: "WorkflowTimeout" });
   expect((await actionsOf("w")).map(({ state }) => state)).toEqual(["SUCCESS", "TIMEOUT"]);

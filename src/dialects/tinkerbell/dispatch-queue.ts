@@ -26,20 +26,20 @@ export const isWaiting = ({ state, isDisabled, isDeleted }: Candidate): boolean 
   awaitsDispatch(state) && !isDeleted && !(isDisabled && state.phase === "Pending");
 
 /** What an agent gets next. */
-export type Choice =
-  | { readonly is: "next"; readonly candidate: Candidate }
+export type Choice<C extends Candidate> =
+  | { readonly is: "next"; readonly candidate: C }
   /** The oldest was refused a moment ago, and nobody overtakes it. */
-  | { readonly is: "later"; readonly at: Instant; readonly candidate: Candidate }
-  | { readonly is: "busy"; readonly candidate: Candidate }
+  | { readonly is: "later"; readonly at: Instant; readonly candidate: C }
+  | { readonly is: "busy"; readonly candidate: C }
   | { readonly is: "nothing" };
 
 /**
  * The next workflow for an agent, out of all that are its own: strictly the oldest, one at a time, and nothing while the agent is not known to
  * be free of another. O(candidates).
  */
-export function choose(candidates: Iterable<Candidate>, agentID: string, now: Instant): Choice {
+export function choose<C extends Candidate>(candidates: Iterable<C>, agentID: string, now: Instant): Choice<C> {
   const own = agentKey(agentID);
-  let oldest: Candidate | undefined;
+  let oldest: C | undefined;
   for (const candidate of candidates) {
     const { state } = candidate;
     if (state.dispatch.held && agentKey(state.dispatch.agentID ?? "") === own) return { is: "busy", candidate };

@@ -1,4 +1,5 @@
 import type { Instant, Random } from "#lib/base/index.ts";
+import { newUid } from "#lib/base/index.node.ts";
 import type { Shape } from "./state.ts";
 
 /** Crockford's alphabet: digits and letters without those that are read as another. */
@@ -14,15 +15,8 @@ function ulid(now: Instant, random: Random): string {
   return time + digits(16, () => Math.floor(random() * 32));
 }
 
-/** Version 4 of RFC 9562, of the chance that is given. */
-function uuid(random: Random): string {
-  const hex = (length: number) => Array.from({ length }, () => Math.floor(random() * 16).toString(16)).join("");
-  const variant = (8 + Math.floor(random() * 4)).toString(16);
-  return `${hex(8)}-${hex(4)}-4${hex(3)}-${variant}${hex(3)}-${hex(12)}`;
-}
-
 /** New ids of actions, in the form that documents of each shape have. Unique within a workflow, which is where they are looked up. */
 export const newIdOf =
   (random: Random) =>
   (shape: Shape, now: Instant): string =>
-    shape === "A" ? ulid(now, random) : uuid(random);
+    shape === "A" ? ulid(now, random) : newUid();

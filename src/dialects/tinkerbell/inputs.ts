@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { isNotFound, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
-import type { ApiClient } from "#kernel/kit/index.ts";
+import type { KubeObject, ResourceType, Stored } from "#kernel/model/index.ts";
+import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import type { AnyHardware } from "./hardware.ts";
 import { Hardware, Template } from "./kinds.ts";
 import type { AnyWorkflow } from "./stored.ts";
@@ -32,12 +32,7 @@ export async function readInputs(client: ApiClient, workflow: AnyWorkflow, signa
   const read = async <T extends KubeObject>(type: ResourceType, name: string): Promise<Stored<T> | undefined> =>
     name === ""
       ? undefined
-      : await client
-          .get<T>({ type, name, ...(namespace === undefined ? {} : { namespace }) }, { signal })
-          .catch((thrown: unknown) => {
-            if (isNotFound(thrown)) return undefined;
-            throw thrown;
-          });
+      : await getOrUndefined<T>(client, { type, name, ...(namespace === undefined ? {} : { namespace }) }, signal);
   const [template, hardware] = await Promise.all([
     read<AnyTemplate>(Template, names.template),
     read<AnyHardware>(Hardware, names.hardware),

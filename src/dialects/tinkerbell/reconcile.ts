@@ -1,6 +1,14 @@
 import { type Clock, type Instant, isJsonObject, type JsonObject, type Millis } from "#lib/base/index.ts";
-import { addFinalizer, type ApiClient, type Reconciler, removeFinalizer, requeueAt } from "#kernel/kit/index.ts";
-import { isNotFound, type Stored } from "#kernel/model/index.ts";
+import {
+  addFinalizer,
+  type ApiClient,
+  getOrUndefined,
+  type Reconciler,
+  removeFinalizer,
+  requeueAt,
+} from "#kernel/kit/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import { exponential } from "#engine/index.ts";
 import { withNetboot } from "./hardware.ts";
 import { readInputs, referencesOf } from "./inputs.ts";
 import { restoredPhase } from "./integrity.ts";
@@ -33,7 +41,7 @@ interface Pass extends ReconcileParts {
 }
 
 /** What cannot be rendered is tried again when its template or hardware changes; this is for failures that may pass. */
-const renderRetry = { base: 1000, max: 300_000 } as const;
+const renderRetry = { base: 1000, factor: 2, cap: 300_000 } as const;
 
 /**
  * One pass of a workflow: prepares what is new, supervises what agents carry out, lets go what has ended. Each pass makes one move at most and
@@ -44,7 +52,7 @@ export function workflowReconciler(parts: ReconcileParts): Reconciler {
     async reconcile({ namespace = "", name }, { signal, failures: tries }) {
       const { client, clock } = parts;
       // Read, not mirrored: what is decided here ends workflows, and must not be decided on what was.
-      const workflow = await client.get<AnyWorkflow>(refOf(namespace, name), { signal }).catch(ignoreMissing);
+      const workflow = await getOrUndefined<AnyWorkflow>(client, refOf(namespace, name), signal);
       if (workflow === undefined) return undefined;
       const now = clock.now();
       const pass: Pass = { ...parts, workflow, state: stateOf(workflow), now, signal };
@@ -57,11 +65,6 @@ export function workflowReconciler(parts: ReconcileParts): Reconciler {
     },
   };
 }
-
-/** What is gone needs nothing. */
-const ignoreMissing = (thrown: unknown): undefined => {
-  if (!isNotFound(thrown)) throw thrown;
-};
 
 /** Stores a status unless it says what is said already, and tells people. */
 async function store(pass: Pass, status: JsonObject, ...notices: readonly Notice[]): Promise<void> {
@@ -127,7 +130,7 @@ async function begin(pass: Pass, tries: number) {
 }
 
 /** Of failures that are no fault of the template, such as a machine that is too busy to render in time. */
-const delayAfter = (tries: number): Millis => Math.min(renderRetry.max, renderRetry.base * 2 ** Math.min(tries, 10));
+const delayAfter = (tries: number): Millis => exponential(tries + 1, renderRetry);
 
 /** The condition that tells whether it could be rendered, in the words of each shape. */
 const rendering = { A: "TemplateRenderedSuccess", B: "Prepared", C: "Prepared" } as const;

@@ -1,6 +1,6 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import type { ApiClient, Reconciler } from "#kernel/kit/index.ts";
-import { isNotFound, type Stored } from "#kernel/model/index.ts";
+import { type ApiClient, getOrUndefined, type Reconciler } from "#kernel/kit/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
 import type { AnyTemplate } from "./inputs.ts";
 import { Template } from "./kinds.ts";
 import { functionsOf, type Renderer } from "./prepare.ts";
@@ -20,10 +20,7 @@ export function templateReconciler({
   return {
     async reconcile({ namespace = "", name }, { signal }) {
       const ref = { type: Template, namespace, name };
-      const template = await client.get<AnyTemplate>(ref, { signal }).catch((thrown: unknown) => {
-        if (isNotFound(thrown)) return undefined;
-        throw thrown;
-      });
+      const template = await getOrUndefined<AnyTemplate>(client, ref, signal);
       const text = template?.spec?.["data"];
       if (template === undefined || typeof text !== "string" || shapeOfTemplate(template.spec) !== "A") return;
       const parsed = await renderer.parse({ id: name, text, functions: functionsOf(template) }, signal);

@@ -1,3 +1,4 @@
+import { aborted } from "#lib/base/index.ts";
 import { Health, HealthCheckResponse_ServingStatus } from "./gen/grpc/health/v1/health_pb.js";
 import { type RpcService, service } from "./service.ts";
 import { RpcError } from "./status.ts";
@@ -25,9 +26,3 @@ export function healthService(names: ReadonlySet<string>, closing: AbortSignal):
     },
   });
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });

@@ -36,6 +36,13 @@ export const systemClock: Clock = {
   },
 };
 
+/** Resolves when the signal aborts, at once if it has. Its listener stays as long as the signal. */
+export const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+
 /** Keeps the process alive until it is canceled, also when only waits are left that keep no process alive. */
 export function holdProcess(): Cancel {
   const timer = setInterval(() => undefined, longestTimer);

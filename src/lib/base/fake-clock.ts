@@ -50,6 +50,20 @@ export class FakeClock implements Clock {
     await settled();
   }
 
+  /** Lets everything that can happen now happen: each turn may give another one something to do. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 12; turn++) await this.advance(0);
+  }
+
+  /** Moves forward a little at a time, so that what happens at one moment can lead to more at the next. */
+  async pass(time: Millis): Promise<void> {
+    const step = Math.max(1, Math.ceil(time / 20));
+    for (let left = time; left > 0; left -= step) {
+      await this.advance(Math.min(step, left));
+      await this.settle();
+    }
+  }
+
   /** Sets the time as an administrator who corrects the clock would: no timer runs earlier or later for it. */
   jump(to: Instant): void {
     this.#offset = to - this.#passed;

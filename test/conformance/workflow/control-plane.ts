@@ -3,7 +3,6 @@ import { type ApiClient, type Election, Manager, type Metrics, seededRandom } fr
 import { ApiError, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import { addJobController } from "#kernel/workloads/index.ts";
 import { type Dialect, loadDialects } from "#dialects/index.ts";
-import { pass, settle } from "#dialects/workflow/testing/turns.ts";
 import { definitionsOf } from "#app/server/control-plane.ts";
 import { type Json, startTestServer, type TestServer } from "#kernel/apiserver/testing/index.ts";
 
@@ -156,11 +155,11 @@ export class WorkflowPlane {
   }
 
   settle(): Promise<void> {
-    return settle(this.clock);
+    return this.clock.settle();
   }
 
   pass(ms: number): Promise<void> {
-    return pass(this.clock, ms);
+    return this.clock.pass(ms);
   }
 
   /** Creates a Workflow as a user does and lets the controllers see it; rejects when the server refuses it. */

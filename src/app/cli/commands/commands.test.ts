@@ -8,7 +8,8 @@ import type { ApiClient } from "#kernel/kit/index.ts";
 import { ConfigMap, type KubeObject } from "#kernel/model/index.ts";
 import { type CommandLine, commandLine, type Finished } from "../testing/command-line.ts";
 
-// Command lines against a real control plane in this process: its server, its controllers, and steps that need no process.
+// Command lines against a real control plane in this process: its server, its controllers, and steps that need no process. One file for all
+// commands, because they share it: to start it takes longer than most of them.
 
 let plane: EphemeralControlPlane;
 let client: ApiClient;

@@ -1,4 +1,5 @@
 import type { Millis, Random } from "#lib/base/index.ts";
+import { exponential } from "#engine/index.ts";
 
 const first: Millis = 500;
 const longest: Millis = 15_000;
@@ -9,6 +10,6 @@ const jitter = 0.2;
  * that a rack of machines does not come back in one moment.
  */
 export function retryDelay(failures: number, random: Random): Millis {
-  const even = Math.min(longest, first * 2 ** Math.min(failures - 1, 16));
+  const even = exponential(failures, { base: first, factor: 2, cap: longest });
   return Math.round(even * (1 - jitter + 2 * jitter * random()));
 }

@@ -1,5 +1,4 @@
-import { type Clock, type Logger, messageOf, type Millis, type Random, sleep } from "#lib/base/index.ts";
-import { aborted } from "./aborted.ts";
+import { aborted, type Clock, type Logger, messageOf, type Millis, type Random, sleep } from "#lib/base/index.ts";
 import type { AgentDesk } from "./agent-desk.ts";
 import { resumedBy } from "./agent-state.ts";
 import { retryDelay } from "./backoff.ts";

@@ -1,5 +1,4 @@
-import { type Millis, sleep } from "#lib/base/index.ts";
-import { aborted } from "./aborted.ts";
+import { aborted, type Millis, sleep } from "#lib/base/index.ts";
 import { AgentDesk, type DeskOptions } from "./agent-desk.ts";
 import type { AgentServer } from "./connection.ts";
 import { keepConnected } from "./keep-connected.ts";

@@ -7,8 +7,8 @@ import {
   messageOf,
   type Millis,
 } from "#lib/base/index.ts";
-import { type ApiClient, type EventRecorder, regardingOf } from "#kernel/kit/index.ts";
-import { isAlreadyExists, isNotFound, type Stored } from "#kernel/model/index.ts";
+import { type ApiClient, type EventRecorder, getOrUndefined, regardingOf } from "#kernel/kit/index.ts";
+import { isAlreadyExists, type Stored } from "#kernel/model/index.ts";
 import { Agent } from "../kinds.ts";
 import { present } from "../members.ts";
 import { agentKey, type Protocol } from "../state.ts";
@@ -159,10 +159,7 @@ export class AgentRecords {
   async #ensure(agentID: string): Promise<string> {
     const { client } = this.#options;
     for (const name of [agentName(agentID), agentName(agentID, true)]) {
-      const found = await client.get<Agent>({ type: Agent, name }).catch((thrown: unknown) => {
-        if (isNotFound(thrown)) return undefined;
-        throw thrown;
-      });
+      const found = await getOrUndefined<Agent>(client, { type: Agent, name });
       if (found === undefined) return await this.#create(agentID, name);
       if (agentKey(found.spec?.agentID ?? "") === agentKey(agentID)) return name;
     }

@@ -99,9 +99,7 @@ export class Dispatcher {
     const choice = choose(mirror.ofAgent(key), key, clock.now());
     if (choice.is === "later") return this.#timers.setAt(key, choice.at);
     if (choice.is !== "next") return this.#timers.delete(key);
-    // What was chosen is one of those that were looked at.
-    const chosen = mirror.ofAgent(key).find(({ key: name }) => name === choice.candidate.key);
-    if (chosen !== undefined) await this.#dispatch(connection, chosen);
+    await this.#dispatch(connection, choice.candidate);
   }
 
   /**

@@ -48,8 +48,8 @@ export async function take(parts: TakeParts, taker: Taker): Promise<Taken> {
   if (choice.is === "later") return { is: "nothing", until: choice.at };
   // What it was held for has been settled a moment ago, and the mirror has yet to hear of it.
   if (choice.is === "busy") return { is: "again" };
-  const next = choice.is === "next" ? mirror.ofAgent(key).find((each) => each.key === choice.candidate.key) : undefined;
-  if (next === undefined) return { is: "nothing" };
+  if (choice.is === "nothing") return choice;
+  const next = choice.candidate;
   const move = dispatch(next.state, taker, now, settings);
   try {
     const workflow = await storeState(client, next.workflow, move.state, now);

@@ -1,7 +1,7 @@
 import { err, FakeClock, type JsonObject, ok, silentLog } from "#lib/base/index.ts";
-import { Manager, Metrics, seededRandom } from "#kernel/kit/index.ts";
+import { getOrUndefined, Manager, Metrics, seededRandom } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
-import { Event, isNotFound, type KubeObject, type Stored } from "#kernel/model/index.ts";
+import { Event, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { ActionsPlan, TemplatePlan } from "#kernel/template/index.ts";
 import { addController } from "../controller.ts";
 import type { AnyHardware } from "../hardware.ts";
@@ -85,17 +85,12 @@ export class Harness {
     this.#running = manager.run(this.#stop.signal);
   }
 
-  /** Lets everything that can happen now happen. */
-  async settle(): Promise<void> {
-    for (let turn = 0; turn < 12; turn++) await this.clock.advance(0);
+  settle(): Promise<void> {
+    return this.clock.settle();
   }
 
-  /** Moves the clock, a little at a time, so that what is due can lead to more. */
-  async pass(ms: number): Promise<void> {
-    for (let left = ms; left > 0; left -= 500) {
-      await this.clock.advance(Math.min(500, left));
-      await this.settle();
-    }
+  pass(ms: number): Promise<void> {
+    return this.clock.pass(ms);
   }
 
   /** A template that says this plan, or the text itself. */
@@ -145,10 +140,7 @@ export class Harness {
 
   /** Undefined when it is gone. */
   async read(): Promise<Stored<AnyWorkflow> | undefined> {
-    return await this.store.get<AnyWorkflow>(refOf(namespace, "w")).catch((thrown: unknown) => {
-      if (isNotFound(thrown)) return undefined;
-      throw thrown;
-    });
+    return await getOrUndefined<AnyWorkflow>(this.store, refOf(namespace, "w"));
   }
 
   /** As stored; empty when there is none. */

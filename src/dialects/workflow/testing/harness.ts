@@ -8,7 +8,6 @@ import { ConcurrencyLimit } from "../locks/kind.ts";
 import { CacheEntry } from "../cache/kind.ts";
 import { RunAction, Workflow, type WorkflowSpec, type WorkflowStatus, WorkflowTemplate } from "../kinds.ts";
 import { ScheduledWorkflow } from "../schedule/kind.ts";
-import { pass, settle } from "./turns.ts";
 
 export const namespace = "default";
 
@@ -107,11 +106,11 @@ export class Harness {
   }
 
   settle(): Promise<void> {
-    return settle(this.clock);
+    return this.clock.settle();
   }
 
   pass(ms: number): Promise<void> {
-    return pass(this.clock, ms);
+    return this.clock.pass(ms);
   }
 
   async create(spec: WorkflowSpec, name = "wf"): Promise<Stored<Workflow>> {

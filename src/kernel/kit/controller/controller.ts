@@ -1,4 +1,4 @@
-import { type Clock, type Instant, type Logger, messageOf, type Millis, toError } from "#lib/base/index.ts";
+import { aborted, type Clock, type Instant, type Logger, messageOf, type Millis, toError } from "#lib/base/index.ts";
 import { isConflict, splitKey } from "#kernel/model/index.ts";
 import { controllerStopped, reconcileTimedOut } from "./errors.ts";
 import { type ReconcileContext, type ReconcileResult, type Reconciler, TerminalError } from "./reconciler.ts";
@@ -227,10 +227,3 @@ export class Controller implements Runnable {
     }
   }
 }
-
-/** Resolves when the signal aborts. */
-export const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import { type Clock, type Logger, messageOf, type Millis, sleep, type Random } from "#lib/base/index.ts";
+import { aborted, type Clock, type Logger, messageOf, type Millis, sleep, type Random } from "#lib/base/index.ts";
 import type { KubeObject, ResourceType } from "#kernel/model/index.ts";
 import { freshClient } from "../cache/fresh-client.ts";
 import { InformerFactory } from "../cache/informer-factory.ts";
@@ -8,7 +8,7 @@ import type { Scope } from "../cache/reflector.ts";
 import type { ApiClient } from "../client/api-client.ts";
 import { type ControllerMetrics, controllerMetrics } from "../metrics/controller-metrics.ts";
 import { Metrics } from "../metrics/metrics.ts";
-import { aborted, type Runnable, type Schedule } from "./controller.ts";
+import type { Runnable, Schedule } from "./controller.ts";
 import { alwaysLeader, type Election } from "./election.ts";
 import { type EventRecorder, type EventRecorderOptions, eventRecorder } from "./event-recorder.ts";
 
