@@ -1,5 +1,12 @@
 import type { Millis } from "#lib/base/index.ts";
-import { controllerFor, type EventRecorder, type Manager, regardingOf, requestChannel } from "#kernel/kit/index.ts";
+import {
+  controllerFor,
+  type EventRecorder,
+  type Manager,
+  regardingOf,
+  requestChannel,
+  requestFor,
+} from "#kernel/kit/index.ts";
 import { Job, keyOf, Pod, splitKey, type Stored } from "#kernel/model/index.ts";
 import { CacheEntry } from "./cache/kind.ts";
 import { cacheUpkeep } from "./cache/upkeep.ts";
@@ -104,6 +111,10 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
     .complete(reconciler);
   controllerFor(manager, "run-action")
     .for<RunAction>(RunAction)
+    // An action that was left to its workflow is nobody's any more when that has gone before it answered.
+    .watches<Workflow>(Workflow, (workflow) => actions.byIndex(targetIndex, keyOf(workflow.metadata)).map(requestFor), {
+      predicates: [({ type }) => type === "delete"],
+    })
     .complete(actionUpkeep({ client, clock, actions, workflows }));
   addLimitController(manager, limits, claims, (workflow) => news.send(workflow));
   controllerFor(manager, "cache-entry")
