@@ -4,6 +4,7 @@ import type { Dialect as DialectName, GroupKind, ObjectRef, RunDialect } from "#
 import type { KubeObject, StatusCause } from "#kernel/model/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
 import type { CacheExplanation, CacheQuestion } from "./cached-result.ts";
+import type { ControllerParts } from "./controller-parts.ts";
 import type { RunGraph } from "./graph.ts";
 import type { Simulation } from "./simulation.ts";
 
@@ -157,5 +158,5 @@ export interface Dialect {
   readonly runs: Runs;
   readonly described: readonly Described[];
   /** Adds the dialect's controllers to a manager that has not started. Loads them, which is why it takes a moment. */
-  addControllers(manager: Manager): Promise<void>;
+  addControllers(manager: Manager, parts: ControllerParts): Promise<void>;
 }

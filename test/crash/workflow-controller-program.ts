@@ -1,6 +1,7 @@
 import { loadDialects } from "#dialects/index.ts";
 import { createHttpClient, loadKubeconfig, Manager } from "#kernel/kit/index.ts";
 import { messageOf, silentLog, systemClock } from "#lib/base/index.ts";
+import { bareControllerParts } from "#test/support/controller-parts.ts";
 
 // The controllers of all dialects in a process of their own, beside a server that has its own: node workflow-controller-program.mjs
 // KUBECONFIG. Nobody elects a leader, so that both act. Says on stdout what it does.
@@ -12,7 +13,7 @@ const environment = { clock: systemClock, log: silentLog, random: Math.random };
 const connection = await loadKubeconfig({ files: [kubeconfig], environment: {}, ...environment });
 const client = createHttpClient({ ...environment, connection });
 const manager = new Manager({ ...environment, client });
-for (const dialect of await loadDialects()) await dialect.addControllers(manager);
+for (const dialect of await loadDialects()) await dialect.addControllers(manager, bareControllerParts);
 
 const stop = new AbortController();
 process.once("SIGTERM", () => stop.abort());

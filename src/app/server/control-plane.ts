@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import { arch, cpus, hostname, platform, release, totalmem, type } from "node:os";
-import { type Dialect, loadDialects } from "#dialects/index.ts";
+import { type Dialect, type DialectOptions, loadDialects } from "#dialects/index.ts";
 import { type Clock, type Logger, parseInstant, toError } from "#lib/base/index.ts";
 import { type CrdDocument, toCrds } from "#lib/schema/index.ts";
 import { type ApiServer, type AuditLog, createApiServer, Credential, type Store } from "#kernel/apiserver/index.ts";
@@ -22,7 +22,9 @@ import {
   type Node,
   type ServerPlace,
 } from "#kernel/workloads/index.ts";
+import { type ModuleFiles, TemplateHost } from "#kernel/template/index.ts";
 import { addArtifactSweeper } from "./artifact-sweeper.ts";
+import { templateFiles } from "./program-paths.ts";
 
 /** What every control plane is made of, ephemeral or kept. */
 export interface ControlPlaneOptions {
@@ -35,6 +37,10 @@ export interface ControlPlaneOptions {
   readonly runnerPath: string;
   /** The program that reads large YAML bodies; see `ApiServerOptions`. */
   readonly yamlReaderPath?: string;
+  /** The parts of the template module; those beside this program when absent. */
+  readonly templateFiles?: ModuleFiles;
+  /** What a person has set of dialects. */
+  readonly dialectOptions?: DialectOptions;
   /** Where steps run, ours to close from now on; host processes with a runner of their own when absent. */
   readonly runtime?: Runtime;
   /** Where steps work that name no directory; their own Pod directory when absent. */
@@ -87,21 +93,22 @@ export async function startControlPlane(given: ControlPlaneOptions): Promise<Con
     clock,
     ...(limits === undefined ? {} : { limits }),
   });
-  const dialects = await loadDialects();
+  const templates = new TemplateHost({ ...(options.templateFiles ?? templateFiles), clock });
+  const parts: Parts = { dialects: await loadDialects(), runtime, artifacts, templates };
   let manager: Manager | undefined;
   const controllers = () => (manager?.phase === "running" ? undefined : `controllers are ${manager?.phase ?? "new"}`);
-  const server = await startServer(options, dialects, runtime, artifacts, controllers);
+  const server = await startServer(options, parts, controllers);
   const stop = new AbortController();
   try {
     await options.onServer?.(server);
     options.signal.throwIfAborted();
-    manager = await makeManager(options, dialects, runtime, server, artifacts);
+    manager = await makeManager(options, parts, server);
     options.signal.throwIfAborted();
     const ended = manager.run(stop.signal);
     ended.catch((thrown: unknown) => log.error("controllers have failed", { error: toError(thrown) }));
-    return { server, ended, close: (closing = {}) => closeAll(stop, ended, runtime, server, closing) };
+    return { server, ended, close: (closing = {}) => closeAll(stop, ended, parts, server, closing) };
   } catch (thrown) {
-    await closeAll(stop, Promise.resolve(), runtime, server, {});
+    await closeAll(stop, Promise.resolve(), parts, server, {});
     throw thrown;
   }
 }
@@ -118,14 +125,23 @@ type Closing = NonNullable<Parameters<ControlPlane["close"]>[0]>;
 async function closeAll(
   stop: AbortController,
   ended: Promise<void>,
-  runtime: Runtime,
+  { runtime, templates }: Parts,
   server: ApiServer,
   closing: Closing,
 ): Promise<void> {
   stop.abort(new Error("the control plane stops"));
   await ended.catch(() => undefined); // Logged already, and told by `ended`.
+  await templates.close();
   await runtime.close(closing);
   await server.close();
+}
+
+/** What a control plane makes, and closes, for its server and its controllers. */
+interface Parts {
+  readonly dialects: readonly Dialect[];
+  readonly runtime: Runtime;
+  readonly artifacts: ArtifactStore;
+  readonly templates: TemplateHost;
 }
 
 /** With metrics, which server and controllers share. */
@@ -133,9 +149,7 @@ type Counted = ControlPlaneOptions & { readonly metrics: Metrics };
 
 function startServer(
   { store, clock, log, version, directory, metrics, serverFor, ...options }: Counted,
-  dialects: readonly Dialect[],
-  runtime: Runtime,
-  artifacts: ArtifactStore,
+  { dialects, runtime, artifacts }: Parts,
   controllers: () => string | undefined,
 ): Promise<ApiServer> {
   const { rootCertificate, accountKey, audit, yamlReaderPath } = options;
@@ -173,10 +187,8 @@ export const definitionsOf = (dialects: readonly Dialect[]): readonly CrdDocumen
  */
 async function makeManager(
   options: Counted,
-  dialects: readonly Dialect[],
-  runtime: Runtime,
+  { dialects, runtime, artifacts, templates }: Parts,
   server: ApiServer,
-  artifacts: ArtifactStore,
 ): Promise<Manager> {
   const { clock, log, directory, environment, workingDirectory, metrics, signal } = options;
   const client = server.client();
@@ -210,7 +222,11 @@ async function makeManager(
   });
   // Whatever a dialect has kinds for may mention artifacts, and so may the Pods that have left them.
   addArtifactSweeper(manager, artifacts, [Pod, ...dialects.flatMap(({ kinds }) => kinds)]);
-  for (const dialect of dialects) await dialect.addControllers(manager);
+  const { dialectOptions = {} } = options;
+  for (const dialect of dialects) {
+    const parts = { templates, directory: `${directory}/${dialect.name}`, options: dialectOptions };
+    await dialect.addControllers(manager, parts);
+  }
   return manager;
 }
 

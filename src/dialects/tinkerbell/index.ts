@@ -1,5 +1,6 @@
 export type { AgentOption } from "./agent/agent-options.ts";
 export type { AgentSettings, AgentSurroundings } from "./agent/open-agent.ts";
+export type { TinkerbellOptions } from "./options.ts";
 
 /** The agent, which runs on machines and not in the server. Loaded when it is asked for. */
 export async function loadAgent() {

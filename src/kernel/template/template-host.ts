@@ -3,6 +3,8 @@ import type { ActionsPlan, TemplatePlan } from "./plan.ts";
 import { defaultLimits, type PoolFailure, type PoolLimits, TemplatePool } from "./pool.ts";
 import { type ModuleFiles, threadStarter } from "./thread.ts";
 
+export type { ModuleFiles } from "./thread.ts";
+
 /** Which functions a template may call. */
 export interface TemplateFunctions {
   /** The set that templates were written against before 2024. */

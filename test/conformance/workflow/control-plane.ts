@@ -5,6 +5,7 @@ import { addJobController } from "#kernel/workloads/index.ts";
 import { type Dialect, loadDialects } from "#dialects/index.ts";
 import { definitionsOf } from "#app/server/control-plane.ts";
 import { type Json, startTestServer, type TestServer } from "#kernel/apiserver/testing/index.ts";
+import { bareControllerParts } from "#test/support/controller-parts.ts";
 
 /** Where Workflows and RunActions of the namespace `default` are. */
 export const workflows = "/apis/slipway.dev/v1alpha1/namespaces/default/workflows";
@@ -127,7 +128,7 @@ export class WorkflowPlane {
   /** Starts a process of controllers; there may be several. */
   async control(options: ControllerOptions = {}): Promise<Controllers> {
     const manager = this.#manager(options);
-    for (const dialect of this.#dialects) await dialect.addControllers(manager);
+    for (const dialect of this.#dialects) await dialect.addControllers(manager, bareControllerParts);
     return this.#run(manager);
   }
 

@@ -1,0 +1,12 @@
+import type { ControllerParts } from "#dialects/index.ts";
+import { TemplateHost } from "#kernel/template/index.ts";
+import { systemClock } from "#lib/base/index.ts";
+
+const nowhere = "/nowhere";
+
+/** For controllers of workflows that have no templates and no agents: what they would need for those is not there. */
+export const bareControllerParts: ControllerParts = {
+  templates: new TemplateHost({ program: nowhere, artifact: nowhere, clock: systemClock }),
+  directory: nowhere,
+  options: { tinkerbell: { listen: "off" } },
+};
