@@ -184,23 +184,30 @@ test("values that a pod keeps out of its logs are in no log and in no terminatio
   const data = { token: Buffer.from("hunter22").toString("base64") };
   const metadata = { name: "keys", namespace: "default" };
   await place.client.create(Secret, { apiVersion: "v1", kind: "Secret", metadata, data } as KubeObject);
-  const script = "printf 'a hunt'; sleep 0.4; echo er22; echo \"$TOKEN\" >&2; echo plain-word | base64; exit 3";
+  const says = 'echo "word=$WORD" > "$SLIPWAY_OUTPUT"; echo "token=$TOKEN" >> "$SLIPWAY_OUTPUT"';
+  const script = `printf 'a hunt'; sleep 0.4; echo er22; echo "$TOKEN" >&2; echo plain-word | base64; ${says}; exit 3`;
   const pod = shellPod("masked", script);
   const [main] = pod.spec.containers;
   const env = [
     { name: "TOKEN", valueFrom: { secretKeyRef: { name: "keys", key: "token" } } },
     { name: "WORD", value: "plain-word" },
   ];
-  const containers = [{ ...main, name: "main", env, terminationMessagePolicy: "FallbackToLogsOnError" }];
+  const silent = ["sh", "-c", 'echo "$TOKEN"; exit 3'];
+  const policy = { terminationMessagePolicy: "FallbackToLogsOnError" };
+  const containers = [
+    { ...main, name: "main", env, ...policy },
+    { ...main, name: "silent", env, ...policy, command: silent, args: [] },
+  ];
   const annotations = { "slipway.dev/mask-env": "WORD" };
   const ended = await run({
     ...pod,
     metadata: { ...pod.metadata, annotations },
     spec: { ...pod.spec, containers, restartPolicy: "Never" },
   });
-  const log = await logOf(ended);
+  const log = await logOf(ended, { container: "main" });
   expect(log.split("\n").sort()).toEqual(["", "***", "***", "a ***"]);
-  expect(ended.status?.containerStatuses?.[0]?.state.terminated?.message).not.toContain("hunter");
+  const messages = ended.status?.containerStatuses?.map(({ state }) => state.terminated?.message);
+  expect(messages).toEqual(["word=***\ntoken=***\n", "***\n"]);
 });
 
 test("a pod waits for a missing ConfigMap, says so, and starts when it comes", async () => {

@@ -20,6 +20,7 @@ test.each<[string, string[], string[], string]>([
   ["base64 of it", ["hunter22"], [`x ${Buffer.from("hunter22").toString("base64")} y`], "x *** y"],
   ["base64 of it with a newline", ["hunter22"], [Buffer.from("hunter22\n").toString("base64")], "***"],
   ["its form in a URL", ["p@ss/w rd"], ["https://u:p%40ss%2Fw%20rd@h p@ss/w rd"], "https://u:***@h ***"],
+  ["its form in JSON", ['p"ss\\word'], ['{"x":"p\\"ss\\\\word"}'], '{"x":"***"}'],
   ["each line of it", ["-----BEGIN\nabcdef\n-----END"], ["-----BEGIN\nabcdef\nxyz"], "***\n***\nxyz"],
   ["not words of three letters", ["abc", "", "  \n"], ["abc  \nabc"], "abc  \nabc"],
   ["characters of several bytes", ["grüßgott"], ["grüßgott!"], "***!"],

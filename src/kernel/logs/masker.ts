@@ -9,7 +9,7 @@ const nothing = Buffer.alloc(0);
 
 /**
  * Puts `***` in the place of values in the output of one stream, however it is cut into chunks. A value is looked for line by line, as
- * it is, in base64 and percent-encoded; of two that begin at one place the longer one counts. Another form, or a value that a program
+ * it is, in base64, percent-encoded and as JSON has it; of two that begin at one place the longer one counts. Another form, or a value that a program
  * prints in pieces, is not found.
  *
  * The end of a chunk that may be the beginning of a value is held back until it is known, at most 4 KiB. Linear in the bytes for a
@@ -92,7 +92,8 @@ function needlesOf(values: readonly string[]): readonly Buffer[] {
     for (const line of lines) {
       // `echo "$X" | base64` encodes the newline at the end, too.
       const encoded = [line, `${line}\n`].map((text) => Buffer.from(text).toString("base64"));
-      for (const text of [line, ...encoded, percentEncoded(line)]) if (!text.includes("\n")) texts.add(text);
+      for (const text of [line, ...encoded, percentEncoded(line), JSON.stringify(line).slice(1, -1)])
+        if (!text.includes("\n")) texts.add(text);
     }
   }
   const needles = [...texts].flatMap((text) => piecesOf(Buffer.from(text)));

@@ -28,6 +28,11 @@ export interface Task {
   readonly logRotation?: Rotation;
   /** Names of variables of `env` whose values do not get into the log. Those that `env` does not have say nothing. */
   readonly maskedVariables?: readonly string[];
+  /**
+   * Where the task's last word is to be read once its end is told: what it has written to `unmaskedWord` of this path, without the values
+   * of `maskedVariables`. It is not there when the task is lost, because nobody knows the values then.
+   */
+  readonly message?: string;
   readonly mounts?: readonly TaskMount[];
   /** Whom the process runs as, with this one group and no others; as the runtime itself when absent. */
   readonly user?: { readonly uid: number; readonly gid: number };

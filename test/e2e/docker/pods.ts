@@ -209,7 +209,11 @@ test("a server that is killed finds its pods again: nothing runs twice, ends are
   // The log is written anew from the engine's copy, which has what the pod keeps out of it.
   const env = [{ name: "WORD", value: "hunter22" }];
   const untilTold = "until test -e /tmp/go; do sleep 0.1; done";
-  const talker = pod("long", `echo "begun $WORD"; ${untilTold}; echo "over $WORD"; exit 5`, { env });
+  const talker = pod(
+    "long",
+    `echo "begun $WORD"; ${untilTold}; echo "over $WORD"; echo "w=$WORD" > $SLIPWAY_OUTPUT; exit 5`,
+    { env },
+  );
   const annotations = { "slipway.dev/mask-env": "WORD" };
   await apply(
     { ...talker, metadata: { ...talker.metadata, annotations } },
@@ -234,6 +238,7 @@ test("a server that is killed finds its pods again: nothing runs twice, ends are
     expect(await jsonPath(name, ".status.containerStatuses[0].restartCount")).toBe("0");
   }
   expect(await kubectl.must(["logs", "long"])).toBe("begun ***\nover ***\n");
+  expect(await jsonPath("long", `${state}.terminated.message`)).toBe("w=***\n");
   await kubectl.must(["delete", "pod", "gone", "--grace-period=0", "--force"]);
   await kubectl.must(["delete", "pod,job,deployment", "--all", "--timeout=60s"]);
   await expect.poll(async () => (await engine.docker("ps", "-aq")).out, { timeout: 60_000 }).toBe("");

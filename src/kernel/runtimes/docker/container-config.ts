@@ -45,6 +45,7 @@ export function taskContainer(task: Task, setup: ContainerSetup, sandbox: Sandbo
       [labels.pod]: `${sandbox.namespace}/${sandbox.name}`,
       [labels.log]: task.logPath,
       ...(task.maskedVariables === undefined ? {} : { [labels.masked]: task.maskedVariables.join(",") }),
+      ...(task.message === undefined ? {} : { [labels.message]: task.message }),
     },
     HostConfig: {
       NetworkMode: sandbox.hostNetwork ? "host" : shared,

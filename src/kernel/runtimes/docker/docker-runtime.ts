@@ -24,7 +24,7 @@ import { jsonLines } from "./engine/json-lines.ts";
 import { execIn } from "./exec.ts";
 import { findImage, pullImage } from "./images.ts";
 import { engineName, labels } from "./names.ts";
-import { attachOutput, maskedIn, type Output, readBackOutput } from "./output.ts";
+import { attachOutput, maskedIn, maskMessageOf, type Output, readBackOutput } from "./output.ts";
 import { type ContainerLife, endedUnheard, lifeOf, mayHaveRunOutOfMemory, notStarted, outcomeOf } from "./outcome.ts";
 import { labelsOf, Sandboxes } from "./sandboxes.ts";
 
@@ -330,7 +330,9 @@ class DockerRuntime implements Runtime {
       if (life.isRunning) return;
       note = await output?.done;
       // It is only now certain that the engine did not go away under the output.
-      this.#end(id, known, await this.#withCause(known, lifeOf(await this.#inspect(known.name))), note);
+      const container = await this.#inspect(known.name);
+      note = joinNotes(note, await maskMessageOf(container));
+      this.#end(id, known, await this.#withCause(known, lifeOf(container)), note);
     } catch (thrown) {
       if (isRefusal(thrown, 404)) return this.#lose(id, known);
       delete known.output;
@@ -482,7 +484,7 @@ class DockerRuntime implements Runtime {
     const { output } = known;
     if (life.isRunning) void output.done.then(() => this.#lookAtEnd(id));
     else {
-      const note = await output.done;
+      const note = joinNotes(await output.done, await maskMessageOf(await this.#inspect(known.name)));
       this.#end(id, known, await this.#withCause(known, life), note);
     }
     return this.#mirror.find(id) ?? { id, state: { phase: "running", startedAt: life.startedAt } };
@@ -566,6 +568,9 @@ class DockerRuntime implements Runtime {
     };
   }
 }
+
+const joinNotes = (...notes: readonly (string | undefined)[]): string | undefined =>
+  notes.filter((note) => note !== undefined).join("; ") || undefined;
 
 /** What the image wants to be asked with. */
 function stopSignal(container: JsonObject): string {

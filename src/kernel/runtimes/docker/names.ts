@@ -16,6 +16,8 @@ export const labels = {
   log: "dev.slipway.log",
   /** Names of the variables whose values do not get there, divided by commas. */
   masked: "dev.slipway.masked",
+  /** Where the task's last word is to be read, without their values. */
+  message: "dev.slipway.message",
   /** The process whose end is the end of the store, for stores in memory: `pid startTicks boot`. */
   owner: "dev.slipway.owner",
 } as const;

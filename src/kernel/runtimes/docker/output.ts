@@ -3,6 +3,7 @@ import { type Clock, type Instant, isJsonObject, type JsonObject, parseInstant }
 import { LogWriter, removeLog, type Rotation } from "#kernel/logs/index.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
 import { FrameReader } from "./engine/stream-frames.ts";
+import { maskLastWord } from "../last-word.ts";
 import { maskedValues } from "../masked-values.ts";
 import { labels } from "./names.ts";
 import { labelsOf } from "./sandboxes.ts";
@@ -107,6 +108,13 @@ function copyOutput(
     return lost === undefined ? undefined : `output is incomplete: ${lost}`;
   });
   return { done, close: () => response.destroy() };
+}
+
+/** Once a container has ended: what it says of its end is put where it is read. Answers what has kept it from that. */
+export async function maskMessageOf(container: JsonObject): Promise<string | undefined> {
+  const config = container["Config"];
+  const message = isJsonObject(config) ? labelsOf(config)[labels.message] : undefined;
+  return message === undefined ? undefined : maskLastWord(message, maskedIn(container));
 }
 
 /** The values that a container's log is not to have, as an inspection of it says. */

@@ -1,13 +1,19 @@
 import { dirname, isAbsolute, join } from "node:path";
 import { err, ok, type Result } from "#lib/base/index.ts";
 import { directoryVariable } from "#kernel/artifacts/index.ts";
-import type { ContainerSetup, ImageFacts, Task, TaskMount } from "#kernel/runtimes/index.ts";
+import {
+  type ContainerSetup,
+  type ImageFacts,
+  type Task,
+  type TaskMount,
+  unmaskedWord,
+} from "#kernel/runtimes/index.ts";
 import type { Container, PodObject, Volume, VolumeMount } from "../pod-types.ts";
 import type { Sources } from "./config-sources.ts";
 import { containerSetup, isInMemory } from "./container-setup.ts";
 import { containerEnvironment } from "./environment.ts";
 import { expandReferences } from "./expand.ts";
-import { maskedVariables } from "./masked-variables.ts";
+import { isMasked, maskedVariables } from "./masked-variables.ts";
 import type { Node } from "./pod-fields.ts";
 import { type PodPaths, taskId } from "./pod-paths.ts";
 import { hasArtifacts } from "./pod-artifacts.ts";
@@ -76,6 +82,7 @@ export function containerTask(input: TaskInput): Result<PlannedTask, readonly st
     command: [program, ...rest],
     env: env.value,
     ...(masked.length === 0 ? {} : { maskedVariables: masked }),
+    ...(isMasked(pod) ? { message: paths.output(container.name, restart) } : {}),
     workingDirectory: workingDirectoryOf(input, valueOf),
     logPath: paths.log(container.name, restart),
     ...(all.length === 0 ? {} : { mounts: all }),
@@ -120,9 +127,10 @@ interface MessageFile {
  * Where the process writes its termination message: a file of its own, named by a variable. It is mounted at the path of the
  * document when the container speaks of that path, or runs as a user who cannot reach the file itself.
  */
-function messageFile({ container, restart, paths, canMount, image }: TaskInput, hasUser: boolean): MessageFile {
+function messageFile({ pod, container, restart, paths, canMount, image }: TaskInput, hasUser: boolean): MessageFile {
   const target = container.terminationMessagePath ?? defaultMessagePath;
-  const source = paths.output(container.name, restart);
+  const read = paths.output(container.name, restart);
+  const source = isMasked(pod) ? unmaskedWord(read) : read;
   const isNamed = target !== defaultMessagePath || textsOf(container).some((text) => text.includes(target));
   // A container sees nothing of this machine but what is mounted. On an engine elsewhere it has no file at all.
   if (image !== undefined && !canMount) return { variable: target, mounts: [] };

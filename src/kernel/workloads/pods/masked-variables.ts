@@ -4,6 +4,9 @@ import { sourceKey, type Sources } from "./config-sources.ts";
 /** With it a Pod asks that values be kept out of the logs of its containers; it may name variables. */
 export const maskAnnotation = "slipway.dev/mask-env";
 
+/** Values are to be kept out of what its containers say. */
+export const isMasked = ({ metadata }: PodObject): boolean => metadata.annotations?.[maskAnnotation] !== undefined;
+
 /**
  * The variables of a container whose values are kept out of its log: none unless the Pod asks for it; then those that come from a
  * Secret, and those that the annotation names, divided by commas. What the container never has is named for nothing.

@@ -2,7 +2,7 @@ import { chmod, chown, lstat, open, realpath, stat, symlink, writeFile } from "n
 import { dirname, join, relative, sep } from "node:path";
 import { codeOf, type Instant } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
-import type { Task, TaskMount } from "#kernel/runtimes/index.ts";
+import { type Task, type TaskMount, unmaskedWord } from "#kernel/runtimes/index.ts";
 import type { PlannedTask } from "./container-task.ts";
 import { holdPart, showFiles } from "./volume-files.ts";
 import type { VolumeContent } from "./volumes.ts";
@@ -72,7 +72,8 @@ async function checkHostPath(path: string, type: string): Promise<void> {
  * Makes the file for a container's termination message, empty and the task's user's own, and what its mounts point to inside of
  * volumes; the task then has the real paths of them. Repeating it before the task runs changes nothing.
  */
-export async function prepareTask(task: PlannedTask, output: string): Promise<Task> {
+export async function prepareTask(task: PlannedTask, message: string): Promise<Task> {
+  const output = task.message === undefined ? message : unmaskedWord(task.message);
   await makeDirectories(dirname(output));
   await writeFile(output, "");
   if (task.user !== undefined) await chown(output, task.user.uid, task.user.gid);

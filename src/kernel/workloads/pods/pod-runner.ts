@@ -28,7 +28,7 @@ import {
 } from "#kernel/kit/index.ts";
 import { keyOf, PersistentVolumeClaim, Pod, type Stored } from "#kernel/model/index.ts";
 import { removeLog } from "#kernel/logs/index.ts";
-import type { ContainerHost, Runtime, TaskStatus } from "#kernel/runtimes/index.ts";
+import { type ContainerHost, type Runtime, type TaskStatus, unmaskedWord } from "#kernel/runtimes/index.ts";
 import { claimNames, type ClaimObject, claimProblem } from "../claims/claim.ts";
 import { type Container, isFinished, type PodObject, type PodStatus } from "../pod-types.ts";
 import type { AccountTokens } from "./account-tokens.ts";
@@ -523,7 +523,10 @@ export class PodRunner implements Reconciler {
     }
     if (old.size === 0) return;
     // Files first: a task that is still known is trimmed again by the next pass.
-    for (const { log, output } of old.values()) await Promise.all([removeLog(log), rm(output, { force: true })]);
+    for (const { log, output } of old.values()) {
+      const files = [output, unmaskedWord(output)].map((file) => rm(file, { force: true }));
+      await Promise.all([removeLog(log), ...files]);
+    }
     await this.#parts.runtime.remove([...old.keys()]);
     for (const id of old.keys()) memory.messages.delete(id);
   }

@@ -1,7 +1,5 @@
-import { constants } from "node:fs";
-import { open } from "node:fs/promises";
-import { codeOf } from "#lib/base/index.ts";
 import { readLogs } from "#kernel/logs/index.ts";
+import { readLastWord } from "#kernel/runtimes/index.ts";
 
 // Kubernetes' limits, in bytes and lines.
 const longestMessage = 4_096;
@@ -22,34 +20,13 @@ export async function terminationMessage(options: {
   /** Ended with another code than 0, or could not be started, or was lost. */
   readonly failed: boolean;
 }): Promise<string> {
-  const message = await startOf(options.outputPath);
+  const message = textFrom((await readLastWord(options.outputPath, longestMessage)) ?? Buffer.alloc(0));
   if (message !== "" || options.policy !== "FallbackToLogsOnError" || !options.failed) return message;
   let tail: Buffer = Buffer.alloc(0);
   for await (const piece of readLogs(options.logPath, { tailLines: fallbackLines })) {
     tail = Buffer.concat([tail, piece]).subarray(-longestFallback);
   }
   return textFrom(tail);
-}
-
-/** A container can replace its file by anything. A pipe must not be waited for, nor a link be followed with our rights. */
-const reading = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-const isNoMessage = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EISDIR", "EACCES", "ENXIO"]);
-
-async function startOf(path: string): Promise<string> {
-  try {
-    const handle = await open(path, reading);
-    try {
-      if (!(await handle.stat()).isFile()) return "";
-      const bytes = Buffer.alloc(longestMessage);
-      const { bytesRead } = await handle.read(bytes, 0, longestMessage, 0);
-      return textFrom(bytes.subarray(0, bytesRead));
-    } finally {
-      await handle.close();
-    }
-  } catch (thrown) {
-    if (isNoMessage.has(codeOf(thrown) ?? "")) return "";
-    throw thrown;
-  }
 }
 
 /** A character cut in half at either end is left out, so that the text fits into its limit. */

@@ -4,6 +4,7 @@ import { stat } from "node:fs/promises";
 import { type Cancel, type Clock, codeOf, deferred, type Instant, messageOf, type Millis } from "#lib/base/index.ts";
 import { type LogStream, LogWriter } from "#kernel/logs/index.ts";
 import type { Task, TaskOutcome } from "../../contract.ts";
+import { maskLastWord } from "../../last-word.ts";
 import { maskedValues } from "../../masked-values.ts";
 import { type HostCommand, hostCommand, type NamespaceTools } from "./host-command.ts";
 import type { MountPoints } from "./mount-points.ts";
@@ -175,10 +176,11 @@ async function outcomeOf(
   startedAt: Instant,
   { clock, guard }: SpawnContext,
 ): Promise<TaskOutcome> {
+  const values = maskedValues(task.maskedVariables ?? [], task.env);
   const log = new LogWriter(task.logPath, {
     clock,
     ...(task.logRotation === undefined ? {} : { rotation: task.logRotation }),
-    masked: maskedValues(task.maskedVariables ?? [], task.env),
+    masked: values,
     onDrain: () => pipes.forEach((pipe) => pipe.output.resume()),
   });
   const outputs = [collect(pipes, pipes[0], "stdout", log), collect(pipes, pipes[1], "stderr", log)];
@@ -196,6 +198,7 @@ async function outcomeOf(
   late.cancel();
   pipes.forEach((pipe, index) => pipe.release(ended[index] === true));
   await log.close();
+  const unsaid = task.message === undefined ? undefined : await maskLastWord(task.message, values);
   const message = await report;
   if (message !== "" && code === 125) return notStarted(128, message, finishedAt);
   return {
@@ -204,8 +207,13 @@ async function outcomeOf(
     ...(signal === null ? {} : { signal }),
     startedAt,
     finishedAt,
-    ...(log.failure === undefined ? {} : { note: `output is incomplete: ${log.failure.message}` }),
+    ...noteOf(log.failure, unsaid),
   };
+}
+
+function noteOf(failure: Error | undefined, unsaid: string | undefined): { readonly note?: string } {
+  const notes = [failure === undefined ? [] : `output is incomplete: ${failure.message}`, unsaid ?? []].flat();
+  return notes.length === 0 ? {} : { note: notes.join("; ") };
 }
 
 /** Waits for the end of output; not longer than its grace, unless it is the log that keeps the pipes waiting. */

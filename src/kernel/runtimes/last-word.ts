@@ -1,0 +1,57 @@
+import { constants } from "node:fs";
+import { open, rename, rm, writeFile } from "node:fs/promises";
+import { codeOf } from "#lib/base/index.ts";
+import { Masker } from "#kernel/logs/index.ts";
+
+/** A task can replace its file by anything. A pipe must not be waited for, nor a link be followed with our rights. */
+const reading = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const isNone = new Set(["ENOENT", "ENOTDIR", "ELOOP", "EISDIR", "EACCES", "ENXIO"]);
+
+/** The first bytes of a file that a task has written, at most so many; undefined for whatever it has made of it instead. */
+export async function readLastWord(path: string, maxBytes: number): Promise<Buffer | undefined> {
+  try {
+    const handle = await open(path, reading);
+    try {
+      if (!(await handle.stat()).isFile()) return undefined;
+      const bytes = Buffer.alloc(maxBytes);
+      const { bytesRead } = await handle.read(bytes, 0, maxBytes, 0);
+      return bytes.subarray(0, bytesRead);
+    } finally {
+      await handle.close();
+    }
+  } catch (thrown) {
+    if (isNone.has(codeOf(thrown) ?? "")) return undefined;
+    throw thrown;
+  }
+}
+
+/** More of it is kept by nobody: 32 KiB, and a little by which its reader sees that there was more. */
+export const longestLastWord = 32 * 1024 + 4;
+
+/** Where a task writes what is at `Task.message` when it has ended. */
+export const unmaskedWord = (message: string): string => `${message}.raw`;
+
+/**
+ * Puts the last word of a task that has ended where it may be read: without these values. What is too long is as long as before,
+ * so that its end does not look like one. The file with the values goes; without it nothing is done, as this may be called again after
+ * a crash. Answers what has kept it from being done, for people.
+ */
+export async function maskLastWord(message: string, values: readonly string[]): Promise<string | undefined> {
+  const raw = unmaskedWord(message);
+  try {
+    const bytes = await readLastWord(raw, longestLastWord);
+    if (bytes === undefined) return undefined;
+    const masker = new Masker(values);
+    const shown = masker.take(bytes);
+    const isCut = bytes.length === longestLastWord;
+    const rest = isCut ? Buffer.alloc(Math.max(0, longestLastWord - shown.length), "*") : masker.end();
+    const partial = `${message}.partial`;
+    await writeFile(partial, Buffer.concat([shown, rest]), { mode: 0o600 });
+    await rename(partial, message);
+    await rm(raw, { force: true });
+    return undefined;
+  } catch (thrown) {
+    // Nothing of it is shown then. The sentence names no path and no content.
+    return `its last word is left out: ${codeOf(thrown) ?? "it cannot be written"}`;
+  }
+}
