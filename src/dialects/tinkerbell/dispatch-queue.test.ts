@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type Candidate, choose } from "./dispatch-queue.ts";
+import { awaitedAgent, byAge, type Candidate, choose } from "./dispatch-queue.ts";
+import { agentKey } from "./state.ts";
 import { begin, pending } from "./testing/states.ts";
 
 const candidate = (key: string, age: number, more: Partial<Candidate> = {}): Candidate => ({
@@ -12,7 +13,12 @@ const candidate = (key: string, age: number, more: Partial<Candidate> = {}): Can
   ...more,
 });
 const keyOf = (candidates: readonly Candidate[], agent = "agent-a", now = begin) => {
-  const choice = choose(candidates, agent, now);
+  const own = agentKey(agent);
+  const held = candidates.filter(
+    ({ state: { dispatch } }) => dispatch.held && agentKey(dispatch.agentID ?? "") === own,
+  );
+  const [oldest] = candidates.filter((candidate) => awaitedAgent(candidate) === own).toSorted(byAge);
+  const choice = choose({ held, oldest }, now);
   return choice.is === "next" ? choice.candidate.key : choice.is;
 };
 
@@ -57,4 +63,14 @@ test("an agent may write its MAC address as it likes", () => {
   const own = candidate("a", 0, { state: pending({ agentID: "52:54:00:AB:cd:01" }) });
   expect(keyOf([own], "52-54-00-ab-cd-01")).toBe("a");
   expect(keyOf([own], "52:54:00:ab:cd:02")).toBe("nothing");
+});
+
+test("age is an order, also of uids that grow with time and others, mixed", () => {
+  const uids = ["0198c000-0000-7000-8000-000000000001", "f0000000-0000-4000-8000-000000000000"];
+  const all = ["a", "b", "c"].flatMap((key) => uids.map((uid) => candidate(key, 0, { uid })));
+  for (const a of all)
+    for (const b of all) {
+      expect(Math.sign(byAge(a, b))).toBe(0 - Math.sign(byAge(b, a)));
+      for (const c of all) if (byAge(a, b) < 0 && byAge(b, c) < 0) expect(byAge(a, c)).toBeLessThan(0);
+    }
 });

@@ -95,8 +95,9 @@ export class Dispatcher {
     if (!connection.isGreeted) await this.#greet(connection);
     // A newer stream is looked at by itself, and has to be greeted first.
     if (!connections.isCurrent(connection)) return;
-    this.#catchUp(connection, mirror.heldBy(key));
-    const choice = choose(mirror.ofAgent(key), key, clock.now());
+    const queue = mirror.queueOf(key);
+    this.#catchUp(connection, queue.held);
+    const choice = choose(queue, clock.now());
     if (choice.is === "later") return this.#timers.setAt(key, choice.at);
     if (choice.is !== "next") return this.#timers.delete(key);
     await this.#dispatch(connection, choice.candidate);

@@ -1,6 +1,6 @@
 import { type Clock, type JsonObject, type Millis, sleep } from "#lib/base/index.ts";
 import { type CallContext, type Handlers, RpcError, workflowV1 } from "#kernel/rpc/index.ts";
-import { agentKey, isTerminal, type Protocol } from "../state.ts";
+import { agentKey, type Protocol } from "../state.ts";
 import type { Taker } from "../transitions.ts";
 import { type Caller, checkedAgentID, type Identify } from "./caller.ts";
 import type { Lanes } from "./lanes.ts";
@@ -35,7 +35,8 @@ export const getAction =
     const message =
       taken?.is === "at" ? actionMessage(workflowId(taken.workflow), taken.state, parts.clock) : undefined;
     if (message !== undefined) return message;
-    throw hasUnfinished(parts, taker.agentID) ? noActionYet() : noWorkflows();
+    // Something of the agent will be to do one day.
+    throw parts.mirror.hasUnfinished(agentKey(taker.agentID)) ? noActionYet() : noWorkflows();
   };
 
 /** PERMISSION_DENIED for who has proved to be somebody else. */
@@ -86,9 +87,3 @@ const pauseFor = (clock: Clock, time: Millis, signal: AbortSignal): Promise<"ove
     () => "over",
     () => "over",
   );
-
-/** Something of the agent will be to do one day. */
-const hasUnfinished = ({ mirror }: AskParts, agentID: string): boolean =>
-  mirror
-    .ofAgent(agentKey(agentID))
-    .some(({ state }) => !isTerminal(state.phase) && agentKey(state.agentID) === agentKey(agentID));

@@ -44,7 +44,7 @@ export async function take(parts: TakeParts, taker: Taker): Promise<Taken> {
     if (goesOn !== undefined) return goesOn;
   }
   const now = clock.now();
-  const choice = choose(mirror.ofAgent(key), key, now);
+  const choice = choose(mirror.queueOf(key), now);
   if (choice.is === "later") return { is: "nothing", until: choice.at };
   // What it was held for has been settled a moment ago, and the mirror has yet to hear of it.
   if (choice.is === "busy") return { is: "again" };

@@ -5,7 +5,7 @@ import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { Workflow, WorkflowV2 } from "../kinds.ts";
 import { type AnyWorkflow, storeState } from "../stored.ts";
 import { pending } from "../testing/states.ts";
-import { dispatch, fail, letGo, succeed } from "../transitions.ts";
+import { dispatch, fail, letGo, startAction, succeed } from "../transitions.ts";
 import { begin, settings } from "../testing/states.ts";
 import type { WorkflowState } from "../state.ts";
 import { WorkflowMirror } from "./workflow-mirror.ts";
@@ -48,24 +48,45 @@ const namesOf = (found: readonly { readonly key: string }[]) =>
 const told = dispatch(pending(), { agentID: "agent-a", protocol: "stream" }, begin, settings).state;
 const failed = fail(told, { reason: "ScheduledTimeout", message: "late", isFree: false }, begin, settings).state;
 
+/** What the server asks of an agent's workflows. */
+const askOf = (mirror: WorkflowMirror, key: string) => ({
+  held: namesOf(mirror.queueOf(key).held),
+  oldest: mirror.queueOf(key).oldest?.key.replace("default/", ""),
+  hasUnfinished: mirror.hasUnfinished(key),
+});
+
 test("an agent is looked up by whose turn it is and by who was told, in any spelling, in both shapes", async () => {
-  const mirror = await mirrorOf({
-    mine: pending({ agentID: "02:00:00:00:00:0A" }),
-    shaped: pending({ agentID: "02-00-00-00-00-0a", shape: "B" }),
-    moved: { ...told, agentID: "other", dispatch: { ...told.dispatch, agentID: "02:00:00:00:00:0a" } },
-    other: pending(),
+  const key = "02:00:00:00:00:0a";
+  const moved = { ...told, agentID: "other", dispatch: { ...told.dispatch, agentID: key } };
+  const other = pending();
+  const shaped = pending({ agentID: "02-00-00-00-00-0a", shape: "B" });
+  expect(askOf(await mirrorOf({ shaped, moved, other }), key)).toEqual({
+    held: ["moved"],
+    oldest: "shaped",
+    hasUnfinished: true,
   });
-  expect(namesOf(mirror.ofAgent("02:00:00:00:00:0a"))).toEqual(["mine", "moved", "shaped"]);
-  expect(namesOf(mirror.heldBy("02:00:00:00:00:0a"))).toEqual(["moved"]);
+  expect(askOf(await mirrorOf({ mine: pending({ agentID: "02:00:00:00:00:0A" }), other }), key)).toMatchObject({
+    held: [],
+    oldest: "mine",
+  });
+  expect(askOf(await mirrorOf({ moved, other }), key)).toEqual({ held: ["moved"], hasUnfinished: false });
 });
 
 test("what has ended is looked at only as long as its agent is held", async () => {
-  const mirror = await mirrorOf({
-    done: succeed(told, begin).state,
-    shaped: { ...succeed(told, begin).state, shape: "B" },
-    held: failed,
-    free: letGo(failed).state,
-    waiting: pending(),
+  const done = succeed(told, begin).state;
+  const ended = { done, shaped: { ...done, shape: "B" }, free: letGo(failed).state } as const;
+  expect(askOf(await mirrorOf(ended), "agent-a")).toEqual({ held: [], hasUnfinished: false });
+  expect(askOf(await mirrorOf({ ...ended, held: failed }), "agent-a")).toEqual({
+    held: ["held"],
+    hasUnfinished: false,
   });
-  expect(namesOf(mirror.ofAgent("agent-a"))).toEqual(["held", "waiting"]);
+});
+
+test("a part for another agent waits for that one, and what is at work waits for nobody", async () => {
+  const [first] = told.actions;
+  const running = first === undefined ? told : startAction(told, first, begin).state;
+  const mirror = await mirrorOf({ running });
+  expect(askOf(mirror, "agent-a")).toEqual({ held: ["running"], hasUnfinished: true });
+  const next = pending({ phase: "Running", agentID: "agent-b" });
+  expect(askOf(await mirrorOf({ next }), "agent-b")).toEqual({ held: [], oldest: "next", hasUnfinished: true });
 });

@@ -1,7 +1,7 @@
 import { isJsonObject, parseInstant } from "#lib/base/index.ts";
 import type { Informer, InformerHandler } from "#kernel/kit/index.ts";
 import { keyOf, type Stored } from "#kernel/model/index.ts";
-import type { Candidate } from "../dispatch-queue.ts";
+import { type Age, awaitedAgent, byAge, type Candidate, type Queue } from "../dispatch-queue.ts";
 import { agentKey } from "../state.ts";
 import { type AnyWorkflow, stateOf } from "../stored.ts";
 import { placeKey, type WorkflowPlace } from "./workflow-id.ts";
@@ -11,24 +11,37 @@ export interface Mirrored extends Candidate {
   readonly workflow: Stored<AnyWorkflow>;
 }
 
-const index = "tinkerbell-agent";
+/** Workflows that are not at an end, those that wait, and those that are held, by the keys of their agents; the oldest first each. */
+const unfinished = "tinkerbell-unfinished";
+const waiting = "tinkerbell-waiting";
+const held = "tinkerbell-held";
 
 /** States after which nothing comes, in the words of both versions and of releases before 2025. */
 const ended = /^(?:STATE_)?(?:SUCCESS|FAILED|TIMEOUT|CANCELED|Succeeded|Failed|Canceled)$/;
 
+/** What the indexes ask again and again of one version of a workflow. Little of each: very many may wait. */
+interface Card extends Age {
+  readonly awaited: string | undefined;
+}
+
 /**
- * All workflows, by the agents they concern: whose turn it is, and who was told last. A workflow is decoded once for each version of it, so
- * that a long queue costs nothing but a look at each.
+ * All workflows, by the agents they concern: whose turn it is, and who was told last. What an agent gets next costs the same however many
+ * wait for it, and so does each change of one of them, but for O(log n) comparisons to put it in its place.
  */
 export class WorkflowMirror {
   readonly #informer: Informer<AnyWorkflow>;
   /** Objects of a mirror are frozen, and new ones with every change. */
   readonly #decoded = new WeakMap<Stored<AnyWorkflow>, Mirrored>();
 
-  /** Only before the informer is used otherwise: it gets an index. */
+  readonly #cards = new WeakMap<Stored<AnyWorkflow>, Card>();
+
+  /** Only before the informer is used otherwise: it gets indexes. */
   constructor(informer: Informer<AnyWorkflow>) {
     this.#informer = informer;
-    informer.addIndex(index, agentsOf);
+    const order = (a: Stored<AnyWorkflow>, b: Stored<AnyWorkflow>): number => byAge(this.#card(a), this.#card(b));
+    informer.addIndex(unfinished, unfinishedOf, order);
+    informer.addIndex(held, (workflow) => some(toldOf(workflow)), order);
+    informer.addIndex(waiting, (workflow) => some(this.#card(workflow).awaited), order);
   }
 
   /** Resolves when all workflows have been read once. */
@@ -49,16 +62,19 @@ export class WorkflowMirror {
     return this.#informer.addHandler(handler);
   }
 
-  /** Every workflow that an agent may have to do with, in no order. */
-  ofAgent(key: string): readonly Mirrored[] {
-    return this.#informer.byIndex(index, key).map((workflow) => this.#mirrored(workflow));
+  /** What decides what the agent gets next. */
+  queueOf(key: string): Queue<Mirrored> {
+    return { held: this.heldBy(key), oldest: this.#first(waiting, key) };
   }
 
-  /** Those an agent is not known to be free of. */
+  /** Those an agent is not known to be free of, the oldest first. */
   heldBy(key: string): readonly Mirrored[] {
-    return this.ofAgent(key).filter(
-      ({ state: { dispatch } }) => dispatch.held && agentKey(dispatch.agentID ?? "") === key,
-    );
+    return Array.from(this.#informer.inOrder(held, key), (workflow) => this.#mirrored(workflow));
+  }
+
+  /** Whether one whose turn it is at is not at an end. */
+  hasUnfinished(key: string): boolean {
+    return this.#first(unfinished, key) !== undefined;
   }
 
   /** The workflow of that name, if it is the one that is meant. */
@@ -69,32 +85,61 @@ export class WorkflowMirror {
       : this.#mirrored(workflow);
   }
 
+  #first(index: string, key: string): Mirrored | undefined {
+    for (const workflow of this.#informer.inOrder(index, key)) return this.#mirrored(workflow);
+    return undefined;
+  }
+
   /** Decodes at most once for each version of an object. */
   #mirrored(workflow: Stored<AnyWorkflow>): Mirrored {
     const known = this.#decoded.get(workflow);
     if (known !== undefined) return known;
-    const { metadata, spec = {} } = workflow;
-    const mirrored: Mirrored = {
-      workflow,
-      key: keyOf(metadata),
-      state: stateOf(workflow),
-      createdAt: parseInstant(metadata.creationTimestamp ?? "") ?? 0,
-      uid: metadata.uid,
-      isDisabled: spec["disabled"] === true,
-      isDeleted: metadata.deletionTimestamp !== undefined,
-    };
+    const mirrored = { ...ageOf(workflow), ...candidateOf(workflow), workflow };
     this.#decoded.set(workflow, mirrored);
     return mirrored;
   }
+
+  #card(workflow: Stored<AnyWorkflow>): Card {
+    const known = this.#cards.get(workflow);
+    if (known !== undefined) return known;
+    // What is at an end, and what is held, waits for nobody: most need not be decoded to know it.
+    const mayWait = unfinishedOf(workflow).length > 0 && toldOf(workflow) === undefined;
+    const card = { ...ageOf(workflow), awaited: mayWait ? awaitedAgent(candidateOf(workflow)) : undefined };
+    this.#cards.set(workflow, card);
+    return card;
+  }
 }
 
-/** Read from the status as it is, which both shapes have in these places: an index is computed for every change of every workflow. */
-function agentsOf({ status = {} }: AnyWorkflow): readonly string[] {
-  const { agentID, dispatch, state } = status;
-  // What has ended concerns nobody any more, once its agent is free of it: an agent's past may be long.
-  const isHeld = isJsonObject(dispatch) && dispatch["held"] === true;
-  if (!isHeld && typeof state === "string" && ended.test(state)) return [];
-  const told = isJsonObject(dispatch) ? dispatch["agentID"] : undefined;
-  const keys = [agentID, told].map((id) => (typeof id === "string" ? agentKey(id) : ""));
-  return [...new Set(keys)].filter((key) => key !== "");
+const ageOf = ({ metadata }: Stored<AnyWorkflow>): Age => ({
+  key: keyOf(metadata),
+  createdAt: parseInstant(metadata.creationTimestamp ?? "") ?? 0,
+  uid: metadata.uid,
+});
+
+const candidateOf = (workflow: Stored<AnyWorkflow>): Omit<Candidate, keyof Age> => ({
+  state: stateOf(workflow),
+  isDisabled: workflow.spec?.["disabled"] === true,
+  isDeleted: workflow.metadata.deletionTimestamp !== undefined,
+});
+
+const some = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);
+
+// Read from the status as it is, which both shapes have in these places: indexes are computed for every change of every workflow.
+
+/** The key of the agent that holds it. */
+function toldOf({ status = {} }: AnyWorkflow): string | undefined {
+  const { dispatch } = status;
+  if (!isJsonObject(dispatch) || dispatch["held"] !== true) return undefined;
+  const { agentID } = dispatch;
+  return typeof agentID === "string" && agentID !== "" ? agentKey(agentID) : undefined;
 }
+
+/** The key of the agent whose turn it is, of one that is not at an end. */
+function unfinishedOf({ status = {} }: AnyWorkflow): readonly string[] {
+  const { agentID, state } = status;
+  if (typeof agentID !== "string" || agentID === "" || (typeof state === "string" && ended.test(state))) return [];
+  return [agentKey(agentID)];
+}
+
+/** Every agent that a change of it may concern: what has ended concerns nobody, once its agent is free of it. */
+const agentsOf = (workflow: AnyWorkflow): readonly string[] => [...unfinishedOf(workflow), ...some(toldOf(workflow))];

@@ -125,3 +125,16 @@ test("a recent map keeps what was used last, and as many as it may", () => {
   expect(map.size).toBe(3);
   expect(map.get("c")).toBe(5);
 });
+
+test("an index with an order gives the same in that order, and costs nothing once it is empty", () => {
+  const store = new IndexedStore();
+  store.addIndex("labels", labelsOf, ({ metadata: a }, { metadata: b }) =>
+    a.name < b.name ? 1 : a.name === b.name ? 0 : -1,
+  );
+  for (const [index, name] of ["a", "c", "b"].entries()) store.set(name, object(name, index, ["x"]));
+  expect([...store.keysByIndex("labels", "x")]).toEqual(["c", "b", "a"]);
+  store.set("c", object("c", 4, ["y"]));
+  store.delete("a");
+  expect([...store.keysByIndex("labels", "x")]).toEqual(["b"]);
+  expect([...store.keysByIndex("labels", "y")]).toEqual(["c"]);
+});

@@ -1,4 +1,5 @@
-import type { KubeObject, Stored } from "#kernel/model/index.ts";
+import { type KubeObject, keyOf, type Stored } from "#kernel/model/index.ts";
+import { SortedList } from "./sorted-list.ts";
 
 /** The values under which an index finds an object; none when it is not to be found. Pure. */
 export type IndexFunction<T extends KubeObject = KubeObject> = (object: Stored<T>) => readonly string[];
@@ -6,10 +7,22 @@ export type IndexFunction<T extends KubeObject = KubeObject> = (object: Stored<T
 /** Index functions by name. */
 export type Indexers<T extends KubeObject = KubeObject> = Readonly<Record<string, IndexFunction<T>>>;
 
-/** A set per value; values without keys are forgotten, so an index is as large as what is in it. */
+/** The order of what an index finds, by what never changes of an object: no two objects are equal, two versions of one always are. */
+export type IndexOrder<T extends KubeObject = KubeObject> = (a: Stored<T>, b: Stored<T>) => number;
+
+/** What is found under one value: a set of keys, or objects in order. */
+interface Found<T extends KubeObject> {
+  readonly size: number;
+  add(key: string, object: Stored<T>): unknown;
+  delete(key: string, object: Stored<T>): unknown;
+  keys(): Iterable<string>;
+}
+
+/** Values without keys are forgotten, so an index is as large as what is in it. */
 interface Index<T extends KubeObject> {
   readonly valuesOf: IndexFunction<T>;
-  readonly keysByValue: Map<string, Set<string>>;
+  readonly newFound: () => Found<T>;
+  readonly foundByValue: Map<string, Found<T>>;
 }
 
 /**
@@ -38,12 +51,16 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
     return this.#objects.entries();
   }
 
-  /** Adds an index over present and future objects. One of the same name must be the same function. */
-  addIndex(name: string, valuesOf: IndexFunction<T>): void {
+  /**
+   * Adds an index over present and future objects; what it finds is found in that order, or in none. One of the same name must be the
+   * same function. Changes of an index with an order cost O(log n).
+   */
+  addIndex(name: string, valuesOf: IndexFunction<T>, order?: IndexOrder<T>): void {
     const present = this.#indexes.get(name);
     if (present?.valuesOf === valuesOf) return;
     if (present !== undefined) throw new Error(`the index "${name}" exists already with another function`);
-    const index: Index<T> = { valuesOf, keysByValue: new Map() };
+    const newFound = (): Found<T> => (order === undefined ? new Set<string>() : new InOrder<T>(order));
+    const index: Index<T> = { valuesOf, newFound, foundByValue: new Map() };
     for (const [key, object] of this.#objects) addTo(index, key, object);
     this.#indexes.set(name, index);
   }
@@ -53,9 +70,9 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
     return this.#index(name).valuesOf;
   }
 
-  /** Keys of the objects found under a value. */
-  keysByIndex(name: string, value: string): ReadonlySet<string> {
-    return this.#index(name).keysByValue.get(value) ?? nothing;
+  /** Keys of the objects found under a value, in the order of the index. Costs what is read of it; must not be held over a change. */
+  keysByIndex(name: string, value: string): Iterable<string> {
+    return this.#index(name).foundByValue.get(value)?.keys() ?? nothing;
   }
 
   /** Stores an object and answers with the one it replaces. */
@@ -86,21 +103,46 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
 }
 
 /** One for all: most values that are asked for have no keys. */
-const nothing: ReadonlySet<string> = new Set();
+const nothing: readonly string[] = [];
 
-function addTo<T extends KubeObject>({ valuesOf, keysByValue }: Index<T>, key: string, object: Stored<T>): void {
+/** Objects of one value in the order of their index. */
+class InOrder<T extends KubeObject> implements Found<T> {
+  readonly #objects: SortedList<Stored<T>>;
+
+  constructor(order: IndexOrder<T>) {
+    this.#objects = new SortedList(order);
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  add(_key: string, object: Stored<T>): void {
+    this.#objects.add(object);
+  }
+
+  delete(_key: string, object: Stored<T>): void {
+    this.#objects.delete(object);
+  }
+
+  *keys(): Generator<string> {
+    for (const { metadata } of this.#objects) yield keyOf(metadata);
+  }
+}
+
+function addTo<T extends KubeObject>({ valuesOf, newFound, foundByValue }: Index<T>, key: string, object: Stored<T>) {
   for (const value of valuesOf(object)) {
-    const keys = keysByValue.get(value);
-    if (keys === undefined) keysByValue.set(value, new Set([key]));
-    else keys.add(key);
+    let found = foundByValue.get(value);
+    if (found === undefined) foundByValue.set(value, (found = newFound()));
+    found.add(key, object);
   }
 }
 
 /** The counterpart of addTo for the same object; a value that nothing is left under is forgotten. */
-function removeFrom<T extends KubeObject>({ valuesOf, keysByValue }: Index<T>, key: string, object: Stored<T>): void {
+function removeFrom<T extends KubeObject>({ valuesOf, foundByValue }: Index<T>, key: string, object: Stored<T>): void {
   for (const value of valuesOf(object)) {
-    const keys = keysByValue.get(value);
-    keys?.delete(key);
-    if (keys?.size === 0) keysByValue.delete(value);
+    const found = foundByValue.get(value);
+    found?.delete(key, object);
+    if (found?.size === 0) foundByValue.delete(value);
   }
 }

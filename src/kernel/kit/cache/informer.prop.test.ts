@@ -8,6 +8,7 @@ import { seededRandom } from "../client/seeded-random.ts";
 import { type MemoryClient, memoryClient } from "../testing/index.ts";
 import { freshClient } from "./fresh-client.ts";
 import { InformerFactory } from "./informer-factory.ts";
+import type { Informer } from "./informer.ts";
 
 type Data = KubeObject & { readonly data: Readonly<Record<string, string>> };
 
@@ -78,6 +79,16 @@ async function perform(client: MemoryClient, fresh: ReturnType<typeof freshClien
   await through.create(ConfigMap, object).catch(() => through.update(ConfigMap, object));
 }
 
+const valueOf = ({ data }: Stored<Data>): readonly string[] => [data["value"] ?? ""];
+const byUid = (a: Stored<Data>, b: Stored<Data>): number =>
+  a.metadata.uid < b.metadata.uid ? -1 : a.metadata.uid === b.metadata.uid ? 0 : 1;
+const read = (informer: Informer<Data>, value: string) => [...informer.inOrder("value in order", value)];
+const expected = (informer: Informer<Data>, value: string) =>
+  informer
+    .list()
+    .filter((object) => valueOf(object).includes(value))
+    .toSorted(byUid);
+
 test("whatever the connection does, the mirror ends equal to the server, and handlers miss nothing and hear nothing twice", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), fc.nat(), async (steps, seed) => {
@@ -92,7 +103,13 @@ test("whatever the connection does, the mirror ends equal to the server, and han
       informer.addIndex("value", (object) => [object.data["value"] ?? ""]);
       const fresh = freshClient(client, factory);
 
-      for (const step of steps) await perform(client, fresh, step, clock);
+      informer.addIndex("value in order", valueOf, byUid);
+
+      for (const step of steps) {
+        await perform(client, fresh, step, clock);
+        // Also between an own write and its event.
+        for (const value of ["x", "y", "z"]) expect(read(informer, value)).toEqual(expected(informer, value));
+      }
       chaos.setFaults();
       await clock.advance(200_000);
 

@@ -1,5 +1,6 @@
 import type { KubeObject, Stored } from "#kernel/model/index.ts";
 import { isAtLeast } from "../client/resource-version.ts";
+import { type IndexFunction, IndexedStore, type IndexOrder } from "./indexed-store.ts";
 
 /** More than this many writes that the server has not confirmed by an event are not remembered: reads are then only as fresh as events. */
 const maxPending = 10_000;
@@ -10,7 +11,7 @@ const maxPending = 10_000;
  */
 export class OwnWrites<T extends KubeObject> {
   // In order of noting, which is nearly the order of revisions; `settle` removes from the front, reads check each for themselves.
-  readonly #objects = new Map<string, Stored<T>>();
+  readonly #objects = new IndexedStore<T>();
 
   get isEmpty(): boolean {
     return this.#objects.size === 0;
@@ -27,9 +28,22 @@ export class OwnWrites<T extends KubeObject> {
     return this.get(key, seen) !== undefined;
   }
 
+  /** Adds an index with an order over present and future writes. */
+  addIndex(name: string, valuesOf: IndexFunction<T>, order: IndexOrder<T>): void {
+    this.#objects.addIndex(name, valuesOf, order);
+  }
+
+  /** Those found under a value, in the order of the index. Costs what is read of it. */
+  *inOrder(name: string, value: string, seen: string | undefined): Generator<Stored<T>> {
+    for (const key of this.#objects.keysByIndex(name, value)) {
+      const object = this.get(key, seen);
+      if (object !== undefined) yield object;
+    }
+  }
+
   /** All of them; reads of whole collections pay for these only while there are some. */
   *all(seen: string | undefined): Generator<Stored<T>> {
-    for (const object of this.#objects.values()) if (isPending(object, seen)) yield object;
+    for (const [, object] of this.#objects.entries()) if (isPending(object, seen)) yield object;
   }
 
   /** Remembers a write, unless the stream knows it or the object went with it. An older write never replaces a newer one. */
@@ -44,7 +58,7 @@ export class OwnWrites<T extends KubeObject> {
 
   /** Forgets what the stream has reached. */
   settle(seen: string): void {
-    for (const [key, object] of this.#objects) {
+    for (const [key, object] of this.#objects.entries()) {
       if (isPending(object, seen)) return;
       this.#objects.delete(key);
     }
@@ -52,7 +66,7 @@ export class OwnWrites<T extends KubeObject> {
 
   /** The server they were written to is no more. */
   clear(): void {
-    this.#objects.clear();
+    for (const key of this.#objects.keys()) this.#objects.delete(key);
   }
 
   #dropOldest(): void {
