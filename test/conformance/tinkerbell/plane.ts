@@ -1,6 +1,7 @@
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { toCrds } from "#lib/schema/index.ts";
 import { Manager, seededRandom } from "#kernel/kit/index.ts";
+import { memoryStore, type Store } from "#kernel/apiserver/index.ts";
 import { type Json, startTestServer, type TestServer } from "#kernel/apiserver/testing/index.ts";
 import type { TemplateHost } from "#kernel/template/index.ts";
 import { realHost } from "#kernel/template/testing/index.ts";
@@ -24,31 +25,70 @@ const kinds = [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2,
 export const pathOf = (plural: string, version = "v1alpha1"): string =>
   `/apis/tinkerbell.org/${version}/namespaces/default/${plural}`;
 
+/** All that ends with a process. */
+interface Life {
+  readonly api: TestServer;
+  readonly agentPort: Promise<number>;
+  readonly stop: AbortController;
+  readonly running: Promise<void>;
+}
+
 /**
  * A server with the kinds of this dialect, its controller and the server of its agents at work, which renders with the real module. The test
  * is the user.
  */
 export class TinkerbellPlane {
-  readonly api: TestServer;
-  /** Where agents connect. */
-  readonly agentPort: Promise<number>;
   readonly #host: TemplateHost;
-  readonly #stop = new AbortController();
-  readonly #running: Promise<void>;
+  readonly #settings: Partial<Settings>;
+  readonly #store: Store = memoryStore({ clock: systemClock });
+  #life: Life | undefined;
 
-  private constructor(api: TestServer, host: TemplateHost, settings: Partial<Settings>) {
-    this.api = api;
+  private constructor(host: TemplateHost, settings: Partial<Settings>) {
     this.#host = host;
-    const client = api.server.client();
-    const manager = new Manager({ client, clock: systemClock, log: silentLog, random: seededRandom(1) });
-    addController(manager, { renderer: host, settings });
-    this.agentPort = addTinkerbellServer(manager, { listen: "127.0.0.1:0", settings }).port;
-    this.#running = manager.run(this.#stop.signal);
+    this.#settings = settings;
   }
 
   static async start(settings: Partial<Settings> = {}): Promise<TinkerbellPlane> {
-    const api = await startTestServer({ definitions: toCrds(kinds) });
-    return new TinkerbellPlane(api, await realHost(), settings);
+    const plane = new TinkerbellPlane(await realHost(), settings);
+    await plane.#begin(0);
+    return plane;
+  }
+
+  async #begin(port: number): Promise<void> {
+    const api = await startTestServer({ definitions: toCrds(kinds), store: this.#store });
+    const manager = new Manager({
+      client: api.server.client(),
+      clock: systemClock,
+      log: silentLog,
+      random: seededRandom(1),
+    });
+    addController(manager, { renderer: this.#host, settings: this.#settings });
+    const listen = `127.0.0.1:${port}`;
+    const { port: agentPort } = addTinkerbellServer(manager, { listen, settings: this.#settings });
+    const stop = new AbortController();
+    this.#life = { api, agentPort, stop, running: manager.run(stop.signal) };
+  }
+
+  get #now(): Life {
+    if (this.#life === undefined) throw new Error("the plane has not begun");
+    return this.#life;
+  }
+
+  get api(): TestServer {
+    return this.#now.api;
+  }
+
+  /** Where agents connect: the same after a restart. */
+  get agentPort(): Promise<number> {
+    return this.#now.agentPort;
+  }
+
+  /** Everything ends and begins anew, but for what is stored. Resolves when agents are served again. */
+  async restart(): Promise<void> {
+    const port = await this.agentPort;
+    await this.#end();
+    await this.#begin(port);
+    await this.agentPort;
   }
 
   /** What the server answers to a new object; unknown fields are refused. */
@@ -71,10 +111,16 @@ export class TinkerbellPlane {
     return status?.conditions?.find((one) => one.type === type);
   }
 
+  async #end(): Promise<void> {
+    const { stop, running, api } = this.#now;
+    stop.abort(new Error("the server ends"));
+    await running.catch(() => undefined);
+    await api.close();
+  }
+
   async close(): Promise<void> {
-    this.#stop.abort(new Error("the test is over"));
-    await this.#running.catch(() => undefined);
+    await this.#end();
     await this.#host.close();
-    await this.api.close();
+    await this.#store.close();
   }
 }

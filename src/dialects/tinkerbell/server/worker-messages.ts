@@ -75,6 +75,10 @@ export function reportedAction({ taskName, actionName }: Report, workflow: strin
   return action.id;
 }
 
+/** Whether its action has ended. */
+export const isEnd = ({ actionStatus }: Report): boolean =>
+  actionStatus === State.SUCCESS || actionStatus === State.FAILED || actionStatus === State.TIMEOUT;
+
 /** What a report comes to. */
 export function workerEvent({ actionStatus, message }: Report, action: string): AgentEvent {
   const failed = (reason: string, otherwise: string): AgentEvent => ({

@@ -9,7 +9,7 @@ import { allow, type AskParts, takeUnlessGone } from "./poll-service.ts";
 import { asUnavailable } from "./record-event.ts";
 import type { ReportParts } from "./report-service.ts";
 import type { Taken } from "./taking.ts";
-import { actionList, checkReport, contextMessage, reportedAction, workerEvent } from "./worker-messages.ts";
+import { actionList, checkReport, contextMessage, isEnd, reportedAction, workerEvent } from "./worker-messages.ts";
 import { parseWorkflowId } from "./workflow-id.ts";
 
 // Workers of before 2024: they ask for workflows, for the actions of each, and report by names. A worker asks again three seconds after an answer
@@ -52,7 +52,13 @@ async function takeOne(parts: AskParts, taker: Taker, signal: AbortSignal): Prom
   return undefined;
 }
 
-/** What a worker reports of an action; resolves when it is durable. */
+/** Answers that do not change: a worker tells its report again every three seconds until it is answered OK, and does nothing else. */
+const final: readonly string[] = ["NOT_FOUND", "FAILED_PRECONDITION"];
+
+/**
+ * What a worker reports of an action; resolves when it is durable. A start that is refused keeps the action from being run, at the price of the
+ * worker, which waits until somebody starts it anew. An end that comes too late is nobody's any more: refusing it would cost the worker for nothing.
+ */
 export async function takeWorkerReport(
   parts: AskParts & ReportParts,
   bytes: Uint8Array,
@@ -60,6 +66,18 @@ export async function takeWorkerReport(
 ): Promise<void> {
   const report = decode(bytes);
   checkReport(report);
+  try {
+    await takeChecked(parts, report, caller);
+  } catch (thrown) {
+    if (!isEnd(report) || !(thrown instanceof RpcError) || !final.includes(thrown.code)) throw thrown;
+  }
+}
+
+async function takeChecked(
+  parts: AskParts & ReportParts,
+  report: ReturnType<typeof decode>,
+  caller: Caller,
+): Promise<void> {
   const { workflow, state } = await read(parts, report.workflowId);
   checkConcerned(caller, state);
   const action = reportedAction(report, workflow.metadata.name, state);

@@ -128,6 +128,22 @@ test.each([
   expect(await report(place.client(), "one", State.RUNNING, more)).toBe(`INVALID_ARGUMENT ${message}`);
 });
 
+test("the end of an action whose workflow has gone is answered OK, because a worker would tell it for ever; a start is refused", async () => {
+  const place = await start();
+  await place.create("wf");
+  const client = place.client();
+  await contexts(client);
+  await report(client, "one", State.RUNNING);
+  await place.remove("wf");
+  for (const state of [State.SUCCESS, State.FAILED, State.TIMEOUT])
+    expect(await report(client, "one", state)).toBe("OK");
+  expect(await report(client, "two", State.RUNNING)).toMatch("NOT_FOUND");
+  // Another one of its name, of which nobody was told.
+  await place.create("wf");
+  expect(await report(client, "one", State.SUCCESS)).toBe("OK");
+  expect((await place.state("wf")).phase).toBe("Pending");
+});
+
 test("a worker without workflows is given none", async () => {
   const place = await start();
   expect(await contexts(place.client())).toEqual([]);
