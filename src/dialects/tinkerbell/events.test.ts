@@ -120,6 +120,12 @@ test.each<readonly [string, AgentEvent]>([
 
 test.each<readonly [string, readonly AgentEvent[], AgentEvent]>([
   ["a failure after a success", [started("one"), succeeded("one")], failed("one")],
+  ["a success after a failure", [started("one"), failed("one")], succeeded("one")],
+  [
+    "a failure after the last success",
+    [started("one"), succeeded("one"), started("two"), succeeded("two")],
+    failed("two"),
+  ],
 ])("%s is told, and the first result stands", (_what, before, event) => {
   const verdict = judgeEvent(after(scheduled(), ...before), event, context);
   expect(verdict.code).toBe("OK");

@@ -117,7 +117,9 @@ function judgeResult(
   const wanted = result.is === "succeeded" ? "Succeeded" : "Failed";
   // Told twice, it says nothing new, not even that the agent is free of what came after it.
   if (wanted === "Succeeded" && action.phase === "Succeeded") return unchanged();
-  if (isTerminal(phase)) return late(state, action, `told ${wanted}`);
+  // Who has told the one cannot tell the other afterwards; who was ended by a time, and is held for it, can.
+  const isContradictory = isOver(action) && action.phase !== wanted && !state.dispatch.held;
+  if (isTerminal(phase) && !isContradictory) return late(state, action, `told ${wanted}`);
   if (action.phase === wanted) return unchanged();
   if (isOver(action))
     return unchanged(

@@ -26,7 +26,11 @@ export interface AskingAgent {
 const service = "/proto.WorkflowService";
 const reportPath = `${service}/ReportActionStatus`;
 type Message = Readonly<Record<string, unknown>>;
-const text = (message: Message | undefined, field: string): string => String(message?.[field] ?? "");
+/** Empty where there is none, which is what the interface means by its absence. */
+const text = (message: Message | undefined, field: string): string => {
+  const value = message?.[field];
+  return typeof value === "string" ? value : "";
+};
 
 /** Asks for each action; one that is interrupted asks again. */
 export function pollAgent(client: PythonClient, id: string): AskingAgent {
