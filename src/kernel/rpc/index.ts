@@ -1,4 +1,4 @@
-// gRPC for dialects: messages, the listener, and refusals. grpc-js is loaded when a listener starts.
+// gRPC for dialects: messages, the listener, and refusals. grpc-js is loaded when somebody connects.
 
 export { create, fromBinary, toBinary, toJson, type MessageInitShape, type MessageShape } from "@bufbuild/protobuf";
 export * as agentV1 from "./gen/slipway/agent/v1/agent_pb.js";
@@ -8,6 +8,7 @@ export * as workflowV1 from "./gen/proto/workflow_pb.js";
 export * as workflowV2 from "./gen/internal/proto/workflow/v2/workflow_pb.js";
 export * from "./channel.ts";
 export * from "./listener.ts";
+export { RpcPort } from "./port.ts";
 export * from "./service.ts";
 export * from "./status.ts";
 export type { TlsPaths } from "./tls-files.ts";

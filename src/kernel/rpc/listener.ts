@@ -1,13 +1,11 @@
 import { setMaxListeners } from "node:events";
-import type { MethodDefinition, Server, ServerCredentials } from "@grpc/grpc-js";
+import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
-import { type Clock, type Logger, messageOf, type Millis, sleep, SlipwayError, toError } from "#lib/base/index.ts";
-import { type CallHost, runCall, type WireCall, type WireStatus } from "./call.ts";
-import { healthService } from "./health.ts";
-import { reflectionServices } from "./reflection.ts";
-import type { RpcService } from "./service.ts";
-import { RpcError, type StatusName } from "./status.ts";
-import { TlsFiles, type TlsPaths } from "./tls-files.ts";
+import { type Clock, type Logger, messageOf, type Millis, sleep, toError } from "#lib/base/index.ts";
+import { RpcPort } from "./port.ts";
+import { loadSpeaker, shutdown, type Speaker, type SpeakerHost, type SpeakerOptions } from "./speaker.ts";
+import type { RpcError, StatusName } from "./status.ts";
+import { TlsFiles } from "./tls-files.ts";
 
 /** Told of every call: when it begins, and how it ended. */
 export type CallObserver = (call: {
@@ -17,24 +15,16 @@ export type CallObserver = (call: {
 }) => (code: StatusName) => void;
 
 /** Where a listener listens, and what it answers. */
-export interface RpcListenerOptions {
-  /** `host:port`; port 0 is a free one. */
-  readonly address: string;
-  readonly services: readonly RpcService[];
+export interface RpcListenerOptions extends SpeakerOptions {
+  /** `host:port`, port 0 is a free one; or what was opened before, which is the listener's from now on. */
+  readonly address: string | RpcPort;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Plaintext without. */
-  readonly tls?: TlsPaths;
-  /** Pings on connections, so that an end that was never told is noticed: after both together. */
-  readonly keepalive?: { readonly time: Millis; readonly timeout: Millis };
-  /** Of one message; 4 MiB unless told. */
-  readonly maxMessageBytes?: number;
   /** How long calls that are not streams may take when it closes; 1 s unless told. */
   readonly drain?: Millis;
   readonly observe?: CallObserver;
 }
 
-const shutdown = (): RpcError => new RpcError("UNAVAILABLE", "the server is shutting down");
 /** How long the last words of a connection may take. */
 const lastWords: Millis = 500;
 
@@ -45,56 +35,31 @@ const lastWords: Millis = 500;
 export class RpcListener {
   /** The port it listens on. */
   readonly port: number;
-  readonly #server: Server;
+  readonly #door: RpcPort;
   readonly #host: ListenerHost;
   readonly #tls: TlsFiles | undefined;
   readonly #options: RpcListenerOptions;
+  #speaker: Promise<Speaker> | undefined;
   #closed: Promise<void> | undefined;
 
-  private constructor(
-    server: Server,
-    port: number,
-    host: ListenerHost,
-    tls: TlsFiles | undefined,
-    options: RpcListenerOptions,
-  ) {
-    this.#server = server;
-    this.port = port;
-    this.#host = host;
+  private constructor(door: RpcPort, tls: TlsFiles | undefined, options: RpcListenerOptions) {
+    this.port = door.port;
+    this.#door = door;
+    this.#host = new ListenerHost(options);
     this.#tls = tls;
     this.#options = options;
+    door.serve((socket) => void this.#serve(socket));
   }
 
-  /** Rejects when the address is taken, or certificates cannot be read. grpc-js is loaded here and not before. */
+  /** Rejects when the address is taken, or certificates cannot be read; then nothing is open. grpc-js is loaded by the first connection. */
   static async start(options: RpcListenerOptions): Promise<RpcListener> {
-    const grpc = await import("@grpc/grpc-js");
-    const { maxMessageBytes = 4 * 1024 * 1024, keepalive, log, clock } = options;
-    const server = new grpc.Server({
-      "grpc.max_receive_message_length": maxMessageBytes,
-      "grpc.max_send_message_length": maxMessageBytes,
-      ...(keepalive === undefined
-        ? {}
-        : { "grpc.keepalive_time_ms": keepalive.time, "grpc.keepalive_timeout_ms": keepalive.timeout }),
-    });
-    const host = new ListenerHost(options, () => new grpc.Metadata());
-    const names = new Set(options.services.map(({ descriptor, name }) => name ?? descriptor.typeName));
-    const services = [...options.services, healthService(names, host.closing)];
-    for (const each of [...services, ...reflectionServices(services)]) register(server, host, each);
-    const tls = options.tls === undefined ? undefined : await TlsFiles.open(options.tls, clock, log);
-    const credentials =
-      tls === undefined
-        ? grpc.ServerCredentials.createInsecure()
-        : grpc.experimental.createCertificateProviderServerCredentials(
-            // The declaration has these two the other way round than the code.
-            tls,
-            options.tls?.clientCa === undefined ? null : tls,
-            options.tls?.clientCa !== undefined,
-          );
+    const { address, tls: paths, clock, log } = options;
+    const door = typeof address === "string" ? await RpcPort.open(address) : address;
     try {
-      const port = await bind(server, options.address, credentials);
-      return new RpcListener(server, port, host, tls, options);
+      const tls = paths === undefined ? undefined : await TlsFiles.open(paths, clock, log);
+      return new RpcListener(door, tls, options);
     } catch (thrown) {
-      tls?.close();
+      door.close();
       throw thrown;
     }
   }
@@ -105,14 +70,29 @@ export class RpcListener {
     return this.#closed;
   }
 
+  /** What a connection that waits has sent already is not lost: Node's HTTP/2 and TLS take it out of the socket. */
+  async #serve(socket: Socket): Promise<void> {
+    try {
+      this.#speaker ??= loadSpeaker(this.#options, this.#host, this.#tls);
+      const speaker = await this.#speaker;
+      if (!socket.destroyed) speaker.inject(socket);
+    } catch (thrown) {
+      this.#options.log.error("gRPC is not spoken", { error: messageOf(thrown) });
+      socket.destroy();
+    }
+  }
+
   async #close(): Promise<void> {
     const { clock, drain = 1000 } = this.#options;
+    this.#door.refuse();
     this.#host.refuse();
     await within(clock, drain, this.#host.answered());
-    this.#host.end(shutdown());
-    const ended = new Promise<void>((resolve) => this.#server.tryShutdown(() => resolve()));
-    await within(clock, lastWords, ended);
-    this.#server.forceShutdown();
+    this.#host.end(shutdown);
+    // One that has failed to load has nothing to end.
+    const speaker = await this.#speaker?.catch(() => undefined);
+    if (speaker !== undefined) await within(clock, lastWords, speaker.end());
+    speaker?.kill();
+    this.#door.close();
     this.#tls?.close();
   }
 }
@@ -124,18 +104,8 @@ async function within(clock: Clock, time: Millis, promise: Promise<void>): Promi
   patience.abort();
 }
 
-const bind = (server: Server, address: string, credentials: ServerCredentials): Promise<number> =>
-  new Promise((resolve, reject) => {
-    server.bindAsync(address, credentials, (thrown, port) => {
-      if (thrown === null) resolve(port);
-      else
-        reject(new SlipwayError("rpc-listen", `cannot listen on ${address}: ${messageOf(thrown)}`, { cause: thrown }));
-    });
-  });
-
 /** What all calls of a listener share. */
-class ListenerHost implements CallHost {
-  readonly newMetadata: CallHost["newMetadata"];
+class ListenerHost implements SpeakerHost {
   readonly #options: RpcListenerOptions;
   readonly #closing = new AbortController();
   readonly #onAnswered = new Set<() => void>();
@@ -143,9 +113,8 @@ class ListenerHost implements CallHost {
   /** Calls with one answer that are being answered. */
   #unary = 0;
 
-  constructor(options: RpcListenerOptions, newMetadata: CallHost["newMetadata"]) {
+  constructor(options: RpcListenerOptions) {
     this.#options = options;
-    this.newMetadata = newMetadata;
     // Every stream listens to it, and there may be thousands; Node would take more than ten for a leak.
     setMaxListeners(0, this.#closing.signal);
   }
@@ -154,7 +123,7 @@ class ListenerHost implements CallHost {
     return this.#closing.signal;
   }
 
-  get isRefusing(): boolean {
+  isRefusing(): boolean {
     return this.#isRefusing;
   }
 
@@ -186,65 +155,4 @@ class ListenerHost implements CallHost {
   onBug(method: string, thrown: unknown): void {
     this.#options.log.error("a call has failed", { method, error: messageOf(thrown), stack: toError(thrown).stack });
   }
-}
-
-/** grpc-js takes no service without a method. */
-const unimplemented = (): Promise<never> =>
-  Promise.reject(new RpcError("UNIMPLEMENTED", "the method is not served here"));
-
-/** Makes grpc-js call the handlers of a service. */
-function register(server: Server, host: ListenerHost, { descriptor, handlers, name }: RpcService): void {
-  const methods = Object.entries(descriptor.method);
-  const definition = methods.map(([local, method]) => [local, definitionOf(method, name ?? descriptor.typeName)]);
-  const implementation = methods.map(([local, method]) => [
-    local,
-    implementationOf(host, method, handlers[local] ?? unimplemented),
-  ]);
-  server.addService(Object.fromEntries(definition), Object.fromEntries(implementation));
-}
-
-const isStreamed = {
-  unary: [false, false],
-  server_streaming: [false, true],
-  client_streaming: [true, false],
-  bidi_streaming: [true, true],
-} as const;
-
-const sameBytes = (bytes: Uint8Array): Uint8Array => bytes;
-/** The same memory: grpc-js takes nothing but buffers. */
-const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
-  Buffer.from(buffer, byteOffset, byteLength);
-
-function definitionOf(method: DescMethod, service: string): MethodDefinition<Uint8Array, Uint8Array> {
-  const [requestStream, responseStream] = isStreamed[method.methodKind];
-  return {
-    path: `/${service}/${method.name}`,
-    requestStream,
-    responseStream,
-    requestSerialize: asBuffer,
-    requestDeserialize: sameBytes,
-    responseSerialize: asBuffer,
-    responseDeserialize: sameBytes,
-  };
-}
-
-type Answer = (refused: WireStatus | null, message?: Uint8Array) => void;
-
-/** A call with one answer has a function for it; a stream of answers ends itself. */
-const implementationOf = (host: ListenerHost, method: DescMethod, handler: unknown) =>
-  function run(call: WireCall, callback?: Answer): void {
-    const answer = callback ?? ((refused) => endStream(call, refused));
-    if (host.isRefusing) return answer(wireRefusal(host));
-    void runCall(host, method, handler, call, answer);
-  };
-
-const wireRefusal = (host: ListenerHost): WireStatus => {
-  const { message } = shutdown();
-  return { code: 14, details: message, metadata: host.newMetadata() };
-};
-
-function endStream(call: WireCall, refused: WireStatus | null): void {
-  if (!("write" in call)) return;
-  if (refused === null) call.end();
-  else call.emit("error", refused);
 }

@@ -1,0 +1,144 @@
+import type { Socket } from "node:net";
+import type { MethodDefinition, Server } from "@grpc/grpc-js";
+import type { DescMethod } from "@bufbuild/protobuf";
+import type { Millis } from "#lib/base/index.ts";
+import { type CallHost, runCall, type WireCall, type WireStatus } from "./call.ts";
+import { healthService } from "./health.ts";
+import { reflectionServices } from "./reflection.ts";
+import type { RpcService } from "./service.ts";
+import { RpcError } from "./status.ts";
+import type { TlsFiles, TlsPaths } from "./tls-files.ts";
+
+/** What is spoken, and how. */
+export interface SpeakerOptions {
+  readonly services: readonly RpcService[];
+  /** Plaintext without. */
+  readonly tls?: TlsPaths;
+  /** Pings on connections, so that an end that was never told is noticed: after both together. */
+  readonly keepalive?: { readonly time: Millis; readonly timeout: Millis };
+  /** Of one message; 4 MiB unless told. */
+  readonly maxMessageBytes?: number;
+}
+
+/** How calls end that come too late. */
+export const shutdown: RpcError = new RpcError("UNAVAILABLE", "the server is shutting down");
+
+/** What calls have of the listener, whether grpc-js is loaded or not. */
+export interface SpeakerHost extends Omit<CallHost, "newMetadata"> {
+  /** Refuses new calls. */
+  isRefusing(): boolean;
+}
+
+type Host = CallHost & SpeakerHost;
+
+/** grpc-js at work: it has no port of its own, and speaks on the connections that it is given. */
+export interface Speaker {
+  inject(socket: Socket): void;
+  /** Resolves when all connections have ended, which are asked to. */
+  end(): Promise<void>;
+  kill(): void;
+}
+
+/** Loads grpc-js, which takes a moment and some megabytes. */
+export async function loadSpeaker(
+  options: SpeakerOptions,
+  host: SpeakerHost,
+  tls: TlsFiles | undefined,
+): Promise<Speaker> {
+  const grpc = await import("@grpc/grpc-js");
+  const { maxMessageBytes = 4 * 1024 * 1024, keepalive } = options;
+  const server = new grpc.Server({
+    "grpc.max_receive_message_length": maxMessageBytes,
+    "grpc.max_send_message_length": maxMessageBytes,
+    ...(keepalive === undefined
+      ? {}
+      : { "grpc.keepalive_time_ms": keepalive.time, "grpc.keepalive_timeout_ms": keepalive.timeout }),
+  });
+  const calls: Host = {
+    closing: host.closing,
+    isRefusing: () => host.isRefusing(),
+    enter: (method, path) => host.enter(method, path),
+    onBug: (method, thrown) => host.onBug(method, thrown),
+    newMetadata: () => new grpc.Metadata(),
+  };
+  const names = new Set(options.services.map(({ descriptor, name }) => name ?? descriptor.typeName));
+  const services = [...options.services, healthService(names, host.closing)];
+  for (const each of [...services, ...reflectionServices(services)]) register(server, calls, each);
+  const injector = server.createConnectionInjector(
+    tls === undefined
+      ? grpc.ServerCredentials.createInsecure()
+      : grpc.experimental.createCertificateProviderServerCredentials(
+          // The declaration has these two the other way round than the code.
+          tls,
+          options.tls?.clientCa === undefined ? null : tls,
+          options.tls?.clientCa !== undefined,
+        ),
+  );
+  // Certificates come to grpc-js a moment later, and without them it refuses connections.
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  return {
+    inject: (socket) => injector.injectConnection(socket),
+    end: () => new Promise((resolve) => server.tryShutdown(() => resolve())),
+    kill: () => server.forceShutdown(),
+  };
+}
+
+/** grpc-js takes no service without a method. */
+const unimplemented = (): Promise<never> =>
+  Promise.reject(new RpcError("UNIMPLEMENTED", "the method is not served here"));
+
+/** Makes grpc-js call the handlers of a service. */
+function register(server: Server, host: Host, { descriptor, handlers, name }: RpcService): void {
+  const methods = Object.entries(descriptor.method);
+  const definition = methods.map(([local, method]) => [local, definitionOf(method, name ?? descriptor.typeName)]);
+  const implementation = methods.map(([local, method]) => [
+    local,
+    implementationOf(host, method, handlers[local] ?? unimplemented),
+  ]);
+  server.addService(Object.fromEntries(definition), Object.fromEntries(implementation));
+}
+
+const isStreamed = {
+  unary: [false, false],
+  server_streaming: [false, true],
+  client_streaming: [true, false],
+  bidi_streaming: [true, true],
+} as const;
+
+const sameBytes = (bytes: Uint8Array): Uint8Array => bytes;
+/** The same memory: grpc-js takes nothing but buffers. */
+const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
+
+function definitionOf(method: DescMethod, service: string): MethodDefinition<Uint8Array, Uint8Array> {
+  const [requestStream, responseStream] = isStreamed[method.methodKind];
+  return {
+    path: `/${service}/${method.name}`,
+    requestStream,
+    responseStream,
+    requestSerialize: asBuffer,
+    requestDeserialize: sameBytes,
+    responseSerialize: asBuffer,
+    responseDeserialize: sameBytes,
+  };
+}
+
+type Answer = (refused: WireStatus | null, message?: Uint8Array) => void;
+
+/** A call with one answer has a function for it; a stream of answers ends itself. */
+const implementationOf = (host: Host, method: DescMethod, handler: unknown) =>
+  function run(call: WireCall, callback?: Answer): void {
+    const answer = callback ?? ((refused) => endStream(call, refused));
+    if (host.isRefusing()) return answer(wireRefusal(host));
+    void runCall(host, method, handler, call, answer);
+  };
+
+const wireRefusal = (host: Host): WireStatus => {
+  return { code: 14, details: shutdown.message, metadata: host.newMetadata() };
+};
+
+function endStream(call: WireCall, refused: WireStatus | null): void {
+  if (!("write" in call)) return;
+  if (refused === null) call.end();
+  else call.emit("error", refused);
+}
