@@ -42,6 +42,8 @@ export interface CheckedDocument {
 export interface DocumentReader {
   /** True when the document speaks this language, right or wrong. */
   detect(document: SourceDocument): boolean;
+  /** The document that a whole file is, where this language has files that are no YAML documents; asked before any other reading. */
+  fromText?(text: string, file: string): SourceDocument | undefined;
   /** Reads and checks; every problem at once. */
   read(document: SourceDocument, options?: ReadOptions): DocumentReading;
   /** What it refers to and should be given `beside`: without them less is said of it, and texts stay texts. */
@@ -102,6 +104,14 @@ export interface Place {
   readonly item?: number;
 }
 
+/** How the Pods of a run are found, in its namespace. */
+export interface RunPods {
+  /** Label selector; it finds the runs that steps have created, too. */
+  selector(run: KubeObject): string;
+  /** What such a Pod or run is for; undefined for one that does not say. */
+  placeOf(object: KubeObject): Place | undefined;
+}
+
 /**
  * The kinds of a dialect whose objects are runs, and how to look at them. Objects of other kinds must not be given. What is optional a
  * language may have no word for: faces then say that its runs cannot be asked for it.
@@ -109,10 +119,8 @@ export interface Place {
 export interface Runs extends RunDialect<KubeObject> {
   /** Text for people: several lines, no colours. */
   describe(object: KubeObject, options: DescribeOptions): string;
-  /** Label selector of the Pods that carry out the steps of a run, in its namespace; it finds the runs that steps have created, too. */
-  podSelector(object: KubeObject): string;
-  /** What such a Pod or run is for; undefined for one that does not say. */
-  placeOf(object: KubeObject): Place | undefined;
+  /** The Pods that carry out the steps of runs; absent where something else does. */
+  readonly pods?: RunPods;
   /** A new run of the same specification; with `reuse`, one that takes results of this one for steps that are as they were. */
   readonly resubmission?: (object: KubeObject, options: { readonly reuse: boolean }) => KubeObject;
   /** The same run with this main step and what it depends on, and nothing else. The step is one of `graph`. */

@@ -25,12 +25,13 @@ export { unknownKind } from "./kubernetes-kinds.ts";
 /** The dialects of this version. Each is loaded when it is asked for. */
 const loaders = {
   workflow: async (): Promise<Dialect> => (await import("./workflow/index.ts")).dialect,
+  tinkerbell: async (): Promise<Dialect> => (await import("./tinkerbell/index.ts")).dialect,
 } as const satisfies Record<string, () => Promise<Dialect>>;
 
 export type LoadableDialect = keyof typeof loaders;
 
 /** The names of all dialects, without loading any. */
-export const dialectNames: readonly LoadableDialect[] = ["workflow"];
+export const dialectNames: readonly LoadableDialect[] = ["workflow", "tinkerbell"];
 
 /** Loads one dialect. Loading it again costs nothing. */
 export const loadDialect = (name: LoadableDialect): Promise<Dialect> => loaders[name]();

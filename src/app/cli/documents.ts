@@ -1,14 +1,13 @@
-import { type Dialect, unknownKind } from "#dialects/index.ts";
+import { type Dialect, type SourceDocument, unknownKind } from "#dialects/index.ts";
 import { hasErrors, type Problem } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
-import type { YamlDocument } from "#lib/yaml/index.ts";
 import { foreignKinds } from "./foreign-kinds.ts";
 import type { SourcePlace } from "./source-texts.ts";
 
 /** One document of the files on the command line. `dialect` is absent for plain Kubernetes objects. */
 export interface Document {
   readonly file: string;
-  readonly source: YamlDocument;
+  readonly source: SourceDocument;
   readonly dialect: Dialect | undefined;
   /** Absent when the problems hold an error. */
   readonly object: KubeObject | undefined;
@@ -44,6 +43,11 @@ export async function readDocuments(paths: readonly string[], request: ReadReque
       continue;
     }
     const { file, text } = source;
+    const whole = wholeFile(dialects, text, file);
+    if (whole !== undefined) {
+      pieces.push(whole);
+      continue;
+    }
     const read = readYaml(text, { file });
     pieces.push(...(read.ok ? read.value.warnings : read.error));
     if (!read.ok) continue;
@@ -56,6 +60,15 @@ export async function readDocuments(paths: readonly string[], request: ReadReque
 
 /** A document that has not been read, and who is to read it. */
 type Piece = Pick<Document, "file" | "source" | "dialect">;
+
+/** The document of a file that is one of its own kind, and no YAML with objects. */
+function wholeFile(dialects: readonly Dialect[], text: string, file: string): Piece | undefined {
+  for (const dialect of dialects) {
+    const source = dialect.documents.fromText?.(text, file);
+    if (source !== undefined) return { file, source, dialect };
+  }
+  return undefined;
+}
 
 /** Those that refer to others come after them, wherever they stand; documents and problems keep their order. */
 function readPieces(pieces: readonly (Piece | Problem)[], request: ReadRequest): ReadDocuments {
@@ -122,7 +135,7 @@ function readOne({ file, source, dialect }: Piece, request: ReadRequest, beside:
 }
 
 /** A Kubernetes object of a kind that no dialect claims: the server will judge it, but a kind that nobody has is told now. */
-function readPlain(file: string, source: YamlDocument): ReadOne {
+function readPlain(file: string, source: SourceDocument): ReadOne {
   const { value } = source;
   if (!isKubeObject(value)) {
     const message = "this is no document of a known dialect and no Kubernetes object: expected apiVersion and kind";

@@ -36,8 +36,8 @@ export async function heldUpRuns(
 }
 
 async function heldUpSteps(client: ApiClient, dialect: Dialect, run: Stored): Promise<readonly string[]> {
-  const { name, namespace = "default" } = run.metadata;
-  const pods = await listRunPods(client, { namespace, labelSelector: dialect.runs.podSelector(run) });
+  const { name } = run.metadata;
+  const pods = await listRunPods(client, dialect, run);
   return viewOf(dialect, run, pods).steps.flatMap(({ id, holdUp }) =>
     holdUp === undefined ? [] : [`${name}: ${id} is held up (${holdUp.reason}: ${holdUp.message})`],
   );

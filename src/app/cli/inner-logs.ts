@@ -3,6 +3,7 @@ import { inParallel } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { Pod, type Stored } from "#kernel/model/index.ts";
 import { compareAges, containersOf, logName, type StepLog } from "./pod-logs.ts";
+import { podScopeOf } from "./run-pods.ts";
 import { isRunOf, viewOf } from "./runs.ts";
 
 /** As deep as runs create runs; what goes on below, in a recursion without end, is not looked for. */
@@ -23,10 +24,8 @@ export interface InnerRun {
  */
 export async function innerLogs(client: ApiClient, run: InnerRun, depth = 1): Promise<readonly StepLog[]> {
   const { object, dialect, name } = run;
-  const scope = {
-    namespace: object.metadata.namespace ?? "default",
-    labelSelector: dialect.runs.podSelector(object),
-  };
+  const scope = podScopeOf(dialect, object);
+  if (scope === undefined) return [];
   const type = depth < deepest ? await client.resourceType(object.apiVersion, object.kind) : undefined;
   const lists = await Promise.all([client.list(Pod, scope), ...(type === undefined ? [] : [client.list(type, scope)])]);
   const { steps } = viewOf(dialect, object);
@@ -35,7 +34,7 @@ export async function innerLogs(client: ApiClient, run: InnerRun, depth = 1): Pr
   const parts = lists
     .flatMap(({ items }) => items)
     .flatMap((part) => {
-      const place = dialect.runs.placeOf(part);
+      const place = dialect.runs.pods?.placeOf(part);
       return place === undefined || !places.has(place.step) ? [] : [{ part, place }];
     })
     .sort((a, b) => comparePlaces(a.place, b.place, places) || compareAges(a.part, b.part));

@@ -1,6 +1,7 @@
+import type { Dialect } from "#dialects/index.ts";
 import { type Clock, type Millis, silentLog } from "#lib/base/index.ts";
 import { type ApiClient, Informer } from "#kernel/kit/index.ts";
-import { isForbidden, isNotFound, Pod, type Stored } from "#kernel/model/index.ts";
+import { isForbidden, isNotFound, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";
 
 /** Whose Pods are looked at. */
 export interface PodScope {
@@ -42,8 +43,19 @@ export function watchRunPods(
   signal.addEventListener("abort", cancel, { once: true });
 }
 
-/** The Pods of a run as they are now; none where the server has no such kind, or does not show them to the caller. */
-export async function listRunPods(client: ApiClient, scope: PodScope): Promise<readonly Stored[]> {
+/** Where the Pods of a run are; undefined where something else carries out its steps. */
+export function podScopeOf({ runs }: Dialect, run: KubeObject): PodScope | undefined {
+  const labelSelector = runs.pods?.selector(run);
+  return labelSelector === undefined ? undefined : { namespace: run.metadata.namespace ?? "default", labelSelector };
+}
+
+/**
+ * The Pods of a run as they are now; none where it has none, where the server has no such kind, or does not show them to the
+ * caller.
+ */
+export async function listRunPods(client: ApiClient, dialect: Dialect, run: KubeObject): Promise<readonly Stored[]> {
+  const scope = podScopeOf(dialect, run);
+  if (scope === undefined) return [];
   try {
     return (await client.list(Pod, scope)).items;
   } catch (thrown) {

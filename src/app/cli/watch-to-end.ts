@@ -14,7 +14,7 @@ import { changedLines, holdUpLines } from "./output/run-lines.ts";
 import { renderTree } from "./output/run-tree.ts";
 import { patiently } from "./patience.ts";
 import { act } from "./run-actions.ts";
-import { watchRunPods } from "./run-pods.ts";
+import { podScopeOf, watchRunPods } from "./run-pods.ts";
 import { childrenOf, viewOf } from "./runs.ts";
 import { obstacleText } from "./stuck.ts";
 import { failedTails, type StepTail } from "./step-logs.ts";
@@ -65,8 +65,8 @@ export async function watchToEnd(
       ? startLogStream(client, environment, { prefix: true }, clock, interrupted.giveUp)
       : undefined;
   const picture = pictureOf(run, display);
-  const scope = { namespace: ref.namespace, labelSelector: dialect.runs.podSelector(stored) };
-  watchRunPods(client, scope, clock, (pods) => picture.seePods(pods), over.signal);
+  const scope = podScopeOf(dialect, stored);
+  if (scope !== undefined) watchRunPods(client, scope, clock, (pods) => picture.seePods(pods), over.signal);
   try {
     const last = await followRun(
       client,

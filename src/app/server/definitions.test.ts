@@ -15,7 +15,9 @@ async function stored(shipped: readonly JsonObject[], created: readonly KubeObje
     for (const definition of created)
       await client.create(CustomResourceDefinition, definition, { fieldValidation: "Strict" });
     const { items } = await client.list(CustomResourceDefinition);
-    const served = (await client.resourceTypes()).filter(({ group }) => group.endsWith("slipway.dev"));
+    const served = (await client.resourceTypes()).filter(({ group }) =>
+      /(?:slipway\.dev|tinkerbell\.org)$/.test(group),
+    );
     return { items: items.map(withoutIdentity), served };
   } finally {
     await server.close();

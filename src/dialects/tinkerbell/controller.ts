@@ -1,7 +1,7 @@
 import { controllerFor, type Manager, regardingOf } from "#kernel/kit/index.ts";
 import { type KubeObject, keyOf } from "#kernel/model/index.ts";
 import { newIdOf } from "./ids.ts";
-import { referencesOf } from "./inputs.ts";
+import { referencesOf } from "./references.ts";
 import { Hardware, Template, Workflow } from "./kinds.ts";
 import { countWorkflows } from "./metrics.ts";
 import type { Renderer } from "./prepare.ts";

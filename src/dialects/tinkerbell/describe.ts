@@ -1,6 +1,6 @@
 import { formatAge, type Instant } from "#lib/base/index.ts";
 import { pairsOf, tableOf } from "../columns.ts";
-import { referencesOf } from "./inputs.ts";
+import { referencesOf } from "./references.ts";
 import { formatElapsed } from "./messages.ts";
 import { type Action, isTerminal, type WorkflowState } from "./state.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";

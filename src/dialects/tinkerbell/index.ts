@@ -1,6 +1,34 @@
+import type { KubeObject } from "#kernel/model/index.ts";
+import type { Dialect } from "../dialect.ts";
+import { graphOfView } from "../graph.ts";
+import { describeWorkflow } from "./describe.ts";
+import { documents } from "./document.ts";
+import { Agent, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow, WorkflowV2 } from "./kinds.ts";
+import type { AnyWorkflow } from "./stored.ts";
+import { viewWorkflow } from "./view.ts";
+
 export type { AgentOption } from "./agent/agent-options.ts";
 export type { AgentSettings, AgentSurroundings } from "./agent/open-agent.ts";
 export type { TinkerbellOptions } from "./options.ts";
+
+/** Callers ask by kind; a server has stored what they bring, or the reader of documents has checked it. */
+const typed = (object: KubeObject): AnyWorkflow => object as AnyWorkflow;
+
+/** Machines are provisioned by agents: a Workflow carries out the actions of a Template on a Hardware. */
+export const dialect: Dialect = {
+  name: "tinkerbell",
+  kinds: [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie, Agent],
+  documents,
+  admission: [],
+  runs: {
+    kinds: [{ group: Workflow.group, kind: Workflow.kind }],
+    view: (object) => viewWorkflow(typed(object)),
+    describe: (object, { now }) => describeWorkflow(typed(object), now),
+    graph: (object) => graphOfView(viewWorkflow(typed(object))),
+  },
+  described: [],
+  addControllers: async (manager, parts) => (await import("./add-controllers.ts")).addControllers(manager, parts),
+};
 
 /** The agent, which runs on machines and not in the server. Loaded when it is asked for. */
 export async function loadAgent() {

@@ -1,23 +1,13 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import type { JsonObject } from "#lib/base/index.ts";
 import type { KubeObject, ResourceType, Stored } from "#kernel/model/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import type { AnyHardware } from "./hardware.ts";
 import { Hardware, Template } from "./kinds.ts";
+import { referencesOf } from "./references.ts";
 import type { AnyWorkflow } from "./stored.ts";
 
 /** A Template of either version. */
 export type AnyTemplate = KubeObject & { readonly spec?: JsonObject; readonly status?: JsonObject };
-
-/** Names of the objects that a workflow refers to, in its own namespace; empty where it names none. */
-export function referencesOf({ spec = {} }: AnyWorkflow): { readonly template: string; readonly hardware: string } {
-  return { template: nameIn(spec["templateRef"]), hardware: nameIn(spec["hardwareRef"]) };
-}
-
-/** Released documents name an object by a text, the others by an object with the name in it. */
-const nameIn = (reference: JsonValue | undefined): string => {
-  const name = isJsonObject(reference) ? reference["name"] : reference;
-  return typeof name === "string" ? name : "";
-};
 
 /** What a workflow refers to, as it is now. */
 export type Inputs =

@@ -10,11 +10,12 @@ import {
 import type { Stored } from "#kernel/model/index.ts";
 import { exponential } from "#engine/index.ts";
 import { withNetboot } from "./hardware.ts";
-import { readInputs, referencesOf } from "./inputs.ts";
+import { readInputs } from "./inputs.ts";
 import { restoredPhase } from "./integrity.ts";
 import { Hardware, Workflow } from "./kinds.ts";
 import { finalizer, notice, type Notice, warning } from "./messages.ts";
 import { expectedAgent, prepare, type Prepared, type Renderer } from "./prepare.ts";
+import { referencesOf } from "./references.ts";
 import type { Settings } from "./settings.ts";
 import { isTerminal, type Phase, type WorkflowState } from "./state.ts";
 import { type Condition, putCondition } from "./status-conditions.ts";

@@ -6,14 +6,13 @@ import {
   isJsonObject,
   type JsonObject,
 } from "#lib/base/index.ts";
-import { type CompiledSchema, compileSchema, fieldsAt, type Schema } from "#lib/schema/index.ts";
-import { nearest } from "#lib/text/index.ts";
+import { compileSchema } from "#lib/schema/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
 import type { DocumentReader, DocumentReading, ReadOptions, SourceDocument } from "../dialect.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { checkAgainst, referencesOf, templateBeside } from "./beside.ts";
 import { convert, isShipped } from "./convert.ts";
-import { fieldTokens } from "../field-tokens.ts";
+import { checkName, checkSchema, checkUnknown } from "../document-checks.ts";
 import { readParams, withArguments } from "./given-arguments.ts";
 import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
 import { lintNames, lintWorkflow } from "./lint.ts";
@@ -24,7 +23,7 @@ import { checkRunAction } from "./run-action.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 import { validateSchedule } from "./schedule/validate.ts";
 import { wrongArguments } from "./step-arguments.ts";
-import { codeOf, validateTemplate, validateWorkflow } from "./validate.ts";
+import { validateTemplate, validateWorkflow } from "./validate.ts";
 
 /**
  * Reads documents of the kinds of this language, and the Workflows of the shipped controller. Whatever a document holds, the
@@ -161,8 +160,7 @@ function readAction(document: JsonObject, found: ProblemCollector): Read {
 function readLimit(document: JsonObject, found: ProblemCollector): Read {
   if (!checkEnvelope(document, ownKinds, found.error)) return { object: undefined, found };
   checkUnknown(ConcurrencyLimit.schema, schemas.limit, document, found.error);
-  for (const error of schemas.limit.validate(document))
-    found.error(fieldTokens(document, error.field), codeOf(error), error.message);
+  checkSchema(schemas.limit, document, found.error);
   return { object: asObject(document), found };
 }
 
@@ -203,40 +201,4 @@ function checkEnvelope(document: JsonObject, kinds: readonly (typeof ownKinds)[n
   }
   checkName(metadata, report);
   return true;
-}
-
-/** A DNS subdomain, RFC 1123, as Kubernetes demands of most names. */
-const subdomain = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
-
-/** The server would refuse the name as well, but without a place in the file. */
-function checkName({ name, generateName }: JsonObject, report: Report): void {
-  if (name === undefined && typeof generateName === "string" && generateName !== "") return;
-  if (typeof name === "string" && name.length <= 253 && subdomain.test(name)) return;
-  const found = name === undefined ? "nothing" : JSON.stringify(name);
-  report(
-    ["metadata", "name"],
-    "invalid-name",
-    `expected at most 253 lower-case letters, digits, "-" and ".", found ${found}`,
-  );
-}
-
-/**
- * Every field that the kind does not have, at its place. Metadata belong to the server; everything else is the
- * schema's.
- */
-function checkUnknown(
-  schema: Schema,
-  compiled: CompiledSchema,
-  { metadata: _servers, ...document }: JsonObject,
-  report: Report,
-): void {
-  for (const field of compiled.prune(document).unknown) {
-    const path = fieldTokens(document, field);
-    const meant = nearest(String(path.at(-1)), fieldsAt(schema, path.slice(0, -1)));
-    const guess = meant === undefined ? undefined : `did you mean "${meant}"?`;
-    const isOn = path.at(-1) === "true" && fieldsAt(schema, path.slice(0, -1)).includes("on");
-    // To YAML 1.1, which Kubernetes speaks, the key is a boolean.
-    const hint = isOn ? 'write "on" in quotes: as a plain word it means true in YAML' : guess;
-    report(path, "unknown-field", "is not a field of this kind", hint);
-  }
 }

@@ -6,12 +6,13 @@ import {
   type JsonValue,
   type Problem,
 } from "#lib/base/index.ts";
-import { type CompiledSchema, compileSchema, type FieldError } from "#lib/schema/index.ts";
+import { type CompiledSchema, compileSchema } from "#lib/schema/index.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
 import { compileWorkflow } from "./compile/compile.ts";
 import type { CompiledWorkflow } from "./compile/compiled.ts";
 import { checkStepCount } from "./compile/shape.ts";
 import { checkStepArguments } from "./step-arguments.ts";
+import { codeOf } from "../document-checks.ts";
 import { fieldTokens, isWithin, parentOf } from "../field-tokens.ts";
 import { Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 import { collectProblems, type ProblemCollector, type Report } from "../problems.ts";
@@ -200,13 +201,6 @@ function objectAt(object: JsonObject, name: string): JsonObject {
   const value = object[name];
   return isJsonObject(value) ? value : {};
 }
-
-const codes: Partial<Record<FieldError["reason"], string>> = {
-  FieldValueRequired: "required",
-  FieldValueTypeInvalid: "wrong-type",
-  FieldValueNotSupported: "unsupported-value",
-};
-export const codeOf = (error: FieldError): string => codes[error.reason] ?? "invalid-value";
 
 /**
  * The document without the broken fields. A list with a broken item goes whole, because the places of the others must not

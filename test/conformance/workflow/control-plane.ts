@@ -2,7 +2,7 @@ import { FakeClock, silentLog } from "#lib/base/index.ts";
 import { type ApiClient, type Election, Manager, type Metrics, seededRandom } from "#kernel/kit/index.ts";
 import { ApiError, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import { addJobController } from "#kernel/workloads/index.ts";
-import { type Dialect, loadDialects } from "#dialects/index.ts";
+import { type Dialect, loadDialect } from "#dialects/index.ts";
 import { definitionsOf } from "#app/server/control-plane.ts";
 import { type Json, startTestServer, type TestServer } from "#kernel/apiserver/testing/index.ts";
 import { bareControllerParts } from "#test/support/controller-parts.ts";
@@ -30,11 +30,11 @@ export const workflow = (name: string, spec: unknown, more: object = {}) => ({
 });
 
 /**
- * The server as `slipway up` makes it, without controllers: what is refused and what is stored is seen undisturbed. One that is not
+ * The server as `slipway up` makes it for workflows, without controllers: what is refused and what is stored is seen undisturbed. One that is not
  * admitting takes what the schemas take, as a cluster does that has our definitions and nothing else of ours.
  */
 export async function startWorkflowServer(clock?: FakeClock, isAdmitting = true): Promise<TestServer> {
-  const dialects = await loadDialects();
+  const dialects = [await loadDialect("workflow")];
   return await startTestServer({
     admissions: isAdmitting ? dialects.flatMap(({ admission }) => admission) : [],
     definitions: definitionsOf(dialects),
@@ -94,8 +94,8 @@ export interface Controllers {
 }
 
 /**
- * A server with the controllers of all dialects and of Jobs on a clock that stands still. The test is the user, over HTTPS, and the
- * kubelet: a Pod ends when it says so.
+ * A server with the controllers of workflows and of Jobs on a clock that stands still. The test is the user, over HTTPS, the kubelet (a
+ * Pod ends when it says so), and the controllers of all other kinds.
  */
 export class WorkflowPlane {
   readonly clock: FakeClock;
@@ -112,7 +112,8 @@ export class WorkflowPlane {
   /** With a Job controller only, as a cluster has one; controllers of dialects are to be started by the test. */
   static async bare(isAdmitting = true): Promise<WorkflowPlane> {
     const clock = new FakeClock();
-    const plane = new WorkflowPlane(clock, await startWorkflowServer(clock, isAdmitting), await loadDialects());
+    const dialects = [await loadDialect("workflow")];
+    const plane = new WorkflowPlane(clock, await startWorkflowServer(clock, isAdmitting), dialects);
     const manager = plane.#manager({});
     addJobController(manager, { instance: "test" });
     plane.#run(manager);

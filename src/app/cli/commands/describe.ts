@@ -87,8 +87,10 @@ async function pictureOf(client: ApiClient, object: Stored, teller: Teller, now:
   }
   const { listRunPods } = await import("../run-pods.ts");
   const { runs } = teller.run;
-  const scope = { namespace: object.metadata.namespace ?? "default", labelSelector: runs.podSelector(object) };
-  const [made, pods] = await Promise.all([childrenOf(client, object, teller.run), listRunPods(client, scope)]);
+  const [made, pods] = await Promise.all([
+    childrenOf(client, object, teller.run),
+    listRunPods(client, teller.run, object),
+  ]);
   const children = [...made, ...pods];
   return { text: runs.describe(object, { now, children }), data: runs.view(object, children) };
 }

@@ -30,7 +30,7 @@ export const whyCommand = command<WhyOptions>({
     return await withSession(invocation, async ({ client, namespace }) => {
       const { type, name, dialect, rest } = await findRun(client, [args[0] ?? "", ...words]);
       const object = await client.get({ type, namespace, name });
-      const pods = await listRunPods(client, { namespace, labelSelector: dialect.runs.podSelector(object) });
+      const pods = await listRunPods(client, dialect, object);
       const view = dialect.runs.view(object, pods);
       const [step, ...more] = rest;
       if (more.length > 0) throw new UsageError(`why takes one step, found also ${more.join(", ")}`);

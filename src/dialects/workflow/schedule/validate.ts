@@ -5,7 +5,8 @@ import type { CompiledWorkflow } from "../compile/compiled.ts";
 import { fieldTokens, isWithin } from "../../field-tokens.ts";
 import { Workflow } from "../kinds.ts";
 import { collectProblems, type ProblemCollector } from "../../problems.ts";
-import { codeOf, validateWorkflow } from "../validate.ts";
+import { codeOf } from "../../document-checks.ts";
+import { validateWorkflow } from "../validate.ts";
 import { calendarOf } from "./calendar.ts";
 import { ScheduledWorkflow, type ScheduleSpec } from "./kind.ts";
 

@@ -1,0 +1,58 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import { type CompiledSchema, type FieldError, fieldsAt, type Schema } from "#lib/schema/index.ts";
+import { nearest } from "#lib/text/index.ts";
+import { fieldTokens } from "./field-tokens.ts";
+import type { Report } from "./problems.ts";
+
+// What every language checks alike in a document of its kinds.
+
+const codes: Partial<Record<FieldError["reason"], string>> = {
+  FieldValueRequired: "required",
+  FieldValueTypeInvalid: "wrong-type",
+  FieldValueNotSupported: "unsupported-value",
+};
+
+/** The code of a problem that the schema has found. */
+export const codeOf = (error: FieldError): string => codes[error.reason] ?? "invalid-value";
+
+/** Everything the schema has against the document, at its places. The caller has filled in defaults. */
+export function checkSchema(schema: CompiledSchema, document: JsonObject, report: Report): void {
+  for (const error of schema.validate(document))
+    report(fieldTokens(document, error.field), codeOf(error), error.message);
+}
+
+/** A DNS subdomain, RFC 1123, as Kubernetes demands of most names. */
+const subdomain = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+
+/** The server would refuse the name as well, but without a place in the file. */
+export function checkName({ name, generateName }: JsonObject, report: Report): void {
+  if (name === undefined && typeof generateName === "string" && generateName !== "") return;
+  if (typeof name === "string" && name.length <= 253 && subdomain.test(name)) return;
+  const found = name === undefined ? "nothing" : JSON.stringify(name);
+  report(
+    ["metadata", "name"],
+    "invalid-name",
+    `expected at most 253 lower-case letters, digits, "-" and ".", found ${found}`,
+  );
+}
+
+/**
+ * Every field that the kind does not have, at its place. Metadata belong to the server; everything else is the
+ * schema's.
+ */
+export function checkUnknown(
+  schema: Schema,
+  compiled: CompiledSchema,
+  { metadata: _servers, ...document }: JsonObject,
+  report: Report,
+): void {
+  for (const field of compiled.prune(document).unknown) {
+    const path = fieldTokens(document, field);
+    const meant = nearest(String(path.at(-1)), fieldsAt(schema, path.slice(0, -1)));
+    const guess = meant === undefined ? undefined : `did you mean "${meant}"?`;
+    const isOn = path.at(-1) === "true" && fieldsAt(schema, path.slice(0, -1)).includes("on");
+    // To YAML 1.1, which Kubernetes speaks, the key is a boolean.
+    const hint = isOn ? 'write "on" in quotes: as a plain word it means true in YAML' : guess;
+    report(path, "unknown-field", "is not a field of this kind", hint);
+  }
+}

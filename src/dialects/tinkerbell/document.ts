@@ -1,0 +1,85 @@
+import { hasErrors, isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { type CompiledSchema, compileSchema, type Kind } from "#lib/schema/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
+import type { DocumentReader, References } from "../dialect.ts";
+import { checkName, checkSchema } from "../document-checks.ts";
+import { collectProblems, type Report } from "../problems.ts";
+import { group, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow, WorkflowV2 } from "./kinds.ts";
+import { referencesOf } from "./references.ts";
+import { templateOfText } from "./template-text.ts";
+
+/** What stands in documents of this group. */
+const kinds: readonly Kind[] = [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie];
+
+/**
+ * Reads documents of this group, and files that are the text of a template and nothing else. Whatever a document holds, the answer is a
+ * list of problems with places; nothing is thrown. What is rendered is not looked at here: it depends on the machine.
+ */
+export const documents: DocumentReader = {
+  detect({ value }) {
+    if (!isJsonObject(value)) return false;
+    const { apiVersion } = value;
+    return typeof apiVersion === "string" && apiVersion.startsWith(`${group}/`);
+  },
+  fromText: templateOfText,
+  read(document) {
+    const found = collectProblems(document.positionOf);
+    if (isJsonObject(document.value)) checkDocument(document.value, found.error);
+    else found.error([], "wrong-type", "expected an object");
+    // Only an object passes without an error.
+    const object = hasErrors(found.problems) ? undefined : (document.value as unknown as KubeObject);
+    return { object, problems: found.problems };
+  },
+  references: ({ value }) => (isJsonObject(value) ? namedIn(value) : []),
+  lint: (document) => documents.read(document).problems,
+  readTogether: (all) => all.map(() => []),
+  lintTogether: (all) => all.map(() => []),
+};
+
+const schemas = new Map<Kind, CompiledSchema>();
+
+/** Compiled when the first document of the kind comes. */
+function schemaOf(kind: Kind): CompiledSchema {
+  const known = schemas.get(kind) ?? compileSchema(kind.schema);
+  schemas.set(kind, known);
+  return known;
+}
+
+/** Nothing else is looked at when the version or the kind is wrong: every other complaint would follow from that. */
+function checkDocument(document: JsonObject, report: Report): void {
+  const { apiVersion, metadata } = document;
+  const versions = [...new Set(kinds.map(({ version }) => `${group}/${version}`))];
+  if (!versions.some((version) => version === apiVersion))
+    return report(
+      ["apiVersion"],
+      "unknown-version",
+      `expected ${orList(versions)}, found ${JSON.stringify(apiVersion)}`,
+    );
+  const ofVersion = kinds.filter(({ version }) => apiVersion === `${group}/${version}`);
+  const kind = ofVersion.find((known) => known.kind === document["kind"]);
+  if (kind === undefined) {
+    const names = ofVersion.map((known) => known.kind);
+    return report(["kind"], "unknown-kind", `expected ${orList(names)}, found ${JSON.stringify(document["kind"])}`);
+  }
+  if (!isJsonObject(metadata)) return report(["metadata"], "required", "metadata with a name are required");
+  checkName(metadata, report);
+  const schema = schemaOf(kind);
+  const whole = schema.withDefaults(document);
+  checkSchema(schema, isJsonObject(whole) ? whole : document, report);
+}
+
+/** `a, b or c`. */
+const orList = (words: readonly string[]): string => words.join(", ").replace(/, (?=[^,]+$)/, " or ");
+
+/** The Template and the Hardware of a Workflow, which are documents of its own version and namespace. */
+function namedIn(document: JsonObject): References {
+  const { apiVersion, kind, metadata, spec } = document;
+  if (kind !== Workflow.kind || typeof apiVersion !== "string" || !isJsonObject(spec)) return [];
+  const names = referencesOf({ spec });
+  const namespace = isJsonObject(metadata) ? metadata["namespace"] : undefined;
+  const place = typeof namespace === "string" ? { namespace } : {};
+  return [
+    { kind: Template.kind, name: names.template, path: ["spec", "templateRef"] },
+    { kind: Hardware.kind, name: names.hardware, path: ["spec", "hardwareRef"] },
+  ].flatMap(({ path, ...ref }) => (ref.name === "" ? [] : [{ ref: { apiVersion, ...ref, ...place }, path }]));
+}
