@@ -5,21 +5,6 @@ import type { Millis } from "#lib/base/index.ts";
 /** Holds a prepared workflow until it has ended. */
 export const finalizer = "slipway.dev/tinkerbell";
 
-/** `90s`, `2m`, `1h30m`: whole seconds, as durations in configuration are written. */
-export function formatDuration(millis: Millis): string {
-  const seconds = Math.round(millis / 1000);
-  const parts = [
-    [Math.floor(seconds / 3600), "h"],
-    [Math.floor((seconds % 3600) / 60), "m"],
-    [seconds % 60, "s"],
-  ] as const;
-  const text = parts
-    .filter(([count]) => count > 0)
-    .map(([count, unit]) => `${count}${unit}`)
-    .join("");
-  return text === "" ? "0s" : text;
-}
-
 /** Largest first; what is left is told in the next one. */
 const units = [
   ["h", 3_600_000],
@@ -28,8 +13,8 @@ const units = [
   ["ms", 1],
 ] as const;
 
-/** The two largest units that are not zero: `1h2m`, `3s45ms`. */
-export function formatElapsed(millis: Millis): string {
+/** Those that are not zero. */
+function partsOf(millis: Millis): readonly string[] {
   let rest = Math.max(0, Math.round(millis));
   const parts: string[] = [];
   for (const [unit, size] of units) {
@@ -37,8 +22,14 @@ export function formatElapsed(millis: Millis): string {
     rest -= count * size;
     if (count > 0) parts.push(`${count}${unit}`);
   }
-  return parts.length === 0 ? "0ms" : parts.slice(0, 2).join("");
+  return parts;
 }
+
+/** `1m30s`, `2m`, `1s500ms`: exact, as durations in configuration are written. */
+const formatDuration = (millis: Millis): string => partsOf(millis).join("") || "0s";
+
+/** The two largest units that are not zero: `1h2m`, `3s45ms`. */
+export const formatElapsed = (millis: Millis): string => partsOf(millis).slice(0, 2).join("") || "0ms";
 
 /** Why a workflow has ended badly: the words, and what is said to people. */
 export const failures = {

@@ -52,7 +52,7 @@ test("of two times that have passed the earlier one counts", () => {
   const late = supervise(state, nothing, begin + 3_600_000, settings)?.state;
   expect(late).toMatchObject({
     reason: "WorkflowTimeout",
-    message: 'workflow exceeded its timeout of 2s while action "one" was running',
+    message: 'workflow exceeded its timeout of 1s500ms while action "one" was running',
   });
 });
 

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { fail } from "#dialects/tinkerbell/transitions.ts";
-import { begin, settings } from "#dialects/tinkerbell/testing/states.ts";
+import { cancel, fail } from "#dialects/tinkerbell/transitions.ts";
+import { action, begin, settings } from "#dialects/tinkerbell/testing/states.ts";
 import { Place } from "#dialects/tinkerbell/server/testing/place.ts";
-import { type OpenCall, PythonClient } from "./python-client.ts";
+import { PythonClient } from "./python-client.ts";
+import { connect, countOf, tell, type Told } from "./stream-agent.ts";
 
 // The command stream and every row on late, double and unordered events, driven by a client that shares no code with the server.
 
-const v2 = "internal.proto.workflow.v2";
 let place: Place;
 let client: PythonClient;
 beforeAll(async () => {
@@ -18,33 +18,11 @@ afterAll(async () => {
   await place?.close();
 });
 
-type Told = readonly ["started" | "succeeded" | "failed" | "rejected", ("one" | "two" | "three")?];
-
-async function tell(workflow_id: string, [is, action = "one"]: Told): Promise<string> {
-  const action_id = `id-${action}`;
-  const event = {
-    started: { action_started: { action_id } },
-    succeeded: { action_succeeded: { action_id } },
-    failed: { action_failed: { action_id, failure_reason: "DiskMissing", failure_message: "no /dev/sda" } },
-    rejected: { workflow_rejected: { failure_reason: "WorkflowInProgress", failure_message: "busy" } },
-  }[is];
-  const request = { event: { workflow_id, ...event } };
-  const path = `/${v2}.WorkflowService/PublishEvent`;
-  return (await client.call(path, `${v2}.PublishEventRequest`, `${v2}.PublishEventResponse`, request)).code;
-}
-
-const connect = (agent_id: string): OpenCall =>
-  client.open(`/${v2}.WorkflowService/GetWorkflows`, `${v2}.GetWorkflowsRequest`, `${v2}.GetWorkflowsResponse`, {
-    agent_id,
-  });
-
-const countOf = (call: OpenCall, command: "start_workflow" | "stop_workflow") =>
-  call.messages.filter((message) => command in message).length;
-
 /** How the workflow is changed by somebody else before the event that a row is about. */
 const changes = {
   none: async () => undefined,
   cancelling: async (name: string) => await place.write(name, (state) => ({ ...state, phase: "Cancelling" })),
+  canceled: async (name: string) => await place.write(name, (state) => cancel(state, "canceled by User").state),
   "timed out": async (name: string) =>
     await place.write(
       name,
@@ -59,6 +37,8 @@ interface Row {
   readonly event: Told;
   readonly code: string;
   readonly state: object;
+  /** The event that people are told of it. */
+  readonly reason?: string;
   /** StopWorkflow commands in the end. */
   readonly stops?: number;
 }
@@ -77,30 +57,40 @@ const rows: readonly Row[] = [
   {
     row: "a start beyond the next action",
     before: [["started"]],
-    event: ["started", "two"],
+    event: ["started", "id-two"],
     code: "FAILED_PRECONDITION",
+    reason: "OutOfOrderEvent",
     state: running,
   },
   {
     row: "a success beyond the next action",
     before: [["started"]],
-    event: ["succeeded", "two"],
+    event: ["succeeded", "id-two"],
     code: "FAILED_PRECONDITION",
+    reason: "OutOfOrderEvent",
     state: running,
   },
-  { row: "a failure after a success", before: [["succeeded"]], event: ["failed"], code: "OK", state: running },
+  {
+    row: "a failure after a success",
+    before: [["succeeded"]],
+    event: ["failed"],
+    code: "OK",
+    reason: "ContradictoryEvent",
+    state: running,
+  },
   {
     row: "a success after a failure",
     before: [["failed"]],
     event: ["succeeded"],
     code: "OK",
+    reason: "ContradictoryEvent",
     state: { phase: "Failed", reason: "DiskMissing" },
   },
   {
     row: "a start while cancelling",
     before: [["succeeded"]],
     change: "cancelling",
-    event: ["started", "two"],
+    event: ["started", "id-two"],
     code: "FAILED_PRECONDITION",
     state: { phase: "Cancelling" },
     stops: 2,
@@ -125,9 +115,9 @@ const rows: readonly Row[] = [
   },
   {
     row: "the last success while cancelling",
-    before: [["succeeded"], ["started", "two"]],
+    before: [["succeeded"], ["started", "id-two"]],
     change: "cancelling",
-    event: ["succeeded", "two"],
+    event: ["succeeded", "id-two"],
     code: "OK",
     state: { phase: "Canceled", message: "all actions had already finished" },
     stops: 1,
@@ -147,6 +137,7 @@ const rows: readonly Row[] = [
     change: "timed out",
     event: ["succeeded"],
     code: "OK",
+    reason: "LateEvent",
     state: { phase: "Failed", dispatch: { held: false } },
     stops: 1,
   },
@@ -156,6 +147,7 @@ const rows: readonly Row[] = [
     change: "timed out",
     event: ["failed"],
     code: "OK",
+    reason: "LateEvent",
     state: { phase: "Failed", dispatch: { held: false } },
     stops: 1,
   },
@@ -164,6 +156,7 @@ const rows: readonly Row[] = [
     before: [],
     event: ["rejected"],
     code: "OK",
+    reason: "Rejected",
     state: { phase: "Pending", dispatch: { rejections: 1, held: false } },
   },
   {
@@ -171,15 +164,48 @@ const rows: readonly Row[] = [
     before: [["rejected"]],
     event: ["rejected"],
     code: "OK",
+    reason: "LateEvent",
     state: { phase: "Pending", dispatch: { rejections: 1 } },
   },
-  { row: "a rejection of what runs", before: [["started"]], event: ["rejected"], code: "OK", state: running },
+  {
+    row: "a failure beyond the next action",
+    before: [["started"]],
+    event: ["failed", "id-two"],
+    code: "FAILED_PRECONDITION",
+    reason: "OutOfOrderEvent",
+    state: running,
+  },
+  {
+    row: "a failure of what has failed",
+    before: [["failed"]],
+    event: ["failed"],
+    code: "OK",
+    state: { phase: "Failed", reason: "DiskMissing", dispatch: { held: false } },
+  },
+  {
+    row: "a result of what was cancelled",
+    before: [["started"]],
+    change: "canceled",
+    event: ["succeeded"],
+    code: "OK",
+    reason: "LateEvent",
+    state: { phase: "Canceled" },
+  },
+  {
+    row: "a rejection of what runs",
+    before: [["started"]],
+    event: ["rejected"],
+    code: "OK",
+    reason: "LateEvent",
+    state: running,
+  },
   {
     row: "a rejection while cancelling",
     before: [["started"]],
     change: "cancelling",
     event: ["rejected"],
     code: "OK",
+    reason: "LateEvent",
     state: { phase: "Cancelling" },
     stops: 1,
   },
@@ -189,13 +215,14 @@ const rows: readonly Row[] = [
     change: "timed out",
     event: ["rejected"],
     code: "OK",
+    reason: "LateEvent",
     state: { phase: "Failed", dispatch: { held: true } },
     stops: 1,
   },
   {
     row: "an action that is not known",
     before: [],
-    event: ["started", "three"],
+    event: ["started", "id-three"],
     code: "NOT_FOUND",
     state: { phase: "Scheduled" },
   },
@@ -203,34 +230,36 @@ const rows: readonly Row[] = [
 
 test.each(rows.map((row, at) => [row.row, `wf-${at}`, row] as const))("%s", async (_row, name, row) => {
   const agentID = `agent-of-${name}`;
-  const stream = connect(agentID);
+  const stream = connect(client, agentID);
   const id = await place.create(name, { agentID });
   await expect.poll(() => countOf(stream, "start_workflow")).toBe(1);
-  for (const told of row.before) expect(await tell(id, told)).toBe("OK");
+  for (const told of row.before) expect(await tell(client, id, told)).toBe("OK");
   await changes[row.change ?? "none"](name);
-  if (row.change !== undefined) await expect.poll(() => countOf(stream, "stop_workflow")).toBe(1);
-  expect(await tell(id, row.event)).toBe(row.code);
+  if (row.change === "cancelling" || row.change === "timed out")
+    await expect.poll(() => countOf(stream, "stop_workflow")).toBe(1);
+  expect(await tell(client, id, row.event)).toBe(row.code);
   expect(await place.state(name)).toMatchObject(row.state);
+  if (row.reason !== undefined) await expect.poll(() => place.reasonsOf(name)).toContain(row.reason);
   await expect.poll(() => countOf(stream, "stop_workflow")).toBe(row.stops ?? 0);
 });
 
 test("a workflow that is recreated under its name does not take events of the one before", async () => {
   const agentID = "agent-of-recreated";
-  const stream = connect(agentID);
+  const stream = connect(client, agentID);
   const id = await place.create("recreated", { agentID });
   await expect.poll(() => countOf(stream, "start_workflow")).toBe(1);
   await place.remove("recreated");
-  expect(await tell(id, ["started"])).toBe("NOT_FOUND");
+  expect(await tell(client, id, ["started"])).toBe("NOT_FOUND");
   const anew = await place.create("recreated", { agentID });
-  expect(await tell(id, ["started"])).toBe("NOT_FOUND");
+  expect(await tell(client, id, ["started"])).toBe("NOT_FOUND");
   await expect.poll(() => countOf(stream, "start_workflow")).toBe(2);
-  expect(await tell(anew, ["started"])).toBe("OK");
+  expect(await tell(client, anew, ["started"])).toBe("OK");
 });
 
 test("a second stream ends the first with ABORTED", async () => {
-  const first = connect("agent-twice");
+  const first = connect(client, "agent-twice");
   await expect.poll(() => place.agentStatus("agent-twice").catch(() => undefined)).toMatchObject({ connected: true });
-  connect("agent-twice");
+  connect(client, "agent-twice");
   expect(await first.end.promise).toMatchObject({ code: "ABORTED", message: "superseded by a newer connection" });
 });
 
@@ -238,10 +267,7 @@ test("an agent that answers nothing any more is noticed by the server's pings", 
   const own = await Place.start({ keepalive: { time: 300, timeout: 300 } });
   const frozen = await PythonClient.start(own.port);
   try {
-    const [path, request, response] = ["GetWorkflows", "GetWorkflowsRequest", "GetWorkflowsResponse"];
-    frozen.open(`/${v2}.WorkflowService/${path}`, `${v2}.${request}`, `${v2}.${response}`, {
-      agent_id: "agent-frozen",
-    });
+    connect(frozen, "agent-frozen");
     await expect.poll(() => own.agentStatus("agent-frozen").catch(() => undefined)).toMatchObject({ connected: true });
     frozen.freeze();
     await expect.poll(() => own.agentStatus("agent-frozen")).toMatchObject({ connected: false });
@@ -252,5 +278,22 @@ test("an agent that answers nothing any more is noticed by the server's pings", 
 });
 
 test("an agent without an id is refused", async () => {
-  expect(await connect("").end.promise).toMatchObject({ code: "INVALID_ARGUMENT" });
+  expect(await connect(client, "").end.promise).toMatchObject({ code: "INVALID_ARGUMENT" });
+});
+
+test("a start that answers the dispatch of what was interrupted is one more attempt, whose time begins anew", async () => {
+  const agentID = "agent-again";
+  const actions = [action("one", { timeout: 60_000 }, agentID)];
+  const first = connect(client, agentID);
+  const id = await place.create("again", { agentID, actions });
+  await expect.poll(() => countOf(first, "start_workflow")).toBe(1);
+  expect(await tell(client, id, ["started"])).toBe("OK");
+  const { deadlines } = await place.state("again");
+  await place.clock.advance(1000);
+  const second = connect(client, agentID);
+  await expect.poll(() => countOf(second, "start_workflow")).toBe(1);
+  expect(await tell(client, id, ["started"])).toBe("OK");
+  const after = await place.state("again");
+  expect(after).toMatchObject({ phase: "Running", actions: [{ phase: "Running", attempts: 2 }] });
+  expect(after.deadlines.action).toBe((deadlines.action ?? 0) + 1000);
 });

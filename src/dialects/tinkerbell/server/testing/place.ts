@@ -1,7 +1,7 @@
 import { FakeClock, type JsonObject, silentLog, systemClock } from "#lib/base/index.ts";
 import { type ApiClient, Manager, Metrics, seededRandom } from "#kernel/kit/index.ts";
 import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
-import { Event, type Stored } from "#kernel/model/index.ts";
+import { Event, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import { RpcListener, workflowV2 } from "#kernel/rpc/index.ts";
 import { type Headers, isRefused, RpcClient } from "#kernel/rpc/testing/index.ts";
 import { Agent, Hardware, Template, Workflow, WorkflowV2 } from "../../kinds.ts";
@@ -13,6 +13,11 @@ import { workflowId } from "../workflow-id.ts";
 
 export const namespace = "default";
 const { getWorkflows, publishEvent } = workflowV2.WorkflowService.method;
+
+interface Told {
+  readonly reason?: string;
+  readonly regarding?: { readonly name?: string };
+}
 
 /** What a stand-in client does instead of the store, for tests of what fails. */
 export type Wrap = (client: MemoryClient) => ApiClient;
@@ -120,6 +125,12 @@ export class Place {
   /** Reasons of the events that were told, oldest first. */
   async reasons(): Promise<readonly string[]> {
     return (await this.store.list(Event, {})).items.map((event) => String("reason" in event ? event.reason : ""));
+  }
+
+  /** Reasons of the events that were told of one workflow. */
+  async reasonsOf(name: string): Promise<readonly string[]> {
+    const { items } = await this.store.list<KubeObject & Told>(Event, { namespace });
+    return items.filter(({ regarding }) => regarding?.name === name).map(({ reason = "" }) => reason);
   }
 
   async agentStatus(name: string): Promise<Agent["status"]> {
