@@ -14,6 +14,8 @@ const debianKubectl = `${cache}/usr/bin/kubectl`;
 const packages = [
   { program: "git", name: "git" },
   { program: "unshare", name: "util-linux" },
+  // Machines with networks of their own, which are cut.
+  { program: "ip", name: "iproute2" },
   { program: "openssl", name: "openssl" },
   // The engine of the Docker runtime's tests, which start their own; its image is busybox.
   { program: "dockerd", name: "docker.io" },

@@ -1,0 +1,181 @@
+import { describe, expect, test } from "vitest";
+import { sleep, systemClock } from "#lib/base/index.ts";
+import { Cell } from "./tink/cell.ts";
+import { Site, type SiteOptions } from "./tink/site.ts";
+import { type Outcome, type StateCase, states } from "./tink/states.ts";
+
+// A workflow in every state it can be in, and then one thing that breaks: a program that is killed, the network that is cut. Each state has a
+// machine of its own, and all of them one server, for each thing that breaks. The machines are namespaces of this kernel; the agents are the
+// program a user starts.
+
+type Place = readonly (readonly [StateCase, Cell])[];
+
+/** What breaks, and what comes back. Resolves when everything is there again. */
+interface Fault {
+  readonly name: string;
+  readonly options?: SiteOptions;
+  happen(site: Site, place: Place): Promise<void>;
+}
+
+const each = (place: Place, work: (cell: Cell) => Promise<void>) => Promise.all(place.map(([, cell]) => work(cell)));
+/** Agents come back more and more slowly, so that everything is away for less than their longest wait. */
+const away = () => sleep(systemClock, 2_000);
+/** Actions end while nobody is there to be told. */
+const openGates = (place: Place) => each(place, (cell) => cell.openGate());
+/** What the server that is gone has waited for is no concern of the next. */
+const releaseAll = (place: Place) => each(place, (cell) => cell.releaseAll());
+
+const faults: readonly Fault[] = [
+  {
+    name: "the server is killed",
+    async happen(site, place) {
+      await site.killServer();
+      await releaseAll(place);
+      await away();
+      await site.startServer();
+    },
+  },
+  {
+    name: "the server is killed and actions end meanwhile",
+    async happen(site, place) {
+      await site.killServer();
+      await releaseAll(place);
+      await openGates(place);
+      await away();
+      await site.startServer();
+    },
+  },
+  {
+    name: "the agent is killed",
+    async happen(_site, place) {
+      await each(place, (cell) => cell.machine.kill());
+      await away();
+      await each(place, async (cell) => cell.machine.start());
+    },
+  },
+  {
+    name: "both are killed",
+    async happen(site, place) {
+      await site.killServer();
+      await each(place, (cell) => cell.machine.kill());
+      await releaseAll(place);
+      await each(place, async (cell) => cell.machine.start());
+      await away();
+      await site.startServer();
+    },
+  },
+  {
+    name: "the network is cut for a moment",
+    async happen(_site, place) {
+      await each(place, (cell) => cell.machine.cable.cut());
+      await openGates(place);
+      await sleep(systemClock, 5_000);
+      await each(place, (cell) => cell.machine.cable.heal());
+    },
+  },
+  {
+    name: "the network is cut until the server has given the connection up",
+    options: { keepalive: { time: 1_000, timeout: 1_000 } },
+    async happen(_site, place) {
+      await each(place, (cell) => cell.machine.cable.cut());
+      await each(place, (cell) => cell.until("seen as not connected", async () => !(await cell.isConnected())));
+      await each(place, (cell) => cell.machine.cable.heal());
+    },
+  },
+];
+
+const short: SiteOptions["settings"] = { rejectBackoff: { base: 1_000, max: 4_000, jitter: 0.2 } };
+
+async function openPlace(site: Site): Promise<Place> {
+  const only = process.env["SLIPWAY_CRASH_STATES"]?.split(",");
+  const chosen = states.filter(({ name }) => only === undefined || only.includes(name));
+  return Promise.all(chosen.map(async (state) => [state, await Cell.open(site, state.name)] as const));
+}
+
+async function expectOutcome(cell: Cell, { state, reason, lines, attempts }: Outcome): Promise<void> {
+  await cell.until(`it is ${state}`, async () => {
+    const status = await cell.status();
+    return status.state === state && status.dispatch?.held !== true;
+  });
+  const { failureReason, tasks = [] } = await cell.status();
+  const started = tasks.flatMap(({ actions }) => actions.map((action) => action.attempts ?? 0));
+  expect(
+    { cell: cell.name, reason: failureReason, lines: await cell.lines(), attempts: started },
+    await cell.tell(),
+  ).toEqual({ cell: cell.name, reason, lines, attempts });
+}
+
+/** It has ended, or waits; then people can see for what: nobody is connected. */
+async function expectWaiting(cell: Cell, { state, reason }: StateCase["apart"]): Promise<void> {
+  await cell.until(`it is ${state} without its agent`, async () => {
+    const status = await cell.status();
+    const isOver = reason === undefined || status.dispatch?.held !== true;
+    return status.state === state && isOver && !(await cell.isConnected());
+  });
+  expect((await cell.status()).failureReason, await cell.tell()).toBe(reason);
+}
+
+/** The agent is free: it takes the next workflow. */
+async function expectFree(cell: Cell): Promise<void> {
+  await cell.run(["true"], `${cell.name}-next`);
+  await cell.until(
+    "the next workflow succeeds",
+    async () => (await cell.status(`${cell.name}-next`)).state === "SUCCESS",
+  );
+}
+
+async function goOn(state: StateCase, cell: Cell): Promise<void> {
+  await cell.releaseAll();
+  await cell.openGate();
+  await state.goOn?.(cell);
+}
+
+/** Opens a server and all machines, each with its workflow in its state; closes them when `work` is over. */
+async function inAllStates(options: SiteOptions, work: (site: Site, place: Place) => Promise<void>): Promise<void> {
+  const site = await Site.open(options);
+  try {
+    const place = await openPlace(site);
+    await Promise.all(place.map(([state, cell]) => state.begin(cell)));
+    await work(site, place);
+  } finally {
+    await site.close();
+  }
+}
+
+describe.concurrent("a workflow in any state", () => {
+  test.each(faults)("$name", (fault) =>
+    inAllStates({ ...fault.options, settings: short }, async (site, place) => {
+      await fault.happen(site, place);
+      await Promise.all(
+        place.map(async ([state, cell]) => {
+          await goOn(state, cell);
+          await expectOutcome(cell, state.outcome);
+          await expectFree(cell);
+        }),
+      );
+    }),
+  );
+
+  test("the network is cut for ever, and another machine takes the place of the one that is lost", () =>
+    inAllStates(
+      {
+        keepalive: { time: 1_000, timeout: 1_000 },
+        settings: { ...short, scheduledTimeout: 15_000, cancellingTimeout: 10_000 },
+      },
+      async (_site, place) => {
+        await each(place, (cell) => cell.machine.cable.cut());
+        await Promise.all(
+          place.map(async ([state, cell]) => {
+            await cell.releaseAll();
+            await state.goOn?.(cell);
+            const { apart } = state;
+            await expectWaiting(cell, apart);
+            await cell.replaceMachine();
+            await cell.openGate();
+            await expectOutcome(cell, state.replaced ?? state.outcome);
+            await expectFree(cell);
+          }),
+        );
+      },
+    ));
+});

@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process";
+import { once } from "node:events";
+import { cleanEnvironment, exec } from "#test/support/slipway.ts";
+
+// Machines of a network that exists in this kernel only. They hold on to nothing of this one: a namespace goes with the last process in it, and
+// the one that keeps it ends with the test.
+
+/** A machine with a network of its own. */
+export class Namespace {
+  readonly #keeper: ChildProcess;
+
+  private constructor(keeper: ChildProcess) {
+    this.#keeper = keeper;
+  }
+
+  static async open(): Promise<Namespace> {
+    if (process.getuid?.() !== 0) throw new Error("network namespaces take root: run `sudo npm run test:crash`");
+    const keeper = spawn("unshare", ["--net", "sh", "-c", "echo up; read end"], { stdio: ["pipe", "pipe", "inherit"] });
+    keeper.stdin.on("error", () => undefined);
+    await Promise.race([once(keeper.stdout, "data"), once(keeper, "exit").then(refuse)]);
+    const namespace = new Namespace(keeper);
+    await namespace.ip("link set lo up");
+    return namespace;
+  }
+
+  get pid(): number {
+    return this.#keeper.pid ?? 0;
+  }
+
+  /** Starts a program here; its pid is the program's own. */
+  spawn(program: string, args: readonly string[], options: SpawnOptions): ChildProcess {
+    return spawn("nsenter", [`--net=/proc/${this.pid}/ns/net`, program, ...args], {
+      env: cleanEnvironment(),
+      ...options,
+    });
+  }
+
+  /** Runs `ip` here: changes to its network. */
+  async ip(words: string): Promise<void> {
+    const done = await exec("nsenter", [`--net=/proc/${this.pid}/ns/net`, "ip", ...words.split(" ")]);
+    if (done.code !== 0)
+      throw new Error(`ip ${words}: ${done.err}; if ip is missing, run: node scripts/test-tools.mjs`);
+  }
+
+  close(): void {
+    this.#keeper.stdin?.destroy();
+    this.#keeper.kill("SIGKILL");
+  }
+}
+
+const refuse = (): never => {
+  throw new Error("there are no network namespaces here; they take root and unshare: run node scripts/test-tools.mjs");
+};
+
+/** A cable between an agent's machine and the switch of the server's. */
+export interface Cable {
+  /** Nothing gets through, and neither end is told. */
+  cut(): Promise<void>;
+  heal(): Promise<void>;
+}
+
+/** Where the server of agents is on every network of these. */
+export const serverAddress = "10.0.0.1";
+
+/** Makes a machine the one with the switch, and the address of the server. */
+export async function layNetwork(server: Namespace): Promise<void> {
+  await server.ip("link add switch type bridge");
+  await server.ip(`addr add ${serverAddress}/16 dev switch`);
+  await server.ip("link set switch up");
+}
+
+/** Connects a machine as the `number`th, from 1 to 250. */
+export async function plugIn(server: Namespace, agent: Namespace, number: number): Promise<Cable> {
+  const port = `port${number}`;
+  await server.ip(`link add ${port} type veth peer name eth0 netns ${agent.pid}`);
+  await server.ip(`link set ${port} master switch up`);
+  await agent.ip(`addr add 10.0.1.${number}/16 dev eth0`);
+  await agent.ip("link set eth0 up");
+  return { cut: () => server.ip(`link set ${port} down`), heal: () => server.ip(`link set ${port} up`) };
+}

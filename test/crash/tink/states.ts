@@ -1,0 +1,173 @@
+import type { Cell } from "./cell.ts";
+
+// The states of a workflow, how each comes about and is made to last, and what becomes of the workflow when whatever happens to the
+// programs and the network in that state is over.
+
+/** How a workflow has come out. */
+export interface Outcome {
+  readonly state: string;
+  readonly reason?: string;
+  /** What its actions have left behind: a line each time one has run. */
+  readonly lines: readonly string[];
+  /** Starts that were recorded of each action. */
+  readonly attempts: readonly number[];
+}
+
+export interface StateCase {
+  /** Also the name of the agent and of its workflow. */
+  readonly name: string;
+  /** Resolves when the workflow is in the state and stays in it. */
+  begin(cell: Cell): Promise<void>;
+  /** What is done besides opening the gate and letting go of all moments, for the workflow to go on. */
+  goOn?(cell: Cell): Promise<void>;
+  readonly outcome: Outcome;
+  /** When the network is cut for ever: how it stands then. */
+  readonly apart: { readonly state: string; readonly reason?: string };
+  /** And the outcome when a machine that knows of nothing takes the place of the old one, where it is another one. */
+  readonly replaced?: Outcome;
+}
+
+const twice: Outcome = { state: "SUCCESS", lines: ["one", "two"], attempts: [1, 1] };
+const netboot = { toggleAllowNetboot: true };
+
+const stateOf = async (cell: Cell, name = cell.name) => (await cell.status(name)).state;
+const untilState = (cell: Cell, state: string, name = cell.name) =>
+  cell.until(`${name} is ${state}`, async () => (await stateOf(cell, name)) === state);
+const untilHeld = (cell: Cell, moment: Parameters<Cell["hold"]>[0]) =>
+  cell.until(`it is at the moment "${moment}"`, () => cell.isHeld(moment));
+const untilLines = (cell: Cell, ...lines: readonly string[]) =>
+  cell.until(`lines are ${lines.join(" ")}`, async () => (await cell.lines()).join() === lines.join());
+const oneTwo = (cell: Cell) => [cell.script("one"), cell.script("two")];
+
+export const states: readonly StateCase[] = [
+  {
+    name: "not-prepared",
+    async begin(cell) {
+      await cell.workflow();
+      await cell.until(
+        "it is told that the template is missing",
+        async () => (await cell.status()).conditions !== undefined,
+      );
+    },
+    goOn: (cell) => cell.template(oneTwo(cell)),
+    outcome: twice,
+    apart: { state: "PENDING" },
+  },
+  {
+    name: "preparing",
+    async begin(cell) {
+      await cell.hold("preparing");
+      await cell.hardware();
+      await cell.run(oneTwo(cell), cell.name, { hardwareRef: cell.name, bootOptions: netboot });
+      await untilHeld(cell, "preparing");
+      await untilState(cell, "PREPARING");
+    },
+    outcome: twice,
+    apart: { state: "PENDING" },
+  },
+  {
+    name: "pending",
+    async begin(cell) {
+      await cell.run([cell.script("before", cell.waiting)], `${cell.name}-before`);
+      await untilLines(cell, "before");
+      await cell.run(oneTwo(cell));
+      await untilState(cell, "PENDING");
+    },
+    outcome: { ...twice, lines: ["before", "one", "two"] },
+    apart: { state: "PENDING" },
+    // What ran before was interrupted.
+    replaced: { ...twice, lines: ["before", "before", "one", "two"] },
+  },
+  {
+    name: "backoff",
+    async begin(cell) {
+      await cell.run([cell.script("before", cell.waiting)], `${cell.name}-before`);
+      await untilLines(cell, "before");
+      await cell.vanish(`${cell.name}-before`);
+      await cell.run(oneTwo(cell));
+      await cell.until("it was refused", async () => ((await cell.status()).dispatch?.rejections ?? 0) > 0);
+    },
+    outcome: { ...twice, lines: ["before", "one", "two"] },
+    apart: { state: "PENDING" },
+  },
+  {
+    name: "scheduled",
+    async begin(cell) {
+      await cell.hold("scheduled");
+      await cell.run(oneTwo(cell));
+      await untilHeld(cell, "scheduled");
+    },
+    outcome: twice,
+    apart: { state: "FAILED", reason: "ScheduledTimeout" },
+    replaced: { state: "FAILED", reason: "ScheduledTimeout", lines: [], attempts: [0, 0] },
+  },
+  {
+    name: "between",
+    async begin(cell) {
+      await cell.hold("between");
+      await cell.run(oneTwo(cell));
+      await untilHeld(cell, "between");
+    },
+    outcome: twice,
+    apart: { state: "RUNNING" },
+    // Its start was recorded, and the agent never heard of that.
+    replaced: { ...twice, attempts: [1, 2] },
+  },
+  {
+    name: "running",
+    async begin(cell) {
+      await cell.run([cell.script("one"), cell.script("two", cell.waiting), cell.script("three")]);
+      await untilLines(cell, "one", "two");
+    },
+    outcome: { state: "SUCCESS", lines: ["one", "two", "three"], attempts: [1, 1, 1] },
+    apart: { state: "RUNNING" },
+    replaced: { state: "SUCCESS", lines: ["one", "two", "two", "three"], attempts: [1, 2, 1] },
+  },
+  {
+    name: "unacknowledged",
+    async begin(cell) {
+      await cell.hold("recorded");
+      await cell.run(oneTwo(cell));
+      await untilHeld(cell, "recorded");
+    },
+    outcome: twice,
+    apart: { state: "RUNNING" },
+  },
+  {
+    name: "cancelling",
+    async begin(cell) {
+      await cell.run([cell.stubborn("one"), cell.script("two")]);
+      await untilLines(cell, "one");
+      await cell.cancel();
+      await untilLines(cell, "one", "told");
+      await untilState(cell, "CANCELLING");
+    },
+    outcome: { state: "CANCELED", reason: "Canceled", lines: ["one", "told"], attempts: [1, 0] },
+    apart: { state: "CANCELED", reason: "CancelTimeout" },
+    replaced: { state: "CANCELED", reason: "CancelTimeout", lines: ["one", "told"], attempts: [1, 0] },
+  },
+  {
+    name: "post",
+    async begin(cell) {
+      await cell.hold("post");
+      await cell.hardware();
+      await cell.run(oneTwo(cell), cell.name, { hardwareRef: cell.name, bootOptions: netboot });
+      await untilHeld(cell, "post");
+      await untilState(cell, "POST");
+    },
+    outcome: twice,
+    apart: { state: "SUCCESS" },
+  },
+  {
+    name: "held",
+    async begin(cell) {
+      await cell.run([{ timeout: 3_600, command: ["/bin/sh", "-c", cell.stubborn("one")] }, cell.script("two")]);
+      await untilLines(cell, "one");
+      await cell.expireAction();
+      await untilLines(cell, "one", "told");
+      await untilState(cell, "TIMEOUT");
+    },
+    outcome: { state: "TIMEOUT", reason: "ActionTimeout", lines: ["one", "told"], attempts: [1, 0] },
+    apart: { state: "TIMEOUT", reason: "ActionTimeout" },
+  },
+];
