@@ -21,6 +21,10 @@ const variables = [
     "the control plane to talk to, like `--kubeconfig`. `KUBECONFIG` is not followed: it may name somebody's cluster",
   ],
   [
+    "SLIPWAY_TINK_LISTEN, SLIPWAY_TINK_POLL_HOLD, …",
+    "each option of `slipway up` that begins with `--tink-`: `--tink-poll-hold` is `SLIPWAY_TINK_POLL_HOLD`; the option wins",
+  ],
+  [
     "SLIPWAY_AGENT_ID, SLIPWAY_AGENT_SERVER, …",
     "each option of `slipway agent`: `SLIPWAY_AGENT_` and its name, `--tls-ca` is `SLIPWAY_AGENT_TLS_CA`; the option wins",
   ],
@@ -52,6 +56,15 @@ const ownOptions = (program) => [
   { flags: "-h, --help", summary: "examples, arguments and options of a command" },
 ];
 
+/** Options without a heading first, then those of each. */
+function optionTables(options) {
+  const headings = [...new Set(options.map(({ heading }) => heading))];
+  return headings.flatMap((heading) => [
+    ...(heading === undefined ? [] : [heading]),
+    ...table(["Option", "Meaning", "Default"], options.filter((option) => option.heading === heading).map(optionRow)),
+  ]);
+}
+
 function commandSection({ name, args, shown = args, summary, examples, options }) {
   return [
     "",
@@ -62,7 +75,7 @@ function commandSection({ name, args, shown = args, summary, examples, options }
     "```",
     `slipway ${[name, ...(options.length > 0 ? ["[options]"] : []), ...shown].join(" ")}`,
     "```",
-    ...(options.length > 0 ? table(["Option", "Meaning", "Default"], options.map(optionRow)) : [""]),
+    ...(options.length > 0 ? optionTables(options) : [""]),
     "Examples:",
     "",
     "```",

@@ -17,7 +17,7 @@ export type {
   SourceDocument,
 } from "./dialect.ts";
 export type { CachedResult, CacheExplanation } from "./cached-result.ts";
-export type { ControllerParts, DialectOptions } from "./controller-parts.ts";
+export type { ControllerParts, DialectOptions, DialectPort, ServerCondition } from "./controller-parts.ts";
 export type { GraphNode, RunGraph } from "./graph.ts";
 export type { Simulation } from "./simulation.ts";
 export { unknownKind } from "./kubernetes-kinds.ts";

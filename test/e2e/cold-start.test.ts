@@ -69,6 +69,18 @@ test("a run's young generation grows at once: a handful of collections, where th
   expect(count).toBeLessThanOrEqual(5);
 });
 
+test("a server that no agent has called has loaded neither gRPC nor HTTP/2", async () => {
+  const out = join(directory, "server.json");
+  const env = { NODE_OPTIONS: `--require ${join(directory, "tell.cjs")}`, LOADED: out };
+  const server = await startServer(join(directory, "listening"), ["--tink-listen", "127.0.0.1:0"], env);
+  expect(server.printed()).toContain("agents of Tinkerbell at 127.0.0.1:");
+  await expect.poll(() => server.log()).toContain("agents are served");
+  await server.stop();
+  const { node, files } = JSON.parse(await readFile(out, "utf8")) as { node: string[]; files: string[] };
+  expect(files.map((file) => basename(file)).filter((file) => file.includes("grpc"))).toEqual([]);
+  expect(node).not.toContain("NativeModule http2");
+});
+
 test("a server that has run nothing is one process", async () => {
   const data = join(directory, "data");
   const server = await startServer(data);

@@ -8,5 +8,8 @@ const nowhere = "/nowhere";
 export const bareControllerParts: ControllerParts = {
   templates: new TemplateHost({ program: nowhere, artifact: nowhere, clock: systemClock }),
   directory: nowhere,
-  options: { tinkerbell: { listen: "off" } },
+  options: {},
+  openPort: () => Promise.reject(new Error("there are no ports")),
+  tellPort: () => undefined,
+  tellCondition: () => undefined,
 };

@@ -24,11 +24,15 @@ export interface ExecOptions {
   readonly input?: string;
 }
 
-/** The environment of programs under test: found programs, and nothing that could lead them to somebody's cluster. */
+/**
+ * The environment of programs under test: found programs, and nothing that could lead them to somebody's cluster. Servers take no
+ * usual address, of which there is one on a machine: a test of agents names its own.
+ */
 export const cleanEnvironment = (more: Readonly<Record<string, string>> = {}): Record<string, string> => ({
   PATH: process.env["PATH"] ?? "/usr/bin:/bin",
   HOME: tmpdir(),
   LANG: "C.UTF-8",
+  SLIPWAY_TINK_LISTEN: "off",
   ...more,
 });
 
@@ -86,6 +90,8 @@ export interface TestServer {
   readonly process: ChildProcess;
   /** What it logged so far. */
   log(): string;
+  /** What it printed so far: its greeting. */
+  printed(): string;
   /** Kills the whole process group at once, as a power cut would, and waits until it is gone. */
   kill(): Promise<void>;
   /** Asks it to stop and waits. */
@@ -104,12 +110,19 @@ export async function startServer(
     detached: true,
   });
   let log = "";
+  let printed = "";
+  child.stdout?.on("data", (chunk: Buffer) => (printed += chunk.toString()));
   child.stderr?.on("data", (chunk: Buffer) => (log += chunk.toString()));
   const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
   const url = await within(
     serverMs,
     "slipway up serves",
-    firstUrl(child, exited, () => log),
+    firstUrl(
+      child,
+      exited,
+      () => printed,
+      () => log,
+    ),
     () => log,
   );
   const signal = (name: NodeJS.Signals) => {
@@ -121,6 +134,7 @@ export async function startServer(
     url,
     process: child,
     log: () => log,
+    printed: () => printed,
     async kill() {
       signal("SIGKILL");
       await exited;
@@ -132,12 +146,16 @@ export async function startServer(
   };
 }
 
-function firstUrl(child: ChildProcess, exited: Promise<number | null>, log: () => string): Promise<string> {
+/** The greeting is one write, and shorter than what a pipe takes at once. */
+function firstUrl(
+  child: ChildProcess,
+  exited: Promise<number | null>,
+  printed: () => string,
+  log: () => string,
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    let out = "";
-    child.stdout?.on("data", (chunk: Buffer) => {
-      out += chunk.toString();
-      const url = /https:\/\/\S+/.exec(out)?.[0];
+    child.stdout?.on("data", () => {
+      const url = /https:\/\/\S+/.exec(printed())?.[0];
       if (url !== undefined) resolve(url);
     });
     void exited.then((code) => reject(new Error(`slipway up ended with ${code} before it served:\n${log()}`)));

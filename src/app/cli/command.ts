@@ -63,6 +63,8 @@ export interface OptionSpec {
   readonly integer?: boolean;
   /** A flag whose value is how often it was given. */
   readonly counted?: boolean;
+  /** Shown under a heading of its own, after those without. */
+  readonly heading?: string;
 }
 
 /** What a positional argument may be completed with: fixed words, or what has to be looked up. */

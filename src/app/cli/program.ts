@@ -125,7 +125,7 @@ const longOf = (flags: string): string => /--[\w-]+/.exec(flags)?.[0] ?? flags;
 const defined = (options: object): object =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 
-function toOption({ flags, summary, choices, initial, repeatable, integer, counted }: OptionSpec): Option {
+function toOption({ flags, summary, choices, initial, repeatable, integer, counted, heading }: OptionSpec): Option {
   const option = new Option(flags, summary);
   if (choices !== undefined) option.choices(choices);
   if (initial !== undefined) option.default(initial);
@@ -133,6 +133,7 @@ function toOption({ flags, summary, choices, initial, repeatable, integer, count
     option.argParser((value: string, earlier: string[] | undefined) => [...(earlier ?? []), value]);
   if (counted === true) option.argParser((_: string, level: number | undefined) => (level ?? 0) + 1);
   if (integer === true) option.argParser(wholeNumber);
+  if (heading !== undefined) option.helpGroup(heading);
   return option;
 }
 

@@ -1,6 +1,13 @@
 import { randomInt } from "node:crypto";
 import { arch, cpus, hostname, platform, release, totalmem, type } from "node:os";
-import { type Dialect, type DialectOptions, loadDialects } from "#dialects/index.ts";
+import {
+  type ControllerParts,
+  type Dialect,
+  type DialectOptions,
+  type DialectPort,
+  loadDialects,
+  type ServerCondition,
+} from "#dialects/index.ts";
 import { type Clock, type Logger, parseInstant, toError } from "#lib/base/index.ts";
 import { type CrdDocument, toCrds } from "#lib/schema/index.ts";
 import { type ApiServer, type AuditLog, createApiServer, Credential, type Store } from "#kernel/apiserver/index.ts";
@@ -22,6 +29,7 @@ import {
   type Node,
   type ServerPlace,
 } from "#kernel/workloads/index.ts";
+import type { RpcPort } from "#kernel/rpc/index.ts";
 import { type ModuleFiles, TemplateHost } from "#kernel/template/index.ts";
 import { addArtifactSweeper } from "./artifact-sweeper.ts";
 import { templateFiles } from "./program-paths.ts";
@@ -76,6 +84,8 @@ export interface ControlPlaneOptions {
 /** An API server and all controllers, at work in this process. */
 export interface ControlPlane {
   readonly server: ApiServer;
+  /** Where dialects are spoken to besides. */
+  readonly ports: readonly DialectPort[];
   /** Rejects when a controller fails for good; resolves after `close`. */
   readonly ended: Promise<void>;
   /** Stops controllers, then the server. With `stopTasks` running steps are ended too, else they go on without us. */
@@ -94,7 +104,8 @@ export async function startControlPlane(given: ControlPlaneOptions): Promise<Con
     ...(limits === undefined ? {} : { limits }),
   });
   const templates = new TemplateHost({ ...(options.templateFiles ?? templateFiles), clock });
-  const parts: Parts = { dialects: await loadDialects(), runtime, artifacts, templates };
+  const words: Words = { opened: [], ports: [], conditions: [] };
+  const parts: Parts = { dialects: await loadDialects(), runtime, artifacts, templates, words };
   let manager: Manager | undefined;
   const controllers = () => (manager?.phase === "running" ? undefined : `controllers are ${manager?.phase ?? "new"}`);
   const server = await startServer(options, parts, controllers);
@@ -106,7 +117,12 @@ export async function startControlPlane(given: ControlPlaneOptions): Promise<Con
     options.signal.throwIfAborted();
     const ended = manager.run(stop.signal);
     ended.catch((thrown: unknown) => log.error("controllers have failed", { error: toError(thrown) }));
-    return { server, ended, close: (closing = {}) => closeAll(stop, ended, parts, server, closing) };
+    return {
+      server,
+      ports: words.ports,
+      ended,
+      close: (closing = {}) => closeAll(stop, ended, parts, server, closing),
+    };
   } catch (thrown) {
     await closeAll(stop, Promise.resolve(), parts, server, {});
     throw thrown;
@@ -125,12 +141,13 @@ type Closing = NonNullable<Parameters<ControlPlane["close"]>[0]>;
 async function closeAll(
   stop: AbortController,
   ended: Promise<void>,
-  { runtime, templates }: Parts,
+  { runtime, templates, words }: Parts,
   server: ApiServer,
   closing: Closing,
 ): Promise<void> {
   stop.abort(new Error("the control plane stops"));
   await ended.catch(() => undefined); // Logged already, and told by `ended`.
+  for (const port of words.opened) port.close();
   await templates.close();
   await runtime.close(closing);
   await server.close();
@@ -142,6 +159,14 @@ interface Parts {
   readonly runtime: Runtime;
   readonly artifacts: ArtifactStore;
   readonly templates: TemplateHost;
+  readonly words: Words;
+}
+
+/** What dialects have opened and told while they were started. */
+interface Words {
+  readonly opened: RpcPort[];
+  readonly ports: DialectPort[];
+  readonly conditions: ServerCondition[];
 }
 
 /** With metrics, which server and controllers share. */
@@ -185,11 +210,8 @@ export const definitionsOf = (dialects: readonly Dialect[]): readonly CrdDocumen
  * A manager with all controllers, not started. Kinds come first: a controller whose kind is not served would wait for
  * it.
  */
-async function makeManager(
-  options: Counted,
-  { dialects, runtime, artifacts, templates }: Parts,
-  server: ApiServer,
-): Promise<Manager> {
+async function makeManager(options: Counted, parts: Parts, server: ApiServer): Promise<Manager> {
+  const { dialects, runtime, artifacts, words } = parts;
   const { clock, log, directory, environment, workingDirectory, metrics, signal } = options;
   const client = server.client();
   const random = () => randomInt(2 ** 47) / 2 ** 47;
@@ -206,7 +228,8 @@ async function makeManager(
   addClaimController(manager, { directory: `${directory}/volumes` });
   const { version } = options;
   const runtimeVersion = runtime.containers?.version ?? version;
-  addNode(manager, node, { version, runtime: runtimeName, runtimeVersion, ...system() }, () => runtime.trouble?.());
+  const machine = { version, runtime: runtimeName, runtimeVersion, ...system() };
+  addNode(manager, node, machine, { trouble: () => runtime.trouble?.(), conditions: words.conditions });
   addPodRunner(manager, {
     runtime,
     directory: `${directory}/pods`,
@@ -222,13 +245,28 @@ async function makeManager(
   });
   // Whatever a dialect has kinds for may mention artifacts, and so may the Pods that have left them.
   addArtifactSweeper(manager, artifacts, [Pod, ...dialects.flatMap(({ kinds }) => kinds)]);
-  const { dialectOptions = {} } = options;
-  for (const dialect of dialects) {
-    const parts = { templates, directory: `${directory}/${dialect.name}`, options: dialectOptions };
-    await dialect.addControllers(manager, parts);
-  }
+  for (const dialect of dialects) await dialect.addControllers(manager, controllerParts(options, parts, dialect));
   return manager;
 }
+
+/** For the controllers of a dialect. gRPC's part of the bundle sleeps until a dialect opens a port. */
+const controllerParts = (
+  { directory, dialectOptions = {} }: Counted,
+  { templates, words }: Parts,
+  { name }: Dialect,
+): ControllerParts => ({
+  templates,
+  directory: `${directory}/${name}`,
+  options: dialectOptions,
+  async openPort(address) {
+    const { RpcPort } = await import("#kernel/rpc/index.ts");
+    const port = await RpcPort.open(address);
+    words.opened.push(port);
+    return port;
+  },
+  tellPort: (port) => void words.ports.push(port),
+  tellCondition: (condition) => void words.conditions.push(condition),
+});
 
 /** Tokens for Pods, asked for as a kubelet asks. */
 const tokensOf =

@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import type { DialectOptions, DialectPort } from "#dialects/index.ts";
 import { type Clock, codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import {
@@ -45,6 +46,8 @@ export interface ServeOptions {
   readonly allowPrivileged?: boolean;
   /** The store of artifacts has its own when absent. */
   readonly artifactLimits?: ArtifactLimits;
+  /** What a person has set of dialects. */
+  readonly dialectOptions?: DialectOptions;
   readonly clock: Clock;
   readonly version: string;
   readonly level: LogLevel;
@@ -71,6 +74,8 @@ export interface RunningServer {
   readonly url: string;
   /** Every address it listens on, loopback first, and who can come by it. */
   readonly listening: readonly Reach[];
+  /** Where dialects are spoken to besides. */
+  readonly ports: readonly DialectPort[];
   /** How and where steps run, for people: see `ChosenRuntime`. */
   readonly runtime: string;
   /** Resolves when the server cannot go on: 5 after a broken disk, 1 otherwise. */
@@ -154,7 +159,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     const otherMachines = listening.flatMap(({ from, urls }) => (from === "other-machines" ? urls : []));
     const reach = otherMachines.length === 0 ? {} : { otherMachines };
     log.info("serving", { url, ...reach, directory, runtime: steps.title });
-    return { url, listening, runtime: steps.title, failed: failed.promise, close };
+    return { url, listening, ports: plane.ports, runtime: steps.title, failed: failed.promise, close };
   } catch (thrown) {
     await close();
     throw thrown;

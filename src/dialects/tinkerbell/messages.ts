@@ -1,3 +1,4 @@
+import type { ServerCondition } from "../controller-parts.ts";
 import type { Millis } from "#lib/base/index.ts";
 
 // Every text that users see, in one place, so that it can be compared with the original's.
@@ -57,3 +58,18 @@ export interface Notice {
 
 export const notice = (reason: string, message: string): Notice => ({ type: "Normal", reason, message });
 export const warning = (reason: string, message: string): Notice => ({ type: "Warning", reason, message });
+
+/** The condition of a server with which anybody may pretend to be an agent. */
+const insecure = (isTrue: boolean, reason: string, message: string): ServerCondition => ({
+  type: "InsecureAgents",
+  isTrue,
+  reason,
+  message,
+});
+
+export const agentsUnserved: ServerCondition = insecure(false, "NotServed", "no agents of Tinkerbell are served");
+
+export const insecureAgents = (address: string, isOpenToAll: boolean): ServerCondition =>
+  isOpenToAll
+    ? insecure(true, "NoAuthentication", `whoever reaches ${address} may speak for any agent; see --tink-auth`)
+    : insecure(false, "Trusted", `agents at ${address} are of this machine, or prove who they are`);

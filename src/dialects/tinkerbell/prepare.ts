@@ -36,6 +36,8 @@ export interface Prepared extends Pick<WorkflowState, "actions" | "agentID" | "t
 /** What a preparation works with besides its ingredients. */
 export interface Kitchen {
   readonly renderer: Renderer;
+  /** The most that a template may write. */
+  readonly maxBytes: number;
   readonly newId: () => string;
   readonly signal: AbortSignal;
 }
@@ -55,7 +57,7 @@ export async function prepare(ingredients: Ingredients, kitchen: Kitchen): Promi
 
 async function prepareV1(
   { workflow, template, hardware }: Ingredients,
-  { renderer, newId, signal }: Kitchen,
+  { renderer, maxBytes, newId, signal }: Kitchen,
 ): Promise<Result<Prepared, PrepareFailure>> {
   const rendered = await renderer.render(
     {
@@ -64,6 +66,7 @@ async function prepareV1(
       values: textsOf(workflow.spec?.["hardwareMap"]),
       ...(hardware === undefined ? {} : { hardware }),
       functions: functionsOf(template),
+      maxBytes,
     },
     signal,
   );
@@ -73,7 +76,7 @@ async function prepareV1(
 /** Its machine says who carries it out: the template does not. */
 async function prepareV2(
   { workflow, template, hardware }: Ingredients,
-  { renderer, newId, signal }: Kitchen,
+  { renderer, maxBytes, newId, signal }: Kitchen,
 ): Promise<Result<Prepared, PrepareFailure>> {
   const agentID = expectedAgent(hardware);
   if (agentID === "") {
@@ -90,6 +93,7 @@ async function prepareV2(
       params: textsOf(workflow.spec?.["templateParams"]),
       workflow: { name, namespace },
       functions: functionsOf(template),
+      maxBytes,
     },
     signal,
   );

@@ -121,7 +121,10 @@ async function begin(pass: Pass, tries: number) {
     return undefined;
   }
   const newId = () => pass.newId(pass.state.shape, now);
-  const prepared = await prepare({ workflow, ...inputs }, { renderer: pass.renderer, newId, signal });
+  const prepared = await prepare(
+    { workflow, ...inputs },
+    { renderer: pass.renderer, maxBytes: pass.settings.maxRenderBytes, newId, signal },
+  );
   if (!prepared.ok) {
     await tellFailure(pass, prepared.error.message);
     return prepared.error.isFinal ? undefined : { requeueAfter: delayAfter(tries) };

@@ -1,4 +1,6 @@
 import type { Millis } from "#lib/base/index.ts";
+import { present } from "./members.ts";
+import type { GivenSettings } from "./options.ts";
 
 /** What a person may configure of carrying out workflows. */
 export interface Settings {
@@ -16,6 +18,8 @@ export interface Settings {
   readonly maxActionAttempts: number;
   /** An agent that was not seen for so long has failed what it holds; 0 is never. */
   readonly agentLostTimeout: Millis;
+  /** The most that a template may write. */
+  readonly maxRenderBytes: number;
 }
 
 export const defaultSettings: Settings = {
@@ -25,4 +29,12 @@ export const defaultSettings: Settings = {
   interruptedActions: "Rerun",
   maxActionAttempts: 3,
   agentLostTimeout: 0,
+  maxRenderBytes: 262_144,
 };
+
+/** What a person has set, and for everything else what is usual. */
+export const completeSettings = ({ rejectBackoff = {}, ...given }: GivenSettings): Settings => ({
+  ...defaultSettings,
+  ...present(given),
+  rejectBackoff: { ...defaultSettings.rejectBackoff, ...present(rejectBackoff) },
+});

@@ -11,4 +11,4 @@ export * from "./listener.ts";
 export { RpcPort } from "./port.ts";
 export * from "./service.ts";
 export * from "./status.ts";
-export type { TlsPaths } from "./tls-files.ts";
+export { checkTlsFiles, type TlsPaths } from "./tls-files.ts";

@@ -3,7 +3,7 @@ import { type FSWatcher, watch } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { createSecureContext } from "node:tls";
-import { type Cancel, type Clock, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
+import { type Cancel, type Clock, type Logger, messageOf, type Millis, SlipwayError } from "#lib/base/index.ts";
 
 /** Where certificates are found, PEM each. */
 export interface TlsPaths {
@@ -101,6 +101,16 @@ export class TlsFiles implements experimental.CertificateProvider {
     for (const listener of this.#caListeners) listener(caOf(this.#loaded));
     for (const listener of this.#identityListeners) listener(this.#loaded);
     this.#log.info("certificates were reloaded");
+  }
+}
+
+/** Rejects with what is wrong with the files, when a listener would refuse them. */
+export async function checkTlsFiles(paths: TlsPaths): Promise<void> {
+  try {
+    await load(paths);
+  } catch (thrown) {
+    const message = `cannot use ${paths.certificate} and ${paths.key}: ${messageOf(thrown)}`;
+    throw new SlipwayError("tls-files", message, { cause: thrown });
   }
 }
 

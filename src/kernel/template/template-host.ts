@@ -21,8 +21,13 @@ export interface TemplateText {
   readonly functions?: TemplateFunctions;
 }
 
+/** How much a template may write, in bytes; 256 KiB unless told. */
+interface RenderLimit {
+  readonly maxBytes?: number;
+}
+
 /** A template of shape A and what it is rendered over. */
-export interface RenderRequest extends TemplateText {
+export interface RenderRequest extends TemplateText, RenderLimit {
   readonly values: Readonly<Record<string, string>>;
   /** The whole object, as stored; without it every field of `.Hardware` has its zero value. */
   readonly hardware?: unknown;
@@ -30,7 +35,7 @@ export interface RenderRequest extends TemplateText {
 }
 
 /** A template of shape B, each text of which is rendered on its own. */
-export interface RenderActionsRequest {
+export interface RenderActionsRequest extends RenderLimit {
   readonly id: string;
   /** Of the Template, as stored. */
   readonly spec: unknown;
@@ -75,7 +80,6 @@ export const moduleMemoryMb = 512;
 export interface TemplateHostOptions extends ModuleFiles {
   readonly clock: Clock;
   readonly limits?: Partial<PoolLimits>;
-  readonly maxRenderBytes?: number;
 }
 
 /** Answers of the module; see `go/calls/calls.go`. */
@@ -92,17 +96,15 @@ interface Answer {
 export class TemplateHost {
   readonly #pool: TemplatePool;
   readonly #budgetMs: number;
-  readonly #maxBytes: number;
 
   constructor(options: TemplateHostOptions) {
     this.#pool = new TemplatePool(threadStarter(options), options.clock, options.limits);
     this.#budgetMs = options.limits?.budgetMs ?? defaultLimits.budgetMs;
-    this.#maxBytes = options.maxRenderBytes ?? defaultMaxBytes;
   }
 
   /** Renders, decodes and judges a template of shape A. */
   render(request: RenderRequest, signal?: AbortSignal): Promise<Result<TemplatePlan, TemplateFailure>> {
-    return this.#ask("render", { ...request, maxBytes: this.#maxBytes }, signal);
+    return this.#ask("render", { maxBytes: defaultMaxBytes, ...request }, signal);
   }
 
   /** Finds errors of syntax; what the template would write is not judged. */
@@ -113,7 +115,7 @@ export class TemplateHost {
 
   /** Renders and judges a template of shape B. */
   renderActions(request: RenderActionsRequest, signal?: AbortSignal): Promise<Result<ActionsPlan, TemplateFailure>> {
-    return this.#ask("renderActions", { ...request, maxBytes: this.#maxBytes }, signal);
+    return this.#ask("renderActions", { maxBytes: defaultMaxBytes, ...request }, signal);
   }
 
   /** The JSON of a value; every error of CUE, each with its place, when it is not concrete. */

@@ -1,11 +1,12 @@
 import { command } from "../command.ts";
 import { defaultDataDirectory, type Environment } from "../environment.ts";
-import { exitCode } from "../exit-codes.ts";
+import { exitCode, UsageError } from "../exit-codes.ts";
 import { expectPort, parseListenAddress, parseServerName } from "../listen-options.ts";
 import { parseSize } from "../size-options.ts";
+import { readTinkOptions, tinkOptions } from "../tink-options.ts";
 import type { Served } from "../output/greeting.ts";
 
-/** Absent flags were not given. Folders and files are as they were typed, from the directory of the command on. */
+/** Absent flags were not given; those of `tinkOptions` are read apart. Folders and files are as they were typed, from the directory of the command on. */
 interface UpOptions {
   readonly dataDir?: string;
   /** On loopback; absent, the first that is free. */
@@ -108,6 +109,7 @@ export const upCommand = command<UpOptions>({
       summary: "how the ready server is told on stdout: json, in one line",
       choices: ["json"],
     },
+    ...tinkOptions,
   ],
   async action({ options, environment, clock, signal }) {
     const { port } = options;
@@ -118,24 +120,26 @@ export const upCommand = command<UpOptions>({
       each: parseSize("--max-artifact-size", options.maxArtifactSize),
       total: parseSize("--max-artifacts-size", options.maxArtifactsSize),
     };
+    const path = await import("node:path");
+    const resolve = (file: string) => path.resolve(environment.directory, file);
+    const tinkerbell = readTinkOptions({ options, variable: environment.variable, resolve });
+    if (!tinkerbell.ok) throw new UsageError(tinkerbell.error.join("\n"));
     const { serve } = await import("#app/server/index.ts");
     const { hostEnvironment } = await import("../host-environment.ts");
     const { version } = await import("../version.ts");
-    const path = await import("node:path");
-    const directory = path.resolve(environment.directory, options.dataDir ?? defaultDataDirectory(environment));
-    const kubeconfig = path.resolve(environment.directory, options.kubeconfig ?? `${directory}/kubeconfig`);
+    const directory = resolve(options.dataDir ?? defaultDataDirectory(environment));
+    const kubeconfig = resolve(options.kubeconfig ?? `${directory}/kubeconfig`);
     const server = await serve({
       directory,
       ports: port === undefined ? { first: firstPort, tries: 100 } : { first: port, tries: 1 },
       listen,
       names,
       kubeconfig,
-      ...(options.encryptionKeyFile === undefined
-        ? {}
-        : { encryptionKeyFile: path.resolve(environment.directory, options.encryptionKeyFile) }),
+      ...(options.encryptionKeyFile === undefined ? {} : { encryptionKeyFile: resolve(options.encryptionKeyFile) }),
       hideLogsFromViewers: options.hideLogsFromViewers === true,
       allowPrivileged: options.allowPrivileged === true,
       artifactLimits,
+      dialectOptions: { tinkerbell: tinkerbell.value },
       clock,
       version,
       level: options.logLevel,
@@ -145,8 +149,8 @@ export const upCommand = command<UpOptions>({
       ...(options.runtime === "docker" ? { docker: environment } : {}),
     });
     const isFound = kubeconfig === `${defaultDataDirectory(environment)}/kubeconfig`;
-    const { url, listening, runtime } = server;
-    await greet({ version, url, listening, directory, kubeconfig, runtime, isFound }, options, environment);
+    const { url, listening, ports, runtime } = server;
+    await greet({ version, url, listening, ports, directory, kubeconfig, runtime, isFound }, options, environment);
     return await untilStopped(server, signal, () => environment.err.write("slipway: stopping; steps that run go on\n"));
   },
 });

@@ -7,6 +7,7 @@ const served: Served = {
   version: "1.2.3",
   url: "https://127.0.0.1:6443",
   listening: [{ address: "127.0.0.1", port: 6443, from: "this-machine", urls: ["https://127.0.0.1:6443"] }],
+  ports: [],
   directory: "/home/anna/.slipway",
   kubeconfig: "/home/anna/.slipway/kubeconfig",
   runtime: "as host processes",
@@ -20,6 +21,13 @@ test("the greeting tells address, places and where steps run", () => {
   kubeconfig  /home/anna/.slipway/kubeconfig
   steps run   as host processes
 `);
+});
+
+test("where dialects are spoken to is told", () => {
+  const ports = [{ serves: "agents of Tinkerbell", address: "127.0.0.1:42113" }];
+  expect(greeting({ ...served, ports }, plain)).toContain(
+    "\n  reachable   for agents of Tinkerbell at 127.0.0.1:42113\n",
+  );
 });
 
 test("who else can reach it is told, and what keeps them out", () => {

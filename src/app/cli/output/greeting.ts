@@ -16,6 +16,8 @@ export interface Served {
   readonly listening: readonly Listening[];
   readonly directory: string;
   readonly kubeconfig: string;
+  /** Where else it is spoken to. */
+  readonly ports: readonly { readonly serves: string; readonly address: string }[];
   /** What follows `steps run`. */
   readonly runtime: string;
   /** `slipway` finds it without being told where, as kubectl never does. */
@@ -23,13 +25,17 @@ export interface Served {
 }
 
 /** What was started and where. Printed when requests are answered, not before: scripts wait for its first line. */
-export const greeting = ({ version, url, listening, directory, kubeconfig, runtime }: Served, paint: Paint): string =>
+export const greeting = (
+  { version, url, listening, ports, directory, kubeconfig, runtime }: Served,
+  paint: Paint,
+): string =>
   [
     paint.good(`Slipway ${version} is ready at ${url}`),
     `  data        ${directory}`,
     `  kubeconfig  ${kubeconfig}`,
     `  steps run   ${runtime}`,
     ...listening.filter(({ urls }) => !urls.includes(url)).map((door) => `  reachable   ${reachable(door)}`),
+    ...ports.map(({ serves, address }) => `  reachable   for ${serves} at ${address}`),
     "",
   ].join("\n");
 

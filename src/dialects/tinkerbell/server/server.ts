@@ -1,6 +1,6 @@
 import { deferred, type Millis } from "#lib/base/index.ts";
 import { type EventRecorder, type Manager, regardingOf } from "#kernel/kit/index.ts";
-import { type CallObserver, RpcListener, type RpcService, type TlsPaths } from "#kernel/rpc/index.ts";
+import { type CallObserver, RpcListener, type RpcPort, type RpcService, type TlsPaths } from "#kernel/rpc/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { Workflow } from "../kinds.ts";
 import { present } from "../members.ts";
@@ -27,6 +27,8 @@ import { WorkflowMirror } from "./workflow-mirror.ts";
 export interface TinkerbellServerOptions {
   /** `host:port`; port 0 is a free one. */
   readonly listen: string;
+  /** The port of that address, where it was opened before. The server closes it. */
+  readonly port?: RpcPort;
   /** What Agent objects call this server. */
   readonly name?: string;
   readonly settings?: Partial<Settings>;
@@ -40,7 +42,7 @@ export interface TinkerbellServerOptions {
 }
 
 /** An agent that was unplugged is noticed after both together. */
-const usualKeepalive = { time: 30_000, timeout: 10_000 };
+export const usualKeepalive = { time: 30_000, timeout: 10_000 };
 const usualPollHold: Millis = 30_000;
 /** Agents that poll wait five seconds at most before they ask again; one that does not for so long has gone. */
 const silenceAfterHold: Millis = 30_000;
@@ -56,7 +58,10 @@ export interface TinkerbellDesk {
 }
 
 /** Makes the parts of a server and binds them to each other. Mirrors are the manager's, which must not have started. */
-export function createDesk(manager: Manager, options: Omit<TinkerbellServerOptions, "listen" | "tls">): TinkerbellDesk {
+export function createDesk(
+  manager: Manager,
+  options: Omit<TinkerbellServerOptions, "listen" | "port" | "tls">,
+): TinkerbellDesk {
   const { client, clock, log } = manager;
   const settings: Settings = { ...defaultSettings, ...options.settings };
   const mirror = new WorkflowMirror(manager.mirror<AnyWorkflow>(Workflow));
@@ -200,17 +205,21 @@ export function addTinkerbellServer(
   return { port: port.promise };
 }
 
+/** Whether others than this machine can speak for agents, without a proof. */
+export const isOpenToAll = ({ listen, auth }: Pick<TinkerbellServerOptions, "listen" | "auth">): boolean =>
+  (auth?.mode ?? "none") === "none" && !isLoopback(listen);
+
 /** From the first moment at which agents can be told the truth until the stop. */
 async function serve(
   { clock, log }: Manager,
   desk: TinkerbellDesk,
-  { listen, tls, auth, keepalive = usualKeepalive }: TinkerbellServerOptions,
+  { listen, port, tls, auth, keepalive = usualKeepalive }: TinkerbellServerOptions,
   stop: AbortSignal,
   onListening: (port: number) => void,
 ): Promise<void> {
   await desk.ready(stop);
   const listener = await RpcListener.start({
-    address: listen,
+    address: port ?? listen,
     services: desk.services,
     observe: desk.observe,
     clock,
@@ -218,7 +227,7 @@ async function serve(
     keepalive,
     ...(tls === undefined ? {} : { tls }),
   });
-  if ((auth?.mode ?? "none") === "none" && !isLoopback(listen))
+  if (isOpenToAll({ listen, ...(auth === undefined ? {} : { auth }) }))
     log.warn("anybody who reaches the address of agents may speak for them", { address: listen });
   log.info("agents are served", { address: listen, port: listener.port });
   onListening(listener.port);

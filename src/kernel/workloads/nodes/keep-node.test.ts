@@ -3,7 +3,7 @@ import { FakeClock, formatMicroTime, formatTime } from "#lib/base/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { Lease, Node as NodeType } from "#kernel/model/index.ts";
 import { bench, testNode } from "../testing/index.ts";
-import { addNode, type MachineInfo, type NodeObject } from "./keep-node.ts";
+import { addNode, type MachineInfo, type NodeObject, type NodeState } from "./keep-node.ts";
 
 const info: MachineInfo = {
   version: "1.2.3",
@@ -21,9 +21,10 @@ async function started(
   client = memoryClient({ clock, types: [NodeType] }),
   meanwhile = (): Promise<unknown> => clock.advance(1000),
   trouble: () => string | undefined = () => undefined,
+  conditions: NodeState["conditions"] = [],
 ) {
   const place = bench({ clock, client });
-  addNode(place.manager, testNode, info, trouble);
+  addNode(place.manager, testNode, info, { trouble, conditions });
   place.start();
   await meanwhile();
   const closed = place.close();
@@ -74,6 +75,16 @@ test("a later start keeps what others have written, and when it became ready", a
   expect(other).toEqual(pressure);
   expect(ready?.lastTransitionTime).toBe("2026-01-01T00:00:00Z");
   expect(ready?.lastHeartbeatTime).not.toBe("2026-01-01T00:00:00Z");
+});
+
+test("what is unwise about a server is a condition, until it is told to be mended", async () => {
+  const clock = new FakeClock();
+  const told = (isTrue: boolean) => [{ type: "Insecure", isTrue, reason: "R", message: String(isTrue) }];
+  const soon = () => clock.advance(1000);
+  const { client, node } = await started(clock, undefined, soon, undefined, told(true));
+  expect(node.status?.conditions).toMatchObject([{ type: "Ready" }, { type: "Insecure", status: "True", reason: "R" }]);
+  const { node: after } = await started(clock, client, soon, undefined, told(false));
+  expect(after.status?.conditions).toMatchObject([{ type: "Ready" }, { type: "Insecure", status: "False" }]);
 });
 
 test("its heartbeat is a Lease, and its status is written rarely", async () => {

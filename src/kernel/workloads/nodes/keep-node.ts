@@ -43,14 +43,36 @@ interface NodeCondition {
   readonly lastTransitionTime: string;
 }
 
+/** How a node is, besides what it is. */
+export interface NodeState {
+  /** What keeps Pods from being run; asked at every beat. */
+  readonly trouble: () => string | undefined;
+  /** Further conditions, complete when the manager starts. */
+  readonly conditions?: readonly {
+    readonly type: string;
+    readonly isTrue: boolean;
+    readonly reason: string;
+    readonly message: string;
+  }[];
+}
+
 /**
  * Has the manager write the Node of this machine when it starts, and keep it: its heartbeat is a Lease, its condition Ready follows
- * `trouble`, what keeps Pods from being run. What others have written on it stays: labels, taints, conditions of their own. It is never
+ * `trouble`. What others have written on it stays: labels, taints, conditions of their own. It is never
  * removed: a control plane that is stopped comes back.
  */
-export function addNode(manager: Manager, node: Node, info: MachineInfo, trouble: () => string | undefined): void {
-  manager.add({ name: "node", run: ({ stop }) => keepNode(manager, node, info, trouble, stop) });
+export function addNode(manager: Manager, node: Node, info: MachineInfo, state: NodeState): void {
+  manager.add({ name: "node", run: ({ stop }) => keepNode(manager, node, info, state, stop) });
 }
+
+type Conditions = NonNullable<NodeState["conditions"]>;
+
+const readiness = (trouble: string | undefined): Conditions[number] => ({
+  type: "Ready",
+  isTrue: trouble === undefined,
+  reason: trouble === undefined ? "KubeletReady" : "KubeletNotReady",
+  message: trouble ?? "the runner of Pods is at work",
+});
 
 /** As a kubelet's: a Lease every ten seconds, which costs one small write, and a status every five minutes or when it says something else. */
 const beat: Millis = 10_000;
@@ -60,7 +82,7 @@ async function keepNode(
   manager: Manager,
   node: Node,
   info: MachineInfo,
-  trouble: () => string | undefined,
+  { trouble, conditions = [] }: NodeState,
   stop: AbortSignal,
 ): Promise<void> {
   const { clock, log } = manager;
@@ -71,7 +93,7 @@ async function keepNode(
       if (told !== undefined) await renewLease(manager, node, stop);
       const now = { trouble: trouble(), at: clock.now() };
       if (told === undefined || told.trouble !== now.trouble || now.at - told.at >= longestSilence) {
-        await writeNode(manager, node, info, now.trouble, stop);
+        await writeNode(manager, node, info, [readiness(now.trouble), ...conditions], stop);
         told = now;
       }
     } catch (error) {
@@ -115,13 +137,13 @@ async function writeNode(
   { client, clock }: Manager,
   node: Node,
   info: MachineInfo,
-  trouble: string | undefined,
+  conditions: Conditions,
   signal: AbortSignal,
 ): Promise<void> {
   const ref = { type: NodeType, name: node.name };
   const change = (present: Stored<NodeObject> | undefined) => labelled(node, present);
   const { object } = await createOrUpdate<NodeObject>(client, ref, change, { clock, signal });
-  await client.updateStatus<NodeObject>(NodeType, withStatus(object, node, info, trouble, clock.now()), { signal });
+  await client.updateStatus<NodeObject>(NodeType, withStatus(object, node, info, conditions, clock.now()), { signal });
 }
 
 /** What is written on the main endpoint: labels of this machine over whatever others have put there. */
@@ -136,22 +158,25 @@ function withStatus(
   object: Stored<NodeObject>,
   node: Node,
   info: MachineInfo,
-  trouble: string | undefined,
+  own: Conditions,
   now: Instant,
 ): Stored<NodeObject> {
   // Nobody plans by them: everything that is created runs. 110 Pods is what a kubelet says without being told.
   const amounts = { cpu: String(node.cpus), memory: `${Math.floor(node.memoryBytes / 1024)}Ki`, pods: "110" };
-  const others = (object.status?.conditions ?? []).filter(({ type }) => type !== "Ready");
-  const before = object.status?.conditions?.find(({ type }) => type === "Ready");
-  const status = trouble === undefined ? "True" : "False";
-  const ready: NodeCondition = {
-    type: "Ready",
-    status,
-    reason: trouble === undefined ? "KubeletReady" : "KubeletNotReady",
-    message: trouble ?? "the runner of Pods is at work",
-    lastHeartbeatTime: formatTime(now),
-    lastTransitionTime: before?.status === status ? before.lastTransitionTime : formatTime(now),
-  };
+  const present = object.status?.conditions ?? [];
+  const others = present.filter(({ type }) => !own.some((condition) => condition.type === type));
+  const told = own.map(({ type, isTrue, reason, message }): NodeCondition => {
+    const status = isTrue ? "True" : "False";
+    const before = present.find((condition) => condition.type === type);
+    return {
+      type,
+      status,
+      reason,
+      message,
+      lastHeartbeatTime: formatTime(now),
+      lastTransitionTime: before?.status === status ? before.lastTransitionTime : formatTime(now),
+    };
+  });
   const described = {
     ...object.status,
     addresses: [
@@ -160,7 +185,7 @@ function withStatus(
     ],
     allocatable: amounts,
     capacity: amounts,
-    conditions: [...others, ready],
+    conditions: [...others, ...told],
     nodeInfo: nodeInfo(info),
   };
   return { ...object, status: described };

@@ -1,0 +1,176 @@
+import type { DialectOptions } from "#dialects/index.ts";
+import { err, ok, parseDuration, type Result } from "#lib/base/index.ts";
+import type { OptionSpec } from "./command.ts";
+
+// What `slipway up` can be told of Tinkerbell. It is apart from the command because there is much of it, and told to the dialect as it was said: what
+// is usual where nothing was said is the dialect's to know.
+
+type TinkerbellOptions = NonNullable<DialectOptions["tinkerbell"]>;
+
+/** Where agents connect when nobody says it. It is given up without a word of anybody's when something else has it. */
+export const usualTinkListen = "127.0.0.1:42113";
+
+/** Of the help: these options would hide the others. */
+const heading = "Tinkerbell:";
+const option = (name: string, value: string, summary: string): OptionSpec => ({
+  flags: `--tink-${name} <${value}>`,
+  summary,
+  heading,
+});
+
+/** The options of `slipway up` that are about Tinkerbell. None has an initial value, because a variable may say it. */
+export const tinkOptions: readonly OptionSpec[] = [
+  option("listen", "address", `HOST:PORT where agents connect, or off (default: ${usualTinkListen} if it is free)`),
+  option("tls-cert", "file", "what agents are shown; read again when it changes"),
+  option("tls-key", "file", "the key of that certificate"),
+  option("client-ca", "file", "who signs the certificates of agents"),
+  option(
+    "auth",
+    "how",
+    "how agents prove who they are: none (default), token (Secret default/tink-agent-tokens) or mtls",
+  ),
+  option("scheduled-timeout", "duration", "for an agent to begin what it was told of (default: 2m)"),
+  option("cancelling-timeout", "duration", "for an agent to confirm that it has stopped (default: 1m)"),
+  option("reject-backoff-base", "duration", "before a workflow that was rejected is tried again (default: 5s)"),
+  option("reject-backoff-max", "duration", "the most that this grows to (default: 5m)"),
+  option("reject-backoff-jitter", "share", "how much of it chance decides (default: 0.2)"),
+  option("interrupted-actions", "policy", "what becomes of actions whose agent restarts: Rerun (default) or Fail"),
+  option("max-action-attempts", "count", "starts of one action, interrupted ones included (default: 3)"),
+  option("agent-lost-timeout", "duration", "after which an agent that is away has failed; 0 is never (default: 0)"),
+  option("poll-hold", "duration", "how long agents that poll are kept waiting (default: 30s)"),
+  option("keepalive-time", "duration", "between pings on connections of agents (default: 30s)"),
+  option("keepalive-timeout", "duration", "for the answer to a ping (default: 10s)"),
+  option("max-render-bytes", "bytes", "the most that a template may write (default: 262144)"),
+];
+
+/** Where options of the command line come from, and how files are found. */
+export interface TinkSources {
+  /** Commander's values: `--tink-poll-hold` is `tinkPollHold`. */
+  readonly options: object;
+  /** Answers undefined for what is unset or empty. `--tink-poll-hold` is `SLIPWAY_TINK_POLL_HOLD`. */
+  readonly variable: (name: string) => string | undefined;
+  /** A path as it was typed, made absolute. */
+  readonly resolve: (path: string) => string;
+}
+
+/** What was said of Tinkerbell, or everything that is wrong with it. Nothing of the dialect is loaded. */
+export function readTinkOptions(sources: TinkSources): Result<TinkerbellOptions, readonly string[]> {
+  const reader = new Reader(sources);
+  const listen = listenOf(reader);
+  const tls = tlsOf(reader);
+  const given: TinkerbellOptions = {
+    ...(listen === undefined ? {} : { listen }),
+    settings: settingsOf(reader),
+    tls,
+    auth: authOf(reader, tls),
+    pollHold: reader.duration("poll-hold"),
+    keepalive: { time: reader.duration("keepalive-time"), timeout: reader.duration("keepalive-timeout") },
+  };
+  return reader.problems.length > 0 ? err(reader.problems) : ok(given);
+}
+
+/** Reads single options, and keeps what is wrong with them. */
+class Reader {
+  /** In the order in which options are read, each for people and complete. */
+  readonly problems: string[] = [];
+  readonly #sources: TinkSources;
+
+  constructor(sources: TinkSources) {
+    this.#sources = sources;
+  }
+
+  /** The option, else its variable. */
+  text(name: string): string | undefined {
+    const member = `tink-${name}`.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+    const { options, variable } = this.#sources;
+    const given = new Map<string, unknown>(Object.entries(options)).get(member);
+    return typeof given === "string" ? given : variable(`SLIPWAY_TINK_${name.toUpperCase().replaceAll("-", "_")}`);
+  }
+
+  /** Whether it is there, and what it holds, is for whoever opens it. */
+  file(name: string): string | undefined {
+    const path = this.text(name);
+    return path === undefined ? undefined : this.#sources.resolve(path);
+  }
+
+  /** Go's syntax, as in documents. Zero is a time only where it has a meaning of its own. */
+  duration(name: string, least: "zero" | "positive" = "positive"): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const read = parseDuration(text);
+    if (read.ok && (read.value > 0 || (least === "zero" && read.value === 0))) return read.value;
+    const expected = least === "zero" ? "no negative duration" : "a duration above 0";
+    this.problems.push(`--tink-${name}: ${read.ok ? `expected ${expected}, found ${text}` : read.error}`);
+    return undefined;
+  }
+
+  /** `isFine` is asked about decimal numbers without sign or exponent, and says of them what `expected` does. */
+  number(name: string, expected: string, isFine: (value: number) => boolean): number | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const value = Number(text);
+    if (/^\d{1,9}(?:\.\d{1,9})?$/.test(text) && isFine(value)) return value;
+    this.problems.push(`--tink-${name}: expected ${expected}, found ${JSON.stringify(text)}`);
+    return undefined;
+  }
+
+  /** Checked here and not by commander, which knows nothing of variables. */
+  oneOf<T extends string>(name: string, choices: readonly T[]): T | undefined {
+    const text = this.text(name);
+    const found = choices.find((choice) => choice === text);
+    if (text !== undefined && found === undefined)
+      this.problems.push(`--tink-${name}: expected ${choices.join(" or ")}, found ${JSON.stringify(text)}`);
+    return found;
+  }
+}
+
+const isCount = (value: number): boolean => Number.isInteger(value) && value > 0;
+const count = "a whole number above 0";
+
+/** What is not said stays undefined: see `GivenSettings`. */
+const settingsOf = (reader: Reader): NonNullable<TinkerbellOptions["settings"]> => ({
+  scheduledTimeout: reader.duration("scheduled-timeout"),
+  cancellingTimeout: reader.duration("cancelling-timeout"),
+  rejectBackoff: {
+    base: reader.duration("reject-backoff-base"),
+    max: reader.duration("reject-backoff-max"),
+    jitter: reader.number("reject-backoff-jitter", "a number from 0 to 1", (value) => value <= 1),
+  },
+  interruptedActions: reader.oneOf("interrupted-actions", ["Rerun", "Fail"]),
+  maxActionAttempts: reader.number("max-action-attempts", count, isCount),
+  agentLostTimeout: reader.duration("agent-lost-timeout", "zero"),
+  maxRenderBytes: reader.number("max-render-bytes", count, isCount),
+});
+
+/** Undefined where agents connect nowhere. */
+function listenOf(reader: Reader): TinkerbellOptions["listen"] | undefined {
+  const text = reader.text("listen");
+  if (text === "off") return undefined;
+  const [, port = ""] = /^(?:\[[0-9a-f:.]+\]|[^\s:/[\]]+):(\d{1,5})$/i.exec(text ?? usualTinkListen) ?? [];
+  if (port === "" || Number(port) > 65_535)
+    reader.problems.push(`--tink-listen: expected HOST:PORT or off, found ${JSON.stringify(text)}`);
+  return { address: text ?? usualTinkListen, isUsual: text === undefined };
+}
+
+/** The files are read by who listens. */
+function tlsOf(reader: Reader): TinkerbellOptions["tls"] {
+  const [certificate, key, clientCa] = [reader.file("tls-cert"), reader.file("tls-key"), reader.file("client-ca")];
+  if (certificate !== undefined && key !== undefined)
+    return { certificate, key, ...(clientCa === undefined ? {} : { clientCa }) };
+  if (certificate !== undefined || key !== undefined)
+    reader.problems.push("expected both of --tink-tls-cert and --tink-tls-key, or none");
+  else if (clientCa !== undefined) reader.problems.push("--tink-client-ca needs --tink-tls-cert and --tink-tls-key");
+  return undefined;
+}
+
+/** Where the Secret of tokens is. */
+const tokenNamespace = "default";
+
+/** Certificates of agents prove something only where somebody is known to sign them. */
+function authOf(reader: Reader, tls: TinkerbellOptions["tls"]): TinkerbellOptions["auth"] {
+  const mode = reader.oneOf("auth", ["none", "token", "mtls"]);
+  if (mode === "mtls" && tls?.clientCa === undefined)
+    reader.problems.push("--tink-auth mtls needs --tink-tls-cert, --tink-tls-key and --tink-client-ca");
+  if (mode === undefined) return undefined;
+  return mode === "token" ? { mode, namespace: tokenNamespace } : { mode };
+}
