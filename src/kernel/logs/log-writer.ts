@@ -1,13 +1,14 @@
-import { type FileHandle, open, rename, rm } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Cancel, type Clock, codeOf, type Instant, type Millis, toError } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { LineStamper, type Stamped } from "./line-stamper.ts";
 import { encodeEntry, recordsPerEntry } from "./line-index.ts";
-import { defaultRotation, fileOfAge, indexOf, type Rotation } from "./log-files.ts";
+import { defaultRotation, indexOf, type Rotation } from "./log-files.ts";
 import { bytesBefore, lossMark } from "./loss-mark.ts";
 import { Masker } from "./masker.ts";
 import type { LogStream } from "./record.ts";
+import { makeRoom, writeWhole } from "./rotate.ts";
 
 // The way of output: pipe -> chunk -> masker, if any -> stamper -> #waiting -> one write. While a write is under way everything gathers in
 // #waiting and is the next write, so a busy process costs few large writes and a quiet one a write per line.
@@ -192,18 +193,13 @@ export class LogWriter {
     this.#indexed = this.#records;
   }
 
-  /** From the oldest to the youngest, so that a crash in between loses no file but the one that was to go. */
   async #rotate(at: Instant): Promise<void> {
     await Promise.all([this.#handle?.close(), this.#index?.close()]);
     this.#handle = undefined;
     this.#index = undefined;
     this.#records = 0;
     this.#indexed = 0;
-    const oldest = this.#rotation.maxFiles - 1;
-    await removeFile(fileOfAge(this.#path, oldest));
-    for (let age = oldest - 1; age >= 0; age--) {
-      await moveFile(fileOfAge(this.#path, age), fileOfAge(this.#path, age + 1));
-    }
+    await makeRoom(this.#path, this.#rotation);
     if (this.#rotation.marksLoss === true) await this.#markLoss(at);
   }
 
@@ -216,31 +212,4 @@ export class LogWriter {
     this.#size = mark.length;
     this.#records = 1;
   }
-}
-
-/** A short write (a nearly full disk) is continued, so that a record is never half there while others follow. */
-async function writeWhole(handle: FileHandle, buffers: readonly Buffer[]): Promise<void> {
-  const bytes = buffers.length === 1 && buffers[0] !== undefined ? buffers[0] : Buffer.concat(buffers);
-  for (let from = 0; from < bytes.length; ) {
-    const { bytesWritten } = await handle.write(bytes, from);
-    from += bytesWritten;
-  }
-}
-
-async function removeFile(path: string): Promise<void> {
-  await rm(path, { force: true });
-  await rm(indexOf(path), { force: true });
-}
-
-/** The index after its file: a reader in between finds none, and reads a little more. */
-async function moveFile(from: string, to: string): Promise<void> {
-  await renameIfThere(from, to);
-  await rm(indexOf(to), { force: true });
-  await renameIfThere(indexOf(from), indexOf(to));
-}
-
-async function renameIfThere(from: string, to: string): Promise<void> {
-  await rename(from, to).catch((thrown: unknown) => {
-    if (codeOf(thrown) !== "ENOENT") throw thrown;
-  });
 }

@@ -1,12 +1,8 @@
 import { dirname } from "node:path";
 import type { Clock, Instant } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
-import { LogWriter, readLogs, type Rotation } from "#kernel/logs/index.ts";
-
-const mebibyte = 1024 * 1024;
-
-/** The last 10 MiB of an action's output are kept, and up to 2 more; a line says how much came before. */
-export const logRotation: Rotation = { maxBytes: 2 * mebibyte, maxFiles: 6, marksLoss: true };
+import { LogWriter, readLogs } from "#kernel/logs/index.ts";
+import { logRotation } from "../log-places.ts";
 
 /** Lines that are looked at for one that is not empty, and their bytes. */
 const tail = { tailLines: 20, limitBytes: 64 * 1024 } as const;

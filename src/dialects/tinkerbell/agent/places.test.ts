@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { fileName, keyOf, logPathOf, removeWork, uidOf, workDirectoryOf } from "./places.ts";
+import { fileName } from "../log-places.ts";
+import { keyOf, logPathOf, removeWork, uidOf, workDirectoryOf } from "./places.ts";
 import { agentWorkflow, execution } from "./testing/executions.ts";
 
 test("logs and executions are found by the workflow's uid", () => {

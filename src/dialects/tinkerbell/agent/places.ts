@@ -1,7 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "#lib/base/index.ts";
-import { hashName } from "#lib/base/index.node.ts";
+import { fileName, logPath } from "../log-places.ts";
 import type { Execution } from "./work.ts";
 
 // What an agent keeps in its state directory:
@@ -19,7 +19,10 @@ export const keyOf = ({ workflow, action, attempt }: Execution): string =>
   `${fileName(uidOf(workflow))}/${fileName(action.id)}/${attempt}`;
 
 export const logPathOf = (directory: string, { workflow, action }: Execution): string =>
-  join(directory, "logs", fileName(uidOf(workflow)), `${fileName(action.id)}.log`);
+  logPath(logsIn(directory), uidOf(workflow), action.id);
+
+/** All logs of all workflows. */
+export const logsIn = (directory: string): string => join(directory, "logs");
 
 const workDirectories = (directory: string): string => join(directory, "work");
 
@@ -37,12 +40,4 @@ export async function removeWork(directory: string, keep: Execution | undefined)
     const place = join(workDirectories(directory), name);
     if (place !== kept) await rm(place, { recursive: true, force: true });
   }
-}
-
-const longest = 100;
-
-/** The text itself where it can be a file's name, else something like it that no other text becomes. Ids come from a server. */
-export function fileName(text: string): string {
-  if (/^[A-Za-z0-9_-][A-Za-z0-9_.-]*$/.test(text) && text.length <= longest) return text;
-  return `${text.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, longest)}-${hashName([text], 8)}`;
 }

@@ -13,6 +13,7 @@ import { type Connection, Connections } from "./connections.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import { type AgentAuth, identifyBy, isLoopback } from "./identity.ts";
 import { Lanes } from "./lanes.ts";
+import { addLogs } from "./logs.ts";
 import { serverMetrics } from "./metrics.ts";
 import { olderProtocols } from "./older-protocols.ts";
 import type { AskParts } from "./poll-service.ts";
@@ -39,6 +40,8 @@ export interface TinkerbellServerOptions {
   /** How long a question of an agent that polls is held; 30 s unless told. */
   readonly pollHold?: Millis;
   readonly keepalive?: { readonly time: Millis; readonly timeout: Millis };
+  /** Where logs of actions are kept, and how many bytes of them, 1 GiB unless told; agents keep theirs to themselves without. */
+  readonly logs?: { readonly directory: string; readonly maxBytes?: number };
 }
 
 /** An agent that was unplugged is noticed after both together. */
@@ -117,6 +120,7 @@ export function createDesk(
     onJudged,
     stopAgain: (agent, id) => dispatcher.stopAgain(agent, id),
   };
+  const logs = options.logs === undefined ? undefined : addLogs(manager, mirror, options.logs);
   const identify = identifyBy(options.auth ?? { mode: "none" }, manager);
   const connect = (connection: Connection): (() => void) => {
     const { isDuplicate } = connections.open(connection, clock.now());
@@ -135,6 +139,7 @@ export function createDesk(
     services: [
       streamService({
         identify,
+        features: logs === undefined ? "resume" : "logs,resume",
         connect,
         record: (id, event, caller) => record(id, event, { caller, protocol: "stream" }),
       }),
@@ -152,13 +157,16 @@ export function createDesk(
         record,
         onSent,
       }),
+      ...(logs === undefined ? [] : [logs.service(identify)]),
     ],
     observe,
     async ready(signal) {
       await mirror.synced(signal);
       await upkeep.run();
+      await logs?.upkeep.run();
     },
     async close() {
+      await logs?.upkeep.close();
       unsubscribe();
       dispatcher.close();
       presence.close();

@@ -9,17 +9,16 @@ import { helloIn } from "./hello.ts";
 /** What the command stream and its events are made of. */
 export interface StreamParts {
   readonly identify: Identify;
+  /** What Slipway's own agent may use besides the interface, told when its stream opens. */
+  readonly features: string;
   /** An agent has come; it is connected until the answered function is called. */
   readonly connect: (connection: Connection) => () => void;
   /** Resolves when the event is durable, or changes nothing. */
   readonly record: (id: string, event: AgentEvent, caller: Caller) => Promise<void>;
 }
 
-/** What Slipway's own agent may use besides the interface, told when its stream opens. */
-const features = { "x-slipway-features": "resume" };
-
 /** The command stream of the proposal, with what Slipway's own agent says besides. */
-export function streamService({ identify, connect, record }: StreamParts): RpcService {
+export function streamService({ identify, features, connect, record }: StreamParts): RpcService {
   return service(workflowV2.WorkflowService, {
     async getWorkflows({ agentId }, replies, call) {
       const agentID = checkedAgentID(agentId, "agent_id is empty");
@@ -27,7 +26,7 @@ export function streamService({ identify, connect, record }: StreamParts): RpcSe
         throw new RpcError("PERMISSION_DENIED", `the caller is not agent ${agentID}`);
       const hello = { agentID, ...helloIn(call) };
       // At once, and not with the first command, which may be days away: the agent learns that it is connected.
-      call.sendHeaders(features);
+      call.sendHeaders({ "x-slipway-features": features });
       await stay(hello, call, connect, (command) => replies.send(command));
     },
     async publishEvent({ event }, call) {

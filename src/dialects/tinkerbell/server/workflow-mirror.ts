@@ -11,6 +11,12 @@ export interface Mirrored extends Candidate {
   readonly workflow: Stored<AnyWorkflow>;
 }
 
+/** Is told of workflows. */
+interface WorkflowObserver {
+  readonly changed: (workflow: Stored<AnyWorkflow>) => void;
+  readonly gone: (uid: string) => void;
+}
+
 /** Workflows that are not at an end, those that wait, and those that are held, by the keys of their agents; the oldest first each. */
 const unfinished = "tinkerbell-unfinished";
 const waiting = "tinkerbell-waiting";
@@ -60,6 +66,20 @@ export class WorkflowMirror {
       delete: (workflow) => tell(workflow),
     };
     return this.#informer.addHandler(handler);
+  }
+
+  /** Tells of changes of workflows, but not of new ones; until the answered function is called. */
+  onWorkflow({ changed, gone }: WorkflowObserver): () => void {
+    return this.#informer.addHandler({
+      add: () => undefined,
+      update: (_old, workflow) => changed(workflow),
+      delete: ({ metadata }) => gone(metadata.uid),
+    });
+  }
+
+  /** Every workflow, in no order. */
+  all(): readonly Stored<AnyWorkflow>[] {
+    return this.#informer.list();
   }
 
   /** What decides what the agent gets next. */

@@ -24,10 +24,10 @@ export class TokenBucket {
     return true;
   }
 
-  /** Takes a token in any case and answers how long its taker must wait for it. Takers are served in the order in which they ask. */
-  reserve(now: Instant): Millis {
+  /** Takes tokens in any case and answers how long their taker must wait for them. Takers are served in the order in which they ask. */
+  reserve(now: Instant, count = 1): Millis {
     this.#refill(now);
-    this.#tokens -= 1;
+    this.#tokens -= count;
     return this.#tokens >= 0 ? 0 : Math.ceil(-this.#tokens / this.#perMilli);
   }
 

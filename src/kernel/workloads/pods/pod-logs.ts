@@ -1,6 +1,6 @@
-import { type Clock, parseInstant } from "#lib/base/index.ts";
+import type { Clock } from "#lib/base/index.ts";
 import type { LogOptions } from "#kernel/kit/index.ts";
-import { type LogStream, readLogs } from "#kernel/logs/index.ts";
+import { type LogRequest, readingOf, readLogs } from "#kernel/logs/index.ts";
 import { badRequest, type KubeObject } from "#kernel/model/index.ts";
 import { hasEnded, type Runtime } from "#kernel/runtimes/index.ts";
 import { type ContainerStatus, isFinished, type PodObject } from "../pod-types.ts";
@@ -15,12 +15,7 @@ import { podPaths, taskId } from "./pod-paths.ts";
 //   several containers and no name     400 with all names
 
 /** What `pods/log` asks for. */
-export interface PodLogRequest extends LogOptions {
-  /** RFC 3339. `sinceSeconds` wins when both are given. */
-  readonly sinceTime?: string;
-  /** Both when absent. */
-  readonly stream?: LogStream;
-}
+export type PodLogRequest = LogOptions & LogRequest;
 
 /** The logs of the pods that the local pod runner runs; gives the API server its `pods/log`. */
 export interface PodLogs {
@@ -47,19 +42,12 @@ export function createPodLogs(options: PodLogsOptions): PodLogs {
       const { runtime } = options;
       await runtime.list(pod.metadata.uid ?? "");
       const restart = restartOf(pod, container, request.previous === true, runtime);
-      const since = sinceOf(request, options.clock);
+      const reading = readingOf(request, options.clock);
       const { log } = podPaths(options.directory, pod);
-      return readLogs(log(container, restart), {
-        ...(request.tailLines === undefined ? {} : { tailLines: request.tailLines }),
-        ...(request.limitBytes === undefined ? {} : { limitBytes: request.limitBytes }),
-        ...(request.timestamps === undefined ? {} : { timestamps: request.timestamps }),
-        ...(request.stream === undefined ? {} : { stream: request.stream }),
-        ...(request.signal === undefined ? {} : { signal: request.signal }),
-        ...(since === undefined ? {} : { since }),
-        ...(request.follow === true
-          ? { follow: endOf(runtime, taskId(pod.metadata.uid ?? "", container, restart), request.signal) }
-          : {}),
-      });
+      const path = log(container, restart);
+      if (request.follow !== true) return readLogs(path, reading);
+      const id = taskId(pod.metadata.uid ?? "", container, restart);
+      return readLogs(path, { ...reading, follow: endOf(runtime, id, request.signal) });
     },
   };
 }
@@ -105,14 +93,6 @@ function whyNot(pod: PodObject, status: ContainerStatus | undefined): string {
 const hasStarted = (status: ContainerStatus | undefined): boolean =>
   status !== undefined &&
   (status.restartCount > 0 || status.state.running !== undefined || status.state.terminated !== undefined);
-
-function sinceOf({ sinceTime, sinceSeconds }: PodLogRequest, clock: Clock): number | undefined {
-  if (sinceSeconds !== undefined) return clock.now() - sinceSeconds * 1000;
-  if (sinceTime === undefined) return undefined;
-  const at = parseInstant(sinceTime);
-  if (at === undefined) throw badRequest(`sinceTime must be a time as of RFC 3339, found ${JSON.stringify(sinceTime)}`);
-  return at;
-}
 
 /** Aborts when the task has ended, or is not known any more. Listens no longer than somebody wants to know. */
 function endOf(runtime: Runtime, id: string, signal: AbortSignal | undefined): AbortSignal {

@@ -1,0 +1,51 @@
+import type { Instant } from "#lib/base/index.ts";
+import type { LogStream, ReceivedChunk } from "#kernel/logs/index.ts";
+import { agentV1, type MessageShape, RpcError } from "#kernel/rpc/index.ts";
+
+/** Part of the output of an action, as an agent sends it. */
+export interface TaggedChunk extends ReceivedChunk {
+  /** As the agent calls it. */
+  readonly workflow: string;
+  readonly action: string;
+}
+
+/** Bytes of one chunk: what one write of a pipe holds at most. */
+export const maxChunkBytes = 65_536;
+
+/** Reads a message; INVALID_ARGUMENT for one that cannot be kept. `now` stands for a time that is none. */
+export function chunkIn(message: MessageShape<typeof agentV1.LogChunkSchema>, now: Instant): TaggedChunk {
+  const { workflowId: workflow, actionId: action, data } = message;
+  if (workflow === "") throw invalid("workflow_id is empty");
+  if (action === "") throw invalid("action_id is empty");
+  if (data.length > maxChunkBytes) throw invalid(`data is longer than ${maxChunkBytes} bytes`);
+  if (message.seq > BigInt(Number.MAX_SAFE_INTEGER)) throw invalid("seq is larger than 2^53 - 1");
+  const { buffer, byteOffset, byteLength } = data;
+  return {
+    workflow,
+    action,
+    seq: Number(message.seq),
+    stream: streamIn(message),
+    at: instantIn(message.time) ?? now,
+    data: Buffer.from(buffer, byteOffset, byteLength),
+  };
+}
+
+const invalid = (message: string): RpcError => new RpcError("INVALID_ARGUMENT", message);
+
+/** What asks a question, or tells the end, is of no stream. */
+function streamIn({ stream, data }: MessageShape<typeof agentV1.LogChunkSchema>): LogStream {
+  if (stream === agentV1.LogChunk_Stream.STDERR) return "stderr";
+  if (stream === agentV1.LogChunk_Stream.STDOUT || data.length === 0) return "stdout";
+  throw invalid(`expected STREAM_STDOUT or STREAM_STDERR for stream, found ${stream}`);
+}
+
+/** 9999-12-31T23:59:59Z: records have four digits for a year. */
+const lastSecond = 253_402_300_799n;
+
+/** Machines that have just been started may show any year; what a record has no room for is none. */
+function instantIn(
+  time: { readonly seconds: bigint; readonly nanos: number } | undefined,
+): Instant | undefined {
+  if (time === undefined || time.seconds < 0n || time.seconds > lastSecond) return undefined;
+  return Number(time.seconds) * 1000 + Math.min(999, Math.max(0, Math.floor(time.nanos / 1e6)));
+}

@@ -1,0 +1,137 @@
+import { type Clock, sleep } from "#lib/base/index.ts";
+import { agentV1, type CallContext, RpcError, type RpcService, service } from "#kernel/rpc/index.ts";
+import type { WorkflowState } from "../state.ts";
+import type { Caller, Identify } from "./caller.ts";
+import { chunkIn, type TaggedChunk } from "./log-chunk.ts";
+import type { HeldLog, LogShelf } from "./log-shelf.ts";
+import { asUnavailable } from "./record-event.ts";
+import { parseWorkflowId } from "./workflow-id.ts";
+
+/** What taking logs works with. */
+export interface LogParts {
+  readonly clock: Clock;
+  readonly shelf: LogShelf;
+  readonly identify: Identify;
+  /** There is more than before. */
+  readonly onGrown: () => void;
+  /** The workflow of that id as it is now, or undefined. */
+  readonly find: (id: string) => Promise<{ readonly uid: string; readonly state: WorkflowState } | undefined>;
+}
+
+/** Whose numbers the chunks of a call have: who has lost its own sends another text here, and begins with 1 again. */
+const sourceHeader = "x-slipway-log-source";
+const maxSource = 100;
+/** Logs of one call. */
+const maxLogs = 64;
+/** What a call has brought is made durable at its end, and each time after so much. */
+const commitEvery = 4 * 1024 * 1024;
+
+/** One log that a call writes to. */
+interface Open {
+  readonly workflow: string;
+  readonly action: string;
+  readonly uid: string;
+  readonly held: HeldLog;
+}
+
+/** Takes what actions print. An answer means that it is durable; without one the agent has it still, and sends it again. */
+export const logService = (parts: LogParts): RpcService =>
+  service(agentV1.AgentService, {
+    async pushLogs(messages, call) {
+      const intake = new Intake(parts, parts.identify(call), sourceOf(call));
+      let isWhole = false;
+      try {
+        for await (const message of messages) await intake.take(chunkIn(message, parts.clock.now()), call.signal);
+        const received = await intake.commit();
+        isWhole = true;
+        return { received: [...received] };
+      } catch (thrown) {
+        throw asUnavailable(thrown);
+      } finally {
+        await intake.close(isWhole);
+      }
+    },
+  });
+
+function sourceOf(call: CallContext): string {
+  const source = call.header(sourceHeader);
+  if (source.length > maxSource)
+    throw new RpcError("INVALID_ARGUMENT", `${sourceHeader} is longer than ${maxSource} bytes`);
+  return source;
+}
+
+/** What one call brings. */
+class Intake {
+  readonly #parts: LogParts;
+  readonly #caller: Caller;
+  readonly #source: string;
+  readonly #open = new Map<string, Open>();
+  #uncommitted = 0;
+
+  constructor(parts: LogParts, caller: Caller, source: string) {
+    this.#parts = parts;
+    this.#caller = caller;
+    this.#source = source;
+  }
+
+  /** Resolves when the chunk can be read. The next one is asked for then, so that an agent is as fast as this disk. */
+  async take(chunk: TaggedChunk, signal: AbortSignal): Promise<void> {
+    const { shelf, clock } = this.#parts;
+    const { uid, held } = await this.#logOf(chunk);
+    const delay = shelf.delayOf(uid, chunk.data.length);
+    if (delay > 0) await sleep(clock, delay, signal);
+    const grown = await held.log.append(this.#source, chunk);
+    shelf.grown(uid, grown);
+    this.#uncommitted += grown;
+    if (this.#uncommitted > commitEvery) await this.commit();
+  }
+
+  /** Makes durable what was taken; up to where nothing is missing of each log. */
+  async commit() {
+    this.#uncommitted = 0;
+    this.#parts.onGrown();
+    const all = [...this.#open.values()];
+    for (const { held } of all) await held.log.commit();
+    return all.map(({ workflow, action, held }) => ({
+      workflowId: workflow,
+      actionId: action,
+      seq: BigInt(held.log.seqOf(this.#source)),
+    }));
+  }
+
+  /** Of a call that has broken off, too, what came is kept, so that it need not come again. */
+  async close(isWhole: boolean): Promise<void> {
+    for (const { held } of this.#open.values()) {
+      const isGood = isWhole || (await held.log.commit().then(() => true, () => false));
+      await held.release(isGood);
+    }
+  }
+
+  /** Looked up once for each call: it is to be as cheap as the write. */
+  async #logOf({ workflow, action }: TaggedChunk): Promise<Open> {
+    const key = `${workflow} ${action}`;
+    const known = this.#open.get(key);
+    if (known !== undefined) return known;
+    if (this.#open.size >= maxLogs)
+      throw new RpcError("INVALID_ARGUMENT", `a call brings the logs of at most ${maxLogs} actions`);
+    const uid = await this.#permit(workflow, action);
+    const open = { workflow, action, uid, held: await this.#parts.shelf.open(uid, action) };
+    this.#open.set(key, open);
+    return open;
+  }
+
+  /** The workflow's uid, if the caller is the agent of the action. */
+  async #permit(workflow: string, action: string): Promise<string> {
+    const found = parseWorkflowId(workflow) === undefined ? undefined : await this.#parts.find(workflow);
+    if (found === undefined)
+      throw new RpcError("NOT_FOUND", `there is no workflow ${JSON.stringify(workflow.slice(0, 100))}`);
+    const { actions, dispatch, agentID } = found.state;
+    const its = actions.find(({ id }) => id === action);
+    if (its === undefined)
+      throw new RpcError("NOT_FOUND", `workflow ${workflow} has no action ${JSON.stringify(action.slice(0, 100))}`);
+    const agents = [its.task.agentID, dispatch.agentID, agentID].filter((agent) => agent !== undefined);
+    if (!agents.some((agent) => this.#caller.isAgent(agent)))
+      throw new RpcError("PERMISSION_DENIED", `the workflow is not ${this.#caller.name}'s`);
+    return found.uid;
+  }
+}

@@ -1,0 +1,39 @@
+import type { Manager } from "#kernel/kit/index.ts";
+import { isNotFound } from "#kernel/model/index.ts";
+import type { RpcService } from "#kernel/rpc/index.ts";
+import { type AnyWorkflow, refOf, stateOf } from "../stored.ts";
+import type { Identify } from "./caller.ts";
+import { type LogParts, logService } from "./log-service.ts";
+import { LogShelf } from "./log-shelf.ts";
+import { LogUpkeep } from "./log-upkeep.ts";
+import { parseWorkflowId } from "./workflow-id.ts";
+import type { WorkflowMirror } from "./workflow-mirror.ts";
+
+const usualBytes = 1024 ** 3;
+
+/** The parts that keep logs of actions, bound to each other. */
+export function addLogs(
+  { client, clock, log }: Manager,
+  mirror: WorkflowMirror,
+  { directory, maxBytes = usualBytes }: { readonly directory: string; readonly maxBytes?: number },
+): { readonly service: (identify: Identify) => RpcService; readonly upkeep: LogUpkeep } {
+  const shelf = new LogShelf({ directory, clock, maxBytes });
+  const upkeep = new LogUpkeep({ clock, log, directory, shelf, mirror });
+  /** From the store where the mirror has not heard of it yet. */
+  const find: LogParts["find"] = async (id) => {
+    const place = parseWorkflowId(id);
+    if (place === undefined) return undefined;
+    const mirrored = mirror.get(place);
+    if (mirrored !== undefined && mirrored.state.actions.length > 0) return mirrored;
+    try {
+      const workflow = await client.get<AnyWorkflow>(refOf(place.namespace, place.name));
+      const { uid } = workflow.metadata;
+      return place.uid === undefined || place.uid === uid ? { uid, state: stateOf(workflow) } : undefined;
+    } catch (thrown) {
+      if (isNotFound(thrown)) return undefined;
+      throw thrown;
+    }
+  };
+  const onGrown = (): void => upkeep.grown();
+  return { service: (identify) => logService({ clock, shelf, identify, find, onGrown }), upkeep };
+}

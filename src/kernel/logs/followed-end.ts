@@ -1,0 +1,31 @@
+import { dirname } from "node:path";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import { DirectoryWatch } from "./directory-watch.ts";
+import { lookAt } from "./log-files.ts";
+import { readReceived } from "./received-state.ts";
+
+/**
+ * Aborts when nothing more is expected of a log that is received, or its directory is gone. Looks for as long as `signal` allows. Who
+ * follows the log may be another process than who receives it.
+ */
+export async function endOfReceived(path: string, signal: AbortSignal): Promise<AbortSignal> {
+  const end = new AbortController();
+  const directory = dirname(path);
+  await makeDirectories(directory, 0o750);
+  const watch = new DirectoryWatch(directory, [signal]);
+  const look = async (): Promise<void> => {
+    try {
+      for (;;) {
+        await watch.changed();
+        const state = await readReceived(path);
+        if (signal.aborted || state?.isEnded === true || (await lookAt(directory)) === undefined) return;
+      }
+    } finally {
+      watch.close();
+      end.abort();
+    }
+  };
+  // What cannot be looked at is not waited for.
+  look().catch(() => undefined);
+  return end.signal;
+}

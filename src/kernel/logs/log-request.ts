@@ -1,0 +1,40 @@
+import { type Clock, type Instant, parseInstant } from "#lib/base/index.ts";
+import { badRequest } from "#kernel/model/index.ts";
+import type { ReadLogsOptions } from "./read-logs.ts";
+import type { LogStream } from "./record.ts";
+
+/** What is asked of a log over the API, in Kubernetes' words. */
+export interface LogRequest {
+  readonly follow?: boolean;
+  readonly timestamps?: boolean;
+  readonly tailLines?: number;
+  readonly limitBytes?: number;
+  readonly sinceSeconds?: number;
+  /** RFC 3339. `sinceSeconds` wins when both are given. */
+  readonly sinceTime?: string;
+  /** Both when absent. */
+  readonly stream?: LogStream;
+  readonly signal?: AbortSignal;
+}
+
+/** All of it but `follow`, whose end only the owner of a log knows. Throws the refusal of a time that is none. */
+export function readingOf(request: LogRequest, clock: Clock): ReadLogsOptions {
+  const { tailLines, limitBytes, timestamps, stream, signal } = request;
+  const since = sinceOf(request, clock);
+  return {
+    ...(tailLines === undefined ? {} : { tailLines }),
+    ...(limitBytes === undefined ? {} : { limitBytes }),
+    ...(timestamps === undefined ? {} : { timestamps }),
+    ...(stream === undefined ? {} : { stream }),
+    ...(signal === undefined ? {} : { signal }),
+    ...(since === undefined ? {} : { since }),
+  };
+}
+
+function sinceOf({ sinceTime, sinceSeconds }: LogRequest, clock: Clock): Instant | undefined {
+  if (sinceSeconds !== undefined) return clock.now() - sinceSeconds * 1000;
+  if (sinceTime === undefined) return undefined;
+  const at = parseInstant(sinceTime);
+  if (at === undefined) throw badRequest(`sinceTime must be a time as of RFC 3339, found ${JSON.stringify(sinceTime)}`);
+  return at;
+}

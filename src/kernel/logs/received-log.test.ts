@@ -1,0 +1,182 @@
+import { appendFile, cp, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { endOfReceived } from "./followed-end.ts";
+import type { Rotation } from "./log-files.ts";
+import { readLogs } from "./read-logs.ts";
+import { type ReceivedChunk, ReceivedLog } from "./received-log.ts";
+import { readReceived } from "./received-state.ts";
+import { textOf, withDirectory } from "./testing/index.ts";
+
+const at = Date.UTC(2026, 0, 1);
+const rotation: Rotation = { maxBytes: 200, maxFiles: 3, marksLoss: true };
+const chunk = (seq: number, text: string, more: Partial<ReceivedChunk> = {}): ReceivedChunk => ({
+  seq,
+  stream: "stdout",
+  at: at + seq,
+  data: Buffer.from(text),
+  ...more,
+});
+
+/** With a log of its own, opened anew for each use as after a crash. */
+const withLog = (use: (path: string, open: () => Promise<ReceivedLog>) => Promise<void>, how: Rotation = rotation) =>
+  withDirectory((directory) => {
+    const path = join(directory, "w", "a.log");
+    return use(path, () => ReceivedLog.open(path, how));
+  });
+
+test("chunks are read back as they were printed, with the times of their own machine", () =>
+  withLog(async (path, open) => {
+    const log = await open();
+    await log.append("s", chunk(1, "one\ntw"));
+    await log.append("s", chunk(2, "o\n"));
+    await log.append("s", chunk(3, "bad\n", { stream: "stderr" }));
+    await log.commit();
+    await log.close();
+    expect(await textOf(path)).toBe("one\ntwo\nbad\n");
+    expect(await textOf(path, { stream: "stderr", timestamps: true })).toBe("2026-01-01T00:00:00.003000000Z bad\n");
+  }));
+
+test("a chunk that comes twice, or before its turn, is passed over", () =>
+  withLog(async (path, open) => {
+    const log = await open();
+    await log.append("s", chunk(1, "one\n"));
+    expect(await log.append("s", chunk(1, "one\n"))).toBe(0);
+    expect(await log.append("s", chunk(3, "three\n"))).toBe(0);
+    await log.append("s", chunk(2, "two\n"));
+    expect(log.seqOf("s")).toBe(2);
+    await log.close();
+    expect(await textOf(path)).toBe("one\ntwo\n");
+  }));
+
+test("a sender that begins anew goes on behind what is there", () =>
+  withLog(async (path, open) => {
+    const log = await open();
+    await log.append("s", chunk(1, "one\n"));
+    expect(log.seqOf("t")).toBe(0);
+    await log.append("t", chunk(1, "uno\n"));
+    expect([log.seqOf("s"), log.seqOf("t")]).toEqual([0, 1]);
+    await log.close();
+    expect(await textOf(path)).toBe("one\nuno\n");
+  }));
+
+test("what was not committed is taken back after a crash, and is written once when it is sent again", () =>
+  withLog(async (path, open) => {
+    const first = await open();
+    await first.append("s", chunk(1, "one\n"));
+    await first.commit();
+    await first.append("s", chunk(2, "two\n"));
+    // No close: the process is gone.
+    await appendFile(path, "half a rec");
+    const second = await open();
+    expect(second.seqOf("s")).toBe(1);
+    expect(await textOf(path)).toBe("one\n");
+    await second.append("s", chunk(2, "two\n"));
+    await second.commit();
+    await second.close();
+    expect(await textOf(path)).toBe("one\ntwo\n");
+    await first.close();
+  }));
+
+test("nothing is left of a log of which nothing was committed", () =>
+  withLog(async (path, open) => {
+    const first = await open();
+    await first.append("s", chunk(1, "one\n"));
+    const second = await open();
+    expect(second.seqOf("s")).toBe(0);
+    expect(await textOf(path)).toBe("");
+    await Promise.all([first.close(), second.close()]);
+  }));
+
+test("a crash at every moment of many rotations loses and doubles nothing of what is kept", () =>
+  withLog(
+    async (path, open) => {
+      const lines = Array.from({ length: 12 }, (_, index) => `line ${index} ${"x".repeat(50)}\n`);
+      for (let crashAfter = 0; crashAfter < lines.length; crashAfter++) {
+        await rm(path.slice(0, -"/a.log".length), { recursive: true, force: true });
+        const first = await open();
+        for (let seq = 1; seq <= crashAfter; seq++) await first.append("s", chunk(seq, lines[seq - 1] ?? ""));
+        // The disk as a killed process leaves it, under other names to the disk as well.
+        const log = await open();
+        for (let seq = log.seqOf("s") + 1; seq <= lines.length; seq++)
+          await log.append("s", chunk(seq, lines[seq - 1] ?? ""));
+        await log.commit();
+        await Promise.all([first.close(), log.close()]);
+        expect((await textOf(path)).replaceAll(/slipway: .*\n/g, "")).toBe(lines.join(""));
+      }
+    },
+    { maxBytes: 200, maxFiles: 50, marksLoss: true },
+  ));
+
+test("the ring keeps the end, and says how much came before it", () =>
+  withLog(ringTest, { ...rotation, maxBytes: 400 }));
+
+const ringTest = async (path: string, open: () => Promise<ReceivedLog>): Promise<void> => {
+  const log = await open();
+  for (let seq = 1; seq <= 20; seq++) await log.append("s", chunk(seq, `line ${seq}\n`));
+  await log.commit();
+  await log.close();
+  const text = await textOf(path);
+  expect(text).toMatch(/^slipway: \d+ bytes of this log come before this line; what is not kept of them was dropped\n/);
+  expect(text).toMatch(/line 19\nline 20\n$/);
+  expect(text).not.toContain("line 1\n");
+  expect((await readdir(path.slice(0, -"/a.log".length))).filter((name) => !name.endsWith(".received"))).toHaveLength(3);
+};
+
+test("files that were copied to another disk are gone on with", () =>
+  withLog(async (path, open) => {
+    const log = await open();
+    await log.append("s", chunk(1, "one\n"));
+    await log.commit();
+    await log.close();
+    const folder = path.slice(0, -"/a.log".length);
+    await cp(folder, `${folder}2`, { recursive: true });
+    const copy = await ReceivedLog.open(`${folder}2/a.log`, rotation);
+    expect(copy.seqOf("s")).toBe(1);
+    await copy.append("s", chunk(2, "two\n"));
+    await copy.close();
+    expect(await textOf(`${folder}2/a.log`)).toBe("one\ntwo\n");
+  }));
+
+test("a chunk without data is the end, which a follower sees", () =>
+  withLog(async (path, open) => {
+    const stop = new AbortController();
+    const follow = await endOfReceived(path, stop.signal);
+    const output = readLogs(path, { follow });
+    const log = await open();
+    await log.append("s", chunk(1, "one\n"));
+    expect(Buffer.from((await output.next()).value ?? []).toString()).toBe("one\n");
+    await log.append("s", chunk(2, ""));
+    await log.commit();
+    expect((await output.next()).done).toBe(true);
+    expect(await readReceived(path)).toMatchObject({ seq: 2, isEnded: true });
+    // More may come all the same, when somebody else has said that it is the end.
+    await log.append("s", chunk(3, "late\n"));
+    await log.end();
+    expect(await readReceived(path)).toMatchObject({ seq: 3, isEnded: true });
+    await log.close();
+  }));
+
+test("a follower ends when the log is removed", () =>
+  withLog(async (path) => {
+    const stop = new AbortController();
+    const follow = await endOfReceived(path, stop.signal);
+    const output = readLogs(path, { follow });
+    const next = output.next();
+    await rm(path.slice(0, -"/a.log".length), { recursive: true });
+    expect((await next).done).toBe(true);
+  }));
+
+test("a disk that refuses loses nothing that was committed", () =>
+  withLog(async (path, open) => {
+    const log = await open();
+    await log.append("s", chunk(1, "one\n"));
+    await log.commit();
+    await log.close();
+    const broken = await open();
+    // A time that no record can bear stands for whatever fails in the middle.
+    await expect(broken.append("s", chunk(2, "two\n", { at: Number.NaN }))).rejects.toThrow("Invalid time value");
+    expect(broken.seqOf("s")).toBe(1);
+    await broken.close();
+    expect(await textOf(path)).toBe("one\n");
+  }));
