@@ -158,10 +158,14 @@ test("a chunk without data is the end, which a follower sees", () =>
   }));
 
 test("a follower ends when the log is removed", () =>
-  withLog(async (path) => {
+  withLog(async (path, open) => {
     const stop = new AbortController();
     const follow = await endOfReceived(path, stop.signal);
     const output = readLogs(path, { follow });
+    const log = await open();
+    await log.append("s", chunk(1, "one\n"));
+    await output.next();
+    await log.close();
     const next = output.next();
     await rm(path.slice(0, -"/a.log".length), { recursive: true });
     expect((await next).done).toBe(true);

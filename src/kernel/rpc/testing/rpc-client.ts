@@ -85,6 +85,28 @@ export class RpcClient {
     return received;
   }
 
+  /** Requests at once, and one answer; with `isOpen` nothing is said of their end, as when the caller is killed. */
+  clientStream<I extends DescMessage, O extends DescMessage>(
+    method: Method<I, O>,
+    requests: readonly MessageInitShape<I>[],
+    { headers = {}, isOpen = false }: { readonly headers?: Headers; readonly isOpen?: boolean } = {},
+  ) {
+    let cancel = (): void => undefined;
+    const answer = new Promise<MessageShape<O> | Refused>((resolve) => {
+      const call = this.#client.makeClientStreamRequest(
+        pathOf(method),
+        (value: Buffer) => value,
+        (value) => fromBinary(method.output, value),
+        metadataOf(headers),
+        (thrown, message) => resolve(thrown === null && message !== undefined ? message : refusedOf(thrown)),
+      );
+      cancel = () => call.cancel();
+      for (const request of requests) call.write(Buffer.from(toBinary(method.input, create(method.input, request))));
+      if (!isOpen) call.end();
+    });
+    return { answer, cancel };
+  }
+
   /** A call whose requests are all sent at once. */
   bidi<I extends DescMessage, O extends DescMessage>(method: Method<I, O>, requests: readonly MessageInitShape<I>[]) {
     const call = this.#client.makeBidiStreamRequest(
