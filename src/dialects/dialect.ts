@@ -1,8 +1,9 @@
-import type { FieldPath, Instant, JsonObject, JsonValue, Position, Problem, Result } from "#lib/base/index.ts";
+import type { Clock, FieldPath, Instant, JsonObject, JsonValue, Position, Problem, Result } from "#lib/base/index.ts";
 import type { Kind } from "#lib/schema/index.ts";
 import type { Dialect as DialectName, GroupKind, ObjectRef, RunDialect } from "#engine/index.ts";
 import type { KubeObject, StatusCause } from "#kernel/model/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
+import type { LogRequest } from "#kernel/logs/index.ts";
 import type { CacheExplanation, CacheQuestion } from "./cached-result.ts";
 import type { ControllerParts } from "./controller-parts.ts";
 import type { RunGraph } from "./graph.ts";
@@ -112,6 +113,22 @@ export interface RunPods {
   placeOf(object: KubeObject): Place | undefined;
 }
 
+/** Logs that a language keeps of its runs, where no Pod prints them: served as the subresource `log` of its kinds of runs. */
+export interface RunLogs {
+  /** What a query calls the part of a run whose log is meant. */
+  readonly parameter: string;
+  /**
+   * One log as bytes; `part` is what a `LogRef` has for a container, or what people call the step, and empty for the only one. A
+   * refusal comes from the call; a follower ends when nothing more is expected, or the signal aborts.
+   */
+  open(place: LogPlace, run: KubeObject, part: string, request: LogRequest): Promise<AsyncIterable<Uint8Array>>;
+}
+
+/** Where the controllers of a language keep logs. */
+export interface LogPlace extends Pick<ControllerParts, "directory"> {
+  readonly clock: Clock;
+}
+
 /**
  * The kinds of a dialect whose objects are runs, and how to look at them. Objects of other kinds must not be given. What is optional a
  * language may have no word for: faces then say that its runs cannot be asked for it.
@@ -121,6 +138,8 @@ export interface Runs extends RunDialect<KubeObject> {
   describe(object: KubeObject, options: DescribeOptions): string;
   /** The Pods that carry out the steps of runs; absent where something else does. */
   readonly pods?: RunPods;
+  /** What else keeps their logs; absent where Pods have them all. */
+  readonly logs?: RunLogs;
   /** A new run of the same specification; with `reuse`, one that takes results of this one for steps that are as they were. */
   readonly resubmission?: (object: KubeObject, options: { readonly reuse: boolean }) => KubeObject;
   /** The same run with this main step and what it depends on, and nothing else. The step is one of `graph`. */

@@ -27,6 +27,8 @@ export interface LogRef {
   readonly name: string;
   readonly object: ObjectRef;
   readonly container?: string;
+  /** No Pod of `object` prints it: it is read from the object's own log, where `container` says which of them. */
+  readonly isOwn?: boolean;
   readonly attempt: number;
   /** Not of `object` itself, but of all Pods that its namespace has for the items of a fan-out. */
   readonly items?: ItemPods;

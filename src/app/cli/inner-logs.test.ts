@@ -60,7 +60,7 @@ test("logs of a run in a run are called by the way to them, in the order of its 
   const inner = await run("inner", { tell: container }, labels(outer, "sub", 2));
   await pod("tell", labels(inner, "tell", 1));
   const logs = await logsOf(outer, "part[3]");
-  expect(logs.map((log) => [logName(log), log.pod.metadata.name, log.inner?.isFailed])).toEqual([
+  expect(logs.map((log) => [logName(log), log.of.name, log.inner?.isFailed])).toEqual([
     ["part[3]/first[0]", "first-0", false],
     ["part[3]/first[1]", "first-1", false],
     ["part[3]/sub#2/tell", "tell", false],
@@ -78,15 +78,5 @@ test("a recursion is looked into ten deep", async () => {
     await pod(`p${depth}`, { ...labels(parent, "again", 1) });
   }
   const logs = await logsOf(first, "top");
-  expect(logs.map(({ pod: { metadata } }) => metadata.name).sort()).toEqual([
-    "p1",
-    "p2",
-    "p3",
-    "p4",
-    "p5",
-    "p6",
-    "p7",
-    "p8",
-    "p9",
-  ]);
+  expect(logs.map(({ of }) => of.name).sort()).toEqual(["p1", "p2", "p3", "p4", "p5", "p6", "p7", "p8", "p9"]);
 });

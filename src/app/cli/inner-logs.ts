@@ -2,7 +2,7 @@ import type { Dialect, Place } from "#dialects/index.ts";
 import { inParallel } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
 import { Pod, type Stored } from "#kernel/model/index.ts";
-import { compareAges, containersOf, logName, type StepLog } from "./pod-logs.ts";
+import { compareAges, containersOf, logName, ownLog, type StepLog } from "./pod-logs.ts";
 import { podScopeOf } from "./run-pods.ts";
 import { isRunOf, viewOf } from "./runs.ts";
 
@@ -24,6 +24,7 @@ export interface InnerRun {
  */
 export async function innerLogs(client: ApiClient, run: InnerRun, depth = 1): Promise<readonly StepLog[]> {
   const { object, dialect, name } = run;
+  if (dialect.runs.logs !== undefined) return await ownLogs(client, run);
   const scope = podScopeOf(dialect, object);
   if (scope === undefined) return [];
   const type = depth < deepest ? await client.resourceType(object.apiVersion, object.kind) : undefined;
@@ -50,6 +51,15 @@ export async function innerLogs(client: ApiClient, run: InnerRun, depth = 1): Pr
     width,
   );
   return logs.flat();
+}
+
+/** Of a run that keeps its logs itself. */
+async function ownLogs(client: ApiClient, { object, dialect, name }: InnerRun): Promise<readonly StepLog[]> {
+  const type = await client.resourceType(object.apiVersion, object.kind);
+  if (type === undefined) return [];
+  return viewOf(dialect, object).steps.flatMap(({ id, phase, logs }) =>
+    logs.map((log) => ownLog(type, { step: `${name}/${id}`, inner: { isFailed: phase === "Failed" } }, log)),
+  );
 }
 
 /** Steps in their order, then items, then attempts. */

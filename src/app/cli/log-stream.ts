@@ -89,10 +89,10 @@ export function startLogStream(
       const isActive = step.phase === "Starting" || step.phase === "Running";
       // Of a run inside of the run the next step may begin, which changes nothing of the run itself.
       const isInner = logs.some(({ inner }) => inner !== undefined);
-      if (isActive && (logs.length === 0 || isInner || !logs.every(hasStarted))) isToCome = true;
+      if (isActive && (logs.length === 0 || isInner || !logs.every(({ hasStarted }) => hasStarted))) isToCome = true;
       for (const log of logs.filter(isWanted)) {
-        const key = `${log.pod.metadata.uid}/${log.container}`;
-        if (followed.has(key) || !hasStarted(log)) continue;
+        const key = `${log.uid}/${log.container}`;
+        if (followed.has(key) || !log.hasStarted) continue;
         followed.add(key);
         const stream: Promise<void> = print(log).finally(() => streams.delete(stream));
         streams.add(stream);
@@ -133,23 +133,4 @@ export function startLogStream(
       stopped.abort();
     },
   };
-}
-
-interface ContainerStatus {
-  readonly name: string;
-  readonly state?: { readonly waiting?: unknown };
-}
-
-/** Whether the kubelet's words allow to ask for the log: a status that is there, in any state but waiting. */
-function hasStarted({ pod, container }: StepLog): boolean {
-  // A stored Pod has passed its schema.
-  const status = pod.status as
-    | {
-        readonly containerStatuses?: readonly ContainerStatus[];
-        readonly initContainerStatuses?: readonly ContainerStatus[];
-      }
-    | undefined;
-  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
-  const found = all.find(({ name }) => name === container);
-  return found !== undefined && found.state?.waiting === undefined;
 }

@@ -1,14 +1,22 @@
-import type { Stored } from "#kernel/model/index.ts";
+import type { LogRef } from "#engine/index.ts";
+import type { Ref } from "#kernel/kit/index.ts";
+import { Pod, type ResourceType, type Stored } from "#kernel/model/index.ts";
 
-/** One container whose output belongs to a step: `pod` as it was when it was looked up. */
+/** One log whose lines belong to a step: that of a container of a Pod, or one of a run's own. */
 export interface StepLog {
   /** Of a step of a run that a step has created: `part/tell`, with what that step's log would be called in front. */
   readonly step: string;
   readonly attempt: number;
   /** Index of the item, where the step fans out. */
   readonly item?: number;
-  readonly pod: Stored;
+  /** What has the log. */
+  readonly of: Ref;
+  /** An object made again under its old name has a log of its own. */
+  readonly uid: string;
+  /** Of a Pod the container; of a run what its language calls the part. */
   readonly container: string;
+  /** When it was looked up; before, a log is refused. */
+  readonly hasStarted: boolean;
   /** Of a run inside of the run: whether its step has failed. */
   readonly inner?: { readonly isFailed: boolean };
 }
@@ -22,17 +30,50 @@ interface PodSpec {
   readonly containers?: readonly { readonly name: string }[];
 }
 
-/** The containers of a Pod as logs of the step `of`, init containers first; one of them only where it is named. */
+/** The containers of a Pod as logs of a step, init containers first; one of them only where it is named. */
 export function containersOf(
   pod: Stored,
-  of: Pick<StepLog, "step" | "attempt" | "item" | "inner">,
+  part: Pick<StepLog, "step" | "attempt" | "item" | "inner">,
   only?: string,
 ): readonly StepLog[] {
   // A stored Pod has passed its schema.
   const { initContainers = [], containers = [] } = pod.spec as PodSpec;
   return [...initContainers, ...containers]
     .filter(({ name }) => only === undefined || name === only)
-    .map(({ name }) => ({ ...of, pod, container: name }));
+    .map(({ name }) => ({ ...part, ...podOf(pod), container: name, hasStarted: hasStarted(pod, name) }));
+}
+
+const podOf = ({ metadata: { namespace = "default", name, uid } }: Stored) => ({
+  of: { type: Pod, namespace, name },
+  uid,
+});
+
+interface ContainerStatus {
+  readonly name: string;
+  readonly state?: { readonly waiting?: unknown };
+}
+
+/** Whether the kubelet's words allow to ask for the log: a status that is there, in any state but waiting. */
+function hasStarted(pod: Stored, container: string): boolean {
+  // A stored Pod has passed its schema.
+  const status = pod.status as
+    | {
+        readonly containerStatuses?: readonly ContainerStatus[];
+        readonly initContainerStatuses?: readonly ContainerStatus[];
+      }
+    | undefined;
+  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  const found = all.find(({ name }) => name === container);
+  return found !== undefined && found.state?.waiting === undefined;
+}
+
+/** The log of a part of a run that keeps such logs itself; it is there from when there is a reference to it. */
+export function ownLog(
+  type: ResourceType,
+  part: Pick<StepLog, "step" | "inner">,
+  { object: { namespace = "default", name, uid = "" }, attempt, container = "" }: LogRef,
+): StepLog {
+  return { ...part, attempt, of: { type, namespace, name }, uid, container, hasStarted: true };
 }
 
 /** Names made in one second say nothing; the server has no finer time to tell. */

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { FakeClock, SlipwayError } from "#lib/base/index.ts";
 import type { LogOptions } from "#kernel/kit/index.ts";
-import { ApiError, type Stored } from "#kernel/model/index.ts";
+import { ApiError, Pod } from "#kernel/model/index.ts";
 import { followStepLog } from "./resumed-log.ts";
 
-const pod = { metadata: { name: "p", namespace: "default", uid: "u" } } as Stored;
-const log = { step: "s", attempt: 1, pod, container: "main" };
+const of = { type: Pod, namespace: "default", name: "p" };
+const log = { step: "s", attempt: 1, of, uid: "u", container: "main", hasStarted: true };
 const broken = () => new SlipwayError("connection-failed", "reset by peer");
 const away = () => new SlipwayError("connection-refused", "no server listens");
 

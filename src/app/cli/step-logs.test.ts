@@ -73,7 +73,7 @@ const step = (id: string, logs: readonly LogRef[], change: Partial<StepView> = {
   ...change,
 });
 const namesOf = (logs: Awaited<ReturnType<typeof stepLogs>>) =>
-  logs.map(({ pod, container, attempt }) => `${pod.metadata.name}/${container}#${attempt}`);
+  logs.map(({ of, container, attempt }) => `${of.name}/${container}#${attempt}`);
 
 describe("the containers behind a step", () => {
   test("oldest attempt and Pod first, init containers before the others", async () => {

@@ -4,11 +4,11 @@ import { inParallel, messageOf } from "#lib/base/index.ts";
 import type { ApiClient, LogOptions } from "#kernel/kit/index.ts";
 import { isInvalid, isNotFound, Pod, splitApiVersion, type Stored } from "#kernel/model/index.ts";
 import { innerLogs } from "./inner-logs.ts";
-import { compareAges, containersOf, logName, type StepLog } from "./pod-logs.ts";
+import { compareAges, containersOf, logName, ownLog, type StepLog } from "./pod-logs.ts";
 import { dialectOf } from "./runs.ts";
 
 /**
- * The containers of the Pods behind a step's log references, oldest attempt and Pod first, init containers before the
+ * The logs behind a step's references: of runs that have logs of their own those, else of the containers of Pods, oldest attempt and Pod first, init containers before the
  * others. A step that is a run has the logs of that run's steps. `attempt` leaves out all attempts of the step but one.
  * Objects that are gone, and kinds that have no Pods, have no logs: no error.
  */
@@ -26,6 +26,10 @@ export async function stepLogs(client: ApiClient, step: StepView, attempt?: numb
 /** Of one attempt: of the run that it is, or of its Pods. */
 async function attemptLogs(client: ApiClient, step: string, log: LogRef): Promise<readonly StepLog[]> {
   const { object, attempt } = log;
+  if (log.isOwn === true) {
+    const type = await client.resourceType(object.apiVersion, object.kind);
+    return type === undefined ? [] : [ownLog(type, { step }, log)];
+  }
   const dialect = await dialectOf({ group: splitApiVersion(object.apiVersion).group, kind: object.kind });
   if (dialect === undefined)
     return (await podsOf(client, log)).flatMap((pod) => containersOf(pod, { step, attempt }, log.container));
@@ -76,16 +80,12 @@ function absent(thrown: unknown): undefined {
   if (!isNotFound(thrown)) throw thrown;
 }
 
-/** The output of one container in chunks as the server sends them, which are no whole lines. */
+/** One log in chunks as the server sends them, which are no whole lines. */
 export const openStepLog = (
   client: Pick<ApiClient, "logs">,
-  { pod, container }: StepLog,
+  { of, container }: StepLog,
   options: LogOptions,
-): AsyncIterable<Uint8Array> =>
-  client.logs(
-    { type: Pod, namespace: pod.metadata.namespace ?? "default", name: pod.metadata.name },
-    { ...options, container },
-  );
+): AsyncIterable<Uint8Array> => client.logs(of, { ...options, container });
 
 /**
  * The output of one container as `openStepLog` has it; nothing for one that never started or is gone. `onNone` is told

@@ -32,6 +32,7 @@ import {
 import type { RpcPort } from "#kernel/rpc/index.ts";
 import { type ModuleFiles, TemplateHost } from "#kernel/template/index.ts";
 import { addArtifactSweeper } from "./artifact-sweeper.ts";
+import { dialectDirectory, logSourcesOf } from "./log-sources.ts";
 import { templateFiles } from "./program-paths.ts";
 
 /** What every control plane is made of, ephemeral or kept. */
@@ -190,6 +191,7 @@ function startServer(
       read: (namespace, digest) => artifacts.read(namespace, digest),
     },
     podLogs: createPodLogs({ directory: `${directory}/pods`, runtime, clock }),
+    logSources: logSourcesOf(dialects, directory, clock),
     health: { controllers, "pod-runner": () => runtime.trouble?.() },
     metrics,
     definitions: definitionsOf(dialects),
@@ -253,10 +255,10 @@ async function makeManager(options: Counted, parts: Parts, server: ApiServer): P
 const controllerParts = (
   { directory, dialectOptions = {} }: Counted,
   { templates, words }: Parts,
-  { name }: Dialect,
+  dialect: Dialect,
 ): ControllerParts => ({
   templates,
-  directory: `${directory}/${name}`,
+  directory: dialectDirectory(directory, dialect),
   options: dialectOptions,
   async openPort(address) {
     const { RpcPort } = await import("#kernel/rpc/index.ts");

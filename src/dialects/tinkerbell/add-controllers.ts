@@ -3,6 +3,7 @@ import type { Manager } from "#kernel/kit/index.ts";
 import type { RpcPort } from "#kernel/rpc/index.ts";
 import type { ControllerParts } from "../controller-parts.ts";
 import { addController } from "./controller.ts";
+import { logsIn } from "./log-places.ts";
 import { present } from "./members.ts";
 import { agentsUnserved, insecureAgents } from "./messages.ts";
 import type { TinkerbellOptions } from "./options.ts";
@@ -20,7 +21,8 @@ export async function addControllers(manager: Manager, parts: ControllerParts): 
   const port = listen === undefined ? undefined : await takePort(listen, manager, parts);
   if (listen === undefined || port === undefined) return parts.tellCondition(agentsUnserved);
   const { addTinkerbellServer, isOpenToAll, usualKeepalive } = await import("./server/server.ts");
-  const options = { settings, keepalive: { ...usualKeepalive, ...present(keepalive) }, ...present(more) };
+  const logs = { directory: logsIn(parts.directory) };
+  const options = { settings, logs, keepalive: { ...usualKeepalive, ...present(keepalive) }, ...present(more) };
   addTinkerbellServer(manager, { listen: listen.address, port, ...options });
   const address = listen.address.replace(/\d+$/, String(port.port));
   parts.tellPort({ serves: "agents of Tinkerbell", address });

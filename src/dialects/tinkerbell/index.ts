@@ -25,6 +25,11 @@ export const dialect: Dialect = {
     view: (object) => viewWorkflow(typed(object)),
     describe: (object, { now }) => describeWorkflow(typed(object), now),
     graph: (object) => graphOfView(viewWorkflow(typed(object))),
+    logs: {
+      parameter: "action",
+      open: async (place, run, action, request) =>
+        (await import("./run-logs.ts")).openActionLog(place, typed(run), action, request),
+    },
   },
   described: [],
   addControllers: async (manager, parts) => (await import("./add-controllers.ts")).addControllers(manager, parts),

@@ -9,6 +9,9 @@ const mebibyte = 1024 * 1024;
 /** The last 10 MiB of an action's output are kept, and up to 2 more; a line says how much came before. */
 export const logRotation: Rotation = { maxBytes: 2 * mebibyte, maxFiles: 6, marksLoss: true };
 
+/** All logs, among what an agent or a server keeps. */
+export const logsIn = (directory: string): string => join(directory, "logs");
+
 /** All logs of a workflow. */
 export const logFolder = (directory: string, uid: string): string => join(directory, fileName(uid));
 

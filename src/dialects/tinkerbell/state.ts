@@ -156,6 +156,13 @@ export const awaitsDispatch = (state: WorkflowState): boolean => {
   return state.phase === "Running" && state.actions[currentIndex(state)]?.phase === "Pending";
 };
 
+/** What people call the actions, by their ids: names are unique within a task only, and those that are not are told with it. */
+export function stepIds(actions: readonly RenderedAction[]): ReadonlyMap<string, string> {
+  const counts = new Map<string, number>();
+  for (const { name } of actions) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return new Map(actions.map(({ id, name, task }) => [id, counts.get(name) === 1 ? name : `${task.name}/${name}`]));
+}
+
 /** The same with this action instead of the one of its id. */
 export const withAction = (actions: readonly Action[], changed: Action): readonly Action[] =>
   actions.map((action) => (action.id === changed.id ? changed : action));

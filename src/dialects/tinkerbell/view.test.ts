@@ -39,8 +39,8 @@ test("actions are steps, each after the one before", () => {
     actions: ["cancel"],
   });
   expect(steps).toMatchObject([
-    { id: "id-one", name: "one", group: "on agent-a", phase: "Succeeded", dependencies: [], rank: 0, attempt: 1 },
-    { id: "id-two", name: "two", phase: "Waiting", dependencies: ["id-one"], waitingFor: [], rank: 1, attempt: 0 },
+    { id: "one", name: "one", group: "on agent-a", phase: "Succeeded", dependencies: [], rank: 0, attempt: 1 },
+    { id: "two", name: "two", phase: "Waiting", dependencies: ["one"], waitingFor: [], rank: 1, attempt: 0 },
   ]);
 });
 

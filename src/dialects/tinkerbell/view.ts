@@ -1,8 +1,15 @@
 import { parseInstant } from "#lib/base/index.ts";
-import { type ActionName, type RunPhase, type RunView, type StepPhase, type StepView } from "#engine/index.ts";
+import {
+  type ActionName,
+  type ObjectRef,
+  type RunPhase,
+  type RunView,
+  type StepPhase,
+  type StepView,
+} from "#engine/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { present } from "./members.ts";
-import { type Action, currentIndex, isTerminal, type Phase, type WorkflowState } from "./state.ts";
+import { type Action, currentIndex, isTerminal, type Phase, stepIds, type WorkflowState } from "./state.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";
 
 // Nothing here needs Node: the web interface looks at workflows through this file too.
@@ -29,9 +36,11 @@ export function viewWorkflow(workflow: AnyWorkflow): RunView {
   const { apiVersion, kind, metadata, status = {} } = workflow;
   const state = stateOf(workflow);
   const { name = "", namespace, uid } = metadata;
-  const steps = state.actions.map((_action, at) => viewAction(state, at));
+  const ref = { apiVersion, kind, name, ...present({ namespace, uid }) };
+  const ids = stepIds(state.actions);
+  const steps = state.actions.map((_action, at) => viewAction(state, at, ref, ids));
   return {
-    ref: { apiVersion, kind, name, ...present({ namespace, uid }) },
+    ref,
     dialect: "tinkerbell",
     name: name === "" ? (metadata.generateName ?? "") : name,
     phase: phases[state.phase],
@@ -77,22 +86,20 @@ function actionsOf({ metadata }: KubeObject, { phase }: WorkflowState): readonly
   return isTerminal(phase) ? [] : ["cancel"];
 }
 
-/**
- * One action. It has no child object: what runs is with the agent, which tells of it and sends its log. Names are unique within a task
- * only, so that the id is the key.
- */
-function viewAction(state: WorkflowState, at: number): StepView {
+/** One action. It has no child object: what runs is with the agent, which tells of it and sends its log. */
+function viewAction(state: WorkflowState, at: number, run: ObjectRef, ids: ReadonlyMap<string, string>): StepView {
+  const stepOf = ({ id }: Action): string => ids.get(id) ?? id;
   const action = state.actions[at];
   const before = state.actions[at - 1];
   if (action === undefined) throw new Error(`the workflow has no action ${at}`);
   return {
-    id: action.id,
+    id: stepOf(action),
     name: action.name,
     ...(action.task.name === "" ? {} : { group: action.task.name }),
     phase: phaseOf(state, action, at),
     nativePhase: action.phase,
-    dependencies: before === undefined ? [] : [before.id],
-    waitingFor: before === undefined || action.phase !== "Pending" || isDone(before) ? [] : [before.id],
+    dependencies: before === undefined ? [] : [stepOf(before)],
+    waitingFor: before === undefined || action.phase !== "Pending" || isDone(before) ? [] : [stepOf(before)],
     rank: at,
     attempt: action.attempts,
     ...present({
@@ -101,7 +108,11 @@ function viewAction(state: WorkflowState, at: number): StepView {
       reason: action.reason,
       message: action.message,
     }),
-    logs: [],
+    // One log for all attempts.
+    logs:
+      action.attempts === 0
+        ? []
+        : [{ name: action.name, object: run, container: action.id, isOwn: true, attempt: action.attempts }],
     artifacts: [],
     actions: [],
   };

@@ -37,6 +37,7 @@ import type { ArtifactSource } from "./verbs/artifact.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { defaultLimits, type Limits } from "./verbs/limits.ts";
 import { noPodLogs, type PodLogs } from "./verbs/pod-log.ts";
+import type { LogSource } from "./verbs/run-log.ts";
 import { Turns } from "./verbs/turns.ts";
 import { requestToken } from "./verbs/token-request.ts";
 
@@ -50,6 +51,8 @@ export interface ApiServerOptions {
   readonly version: string;
   /** Where logs of Pods come from; refused as not implemented without it. */
   readonly podLogs?: PodLogs;
+  /** Where logs of objects come from that are no Pods. */
+  readonly logSources?: readonly LogSource[];
   /** Where artifacts come from; no kind has any without it. */
   readonly artifacts?: ArtifactSource;
   /** Those left out are the defaults. */
@@ -124,6 +127,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     newUid: growingUids(clock),
     random: options.random ?? randomUnit,
     podLogs: options.podLogs ?? noPodLogs,
+    ...(options.logSources === undefined ? {} : { logSources: options.logSources }),
     ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
     authorizer: new Authorizer(store, { hideLogsFromViewers: options.hideLogsFromViewers === true }),
     tokens: authenticator,

@@ -42,6 +42,7 @@ import { listObjects, viewsOf } from "./verbs/list.ts";
 import type { DeleteRequest, WriteRequest } from "./verbs/options.ts";
 import { patchObject } from "./verbs/patch.ts";
 import { reviewObject } from "./verbs/review.ts";
+import { hasLogs, openRunLog } from "./verbs/run-log.ts";
 import { updateObject } from "./verbs/update.ts";
 import { startWatch } from "./watch/watch.ts";
 import { WatchQueue } from "./watch/watch-queue.ts";
@@ -170,14 +171,19 @@ export class EmbeddedClient implements ApiClient {
   }
 
   /**
-   * The Pod is read first, so that a Pod that is not there, or a container it does not have, is refused before anything is
+   * The object is read first, so that one that is not there, or a container it does not have, is refused before anything is
    * streamed.
    */
   async *logs(ref: Ref, options: LogOptions = {}): AsyncGenerator<Uint8Array, void> {
     const resource = this.#served(ref.type, "get", ref);
-    const pod = answerObject(await getObject(this.#context, resource, targetOf(ref)));
-    const container = containerOf(pod, options.container);
-    yield* await this.#context.podLogs.open(typed(pod), { ...options, container });
+    const object = answerObject(await getObject(this.#context, resource, targetOf(ref)));
+    if (hasLogs(this.#context, resource)) {
+      const parameter = (name: string): string => (name === "container" ? (options.container ?? "") : "");
+      yield* await openRunLog(this.#context, resource, typed(object), parameter, options);
+      return;
+    }
+    const container = containerOf(object, options.container);
+    yield* await this.#context.podLogs.open(typed(object), { ...options, container });
   }
 
   /** As over HTTP: what the object does not mention is not given. */

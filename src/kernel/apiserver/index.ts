@@ -21,3 +21,4 @@ export { type DurableStore, memoryStore, openStore, type StoreOptions } from "./
 export type { Store } from "./store/store.ts";
 export type { Limits } from "./verbs/limits.ts";
 export type { PodLogRequest, PodLogs } from "./verbs/pod-log.ts";
+export type { LogSource } from "./verbs/run-log.ts";

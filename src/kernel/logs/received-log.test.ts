@@ -120,7 +120,9 @@ const ringTest = async (path: string, open: () => Promise<ReceivedLog>): Promise
   expect(text).toMatch(/^slipway: \d+ bytes of this log come before this line; what is not kept of them was dropped\n/);
   expect(text).toMatch(/line 19\nline 20\n$/);
   expect(text).not.toContain("line 1\n");
-  expect((await readdir(path.slice(0, -"/a.log".length))).filter((name) => !name.endsWith(".received"))).toHaveLength(3);
+  expect((await readdir(path.slice(0, -"/a.log".length))).filter((name) => !name.endsWith(".received"))).toHaveLength(
+    3,
+  );
 };
 
 test("files that were copied to another disk are gone on with", () =>

@@ -71,7 +71,13 @@ export class ReceivedLog {
       const bytes = recordsOf(chunk);
       if (bytes.length > 0) await this.#write(bytes, chunk.at);
       const { size } = this.#written;
-      this.#written = { ...this.#written, source, seq: chunk.seq, size: size + bytes.length, isEnded: bytes.length === 0 };
+      this.#written = {
+        ...this.#written,
+        source,
+        seq: chunk.seq,
+        size: size + bytes.length,
+        isEnded: bytes.length === 0,
+      };
       return bytes.length;
     });
   }

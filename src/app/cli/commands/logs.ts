@@ -5,11 +5,12 @@ import type { FollowedRun } from "../follow-run.ts";
 import { logName, type StepLog } from "../pod-logs.ts";
 
 /**
- * `tail` counts for each container; `attempt` is that of the step, from 1 on, and is not for `--follow`, which shows
+ * `action` is one more step; `tail` counts for each container; `attempt` is that of the step, from 1 on, and is not for `--follow`, which shows
  * what comes.
  */
 interface LogsOptions {
   readonly follow?: boolean;
+  readonly action?: string;
   readonly attempt?: number;
   readonly tail?: number;
   readonly timestamps?: boolean;
@@ -30,9 +31,11 @@ export const logsCommand = command<LogsOptions>({
     "slipway logs diamond two -f",
     "slipway logs retry flaky --attempt 1",
     "slipway logs templates part/tell",
+    "slipway logs workflows.tinkerbell.org/machine --action write-image -f",
   ],
   options: [
     { flags: "-f, --follow", summary: "go on until the run has ended" },
+    { flags: "--action <name>", summary: "only this step, for languages that call it so" },
     { flags: "--attempt <number>", summary: "only this attempt", integer: true },
     { flags: "--tail <lines>", summary: "only the last lines of each", integer: true },
     { flags: "--timestamps", summary: "with the time of every line" },
@@ -43,7 +46,8 @@ export const logsCommand = command<LogsOptions>({
     const { childrenOf, findRun, viewOf } = await import("../runs.ts");
     const { args, rest, options, environment, clock, signal } = invocation;
     return await withSession(invocation, async ({ client, namespace }) => {
-      const run = await findRun(client, [args[0] ?? "", ...rest]);
+      const named = await findRun(client, [args[0] ?? "", ...rest]);
+      const run = { ...named, rest: [...named.rest, ...(options.action === undefined ? [] : [options.action])] };
       const ref = { type: run.type, namespace, name: run.name };
       const { startLogStream } = await import("../log-stream.ts");
       const object = await client.get(ref);

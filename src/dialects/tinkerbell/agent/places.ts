@@ -1,7 +1,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "#lib/base/index.ts";
-import { fileName, logPath } from "../log-places.ts";
+import { fileName, logPath, logsIn } from "../log-places.ts";
 import type { Execution } from "./work.ts";
 
 // What an agent keeps in its state directory:
@@ -20,9 +20,6 @@ export const keyOf = ({ workflow, action, attempt }: Execution): string =>
 
 export const logPathOf = (directory: string, { workflow, action }: Execution): string =>
   logPath(logsIn(directory), uidOf(workflow), action.id);
-
-/** All logs of all workflows. */
-export const logsIn = (directory: string): string => join(directory, "logs");
 
 const workDirectories = (directory: string): string => join(directory, "work");
 

@@ -43,9 +43,7 @@ function streamIn({ stream, data }: MessageShape<typeof agentV1.LogChunkSchema>)
 const lastSecond = 253_402_300_799n;
 
 /** Machines that have just been started may show any year; what a record has no room for is none. */
-function instantIn(
-  time: { readonly seconds: bigint; readonly nanos: number } | undefined,
-): Instant | undefined {
+function instantIn(time: { readonly seconds: bigint; readonly nanos: number } | undefined): Instant | undefined {
   if (time === undefined || time.seconds < 0n || time.seconds > lastSecond) return undefined;
   return Number(time.seconds) * 1000 + Math.min(999, Math.max(0, Math.floor(time.nanos / 1e6)));
 }

@@ -102,7 +102,12 @@ class Intake {
   /** Of a call that has broken off, too, what came is kept, so that it need not come again. */
   async close(isWhole: boolean): Promise<void> {
     for (const { held } of this.#open.values()) {
-      const isGood = isWhole || (await held.log.commit().then(() => true, () => false));
+      const isGood =
+        isWhole ||
+        (await held.log.commit().then(
+          () => true,
+          () => false,
+        ));
       await held.release(isGood);
     }
   }

@@ -83,7 +83,8 @@ export class LogUpkeep {
     const found = (await shelf.has(place.uid ?? "")) ? mirror.get(place) : undefined;
     if (found === undefined) return;
     const over = found.state.actions.filter((action) => isOver(action) || isTerminal(found.state.phase));
-    for (const { id, finishedAt = 0 } of over) if (!(await this.#end(found.uid, id, finishedAt))) this.#changed(found.workflow);
+    for (const { id, finishedAt = 0 } of over)
+      if (!(await this.#end(found.uid, id, finishedAt))) this.#changed(found.workflow);
   }
 
   /** False when it is to be looked at again: it is just being sent, or the action has ended a moment ago. */

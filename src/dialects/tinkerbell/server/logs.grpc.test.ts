@@ -28,7 +28,10 @@ async function start(options: { readonly maxBytes?: number; readonly directory?:
   const directory = options.directory ?? (await mkdtemp(join(tmpdir(), "slipway-tinklogs-")));
   const { maxBytes } = options;
   const place = await Place.start({ logs: { directory, ...(maxBytes === undefined ? {} : { maxBytes }) } });
-  closings.push(() => rm(directory, { recursive: true, force: true }), () => place.close());
+  closings.push(
+    () => rm(directory, { recursive: true, force: true }),
+    () => place.close(),
+  );
   return { place, directory };
 }
 
@@ -119,12 +122,20 @@ test("what cannot be kept is refused by name", async () => {
   expect(await push(place, [chunk("", 1, "a")])).toBe("INVALID_ARGUMENT workflow_id is empty");
   expect(await push(place, [chunk(w, 1, "a", { actionId: "" })])).toBe("INVALID_ARGUMENT action_id is empty");
   expect(await push(place, [chunk(w, 1, "x".repeat(65_537))])).toBe("INVALID_ARGUMENT data is longer than 65536 bytes");
-  expect(await push(place, [chunk(w, 1, "x", { seq: 2n ** 60n })])).toBe("INVALID_ARGUMENT seq is larger than 2^53 - 1");
-  expect(await push(place, [chunk(w, 1, "x", { stream: 0 })])).toMatch(/^INVALID_ARGUMENT expected STREAM_STDOUT or/);
+  expect(await push(place, [chunk(w, 1, "x", { seq: 2n ** 60n })])).toBe(
+    "INVALID_ARGUMENT seq is larger than 2^53 - 1",
+  );
+  expect(await push(place, [chunk(w, 1, "x", { stream: agentV1.LogChunk_Stream.UNSPECIFIED })])).toMatch(
+    /^INVALID_ARGUMENT expected STREAM_STDOUT or/,
+  );
   expect(await push(place, [chunk("nowhere", 1, "a")])).toBe('NOT_FOUND there is no workflow "nowhere"');
   expect(await push(place, [chunk("default/none/uid", 1, "a")])).toMatch(/^NOT_FOUND there is no workflow/);
-  expect(await push(place, [chunk(w, 1, "a", { actionId: "../x" })])).toMatch(/^NOT_FOUND workflow .* has no action "..\/x"/);
-  expect(await push(place, [chunk(w, 1, "a")], { "x-slipway-log-source": "x".repeat(101) })).toMatch(/^INVALID_ARGUMENT x-slipway/);
+  expect(await push(place, [chunk(w, 1, "a", { actionId: "../x" })])).toMatch(
+    /^NOT_FOUND workflow .* has no action "..\/x"/,
+  );
+  expect(await push(place, [chunk(w, 1, "a")], { "x-slipway-log-source": "x".repeat(101) })).toMatch(
+    /^INVALID_ARGUMENT x-slipway/,
+  );
 });
 
 test("times that no record has room for are this server's", async () => {
@@ -204,4 +215,3 @@ test("the log of an action that has ended is ended for its followers, though its
     .toMatchObject({ isEnded: true, seq: 1 });
   expect(await readReceived(logPath(directory, w.split("/")[2] ?? "", "id-two"))).toBeUndefined();
 });
-

@@ -230,6 +230,7 @@ describe("roles of Slipway", () => {
     const viewer = user("someone", viewersGroup);
     expect(hiding.allows(viewer, access("get", "pods/log", "team"))).toBe(false);
     expect(hiding.judge(viewer, access("get", "pods/log", "team"))).toEqual({ allowed: false, reason: "" });
+    expect(hiding.allows(viewer, access("get", "workflows/log.tinkerbell.org", "team"))).toBe(false);
     expect(hiding.allows(viewer, access("get", "pods", "team"))).toBe(true);
     expect(hiding.allows(user("someone", operatorsGroup), access("get", "pods/log", "team"))).toBe(true);
     hiding.close();

@@ -83,7 +83,7 @@ const viewer: BuiltInRole = {
   exceptIn: [],
 };
 
-const logs = policyRule({ verbs: all, apiGroups: [""], resources: ["pods/log"] });
+const logs = policyRule({ verbs: all, apiGroups: all, resources: ["*/log"] });
 const viewerWithoutLogs: BuiltInRole = { ...viewer, except: compileRules([...viewer.except.rules, logs]) };
 
 /** What of these roles a server may have otherwise. */

@@ -5,13 +5,14 @@ import type { ApiContext } from "../verbs/context.ts";
 import { getObject } from "../verbs/get.ts";
 import { metaText } from "../verbs/metadata.ts";
 import type { PodLogRequest } from "../verbs/pod-log.ts";
+import { hasLogs, openRunLog } from "../verbs/run-log.ts";
 import type { Exchange } from "./exchange.ts";
 import { logRequest } from "./query.ts";
 import type { ResourceCall } from "./resource-handler.ts";
 import { sendStream } from "./stream-reply.ts";
 
 /**
- * GET `pods/x/log`: plain text, sent as it comes and at the reader's pace. What is wrong with the request is refused before the first
+ * GET `pods/x/log`, and the same of other kinds that have logs: plain text, sent as it comes and at the reader's pace. What is wrong with the request is refused before the first
  * byte; a log that breaks later cuts the connection, because a status line cannot be taken back; so does a server that closes. Ends
  * with the log, or with the reader.
  */
@@ -21,12 +22,20 @@ export async function sendLog(
   exchange: Exchange,
 ): Promise<void> {
   const signal = exchange.signal();
-  const pod = answerObject(await getObject(context, resource, route));
+  const object = answerObject(await getObject(context, resource, route));
   const asked = logRequest(exchange.query);
-  const request: PodLogRequest = { ...asked, container: containerOf(pod, asked.container), signal };
-  // What the API serves as a Pod is a KubeObject.
-  const chunks = await context.podLogs.open(pod as unknown as KubeObject, request);
-  await sendStream(exchange, "text/plain", chunks);
+  await sendStream(exchange, "text/plain", await chunksOf());
+
+  async function chunksOf(): Promise<AsyncIterable<Uint8Array>> {
+    // What the API serves is a KubeObject.
+    const served = object as unknown as KubeObject;
+    if (hasLogs(context, resource)) {
+      const parameter = (name: string): string => exchange.query.get(name) ?? "";
+      return await openRunLog(context, resource, served, parameter, { ...asked, signal });
+    }
+    const request: PodLogRequest = { ...asked, container: containerOf(object, asked.container), signal };
+    return await context.podLogs.open(served, request);
+  }
 }
 
 /**

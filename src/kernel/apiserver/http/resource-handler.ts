@@ -20,6 +20,7 @@ import type { WriteRequest } from "../verbs/options.ts";
 import { patchObject } from "../verbs/patch.ts";
 import { reviewObject } from "../verbs/review.ts";
 import { getScale, patchScale, type ScaleAnswer, updateScale } from "../verbs/scale.ts";
+import { hasLogs } from "../verbs/run-log.ts";
 import { requestToken } from "../verbs/token-request.ts";
 import { keyFor } from "../verbs/storage-view.ts";
 import { updateObject } from "../verbs/update.ts";
@@ -109,6 +110,7 @@ export function identifyCall(
 function checkSubresource(context: ApiContext, resource: ServedResource, { subresource }: ResourceRoute): void {
   if (resource.subresources.some((served) => served === subresource)) return;
   if (subresource === "artifacts" && hasArtifacts(context, resource)) return;
+  if (subresource === "log" && hasLogs(context, resource)) return;
   const known = notServed.has(subresource) && !resource.custom;
   if (!known) throw unknownResource();
   throw new ApiError(

@@ -6,6 +6,7 @@ import type { TokenReviewer } from "../authz/token-reviewer.ts";
 import type { ArtifactSource } from "./artifact.ts";
 import type { Limits } from "./limits.ts";
 import type { PodLogs } from "./pod-log.ts";
+import type { LogSource } from "./run-log.ts";
 import type { Turns } from "./turns.ts";
 
 /** What every verb works with. One per server. */
@@ -23,6 +24,8 @@ export interface ApiContext {
   /** A number in [0, 1), for the suffixes of `generateName` and the spread of watch timeouts. */
   readonly random: Random;
   readonly podLogs: PodLogs;
+  /** Logs of kinds that are no Pods. */
+  readonly logSources?: readonly LogSource[];
   readonly artifacts?: ArtifactSource;
   /** Says who may do what; follows the store. */
   readonly authorizer: Authorizer;

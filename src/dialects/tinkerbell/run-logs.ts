@@ -1,0 +1,53 @@
+import { endOfReceived, type LogRequest, readingOf, readLogs, readReceived } from "#kernel/logs/index.ts";
+import { badRequest } from "#kernel/model/index.ts";
+import type { LogPlace } from "../dialect.ts";
+import { logPath, logsIn } from "./log-places.ts";
+import { type Action, isTerminal, stepIds, type WorkflowState } from "./state.ts";
+import { type AnyWorkflow, stateOf } from "./stored.ts";
+
+/** The log that an agent has sent of an action to the server which keeps its logs there; as `RunLogs` has it. */
+export async function openActionLog(
+  { directory, clock }: LogPlace,
+  workflow: AnyWorkflow,
+  part: string,
+  request: LogRequest,
+): Promise<AsyncIterable<Uint8Array>> {
+  const state = stateOf(workflow);
+  const { name = "", uid = "" } = workflow.metadata;
+  const action = actionIn(state, part, name);
+  const path = logPath(logsIn(directory), uid, action.id);
+  const refusal = (await readReceived(path)) === undefined ? whyNone(state, action) : undefined;
+  if (refusal !== undefined)
+    throw badRequest(`action ${JSON.stringify(action.name)} of workflow ${JSON.stringify(name)} ${refusal}`);
+  const reading = readingOf(request, clock);
+  if (request.follow !== true) return readLogs(path, reading);
+  return readLogs(path, { ...reading, follow: await endOfReceived(path, signalOf(request)) });
+}
+
+/** By its id, or as people call the step; the only one when none is named. */
+function actionIn(state: WorkflowState, part: string, workflow: string): Action {
+  const { actions } = state;
+  const steps = stepIds(actions);
+  const [only, ...others] = actions;
+  if (part === "" && only !== undefined && others.length === 0) return only;
+  const found = actions.find(({ id, name }) => part === id || part === steps.get(id) || part === name);
+  if (found !== undefined) return found;
+  if (actions.length === 0)
+    throw badRequest(`workflow ${JSON.stringify(workflow)} is not prepared, and has no actions yet`);
+  const names = `one of: [${[...steps.values()].join(" ")}]`;
+  const quoted = JSON.stringify(workflow);
+  throw badRequest(
+    part === ""
+      ? `an action must be named for workflow ${quoted}, choose ${names}`
+      : `${JSON.stringify(part)} is no action of workflow ${quoted}, which has ${names}`,
+  );
+}
+
+/** In the words of a Pod that waits. Undefined for one that runs: its first line may be about to come. */
+function whyNone({ phase }: WorkflowState, action: Action): string | undefined {
+  if (action.phase === "Running") return undefined;
+  if (action.phase !== "Pending") return "has sent no log; only Slipway's own agent does";
+  return isTerminal(phase) ? "was never started" : "is waiting to start";
+}
+
+const signalOf = ({ signal }: LogRequest): AbortSignal => signal ?? new AbortController().signal;
