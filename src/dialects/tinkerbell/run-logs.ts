@@ -5,6 +5,8 @@ import { logPath, logsIn } from "./log-places.ts";
 import { type Action, isTerminal, stepIds, type WorkflowState } from "./state.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";
 
+// Files alone tell how far a log has come, so that reading needs nothing of the server that writes them: see `server/log-service.ts`.
+
 /** The log that an agent has sent of an action to the server which keeps its logs there; as `RunLogs` has it. */
 export async function openActionLog(
   { directory, clock }: LogPlace,
@@ -50,4 +52,5 @@ function whyNone({ phase }: WorkflowState, action: Action): string | undefined {
   return isTerminal(phase) ? "was never started" : "is waiting to start";
 }
 
+/** Who gives no signal waits for the end of the log. */
 const signalOf = ({ signal }: LogRequest): AbortSignal => signal ?? new AbortController().signal;

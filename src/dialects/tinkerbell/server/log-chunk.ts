@@ -2,6 +2,8 @@ import type { Instant } from "#lib/base/index.ts";
 import type { LogStream, ReceivedChunk } from "#kernel/logs/index.ts";
 import { agentV1, type MessageShape, RpcError } from "#kernel/rpc/index.ts";
 
+// Chunks as the wire has them, made into what a log takes. Whatever an agent says here ends up in a file that people read.
+
 /** Part of the output of an action, as an agent sends it. */
 export interface TaggedChunk extends ReceivedChunk {
   /** As the agent calls it. */
@@ -30,6 +32,7 @@ export function chunkIn(message: MessageShape<typeof agentV1.LogChunkSchema>, no
   };
 }
 
+/** Sending it again would be answered the same. */
 const invalid = (message: string): RpcError => new RpcError("INVALID_ARGUMENT", message);
 
 /** What asks a question, or tells the end, is of no stream. */

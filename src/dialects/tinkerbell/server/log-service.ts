@@ -7,6 +7,9 @@ import type { HeldLog, LogShelf } from "./log-shelf.ts";
 import { asUnavailable } from "./record-event.ts";
 import { parseWorkflowId } from "./workflow-id.ts";
 
+// An agent sends what it has of a log in calls of a few chunks each, and hears at the end of each how much of it is durable. A call that breaks
+// off is answered by nothing; the next one may ask, by a chunk with the number 0. Other clients may hold one call open for as long as they like.
+
 /** What taking logs works with. */
 export interface LogParts {
   readonly clock: Clock;
@@ -53,6 +56,7 @@ export const logService = (parts: LogParts): RpcService =>
     },
   });
 
+/** Empty for who does not say: then all calls have one count. */
 function sourceOf(call: CallContext): string {
   const source = call.header(sourceHeader);
   if (source.length > maxSource)
@@ -66,6 +70,7 @@ class Intake {
   readonly #caller: Caller;
   readonly #source: string;
   readonly #open = new Map<string, Open>();
+  /** Bytes since the last commit. */
   #uncommitted = 0;
 
   constructor(parts: LogParts, caller: Caller, source: string) {

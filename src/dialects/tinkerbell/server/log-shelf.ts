@@ -6,6 +6,9 @@ import { ReceivedLog } from "#kernel/logs/index.ts";
 import { RpcError } from "#kernel/rpc/index.ts";
 import { fileName, logFolder, logPath, logRotation } from "../log-places.ts";
 
+// What agents print is somebody else's and may be anything: a log is a ring, a workflow has a rate, and all logs together have a limit. Nothing
+// of it is acknowledged before it is on the disk, so that an agent which is not answered has it still, and whatever is refused here is not lost.
+
 export interface LogShelfOptions {
   /** Nobody else writes there. */
   readonly directory: string;
@@ -37,10 +40,12 @@ const costOfChunk = 512;
 /** The logs of actions on this server's disk: each is written by one at a time, however many streams bring it. */
 export class LogShelf {
   readonly #options: LogShelfOptions;
+  /** By path; as many as are written at this moment. */
   readonly #taken = new Map<string, Taken>();
   readonly #rates = new Map<string, TokenBucket>();
   /** Bytes by the name of the workflow's folder, as far as they were counted. */
   readonly #sizes = new Map<string, number>();
+  /** All that is left belongs to workflows that go on. */
   #isFull = false;
 
   constructor(options: LogShelfOptions) {
@@ -132,6 +137,7 @@ export class LogShelf {
   }
 }
 
+/** Nothing was kept yet. */
 const orNone = (thrown: unknown): readonly string[] => {
   if (codeOf(thrown) === "ENOENT") return [];
   throw thrown;

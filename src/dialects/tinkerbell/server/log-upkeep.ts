@@ -7,6 +7,9 @@ import type { LogShelf } from "./log-shelf.ts";
 import type { WorkflowPlace } from "./workflow-id.ts";
 import type { Mirrored, WorkflowMirror } from "./workflow-mirror.ts";
 
+// Logs are files that nobody but time looks after: which are over, which are too many, and which are left of workflows that somebody has deleted
+// while no server ran. The store says what there is; what the disk has besides is removed.
+
 export interface LogUpkeepOptions {
   readonly clock: Clock;
   readonly log: Logger;
@@ -30,6 +33,7 @@ export class LogUpkeep {
   /** By uid: when the logs of a workflow are looked at. */
   readonly #due = new Map<string, Cancel>();
   readonly #unsubscribe: () => void;
+  /** The next look at everything. */
   #sweep: Cancel | undefined;
   #sweeping: Promise<void> = Promise.resolve();
   #isClosed = false;
@@ -119,6 +123,7 @@ export class LogUpkeep {
     return this.#sweeping;
   }
 
+  /** Removes what belongs to nothing, then counts, then removes what is too much. */
   async #look(): Promise<void> {
     const { shelf, mirror, log } = this.#options;
     const folders = await shelf.folders();
@@ -138,6 +143,7 @@ export class LogUpkeep {
     }
   }
 
+  /** What stays is removed by a later look. */
   async #remove(name: string): Promise<void> {
     await this.#options.shelf
       .remove(name)
@@ -145,8 +151,10 @@ export class LogUpkeep {
   }
 }
 
+/** With its uid: another one of its name is not meant. */
 const placeIn = ({ metadata: { namespace = "", name, uid } }: Stored): WorkflowPlace => ({ namespace, name, uid });
 
+/** Nothing more comes of it but what is on its way. */
 const isOver = ({ phase }: { readonly phase: string }): boolean => phase === "Succeeded" || phase === "Failed";
 
 /** When the last action of a workflow ended. */

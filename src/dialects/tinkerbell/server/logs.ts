@@ -9,6 +9,7 @@ import { LogUpkeep } from "./log-upkeep.ts";
 import { parseWorkflowId } from "./workflow-id.ts";
 import type { WorkflowMirror } from "./workflow-mirror.ts";
 
+/** Room for a hundred rings that are full. */
 const usualBytes = 1024 ** 3;
 
 /** The parts that keep logs of actions, bound to each other. */
