@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -26,16 +27,22 @@ afterEach(async () => {
 });
 
 /** The program itself. */
-async function startAgent(id: string): Promise<ChildProcess> {
+async function startAgent(id: string, ...more: readonly string[]): Promise<ChildProcess> {
   const server = `127.0.0.1:${await plane.agentPort}`;
-  const words = ["agent", "--server", server, "--id", id, "--runtime", "host", "--state-dir", join(directory, id)];
+  const own = ["--id", id, "--runtime", "host", "--state-dir", join(directory, id)];
+  const words = ["agent", "--server", server, ...own, ...more];
   const agent = spawn(slipwayBin, words, { env: cleanEnvironment({ HOME: directory }), stdio: "ignore" });
   agents.set(id, agent);
   return agent;
 }
 
 /** A template whose actions are scripts, with what is to stand in them besides; a workflow of it under its own name. */
-async function run(name: string, scripts: readonly (string | object)[], more: object = {}, worker = "node-7") {
+async function run(
+  name: string,
+  scripts: readonly (string | object)[],
+  more: object = {},
+  { worker = "node-7", metadata = {} }: { readonly worker?: string; readonly metadata?: object } = {},
+) {
   const actions = scripts.map((script, at) => ({
     name: `a${at}`,
     image: "none",
@@ -44,7 +51,7 @@ async function run(name: string, scripts: readonly (string | object)[], more: ob
   const data = JSON.stringify({ version: "0.1", name, tasks: [{ name: "t", worker, actions }], ...more });
   for (const answer of [
     await plane.create("templates", { data }, name),
-    await plane.create("workflows", { templateRef: name }, name),
+    await plane.create("workflows", { templateRef: name }, name, "v1alpha1", metadata),
   ])
     expect(answer.status, answer.text).toBe(201);
 }
@@ -64,6 +71,15 @@ interface Status {
 const statusOf = async (name: string) => ((await plane.workflow(name))["status"] ?? {}) as unknown as Status;
 const stateOf = async (name: string) => (await statusOf(name)).state;
 const actionsOf = async (name: string) => (await statusOf(name)).tasks?.flatMap(({ actions }) => actions) ?? [];
+/** Whether a process is there. */
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    // ESRCH: it has gone.
+    return false;
+  }
+}
 const file = (name: string) => readFile(join(directory, name), "utf8").catch(() => "");
 
 test("an agent carries out the actions of a workflow one after the other", async () => {
@@ -88,6 +104,17 @@ test("workflows of one agent are carried out in the order of their creation, one
   expect(await file("out")).toBe(["c", "a", "b"].map((name) => `${name} begins\n${name} ends\n`).join(""));
 });
 
+test("workflows of two agents run at the same time", async () => {
+  const meet = (own: string, other: string) =>
+    `touch ${directory}/${own}; until test -e ${directory}/${other}; do sleep 0.05; done`;
+  await run("a", [meet("a", "b")], {}, { worker: "node-7" });
+  await run("b", [meet("b", "a")], {}, { worker: "node-8" });
+  await startAgent("node-7");
+  await startAgent("node-8");
+  // Each waits for the other to run.
+  for (const name of ["a", "b"]) await expect.poll(() => stateOf(name), patience).toBe("SUCCESS");
+});
+
 test("the tasks of two agents are carried out in turn", async () => {
   const task = (worker: string) => ({
     name: `on ${worker}`,
@@ -100,20 +127,26 @@ test("the tasks of two agents are carried out in turn", async () => {
   });
   await plane.create("templates", { data }, "w");
   await plane.create("workflows", { templateRef: "w" }, "w");
-  await startAgent("node-8");
   await startAgent("node-7");
+  // The part of the one has ended: it is the other's turn.
+  await expect.poll(() => statusOf("w"), patience).toMatchObject({ state: "RUNNING", agentID: "node-8" });
+  await startAgent("node-8");
   await expect.poll(() => stateOf("w"), patience).toBe("SUCCESS");
+  expect(await statusOf("w")).toMatchObject({ agentID: "node-7" });
   expect(await file("out")).toBe("node-7\nnode-8\nnode-7\n");
 });
 
 test("an action that takes too long is stopped, and its agent takes the next workflow", async () => {
   await startAgent("node-7");
-  await run("w", [{ timeout: 1, command: ["/bin/sh", "-c", "sleep 600"] }, "true"]);
+  await run("w", [{ timeout: 1, command: ["/bin/sh", "-c", `echo $$ > ${directory}/pid; exec sleep 600`] }, "true"]);
   await run("next", ["true"]);
   await expect.poll(() => stateOf("w"), patience).toBe("TIMEOUT");
   expect(await statusOf("w")).toMatchObject({ failureReason: "ActionTimeout" });
   expect((await actionsOf("w")).map(({ state }) => state)).toEqual(["TIMEOUT", "PENDING"]);
   await expect.poll(() => stateOf("next"), patience).toBe("SUCCESS");
+  // On a busy machine the time may be over before the program has begun.
+  const pid = Number(await file("pid"));
+  expect(pid === 0 || isAlive(pid)).toBe(pid === 0);
 });
 
 test("a workflow that takes too long is stopped in whichever action it is", async () => {
@@ -133,6 +166,70 @@ test("a workflow that is deleted while it runs is gone when its action has ended
   await plane.api.ask("DELETE", `${pathOf("workflows")}/w`);
   await expect.poll(async () => (await plane.workflow())["reason"], patience).toBe("NotFound");
   expect(await file("out")).toBe("ready\ntold\n");
+});
+
+/** Deletes a workflow that somebody holds, so that its end can be read. */
+async function deleteHeld(name: string): Promise<void> {
+  await plane.api.ask("DELETE", `${pathOf("workflows")}/${name}`);
+  await expect.poll(() => stateOf(name), patience).toBe("CANCELED");
+}
+const held = { metadata: { finalizers: ["example.com/keep"] } };
+
+test("an action that does not listen to TERM is killed after the grace, and that confirms the cancel", async () => {
+  await startAgent("node-7", "--stop-grace", "200ms");
+  await run("w", [`trap '' TERM; echo $$ > ${directory}/pid; while :; do sleep 0.05; done`], {}, held);
+  await expect.poll(() => file("pid"), patience).not.toBe("");
+  await deleteHeld("w");
+  expect(await statusOf("w")).toMatchObject({ failureReason: "Canceled", failureMessage: "canceled by Delete" });
+  expect(isAlive(Number(await file("pid")))).toBe(false);
+});
+
+test("a workflow whose agent was killed before is canceled when the time is over, and says so", async () => {
+  await plane.close();
+  plane = await TinkerbellPlane.start({ cancellingTimeout: 1000 });
+  const agent = await startAgent("node-7");
+  await run("w", [`echo up > ${directory}/out; sleep 600`], {}, held);
+  await expect.poll(() => file("out"), patience).toBe("up\n");
+  agent.kill("SIGKILL");
+  await once(agent, "exit");
+  await deleteHeld("w");
+  expect(await statusOf("w")).toMatchObject({
+    failureReason: "CancelTimeout",
+    failureMessage: "agent node-7 did not confirm cancellation within 1s; the action may still be running",
+  });
+});
+
+test("an agent at work refuses what it is given by mistake; that waits, and comes when it is free", async () => {
+  await startAgent("node-7");
+  await run("w", [`echo up > ${directory}/out; until test -e ${directory}/go; do sleep 0.05; done`]);
+  await expect.poll(() => file("out"), patience).toBe("up\n");
+  await run("next", ["true"]);
+  // The record of who is busy is wrong, whoever has written it.
+  const path = `${pathOf("workflows")}/w/status`;
+  const headers = { "Content-Type": "application/merge-patch+json" };
+  await plane.api.ask("PATCH", path, { body: { status: { dispatch: { held: false } } }, headers });
+  await expect
+    .poll(() => statusOf("next"), patience)
+    .toMatchObject({ state: "PENDING", dispatch: { held: false, lastRejection: { reason: "WorkflowInProgress" } } });
+  writeFileSync(join(directory, "go"), "");
+  for (const name of ["w", "next"]) await expect.poll(() => stateOf(name), patience).toBe("SUCCESS");
+  expect((await actionsOf("w")).map(({ attempts }) => attempts)).toEqual([1]);
+});
+
+test("what stands in the failure files is told as far as it can be", async () => {
+  const [reason, message] = ["$TINKERBELL_FAILURE_REASON_FILE", "$TINKERBELL_FAILURE_MESSAGE_FILE"];
+  const rows = [
+    [`echo 'Disk Full!' > ${reason}`, "InvalidReason", "Disk Full!: exit code 1"],
+    [`printf 'one\\ntwo' > ${message}`, "NonZeroExit", "one\\ntwo"],
+    [`rm ${reason} ${message}`, "NonZeroExit", "exit code 1"],
+    [`rm ${reason} ${message}; mkdir ${reason}; ln -s /etc/passwd ${message}`, "NonZeroExit", "exit code 1"],
+  ] as const;
+  await startAgent("node-7");
+  for (const [at, [script]] of rows.entries()) await run(`w${at}`, [`${script}; exit 1`]);
+  for (const [at, [, failureReason, text]] of rows.entries()) {
+    await expect.poll(() => stateOf(`w${at}`), patience).toBe("FAILED");
+    expect(await statusOf(`w${at}`)).toMatchObject({ failureReason, failureMessage: `action "a0" failed: ${text}` });
+  }
 });
 
 test("the words of an action that fails are those of the workflow", async () => {
@@ -162,7 +259,7 @@ test("an agent that is killed in the middle of an action takes it up again, and 
   agent.kill("SIGKILL");
   await once(agent, "exit");
   await startAgent("node-7");
-  await run("gate", ["true"], {}, "node-7");
+  await run("gate", ["true"]);
   const touch = spawn("touch", [join(directory, "go")]);
   await once(touch, "exit");
   await expect.poll(() => stateOf("w"), patience).toBe("SUCCESS");
