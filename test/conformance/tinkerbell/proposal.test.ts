@@ -211,6 +211,35 @@ test("a workflow of v1alpha2 reaches a client of the plain interface whole: entr
   expect(told?.actions).toEqual([{ ...same, id: expect.any(String), ns: { pid: "host", net: "none" } }]);
 });
 
+test("keys of a template that nothing is done with, and values that the built-in ones overwrite, are told as IgnoredField", async () => {
+  const { plane } = await startPlane();
+  const action = { name: "one", image: "none", "on-timeout": ["a"], "on-failure": ["b"] };
+  const data = JSON.stringify({ name: "t", tasks: [{ name: "task", worker: "{{ .hardware }}x", actions: [action] }] });
+  for (const answer of [
+    await plane.create("templates", { data }, "t"),
+    await plane.create("workflows", { templateRef: "t", hardwareMap: { hardware: "mine", references: "mine" } }, "w"),
+  ])
+    expect(answer.status, answer.text).toBe(201);
+  const notes = async () => {
+    const { json } = await plane.api.ask("GET", "/apis/events.k8s.io/v1/namespaces/default/events");
+    const events = (json["items"] ?? []) as unknown as readonly { readonly reason: string; readonly note: string }[];
+    return events
+      .filter(({ reason }) => reason === "IgnoredField")
+      .map(({ note }) => note)
+      .sort();
+  };
+  await expect
+    .poll(notes)
+    .toEqual([
+      "hardwareMap.hardware is overwritten by what the template has under that name",
+      "hardwareMap.references is overwritten by what the template has under that name",
+      "tasks[0].actions[0].on-failure (line 1 of the rendered template) is not carried out",
+      "tasks[0].actions[0].on-timeout (line 1 of the rendered template) is not carried out",
+    ]);
+  // The built-in value, and not the user's.
+  expect(await statusOf(plane, "w")).toMatchObject({ state: "PENDING", agentID: "map[]x" });
+});
+
 /** `Message.field=number kind` for every field of a file's messages, those within others as well. */
 type File = typeof workflowV2.file_internal_proto_workflow_v2_workflow;
 const fieldsOf = (file: File): readonly string[] => {

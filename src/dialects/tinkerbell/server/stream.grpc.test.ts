@@ -209,6 +209,7 @@ test.each([
   ["no id", ""],
   ["an id that is too long", "a".repeat(257)],
   ["an id of two lines", "a\nb"],
+  ["an id with a NUL", "a\u0000b"],
 ])("an agent with %s is refused", async (_what, id) => {
   const place = await start();
   expect(await place.agent(id).stream.end.promise).toMatchObject({ code: "INVALID_ARGUMENT" });
