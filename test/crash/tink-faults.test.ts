@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
 import { Cell } from "./tink/cell.ts";
+import { expectFree, expectOutcome } from "./tink/outcome.ts";
 import { Site, type SiteOptions } from "./tink/site.ts";
-import { type Outcome, type StateCase, states } from "./tink/states.ts";
+import { type StateCase, states } from "./tink/states.ts";
 
 // A workflow in every state it can be in, and then one thing that breaks: a program that is killed, the network that is cut. Each state has a
 // machine of its own, and all of them one server, for each thing that breaks. The machines are namespaces of this kernel; the agents are the
@@ -29,20 +30,20 @@ const faults: readonly Fault[] = [
   {
     name: "the server is killed",
     async happen(site, place) {
-      await site.killServer();
+      await site.server.kill();
       await releaseAll(place);
       await away();
-      await site.startServer();
+      await site.server.start();
     },
   },
   {
     name: "the server is killed and actions end meanwhile",
     async happen(site, place) {
-      await site.killServer();
+      await site.server.kill();
       await releaseAll(place);
       await openGates(place);
       await away();
-      await site.startServer();
+      await site.server.start();
     },
   },
   {
@@ -56,12 +57,12 @@ const faults: readonly Fault[] = [
   {
     name: "both are killed",
     async happen(site, place) {
-      await site.killServer();
+      await site.server.kill();
       await each(place, (cell) => cell.machine.kill());
       await releaseAll(place);
       await each(place, async (cell) => cell.machine.start());
       await away();
-      await site.startServer();
+      await site.server.start();
     },
   },
   {
@@ -92,19 +93,6 @@ async function openPlace(site: Site): Promise<Place> {
   return Promise.all(chosen.map(async (state) => [state, await Cell.open(site, state.name)] as const));
 }
 
-async function expectOutcome(cell: Cell, { state, reason, lines, attempts }: Outcome): Promise<void> {
-  await cell.until(`it is ${state}`, async () => {
-    const status = await cell.status();
-    return status.state === state && status.dispatch?.held !== true;
-  });
-  const { failureReason, tasks = [] } = await cell.status();
-  const started = tasks.flatMap(({ actions }) => actions.map((action) => action.attempts ?? 0));
-  expect(
-    { cell: cell.name, reason: failureReason, lines: await cell.lines(), attempts: started },
-    await cell.tell(),
-  ).toEqual({ cell: cell.name, reason, lines, attempts });
-}
-
 /** It has ended, or waits; then people can see for what: nobody is connected. */
 async function expectWaiting(cell: Cell, { state, reason }: StateCase["apart"]): Promise<void> {
   await cell.until(`it is ${state} without its agent`, async () => {
@@ -113,15 +101,6 @@ async function expectWaiting(cell: Cell, { state, reason }: StateCase["apart"]):
     return status.state === state && isOver && !(await cell.isConnected());
   });
   expect((await cell.status()).failureReason, await cell.tell()).toBe(reason);
-}
-
-/** The agent is free: it takes the next workflow. */
-async function expectFree(cell: Cell): Promise<void> {
-  await cell.run(["true"], `${cell.name}-next`);
-  await cell.until(
-    "the next workflow succeeds",
-    async () => (await cell.status(`${cell.name}-next`)).state === "SUCCESS",
-  );
 }
 
 async function goOn(state: StateCase, cell: Cell): Promise<void> {

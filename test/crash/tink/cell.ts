@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isNotFound, type KubeObject } from "#kernel/model/index.ts";
+import { Event, isNotFound, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import { Agent, Hardware, Template, Workflow } from "#dialects/tinkerbell/kinds.ts";
 import { formatInstant, type JsonObject, sleep, systemClock } from "#lib/base/index.ts";
 import { hold, isHeld, type Moment, release } from "./holds.ts";
@@ -22,6 +22,7 @@ interface ActionStatus {
 export interface Status {
   readonly state?: string;
   readonly failureReason?: string;
+  readonly failureMessage?: string;
   readonly conditions?: readonly { readonly type: string; readonly status: string }[];
   readonly dispatch?: {
     readonly held?: boolean;
@@ -30,6 +31,12 @@ export interface Status {
     readonly agentID?: string;
   };
   readonly tasks?: readonly { readonly actions: readonly ActionStatus[] }[];
+}
+
+/** An Event, as far as these tests look at it. */
+interface Told {
+  readonly reason?: string;
+  readonly regarding?: { readonly name?: string };
 }
 
 /** One machine, and one workflow for it that is brought into a state. Its actions leave a line each time they run. */
@@ -43,10 +50,11 @@ export class Cell {
     [this.site, this.name, this.machine] = [site, name, machine];
   }
 
-  static async open(site: Site, name: string): Promise<Cell> {
+  /** With an agent that has been started. */
+  static async open(site: Site, name: string, engine?: { readonly host: string }): Promise<Cell> {
     await mkdir(join(site.directory, "lines"), { recursive: true });
     const machine = await site.machine(name);
-    machine.start();
+    machine.start(engine);
     return new Cell(site, name, machine);
   }
 
@@ -110,9 +118,8 @@ export class Cell {
   }
 
   async #create(kind: "Template" | "Workflow" | "Hardware", name: string, spec: object): Promise<void> {
-    const type = { Template, Workflow, Hardware }[kind];
     const object = { apiVersion: group, kind, metadata: { name, namespace }, spec };
-    await this.site.api.create(plain(type), object);
+    await this.site.server.api.create(plainTypes[kind], object);
   }
 
   cancel(): Promise<void> {
@@ -125,15 +132,15 @@ export class Cell {
   }
 
   async #writeStatus(status: JsonObject): Promise<void> {
-    const ref = { type: plain(Workflow), namespace, name: this.name };
-    await this.site.api.patch(ref, { type: "merge", body: { status } }, { subresource: "status" });
+    const ref = { type: plainTypes.Workflow, namespace, name: this.name };
+    await this.site.server.api.patch(ref, { type: "merge", body: { status } }, { subresource: "status" });
   }
 
   /** Takes it out of the store under its agent, which no deletion by a user does. */
   async vanish(name: string): Promise<void> {
-    const ref = { type: plain(Workflow), namespace, name };
-    await this.site.api.patch(ref, { type: "merge", body: { metadata: { finalizers: null } } });
-    await this.site.api.delete(ref);
+    const ref = { type: plainTypes.Workflow, namespace, name };
+    await this.site.server.api.patch(ref, { type: "merge", body: { metadata: { finalizers: null } } });
+    await this.site.server.api.delete(ref);
   }
 
   hold(moment: Moment): Promise<void> {
@@ -150,8 +157,8 @@ export class Cell {
   }
 
   async status(name = this.name): Promise<Status> {
-    const { status } = await this.site.api.get<KubeObject & { status?: Status }>({
-      type: plain(Workflow),
+    const { status } = await this.site.server.api.get<KubeObject & { status?: Status }>({
+      type: plainTypes.Workflow,
       namespace,
       name,
     });
@@ -160,8 +167,8 @@ export class Cell {
 
   /** Whether people see its agent as connected. */
   async isConnected(): Promise<boolean> {
-    const ref = { type: plain(Agent), name: this.name };
-    const agent = await this.site.api
+    const ref = { type: plainTypes.Agent, name: this.name };
+    const agent = await this.site.server.api
       .get<KubeObject & { status?: { connected?: boolean } }>(ref)
       .catch((thrown: unknown) => {
         if (isNotFound(thrown) || /not found/.test(String(thrown))) return undefined;
@@ -179,18 +186,32 @@ export class Cell {
     }
   }
 
+  /** Reasons of all events that people are told of its agent. */
+  async agentEvents(): Promise<readonly string[]> {
+    const { items } = await this.site.server.api.list<KubeObject & Told>(plainTypes.Event, { namespace });
+    return items.flatMap(({ reason = "", regarding }) => (regarding?.name === this.name ? [reason] : []));
+  }
+
   async tell(): Promise<string> {
     const status = JSON.stringify(await this.status().catch(String), undefined, 1);
     const held = existsSync(this.site.holds);
-    return `${status}\nlines ${(await this.lines()).join(" ")}\nholds ${held}\n${this.machine.said.join("")}\n${this.site.said.join("")}`;
+    return `${status}\nlines ${(await this.lines()).join(" ")}\nholds ${held}\n${this.machine.said.join("")}\n${this.site.server.said.join("")}`;
   }
 }
 
-/** What a kind is called, without the schema, which does not go through a message. */
-const plain = ({ group: of, version, kind, plural, namespaced }: typeof Workflow | typeof Agent) => ({
+/** What a kind is called, without its schema, which does not go through a message. */
+const plain = ({ group: of, version, kind, plural, namespaced }: ResourceType): ResourceType => ({
   group: of,
   version,
   kind,
   plural,
   namespaced,
 });
+
+export const plainTypes = {
+  Agent: plain(Agent),
+  Event: plain(Event),
+  Hardware: plain(Hardware),
+  Template: plain(Template),
+  Workflow: plain(Workflow),
+};

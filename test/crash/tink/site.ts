@@ -1,43 +1,11 @@
-import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { ApiClient } from "#kernel/kit/index.ts";
 import type { TinkerbellServerOptions } from "#dialects/tinkerbell/server/server.ts";
-import { bundleProgram } from "#test/support/bundle-program.ts";
-import {
-  cleanEnvironment,
-  endRunner,
-  removeDirectory,
-  root,
-  slipwayBin,
-  temporaryDirectory,
-} from "#test/support/slipway.ts";
-import { within } from "#test/support/within.ts";
+import { cleanEnvironment, endRunner, removeDirectory, slipwayBin, temporaryDirectory } from "#test/support/slipway.ts";
 import { type Cable, layNetwork, Namespace, plugIn, serverAddress } from "./namespace.ts";
+import { kill, type Life, lifeOf, ServerProcess } from "./server-process.ts";
 
-/** Starting and ending a program on the busiest machine. */
-const programMs = 60_000;
 const agentPort = 42_113;
-
-/** A program under test, and what it has said on stderr, in all its lives. */
-interface Life {
-  readonly child: ChildProcess;
-  readonly ended: Promise<unknown>;
-}
-
-const begun = (child: ChildProcess, said: string[]): Life => {
-  child.stderr?.on("data", (chunk: Buffer) => said.push(chunk.toString()));
-  return { child, ended: once(child, "exit") };
-};
-
-async function killed({ child, ended }: Life): Promise<void> {
-  child.kill("SIGKILL");
-  await ended;
-}
-
-/** What of the API tests use; the answers have come through a process, so that they are copies. */
-export type Asked = Pick<ApiClient, "get" | "list" | "create" | "delete" | "patch">;
 
 /** A machine with an agent: the program as a user starts it, with actions that are processes. */
 export class AgentMachine {
@@ -52,21 +20,25 @@ export class AgentMachine {
     [this.id, this.directory, this.namespace, this.cable] = [id, directory, namespace, cable];
   }
 
-  start(...more: readonly string[]): void {
+  /** `engine`: the containers' engine, where actions are no processes. */
+  start(engine?: { readonly host: string }): void {
     const server = `${serverAddress}:${agentPort}`;
-    const words = ["agent", "--server", server, "--id", this.id, "--runtime", "host", "--state-dir", this.directory];
+    // A machine under test may itself be a container, which may not give away all that it has.
+    const docker = ["--runtime", "docker", "--pull", "never", "--privileged", "false"];
+    const where = engine === undefined ? ["--runtime", "host"] : docker;
+    const words = ["agent", "--server", server, "--id", this.id, "--state-dir", this.directory, ...where];
     // Actions of these tests end when they are let, and not because their grace is over.
-    const child = this.namespace.spawn(slipwayBin, [...words, "--stop-grace", "5m", ...more], {
+    const child = this.namespace.spawn(slipwayBin, [...words, "--stop-grace", "5m"], {
       stdio: ["ignore", "ignore", "pipe"],
-      env: cleanEnvironment({ HOME: this.directory }),
+      env: cleanEnvironment({ HOME: this.directory, ...(engine === undefined ? {} : { DOCKER_HOST: engine.host }) }),
     });
-    this.#life = begun(child, this.said);
+    this.#life = lifeOf(child, this.said);
   }
 
   async kill(): Promise<void> {
     const life = this.#life;
     this.#life = undefined;
-    if (life !== undefined) await killed(life);
+    if (life !== undefined) await kill(life);
   }
 
   signal(name: NodeJS.Signals): void {
@@ -85,78 +57,28 @@ export type SiteOptions = Omit<TinkerbellServerOptions, "listen">;
 /** A server, with machines that reach it by cables of their own; all of it goes with `close`. */
 export class Site {
   readonly directory: string;
-  readonly said: string[] = [];
+  readonly server: ServerProcess;
   readonly #namespace: Namespace;
-  readonly #options: SiteOptions;
   readonly #machines: AgentMachine[] = [];
-  readonly #asked = new Map<number, { resolve(value: unknown): void; reject(thrown: Error): void }>();
-  #questions = 0;
   #cables = 0;
-  #life: Life | undefined;
 
   private constructor(directory: string, namespace: Namespace, options: SiteOptions) {
-    [this.directory, this.#namespace, this.#options] = [directory, namespace, options];
+    [this.directory, this.#namespace] = [directory, namespace];
+    const listen = `0.0.0.0:${agentPort}`;
+    this.server = new ServerProcess(directory, { listen, ...options }, (...how) => namespace.spawn(...how));
   }
 
   static async open(options: SiteOptions = {}): Promise<Site> {
     const namespace = await Namespace.open();
     await layNetwork(namespace);
     const site = new Site(await temporaryDirectory(), namespace, options);
-    await site.startServer();
+    await site.server.start();
     return site;
   }
 
   get holds(): string {
     return join(this.directory, "holds");
   }
-
-  async startServer(): Promise<void> {
-    const program = await bundleProgram(join(import.meta.dirname, "../tink-server-program.ts"));
-    const options: TinkerbellServerOptions = { listen: `0.0.0.0:${agentPort}`, ...this.#options };
-    const words = [program, this.directory, join(root, "dist"), JSON.stringify(options)];
-    const child = this.#namespace.spawn(process.execPath, words, { stdio: ["ignore", "ignore", "pipe", "ipc"] });
-    const life = begun(child, this.said);
-    this.#life = life;
-    const ready = new Promise<void>((resolve) => {
-      child.on("message", (message: { readonly id?: number; readonly value?: unknown; readonly error?: string }) => {
-        if (message.id === undefined) return resolve();
-        const asked = this.#asked.get(message.id);
-        this.#asked.delete(message.id);
-        if (message.error === undefined) asked?.resolve(message.value);
-        else asked?.reject(new Error(message.error));
-      });
-    });
-    const ended = life.ended.then(() => {
-      for (const question of this.#asked.values()) question.reject(new Error("the server was killed"));
-      this.#asked.clear();
-      throw new Error("the server has ended");
-    });
-    ended.catch(() => undefined);
-    await within(programMs, "the server serves agents", Promise.race([ready, ended]), () => this.said.join(""));
-  }
-
-  async killServer(): Promise<void> {
-    if (this.#life !== undefined) await killed(this.#life);
-    this.#life = undefined;
-  }
-
-  /** Resolves when the server has ended by itself. */
-  async serverEnds(): Promise<void> {
-    await within(programMs, "the server ends", this.#life?.ended ?? Promise.resolve(), () => this.said.join(""));
-    this.#life = undefined;
-  }
-
-  /** The API, of whichever server is alive. */
-  readonly api: Asked = new Proxy({} as Asked, {
-    get:
-      (_target, method) =>
-      (...args: readonly unknown[]) =>
-        new Promise((resolve, reject) => {
-          const id = (this.#questions += 1);
-          this.#asked.set(id, { resolve, reject });
-          this.#life?.child.send({ id, method, args }, (error) => error !== null && reject(error));
-        }),
-  });
 
   /** A machine with an agent that is not started yet. */
   async machine(id: string, place = id): Promise<AgentMachine> {
@@ -172,7 +94,7 @@ export class Site {
 
   async close(): Promise<void> {
     await Promise.all(this.#machines.map((machine) => machine.close()));
-    await this.killServer();
+    await this.server.kill();
     this.#namespace.close();
     await removeDirectory(this.directory);
   }

@@ -1,17 +1,8 @@
 import type { Cell } from "./cell.ts";
+import type { Outcome } from "./outcome.ts";
 
 // The states of a workflow, how each comes about and is made to last, and what becomes of the workflow when whatever happens to the
 // programs and the network in that state is over.
-
-/** How a workflow has come out. */
-export interface Outcome {
-  readonly state: string;
-  readonly reason?: string;
-  /** What its actions have left behind: a line each time one has run. */
-  readonly lines: readonly string[];
-  /** Starts that were recorded of each action. */
-  readonly attempts: readonly number[];
-}
 
 export interface StateCase {
   /** Also the name of the agent and of its workflow. */
