@@ -37,7 +37,7 @@ async function loadedBy(
 
 const network = ["http", "https", "http2", "tls", "_tls_wrap"];
 
-test.each([[["version"]], [["--help"]], [["lint", "examples/workflow/hello.yaml"]]])(
+test.each([[["version"]], [["--help"]], [["tink", "--help"]], [["lint", "examples/workflow/hello.yaml"]]])(
   "%j loads one bundle and nothing of the network",
   async (args) => {
     const { node, files } = await loadedBy(args);

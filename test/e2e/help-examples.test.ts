@@ -238,7 +238,19 @@ test.each(examplesOf("ui"))("%s", async (example) => {
 });
 
 test("no command was left out", () => {
-  // Those of the agent are tried beside its own tests.
-  const tried = [...steering, ...deciding, ...looks, "credential", "ui", "resubmit", "run", "up", "store", "agent"];
+  // Those of the agent and of Tinkerbell are tried beside their own tests.
+  const tried = [
+    ...steering,
+    ...deciding,
+    ...looks,
+    "credential",
+    "ui",
+    "resubmit",
+    "run",
+    "up",
+    "store",
+    "agent",
+    "tink",
+  ];
   expect(commands.flatMap(({ name, hidden }) => (hidden === true ? [] : [name])).sort()).toEqual(tried.sort());
 });

@@ -9,4 +9,5 @@ export {
 } from "./credentials.ts";
 export { type EphemeralControlPlane, type EphemeralOptions, startEphemeral } from "./ephemeral.ts";
 export { type RunningServer, serve, type ServeOptions, type ServerFailure } from "./serve.ts";
+export { openTemplates } from "./templates.ts";
 export { type Backup, backup, type Check, check, exportAll, restore } from "./store-care.ts";

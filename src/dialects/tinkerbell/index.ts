@@ -10,6 +10,8 @@ import { viewWorkflow } from "./view.ts";
 export type { AgentOption } from "./agent/agent-options.ts";
 export type { AgentSettings, AgentSurroundings } from "./agent/open-agent.ts";
 export type { TinkerbellOptions } from "./options.ts";
+export type { Preview } from "./preview/preview.ts";
+export type { PreviewRequest } from "./preview/request.ts";
 
 /** Callers ask by kind; a server has stored what they bring, or the reader of documents has checked it. */
 const typed = (object: KubeObject): AnyWorkflow => object as AnyWorkflow;
@@ -44,4 +46,14 @@ export async function loadAgent() {
   ]);
   const { readAgentOptions } = options;
   return { readAgentOptions, defaultAgentId: id.defaultAgentId, openAgent: agent.openAgent };
+}
+
+/** What `slipway tink` does. Loaded when it is asked for. */
+export async function loadTink() {
+  const [request, text, { rerender }] = await Promise.all([
+    import("./preview/request.ts"),
+    import("./preview/text.ts"),
+    import("./rerender.ts"),
+  ]);
+  return { previewTemplates: request.previewTemplates, ...text, rerender };
 }

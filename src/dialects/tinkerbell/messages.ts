@@ -6,6 +6,12 @@ import type { Millis } from "#lib/base/index.ts";
 /** Holds a prepared workflow until it has ended. */
 export const finalizer = "slipway.dev/tinkerbell";
 
+/** Any new value of it asks for a workflow to be rendered anew. */
+export const rerenderAnnotation = "slipway.dev/rerender";
+
+/** What came of the last time. */
+export const rerenderedCondition = "Rerendered";
+
 /** Largest first; what is left is told in the next one. */
 const units = [
   ["h", 3_600_000],

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue, type Result, err, ok } from "#lib/base/index.ts";
-import type { TemplateFailure, TemplateHost } from "#kernel/template/index.ts";
+import type { TemplateFailure, TemplateHost, TemplateProblem } from "#kernel/template/index.ts";
 import { agentOfHardware, type AnyHardware } from "./hardware.ts";
 import type { AnyTemplate } from "./inputs.ts";
 import { actionsOfPlan, tasksOfPlan } from "./planned.ts";
@@ -23,6 +23,10 @@ export interface PrepareFailure {
   readonly message: string;
   /** Nothing but a change of the template or the hardware can help. */
   readonly isFinal: boolean;
+  /** All that is wrong with the template, of which the message tells the first; none when it is something else. */
+  readonly problems?: readonly TemplateProblem[];
+  /** The text that was rendered and is no document. */
+  readonly rendered?: string;
 }
 
 /** What a workflow is to do, and for whom. */
@@ -124,7 +128,12 @@ const textsOf = (value: JsonValue | undefined): Readonly<Record<string, string>>
     : {};
 
 /** Only what a template says of itself is its own fault. */
-const failureOf = ({ kind, message }: TemplateFailure): PrepareFailure => ({ message, isFinal: kind === "template" });
+const failureOf = ({ kind, message, problems, rendered }: TemplateFailure): PrepareFailure => ({
+  message,
+  isFinal: kind === "template",
+  problems,
+  ...(rendered === undefined ? {} : { rendered }),
+});
 
 /** The agent of a workflow that is not prepared, as far as that can be told: of a released template nobody knows. */
 export const expectedAgent = (hardware: AnyHardware | undefined): string =>

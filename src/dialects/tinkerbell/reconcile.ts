@@ -10,15 +10,16 @@ import {
 import type { Stored } from "#kernel/model/index.ts";
 import { exponential } from "#engine/index.ts";
 import { withNetboot } from "./hardware.ts";
-import { readInputs } from "./inputs.ts";
+import { type Inputs, readInputs } from "./inputs.ts";
 import { restoredPhase } from "./integrity.ts";
 import { Hardware, Workflow } from "./kinds.ts";
 import { finalizer, notice, type Notice, warning } from "./messages.ts";
 import { expectedAgent, prepare, type Prepared, type Renderer } from "./prepare.ts";
 import { referencesOf } from "./references.ts";
 import type { Settings } from "./settings.ts";
-import { isTerminal, type Phase, type WorkflowState } from "./state.ts";
-import { type Condition, putCondition } from "./status-conditions.ts";
+import { isSameAgent, isTerminal, type Phase, type WorkflowState } from "./state.ts";
+import { asJson, conditionsIn, rerenderAsked, withAnswer, withRendering } from "./rendering-status.ts";
+import { putCondition } from "./status-conditions.ts";
 import { type AnyWorkflow, refOf, stateOf, statusOf, storeStatus } from "./stored.ts";
 import { nextDeadline, supervise } from "./supervise.ts";
 import { fail, succeed } from "./transitions.ts";
@@ -97,17 +98,9 @@ async function refuseDraft({ workflow, now, ...pass }: Pass): Promise<undefined>
   return undefined;
 }
 
-/** The conditions of either version, which differ in the name of the time. */
-const conditionsIn = ({ status }: AnyWorkflow): readonly Condition[] => {
-  const list = status?.["conditions"];
-  // The schema has checked what stands there.
-  return Array.isArray(list) ? (list as readonly Condition[]) : [];
-};
-const asJson = (conditions: readonly Condition[]): JsonObject[] => conditions.map((condition) => ({ ...condition }));
-
 /** Renders, and stores what came of it. Nothing holds a workflow that was not prepared: deleting it is enough. */
 async function begin(pass: Pass, tries: number) {
-  const { workflow, client, now, signal } = pass;
+  const { workflow, client, signal } = pass;
   if (workflow.metadata.deletionTimestamp !== undefined) return undefined;
   const inputs = await readInputs(client, workflow, signal);
   if (workflow.spec?.["disabled"] === true) {
@@ -120,11 +113,7 @@ async function begin(pass: Pass, tries: number) {
     await tellFailure(pass, inputs.missing);
     return undefined;
   }
-  const newId = () => pass.newId(pass.state.shape, now);
-  const prepared = await prepare(
-    { workflow, ...inputs },
-    { renderer: pass.renderer, maxBytes: pass.settings.maxRenderBytes, newId, signal },
-  );
+  const prepared = await renderNow(pass, inputs);
   if (!prepared.ok) {
     await tellFailure(pass, prepared.error.message);
     return prepared.error.isFinal ? undefined : { requeueAfter: delayAfter(tries) };
@@ -133,33 +122,27 @@ async function begin(pass: Pass, tries: number) {
   return undefined;
 }
 
+/** What comes of its template as it is now. */
+function renderNow(
+  { workflow, state, now, settings, signal, ...pass }: Pass,
+  inputs: Exclude<Inputs, { readonly missing: string }>,
+) {
+  const newId = () => pass.newId(state.shape, now);
+  return prepare(
+    { workflow, ...inputs },
+    { renderer: pass.renderer, maxBytes: settings.maxRenderBytes, newId, signal },
+  );
+}
+
 /** Of failures that are no fault of the template, such as a machine that is too busy to render in time. */
 const delayAfter = (tries: number): Millis => exponential(tries + 1, renderRetry);
-
-/** The condition that tells whether it could be rendered, in the words of each shape. */
-const rendering = { A: "TemplateRenderedSuccess", B: "Prepared", C: "Prepared" } as const;
-
-/**
- * The status with what came of rendering. It is the same object when it says that already, so that a template that stays wrong is
- * written once and not with every look.
- */
-function withRendering({ workflow, state, now }: Pass, status: JsonObject, problem: string | undefined): JsonObject {
-  const before = conditionsIn({ ...workflow, status });
-  const conditions = putCondition(state.shape === "A" ? "time" : "lastTransitionTime", now)(before, {
-    type: rendering[state.shape],
-    ...(problem === undefined
-      ? { status: "True", reason: "Complete" }
-      : { status: "False", reason: "Error", message: problem }),
-  });
-  const told = state.shape === "A" ? { templateRendering: problem === undefined ? "successful" : "failed" } : {};
-  return conditions === before ? status : { ...status, ...told, conditions: asJson(conditions) };
-}
 
 /** The same words twice are not written again. */
 async function tellFailure(pass: Pass, problem: string): Promise<void> {
   const { workflow } = pass;
   const { status = {} } = workflow;
-  const next = withRendering(pass, { ...status, shape: pass.state.shape }, problem);
+  const told = withRendering(pass, { ...status, shape: pass.state.shape }, problem);
+  const next = withAnswer(pass, told, problem);
   if (next["conditions"] === status["conditions"]) return;
   await store(pass, next, warning("TemplateRenderFailed", problem));
 }
@@ -175,7 +158,7 @@ async function takeIn(pass: Pass, { tasks, ignored, ...prepared }: Prepared): Pr
   const notices = ignored.map((what) => warning("IgnoredField", what));
   await store(
     { ...pass, workflow: held },
-    withRendering(pass, status, undefined),
+    withAnswer(pass, withRendering(pass, status, undefined), undefined),
     notice("Prepared", "the template was rendered"),
     ...notices,
   );
@@ -243,9 +226,37 @@ async function watchOver(pass: Pass) {
   const asked = { isDeleted: workflow.metadata.deletionTimestamp !== undefined };
   const due = supervise(state, asked, now, settings);
   if (due !== undefined) return await move(pass, due.state, due.notices);
+  if (!isTerminal(state.phase) && rerenderAsked(workflow) !== undefined) return await beginAnew(pass);
   if (!isTerminal(state.phase) && workflow.status?.["observedGeneration"] !== workflow.metadata.generation)
     return await ignoreChange(pass);
   if (isTerminal(state.phase)) await removeFinalizer<AnyWorkflow>(client, Workflow, workflow, finalizer);
+  return requeueAt(nextDeadline(state), now);
+}
+
+/**
+ * Renders again what no agent was told of, as it would be now: template, hardware and specification. What cannot be rendered now leaves
+ * the workflow as it was: somebody may have begun to change the template, and what waits is still what was wanted before.
+ */
+async function beginAnew(pass: Pass) {
+  const { workflow, state, client, signal } = pass;
+  if (state.phase !== "Pending" || state.actions.some(({ phase }) => phase !== "Pending"))
+    return await refuseAnew(pass, `the workflow is ${state.phase}: only one that is Pending can be rendered anew`);
+  const inputs = await readInputs(client, workflow, signal);
+  if ("missing" in inputs) return await refuseAnew(pass, inputs.missing);
+  const prepared = await renderNow(pass, inputs);
+  if (!prepared.ok) return await refuseAnew(pass, prepared.error.message);
+  // Of another agent nobody knows that it refuses.
+  const isOther = !isSameAgent(prepared.value.agentID, state.agentID);
+  const { attempt } = state.dispatch;
+  const dispatch = isOther ? { held: false, attempt, rejections: 0 } : state.dispatch;
+  await takeIn({ ...pass, state: { ...state, dispatch } }, prepared.value);
+  return undefined;
+}
+
+/** Told once for each time that it is asked. */
+async function refuseAnew(pass: Pass, problem: string) {
+  const { workflow, state, now } = pass;
+  await store(pass, withAnswer(pass, workflow.status ?? {}, problem), warning("TemplateRenderFailed", problem));
   return requeueAt(nextDeadline(state), now);
 }
 

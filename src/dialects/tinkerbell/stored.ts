@@ -14,7 +14,7 @@ import { decodeV2, encodeV2 } from "./status-v2.ts";
 export type AnyWorkflow = KubeObject & { readonly spec?: JsonObject; readonly status?: JsonObject };
 
 /** The kind in whose version a document of this shape is written, and has to be changed: the other one's schema refuses it. */
-const kindOf = ({ spec }: AnyWorkflow): typeof Workflow | typeof WorkflowV2 =>
+export const kindOf = ({ spec }: AnyWorkflow): typeof Workflow | typeof WorkflowV2 =>
   shapeOfWorkflow(spec) === "A" ? Workflow : WorkflowV2;
 
 /** What is known of a workflow; of one that was not prepared its shape alone. */

@@ -17,6 +17,7 @@ import { resubmitCommand } from "./resubmit.ts";
 import { runCommand } from "./run.ts";
 import { simulateCommand } from "./simulate.ts";
 import { storeCommand } from "./store.ts";
+import { tinkCommand } from "./tink.ts";
 import { uiCommand } from "./ui.ts";
 import { upCommand } from "./up.ts";
 import { versionCommand } from "./version.ts";
@@ -39,6 +40,7 @@ const verbs: readonly CommandSpec[] = [
   convertCommand,
   upCommand,
   agentCommand,
+  tinkCommand,
   storeCommand,
   credentialCommand,
   uiCommand,

@@ -6,6 +6,7 @@ import { environment, flag, instant, open, text, texts, whole } from "./fields.t
  * controller that begins anew acts on the same ones, and none is extended by a restart.
  */
 const additions = {
+  rerendered: text("The value of the annotation slipway.dev/rerender that was answered last."),
   observedGeneration: whole("The generation of the specification that was looked at last."),
   shape: s.optional(s.oneOf(["A", "B", "C"], { description: "How the document is written." })),
   failureReason: text("Why it has failed or was canceled, in one word."),

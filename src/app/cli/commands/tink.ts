@@ -1,0 +1,169 @@
+import type { Preview, PreviewRequest } from "#dialects/tinkerbell/index.ts";
+import { hasErrors, type JsonValue } from "#lib/base/index.ts";
+import { command, type Invocation } from "../command.ts";
+import { exitCode, UsageError } from "../exit-codes.ts";
+import type { Session } from "../session.ts";
+
+/** Of both verbs; absent flags were not given. */
+interface TinkOptions {
+  /** `name=value` each, checked when it is used. */
+  readonly set?: string[];
+  /** A file when there is one of this name, else the name of a machine. */
+  readonly hardware?: string;
+  /** Excludes the option above. */
+  readonly allHardware?: boolean;
+  /** Of `render` alone. */
+  readonly output: "json" | "text" | "yaml";
+}
+
+/** Words instead of commands of their own, for the reasons of `actionWord`. */
+const verbs = ["render", "rerender"] as const;
+
+/**
+ * What only Tinkerbell's language has. `render` ends with 2 when something cannot be rendered, `rerender` with 1 when the
+ * controller has refused it.
+ */
+export const tinkCommand = command<TinkOptions>({
+  name: "tink",
+  args: ["<action>", "<words...>"],
+  summary: "Tinkerbell: render templates without running them, or a workflow anew",
+  group: "Documents",
+  examples: [
+    "slipway tink render examples/tinkerbell/fleet.yaml",
+    "slipway tink render template.yaml --hardware machine.yaml --set image=ubuntu",
+    "slipway tink render tpl/ubuntu --all-hardware",
+    "slipway tink rerender provision-1",
+  ],
+  options: [
+    { flags: "--set <name=value>", summary: "render: a value of the workflow; may be repeated", repeatable: true },
+    { flags: "--hardware <name|file>", summary: "render: for this machine, of the files or of the server" },
+    { flags: "--all-hardware", summary: "render: for every machine of the files, or else of the server's namespace" },
+    {
+      flags: "-o, --output <format>",
+      summary: "render: text, or as data: yaml or json",
+      choices: ["text", "yaml", "json"],
+      initial: "text",
+    },
+  ],
+  completes: [verbs, "file"],
+  async action(invocation) {
+    const { actionWord } = await import("../action-words.ts");
+    const verb = actionWord(verbs, invocation.args[0] ?? "");
+    return verb === "render" ? await render(invocation) : await rerender(invocation);
+  },
+});
+
+/**
+ * Plans go to stdout, also when others cannot be made; everything that is wrong goes to stderr, all of it at once. The thread that renders is
+ * started by the first template and ended with the command; a server is connected to only when something is wanted that no file holds.
+ */
+async function render(invocation: Invocation<TinkOptions>): Promise<number> {
+  const { options, environment, clock, signal } = invocation;
+  if (options.hardware !== undefined && options.allHardware === true)
+    throw new UsageError("--hardware and --all-hardware exclude each other");
+  const { readParams } = await import("../documents.ts");
+  const { printProblems } = await import("../output/problems.ts");
+  const { loadTink } = await import("#dialects/tinkerbell/index.ts");
+  const { openTemplates } = await import("#app/server/index.ts");
+  const tink = await loadTink();
+  const params = readParams(options.set ?? [], "--set");
+  const { request, problems } = await requestOf(invocation, params.values);
+  if (printProblems([...params.problems, ...problems], environment.err)) return exitCode.usage;
+  const renderer = openTemplates(clock);
+  let session: Session | undefined;
+  const server = async () => (session ??= await invocation.connect());
+  try {
+    const answer = await tink.previewTemplates(request, { renderer, server, signal });
+    environment.out.write(await formatted(answer.previews, options, tink));
+    printProblems(answer.problems, environment.err);
+    return hasErrors(answer.problems) ? exitCode.usage : exitCode.succeeded;
+  } finally {
+    await session?.close();
+    await renderer.close();
+  }
+}
+
+type Tink = Awaited<ReturnType<typeof import("#dialects/tinkerbell/index.ts")["loadTink"]>>;
+
+/** A fleet is a line for each machine unless data are asked for. */
+async function formatted(
+  previews: readonly Preview[],
+  { output, allHardware }: TinkOptions,
+  { previewText, fleetText }: Tink,
+): Promise<string> {
+  if (output === "json") return `${JSON.stringify(previews, null, 2)}\n`;
+  if (output === "yaml") {
+    const { writeYaml } = await import("#lib/yaml/index.ts");
+    return writeYaml(JSON.parse(JSON.stringify(previews)) as JsonValue, { keys: "given" });
+  }
+  if (allHardware === true) return fleetText(previews);
+  return previews
+    .filter(({ tasks }) => tasks !== undefined)
+    .map((preview) => previewText(preview))
+    .join("\n");
+}
+
+/** Words that name templates of a server, as kubectl takes them. */
+const storedTemplate = /^(?:tpl|templates?)(?:\.tinkerbell\.org)?\/([^/.]+)$/;
+
+/**
+ * What the words of the command line ask for. A word is a file when there is one of this name, so that a folder called `tpl` stays
+ * reachable; what cannot be read is a problem beside those of the others.
+ */
+async function requestOf(
+  { rest, options, environment }: Invocation<TinkOptions>,
+  values: Readonly<Record<string, string>>,
+) {
+  const { existsSync } = await import("node:fs");
+  const path = await import("node:path");
+  const { readSources } = await import("../source-texts.ts");
+  const { readStdin } = await import("../stdin.ts");
+  const { directory } = environment;
+  const isFile = (word: string): boolean => existsSync(path.resolve(directory, word));
+  const stored = rest.flatMap((word) => (isFile(word) ? [] : (storedTemplate.exec(word)?.[1] ?? [])));
+  const read = async (paths: readonly string[]) => {
+    const found = await readSources(paths, { directory, stdin: readStdin });
+    return {
+      sources: found.flatMap((source) => ("text" in source ? [source] : [])),
+      problems: found.flatMap((source) => ("problem" in source ? [source.problem] : [])),
+    };
+  };
+  const files = await read(rest.filter((word) => isFile(word) || !storedTemplate.test(word)));
+  const { hardware, allHardware } = options;
+  const machines = hardware !== undefined && isFile(hardware) ? await read([hardware]) : undefined;
+  const chosen: PreviewRequest["machines"] | undefined =
+    allHardware === true ? "all" : hardware === undefined ? undefined : (machines ?? { named: hardware });
+  const request: PreviewRequest = {
+    sources: files.sources,
+    stored,
+    values,
+    ...(chosen === undefined ? {} : { machines: chosen }),
+  };
+  return { request, problems: [...files.problems, ...(machines?.problems ?? [])] };
+}
+
+/**
+ * One workflow or several, each by itself: one that is refused does not keep the others from being rendered. A kind before the name is taken
+ * as people write it, and not looked at: there is only one kind that this can be done with.
+ */
+async function rerender(invocation: Invocation<TinkOptions>): Promise<number> {
+  const { rest, environment, clock, signal } = invocation;
+  const { withSession } = await import("../session.ts");
+  const { formatInstant } = await import("#lib/base/index.ts");
+  const { loadTink } = await import("#dialects/tinkerbell/index.ts");
+  const tink = await loadTink();
+  return await withSession(invocation, async ({ client, namespace }) => {
+    let code: number = exitCode.succeeded;
+    for (const word of rest) {
+      const name = word.replace(/^.*\//, "");
+      const value = formatInstant(clock.now());
+      const { isDone, message } = await tink.rerender(client, { namespace, name }, { clock, signal, value });
+      if (isDone) environment.out.write(`workflow/${name} rendered\n`);
+      else {
+        environment.err.write(`slipway: workflow/${name}: ${message}\n`);
+        code = exitCode.failed;
+      }
+    }
+    return code;
+  });
+}

@@ -1,0 +1,166 @@
+import { inParallel, type Problem } from "#lib/base/index.ts";
+import { type Kitchen, prepare, type Prepared, type PrepareFailure } from "../prepare.ts";
+import { defaultSettings } from "../settings.ts";
+import type { Action } from "../state.ts";
+import { placeOf } from "./places.ts";
+import type { Subject } from "./subjects.ts";
+
+/**
+ * What an agent would be told of an action. Times are seconds, as documents have them; what is empty is absent, so that a person sees what was
+ * written and nothing else.
+ */
+interface PreviewedAction extends Partial<Pick<Action, "cmd" | "network" | "pid">> {
+  readonly name: string;
+  readonly image: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+  readonly timeout?: number;
+}
+
+/** Actions for one agent, one after the other. */
+interface PreviewedTask {
+  /** Absent where documents have no tasks. */
+  readonly name?: string;
+  readonly agentID: string;
+  readonly actions: readonly PreviewedAction[];
+}
+
+/** What a template comes to for one machine. `tasks` are absent when it comes to nothing, for which the problems are why. */
+export interface Preview {
+  /** Of a workflow that was written. */
+  readonly workflow?: string;
+  readonly template: string;
+  readonly hardware?: string;
+  readonly timeout?: number;
+  readonly tasks?: readonly PreviewedTask[];
+  readonly problems: readonly Problem[];
+}
+
+/** What can be wrong with a template, in the codes of the renderer. */
+const codes: Readonly<Record<string, string>> = {
+  syntax: "template-syntax",
+  execution: "template-execution",
+  yaml: "template-yaml",
+  hardware: "hardware-invalid",
+  invalid: "template-invalid",
+};
+/** Where the renderer has no word for it. */
+const anyCode = "template-invalid";
+
+/**
+ * Renders every subject, with nothing stored and nobody told. The answers are in the order of the subjects, whatever took longest. Rejects only
+ * for a broken installation: whatever a template does is one of the answers.
+ */
+export async function previewAll(
+  subjects: readonly Subject[],
+  kitchen: Pick<Kitchen, "renderer" | "signal">,
+): Promise<readonly Preview[]> {
+  const previews: Preview[] = [];
+  const run = async ([at, subject]: readonly [number, Subject]): Promise<void> => {
+    previews[at] = await preview(subject, kitchen);
+  };
+  // As many as there are threads, and a few that wait for them: the queue of the renderer has an end.
+  await inParallel([...subjects.entries()], run, 8);
+  return previews;
+}
+
+async function preview(subject: Subject, kitchen: Pick<Kitchen, "renderer" | "signal">): Promise<Preview> {
+  const { template, hardware, workflow, isWritten } = subject;
+  let ids = 0;
+  const newId = (): string => `${(ids += 1)}`;
+  const { maxRenderBytes: maxBytes } = defaultSettings;
+  const prepared = await prepare({ workflow, template: template.object, hardware }, { ...kitchen, maxBytes, newId });
+  const head = {
+    ...(isWritten ? { workflow: workflow.metadata.name ?? "" } : {}),
+    template: template.object.metadata.name ?? "",
+    ...(hardware === undefined ? {} : { hardware: hardware.metadata.name ?? "" }),
+  };
+  if (!prepared.ok) return { ...head, problems: problemsOf(subject, prepared.error) };
+  const { timeout, ignored } = prepared.value;
+  const { position } = placeOf(template, {});
+  return {
+    ...head,
+    ...(timeout === 0 ? {} : { timeout: timeout / 1000 }),
+    tasks: tasksOf(prepared.value),
+    problems: ignored.map((message) => ({ severity: "warning", code: "field-ignored", path: "", message, position })),
+  };
+}
+
+/** Each with its place, as far as one is known. */
+function problemsOf({ template }: Subject, { message, problems = [], rendered }: PrepareFailure): readonly Problem[] {
+  const found = problems.length === 0 ? [{ code: anyCode, message }] : problems;
+  return found.map(({ code, message: told, ...where }) => {
+    const { position, inText } = placeOf(template, where);
+    const hint = [...(inText === undefined ? [] : [inText]), ...renderedHint(told, rendered)].join("; ");
+    const known = Object.values(codes).find((one) => one === code) ?? anyCode;
+    return {
+      severity: "error",
+      code: known,
+      path: where.path ?? "",
+      message: told,
+      position,
+      ...(hint === "" ? {} : { hint }),
+    };
+  });
+}
+
+/**
+ * The line that a message of YAML means, which it counts in the rendered text: somebody who wrote the template has never seen that one. Of
+ * errors of syntax the line is where the reader gave up, which may be the one after.
+ */
+function renderedHint(message: string, rendered: string | undefined): readonly string[] {
+  const line = Number(/\bline (\d+):/.exec(message)?.[1]);
+  const shown = rendered?.split("\n")[line - 1];
+  return shown === undefined ? [] : [`line ${line} of the rendered text is ${JSON.stringify(shown.slice(0, 200))}`];
+}
+
+/** Tasks without actions are told to nobody. */
+function tasksOf({ actions }: Prepared): readonly PreviewedTask[] {
+  const tasks = new Map(actions.map(({ task }) => [task.id, task]));
+  return [...tasks.values()].map(({ id, name, agentID }) => ({
+    ...(name === "" ? {} : { name }),
+    agentID,
+    actions: actions.filter(({ task }) => task.id === id).map(actionOf),
+  }));
+}
+
+const actionOf = ({ name, image, cmd, args, env, volumes, timeout, pid, network }: Action): PreviewedAction => ({
+  name,
+  image,
+  ...(cmd === undefined ? {} : { cmd }),
+  ...(args.length === 0 ? {} : { args }),
+  ...(Object.keys(env).length === 0 ? {} : { env }),
+  ...(volumes.length === 0 ? {} : { volumes }),
+  ...(timeout === 0 ? {} : { timeout: timeout / 1000 }),
+  ...(pid === undefined ? {} : { pid }),
+  ...(network === undefined ? {} : { network }),
+});
+
+/**
+ * What is wrong for several machines alike is told once, with their names, in the order in which it was found: a template that is wrong
+ * itself is wrong for each machine of a fleet, and nobody reads a thousand lines to see that it is one mistake.
+ */
+export function problemsTogether(previews: readonly Preview[]): readonly Problem[] {
+  const found = new Map<string, { readonly problem: Problem; readonly machines: string[] }>();
+  for (const { problems, hardware } of previews)
+    for (const problem of problems) {
+      const key = JSON.stringify(problem);
+      const known = found.get(key) ?? { problem, machines: [] };
+      found.set(key, known);
+      if (hardware !== undefined) known.machines.push(hardware);
+    }
+  return [...found.values()].map(({ problem, machines }) => {
+    if (machines.length === 0) return problem;
+    const hint = [...(problem.hint === undefined ? [] : [problem.hint]), `hardware ${listed(machines)}`].join("; ");
+    return { ...problem, hint };
+  });
+}
+
+/** Names of machines in one problem; who wants all of them asks for data. */
+const mostNames = 10;
+
+const listed = (names: readonly string[]): string =>
+  names.length <= mostNames
+    ? names.join(", ")
+    : `${names.slice(0, mostNames).join(", ")} and ${names.length - mostNames} more`;

@@ -1,0 +1,106 @@
+import { hasErrors, type Problem } from "#lib/base/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import type { KubeObject, ResourceType } from "#kernel/model/index.ts";
+import { type AnyHardware } from "../hardware.ts";
+import { type AnyTemplate } from "../inputs.ts";
+import { Hardware, Template } from "../kinds.ts";
+import type { Renderer } from "../prepare.ts";
+import { type Preview, previewAll, problemsTogether } from "./preview.ts";
+import { fromServer, readSourceTexts, type Sources, type SourceText, type Written } from "./sources.ts";
+import { subjectsOf } from "./subjects.ts";
+
+/** What is to be rendered, for which machines. */
+export interface PreviewRequest {
+  /** Files, which may hold templates, machines and workflows. */
+  readonly sources: readonly SourceText[];
+  /** Names of templates of the server. */
+  readonly stored: readonly string[];
+  readonly values: Readonly<Record<string, string>>;
+  /** Absent: those that the documents name. Where the files hold none, they are the server's. */
+  readonly machines?: "all" | { readonly named: string } | { readonly sources: readonly SourceText[] };
+}
+
+/** What it takes. The server is asked for only when something is wanted that no file holds. */
+export interface PreviewPlace {
+  readonly renderer: Renderer;
+  readonly server: () => Promise<{ readonly client: ApiClient; readonly namespace: string }>;
+  readonly signal: AbortSignal;
+}
+
+/** Every plan that could be made, and everything that is wrong, warnings too. */
+export interface PreviewAnswer {
+  readonly previews: readonly Preview[];
+  readonly problems: readonly Problem[];
+}
+
+/** Renders templates as a controller would, with nothing stored and nobody told. Rejects when the server or the installation is broken. */
+export async function previewTemplates(request: PreviewRequest, place: PreviewPlace): Promise<PreviewAnswer> {
+  const files = readSourceTexts(request.sources);
+  const stored = await templatesOf(request.stored, place);
+  const machines = await machinesOf(request.machines, files, place);
+  const found = [...files.problems, ...stored.problems, ...machines.problems];
+  const sources = { ...files, templates: [...files.templates, ...stored.templates] };
+  if (sources.templates.length === 0 && !hasErrors(found))
+    found.push(missing("there is no template to render: expected a Template or the text of one"));
+  // Of a template whose machine is not known there is nothing to say yet.
+  if (machines.problems.length > 0) return { previews: [], problems: found };
+  const choice = { values: request.values, ...(machines.list === undefined ? {} : { machines: machines.list }) };
+  const { subjects, problems } = subjectsOf(sources, choice);
+  const previews = await previewAll(subjects, place);
+  return { previews, problems: [...found, ...problems, ...problemsTogether(previews)] };
+}
+
+const missing = (message: string): Problem => ({ severity: "error", code: "missing-reference", path: "", message });
+
+/** Templates of the server, by name. Several that are not there are several problems. */
+async function templatesOf(
+  names: readonly string[],
+  place: PreviewPlace,
+): Promise<{ readonly templates: readonly Written<AnyTemplate>[]; readonly problems: readonly Problem[] }> {
+  const templates: Written<AnyTemplate>[] = [];
+  const problems: Problem[] = [];
+  for (const name of names) {
+    const { objects, namespace } = await storedOf<AnyTemplate>(Template, name, place);
+    templates.push(...objects.map((object) => fromServer(object)));
+    if (objects.length === 0) problems.push(missing(`template not found: "${name}" in namespace ${namespace}`));
+  }
+  return { templates, problems };
+}
+
+/**
+ * The machines that were asked for. Without a list it is the documents that say for which machines; a problem means that it is not known for
+ * which ones, so that nothing can be rendered.
+ */
+async function machinesOf(
+  wanted: PreviewRequest["machines"],
+  { hardware }: Sources,
+  place: PreviewPlace,
+): Promise<{ readonly list?: readonly AnyHardware[]; readonly problems: readonly Problem[] }> {
+  if (wanted === undefined) return { problems: [] };
+  if (wanted !== "all" && "sources" in wanted) {
+    const { problems, ...read } = readSourceTexts(wanted.sources);
+    const list = read.hardware.map(({ object }) => object);
+    const names = wanted.sources.map(({ file }) => file).join(", ");
+    return { list, problems: list.length > 0 ? problems : [...problems, missing(`there is no hardware in ${names}`)] };
+  }
+  const name = wanted === "all" ? undefined : wanted.named;
+  const written = hardware.map(({ object }) => object);
+  const own = name === undefined ? written : written.filter(({ metadata }) => metadata.name === name);
+  if (own.length > 0) return { list: own, problems: [] };
+  // Who brings machines means those.
+  if (written.length > 0) {
+    const names = written.map(({ metadata }) => metadata.name ?? "").join(", ");
+    return { problems: [missing(`hardware not found: "${name ?? ""}"; the files hold ${names}`)] };
+  }
+  const { objects, namespace } = await storedOf<AnyHardware>(Hardware, name, place);
+  const what = name === undefined ? "there is no hardware" : `hardware not found: "${name}"`;
+  return { list: objects, problems: objects.length > 0 ? [] : [missing(`${what} in namespace ${namespace}`)] };
+}
+
+/** The object of this name, or all. */
+async function storedOf<T extends KubeObject>(type: ResourceType, name: string | undefined, place: PreviewPlace) {
+  const { client, namespace } = await place.server();
+  const only = name === undefined ? {} : { fieldSelector: `metadata.name=${name}` };
+  const { items } = await client.list<T>(type, { namespace, ...only, signal: place.signal });
+  return { objects: items, namespace };
+}

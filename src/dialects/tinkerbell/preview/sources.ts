@@ -1,0 +1,73 @@
+import type { FieldPath, JsonObject, Position, Problem } from "#lib/base/index.ts";
+import { readYaml } from "#lib/yaml/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
+import type { SourceDocument } from "../../dialect.ts";
+import { documents } from "../document.ts";
+import type { AnyHardware } from "../hardware.ts";
+import type { AnyTemplate } from "../inputs.ts";
+import type { AnyWorkflow } from "../stored.ts";
+import { templateOfText } from "../template-text.ts";
+
+/** The text of one file. */
+export interface SourceText {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** An object and where it is written. */
+export interface Written<T extends KubeObject> {
+  readonly object: T;
+  /** Where the value at a path stands. */
+  readonly positionOf: (path: FieldPath) => Position;
+  /** Lines of the file that it is in; none of an object that comes from a server. */
+  readonly lines: readonly string[];
+  /** The template's text is the whole file. */
+  readonly isBare: boolean;
+}
+
+/** What files hold of this dialect, in their order. Documents of others are left alone. */
+export interface Sources {
+  readonly templates: readonly Written<AnyTemplate>[];
+  readonly hardware: readonly Written<AnyHardware>[];
+  readonly workflows: readonly Written<AnyWorkflow>[];
+  readonly problems: readonly Problem[];
+}
+
+/** Reads documents and bare templates; every problem of every file at once. */
+export function readSourceTexts(sources: readonly SourceText[]): Sources {
+  const problems: Problem[] = [];
+  const objects: Written<SpecObject>[] = [];
+  for (const { file, text } of sources) {
+    const lines = text.split(/\r?\n/);
+    const bare = templateOfText(text, file);
+    for (const document of bare === undefined ? documentsIn(text, file, problems) : [bare]) {
+      if (!documents.detect(document)) continue;
+      const { object, problems: found } = documents.read(document);
+      problems.push(...found);
+      if (object === undefined) continue;
+      // The schema has looked at it.
+      const checked = object as SpecObject;
+      objects.push({ object: checked, positionOf: document.positionOf, lines, isBare: bare !== undefined });
+    }
+  }
+  const ofKind = (kind: string) => objects.filter(({ object }) => object.kind === kind);
+  return { templates: ofKind("Template"), hardware: ofKind("Hardware"), workflows: ofKind("Workflow"), problems };
+}
+
+/** What all kinds of this dialect have in common. */
+type SpecObject = KubeObject & { readonly spec?: JsonObject; readonly status?: JsonObject };
+
+/** The documents of a file that is YAML; what is wrong with it goes to the problems. */
+function documentsIn(text: string, file: string, problems: Problem[]): readonly SourceDocument[] {
+  const read = readYaml(text, { file });
+  problems.push(...(read.ok ? read.value.warnings : read.error));
+  return read.ok ? read.value.documents : [];
+}
+
+/** An object that a server has: problems of it name it instead of a file. */
+export const fromServer = <T extends KubeObject>(object: T): Written<T> => ({
+  object,
+  positionOf: () => ({ file: `${object.kind.toLowerCase()}/${object.metadata.name ?? ""}`, line: 1, column: 1 }),
+  lines: [],
+  isBare: false,
+});
