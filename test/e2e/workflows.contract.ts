@@ -1,3 +1,5 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { slipway } from "#test/support/slipway.ts";
 import { openPods, type PodPlace, shell } from "#test/support/pods.ts";
@@ -7,6 +9,19 @@ const script = (text: string, more: object = {}) => {
   const { name: _main, ...container } = shell("main", text);
   return { container, ...more };
 };
+
+/** Files below a directory that hold a text, but for the store, which holds the Secrets themselves. */
+async function filesWith(directory: string, text: string): Promise<readonly string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const found: string[] = [];
+  for (const file of files) {
+    if (relative(directory, file).startsWith("store")) continue;
+    const content = await readFile(file).catch(() => Buffer.alloc(0));
+    if (content.includes(text)) found.push(relative(directory, file));
+  }
+  return found;
+}
 
 /** Runs until it is asked to end, which a plain sleep that is the first process of its container does not hear. */
 const endless = "trap 'exit 143' TERM; sleep 600 & wait";
@@ -156,6 +171,72 @@ export function workflowContract(
       expect(await status("outputs", "statuses.three.phase")).toBe("Succeeded");
       expect(await status("outputs", "statuses.silent.reason")).toBe("OutputMissing");
       expect(await status("outputs", "statuses.large.reason")).toBe("OutputTooLarge");
+    });
+
+    test("a secret parameter gets into the variables of containers, and nowhere else", async () => {
+      const value = "correct-horse-battery";
+      await place.apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "keys" }, stringData: { token: value } });
+      const env = [{ name: "TOKEN", valueFrom: "${{ params.token }}" }];
+      const withToken = (text: string, more: object = {}) => {
+        const { container } = script(text);
+        return { container: { ...container, env }, ...more };
+      };
+      const params = [{ name: "token", secret: true }];
+      const whole = 'echo "it is $TOKEN"; printf "in two: ${TOKEN%ttery}"; sleep 0.4; echo "${TOKEN#correct-horse-ba}"';
+      const said = 'printf "%s\\n" "{\\"length\\": ${#TOKEN}, \\"said\\": \\"a $TOKEN\\"}" >"$SLIPWAY_OUTPUT"';
+      const steps = {
+        a: withToken(`${whole}; ${said}`, { outputs: { length: {}, said: {} } }),
+        b: withToken('echo "$TOKEN" >&2; echo "no: $TOKEN" >"$SLIPWAY_OUTPUT"; exit 3', { onFailure: "Continue" }),
+        c: {
+          workflow: {
+            spec: { params, steps: { d: withToken("echo $TOKEN") } },
+            arguments: { token: "${{ params.token }}" },
+          },
+        },
+      };
+      const token = { secretKeyRef: { name: "keys", key: "token" } };
+      await start("confidential", { params, arguments: { token }, steps, outputs: { said: "steps.a.outputs.said" } });
+      await waitFor("confidential", "phase", "Succeeded");
+      expect(await status("confidential", "outputs.said")).toBe("a ***");
+      expect(await status("confidential", "statuses.a.outputs.length")).toBe("21");
+      expect(await status("confidential", "statuses.b.message")).toBe("exit code 3: no: ***");
+      expect(await logs("confidential", "a")).toBe("it is ***\nin two: ***\n");
+      const env_ = { SLIPWAY_KUBECONFIG: place.server.kubeconfig };
+      const told = await slipway(["logs", "confidential"], { env: env_ });
+      expect(told.out.split("\n").sort()).toEqual(["", "a | in two: ***", "a | it is ***", "b | ***", "c/d | ***"]);
+      const kinds = (await place.kubectl.must(["api-resources", "--verbs=list", "-o", "name"])).trim().split("\n");
+      const all = await place.kubectl.must(["get", kinds.join(), "--all-namespaces", "-o", "json"]);
+      const { items } = JSON.parse(all) as { items: { kind: string }[] };
+      const forms = [value, Buffer.from(value).toString("base64")];
+      const holders = items.filter((item) => forms.some((form) => JSON.stringify(item).includes(form)));
+      expect(new Set(items.map(({ kind }) => kind)).size).toBeGreaterThan(10);
+      expect(holders.map(({ kind }) => kind)).toEqual(["Secret"]);
+      for (const run of [
+        ["describe", "confidential"],
+        ["get", "wf", "confidential", "-o", "yaml"],
+        ["why", "confidential"],
+      ])
+        expect((await slipway(run, { env: env_ })).out, run[0]).not.toContain(value);
+      expect(place.server.log()).not.toContain(value);
+      expect(await filesWith(place.server.directory, "it is ***")).not.toEqual([]);
+      for (const form of forms) expect(await filesWith(place.server.directory, form)).toEqual([]);
+    });
+
+    test("a key of a Secret that is not there is waited for, and told of", async () => {
+      const { container } = script('echo "$TOKEN"');
+      const step = { container: { ...container, env: [{ name: "TOKEN", valueFrom: "${{ params.token }}" }] } };
+      const token = { secretKeyRef: { name: "late", key: "token" } };
+      const params = [{ name: "token", secret: true, default: token }];
+      await start("patient", { params, steps: { a: step } });
+      const env = { SLIPWAY_KUBECONFIG: place.server.kubeconfig };
+      const why = async () => (await slipway(["why", "patient"], { env })).out;
+      await expect.poll(why).toContain('secret "late" not found');
+      const secret = { apiVersion: "v1", kind: "Secret", metadata: { name: "late" } };
+      await place.apply({ ...secret, stringData: { other: "x" } });
+      await expect.poll(why).toMatch(/key "?token"?/);
+      await place.apply({ ...secret, stringData: { token: "hunter22" } });
+      await waitFor("patient", "phase", "Succeeded");
+      expect(await logs("patient", "a")).toBe("***\n");
     });
 
     test("line 20: what is the shell's reaches the shell", async () => {

@@ -41,9 +41,9 @@ export function describeTemplate({ metadata, spec }: WorkflowTemplate): string {
 }
 
 function paramRow(param: Param): readonly string[] {
-  const { name, type = "string", default: otherwise, required, description = "" } = param;
-  const absent = required === true ? "(required)" : "-";
-  return [name, type, otherwise === undefined ? absent : short(otherwise), allowed(param), description];
+  const { name, secret, type = "string", default: otherwise, required, description = "" } = param;
+  const absent = required === true || secret === true ? "(required)" : "-";
+  return [name, secret === true ? "secret" : type, otherwise === undefined ? absent : short(otherwise), allowed(param), description];
 }
 
 /** In the order in which values are judged. */

@@ -221,6 +221,17 @@ test("a right document is read without loss", () => {
   });
 });
 
+test("of a secret parameter a key of a Secret is given as text, and anything else is not repeated", () => {
+  const text = `apiVersion: slipway.dev/v1alpha1\nkind: Workflow\nmetadata: {name: w}\nspec:
+  params: [{name: token, secret: true}]
+  steps: {a: {container: {image: x, env: [{name: T, valueFrom: "\${{ params.token }}"}]}}}`;
+  const { object } = read(text, { arguments: { token: "keys/npm" } });
+  expect(object?.spec).toMatchObject({ arguments: { token: { secretKeyRef: { name: "keys", key: "npm" } } } });
+  const [told = ""] = texts(read(text, { arguments: { token: "hunter22" } }).problems);
+  expect(told).toContain("spec.arguments.token: expected SECRET/KEY");
+  expect(told).not.toContain("hunter22");
+});
+
 test("arguments given as texts are read by their types and win over those of the document", () => {
   const text = `${head}spec:
   params: [{name: count, type: integer}, {name: s}, {name: list, type: array}]

@@ -39,13 +39,14 @@ function readArgument(name: string, text: string, params: readonly Param[]): Res
 
 const paramTypes: readonly NonNullable<Param["type"]>[] = ["string", "integer", "number", "boolean", "array", "object"];
 
-/** Names and types, as far as they can be read before the document is checked. */
+/** Names, types and which are secret, as far as they can be read before the document is checked. */
 export function readParams(params: JsonValue | undefined): readonly Param[] {
   if (!Array.isArray(params)) return [];
   const list: readonly JsonValue[] = params;
   return list.flatMap((param): Param[] => {
     if (!isJsonObject(param) || typeof param["name"] !== "string") return [];
     const type = paramTypes.find((known) => known === param["type"]);
-    return [{ name: param["name"], ...(type === undefined ? {} : { type }) }];
+    const secret = param["secret"] === true ? { secret: true } : {};
+    return [{ name: param["name"], ...(type === undefined ? {} : { type }), ...secret }];
   });
 }

@@ -2,6 +2,7 @@ import type { FieldPath, JsonObject, JsonValue, Problem } from "#lib/base/index.
 import type { CheckedDocument } from "../dialect.ts";
 import { templateBeside } from "./beside.ts";
 import { checkValues } from "./compile/params.ts";
+import { secretNames, wholeParam } from "./compile/secret-params.ts";
 import { stepSources } from "./compile/step-source.ts";
 import { type Param, Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
 import { collectProblems, type Report } from "../problems.ts";
@@ -9,13 +10,21 @@ import { ScheduledWorkflow } from "./schedule/kind.ts";
 
 // What steps and schedules give to specifications that are not their own.
 
-/** As of a run's own arguments, but for what expressions will make of some when the step starts. */
-export const checkStepArguments = (
+/** As of a run's own arguments, but for what expressions will make of some when the step starts. `secrets` are the giver's. */
+export function checkStepArguments(
   params: readonly Param[],
   given: JsonObject,
   path: FieldPath,
   report: Report,
-): void => checkValues(params, given, path, report, isLiteral);
+  secrets: ReadonlySet<string> = new Set(),
+): void {
+  checkValues(params, given, path, report, isLiteral);
+  for (const { name, secret } of params) {
+    const used = Object.hasOwn(given, name) ? wholeParam(given[name]) : undefined;
+    if (secret !== true && used !== undefined && secrets.has(used))
+      report([...path, name], "invalid-argument", `"${used}" is secret, and the parameter "${name}" that it is given for is not`);
+  }
+}
 
 /** Nothing in it is filled in later. */
 const isLiteral = (value: JsonValue): boolean => !JSON.stringify(value).includes("${{");
@@ -25,6 +34,8 @@ interface Given {
   readonly template: string;
   readonly values: JsonObject;
   readonly path: FieldPath;
+  /** Secret parameters of who gives them. */
+  readonly secrets: ReadonlySet<string>;
 }
 
 /**
@@ -35,9 +46,9 @@ export function wrongArguments(documents: readonly CheckedDocument[]): readonly 
   const beside = documents.map(({ object }) => object);
   return documents.map(({ object, source }) => {
     const found = collectProblems(source.positionOf);
-    for (const { template, values, path } of givenIn(object)) {
+    for (const { template, values, path, secrets } of givenIn(object)) {
       const known = templateBeside(template, object.metadata.namespace, beside);
-      if (known !== undefined) checkStepArguments(known.spec.params ?? [], values, path, found.error);
+      if (known !== undefined) checkStepArguments(known.spec.params ?? [], values, path, found.error, secrets);
     }
     return found.problems;
   });
@@ -52,16 +63,17 @@ function givenIn(object: CheckedDocument["object"]): readonly Given[] {
   const place = ["spec", "workflowTemplate"];
   const { templateRef, arguments: values = {} } = spec;
   if (templateRef === undefined) return givenBySteps(spec, place);
-  return [{ template: templateRef.name, values, path: [...place, "spec", "arguments"] }];
+  return [{ template: templateRef.name, values, path: [...place, "spec", "arguments"], secrets: new Set() }];
 }
 
 /** Also by steps of specifications that steps write out. */
 function givenBySteps(spec: WorkflowSpec, at: FieldPath): readonly Given[] {
+  const secrets = secretNames(spec.params);
   return stepSources(spec).flatMap(({ step, path }): readonly Given[] => {
     if (step.workflow === undefined) return [];
     const place = [...at, ...path, "workflow"];
     const { templateRef, spec: inner, arguments: values = {} } = step.workflow;
-    if (templateRef !== undefined) return [{ template: templateRef.name, values, path: [...place, "arguments"] }];
+    if (templateRef !== undefined) return [{ template: templateRef.name, values, path: [...place, "arguments"], secrets }];
     return inner === undefined ? [] : givenBySteps(inner, place);
   });
 }

@@ -1,3 +1,4 @@
+export { maskAnnotation } from "./annotations.ts";
 export * from "./names.ts";
 export * from "./object.ts";
 export * from "./refusals.ts";

@@ -241,6 +241,35 @@ describe("refused when it is written", () => {
     ]);
   });
 
+  test("secret parameters: an argument that is no reference, a declaration with demands, another place than a variable", async () => {
+    const secret = { name: "token", secret: true };
+    const form = "{secretKeyRef: {name: SECRET, key: KEY}}";
+    const spec = {
+      params: [secret, { name: "other", secret: true, pattern: "x", type: "object" }, { name: "none", secret: true }],
+      arguments: { token: "hunter22", other: { secretKeyRef: { name: "a", key: "b", value: "hunter22" } } },
+      steps: { a: { container: { image: "busybox", args: ["use ${{ params.token }}"] }, when: "size(params) > 0" } },
+    };
+    const places =
+      "stands only as a whole, as valueFrom of a container's variable or as an argument for a secret parameter";
+    await refused(spec, [
+      ["Forbidden", "spec.params[1].type", "a secret parameter is a text: its type must be absent or string"],
+      ["Forbidden", "spec.params[1].pattern", "nobody looks at the value of a secret parameter"],
+      [
+        "Invalid",
+        "spec.arguments.token",
+        `expected a key of a Secret, ${form}: the parameter is secret, and its value is never written down`,
+      ],
+      ["Invalid", "spec.arguments.other", "expected name, key and optional in secretKeyRef, and nothing else"],
+      ["Required", "spec.arguments.none", 'the parameter "none" is secret: a key of a Secret is required'],
+      [
+        "Invalid",
+        "spec.steps.a.when",
+        `column 6: params holds secret parameters (token, other, none), each of which ${places}`,
+      ],
+      ["Invalid", "spec.steps.a.container.args[0]", `column 9: the secret parameter "token" ${places}`],
+    ]);
+  });
+
   test("expression syntax error, unknown name", async () => {
     const args = ["${{ params.regoin }}", "${{ 1 + }}", "for ${{ nobody }}"];
     const spec = {

@@ -60,7 +60,7 @@ test.each<[object, readonly string[]]>([
   ],
   [
     { inputs: [{ name: "a", secret: true }] },
-    ["approval.inputs[0].secret: this version does not carry secret parameters"],
+    ["approval.inputs[0].secret: this version does not carry secret inputs of approvals"],
   ],
   [{ onTimeout: "Reject" }, ["approval.onTimeout: means nothing without timeoutSeconds"]],
   [

@@ -30,6 +30,7 @@ import { checkParams, paramValues } from "./params.ts";
 import { planOf } from "./plan.ts";
 import { checkNotifications } from "../notify/rules.ts";
 import { scheduledAt } from "../scheduled-at.ts";
+import { secretPlaces } from "./secret-params.ts";
 import { checkReserved, checkStepCount, checkSteps, stepsByName } from "./shape.ts";
 import { buildStepGraphs, type StepGraphs, visibleTo } from "./step-graph.ts";
 import { checkStepBodies, isInstant } from "./step-rules.ts";
@@ -244,10 +245,11 @@ function compileStepBody(
   // Who may decide is no matter of expressions: only the question has any.
   if (type === "approval") return compileBody(step.approval?.message ?? "", scope, [...path, type, "message"], report);
   // What a child runs has expressions of its own, which are the child's affair.
+  const withSecrets = { ...scope, isSecretPlace: secretPlaces(type, step) };
   if (type === "workflow")
-    return compileBody(step.workflow?.arguments ?? {}, scope, [...path, type, "arguments"], report);
+    return compileBody(step.workflow?.arguments ?? {}, withSecrets, [...path, type, "arguments"], report);
   const body = step[type];
-  return body === undefined ? undefined : compileBody(body, scope, [...path, type], report);
+  return body === undefined ? undefined : compileBody(body, withSecrets, [...path, type], report);
 }
 
 /** `Created`, `Ready`, or one or both of two expressions. Free-form in the schema because it is a word or an object. */

@@ -16,6 +16,7 @@ import { nearest } from "#lib/text/index.ts";
 import type { WorkflowSpec } from "../kinds.ts";
 import type { Report } from "../../problems.ts";
 import { outputNames } from "./output-names.ts";
+import { secretMisuse, secretNames, wholeParam } from "./secret-params.ts";
 import type { StepSource } from "./step-source.ts";
 
 /**
@@ -41,6 +42,8 @@ export interface CompiledExpression {
 export interface CompiledTemplate {
   readonly template: CelTemplate;
   readonly uses: readonly StepUse[];
+  /** Where a secret parameter is the whole of a text. */
+  readonly secrets: readonly FieldPath[];
 }
 
 /** What an expression is checked against; one per step and site. */
@@ -59,6 +62,8 @@ export interface ExpressionScope {
   readonly axes?: readonly string[] | undefined;
   /** What the message calls the user of the expression: `step "deploy"`. */
   readonly user: string;
+  /** Whether a secret parameter may be the whole of the text at a place of the document; nowhere when absent. */
+  readonly isSecretPlace?: (path: FieldPath) => boolean;
 }
 
 /**
@@ -143,7 +148,8 @@ export function compileBody(
   const template = compileTemplate(document, environmentOf(scope));
   if (template.ok) {
     const uses = checkTemplate(template.value, document, scope, at, report);
-    return uses === undefined ? undefined : { template: template.value, uses };
+    const secrets = secretsIn(template.value, document, scope);
+    return uses === undefined ? undefined : { template: template.value, uses, secrets };
   }
   for (const { path, column, message } of template.error)
     report([...at, ...path], "invalid-expression", `column ${column}: ${message}`);
@@ -163,10 +169,19 @@ function checkTemplate(
     // Columns of references count from the start of the expression; people count from the start of the text.
     const text = valueAt(document, path);
     const start = typeof text === "string" ? text.indexOf(`\${{${source}`) + 3 : 0;
+    // What is well placed here needs no look at what is wrong with it elsewhere.
+    if (isSecretIn(text, path, scope)) return [];
     return checkReferences(references, scope, [...at, ...path], report, start);
   });
   return found.includes(undefined) ? undefined : distinct(found.flatMap((some) => some ?? []));
 }
+
+/** A text that is a secret parameter as a whole, at a place where it may be. */
+const isSecretIn = (text: JsonValue | undefined, path: FieldPath, { spec, isSecretPlace }: ExpressionScope): boolean =>
+  isSecretPlace?.(path) === true && secretNames(spec.params).has(wholeParam(text) ?? "");
+
+const secretsIn = (template: CelTemplate, document: JsonValue, scope: ExpressionScope): readonly FieldPath[] =>
+  template.expressions.map(({ path }) => path).filter((path) => isSecretIn(valueAt(document, path), path, scope));
 
 function valueAt(document: JsonValue, path: FieldPath): JsonValue | undefined {
   let value: JsonValue | undefined = document;
@@ -227,10 +242,12 @@ function checkReferences(
 }
 
 /** The step a reference uses, or what is wrong with it, or undefined when it is right and uses none. */
-function checkReference({ root, path }: CelReference, scope: ExpressionScope): StepUse | string | undefined {
+function checkReference(reference: CelReference, scope: ExpressionScope): StepUse | string | undefined {
+  const { root, path } = reference;
   const [name] = path;
   if (root === "steps") return checkStepUse(path, scope);
-  if (name === undefined) return undefined;
+  const misuse = secretMisuse(reference, secretNames(scope.spec.params));
+  if (misuse !== undefined || name === undefined) return misuse;
   const known = root === "item" ? scope.axes : knownMembers(root, scope.spec);
   return known === undefined || known.includes(name) ? undefined : unknown(membersCalled[root] ?? root, name, known);
 }

@@ -3,7 +3,7 @@ import { checkJobSpec } from "#kernel/specs/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import { fieldTokens, isWithin } from "../../field-tokens.ts";
 import type { ProblemCollector } from "../../problems.ts";
-import { jobOfContainer } from "./container-job.ts";
+import { jobOfContainer, mainContainer } from "./container-job.ts";
 import type { StepSource } from "./step-source.ts";
 
 // A Job is created long after its workflow was: what it would be refused for then is said now, by the rules of the server.
@@ -28,7 +28,7 @@ function checkTemplate(template: JsonObject, path: FieldPath, found: ProblemColl
   judge(judged, (field) => field, template, path, found);
 }
 
-const mainContainer = "spec.template.spec.containers[0]";
+const mainField = formatFieldPath(mainContainer);
 const podVolumes = "spec.template.spec.volumes";
 
 /** The user's fields are named as the user wrote them; what the short form adds is right. */
@@ -36,7 +36,7 @@ function checkContainer(container: JsonObject, path: FieldPath, found: ProblemCo
   const { spec } = jobOfContainer(container);
   if (!isJsonObject(spec)) return;
   const toShort = (field: string): string => {
-    if (isWithin(field, mainContainer)) return field.slice(mainContainer.length).replace(/^\./, "");
+    if (isWithin(field, mainField)) return field.slice(mainField.length).replace(/^\./, "");
     return isWithin(field, podVolumes) ? `volumes${field.slice(podVolumes.length)}` : field;
   };
   judge(spec, toShort, container, path, found);

@@ -11,6 +11,7 @@ import {
 import { compileRe2, matchRe2, nearest } from "#lib/text/index.ts";
 import type { Param, WorkflowSpec } from "../kinds.ts";
 import type { Report } from "../../problems.ts";
+import { checkSecretDeclaration, parseSecretArgument, secretObjections } from "./secret-params.ts";
 
 /** What a value of a parameter must be; the items of an array have the same form, to any depth. */
 type Demands = Pick<Param, "type" | "enum" | "pattern" | "minimum" | "maximum" | "items">;
@@ -76,6 +77,7 @@ const mostSuggestions = 100;
 
 /** A wrong declaration is reported once, not with every value. */
 function checkDeclaration(param: Param, at: FieldPath, report: Report): void {
+  if (param.secret === true) return checkSecretDeclaration(param, at, report);
   if (param.pattern !== undefined) {
     const pattern = compileRe2(param.pattern);
     if (!pattern.ok) report([...at, "pattern"], "invalid-pattern", pattern.error);
@@ -87,9 +89,11 @@ function checkDeclaration(param: Param, at: FieldPath, report: Report): void {
 /** Defaults were checked where they stand. */
 function checkValue(param: Param, value: JsonValue | undefined, at: FieldPath, report: Report): void {
   if (value !== undefined) {
-    for (const problem of objections(value, param)) report(at, "invalid-argument", problem);
-  } else if (param.required === true && param.default === undefined) {
-    report(at, "missing-argument", `the parameter "${param.name}" is required`);
+    const problems = param.secret === true ? secretObjections(value) : objections(value, param);
+    for (const problem of problems) report(at, "invalid-argument", problem);
+  } else if ((param.required === true || param.secret === true) && param.default === undefined) {
+    // No expression can ask whether a secret is there.
+    report(at, "missing-argument", `the parameter "${param.name}" is ${param.secret === true ? "secret: a key of a Secret is required" : "required"}`);
   }
 }
 
@@ -182,6 +186,7 @@ function describeValue(value: JsonValue): string {
  * JSON (`--param list='["a"]'`). What the parameter demands beyond its type is checked when the document is.
  */
 export function parseArgument(param: Param, text: string): Result<JsonValue, string> {
+  if (param.secret === true) return parseSecretArgument(text);
   const type = param.type ?? "string";
   if (type === "string") return ok(text);
   try {

@@ -89,17 +89,16 @@ const reservedInSpec = {
 /** Fields of a specification that this version refuses by name, whatever stands beside them. */
 export const isReserved = (field: string): boolean => Object.hasOwn(reservedInSpec, field);
 
-const reservedInParam = { secret: "secret parameters" } as const satisfies Partial<Record<keyof Param, string>>;
+/** What is given with an approval becomes outputs of its step, which are written down. */
+const reservedInInput = { secret: "secret inputs of approvals" } as const satisfies Partial<Record<keyof Param, string>>;
 
 /** Refuses, by name, every field of the language that this version does not carry. */
 export function checkReserved(spec: WorkflowSpec, sources: readonly StepSource[], report: Report): void {
   refuse(spec, namesOf(reservedInSpec), reservedInSpec, ["spec"], report);
-  for (const [index, param] of (spec.params ?? []).entries())
-    refuse(param, namesOf(reservedInParam), reservedInParam, ["spec", "params", index], report);
   const names = namesOf(reservedInStep);
   for (const { step, path } of sources) {
     for (const [index, input] of (step.approval?.inputs ?? []).entries())
-      refuse(input, namesOf(reservedInParam), reservedInParam, [...path, "approval", "inputs", index], report);
+      refuse(input, namesOf(reservedInInput), reservedInInput, [...path, "approval", "inputs", index], report);
     refuse(step, names, reservedInStep, path, report);
   }
 }

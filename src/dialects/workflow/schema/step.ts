@@ -136,7 +136,12 @@ export const Param = s.object({
   items: s.optional(s.anyObject({ description: "What the items of an array must be." })),
   description: s.optional(s.string({ description: "Explanation for people." })),
   required: s.optional(s.boolean({ description: "An argument must be given." })),
-  secret: reserved("A value that must come from a Secret."),
+  secret: s.optional(
+    s.boolean({
+      description:
+        "The argument is {secretKeyRef: {name, key}} of a Secret; the value gets into variables of containers and nowhere else.",
+    }),
+  ),
 });
 
 /** Who decides is told by RunActions; here is only who may. */

@@ -4,7 +4,7 @@ import type { ChildState } from "#engine/index.ts";
 import type { ApiClient, Lister } from "#kernel/kit/index.ts";
 import { asJson, Job, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";
 import { childName, labels } from "../child-names.ts";
-import { jobOfContainer } from "../compile/container-job.ts";
+import { jobOfContainer, mainContainer } from "../compile/container-job.ts";
 import { render } from "../compile/values.ts";
 import type { ObjectState } from "../completion.ts";
 import {
@@ -19,6 +19,7 @@ import {
 import { artifactAnnotations, nobodyCarries, withArtifacts } from "./artifacts.ts";
 import type { Attempt, Finding, StepExecutor } from "./executor.ts";
 import { jobManifest } from "./job-manifest.ts";
+import { withMasks } from "./masked-pods.ts";
 import { objectState } from "./object-state.ts";
 import { cutOutputs, succeeded } from "./outputs.ts";
 import { type ContainerEnd, containerEnd, type Lack, podLack } from "./pod-results.ts";
@@ -126,8 +127,10 @@ export function renderJob(attempt: Attempt): Result<KubeObject, string> {
   if (!isJsonObject(rendered.value)) return err("expected an object");
   const artifacts = artifactAnnotations(attempt);
   if (!artifacts.ok) return artifacts;
-  const template = type === "container" ? jobOfContainer(rendered.value) : rendered.value;
-  return ok(jobManifest(attempt, template, artifacts.value));
+  const isShort = type === "container";
+  const template = isShort ? jobOfContainer(rendered.value) : rendered.value;
+  const secrets = isShort ? body.secrets.map((path) => [...mainContainer, ...path]) : body.secrets;
+  return ok(jobManifest(attempt, withMasks(template, secrets), artifacts.value));
 }
 
 /** Where the Job stands; only its end costs a look at its pods. */

@@ -17,6 +17,7 @@ import {
   type StepClients,
 } from "./child.ts";
 import type { Attempt, Finding, StepExecutor } from "./executor.ts";
+import { withMasks } from "./masked-pods.ts";
 import { objectState } from "./object-state.ts";
 import { statusOutputs, succeeded } from "./outputs.ts";
 import { mayTryAgain } from "./retry-when.ts";
@@ -103,8 +104,9 @@ export function renderTemplate(attempt: Attempt): Result<KubeObject, string> {
   const rendered = render(step.body, compiled, values);
   if (!rendered.ok) return rendered;
   if (!isJsonObject(rendered.value)) return err("expected an object");
-  const { apiVersion, kind } = rendered.value;
-  const metadata = isJsonObject(rendered.value["metadata"]) ? rendered.value["metadata"] : {};
+  const object = withMasks(rendered.value, step.body.secrets);
+  const { apiVersion, kind } = object;
+  const metadata = isJsonObject(object["metadata"]) ? object["metadata"] : {};
   const given = isJsonObject(metadata["labels"]) ? metadata["labels"] : {};
   const { namespace } = workflow.metadata;
   const name = textOf(metadata["name"]) || (isApplied(step.step) ? "" : childName(childOf(attempt)));
@@ -113,7 +115,7 @@ export function renderTemplate(attempt: Attempt): Result<KubeObject, string> {
   const ours = isApplied(step.step) && isIndependent(attempt) ? {} : labelsOf(attempt);
   const labels = { ...textLabels(given), ...ours };
   return ok({
-    ...rendered.value,
+    ...object,
     apiVersion: textOf(apiVersion),
     kind: textOf(kind),
     metadata: {

@@ -1,8 +1,6 @@
+import { maskAnnotation } from "#kernel/model/index.ts";
 import type { Container, PodObject } from "../pod-types.ts";
 import { sourceKey, type Sources } from "./config-sources.ts";
-
-/** With it a Pod asks that values be kept out of the logs of its containers; it may name variables. */
-export const maskAnnotation = "slipway.dev/mask-env";
 
 /** Values are to be kept out of what its containers say. */
 export const isMasked = ({ metadata }: PodObject): boolean => metadata.annotations?.[maskAnnotation] !== undefined;

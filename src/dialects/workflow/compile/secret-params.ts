@@ -1,0 +1,99 @@
+import { err, type FieldPath, isJsonObject, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import type { CelReference } from "#lib/cel/index.ts";
+import { subdomainRule } from "#kernel/model/index.ts";
+import type { Param, WorkflowStep } from "../kinds.ts";
+import type { Report } from "../../problems.ts";
+import type { StepType } from "./step-source.ts";
+
+// The value of a secret parameter is known to nobody here: an argument names a key of a Secret, and whoever starts the container reads
+// it. This file says what an argument may be, and where the parameter may stand.
+
+/** Names of the parameters whose values come from Secrets. */
+export const secretNames = (params: readonly Param[] = []): ReadonlySet<string> =>
+  new Set(params.flatMap(({ name, secret }) => (secret === true ? [name] : [])));
+
+/** Nobody looks at the value, so nothing can be demanded of it. */
+const meaningless = ["enum", "pattern", "minimum", "maximum", "items"] as const satisfies readonly (keyof Param)[];
+
+/** Reports what a secret parameter cannot be declared with. */
+export function checkSecretDeclaration(param: Param, at: FieldPath, report: Report): void {
+  if (param.type !== undefined && param.type !== "string")
+    report([...at, "type"], "forbidden", "a secret parameter is a text: its type must be absent or string");
+  for (const field of meaningless)
+    if (param[field] !== undefined)
+      report([...at, field], "forbidden", "nobody looks at the value of a secret parameter");
+  if (param.default !== undefined)
+    for (const problem of secretObjections(param.default)) report([...at, "default"], "invalid-default", problem);
+}
+
+const form = "{secretKeyRef: {name: SECRET, key: KEY}}";
+const keyShape = /^[-._a-zA-Z0-9]{1,253}$/;
+
+/** What speaks against an argument of a secret parameter. Never repeats it: somebody may have typed the secret itself. */
+export function secretObjections(value: JsonValue): readonly string[] {
+  const reference = isJsonObject(value) && Object.keys(value).length === 1 ? value["secretKeyRef"] : undefined;
+  if (reference === undefined || !isJsonObject(reference))
+    return [`expected a key of a Secret, ${form}: the parameter is secret, and its value is never written down`];
+  const { name, key, optional, ...others } = reference;
+  const found: string[] = [];
+  if (typeof name !== "string" || subdomainRule(name) !== undefined)
+    found.push(`expected the name of a Secret at secretKeyRef.name, as in ${form}`);
+  if (typeof key !== "string" || !keyShape.test(key))
+    found.push(`expected a key of a Secret at secretKeyRef.key: letters, digits, "-", "_" and "."`);
+  if (optional !== undefined && typeof optional !== "boolean")
+    found.push("expected true or false at secretKeyRef.optional");
+  if (Object.keys(others).length > 0) found.push("expected name, key and optional in secretKeyRef, and nothing else");
+  return found;
+}
+
+/** The argument that `NAME/KEY` stands for on a command line: neither of them can hold a slash. */
+export function parseSecretArgument(text: string): Result<JsonValue, string> {
+  const [name = "", key = "", ...rest] = text.split("/");
+  const value: JsonObject = { secretKeyRef: { name, key } };
+  const isRight = rest.length === 0 && secretObjections(value).length === 0;
+  return isRight
+    ? ok(value)
+    : err("expected SECRET/KEY, the name of a Secret and a key in it: the parameter is secret");
+}
+
+/** Which parameter a text is as a whole: `${{ params.token }}`. */
+export function wholeParam(text: JsonValue | undefined): string | undefined {
+  if (typeof text !== "string") return undefined;
+  const match = /^\$\{\{\s*params(?:\.([A-Za-z_]\w*)|\["([^"\\]*)"\]|\['([^'\\]*)'\])\s*\}\}$/.exec(text);
+  return match?.slice(1).find((name) => name !== undefined);
+}
+
+/** Why a reference may not stand where it does, if it takes a secret parameter. */
+export function secretMisuse({ root, path }: CelReference, secrets: ReadonlySet<string>): string | undefined {
+  if (root !== "params" || secrets.size === 0) return undefined;
+  const [name] = path;
+  const places =
+    "stands only as a whole, as valueFrom of a container's variable or as an argument for a secret parameter";
+  if (name === undefined) return `params holds secret parameters (${[...secrets].join(", ")}), each of which ${places}`;
+  return secrets.has(name) ? `the secret parameter "${name}" ${places}` : undefined;
+}
+
+/** Says of places in the body of a step whether a secret parameter may be the whole of what stands there. */
+export function secretPlaces(type: StepType, step: WorkflowStep): (path: FieldPath) => boolean {
+  if (type === "workflow") return (path) => path.length === 1 && takesSecret(step.workflow?.spec, String(path[0]));
+  if (type === "container") return (path) => isVariable(path);
+  return type === "jobTemplate" || type === "template" ? (path) => isVariable(variableIn(path)) : () => false;
+}
+
+/** What a template says of its parameters is not known here: who creates the child says whether it fits. */
+function takesSecret(spec: JsonObject | undefined, name: string): boolean {
+  const params: readonly JsonValue[] = Array.isArray(spec?.["params"]) ? spec["params"] : [];
+  const declared = params.filter(isJsonObject).find((param) => param["name"] === name);
+  return declared === undefined || declared["secret"] === true;
+}
+
+/** A container's own fields of a place below `spec` of a Pod or of whatever makes Pods. */
+function variableIn(path: FieldPath): FieldPath {
+  const [pod, list, index] = path.slice(-6, -3);
+  const isContainer = pod === "spec" && (list === "containers" || list === "initContainers");
+  return isContainer && typeof index === "number" ? path.slice(-3) : [];
+}
+
+/** `env[0].valueFrom` of a container. */
+const isVariable = (path: FieldPath): boolean =>
+  path.length === 3 && path[0] === "env" && typeof path[1] === "number" && path[2] === "valueFrom";
