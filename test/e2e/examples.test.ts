@@ -71,6 +71,12 @@ test("what a step leaves is found by the step that takes it", async () => {
   expect(run.out).toBe("check | built by build\n");
 });
 
+test("a token reaches the programs that need it, and what they print of it is masked", async () => {
+  const run = await slipway(["run", "examples/workflow/secrets.yaml", "--logs"]);
+  expect(run.code, run.err).toBe(0);
+  expect(run.out).toBe("push | logging in with ***\nannounce/tell | telling the registry with ***\n");
+});
+
 test("a step with a cache compiles once for a source, and tells what is different about another", async () => {
   const server = await startServer(join(directory, "server"));
   try {
