@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { slipway } from "#test/support/slipway.ts";
-import { openPods, type PodPlace, shell } from "#test/support/pods.ts";
+import { openPods, podOf, type PodPlace, shell } from "#test/support/pods.ts";
 
 /** A step that runs a shell script to its end, tried once. */
 const script = (text: string, more: object = {}) => {
@@ -163,14 +163,61 @@ export function workflowContract(
         two: takes("one", { outputs }),
         three: takes("two"),
         silent: script("true", { outputs }),
-        large: script('printf "value=%05000d" 0 >"$SLIPWAY_OUTPUT"', { outputs }),
       };
       await start("outputs", { steps });
       await waitFor("outputs", "phase", "Failed");
       expect(await logs("outputs", "three")).toBe("got hello!\n");
       expect(await status("outputs", "statuses.three.phase")).toBe("Succeeded");
       expect(await status("outputs", "statuses.silent.reason")).toBe("OutputMissing");
-      expect(await status("outputs", "statuses.large.reason")).toBe("OutputTooLarge");
+    });
+
+    test("outputs of a step have 32 KiB of room, those of a workflow 256 KiB", async () => {
+      const outputs = { value: {} };
+      // `{"value":"…"}` is twelve bytes more than the value.
+      const writes = (bytes: number, more: object = {}) =>
+        script(`printf "value=%0${bytes - 12}d" 0 >"$SLIPWAY_OUTPUT"`, { outputs, ...more });
+      const reader = (from: string) => {
+        const { container } = script("echo ${#VALUE}");
+        const env = [{ name: "VALUE", value: `\${{ steps.${from}.outputs.value }}` }];
+        return { container: { ...container, env }, dependencies: [from] };
+      };
+      const noisy = 'printf "value=1\\nother=%040000d" 0 >"$SLIPWAY_OUTPUT"';
+      const step = {
+        fits: writes(32_768),
+        over: writes(32_769),
+        read: reader("fits"),
+        cut: script(noisy, { outputs }),
+      };
+      await start("large", { steps: { ...step, failing: script('printf "%040000d" 0 >"$SLIPWAY_OUTPUT"; exit 3') } });
+      await waitFor("large", "phase", "Failed");
+      expect(await status("large", "statuses.fits.phase")).toBe("Succeeded");
+      expect(await logs("large", "read")).toBe(`${32_768 - 12}\n`);
+      for (const name of ["over", "cut"])
+        expect(await status("large", `statuses.${name}.reason`), name).toBe("OutputTooLarge");
+      expect(await status("large", "statuses.cut.message")).toContain("at most 32768 bytes");
+      expect((await status("large", "statuses.failing.message")).length).toBeLessThan(1_100);
+      const env = { SLIPWAY_KUBECONFIG: place.server.kubeconfig };
+      for (const words of [
+        ["describe", "large"],
+        ["why", "large"],
+      ])
+        expect((await slipway(words, { env })).out.length, words[0]).toBeLessThan(10_000);
+      expect((await place.kubectl.must(["get", "events", "-o", "json"])).includes("0".repeat(2_000))).toBe(false);
+
+      const eight = Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`s${n}`, writes(32_768)]));
+      const all = { steps: { ...eight, last: writes(13, { dependencies: Object.keys(eight) }) } };
+      await start("together", all);
+      await waitFor("together", "phase", "Failed");
+      const phases = (await status("together", "statuses.*.phase")).split(" ").sort();
+      expect(phases).toEqual(["Failed", ...Array<string>(8).fill("Succeeded")]);
+      expect(await status("together", "statuses.last.message")).toContain("262157 bytes together, at most 262144");
+    });
+
+    test("a Pod that nobody made for its outputs keeps 4 KiB of its message, as in Kubernetes", async () => {
+      await place.apply(podOf("wordy", [shell("main", 'printf "%05000d" 0 >"$SLIPWAY_OUTPUT"')]));
+      await place.waitFor("wordy", ".status.phase", "Succeeded");
+      const message = await place.read("pod/wordy", ".status.containerStatuses[0].state.terminated.message");
+      expect(message).toHaveLength(4_096);
     });
 
     test("a secret parameter gets into the variables of containers, and nowhere else", async () => {

@@ -13,9 +13,9 @@ import { type CrdDocument, toCrds } from "#lib/schema/index.ts";
 import { type ApiServer, type AuditLog, createApiServer, Credential, type Store } from "#kernel/apiserver/index.ts";
 import { type ArtifactLimits, ArtifactStore, carriesLabel } from "#kernel/artifacts/index.ts";
 import { asOurs, installCrds, Manager, Metrics } from "#kernel/kit/index.ts";
-import { type KubeObject, Pod } from "#kernel/model/index.ts";
+import { keptOutputLabel, type KubeObject, Pod } from "#kernel/model/index.ts";
 import { objectAt, scalarText } from "#kernel/specs/index.ts";
-import { createProcessRuntime, type Runtime } from "#kernel/runtimes/index.ts";
+import { createProcessRuntime, keptLastWord, type Runtime } from "#kernel/runtimes/index.ts";
 import {
   addClaimController,
   addCronJobController,
@@ -306,6 +306,7 @@ function thisNode(runtime: string): Node {
       // What runs Pods here, for those that need one of them: `nodeSelector`.
       "slipway.dev/runtime": runtime,
       [carriesLabel]: "true",
+      [keptOutputLabel]: `${keptLastWord}`,
     },
     cpus: cpus().length,
     memoryBytes: totalmem(),

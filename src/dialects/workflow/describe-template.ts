@@ -43,7 +43,13 @@ export function describeTemplate({ metadata, spec }: WorkflowTemplate): string {
 function paramRow(param: Param): readonly string[] {
   const { name, secret, type = "string", default: otherwise, required, description = "" } = param;
   const absent = required === true || secret === true ? "(required)" : "-";
-  return [name, secret === true ? "secret" : type, otherwise === undefined ? absent : short(otherwise), allowed(param), description];
+  return [
+    name,
+    secret === true ? "secret" : type,
+    otherwise === undefined ? absent : short(otherwise),
+    allowed(param),
+    description,
+  ];
 }
 
 /** In the order in which values are judged. */

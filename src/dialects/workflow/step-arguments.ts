@@ -22,7 +22,11 @@ export function checkStepArguments(
   for (const { name, secret } of params) {
     const used = Object.hasOwn(given, name) ? wholeParam(given[name]) : undefined;
     if (secret !== true && used !== undefined && secrets.has(used))
-      report([...path, name], "invalid-argument", `"${used}" is secret, and the parameter "${name}" that it is given for is not`);
+      report(
+        [...path, name],
+        "invalid-argument",
+        `"${used}" is secret, and the parameter "${name}" that it is given for is not`,
+      );
   }
 }
 
@@ -73,7 +77,8 @@ function givenBySteps(spec: WorkflowSpec, at: FieldPath): readonly Given[] {
     if (step.workflow === undefined) return [];
     const place = [...at, ...path, "workflow"];
     const { templateRef, spec: inner, arguments: values = {} } = step.workflow;
-    if (templateRef !== undefined) return [{ template: templateRef.name, values, path: [...place, "arguments"], secrets }];
+    if (templateRef !== undefined)
+      return [{ template: templateRef.name, values, path: [...place, "arguments"], secrets }];
     return inner === undefined ? [] : givenBySteps(inner, place);
   });
 }

@@ -1,4 +1,4 @@
-export { maskAnnotation } from "./annotations.ts";
+export { keptOutputLabel, maskAnnotation, outputVariable } from "./annotations.ts";
 export * from "./names.ts";
 export * from "./object.ts";
 export * from "./refusals.ts";

@@ -25,8 +25,10 @@ export async function readLastWord(path: string, maxBytes: number): Promise<Buff
   }
 }
 
-/** More of it is kept by nobody: 32 KiB, and a little by which its reader sees that there was more. */
-export const longestLastWord = 32 * 1024 + 4;
+/** Bytes of a last word that are kept. */
+export const keptLastWord = 32 * 1024;
+/** More of it is read by nobody: a whole character more than is kept, by which its reader sees that there was more. */
+export const longestLastWord = keptLastWord + 4;
 
 /** Where a task writes what is at `Task.message` when it has ended. */
 export const unmaskedWord = (message: string): string => `${message}.raw`;

@@ -93,7 +93,11 @@ function checkValue(param: Param, value: JsonValue | undefined, at: FieldPath, r
     for (const problem of problems) report(at, "invalid-argument", problem);
   } else if ((param.required === true || param.secret === true) && param.default === undefined) {
     // No expression can ask whether a secret is there.
-    report(at, "missing-argument", `the parameter "${param.name}" is ${param.secret === true ? "secret: a key of a Secret is required" : "required"}`);
+    report(
+      at,
+      "missing-argument",
+      `the parameter "${param.name}" is ${param.secret === true ? "secret: a key of a Secret is required" : "required"}`,
+    );
   }
 }
 

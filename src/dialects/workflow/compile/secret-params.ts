@@ -1,4 +1,12 @@
-import { err, type FieldPath, isJsonObject, type JsonObject, type JsonValue, ok, type Result } from "#lib/base/index.ts";
+import {
+  err,
+  type FieldPath,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  ok,
+  type Result,
+} from "#lib/base/index.ts";
 import type { CelReference } from "#lib/cel/index.ts";
 import { subdomainRule } from "#kernel/model/index.ts";
 import type { Param, WorkflowStep } from "../kinds.ts";

@@ -90,7 +90,9 @@ const reservedInSpec = {
 export const isReserved = (field: string): boolean => Object.hasOwn(reservedInSpec, field);
 
 /** What is given with an approval becomes outputs of its step, which are written down. */
-const reservedInInput = { secret: "secret inputs of approvals" } as const satisfies Partial<Record<keyof Param, string>>;
+const reservedInInput = { secret: "secret inputs of approvals" } as const satisfies Partial<
+  Record<keyof Param, string>
+>;
 
 /** Refuses, by name, every field of the language that this version does not carry. */
 export function checkReserved(spec: WorkflowSpec, sources: readonly StepSource[], report: Report): void {

@@ -16,6 +16,7 @@ import { maxOutputBytes } from "../steps/outputs.ts";
 import { attemptOf, type PassState } from "./attempts.ts";
 import { itemAttempt } from "./items.ts";
 import { effectName } from "./memory.ts";
+import { OutputRoom } from "./output-room.ts";
 import type { Pass } from "./pass.ts";
 
 // The cache is asked between the decision to start a step and its being stored. A result that is there becomes a part of the same write,
@@ -84,6 +85,7 @@ function storedItems(run: RunState): (key: string) => ReadonlySet<string> {
 /** The results that are there, as facts about attempts that never had a child. */
 function answersTo(pass: Pass, state: PassState, starts: readonly Effect[]): readonly ChildFact[] {
   const bytes = new Map<string, number>();
+  const room = new OutputRoom(state.run);
   return starts.flatMap((effect): ChildFact[] => {
     const { step: key, attempt: number, item } = effect;
     const step = state.compiled.steps.get(key);
@@ -93,8 +95,8 @@ function answersTo(pass: Pass, state: PassState, starts: readonly Effect[]): rea
     pass.tally.cacheAsked(looked.outcome);
     if (looked.state === undefined) return [];
     const fact: ChildFact = { kind: "child", step: key, attempt: number, state: looked.state };
-    if (item === undefined) return [fact];
-    return fits(bytes, state, fact) ? [{ ...fact, item }] : [];
+    const whole = item === undefined ? fact : { ...fact, item };
+    return (item === undefined || fits(bytes, state, fact)) && room.take(whole) === undefined ? [whole] : [];
   });
 }
 

@@ -9,6 +9,7 @@ import { attemptOf, type PassState } from "./attempts.ts";
 import { resultsOf, type StepResult } from "./results.ts";
 import { activeAttempts } from "./items.ts";
 import { effectName, type Memory } from "./memory.ts";
+import { OutputRoom } from "./output-room.ts";
 
 // Levels, not edges: a pass looks at every active step, whatever event asked for it, so lost events cost time and nothing else.
 
@@ -37,6 +38,7 @@ export async function observeSteps(
   const facts: Fact[] = [];
   const references = new Map<string, ChildReference>();
   const results: StepResult[] = [];
+  const room = new OutputRoom(state.run);
   let isPolling = false;
   for (const key of Object.keys(state.run.steps)) {
     const step = stepState(state.run, key);
@@ -46,11 +48,12 @@ export async function observeSteps(
     const executor = executors[compiled.type];
     if (step.items !== undefined) {
       const isConflict = conflicts.includes(key);
-      facts.push(...(await observeItems(state, compiled, executor, step, memory, isConflict, signal, results)));
+      facts.push(...(await observeItems(state, compiled, executor, step, memory, isConflict, signal, results, room)));
       continue;
     }
     const finding = await executor.observe(attempt, signal);
-    const fact = finding === undefined ? createdBefore(attempt, memory) : factOf(attempt, finding, state);
+    const seen = finding === undefined ? createdBefore(attempt, memory) : factOf(attempt, finding, state);
+    const fact = seen?.kind === "child" ? room.admit(seen) : seen;
     if (fact !== undefined) facts.push(conflicts.includes(key) ? withoutRetry(fact) : fact);
     results.push(...resultsOf(attempt, finding, fact));
     if (finding?.is === "child" && finding.reference !== undefined) references.set(key, finding.reference);
@@ -69,6 +72,7 @@ async function observeItems(
   isConflict: boolean,
   signal: AbortSignal,
   results: StepResult[],
+  room: OutputRoom,
 ): Promise<readonly Fact[]> {
   const facts: Fact[] = [];
   let bytes: number | undefined;
@@ -79,7 +83,7 @@ async function observeItems(
     if (fact.kind === "child" && fact.state.is === "succeeded" && fact.state.outputs !== undefined) {
       bytes =
         (bytes ?? Buffer.byteLength(JSON.stringify(outputs))) + Buffer.byteLength(JSON.stringify(fact.state.outputs));
-      if (bytes > maxOutputBytes) fact = { ...fact, state: tooLarge(bytes) };
+      fact = bytes > maxOutputBytes ? { ...fact, state: tooLarge(bytes) } : room.admit(fact);
     }
     results.push(...resultsOf(attempt, finding, fact));
     facts.push(isConflict ? withoutRetry(fact) : fact);

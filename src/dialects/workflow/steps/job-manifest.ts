@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import { Job, type KubeObject } from "#kernel/model/index.ts";
+import { Job, type KubeObject, outputVariable } from "#kernel/model/index.ts";
 import { childName } from "../child-names.ts";
 import { childOf, labelsOf } from "./child.ts";
 import type { Attempt } from "./executor.ts";
@@ -88,7 +88,7 @@ function withVariables(container: JsonObject, { workflow, step, number, item, it
     SLIPWAY_ATTEMPT: String(number),
     ...(item === undefined ? {} : { SLIPWAY_ITEM: textOf(item.value), SLIPWAY_INDEX: String(item.index) }),
     ...(iteration === undefined ? {} : { SLIPWAY_ITERATION: String(iteration) }),
-    SLIPWAY_OUTPUT: typeof path === "string" ? path : defaultMessagePath,
+    [outputVariable]: typeof path === "string" ? path : defaultMessagePath,
   };
   const added = Object.entries(own).filter(([name]) => !names.has(name));
   // First, so that variables of the document can refer to them as $(SLIPWAY_STEP).

@@ -22,7 +22,7 @@ import { jobManifest } from "./job-manifest.ts";
 import { withMasks } from "./masked-pods.ts";
 import { objectState } from "./object-state.ts";
 import { cutOutputs, succeeded } from "./outputs.ts";
-import { type ContainerEnd, containerEnd, type Lack, podLack } from "./pod-results.ts";
+import { type ContainerEnd, containerEnd, keptOutputBytes, type Lack, podLack } from "./pod-results.ts";
 import { mayTryAgain } from "./retry-when.ts";
 
 /** Looks after Pods for an attempt that waits for them. Undefined until they can be seen; a pass is asked for then. */
@@ -151,7 +151,8 @@ async function success(client: ApiClient, attempt: Attempt, job: Stored, signal:
   const { outputs, repeatUntil, leaves } = attempt.step;
   if (outputs.length === 0 && repeatUntil === undefined && leaves.length === 0) return { is: "succeeded" };
   const end = await endOf(client, attempt, "succeeded", signal);
-  const cut = outputs.length === 0 && repeatUntil === undefined ? undefined : cutOutputs(end?.message ?? "");
+  const isRead = outputs.length > 0 || repeatUntil !== undefined;
+  const cut = isRead ? await cutOutputs(end?.message ?? "", () => keptOutputBytes(client, end, signal)) : undefined;
   if (cut !== undefined) return cut;
   const result = parseOutputs(end?.message ?? "");
   if (result.ok)
@@ -190,6 +191,9 @@ const lacking = async (client: ApiClient, attempt: Attempt, signal: AbortSignal)
     ? undefined
     : await podLack(client, attempt.workflow.metadata.namespace, labelsOf(attempt), signal);
 
+/** Characters of a container's last word that stand in the status of its step. */
+const longestSaid = 1_024;
+
 /**
  * That a Job has used up its tries says less than how its container ended: `exit code 3: no route to host`, with the
  * last line of the termination message. Other reasons, such as DeadlineExceeded, are the Job's own.
@@ -197,6 +201,7 @@ const lacking = async (client: ApiClient, attempt: Attempt, signal: AbortSignal)
 function explain({ reason, message }: JobFailure, end: ContainerEnd | undefined, lack: Lack | undefined) {
   if (lack !== undefined) return lack;
   if (end === undefined || reason !== "BackoffLimitExceeded") return { reason, message };
-  const said = end.message.trim().split("\n").at(-1) ?? "";
+  const last = end.message.trim().split("\n").at(-1) ?? "";
+  const said = last.length > longestSaid ? `${last.slice(0, longestSaid)}…` : last;
   return { reason: "Error", message: `exit code ${end.exitCode}${said === "" ? "" : `: ${said}`}` };
 }

@@ -13,16 +13,29 @@ import { mayTryAgain } from "./retry-when.ts";
 export const maxOutputBytes = 32 * 1024;
 
 /**
- * Bytes of a termination message from which on something of it may be missing: whoever runs Pods keeps the first 4,096, and no half
+ * Bytes of a termination message from which on something of it may be missing on a cluster: Kubernetes keeps the first 4,096, and no half
  * characters, of up to four bytes, at their end.
  */
 const maybeCutBytes = 4_096 - 3;
 
-/** Of a message that may have lost its end nothing is believed: a value that is cut looks like any other. */
-export function cutOutputs(message: string): ChildState | undefined {
-  if (Buffer.byteLength(message) < maybeCutBytes) return undefined;
-  const told = `outputs of a container must be smaller than ${maybeCutBytes} bytes, because only the first 4096 of its message are kept; large results belong into artifacts`;
-  return { is: "failed", reason: "OutputTooLarge", message: told, retryable: false };
+/**
+ * The failure of a message that has, or may have, lost its end: nothing of it is believed then, as a value that is cut looks like any other.
+ * Only of a long message it is asked how much is kept where the container ran; nobody says so on a cluster.
+ */
+export async function cutOutputs(
+  message: string,
+  keptBytes: () => Promise<number | undefined>,
+): Promise<ChildState | undefined> {
+  const bytes = Buffer.byteLength(message);
+  if (bytes < maybeCutBytes) return undefined;
+  const kept = await keptBytes();
+  if (kept !== undefined && bytes <= kept) return undefined;
+  const told =
+    kept === undefined
+      ? `must be smaller than ${maybeCutBytes} bytes, because only the first 4096 of its message are kept`
+      : `may be at most ${kept} bytes`;
+  const what = `what a container writes as outputs ${told}; large results belong into artifacts`;
+  return { is: "failed", reason: "OutputTooLarge", message: what, retryable: false };
 }
 
 /** What outputs are made from, as expressions see it. */

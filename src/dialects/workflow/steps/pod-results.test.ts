@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { FakeClock, type JsonObject } from "#lib/base/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
-import { Pod } from "#kernel/model/index.ts";
-import { containerEnd } from "./pod-results.ts";
+import { forbidden, Node, Pod } from "#kernel/model/index.ts";
+import { containerEnd, keptOutputBytes } from "./pod-results.ts";
 
 const labels = { job: "j" };
 const signal = new AbortController().signal;
@@ -64,4 +64,25 @@ test("pods of other attempts are not asked", async () => {
   const metadata = { name: "p", namespace: "default", labels: { job: "other" } };
   await client.create(Pod, { apiVersion: "v1", kind: "Pod", metadata });
   expect(await containerEnd(client, "default", labels, "failed", signal)).toBeUndefined();
+});
+
+test.each<[string, Record<string, string> | undefined, number | undefined]>([
+  ["says so", { "slipway.dev/output-bytes": "32768" }, 32_768],
+  ["says nothing", {}, undefined],
+  ["says nonsense", { "slipway.dev/output-bytes": "much" }, undefined],
+  ["is gone", undefined, undefined],
+])("how much of outputs is kept is the word of a Node that %s", async (_what, nodeLabels, kept) => {
+  const client = memoryClient({ types: [Node] });
+  if (nodeLabels !== undefined) {
+    const metadata = { name: "n", labels: nodeLabels };
+    await client.create(Node, { apiVersion: "v1", kind: "Node", metadata });
+  }
+  expect(await keptOutputBytes(client, { exitCode: 0, message: "", node: "n" }, signal)).toBe(kept);
+});
+
+test("who may not look at Nodes takes them for those of a cluster, and other failures are tried again", async () => {
+  const failing = (error: Error) => Object.assign(memoryClient(), { get: () => Promise.reject(error) });
+  const end = { exitCode: 0, message: "", node: "n" };
+  expect(await keptOutputBytes(failing(forbidden(Node, "n", "no")), end, signal)).toBeUndefined();
+  await expect(keptOutputBytes(failing(new Error("away")), end, signal)).rejects.toThrow("away");
 });

@@ -1,13 +1,15 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { type LeftRecord, readLeft } from "#kernel/artifacts/index.ts";
-import type { ApiClient } from "#kernel/kit/index.ts";
-import { asJson, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";
+import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
+import { asJson, isForbidden, keptOutputLabel, type KubeObject, Node, Pod, type Stored } from "#kernel/model/index.ts";
 
 /** How the container that matters of a Job's pods ended. */
 export interface ContainerEnd {
   readonly exitCode: number;
   /** The termination message. */
   readonly message: string;
+  /** Name of the Node it ran on. */
+  readonly node?: string;
   /** What the Pod has left, if anybody has looked. */
   readonly left?: LeftRecord;
 }
@@ -63,6 +65,22 @@ export async function podLack(
   return undefined;
 }
 
+/** How much its Node keeps of what a container writes as outputs, where it says so. One request. */
+export async function keptOutputBytes(
+  client: ApiClient,
+  end: ContainerEnd | undefined,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  if (end?.node === undefined) return undefined;
+  // Who may not look at Nodes is on a cluster.
+  const node = await getOrUndefined(client, { type: Node, name: end.node }, signal).catch((thrown: unknown) => {
+    if (isForbidden(thrown)) return undefined;
+    throw thrown;
+  });
+  const bytes = Number(node?.metadata.labels?.[keptOutputLabel]);
+  return Number.isSafeInteger(bytes) && bytes > 0 ? bytes : undefined;
+}
+
 const completionIndex = "batch.kubernetes.io/job-completion-index";
 /** Of indexed Jobs index 0 speaks for all; Pods of Jobs without indexes all count as the first. */
 const orderOf = ({ metadata }: Stored): number =>
@@ -84,7 +102,9 @@ function endOf(pod: KubeObject): ContainerEnd | undefined {
   if (end === undefined) return undefined;
   const { annotations, uid = "" } = pod.metadata;
   const left = readLeft(annotations, uid);
-  return { exitCode: end.exitCode, message: end.message, ...(left === undefined ? {} : { left }) };
+  const { nodeName } = at(asJson(pod), "spec") ?? {};
+  const place = typeof nodeName === "string" ? { node: nodeName } : {};
+  return { exitCode: end.exitCode, message: end.message, ...place, ...(left === undefined ? {} : { left }) };
 }
 
 const listOf = (value: JsonValue | undefined): readonly JsonObject[] => {

@@ -1,6 +1,7 @@
 import { dirname, isAbsolute, join } from "node:path";
 import { err, ok, type Result } from "#lib/base/index.ts";
 import { directoryVariable } from "#kernel/artifacts/index.ts";
+import { outputVariable } from "#kernel/model/index.ts";
 import {
   type ContainerSetup,
   type ImageFacts,
@@ -20,8 +21,6 @@ import { hasArtifacts } from "./pod-artifacts.ts";
 import { isInPlace, userOf } from "./support.ts";
 import { isInside } from "./volumes.ts";
 
-/** Name of the variable that holds the path of the termination message. */
-export const outputVariable = "SLIPWAY_OUTPUT";
 export const defaultMessagePath = "/dev/termination-log";
 
 /** Everything a task is made of. */

@@ -49,7 +49,7 @@ import { podPaths, taskId } from "./pod-paths.ts";
 import { type ContainerFacts, podStatus } from "./pod-status.ts";
 import type { SourceWaits } from "./source-waits.ts";
 import { type RuntimeTraits, type Support, supportFor } from "./support.ts";
-import { terminationMessage } from "./termination-message.ts";
+import { longestOutputs, terminationMessage } from "./termination-message.ts";
 import type { VolumeFollower } from "./volume-follower.ts";
 import { diskFull, type ServerPlace, type Surroundings, type Workspace } from "./workspace.ts";
 
@@ -310,17 +310,19 @@ export class PodRunner implements Reconciler {
   /** Once per execution and life of this process, so it is also the place to tell that output was lost. */
   async #readMessage(
     pod: Stored<PodObject>,
-    { name, terminationMessagePolicy }: Container,
+    container: Container,
     restart: number,
     { id, state }: TaskStatus,
     memory: PodMemory,
   ): Promise<void> {
     if (state.phase !== "ended" || memory.messages.has(id)) return;
+    const { name, terminationMessagePolicy } = container;
     const paths = podPaths(this.#parts.directory, pod);
     const message = await terminationMessage({
       outputPath: paths.output(name, restart),
       logPath: paths.log(name, restart),
       policy: terminationMessagePolicy,
+      maxBytes: longestOutputs(pod, container),
       failed: state.outcome.kind !== "exited" || state.outcome.code !== 0,
     });
     memory.messages.set(id, message);

@@ -4,7 +4,9 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "#lib/base/index.ts";
 import { LogWriter } from "#kernel/logs/index.ts";
 import { temporaryDirectory } from "#kernel/runtimes/testing/index.ts";
-import { terminationMessage } from "./termination-message.ts";
+import type { Container } from "../pod-types.ts";
+import { shellPod } from "../testing/index.ts";
+import { longestOutputs, terminationMessage } from "./termination-message.ts";
 
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
 let outputPath: string;
@@ -98,4 +100,47 @@ test("a long line is cut at its beginning, and not in the middle of a character"
 
 test("a failed container that printed nothing says nothing", async () => {
   expect(await message({ policy: "FallbackToLogsOnError", failed: true })).toBe("");
+});
+
+const output = [{ name: "SLIPWAY_OUTPUT", value: "/dev/termination-log" }];
+test.each<[string, string, Container[], number | undefined]>([
+  [
+    "the main container of a Pod with outputs",
+    "main",
+    [
+      { name: "a", env: output },
+      { name: "main", env: output },
+    ],
+    32_772,
+  ],
+  [
+    "another one beside it",
+    "a",
+    [
+      { name: "a", env: output },
+      { name: "main", env: output },
+    ],
+    undefined,
+  ],
+  [
+    "the first, where none is called main",
+    "a",
+    [
+      { name: "a", env: output },
+      { name: "b", env: output },
+    ],
+    32_772,
+  ],
+  ["a container that was not made for outputs", "main", [{ name: "main", env: [] }], undefined],
+  ["one without variables", "main", [{ name: "main" }], undefined],
+])("of %s more than Kubernetes' 4 KiB are kept, or not", (_what, name, containers, bytes) => {
+  const pod = shellPod("p", "true");
+  const container = containers.find((one) => one.name === name) ?? { name };
+  expect(longestOutputs({ ...pod, spec: { ...pod.spec, containers } }, container)).toBe(bytes);
+});
+
+test("so many bytes are read where so many are kept", async () => {
+  await writeFile(outputPath, "x".repeat(40_000));
+  const kept = await terminationMessage({ outputPath, logPath, policy: undefined, maxBytes: 32_772, failed: false });
+  expect(kept).toHaveLength(32_772);
 });
