@@ -2,6 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { pathOf, TinkerbellPlane } from "./plane.ts";
+import { PythonClient } from "./python-client.ts";
+import { connect, countOf, startsOf, tell } from "./stream-agent.ts";
 
 // Documents of both shapes on the real server, rendered by the real module.
 
@@ -173,4 +175,29 @@ test("a machine may boot from the network from before its workflow until it has 
   await expect.poll(async () => (await plane.workflow())["status"], patience).toMatchObject({ state: "PENDING" });
   const { json } = await plane.api.ask("GET", `${pathOf("hardware")}/m`);
   expect(json["spec"]).toMatchObject({ interfaces: [{ netboot: { allowPXE: true } }] });
+});
+
+test.each([
+  ["failed", false],
+  ["succeeded", true],
+] as const)("when it has %s, that it may boot from the network is taken back: %s", async (ending, isTakenBack) => {
+  const client = await PythonClient.start(await plane.agentPort);
+  try {
+    const [one] = machine.interfaces;
+    const data = "name: t\ntasks: [{name: a, worker: x, actions: [{name: b, image: busybox}]}]";
+    await created("hardware", { ...machine, interfaces: [{ ...one, netboot: { allowPXE: false } }] }, "m");
+    await created("templates", { data }, "t");
+    const spec = { templateRef: "t", hardwareRef: "m", bootOptions: { toggleAllowNetboot: true } };
+    await created("workflows", spec, "w");
+    const stream = connect(client, "x");
+    await expect.poll(() => countOf(stream, "start_workflow"), patience).toBe(1);
+    const [{ workflow_id, actions } = { workflow_id: "", actions: [] }] = startsOf(stream);
+    expect(await tell(client, workflow_id, [ending, String(actions[0]?.["id"])])).toBe("OK");
+    const end = isTakenBack ? "SUCCESS" : "FAILED";
+    await expect.poll(async () => (await plane.workflow())["status"], patience).toMatchObject({ state: end });
+    const { json } = await plane.api.ask("GET", `${pathOf("hardware")}/m`);
+    expect(json["spec"]).toMatchObject({ interfaces: [{ netboot: { allowPXE: !isTakenBack } }] });
+  } finally {
+    await client.close();
+  }
 });
