@@ -2,7 +2,7 @@ import type { Instant } from "#lib/base/index.ts";
 import { type MessageInitShape, type MessageShape, RpcError, workerV1 } from "#kernel/rpc/index.ts";
 import type { AgentEvent } from "../events.ts";
 import { present } from "../members.ts";
-import { type Action, currentIndex, type WorkflowState } from "../state.ts";
+import { type Action, currentIndex, isSameAgent, type WorkflowState } from "../state.ts";
 import { toldFailure } from "./told-failure.ts";
 import { commandOf, environmentOf, timeoutOf } from "./poll-messages.ts";
 
@@ -36,6 +36,10 @@ export function contextMessage(
   };
 }
 
+/** The id of an agent as the one who was told spells his own: a worker takes an action for its own only where the ids are the same letter by letter. */
+const spelled = (agentID: string, { dispatch }: WorkflowState): string =>
+  dispatch.agentID !== undefined && isSameAgent(agentID, dispatch.agentID) ? dispatch.agentID : agentID;
+
 /** All actions of a workflow, those of other workers as well: the context counts through them. */
 export const actionList = (
   workflow: string,
@@ -48,7 +52,7 @@ export const actionList = (
     image: action.image,
     timeout: timeoutOf(action, state, now),
     command: commandOf(action),
-    workerId: action.task.agentID,
+    workerId: spelled(action.task.agentID, state),
     volumes: [...action.volumes],
     environment: environmentOf(action),
     ...present({ pid: action.pid }),

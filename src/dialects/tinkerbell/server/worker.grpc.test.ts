@@ -98,6 +98,16 @@ test("actions are told whole, those of other workers as well", async () => {
   });
 });
 
+test("a worker finds its own spelling of its id in the actions that are its own: it compares letter by letter", async () => {
+  const place = await start();
+  const [documented, own, other] = ["02:00:00:00:00:0A", "02-00-00-00-00-0a", "02:00:00:00:00:0B"];
+  await place.create("wf", { agentID: documented, actions: [action("one", {}, documented), action("two", {}, other)] });
+  const client = place.client();
+  expect(await contexts(client, own)).toHaveLength(1);
+  const answer = await client.unary(methods.getWorkflowActions, { workflowId: "default/wf" });
+  expect(answer).toMatchObject({ actionList: [{ workerId: own }, { workerId: other }] });
+});
+
 test("a failure is recorded with what the worker says", async () => {
   const place = await start();
   await place.create("wf");
