@@ -1,10 +1,10 @@
-// Writes docs/reference/cli.md from the commands and docs/reference/workflow.md from the kinds.
+// Writes docs/reference/cli.md from the commands, docs/reference/workflow.md and tinkerbell.md from the kinds.
 //   node scripts/reference.mjs [--check]      with --check nothing is written; ends with 1 when a page is not what would be written
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { cliPage } from "./reference/cli.mjs";
-import { workflowPage } from "./reference/kinds.mjs";
+import { tinkerbellPage, workflowPage } from "./reference/kinds.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -18,6 +18,8 @@ async function loadSources() {
     "./src/dialects/workflow/schedule/kind.ts": "ScheduledWorkflow",
     "./src/dialects/workflow/locks/kind.ts": "ConcurrencyLimit",
     "./src/dialects/workflow/cache/kind.ts": "CacheEntry",
+    "./src/dialects/tinkerbell/kinds.ts":
+      "Agent, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow as TinkerbellWorkflow, WorkflowV2",
   };
   const contents = Object.entries(names).map(([path, exported]) => `export { ${exported} } from "${path}";`);
   const leaveOut = {
@@ -41,7 +43,11 @@ async function loadSources() {
 }
 
 const sources = await loadSources();
-const pages = { "docs/reference/cli.md": cliPage(sources), "docs/reference/workflow.md": workflowPage(sources) };
+const pages = {
+  "docs/reference/cli.md": cliPage(sources),
+  "docs/reference/workflow.md": workflowPage(sources),
+  "docs/reference/tinkerbell.md": tinkerbellPage(sources),
+};
 for (const [path, text] of Object.entries(pages)) {
   const present = await readFile(`${root}${path}`, "utf8").catch(() => undefined);
   if (present === text) continue;

@@ -20,7 +20,14 @@ const limitsOf = ({ minimum, maximum, minLength, pattern }) => [
 ];
 
 /** How GitHub names the anchor of a heading. */
-const anchorOf = (heading) => heading.toLowerCase().replace(/[^\w-]/g, "");
+const anchorOf = (heading) =>
+  heading
+    .toLowerCase()
+    .replaceAll(" ", "-")
+    .replace(/[^\w-]/g, "");
+
+/** Headings are unique on a page: where several kinds have one path, they name the kind. */
+const headingOf = (path, of) => (of === "" ? path : `${path} of ${of}`);
 
 const isRefused = ([, { description = "" }]) => description.endsWith("Refused by this version.");
 
@@ -34,13 +41,13 @@ function objectIn(path, name, member) {
 
 function rowOf(schema, [name, member], see) {
   const type = [typeOf(member), ...limitsOf(member), ...(schema.required?.includes(name) ? ["required"] : [])];
-  const link = see === undefined ? "" : `See [${see}](#${anchorOf(see)}).`;
+  const link = see === undefined ? "" : `See [${see.path}](#${anchorOf(see.heading)}).`;
   const initial = member.default === undefined ? "" : code(JSON.stringify(member.default));
   return [code(name), type.join(", "), initial, [member.description, link].filter(Boolean).join(" ")];
 }
 
 /** One table per object; an object that stands in several places has its table at the first of them. */
-function sections(schema, path, homes) {
+function sections(schema, path, homes, of = "") {
   const members = Object.entries(schema.properties);
   const own = [];
   const rows = members
@@ -48,43 +55,72 @@ function sections(schema, path, homes) {
     .map(([name, member]) => {
       const found = objectIn(path, name, member);
       if (found !== undefined && !homes.has(found.object)) {
-        homes.set(found.object, found.path);
+        homes.set(found.object, { path: found.path, heading: headingOf(found.path, of) });
         own.push(found);
       }
       return rowOf(schema, [name, member], homes.get(found?.object));
     });
   const refused = members.filter(isRefused).map(([name]) => code(name));
   return [
-    `### ${path}`,
+    `### ${headingOf(path, of)}`,
     ...(schema.description === undefined ? [] : ["", schema.description]),
     ...table(["Field", "Type", "Default", "Meaning"], rows),
     ...(refused.length === 0 ? [] : [`Known and refused by this version: ${refused.join(", ")}.`, ""]),
-    ...own.flatMap((found) => sections(found.object, found.path, homes)),
+    ...own.flatMap((found) => sections(found.object, found.path, homes, of)),
   ];
 }
 
-function kindHead({ kind, group, version, plural, shortNames, namespaced, columns, schema }) {
+function kindHead({ kind, group, version, plural, shortNames = [], namespaced, columns, schema }, title = kind) {
   const shown = columns.map(({ name, jsonPath, priority }) => [
     name,
     `${code(jsonPath)}${priority ? ", with `-o wide`" : ""}`,
   ]);
   return [
-    `## ${kind}`,
+    `## ${title}`,
     "",
     `${schema.description} ${code(`${group}/${version}`)}, ${namespaced ? "namespaced" : "cluster-wide"};`,
-    `${code(plural)}, for short ${shortNames.map(code).join(", ")}.`,
+    `${code(plural)}${shortNames.length === 0 ? "" : `, for short ${shortNames.map(code).join(", ")}`}.`,
     ...table(["Column", "Shows"], shown),
   ];
 }
 
 /** `homes` are objects that have their tables above already. */
-function kindSection(kind, homes = new Map()) {
+function kindSection(kind, homes = new Map(), of = "") {
   const { schema } = kind;
   return [
-    ...kindHead(kind),
-    ...sections(schema.properties.spec, "spec", homes),
-    ...(schema.properties.status === undefined ? [] : sections(schema.properties.status, "status", homes)),
+    ...kindHead(kind, of || kind.kind),
+    ...sections(schema.properties.spec, "spec", homes, of),
+    ...(schema.properties.status === undefined ? [] : sections(schema.properties.status, "status", homes, of)),
   ];
+}
+
+/** Both versions of each kind: a document is read, checked and changed in the one it is written in. */
+export function tinkerbellPage({
+  Agent,
+  Hardware,
+  HardwareV2,
+  Osie,
+  Template,
+  TemplateV2,
+  TinkerbellWorkflow,
+  WorkflowV2,
+}) {
+  const versions = [Hardware, HardwareV2, Template, TemplateV2, TinkerbellWorkflow, WorkflowV2];
+  const homes = new Map();
+  const lines = [
+    generatedFrom("src/dialects/tinkerbell/kinds.ts"),
+    "# Hardware, Template, Workflow, OSIE and Agent of Tinkerbell",
+    "",
+    "`kubectl explain hardware.spec --api-version=tinkerbell.org/v1alpha1` tells the same from a running control plane. `KEY` stands",
+    "for any key, `[]` for any item. A field that is not required may be left out, and one that is not listed is kept as it is.",
+    "",
+    "Nothing is converted between the versions: a document is read in either with the fields it was written with, and changed in its own.",
+    "",
+    ...versions.flatMap((kind) => kindSection(kind, homes, `${kind.kind} ${kind.version}`)),
+    ...kindHead(Osie),
+    ...kindSection(Agent, homes, "Agent"),
+  ];
+  return `${lines.join("\n").trimEnd()}\n`;
 }
 
 /** Everything that can be said about a kind stands in its declaration. */
@@ -107,7 +143,7 @@ export function workflowPage({
     ...kindHead(WorkflowTemplate),
     "Its `spec` is that of a Workflow, without `arguments`, `suspend` and `templateRef`.",
     "",
-    ...kindSection(ScheduledWorkflow, new Map([[Workflow.schema.properties.spec, "spec"]])),
+    ...kindSection(ScheduledWorkflow, new Map([[Workflow.schema.properties.spec, { path: "spec", heading: "spec" }]])),
     ...kindSection(ConcurrencyLimit),
     ...kindSection(RunAction),
     ...kindSection(CacheEntry),
