@@ -10,7 +10,7 @@ import { startControlPlane } from "./control-plane.ts";
 /** The first cells of a table's rows. */
 async function documented(): Promise<readonly string[]> {
   const text = await readFile(new URL("../../../docs/reference/metrics.md", import.meta.url), "utf8");
-  return [...text.matchAll(/^\| (`slipway_.*?) \|/gm)].flatMap(([, cell = ""]) =>
+  return [...text.matchAll(/^\| (`(?:slipway|grpc)_.*?) \|/gm)].flatMap(([, cell = ""]) =>
     [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name),
   );
 }
@@ -31,6 +31,8 @@ test("what a control plane counts is what the reference lists, and the size of i
     runnerPath: "",
     runtime: createFakeRuntime(parts),
     environment: {},
+    // Whoever listens for agents counts them.
+    dialectOptions: { tinkerbell: { listen: { address: "127.0.0.1:0", isUsual: false } } },
     isFresh: true,
     signal: new AbortController().signal,
   });

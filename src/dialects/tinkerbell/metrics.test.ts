@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { judgeEvent } from "./events.ts";
-import { Harness, planOf } from "./testing/harness.ts";
+import { Template } from "./kinds.ts";
+import { Harness, namespace, planOf } from "./testing/harness.ts";
 import { settings } from "./testing/states.ts";
 import { dispatch } from "./transitions.ts";
 
@@ -49,6 +50,22 @@ test("workflows and actions that end are counted once, with the time they took",
   expect(family("slipway_tink_workflow_duration_seconds")).toBe(once);
   expect(family("slipway_tink_action_duration_seconds")).toBe(once);
   expect(family("slipway_tink_timeouts_total")).toBe("[]");
+});
+
+test("a template that stays wrong is one failure, and another mistake is another one", async () => {
+  expect(family("slipway_tink_render_failures_total")).toBe("[]");
+  await here.delete();
+  await here.pass(1000);
+  await here.template("fail: no", "wrong");
+  await here.workflow({ templateRef: "wrong" });
+  await here.pass(700_000);
+  expect(family("slipway_tink_render_failures_total")).toBe('[{"labels":{},"value":1}]');
+  await here.store.patch(
+    { type: Template, namespace, name: "wrong" },
+    { type: "merge", body: { spec: { data: "fail: not so either" } } },
+  );
+  await here.settle();
+  expect(family("slipway_tink_render_failures_total")).toBe('[{"labels":{},"value":2}]');
 });
 
 test("times that have ended workflows are counted by which", async () => {

@@ -1,5 +1,6 @@
 import { type Clock, parseInstant } from "#lib/base/index.ts";
 import type { CounterSeries, FamilyOf, HistogramSeries, Informer, Metrics, Sample } from "#kernel/kit/index.ts";
+import { renderFailureOf } from "./rendering-status.ts";
 import { isTerminal, type Phase, type WorkflowState } from "./state.ts";
 import { type AnyWorkflow, stateOf } from "./stored.ts";
 
@@ -15,6 +16,7 @@ interface Families {
   readonly workflows: FamilyOf<HistogramSeries>;
   readonly actions: FamilyOf<HistogramSeries>;
   readonly timeouts: FamilyOf<CounterSeries>;
+  readonly renderFailures: FamilyOf<CounterSeries>;
 }
 
 /** Reasons that a time has passed, and which. */
@@ -42,6 +44,7 @@ export function countWorkflows(metrics: Metrics, workflows: Informer<AnyWorkflow
       "Time from an action's last start to its end, by how it ended.",
       buckets,
     ),
+    renderFailures: metrics.counter("slipway_tink_render_failures_total", "Templates that could not be rendered."),
     timeouts: metrics.counter("slipway_tink_timeouts_total", "Workflows that a time has ended, by which one."),
   };
   metrics.gauge("slipway_tink_workflows", "Workflows by state.", () => byState(workflows));
@@ -50,7 +53,10 @@ export function countWorkflows(metrics: Metrics, workflows: Informer<AnyWorkflow
   ]);
   return workflows.addHandler({
     update(old, object) {
-      if (old.status !== object.status) countMove(families, stateOf(old), stateOf(object), clock);
+      if (old.status === object.status) return;
+      countMove(families, stateOf(old), stateOf(object), clock);
+      const failure = renderFailureOf(object);
+      if (failure !== undefined && failure !== renderFailureOf(old)) families.renderFailures.series({}).add();
     },
   });
 }

@@ -56,6 +56,14 @@ const withOutcome = (
       : { status: "False", reason: "Error", message: problem }),
   });
 
+/** Why the last rendering has failed, if it has: another text, or another question, is another failure. */
+export function renderFailureOf(workflow: AnyWorkflow): string | undefined {
+  const types: readonly string[] = [rendering.A, rendering.B, rerenderedCondition];
+  const failed = conditionsIn(workflow).filter(({ type, status }) => types.includes(type) && status === "False");
+  if (failed.length === 0) return undefined;
+  return JSON.stringify([failed.map(({ message }) => message), workflow.status?.["rerendered"]]);
+}
+
 /** What was asked for by the annotation and not answered yet. */
 export function rerenderAsked({ metadata, status }: AnyWorkflow): string | undefined {
   const asked = metadata.annotations?.[rerenderAnnotation];
