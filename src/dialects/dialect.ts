@@ -1,12 +1,14 @@
 import type { Clock, FieldPath, Instant, JsonObject, JsonValue, Position, Problem, Result } from "#lib/base/index.ts";
 import type { Kind } from "#lib/schema/index.ts";
-import type { Dialect as DialectName, GroupKind, ObjectRef, RunDialect } from "#engine/index.ts";
+import type { ActionName, Dialect as DialectName, GroupKind, ObjectRef, RunDialect } from "#engine/index.ts";
 import type { KubeObject, StatusCause } from "#kernel/model/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
 import type { LogRequest } from "#kernel/logs/index.ts";
 import type { CacheExplanation, CacheQuestion } from "./cached-result.ts";
 import type { ControllerParts } from "./controller-parts.ts";
 import type { RunGraph } from "./graph.ts";
+import type { Report } from "./problems.ts";
+import type { RunAction } from "./run-action.ts";
 import type { Simulation } from "./simulation.ts";
 
 /** One document of a file a user gave. `YamlDocument` of `lib/yaml` is one. */
@@ -105,6 +107,14 @@ export interface Place {
   readonly item?: number;
 }
 
+/** What people can ask of the runs of a language by a RunAction. */
+export interface RunCommands {
+  /** Those it has a word for; all others are refused by name before they are stored. */
+  readonly actions: readonly ActionName[];
+  /** What else is against such a command, which its schema has passed. Whether it can be carried out now is judged by the controller. */
+  check(command: RunAction["spec"], report: Report): void;
+}
+
 /** How the Pods of a run are found, in its namespace. */
 export interface RunPods {
   /** Label selector; it finds the runs that steps have created, too. */
@@ -136,6 +146,7 @@ export interface LogPlace extends Pick<ControllerParts, "directory"> {
 export interface Runs extends RunDialect<KubeObject> {
   /** Text for people: several lines, no colours. */
   describe(object: KubeObject, options: DescribeOptions): string;
+  readonly accepts: RunCommands;
   /** The Pods that carry out the steps of runs; absent where something else does. */
   readonly pods?: RunPods;
   /** What else keeps their logs; absent where Pods have them all. */

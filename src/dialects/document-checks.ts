@@ -15,10 +15,11 @@ const codes: Partial<Record<FieldError["reason"], string>> = {
 /** The code of a problem that the schema has found. */
 export const codeOf = (error: FieldError): string => codes[error.reason] ?? "invalid-value";
 
-/** Everything the schema has against the document, at its places. The caller has filled in defaults. */
-export function checkSchema(schema: CompiledSchema, document: JsonObject, report: Report): void {
-  for (const error of schema.validate(document))
-    report(fieldTokens(document, error.field), codeOf(error), error.message);
+/** Everything the schema has against the document, at its places; false when that is anything. The caller has filled in defaults. */
+export function checkSchema(schema: CompiledSchema, document: JsonObject, report: Report): boolean {
+  const errors = schema.validate(document);
+  for (const error of errors) report(fieldTokens(document, error.field), codeOf(error), error.message);
+  return errors.length === 0;
 }
 
 /** A DNS subdomain, RFC 1123, as Kubernetes demands of most names. */

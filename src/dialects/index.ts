@@ -1,4 +1,5 @@
 import type { Dialect } from "./dialect.ts";
+import type { Shared } from "./shared.ts";
 
 export type {
   Admission,
@@ -20,6 +21,7 @@ export type { CachedResult, CacheExplanation } from "./cached-result.ts";
 export type { ControllerParts, DialectOptions, DialectPort, ServerCondition } from "./controller-parts.ts";
 export type { GraphNode, RunGraph } from "./graph.ts";
 export type { Simulation } from "./simulation.ts";
+export type { Shared } from "./shared.ts";
 export { unknownKind } from "./kubernetes-kinds.ts";
 
 /** The dialects of this version. Each is loaded when it is asked for. */
@@ -38,3 +40,7 @@ export const loadDialect = (name: LoadableDialect): Promise<Dialect> => loaders[
 
 /** Loads all dialects. */
 export const loadDialects = (): Promise<readonly Dialect[]> => Promise.all(dialectNames.map(loadDialect));
+
+/** What these dialects share, which is no single one's. */
+export const loadShared = async (dialects: readonly Dialect[]): Promise<Shared> =>
+  (await import("./shared.ts")).sharedOf(dialects);

@@ -1,4 +1,4 @@
-import { loadDialects } from "#dialects/index.ts";
+import { loadDialects, loadShared } from "#dialects/index.ts";
 import { createHttpClient, loadKubeconfig, Manager } from "#kernel/kit/index.ts";
 import { messageOf, silentLog, systemClock } from "#lib/base/index.ts";
 import { bareControllerParts } from "#test/support/controller-parts.ts";
@@ -13,7 +13,9 @@ const environment = { clock: systemClock, log: silentLog, random: Math.random };
 const connection = await loadKubeconfig({ files: [kubeconfig], environment: {}, ...environment });
 const client = createHttpClient({ ...environment, connection });
 const manager = new Manager({ ...environment, client });
-for (const dialect of await loadDialects()) await dialect.addControllers(manager, bareControllerParts);
+const dialects = await loadDialects();
+await (await loadShared(dialects)).addControllers(manager);
+for (const dialect of dialects) await dialect.addControllers(manager, bareControllerParts);
 
 const stop = new AbortController();
 process.once("SIGTERM", () => stop.abort());

@@ -1,14 +1,16 @@
-import { type Dialect, type SourceDocument, unknownKind } from "#dialects/index.ts";
+import { type Dialect, type DocumentReader, type SourceDocument, unknownKind } from "#dialects/index.ts";
 import { hasErrors, type Problem } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
 import { foreignKinds } from "./foreign-kinds.ts";
 import type { SourcePlace } from "./source-texts.ts";
 
-/** One document of the files on the command line. `dialect` is absent for plain Kubernetes objects. */
+/** One document of the files on the command line. `dialect` is absent for what is no single language's: plain Kubernetes objects, actions. */
 export interface Document {
   readonly file: string;
   readonly source: SourceDocument;
   readonly dialect: Dialect | undefined;
+  /** Who understands it; absent for plain Kubernetes objects. */
+  readonly reader: DocumentReader | undefined;
   /** Absent when the problems hold an error. */
   readonly object: KubeObject | undefined;
 }
@@ -32,10 +34,11 @@ export interface ReadRequest extends SourcePlace {
  * is thrown for what a document holds; for the words of the command line see `readSources`.
  */
 export async function readDocuments(paths: readonly string[], request: ReadRequest): Promise<ReadDocuments> {
-  const { loadDialects } = await import("#dialects/index.ts");
+  const { loadDialects, loadShared } = await import("#dialects/index.ts");
   const { readYaml } = await import("#lib/yaml/index.ts");
   const { readSources } = await import("./source-texts.ts");
   const dialects = await loadDialects();
+  const { documents: shared } = await loadShared(dialects);
   const pieces: (Piece | Problem)[] = [];
   for (const source of await readSources(paths, request)) {
     if ("problem" in source) {
@@ -53,19 +56,29 @@ export async function readDocuments(paths: readonly string[], request: ReadReque
     if (!read.ok) continue;
     if (read.value.documents.every(({ value }) => value === null)) pieces.push(emptyFile(file));
     for (const one of read.value.documents.filter(({ value }) => value !== null))
-      pieces.push({ file, source: one, dialect: dialects.find((candidate) => candidate.documents.detect(one)) });
+      pieces.push(pieceOf(file, one, dialects, shared));
   }
   return readPieces(pieces, request);
 }
 
 /** A document that has not been read, and who is to read it. */
-type Piece = Pick<Document, "file" | "source" | "dialect">;
+type Piece = Omit<Document, "object">;
+
+/**
+ * A document of a file, with who understands it. What is shared comes first: its group is that of a language, whose reader would call it
+ * unknown.
+ */
+function pieceOf(file: string, source: SourceDocument, dialects: readonly Dialect[], shared: DocumentReader): Piece {
+  if (shared.detect(source)) return { file, source, dialect: undefined, reader: shared };
+  const dialect = dialects.find(({ documents }) => documents.detect(source));
+  return { file, source, dialect, reader: dialect?.documents };
+}
 
 /** The document of a file that is one of its own kind, and no YAML with objects. */
 function wholeFile(dialects: readonly Dialect[], text: string, file: string): Piece | undefined {
   for (const dialect of dialects) {
     const source = dialect.documents.fromText?.(text, file);
-    if (source !== undefined) return { file, source, dialect };
+    if (source !== undefined) return { file, source, dialect, reader: dialect.documents };
   }
   return undefined;
 }
@@ -73,7 +86,7 @@ function wholeFile(dialects: readonly Dialect[], text: string, file: string): Pi
 /** Those that refer to others come after them, wherever they stand; documents and problems keep their order. */
 function readPieces(pieces: readonly (Piece | Problem)[], request: ReadRequest): ReadDocuments {
   // What refers to something is read against checked objects only: a wrong template says for itself what is wrong with it.
-  const isReferring = ({ dialect, source }: Piece): boolean => (dialect?.documents.references(source) ?? []).length > 0;
+  const isReferring = ({ reader, source }: Piece): boolean => (reader?.references(source) ?? []).length > 0;
   const known = new Map(
     pieces.flatMap((piece) =>
       "source" in piece && !isReferring(piece) ? [[piece, readOne(piece, request, [])] as const] : [],
@@ -99,11 +112,11 @@ function problemsTogether(
   judge: "readTogether" | "lintTogether",
 ): ReadonlyMap<Document, readonly Problem[]> {
   const found = new Map<Document, readonly Problem[]>();
-  for (const dialect of new Set(documents.flatMap((document) => document.dialect ?? []))) {
+  for (const reader of new Set(documents.flatMap((document) => document.reader ?? []))) {
     const checked = documents.flatMap((document) =>
-      document.dialect !== dialect || document.object === undefined ? [] : [{ document, object: document.object }],
+      document.reader !== reader || document.object === undefined ? [] : [{ document, object: document.object }],
     );
-    const lists = dialect.documents[judge](checked.map(({ document: { source }, object }) => ({ source, object })));
+    const lists = reader[judge](checked.map(({ document: { source }, object }) => ({ source, object })));
     for (const [index, { document }] of checked.entries()) found.set(document, lists[index] ?? []);
   }
   return found;
@@ -126,25 +139,30 @@ interface ReadOne {
   readonly found: readonly Problem[];
 }
 
-function readOne({ file, source, dialect }: Piece, request: ReadRequest, beside: readonly KubeObject[]): ReadOne {
-  if (dialect === undefined) return readPlain(file, source);
+function readOne(
+  { file, source, dialect, reader }: Piece,
+  request: ReadRequest,
+  beside: readonly KubeObject[],
+): ReadOne {
+  if (reader === undefined) return readPlain(file, source);
   const given = request.arguments === undefined ? {} : { arguments: request.arguments };
-  const { object, problems } = dialect.documents.read(source, { ...given, beside });
-  const found = request.lint === true ? dialect.documents.lint(source, { beside }) : problems;
-  return { document: { file, source, dialect, object }, found };
+  const { object, problems } = reader.read(source, { ...given, beside });
+  const found = request.lint === true ? reader.lint(source, { beside }) : problems;
+  return { document: { file, source, dialect, reader, object }, found };
 }
 
 /** A Kubernetes object of a kind that no dialect claims: the server will judge it, but a kind that nobody has is told now. */
 function readPlain(file: string, source: SourceDocument): ReadOne {
   const { value } = source;
+  const plain = { file, source, dialect: undefined, reader: undefined };
   if (!isKubeObject(value)) {
     const message = "this is no document of a known dialect and no Kubernetes object: expected apiVersion and kind";
     const problem = { severity: "error", code: "unknown-document", path: "", message } as const;
     const found = [{ ...problem, position: source.positionOf([]) }];
-    return { document: { file, source, dialect: undefined, object: undefined }, found };
+    return { document: { ...plain, object: undefined }, found };
   }
   const { apiVersion, kind } = value;
-  const document = { file, source, dialect: undefined, object: value };
+  const document = { ...plain, object: value };
   const unknown = unknownKind(apiVersion, kind);
   if (unknown === undefined) return { document, found: [] };
   const message = `there is no ${kind} in ${apiVersion}`;

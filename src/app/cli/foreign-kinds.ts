@@ -10,8 +10,8 @@ export function foreignKinds(documents: readonly Document[]): ReadonlyMap<Docume
   const defined = new Set(documents.flatMap(definedBy));
   const found = new Map<Document, readonly Problem[]>();
   for (const document of documents) {
-    const { object, dialect, source } = document;
-    if (object === undefined || dialect !== undefined) continue;
+    const { object, reader, source } = document;
+    if (object === undefined || reader !== undefined) continue;
     const { apiVersion, kind } = object;
     const { group } = splitApiVersion(apiVersion);
     if (isOfKubernetes(group) || defined.has(keyOf(group, kind))) continue;

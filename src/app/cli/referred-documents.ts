@@ -19,17 +19,17 @@ export async function withReferred(
   const problems: Problem[] = [];
   const documents: Document[] = [];
   for (const document of read.documents) {
-    const { dialect, source } = document;
-    const open = (dialect?.documents.references(source) ?? []).filter(({ ref }) => !locals.some(isNamedBy(ref)));
+    const { reader, source } = document;
+    const open = (reader?.references(source) ?? []).filter(({ ref }) => !locals.some(isNamedBy(ref)));
     const found = await fetchReferred(open, session);
     const beside = found.filter((object) => object !== undefined);
     if (Object.keys(given).length > 0)
       problems.push(...open.flatMap((one, index) => (found[index] === undefined ? [nowhere(one, document)] : [])));
-    if (dialect === undefined || beside.length === 0) {
+    if (reader === undefined || beside.length === 0) {
       documents.push(document);
       continue;
     }
-    const again = dialect.documents.read(source, { arguments: given, beside });
+    const again = reader.read(source, { arguments: given, beside });
     problems.push(...again.problems.filter((problem) => !read.problems.some(isSameAs(problem))));
     documents.push({ ...document, object: again.object });
   }

@@ -17,6 +17,8 @@ export interface ActionRequest {
   readonly action: ActionName;
   readonly step?: string;
   readonly steps?: readonly string[];
+  /** retry: not anew, where the language could do either. */
+  readonly fromFailed?: boolean;
   readonly values?: JsonObject;
   readonly force?: boolean;
   readonly reason?: string;
@@ -26,6 +28,8 @@ export interface ActionRequest {
 export interface ActionAnswer {
   readonly phase: "Done" | "Refused";
   readonly message: string;
+  /** The name of the run that the action has created, where it is a run of its own. */
+  readonly createdRun?: string;
 }
 
 /** Far longer than a controller that runs needs, so that its absence can be told from its being busy. */
@@ -45,10 +49,11 @@ export async function act(
   signal: AbortSignal,
 ): Promise<ActionAnswer> {
   const target = { apiVersion: apiVersionOf(run.type), kind: run.type.kind, name: run.name };
+  // Whose command it is stands in the object; with what it was given only we can say.
   const created = await client.create(runActions, {
     apiVersion: apiVersionOf(runActions),
     kind: runActions.kind,
-    metadata: { generateName: `${request.action}-`, namespace },
+    metadata: { generateName: `${request.action}-`, namespace, annotations: { "slipway.dev/client": "CLI" } },
     spec: { target, ...request },
   } satisfies KubeObject);
   const patience = new AbortController();
@@ -82,10 +87,13 @@ async function judged(client: ApiClient, created: Stored, signal: AbortSignal): 
 /** Undefined while it is new or only accepted. */
 function answerOf({ status }: KubeObject): ActionAnswer | undefined {
   if (!isJsonObject(status)) return undefined;
-  const { phase, message } = status;
-  return phase === "Done" || phase === "Refused"
-    ? { phase, message: typeof message === "string" ? message : "" }
-    : undefined;
+  const { phase, message, createdRun } = status;
+  if (phase !== "Done" && phase !== "Refused") return undefined;
+  return {
+    phase,
+    message: typeof message === "string" ? message : "",
+    ...(typeof createdRun === "string" ? { createdRun } : {}),
+  };
 }
 
 /** Who has suspended a run last, as far as the RunAction is still there: they are deleted an hour after they were carried out. */

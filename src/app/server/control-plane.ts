@@ -6,7 +6,9 @@ import {
   type DialectOptions,
   type DialectPort,
   loadDialects,
+  loadShared,
   type ServerCondition,
+  type Shared,
 } from "#dialects/index.ts";
 import { type Clock, type Logger, parseInstant, toError } from "#lib/base/index.ts";
 import { type CrdDocument, toCrds } from "#lib/schema/index.ts";
@@ -106,7 +108,8 @@ export async function startControlPlane(given: ControlPlaneOptions): Promise<Con
   });
   const templates = new TemplateHost({ ...(options.templateFiles ?? templateFiles), clock });
   const words: Words = { opened: [], ports: [], conditions: [] };
-  const parts: Parts = { dialects: await loadDialects(), runtime, artifacts, templates, words };
+  const dialects = await loadDialects();
+  const parts: Parts = { dialects, shared: await loadShared(dialects), runtime, artifacts, templates, words };
   let manager: Manager | undefined;
   const controllers = () => (manager?.phase === "running" ? undefined : `controllers are ${manager?.phase ?? "new"}`);
   const server = await startServer(options, parts, controllers);
@@ -157,6 +160,7 @@ async function closeAll(
 /** What a control plane makes, and closes, for its server and its controllers. */
 interface Parts {
   readonly dialects: readonly Dialect[];
+  readonly shared: Shared;
   readonly runtime: Runtime;
   readonly artifacts: ArtifactStore;
   readonly templates: TemplateHost;
@@ -175,7 +179,7 @@ type Counted = ControlPlaneOptions & { readonly metrics: Metrics };
 
 function startServer(
   { store, clock, log, version, directory, metrics, serverFor, ...options }: Counted,
-  { dialects, runtime, artifacts }: Parts,
+  { dialects, shared, runtime, artifacts }: Parts,
   controllers: () => string | undefined,
 ): Promise<ApiServer> {
   const { rootCertificate, accountKey, audit, yamlReaderPath } = options;
@@ -185,7 +189,7 @@ function startServer(
     clock,
     log,
     version,
-    admissions: dialects.flatMap(({ admission }) => admission),
+    admissions: [shared, ...dialects].flatMap(({ admission }) => admission),
     artifacts: {
       kinds: dialects.flatMap(({ runs }) => runs.kinds),
       read: (namespace, digest) => artifacts.read(namespace, digest),
@@ -194,7 +198,7 @@ function startServer(
     logSources: logSourcesOf(dialects, directory, clock),
     health: { controllers, "pod-runner": () => runtime.trouble?.() },
     metrics,
-    definitions: definitionsOf(dialects),
+    definitions: definitionsOf([shared, ...dialects]),
     // Host processes have their own ways to this server, and to give each of them files of its own takes a mount namespace.
     mountsAccountTokens: serverFor !== undefined && runtime.containers !== undefined,
     ...(rootCertificate === undefined ? {} : { rootCertificate }),
@@ -204,21 +208,22 @@ function startServer(
   });
 }
 
-/** The definitions of all kinds of our own: the server's, and those of the dialects. A test proves that they may be stored unchecked. */
-export const definitionsOf = (dialects: readonly Dialect[]): readonly CrdDocument[] =>
-  toCrds([Credential, ...dialects.flatMap(({ kinds }) => kinds)]).map(asOurs);
+/** The definitions of all kinds of our own: the server's, and those of the dialects and of what they share. A test proves that they may be stored unchecked. */
+export const definitionsOf = (owners: readonly Pick<Dialect, "kinds">[]): readonly CrdDocument[] =>
+  toCrds([Credential, ...owners.flatMap(({ kinds }) => kinds)]).map(asOurs);
 
 /**
  * A manager with all controllers, not started. Kinds come first: a controller whose kind is not served would wait for
  * it.
  */
 async function makeManager(options: Counted, parts: Parts, server: ApiServer): Promise<Manager> {
-  const { dialects, runtime, artifacts, words } = parts;
+  const { dialects, shared, runtime, artifacts, words } = parts;
   const { clock, log, directory, environment, workingDirectory, metrics, signal } = options;
   const client = server.client();
   const random = () => randomInt(2 ** 47) / 2 ** 47;
   // What an earlier version has stored is brought up to date.
-  if (options.isFresh !== true) await installCrds(client, definitionsOf(dialects), { clock, log, random, signal });
+  if (options.isFresh !== true)
+    await installCrds(client, definitionsOf([shared, ...dialects]), { clock, log, random, signal });
   const runtimeName = runtime.containers === undefined ? "process" : "docker";
   const node = thisNode(runtimeName);
   const clientFor = (object: KubeObject) => server.clientFor(object);
@@ -247,6 +252,8 @@ async function makeManager(options: Counted, parts: Parts, server: ApiServer): P
   });
   // Whatever a dialect has kinds for may mention artifacts, and so may the Pods that have left them.
   addArtifactSweeper(manager, artifacts, [Pod, ...dialects.flatMap(({ kinds }) => kinds)]);
+  // What belongs to no dialect is at work for the runs of all of them.
+  await shared.addControllers(manager);
   for (const dialect of dialects) await dialect.addControllers(manager, controllerParts(options, parts, dialect));
   return manager;
 }

@@ -1,5 +1,7 @@
 import { controllerFor, type Manager, regardingOf } from "#kernel/kit/index.ts";
-import { type KubeObject, keyOf } from "#kernel/model/index.ts";
+import { type KubeObject, keyOf, splitKey } from "#kernel/model/index.ts";
+import { RunAction } from "../run-action.ts";
+import { targetIn, targetIndex, targetKeys } from "../run-action-answer.ts";
 import { newIdOf } from "./ids.ts";
 import { referencesOf } from "./references.ts";
 import { Hardware, Template, Workflow } from "./kinds.ts";
@@ -22,7 +24,7 @@ const hardwareIndex = "hardware";
 
 /**
  * Adds the controller of this dialect to a manager that has not started. A workflow gets a pass when it changes, when the template or the
- * hardware it names changes, when a time of it has come, and every ten minutes in any case.
+ * hardware it names changes, when somebody asks something of it, when a time of it has come, and every ten minutes in any case.
  */
 export function addController(manager: Manager, { renderer, settings = {} }: ControllerOptions): void {
   const { client, clock } = manager;
@@ -32,6 +34,8 @@ export function addController(manager: Manager, { renderer, settings = {} }: Con
     name === "" ? [] : [`${metadata.namespace ?? ""}/${name}`];
   workflows.addIndex(templateIndex, (workflow) => keyIn(workflow, referencesOf(workflow).template));
   workflows.addIndex(hardwareIndex, (workflow) => keyIn(workflow, referencesOf(workflow).hardware));
+  const actions = manager.mirror<RunAction>(RunAction);
+  actions.addIndex(targetIndex, targetKeys);
   const usersOf = (index: string) => (object: KubeObject) =>
     workflows
       .byIndex(index, keyOf(object.metadata))
@@ -40,6 +44,7 @@ export function addController(manager: Manager, { renderer, settings = {} }: Con
     .for<AnyWorkflow>(Workflow, { resyncEvery: 600_000 })
     .watches(Template, usersOf(templateIndex))
     .watches(Hardware, usersOf(hardwareIndex))
+    .watches<RunAction>(RunAction, (action) => targetIn(action, Workflow).map(splitKey))
     .with({ maxConcurrent: 32 })
     .complete(
       workflowReconciler({
@@ -47,6 +52,7 @@ export function addController(manager: Manager, { renderer, settings = {} }: Con
         clock,
         settings: { ...defaultSettings, ...settings },
         renderer,
+        actions,
         newId: newIdOf(manager.random),
         record: (workflow, { type, reason, message }) =>
           recorder.record({ type, reason, action: "Reconcile", note: message, regarding: regardingOf(workflow) }),

@@ -2,6 +2,7 @@ import type { KubeObject } from "#kernel/model/index.ts";
 import type { Dialect } from "../dialect.ts";
 import { graphOfView } from "../graph.ts";
 import { describeWorkflow } from "./describe.ts";
+import { runCommands } from "./commands.ts";
 import { documents } from "./document.ts";
 import { Agent, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow, WorkflowV2 } from "./kinds.ts";
 import type { AnyWorkflow } from "./stored.ts";
@@ -26,6 +27,7 @@ export const dialect: Dialect = {
     kinds: [{ group: Workflow.group, kind: Workflow.kind }],
     view: (object) => viewWorkflow(typed(object)),
     describe: (object, { now }) => describeWorkflow(typed(object), now),
+    accepts: runCommands,
     graph: (object) => graphOfView(viewWorkflow(typed(object))),
     logs: {
       parameter: "action",

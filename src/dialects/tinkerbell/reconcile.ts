@@ -3,12 +3,14 @@ import {
   addFinalizer,
   type ApiClient,
   getOrUndefined,
+  type Lister,
   type Reconciler,
   removeFinalizer,
   requeueAt,
 } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { exponential } from "#engine/index.ts";
+import type { RunAction } from "../run-action.ts";
 import { withNetboot } from "./hardware.ts";
 import { type Inputs, readInputs } from "./inputs.ts";
 import { restoredPhase } from "./integrity.ts";
@@ -16,6 +18,8 @@ import { Hardware, Workflow } from "./kinds.ts";
 import { finalizer, notice, type Notice, warning } from "./messages.ts";
 import { expectedAgent, prepare, type Prepared, type Renderer } from "./prepare.ts";
 import { referencesOf } from "./references.ts";
+import { beginning } from "./retry.ts";
+import { actionStage, cancelAnswered } from "./run-actions.ts";
 import type { Settings } from "./settings.ts";
 import { isSameAgent, isTerminal, type Phase, type WorkflowState } from "./state.ts";
 import { asJson, conditionsIn, rerenderAsked, withAnswer, withRendering } from "./rendering-status.ts";
@@ -32,6 +36,8 @@ export interface ReconcileParts {
   readonly renderer: Renderer;
   readonly newId: (shape: WorkflowState["shape"], now: Instant) => string;
   readonly record: (workflow: Stored<AnyWorkflow>, notice: Notice) => void;
+  /** What people ask of workflows; with the index `targetIndex`. */
+  readonly actions: Lister<RunAction>;
 }
 
 /** A pass: one workflow at one instant. */
@@ -60,7 +66,10 @@ export function workflowReconciler(parts: ReconcileParts): Reconciler {
       const pass: Pass = { ...parts, workflow, state: stateOf(workflow), now, signal };
       const restored = restoredPhase(pass.state);
       if (restored !== undefined && pass.state.shape !== "C") return await restore(pass, restored);
-      if (pass.state.shape === "C") return await refuseDraft(pass);
+      if (pass.state.shape === "C") await refuseDraft(pass);
+      const asked = await actionStage(pass);
+      if (asked !== undefined) return await cancelAsked(pass, asked);
+      if (pass.state.shape === "C") return undefined;
       if (pass.state.phase === "") return await begin(pass, tries);
       if (pass.state.phase === "Preparing" || pass.state.phase === "Post") return await boot(pass);
       return await watchOver(pass);
@@ -72,6 +81,17 @@ export function workflowReconciler(parts: ReconcileParts): Reconciler {
 async function store(pass: Pass, status: JsonObject, ...notices: readonly Notice[]): Promise<void> {
   const stored = await storeStatus(pass.client, pass.workflow, status, pass.signal);
   for (const told of notices) pass.record(stored, told);
+}
+
+/** A cancel that somebody has asked for. What was due before it comes first; then it is judged anew. */
+async function cancelAsked(pass: Pass, { action, by }: NonNullable<Awaited<ReturnType<typeof actionStage>>>) {
+  const { state, now, settings } = pass;
+  const due = supervise(state, { isDeleted: false, cancelBy: by }, now, settings);
+  if (due === undefined) return undefined;
+  const result = await move(pass, due.state, due.notices);
+  const isCanceled = due.state.phase === "Cancelling" || due.state.phase === "Canceled";
+  if (isCanceled) await cancelAnswered(pass, action);
+  return result;
 }
 
 /** What somebody has written into the state is undone where it cannot be true. */
@@ -122,16 +142,17 @@ async function begin(pass: Pass, tries: number) {
   return undefined;
 }
 
-/** What comes of its template as it is now. */
-function renderNow(
+/** What comes of its template as it is now, from where the workflow is to begin. */
+async function renderNow(
   { workflow, state, now, settings, signal, ...pass }: Pass,
   inputs: Exclude<Inputs, { readonly missing: string }>,
 ) {
   const newId = () => pass.newId(state.shape, now);
-  return prepare(
+  const prepared = await prepare(
     { workflow, ...inputs },
     { renderer: pass.renderer, maxBytes: settings.maxRenderBytes, newId, signal },
   );
+  return prepared.ok ? beginning(workflow, prepared.value) : prepared;
 }
 
 /** Of failures that are no fault of the template, such as a machine that is too busy to render in time. */

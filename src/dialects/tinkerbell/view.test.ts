@@ -60,7 +60,7 @@ test("what is not done any more after a failure is skipped, after a cancel cance
     phase: "Failed",
     reason: "NonZeroExit",
     message: 'action "one" failed: exit code 1',
-    actions: [],
+    actions: ["retry"],
   });
   expect(phases(cancel(pending(), "canceled by User").state)).toEqual(["Canceled", "Canceled"]);
 });

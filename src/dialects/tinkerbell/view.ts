@@ -78,12 +78,12 @@ function renderProblem({ status }: AnyWorkflow): { readonly reason?: string; rea
 }
 
 /**
- * What can be done to it now: a command that would be refused is not offered. Once it is being ended nothing more can be asked, and one that
+ * What can be done to it now: a command that would be refused is not offered. While it is being ended nothing more can be asked, and one that
  * was not prepared is simply deleted.
  */
 function actionsOf({ metadata }: KubeObject, { phase }: WorkflowState): readonly ActionName[] {
   if (metadata.deletionTimestamp !== undefined || phase === "" || phase === "Post" || phase === "Cancelling") return [];
-  return isTerminal(phase) ? [] : ["cancel"];
+  return isTerminal(phase) ? ["retry"] : ["cancel"];
 }
 
 /** One action. It has no child object: what runs is with the agent, which tells of it and sends its log. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
-import { runActionAdmission, workflowAdmission } from "./admission.ts";
+import { workflowAdmission } from "./admission.ts";
 
 const job = (more: JsonObject = {}): JsonObject => ({ container: { image: "busybox" }, ...more });
 const workflow = (spec: JsonObject, status?: JsonObject): JsonObject => ({
@@ -175,43 +175,6 @@ test("of a finished workflow only metadata and the time to live may change", () 
   expect(causes({ ...finished, spec: { ...spec, suspend: true } }, finished)).toEqual([
     "spec.suspend: cannot update completed workflow",
   ]);
-});
-
-const action = (spec: JsonObject): JsonObject => ({
-  apiVersion: "slipway.dev/v1alpha1",
-  kind: "RunAction",
-  metadata: { name: "a" },
-  spec: { target: { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", name: "wf" }, ...spec },
-});
-const actionCauses = (object: JsonObject, old?: JsonObject) =>
-  runActionAdmission.validate(object, old).causes.map(({ field, message }) => `${field}: ${message}`);
-
-test.each<[JsonObject, readonly string[]]>([
-  [{ action: "cancel" }, []],
-  [{ action: "retry", steps: ["a"] }, []],
-  [{ action: "skip" }, ["spec.step: skip needs the step to skip"]],
-  [{ action: "suspend", step: "a" }, ["spec.step: suspend is for the whole run"]],
-  [{ action: "cancel", steps: ["a"] }, ["spec.steps: only retry takes several steps"]],
-  [{ action: "retry", force: true }, ["spec.force: only cancel can be forced"]],
-  [{ action: "dance" }, [expect.stringContaining('spec.action: Unsupported value: "dance"')]],
-  [
-    { action: "cancel", target: { name: "x" } },
-    ["spec.target: expected a slipway.dev/v1alpha1 Workflow, the only runs of this version"],
-  ],
-])("the action %j", (spec, expected) => {
-  expect(actionCauses(action(spec))).toEqual(expected);
-});
-
-test("an action cannot be changed, and a status sent along is dropped", () => {
-  expect(actionCauses(action({ action: "resume" }), action({ action: "cancel" }))).toEqual([
-    "spec: an action cannot be changed; create another one",
-  ]);
-  const sent = { ...action({}), status: { phase: "Done", by: "somebody" } };
-  expect(runActionAdmission.prepareForCreate(sent)).toEqual(action({}));
-  expect(runActionAdmission.prepareForCreate(sent, { user: "anna", groups: ["release"] })).toEqual({
-    ...action({}),
-    status: { by: "anna", groups: ["release"] },
-  });
 });
 
 test("a change of a finished workflow is refused for that alone, however wrong it is", () => {

@@ -5,7 +5,8 @@ import type { MemoryClient } from "#kernel/kit/testing/index.ts";
 import { Job, type Stored } from "#kernel/model/index.ts";
 import { workflowAdmission } from "./admission.ts";
 import { describeWorkflow } from "./describe.ts";
-import { RunAction, Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
+import { Workflow, type WorkflowSpec, WorkflowTemplate } from "./kinds.ts";
+import { RunAction } from "../run-action.ts";
 import { Harness, job, namespace } from "./testing/harness.ts";
 import { viewWorkflow } from "./view.ts";
 

@@ -1,26 +1,19 @@
 import type { Millis } from "#lib/base/index.ts";
-import {
-  controllerFor,
-  type EventRecorder,
-  type Manager,
-  regardingOf,
-  requestChannel,
-  requestFor,
-} from "#kernel/kit/index.ts";
+import { controllerFor, type EventRecorder, type Manager, regardingOf, requestChannel } from "#kernel/kit/index.ts";
 import { Job, keyOf, Pod, splitKey, type Stored } from "#kernel/model/index.ts";
 import { CacheEntry } from "./cache/kind.ts";
 import { cacheUpkeep } from "./cache/upkeep.ts";
-import { RunAction, Workflow } from "./kinds.ts";
+import { Workflow } from "./kinds.ts";
+import { RunAction } from "../run-action.ts";
+import { targetIn, targetIndex, targetKeys } from "../run-action-answer.ts";
 import { addLimitController, claimsIn } from "./locks/controller.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
 import type { Notice } from "./messages.ts";
 import { countWorkflows, tallyIn } from "./metrics.ts";
 import { addNotifier } from "./notify/controller.ts";
 import { workflowReconciler } from "./reconcile.ts";
-import { targetIndex, targetOf } from "./reconcile/actions.ts";
 import { isFinished } from "./reconcile/finished.ts";
 import { Memories } from "./reconcile/memory.ts";
-import { actionUpkeep } from "./run-action-upkeep.ts";
 import { addScheduleController } from "./schedule/controller.ts";
 import type { StepClients } from "./steps/child.ts";
 import type { Executors } from "./steps/executor.ts";
@@ -48,8 +41,7 @@ const eventBudget = { perSecond: 10, burst: 3_000 };
 const always = "";
 
 /**
- * Adds the controllers of this dialect to a manager that has not started: one for workflows, one that answers actions
- * nobody else can, one for limits, one for schedules. All of them work on the manager's client and mirrors; what they hold is released when the manager
+ * Adds the controllers of this dialect to a manager that has not started: one for workflows, one for limits, one for schedules. All of them work on the manager's client and mirrors; what they hold is released when the manager
  * stops.
  *
  * A workflow gets a pass when it changes (but for versions this process wrote itself, which were acted on when they
@@ -67,7 +59,7 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
   const workflows = manager.mirror<Workflow>(Workflow);
   const actions = manager.mirror<RunAction>(RunAction);
   const cacheEntries = manager.mirror<CacheEntry>(CacheEntry);
-  actions.addIndex(targetIndex, targetOf);
+  actions.addIndex(targetIndex, targetKeys);
   const claims = claimsIn(workflows);
   const limits = manager.mirror<ConcurrencyLimit>(ConcurrencyLimit);
   const recorder =
@@ -105,17 +97,10 @@ export function addWorkflowControllers(manager: Manager, options: WorkflowContro
       isOwed: (workflow) => !isFinished(workflow),
       resyncEvery: options.resyncEvery ?? 600_000,
     })
-    .watches<RunAction>(RunAction, (action) => targetOf(action).map(splitKey))
+    .watches<RunAction>(RunAction, (action) => targetIn(action, Workflow).map(splitKey))
     .watchesChannel(news)
     .with({ maxConcurrent: 256 })
     .complete(reconciler);
-  controllerFor(manager, "run-action")
-    .for<RunAction>(RunAction)
-    // An action that was left to its workflow is nobody's any more when that has gone before it answered.
-    .watches<Workflow>(Workflow, (workflow) => actions.byIndex(targetIndex, keyOf(workflow.metadata)).map(requestFor), {
-      predicates: [({ type }) => type === "delete"],
-    })
-    .complete(actionUpkeep({ client, clock, actions, workflows }));
   addLimitController(manager, limits, claims, (workflow) => news.send(workflow));
   controllerFor(manager, "cache-entry")
     .for<CacheEntry>(CacheEntry)

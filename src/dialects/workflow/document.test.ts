@@ -287,17 +287,3 @@ spec:
     spec: { steps: { two: { dependencies: ["one"] } } },
   });
 });
-
-test("a RunAction is read and checked", () => {
-  const action = (spec: string) =>
-    texts(read(`apiVersion: slipway.dev/v1alpha1\nkind: RunAction\nmetadata: {name: a}\nspec: ${spec}`).problems);
-  const target = "target: {apiVersion: slipway.dev/v1alpha1, kind: Workflow, name: wf}";
-  expect(action(`{${target}, action: cancel, force: true}`)).toEqual([]);
-  expect(action(`{${target}, action: approve}`)).toEqual([
-    "w.yaml:4:7: error: spec.step: approve needs the step to approve",
-  ]);
-  expect(action("{target: {apiVersion: v1, kind: Pod, name: p}, action: skip}")).toEqual([
-    "w.yaml:4:16: error: spec.target: expected a slipway.dev/v1alpha1 Workflow, the only runs of this version",
-    "w.yaml:4:7: error: spec.step: skip needs the step to skip",
-  ]);
-});

@@ -14,12 +14,12 @@ import { checkAgainst, referencesOf, templateBeside } from "./beside.ts";
 import { convert, isShipped } from "./convert.ts";
 import { checkName, checkSchema, checkUnknown } from "../document-checks.ts";
 import { readParams, withArguments } from "./given-arguments.ts";
-import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
+import { Workflow, WorkflowTemplate } from "./kinds.ts";
+import { RunAction } from "../run-action.ts";
 import { lintNames, lintWorkflow } from "./lint.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
 import { collectProblems, type ProblemCollector, type Report } from "../problems.ts";
 import { indirectRecursions } from "./recursion.ts";
-import { checkRunAction } from "./run-action.ts";
 import { ScheduledWorkflow } from "./schedule/kind.ts";
 import { validateSchedule } from "./schedule/validate.ts";
 import { wrongArguments } from "./step-arguments.ts";
@@ -32,7 +32,9 @@ import { validateTemplate, validateWorkflow } from "./validate.ts";
 export const documents: DocumentReader = {
   detect({ value }) {
     if (!isJsonObject(value)) return false;
-    const { apiVersion } = value;
+    const { apiVersion, kind } = value;
+    // What acts on runs is the same for every language.
+    if (kind === RunAction.kind) return false;
     return isShipped(value) || (typeof apiVersion === "string" && apiVersion.startsWith(`${Workflow.group}/`));
   },
   read: (document, options = {}) => {
@@ -82,13 +84,12 @@ interface Read {
 
 const schemas = {
   workflow: compileSchema(Workflow.schema),
-  action: compileSchema(RunAction.schema),
   template: compileSchema(WorkflowTemplate.schema),
   schedule: compileSchema(ScheduledWorkflow.schema),
   limit: compileSchema(ConcurrencyLimit.schema),
 };
 
-/** What stands in documents of this group. */
+/** What stands in documents of this group: those read here, and actions. */
 const ownKinds = [Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction, ConcurrencyLimit] as const;
 
 function readDocument(
@@ -103,7 +104,6 @@ function readDocument(
     found.error([], "wrong-type", "expected an object");
     return { object: undefined, found };
   }
-  if (value["kind"] === RunAction.kind && !isShipped(value)) return readAction(value, found);
   if (value["kind"] === ConcurrencyLimit.kind && !isShipped(value)) return readLimit(value, found);
   if (value["kind"] === WorkflowTemplate.kind && !isShipped(value)) return readTemplate(value, found);
   const converted = isShipped(value) ? convert(value, found.error) : { object: value, sourcePath: toSource };
@@ -146,14 +146,6 @@ function readTemplate(document: JsonObject, found: ProblemCollector): Read {
   checkUnknown(WorkflowTemplate.schema, schemas.template, document, found.error);
   const { compiled } = validateTemplate(document, found);
   return { object: asObject(document), compiled, found };
-}
-
-/** Actions are written by programs mostly, but may stand in files too. */
-function readAction(document: JsonObject, found: ProblemCollector): Read {
-  if (!checkEnvelope(document, [RunAction], found.error)) return { object: undefined, found };
-  checkUnknown(RunAction.schema, schemas.action, document, found.error);
-  checkRunAction(document, found.error);
-  return { object: asObject(document), found };
 }
 
 /** Whatever its schema admits is a limit. */

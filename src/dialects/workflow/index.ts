@@ -1,7 +1,7 @@
 import type { Manager } from "#kernel/kit/index.ts";
 import { apiVersionOf, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { Dialect } from "../dialect.ts";
-import { runActionAdmission, templateAdmission, workflowAdmission } from "./admission.ts";
+import { templateAdmission, workflowAdmission } from "./admission.ts";
 import { cacheEntryAdmission } from "./cache/admission.ts";
 import { CacheEntry } from "./cache/kind.ts";
 import { labels } from "./child-names.ts";
@@ -9,7 +9,7 @@ import type { WorkflowControllerOptions } from "./controller.ts";
 import { describeWorkflow } from "./describe.ts";
 import { documents } from "./document.ts";
 import { graphOfWorkflow } from "./graph.ts";
-import { RunAction, Workflow, WorkflowTemplate } from "./kinds.ts";
+import { Workflow, WorkflowTemplate } from "./kinds.ts";
 import { limitAdmission } from "./locks/admission.ts";
 import { ConcurrencyLimit } from "./locks/kind.ts";
 import { resubmission } from "./resubmit.ts";
@@ -18,7 +18,7 @@ import { ScheduledWorkflow } from "./schedule/kind.ts";
 import { upToStep } from "./target.ts";
 import { isWorkflow, placeIn, viewWorkflow } from "./view.ts";
 
-export { RunAction, Workflow } from "./kinds.ts";
+export { Workflow } from "./kinds.ts";
 export type { WorkflowControllerOptions } from "./controller.ts";
 export type { Attempt, Executors, Finding, StepExecutor } from "./steps/executor.ts";
 
@@ -49,20 +49,26 @@ const kubeObjects = (children: readonly unknown[]): readonly KubeObject[] =>
 /** Slipway's own language: a Workflow is a graph of Jobs and of any other resource. */
 export const dialect: Dialect = {
   name: "workflow",
-  kinds: [Workflow, WorkflowTemplate, ScheduledWorkflow, RunAction, ConcurrencyLimit, CacheEntry],
+  kinds: [Workflow, WorkflowTemplate, ScheduledWorkflow, ConcurrencyLimit, CacheEntry],
   documents,
-  admission: [
-    workflowAdmission,
-    templateAdmission,
-    scheduleAdmission,
-    runActionAdmission,
-    limitAdmission,
-    cacheEntryAdmission,
-  ],
+  admission: [workflowAdmission, templateAdmission, scheduleAdmission, limitAdmission, cacheEntryAdmission],
   runs: {
     kinds: [{ group: Workflow.group, kind: Workflow.kind }],
     view: (object, children) => viewWorkflow(workflow(object), kubeObjects(children)),
     describe: (object, { now, children }) => describeWorkflow(workflow(object), now, children),
+    accepts: {
+      actions: ["cancel", "suspend", "resume", "retry", "approve", "reject", "skip"],
+      check({ fromFailed, steps }, report) {
+        if (fromFailed === false)
+          report(
+            ["spec", "fromFailed"],
+            "forbidden",
+            "a retry begins with what failed; create another run for all of it",
+          );
+        if (fromFailed === true && steps !== undefined)
+          report(["spec", "fromFailed"], "forbidden", "the steps say where the retry begins");
+      },
+    },
     pods: { selector: ({ metadata }) => `${labels.uid}=${metadata.uid ?? ""}`, placeOf: placeIn },
     resubmission: (object, options) => resubmission(workflow(object), options),
     upTo: (object, step) => upToStep(workflow(object), step),

@@ -1,5 +1,4 @@
-import { age, column, kind, type ObjectOf, s, type TypeOf } from "#lib/schema/index.ts";
-import { reference } from "./schema/fields.ts";
+import { age, column, kind, type ObjectOf, type TypeOf } from "#lib/schema/index.ts";
 import { Approval, ForEach, InputArtifact, Output, OutputArtifact, Param, Retry, Step } from "./schema/step.ts";
 import { Spec } from "./schema/spec.ts";
 import { ArtifactStatus, ChildReference, Condition, Items, Status, StepStatus } from "./schema/status.ts";
@@ -67,43 +66,3 @@ export type Approver = NonNullable<Approval["approvers"]>[number];
 export type Reference = NonNullable<WorkflowStep["externalRef"]>;
 /** What a status says of the object of a step. */
 export type ChildReference = TypeOf<typeof ChildReference>;
-
-/** A person's command to a run. */
-export const RunAction = kind({
-  group,
-  version,
-  kind: "RunAction",
-  plural: "runactions",
-  scope: "Namespaced",
-  shortNames: ["ra"],
-  categories: ["slipway"],
-  description: "A command to a run: cancel, suspend, resume, retry, approve, reject or skip.",
-  spec: s.object({
-    target: reference("The run to act on."),
-    action: s.oneOf(["cancel", "suspend", "resume", "retry", "approve", "reject", "skip"], {
-      description: "What to do. resume of a step that waits for approval approves it.",
-    }),
-    step: s.optional(s.string({ description: "Act on this step only." })),
-    steps: s.optional(s.list(s.string(), { description: "retry: these steps and their descendants." })),
-    values: s.optional(s.anyObject({ description: "Inputs of an approval." })),
-    force: s.optional(s.boolean({ description: "cancel: without the final steps." })),
-    reason: s.optional(s.string({ description: "Why, for people." })),
-  }),
-  status: s.object({
-    phase: s.optional(s.oneOf("Accepted", "Done", "Refused")),
-    message: s.optional(s.string()),
-    by: s.optional(s.string({ description: "Who acted." })),
-    groups: s.optional(s.list(s.string(), { description: "Groups of who acted." })),
-    runNumber: s.optional(s.integer({ description: "The run the action was accepted for." })),
-    finishTime: s.optional(s.time({ description: "When it was done or refused." })),
-  }),
-  columns: [
-    column("Action", ".spec.action"),
-    column("Target", ".spec.target.name"),
-    column("Phase", ".status.phase"),
-    column("By", ".status.by"),
-    column("Message", ".status.message", { priority: 1 }),
-    age(),
-  ],
-});
-export type RunAction = ObjectOf<typeof RunAction>;

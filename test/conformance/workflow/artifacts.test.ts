@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemClock } from "#lib/base/index.ts";
 import { ArtifactStore } from "#kernel/artifacts/index.ts";
 import { startTestServer, type TestServer } from "#kernel/apiserver/testing/index.ts";
-import { loadDialects } from "#dialects/index.ts";
+import { loadDialects, loadShared } from "#dialects/index.ts";
 import { definitionsOf } from "#app/server/control-plane.ts";
 import { types, workflow, workflows } from "./control-plane.ts";
 
@@ -25,8 +25,8 @@ beforeAll(async () => {
   store = new ArtifactStore({ directory, clock: systemClock });
   const dialects = await loadDialects();
   api = await startTestServer({
-    admissions: dialects.flatMap(({ admission }) => admission),
-    definitions: definitionsOf(dialects),
+    admissions: [await loadShared(dialects), ...dialects].flatMap(({ admission }) => admission),
+    definitions: definitionsOf([await loadShared(dialects), ...dialects]),
     artifacts: {
       kinds: dialects.flatMap(({ runs }) => runs.kinds),
       read: (namespace, digest) => store.read(namespace, digest),

@@ -10,6 +10,7 @@ interface ActionOptions {
   readonly step?: string[];
   readonly value?: string[];
   readonly force?: boolean;
+  readonly fromFailed?: boolean;
   readonly reason?: string;
 }
 
@@ -66,8 +67,10 @@ const actionCommand = ({ verb, summary, past, step: taken, options: own = [], ex
           return exitCode.failed;
         }
         // Of an approval it matters how many are still missing.
+        // A retry may be a run of its own, which the person wants to follow.
+        const made = answer.createdRun === undefined ? "" : ` as ${answer.createdRun}`;
         const count = verb === "approve" && answer.message !== "" ? ` (${answer.message})` : "";
-        environment.out.write(`${name} ${step === undefined ? "" : `step ${step} `}${past}${count}\n`);
+        environment.out.write(`${name} ${step === undefined ? "" : `step ${step} `}${past}${made}${count}\n`);
         return exitCode.succeeded;
       });
     },
@@ -120,7 +123,7 @@ async function valuesOf(
  */
 function requestOf(
   action: Verb,
-  { step = [], force, reason: why }: ActionOptions,
+  { step = [], force, fromFailed, reason: why }: ActionOptions,
   values: JsonObject | undefined,
 ): ActionRequest {
   const chosen = step.length === 0 ? {} : action === "retry" ? { steps: step } : { step: step[0] ?? "" };
@@ -129,6 +132,7 @@ function requestOf(
     ...chosen,
     ...(values === undefined ? {} : { values }),
     ...(force === true ? { force } : {}),
+    ...(fromFailed === true ? { fromFailed } : {}),
     ...(why === undefined ? {} : { reason: why }),
   };
 }
@@ -153,7 +157,13 @@ const actions: readonly Action[] = [
     verb: "retry",
     summary: "Run again what failed in a finished run, and what depends on it",
     past: "retried",
-    options: [step("this step and what depends on it; may be repeated")],
+    options: [
+      step("this step and what depends on it; may be repeated"),
+      {
+        flags: "--from-failed",
+        summary: "begin with what failed also where a retry begins anew: Tinkerbell workflows",
+      },
+    ],
   },
   {
     verb: "approve",

@@ -3,6 +3,7 @@ import { getOrUndefined, Manager, Metrics, seededRandom } from "#kernel/kit/inde
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { Event, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import type { ActionsPlan, TemplatePlan } from "#kernel/template/index.ts";
+import { RunAction } from "../../run-action.ts";
 import { addController } from "../controller.ts";
 import type { AnyHardware } from "../hardware.ts";
 import type { AnyTemplate } from "../inputs.ts";
@@ -66,7 +67,7 @@ export class Harness {
   readonly clock = new FakeClock(begin);
   readonly store: MemoryClient = memoryClient({
     clock: this.clock,
-    types: [Workflow, WorkflowV2, Template, TemplateV2, Hardware, HardwareV2],
+    types: [Workflow, WorkflowV2, Template, TemplateV2, Hardware, HardwareV2, RunAction],
   });
   readonly metrics = new Metrics();
   readonly #stop = new AbortController();
@@ -138,9 +139,25 @@ export class Harness {
     await this.settle();
   }
 
+  /** Asks something of a workflow, and answers with what was said to it. */
+  async ask(
+    spec: Omit<RunAction["spec"], "target">,
+    metadata: JsonObject = {},
+    target = "w",
+  ): Promise<RunAction["status"]> {
+    const { metadata: created } = await this.store.create<RunAction>(RunAction, {
+      apiVersion: "slipway.dev/v1alpha1",
+      kind: "RunAction",
+      metadata: { namespace, generateName: "ask-", ...metadata },
+      spec: { ...spec, target: { apiVersion: "tinkerbell.org/v1alpha1", kind: "Workflow", name: target } },
+    });
+    await this.settle();
+    return (await this.store.get<RunAction>({ type: RunAction, namespace, name: created.name })).status;
+  }
+
   /** Undefined when it is gone. */
-  async read(): Promise<Stored<AnyWorkflow> | undefined> {
-    return await getOrUndefined<AnyWorkflow>(this.store, refOf(namespace, "w"));
+  async read(name = "w"): Promise<Stored<AnyWorkflow> | undefined> {
+    return await getOrUndefined<AnyWorkflow>(this.store, refOf(namespace, name));
   }
 
   /** As stored; empty when there is none. */

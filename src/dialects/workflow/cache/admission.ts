@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import type { Admission } from "../../dialect.ts";
-import { admitted, isSameSpec } from "../admission.ts";
+import { admitted, isSameSpec } from "../../admitted.ts";
 import { collectProblems } from "../../problems.ts";
 import { CacheEntry } from "./kind.ts";
 

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from "vitest";
 import { forbidden, Job } from "#kernel/model/index.ts";
-import { RunAction, type WorkflowSpec } from "../kinds.ts";
+import { type WorkflowSpec } from "../kinds.ts";
+import { RunAction } from "../../run-action.ts";
 import { Harness, job, namespace } from "../testing/harness.ts";
 import { ConcurrencyLimit } from "./kind.ts";
 

@@ -3,8 +3,9 @@ import { newRun, type RunState, type StepState } from "#engine/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { compileWorkflow } from "../compile/compile.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
-import type { RunAction, Workflow, WorkflowStep } from "../kinds.ts";
-import { decide, openActions, targetOf } from "./actions.ts";
+import type { Workflow, WorkflowStep } from "../kinds.ts";
+import type { RunAction } from "../../run-action.ts";
+import { decide } from "./actions.ts";
 
 const meta = (name: string, second = 0) => ({
   name,
@@ -132,20 +133,4 @@ test("a workflow of another uid, or one that is being deleted, is not acted on",
     is: "refused",
     message: "the workflow is being deleted",
   });
-});
-
-test("open actions come oldest first, answered ones not at all", () => {
-  const open = openActions([
-    action({ action: "resume" }, {}, 2),
-    action({ action: "skip" }, { status: { phase: "Done" } }),
-    action({ action: "suspend" }, {}, 1),
-    action({ action: "retry" }, { status: { phase: "Accepted" } }, 3),
-    action({ action: "cancel" }, { status: { phase: "Refused" } }),
-  ]);
-  expect(open.map(({ spec }) => spec.action)).toEqual(["suspend", "resume", "retry"]);
-});
-
-test("an action is for a workflow of its own namespace", () => {
-  expect(targetOf(action({ action: "cancel" }))).toEqual(["default/wf"]);
-  expect(targetOf(action({ action: "cancel", target: {} }))).toEqual([]);
 });

@@ -1,31 +1,18 @@
-import { formatTime, type Instant } from "#lib/base/index.ts";
 import { type ActionFact, isTerminal, type Plan, reset, type RunState, stepState } from "#engine/index.ts";
 import { type ApiClient, refTo } from "#kernel/kit/index.ts";
-import { keyOf, type Stored } from "#kernel/model/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import { refusalOf } from "../approvers.ts";
 import type { CompiledWorkflow } from "../compile/compiled.ts";
-import { type Approval, RunAction, Workflow } from "../kinds.ts";
+import { type Approval, Workflow } from "../kinds.ts";
+import type { RunAction } from "../../run-action.ts";
+import { actionsFor, answer, openActions } from "../../run-action-answer.ts";
 import { decideApproval } from "./approvals.ts";
 import { asker, type Decision, done, isAfterEnd, refused, untimely } from "./decision.ts";
 import type { Pass } from "./pass.ts";
 
-// RunActions are requests to a run, answered in their own status: Accepted (retry only), then Done or Refused. Effect before answer:
-// a crash in between finds the action open, and `decide` recognises an effect that is there already.
-
-/** The actions for a workflow that nobody has answered yet, oldest first. */
-export function openActions(actions: readonly Stored<RunAction>[]): readonly Stored<RunAction>[] {
-  return actions
-    .filter(({ status }) => status?.phase === undefined || status.phase === "Accepted")
-    .sort((a, b) => compareAges(a, b));
-}
-
-/** Creation times have seconds only; names decide within one. */
-function compareAges(a: Stored, b: Stored): number {
-  const [left, right] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
-  if (left !== right) return left < right ? -1 : 1;
-  return a.metadata.name < b.metadata.name ? -1 : 1;
-}
+// Answers are Accepted (retry only), then Done or Refused. A crash between effect and answer finds the action open, and `decide`
+// recognises an effect that is there already.
 
 /** What actions are judged by. `conflicts`: started steps whose definition is not the one they were started with. */
 export type Judged = Pick<CompiledWorkflow, "plan" | "steps"> & { readonly conflicts?: readonly string[] };
@@ -135,19 +122,6 @@ function decideLive(
   return { is: "apply", fact };
 }
 
-/** Writes the answer to an action. `finishTime` comes with the final answers only. */
-export async function answer(
-  client: ApiClient,
-  action: Stored<RunAction>,
-  status: NonNullable<RunAction["status"]>,
-  now: Instant,
-  signal: AbortSignal,
-): Promise<void> {
-  const finished = status.phase === "Accepted" ? {} : { finishTime: formatTime(now) };
-  const body = { status: { ...action.status, ...status, ...finished } };
-  await client.patch(refTo(RunAction, action), { type: "merge", body }, { subresource: "status", signal });
-}
-
 /** `spec.suspend` outlives every action, so that resuming a workflow means to change it. */
 export async function liftSuspend(client: ApiClient, workflow: Stored<Workflow>, signal: AbortSignal): Promise<void> {
   if (workflow.spec.suspend !== true) return;
@@ -168,7 +142,7 @@ export type ActionStep =
 
 /** Whether somebody waits for an answer. An index lookup: it is asked in every turn of a finished run. */
 export const hasOpenActions = ({ actions, key }: Pass): boolean =>
-  openActions(actions.byIndex(targetIndex, key)).length > 0;
+  openActions(actionsFor(actions, Workflow, key)).length > 0;
 
 /** Takes the oldest open action for the workflow, has it judged, and answers at once what needs no change of the run. */
 export async function actionStage(
@@ -177,7 +151,7 @@ export async function actionStage(
   judge: (action: Stored<RunAction>) => Decision,
 ): Promise<ActionStep> {
   const { actions, key, client, now, signal } = pass;
-  const [action] = openActions(actions.byIndex(targetIndex, key));
+  const [action] = openActions(actionsFor(actions, Workflow, key));
   if (action === undefined) return { is: "none" };
   const decision = judge(action);
   switch (decision.is) {
@@ -208,17 +182,3 @@ export async function answerStage(pass: Pass, step: ActionStep, workflow: Stored
     signal,
   );
 }
-
-/** Index of actions by the key of their target. */
-export const targetIndex = "slipway.dev/target";
-
-/** Keys of the workflow an action is for. */
-export const targetOf = ({ spec, metadata }: RunAction): readonly string[] =>
-  spec.target.name === undefined
-    ? []
-    : [
-        keyOf({
-          name: spec.target.name,
-          ...(metadata.namespace === undefined ? {} : { namespace: metadata.namespace }),
-        }),
-      ];

@@ -3,7 +3,8 @@ import type { ApiClient, Lister } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { CacheEntry } from "../cache/kind.ts";
 import type { CacheOutcome } from "../cache/lookup.ts";
-import type { RunAction, Workflow, WorkflowTemplate } from "../kinds.ts";
+import type { Workflow, WorkflowTemplate } from "../kinds.ts";
+import type { RunAction } from "../../run-action.ts";
 import type { Claim } from "../locks/claims.ts";
 import type { ConcurrencyLimit } from "../locks/kind.ts";
 import type { Notice } from "../messages.ts";
@@ -36,7 +37,7 @@ export interface Parts {
   readonly clientFor: (workflow: Stored<Workflow>) => ApiClient;
   readonly clock: Clock;
   readonly workflows: Lister<Workflow>;
-  /** With the index `target`: `namespace/name` of the workflow. */
+  /** With the index `targetIndex`. */
   readonly actions: Lister<RunAction>;
   readonly jobs: Lister;
   readonly limits: Lister<ConcurrencyLimit>;

@@ -1,6 +1,7 @@
 import { isJsonObject } from "#lib/base/index.ts";
 import type { Admission } from "../../dialect.ts";
-import { admitted, isSameSpec, isSmall } from "../admission.ts";
+import { admitted, isSameSpec } from "../../admitted.ts";
+import { isSmall } from "../admission.ts";
 import type { Workflow } from "../kinds.ts";
 import { collectProblems } from "../../problems.ts";
 import { warnUnserved } from "../unknown-kinds.ts";

@@ -9,7 +9,8 @@ import {
   type ReconcileResult,
 } from "#kernel/kit/index.ts";
 import { isAlreadyExists, keyOf, type Stored } from "#kernel/model/index.ts";
-import { RunAction, Workflow } from "../kinds.ts";
+import { Workflow } from "../kinds.ts";
+import { RunAction } from "../../run-action.ts";
 import type { Notice } from "../messages.ts";
 import { ScheduledWorkflow } from "./kind.ts";
 import { scheduleNotices } from "./notices.ts";

@@ -1,7 +1,8 @@
 import { formatTime, type Instant, type JsonObject, parseInstant } from "#lib/base/index.ts";
 import { apiVersionOf, type Stored } from "#kernel/model/index.ts";
 import { workflowLabel } from "../child-names.ts";
-import { RunAction, Workflow } from "../kinds.ts";
+import { Workflow } from "../kinds.ts";
+import { RunAction } from "../../run-action.ts";
 import { scheduledAt } from "../scheduled-at.ts";
 import type { ScheduledWorkflow } from "./kind.ts";
 

@@ -10,7 +10,8 @@ import {
 import { childName, labels } from "../child-names.ts";
 import { render } from "../compile/values.ts";
 import { stateOfObject } from "../completion.ts";
-import { RunAction, Workflow } from "../kinds.ts";
+import { Workflow } from "../kinds.ts";
+import { RunAction } from "../../run-action.ts";
 import {
   childIn,
   childOf,

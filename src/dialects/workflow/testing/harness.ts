@@ -6,7 +6,10 @@ import { isNotFound, Job, type KubeObject, Pod, type ResourceType, type Stored }
 import { addWorkflowControllers, type WorkflowControllerOptions } from "../controller.ts";
 import { ConcurrencyLimit } from "../locks/kind.ts";
 import { CacheEntry } from "../cache/kind.ts";
-import { RunAction, Workflow, type WorkflowSpec, type WorkflowStatus, WorkflowTemplate } from "../kinds.ts";
+import { Workflow, type WorkflowSpec, type WorkflowStatus, WorkflowTemplate } from "../kinds.ts";
+import { RunAction } from "../../run-action.ts";
+import { addActionUpkeep } from "../../run-action-upkeep.ts";
+import { dialect } from "../index.ts";
 import { ScheduledWorkflow } from "../schedule/kind.ts";
 
 export const namespace = "default";
@@ -91,6 +94,7 @@ export class Harness {
       close: () => Promise.resolve(),
     };
     addWorkflowControllers(manager, { recorder, ...options });
+    addActionUpkeep(manager, [dialect]);
     this.#running = manager.run(this.#stop.signal);
   }
 

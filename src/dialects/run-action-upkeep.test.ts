@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { isNotFound, type KubeObject, keyOf, type Stored } from "#kernel/model/index.ts";
-import { RunAction, Workflow } from "./kinds.ts";
+import { RunAction } from "./run-action.ts";
 import { actionUpkeep } from "./run-action-upkeep.ts";
 
 const hour = 3_600_000;
@@ -12,7 +12,16 @@ let clock: FakeClock;
 let client: MemoryClient;
 /** What the mirrors show, which may be behind or ahead of the API. */
 let actions: Map<string, Stored<RunAction>>;
-let workflows: Map<string, Stored<Workflow>>;
+let workflows: Map<string, Stored>;
+
+const Workflow = {
+  group: "slipway.dev",
+  version: "v1alpha1",
+  kind: "Workflow",
+  plural: "workflows",
+  namespaced: true,
+};
+const Theirs = { ...Workflow, group: "tinkerbell.org" };
 
 beforeEach(() => {
   clock = new FakeClock();
@@ -31,7 +40,11 @@ const ref = { type: RunAction, namespace: "default", name: "act" };
 
 /** One pass; answers after how long the next one is due. */
 async function look(): Promise<number | undefined> {
-  const upkeep = actionUpkeep({ client, clock, actions: lister(actions), workflows: lister(workflows) });
+  const runs = [
+    { type: Workflow, lister: lister(workflows) },
+    { type: Theirs, lister: lister(new Map<string, Stored>()) },
+  ];
+  const upkeep = actionUpkeep({ client, clock, actions: lister(actions), runs });
   const context = { signal, log: silentLog, now: clock.now(), failures: 0 };
   const result = await upkeep.reconcile({ namespace: "default", name: "act" }, context);
   return result?.requeueAfter;
@@ -39,12 +52,12 @@ async function look(): Promise<number | undefined> {
 
 const show = (action: Stored<RunAction>) => void actions.set(keyOf(action.metadata), action);
 
-async function ask(): Promise<Stored<RunAction>> {
+async function ask(apiVersion = "slipway.dev/v1alpha1"): Promise<Stored<RunAction>> {
   const created = await client.create<RunAction>(RunAction, {
     apiVersion: "slipway.dev/v1alpha1",
     kind: "RunAction",
     metadata: { name: "act", namespace: "default" },
-    spec: { action: "cancel", target: { apiVersion: "slipway.dev/v1alpha1", kind: "Workflow", name: "wf" } },
+    spec: { action: "cancel", target: { apiVersion, kind: "Workflow", name: "wf" } },
   });
   show(created);
   return created;
@@ -69,16 +82,30 @@ test("an action for a workflow that does not exist is refused after two seconds,
 
 test("an action for a workflow that exists is that one's to answer", async () => {
   await ask();
-  const workflow = await client.create<Workflow>(Workflow, {
+  const workflow = await client.create(Workflow, {
     apiVersion: "slipway.dev/v1alpha1",
     kind: "Workflow",
     metadata: { name: "wf", namespace: "default" },
-    spec: { steps: {} },
   });
   workflows.set("default/wf", workflow);
   await clock.advance(hour);
   expect(await look()).toBeUndefined();
   expect((await client.get<RunAction>(ref)).status).toBeUndefined();
+});
+
+test("a run of one language is none of another that has its name", async () => {
+  await ask("tinkerbell.org/v1alpha2");
+  workflows.set(
+    "default/wf",
+    await client.create(Workflow, {
+      apiVersion: "slipway.dev/v1alpha1",
+      kind: "Workflow",
+      metadata: { name: "wf", namespace: "default" },
+    }),
+  );
+  await clock.advance(2_000);
+  expect(await look()).toBe(hour);
+  expect((await client.get<RunAction>(ref)).status).toMatchObject({ phase: "Refused" });
 });
 
 test.each(["Done", "Refused"] as const)(

@@ -1,0 +1,86 @@
+import { type Clock, type Millis, parseInstant } from "#lib/base/index.ts";
+import {
+  type ApiClient,
+  controllerFor,
+  ensureDeleted,
+  type Lister,
+  type Manager,
+  type Reconciler,
+  type ReconcileResult,
+  requestFor,
+} from "#kernel/kit/index.ts";
+import type { GroupKind } from "#engine/index.ts";
+import { keyOf, type ResourceType } from "#kernel/model/index.ts";
+import { RunAction } from "./run-action.ts";
+import { actionsFor, answer, targetIn, targetIndex, targetKeys } from "./run-action-answer.ts";
+import type { Languages } from "./run-action-check.ts";
+
+/**
+ * Answered actions are kept this long, for whoever asks who did what; the end of the hour is counted from the answer.
+ */
+const keptFor: Millis = 60 * 60_000;
+/**
+ * A run that was created a moment ago may not be in the mirror yet, while an action for it is: both come by
+ * watches of their own.
+ */
+const patience: Millis = 2_000;
+
+/** What upkeep works with. */
+export interface UpkeepParts {
+  readonly client: ApiClient;
+  readonly clock: Clock;
+  readonly actions: Lister<RunAction>;
+  /** Runs of each kind that there is, of all languages. */
+  readonly runs: readonly { readonly type: GroupKind; readonly lister: Lister }[];
+}
+
+/**
+ * Refuses actions for runs that do not exist, and deletes answered ones after an hour. The controllers of the languages answer all
+ * others, where runs are reconciled, so that an action and its effect are never judged on different states.
+ */
+export function actionUpkeep(parts: UpkeepParts): Reconciler {
+  const { client, clock, actions, runs } = parts;
+  return {
+    async reconcile(request, { signal }): Promise<ReconcileResult | undefined> {
+      const action = actions.get(keyOf(request));
+      if (action === undefined) return undefined;
+      const { phase, finishTime } = action.status ?? {};
+      const now = clock.now();
+      if (phase === "Done" || phase === "Refused") {
+        const left = (parseInstant(finishTime ?? "") ?? now) + keptFor - now;
+        if (left > 0) return { requeueAfter: left };
+        await ensureDeleted(client, RunAction, action, { signal });
+        return undefined;
+      }
+      if (runs.some(({ type, lister }) => targetIn(action, type).some((key) => lister.get(key) !== undefined)))
+        return undefined;
+      const left = (parseInstant(action.metadata.creationTimestamp) ?? now) + patience - now;
+      if (left > 0) return { requeueAfter: left };
+      const { namespace = "" } = action.metadata;
+      const { kind = "run", name = "" } = action.spec.target;
+      const message = `there is no ${kind.toLowerCase()} "${name}" in the namespace "${namespace}"`;
+      await answer(client, action, { phase: "Refused", message }, now, signal);
+      return { requeueAfter: keptFor };
+    },
+  };
+}
+
+/** Adds this controller for the runs of these languages to a manager that has not started. */
+export function addActionUpkeep(manager: Manager, languages: Languages): void {
+  const { client, clock } = manager;
+  const actions = manager.mirror<RunAction>(RunAction);
+  actions.addIndex(targetIndex, targetKeys);
+  const types = languages.flatMap(runTypesOf);
+  const runs = types.map((type) => ({ type, lister: manager.mirror(type) }));
+  const controller = controllerFor(manager, "run-action").for<RunAction>(RunAction);
+  // An action that was left to its run is nobody's any more when that has gone before it answered.
+  for (const type of types)
+    controller.watches(type, ({ metadata }) => actionsFor(actions, type, keyOf(metadata)).map(requestFor), {
+      predicates: [({ type: change }) => change === "delete"],
+    });
+  controller.complete(actionUpkeep({ client, clock, actions, runs }));
+}
+
+/** Each kind of runs once, in the version that is stored. */
+const runTypesOf = ({ kinds, runs }: Languages[number]): readonly ResourceType[] =>
+  runs.kinds.flatMap((run) => kinds.find(({ group, kind }) => group === run.group && kind === run.kind) ?? []);

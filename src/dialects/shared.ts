@@ -1,0 +1,23 @@
+import type { Manager } from "#kernel/kit/index.ts";
+import type { Kind } from "#lib/schema/index.ts";
+import type { Admission, Dialect, DocumentReader } from "./dialect.ts";
+import { RunAction } from "./run-action.ts";
+import { runActionAdmission } from "./run-action-admission.ts";
+import { runActionDocuments } from "./run-action-document.ts";
+
+/** What is no single language's: how people act on runs of any of them. The parts are those of a dialect. */
+export interface Shared {
+  readonly kinds: readonly Kind[];
+  readonly admission: readonly Admission[];
+  readonly documents: DocumentReader;
+  /** As of a dialect. */
+  addControllers(manager: Manager): Promise<void>;
+}
+
+/** For these languages; actions on runs of others are refused. */
+export const sharedOf = (dialects: readonly Dialect[]): Shared => ({
+  kinds: [RunAction],
+  admission: [runActionAdmission(dialects)],
+  documents: runActionDocuments(dialects),
+  addControllers: async (manager) => (await import("./run-action-upkeep.ts")).addActionUpkeep(manager, dialects),
+});

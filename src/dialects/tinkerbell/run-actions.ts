@@ -1,0 +1,117 @@
+import { isAlreadyExists, keyOf, type Stored } from "#kernel/model/index.ts";
+import { type ApiClient, getOrUndefined, type Lister, refTo } from "#kernel/kit/index.ts";
+import type { Instant } from "#lib/base/index.ts";
+import { RunAction } from "../run-action.ts";
+import { actionsFor, answer, openActions } from "../run-action-answer.ts";
+import { Workflow } from "./kinds.ts";
+import { retriedBy, retryNames, retryOf } from "./retry.ts";
+import { type Action, isTerminal, type WorkflowState } from "./state.ts";
+import { type AnyWorkflow, kindOf, refOf } from "./stored.ts";
+
+/** What is to be done about a person's command. */
+export type Verdict =
+  | { readonly is: "refused" | "done"; readonly message: string }
+  | { readonly is: "cancel"; readonly by: "User" | "CLI" }
+  /** Absent `from`: from the beginning. */
+  | { readonly is: "retry"; readonly from?: Action };
+
+/** Says what would be possible instead. */
+const refused = (message: string): Verdict => ({ is: "refused", message });
+const done = (message: string): Verdict => ({ is: "done", message });
+
+/** Whoever asks with this program's command line says so, and is told of by that word in the reason of the end. */
+const clientAnnotation = "slipway.dev/client";
+
+/** Whether and how a command can be carried out. Refusals say what would be possible. Pure. */
+export function judge({ spec, metadata }: RunAction, workflow: Stored<AnyWorkflow>, state: WorkflowState): Verdict {
+  const { uid } = spec.target;
+  if (uid !== undefined && uid !== workflow.metadata.uid)
+    return refused(`the workflow of uid ${uid} is gone; another one has its name`);
+  if (spec.action === "retry") return judgeRetry(spec.fromFailed === true, state);
+  // Admission lets nothing else through, but somebody's cluster may do without it.
+  if (spec.action !== "cancel") return refused(`expected cancel or retry: workflows of agents know no ${spec.action}`);
+  if (workflow.metadata.deletionTimestamp !== undefined) return refused("the workflow is being deleted");
+  return judgeCancel(state, metadata.annotations?.[clientAnnotation] === "CLI" ? "CLI" : "User");
+}
+
+/** An end that is there already is an answer, because a command may be judged again after a crash. */
+function judgeCancel({ phase }: WorkflowState, by: "User" | "CLI"): Verdict {
+  if (phase === "Canceled") return done("the workflow was canceled");
+  if (phase === "Cancelling") return done("the workflow is being canceled");
+  if (isTerminal(phase)) return refused(`the workflow is ${phase}; only retry is possible`);
+  if (phase === "") return refused("the workflow was not prepared, so that nobody is at work on it; delete it");
+  if (phase === "Post") return refused("all actions have succeeded, and what follows them is not canceled");
+  return { is: "cancel", by };
+}
+
+/** A workflow that is not over is not begun again beside itself: both would be for one machine. */
+function judgeRetry(isFromFailed: boolean, { phase, actions }: WorkflowState): Verdict {
+  if (!isTerminal(phase))
+    return refused(`the workflow is ${phase === "" ? "not prepared" : phase}; only a finished one can be retried`);
+  if (!isFromFailed) return { is: "retry" };
+  const from = actions.find((action) => action.phase !== "Succeeded");
+  return from === undefined ? refused("all actions have succeeded; a retry would have none") : { is: "retry", from };
+}
+
+/** What the stage works with: one workflow as it is at this instant, and what people ask of all of them. */
+export interface ActionParts {
+  readonly client: ApiClient;
+  readonly actions: Lister<RunAction>;
+  readonly workflow: Stored<AnyWorkflow>;
+  readonly state: WorkflowState;
+  readonly now: Instant;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Answers the open commands to a workflow, oldest first, up to one that needs the workflow itself changed: that one is answered with, and is
+ * to be answered by `cancelAnswered` once the change is stored. Undefined when nothing is left to do.
+ */
+export async function actionStage(
+  parts: ActionParts,
+): Promise<{ readonly action: Stored<RunAction>; readonly by: "User" | "CLI" } | undefined> {
+  const { client, workflow, state, now, signal } = parts;
+  for (const seen of openActions(actionsFor(parts.actions, Workflow, keyOf(workflow.metadata)))) {
+    // The mirror may be behind what this process has answered itself.
+    const action = await getOrUndefined<RunAction>(client, refTo(RunAction, seen), signal);
+    if (action === undefined || openActions([action]).length === 0) continue;
+    const verdict = judge(action, workflow, state);
+    if (verdict.is === "cancel") return { action, by: verdict.by };
+    if (verdict.is === "retry") {
+      const createdRun = await createRetry(parts, action, verdict.from);
+      await answer(client, action, { phase: "Done", message: `${createdRun} was created`, createdRun }, now, signal);
+      continue;
+    }
+    const phase = verdict.is === "done" ? "Done" : "Refused";
+    await answer(client, action, { phase, message: verdict.message }, now, signal);
+  }
+  return undefined;
+}
+
+/** Says that a cancel was carried out. */
+export const cancelAnswered = (parts: Pick<ActionParts, "client" | "now" | "signal">, action: Stored<RunAction>) =>
+  answer(parts.client, action, { phase: "Done", message: "cancel was carried out" }, parts.now, parts.signal);
+
+/** Answers with the name. One command creates one run, however often it is looked at: the run bears the command's uid. */
+async function createRetry(
+  { client, workflow, signal }: ActionParts,
+  action: Stored<RunAction>,
+  from: Action | undefined,
+): Promise<string> {
+  const { namespace = "" } = workflow.metadata;
+  for (const name of retryNames(workflow)) {
+    const present = await getOrUndefined<AnyWorkflow>(client, refOf(namespace, name), signal);
+    if (present !== undefined && retriedBy(present) === action.metadata.uid) return name;
+    if (present !== undefined) continue;
+    try {
+      const wanted = retryOf(workflow, { name, from, by: action.metadata.uid });
+      await client.create<AnyWorkflow>(kindOf(workflow), wanted, { signal });
+      return name;
+    } catch (thrown) {
+      // Somebody was faster, perhaps this very command in another process: look again.
+      if (!isAlreadyExists(thrown)) throw thrown;
+      throw new Error(`${name} has come meanwhile`, { cause: thrown });
+    }
+  }
+  throw new Error("names for further retries have run out");
+}
