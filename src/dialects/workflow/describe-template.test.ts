@@ -13,6 +13,7 @@ const template: WorkflowTemplate = {
       { name: "size", type: "integer", default: 3, minimum: 1, maximum: 9 },
       { name: "kind", enum: ["edge", "core"], default: "" },
       { name: "notes", type: "array" },
+      { name: "token", secret: true, description: "Of the registry." },
     ],
     outputs: { url: "steps.deploy.outputs.url" },
     steps: {
@@ -44,6 +45,7 @@ machine  string   (required)  matches ^[a-z]+$  Which machine.
 size     integer  3           from 1 to 9
 kind     string   ""          edge | core
 notes    array    -           -
+token    secret   (required)  -                 Of the registry.
 
 STEP    TYPE         DEPENDENCIES  WHAT
 ask     approval     -             Deploy?; when params.size > 1

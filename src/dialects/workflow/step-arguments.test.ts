@@ -47,6 +47,35 @@ test("arguments of a child that is written in place are checked with the documen
   expect(alone(child(", arguments: {ref: main, jobs: '${{ 1 + 1 }}'}"))).toEqual([]);
 });
 
+test("a secret parameter is given for a secret one only, to a template among the documents as well", () => {
+  const vault = `${head("WorkflowTemplate", "vault")}spec:
+  activeDeadlineSeconds: 9
+  params: [{name: token, secret: true}, {name: ref, default: x}]
+  steps: {a: {wait: {seconds: 1}}}
+`;
+  const parent = (given: string) => `${head("Workflow", "w")}spec:
+  activeDeadlineSeconds: 9
+  params: [{name: key, secret: true}]
+  arguments: {key: {secretKeyRef: {name: a, key: b}}}
+  steps: {s: {workflow: {templateRef: {name: vault}, arguments: ${given}}}}
+`;
+  expect(together(vault, parent('{token: "${{ params.key }}"}'))).toEqual([]);
+  expect(together(vault, parent("{token: {secretKeyRef: {name: c, key: d}}}"))).toEqual([]);
+  expect(together(vault, parent('{token: "${{ params.key }}", ref: "${{ params.key }}"}'))).toEqual([
+    expect.stringContaining('arguments.ref: "key" is secret, and the parameter "ref" that it is given for is not'),
+  ]);
+  expect(together(vault, parent("{token: hunter22}"))).toEqual([
+    expect.stringMatching(/arguments\.token: expected a key of a Secret(?!.*hunter22)/),
+  ]);
+  const schedule = `${head("ScheduledWorkflow", "nightly")}spec:
+  schedule: "@daily"
+  workflowTemplate: {spec: {templateRef: {name: vault}, arguments: {token: hunter22}}}
+`;
+  expect(together(vault, schedule)).toEqual([
+    expect.stringMatching(/spec\.workflowTemplate\.spec\.arguments\.token: expected a key of a Secret(?!.*hunter22)/),
+  ]);
+});
+
 test("parameters that are wrong themselves are told, and nothing of their arguments", () => {
   const child = "{spec: {params: [{name: 7}, {name: ref}], steps: {a: {wait: {seconds: 1}}}}, arguments: {ref: 7}}";
   expect(alone(run(`s: {workflow: ${child}}`))).toEqual([

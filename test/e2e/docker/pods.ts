@@ -150,11 +150,14 @@ test("probes: not ready until the readiness probe says so, restarted when the li
   const probes = {
     startupProbe: probe("test -e /tmp/started", { failureThreshold: 60 }),
     readinessProbe: { httpGet: { port: "web", path: "/index.html" }, periodSeconds: 1 },
-    livenessProbe: probe("test ! -e /tmp/sick", { failureThreshold: 1 }),
+    livenessProbe: probe('test ! -e /tmp/sick || { echo "sick of $WORD"; exit 1; }', { failureThreshold: 1 }),
+    env: [{ name: "WORD", value: "hunter22" }],
     ports: [{ name: "web", containerPort: 8080 }],
     lifecycle: { postStart: { exec: { command: ["/bin/touch", "/tmp/started"] } } },
   };
-  await apply(pod("probed", "httpd -p 8080 -h /tmp; exec sleep 600", probes, { restartPolicy: "Always" }));
+  const probed = pod("probed", "httpd -p 8080 -h /tmp; exec sleep 600", probes, { restartPolicy: "Always" });
+  const annotations = { "slipway.dev/mask-env": "WORD" };
+  await apply({ ...probed, metadata: { ...probed.metadata, annotations } });
   await waitFor("probed", ".status.containerStatuses[0].started", "true");
   expect(await jsonPath("probed", ".status.containerStatuses[0].ready")).toBe("false");
   await hasEvents("probed", /Unhealthy.*Readiness probe.*statuscode: 404/);
@@ -164,6 +167,8 @@ test("probes: not ready until the readiness probe says so, restarted when the li
   await engine.docker("exec", id, "/bin/touch", "/tmp/sick");
   await waitFor("probed", ".status.containerStatuses[0].restartCount", "1");
   await hasEvents("probed", /Killing.*failed liveness probe/);
+  // What a command says that runs beside a container goes without the container's values, too.
+  await hasEvents("probed", /Unhealthy.*sick of \*\*\*/);
   await kubectl.must(["delete", "pod", "probed"]);
 });
 

@@ -246,7 +246,7 @@ function checkReference(reference: CelReference, scope: ExpressionScope): StepUs
   const { root, path } = reference;
   const [name] = path;
   if (root === "steps") return checkStepUse(path, scope);
-  const misuse = secretMisuse(reference, secretNames(scope.spec.params));
+  const misuse = root === "params" ? secretMisuse(reference, secretNames(scope.spec.params)) : undefined;
   if (misuse !== undefined || name === undefined) return misuse;
   const known = root === "item" ? scope.axes : knownMembers(root, scope.spec);
   return known === undefined || known.includes(name) ? undefined : unknown(membersCalled[root] ?? root, name, known);

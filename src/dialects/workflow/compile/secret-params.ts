@@ -71,9 +71,9 @@ export function wholeParam(text: JsonValue | undefined): string | undefined {
   return match?.slice(1).find((name) => name !== undefined);
 }
 
-/** Why a reference may not stand where it does, if it takes a secret parameter. */
-export function secretMisuse({ root, path }: CelReference, secrets: ReadonlySet<string>): string | undefined {
-  if (root !== "params" || secrets.size === 0) return undefined;
+/** Why a reference to parameters may not stand where it does, if it takes a secret one. */
+export function secretMisuse({ path }: CelReference, secrets: ReadonlySet<string>): string | undefined {
+  if (secrets.size === 0) return undefined;
   const [name] = path;
   const places =
     "stands only as a whole, as valueFrom of a container's variable or as an argument for a secret parameter";

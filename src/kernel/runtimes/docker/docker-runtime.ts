@@ -49,6 +49,8 @@ interface Known {
   readonly name: string;
   readonly logPath: string;
   readonly sandbox: string;
+  /** Values that its output, and that of commands beside it, goes without. */
+  masked?: readonly string[];
   output?: Output;
   /** When the shortest grace so far is over, by the monotonic clock. */
   killAt?: Millis;
@@ -235,6 +237,7 @@ class DockerRuntime implements Runtime {
     this.#mirror.put({ id: task.id, state: { phase: "starting" } });
     await makeDirectories(dirname(task.logPath), 0o750);
     const masked = maskedValues(task.maskedVariables ?? [], task.env);
+    known.masked = masked;
     known.output = await attachOutput(this.#engine, name, { path: task.logPath, masked }, clock);
     try {
       await this.#engine.call("POST", `/containers/${name}/start`);
@@ -491,8 +494,9 @@ class DockerRuntime implements Runtime {
   }
 
   /** The engine remembers what is not to be read in the log, too. */
-  async #readBack({ name, logPath }: Known): Promise<Output> {
-    const masked = maskedIn(await this.#inspect(name));
+  async #readBack(known: Known): Promise<Output> {
+    const { name, logPath } = known;
+    const masked = (known.masked = maskedIn(await this.#inspect(name)));
     return readBackOutput(this.#engine, name, { path: logPath, masked }, this.#options.clock);
   }
 
@@ -564,7 +568,8 @@ class DockerRuntime implements Runtime {
       },
       findImage: (image) => findImage(engine, image),
       pull: (image, logins, signal) => pullImage(engine, image, logins, signal),
-      exec: (task, command, signal) => execIn(engine, this.#nameOf(task), command, signal),
+      exec: (task, command, signal) =>
+        execIn(engine, this.#nameOf(task), command, signal, this.#known.get(task)?.masked),
     };
   }
 }

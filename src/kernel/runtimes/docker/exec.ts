@@ -1,3 +1,4 @@
+import { Masker } from "#kernel/logs/index.ts";
 import type { ExecResult } from "../contract.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
 import { textOf } from "./engine/members.ts";
@@ -8,13 +9,14 @@ const keptOutput = 4_096;
 
 /**
  * Runs a command in a running container and waits for its end. Programs that are not there end with 126 or 127, as the engine's
- * runtime says. The engine cannot end a command: after an abort it goes on until its container ends.
+ * runtime says. Output goes without the values in `masked`. The engine cannot end a command: after an abort it goes on until its container ends.
  */
 export async function execIn(
   engine: EngineClient,
   container: string,
   command: readonly string[],
   signal: AbortSignal,
+  masked: readonly string[] = [],
 ): Promise<ExecResult> {
   const body = { AttachStdout: true, AttachStderr: true, Cmd: [...command] };
   const made = await engine.object("POST", `/containers/${container}/exec`, { body, signal });
@@ -28,5 +30,14 @@ export async function execIn(
   });
   for await (const chunk of response as AsyncIterable<Buffer>) frames.push(chunk);
   const { ExitCode } = await engine.object("GET", `${path}/json`, { signal });
-  return { code: typeof ExitCode === "number" ? ExitCode : 126, output: Buffer.concat(pieces).toString("utf8") };
+  const output = withoutValues(Buffer.concat(pieces), masked, length > keptOutput).toString("utf8");
+  return { code: typeof ExitCode === "number" ? ExitCode : 126, output };
+}
+
+/** Of what was cut, an end that may be the beginning of a value is left out. */
+function withoutValues(output: Buffer, masked: readonly string[], isCut: boolean): Buffer {
+  if (masked.length === 0) return output;
+  const masker = new Masker(masked);
+  const shown = masker.take(output);
+  return isCut ? shown : Buffer.concat([shown, masker.end()]);
 }
