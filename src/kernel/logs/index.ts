@@ -1,5 +1,6 @@
 export { endOfReceived } from "./followed-end.ts";
 export { removeLog, type Rotation } from "./log-files.ts";
+export { type FeedChunk, type FeedPlace, feedStart, readFeed } from "./log-feed.ts";
 export { type LogRequest, readingOf } from "./log-request.ts";
 export { LogWriter } from "./log-writer.ts";
 export { Masker } from "./masker.ts";

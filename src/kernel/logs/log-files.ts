@@ -11,8 +11,8 @@ import { codeOf } from "#lib/base/index.ts";
 /** How a log is cut: the newest file keeps the log's own name, older ones are `.1` (younger) to `.4` (oldest). */
 export interface Rotation {
   /**
-   * A file is closed before the write that would exceed this. One write is never split, so a file can be longer by what
-   * gathered during the write before: about 1 MiB.
+   * A file is closed before the write that would exceed this. What was appended at once is never split, so a file can be longer by the
+   * first of it.
    */
   readonly maxBytes: number;
   /** Files that are kept, the one being written included; 1 to 100. The log takes maxBytes * maxFiles on the disk. */

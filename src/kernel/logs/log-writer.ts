@@ -134,7 +134,7 @@ export class LogWriter {
 
   async #writeAll(): Promise<void> {
     try {
-      while (this.#waiting.length > 0) await this.#writeBatch(this.#takeWaiting());
+      while (this.#waiting.length > 0) await this.#writeBatch(this.#takeWaiting(this.#rotation.maxBytes - this.#size));
     } catch (thrown) {
       this.#failure = toError(thrown);
       this.#takeWaiting();
@@ -144,11 +144,18 @@ export class LogWriter {
     }
   }
 
-  #takeWaiting(): readonly Stamped[] {
-    const batch = this.#waiting;
-    this.#waiting = [];
-    this.#waitingBytes = 0;
-    this.#drained();
+  /** No more than the file has room for, so that files are full when they are closed; but something, however little room there is. */
+  #takeWaiting(room = Number.POSITIVE_INFINITY): readonly Stamped[] {
+    let taken = 0;
+    let bytes = 0;
+    for (const part of this.#waiting) {
+      if (taken > 0 && bytes + part.bytes.length > room) break;
+      bytes += part.bytes.length;
+      taken++;
+    }
+    const batch = this.#waiting.splice(0, taken);
+    this.#waitingBytes -= bytes;
+    if (this.#waiting.length === 0) this.#drained();
     return batch;
   }
 

@@ -15,10 +15,16 @@ export const lossMark = (bytes: number, at: Instant): Buffer =>
 
 const longestMark = 200;
 
+/** Whether a record is such a line. */
+export const isLossMark = (record: Buffer): boolean =>
+  record.length <= longestMark && bytesIn(record.toString("latin1", prefixLength)) > 0;
+
+/** What the text of a mark says; 0 for any other. */
+const bytesIn = (text: string): number =>
+  Number(text.startsWith(beginning) && text.includes(end) ? (/(\d{1,15})/.exec(text)?.[1] ?? 0) : 0);
+
 /** What the mark of a file says; 0 for a file without one. */
 export async function bytesBefore(file: FileHandle): Promise<number> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(longestMark), 0, longestMark, 0);
-  const text = buffer.toString("latin1", prefixLength, Math.max(prefixLength, bytesRead));
-  const [, digits = "0"] = text.startsWith(beginning) && text.includes(end) ? (/(\d{1,15})/.exec(text) ?? []) : [];
-  return Number(digits);
+  return bytesIn(buffer.toString("latin1", prefixLength, Math.max(prefixLength, bytesRead)));
 }

@@ -44,6 +44,8 @@ export interface CallOptions {
   readonly signal: AbortSignal;
   /** Of a call with one answer; without, it waits for ever. */
   readonly timeout?: Millis;
+  /** Of a stream: is told of the response headers when they come. One that was not sent is empty. */
+  readonly onHeaders?: (header: (name: string) => string) => void;
 }
 
 /** Messages of this many bytes are taken. */
@@ -106,11 +108,40 @@ export class RpcChannel {
     });
   }
 
+  /** A call that brings many messages, and has one answer at their end. They are all at hand, and few. */
+  send<I extends DescMessage, O extends DescMessage>(
+    method: Method<I, O>,
+    requests: readonly MessageInitShape<I>[],
+    { headers, signal, timeout }: CallOptions,
+  ): Promise<MessageShape<O>> {
+    return new Promise((resolve, reject) => {
+      const call = this.#client.makeClientStreamRequest(
+        pathOf(method),
+        asBuffer,
+        (bytes: Buffer) => fromBinary(method.output, bytes),
+        this.#metadataOf(headers),
+        timeout === undefined ? {} : { deadline: this.#clock.now() + timeout },
+        (thrown, answer) => {
+          signal.removeEventListener("abort", cancel);
+          if (thrown === null && answer !== undefined) resolve(answer);
+          else reject(refusalOf(thrown));
+        },
+      );
+      const cancel = () => call.cancel();
+      // What is written after the server has refused is lost, as it should be.
+      call.on("error", () => undefined);
+      for (const request of requests) call.write(toBinary(method.input, create(method.input, request)));
+      call.end();
+      if (signal.aborted) cancel();
+      else signal.addEventListener("abort", cancel, { once: true });
+    });
+  }
+
   /** A call with many answers, as they come; ends when the server ends it well. Leaving the iteration cancels it. */
   async *stream<I extends DescMessage, O extends DescMessage>(
     method: Method<I, O>,
     request: MessageInitShape<I>,
-    { headers, signal }: CallOptions,
+    { headers, signal, onHeaders }: CallOptions,
   ): AsyncGenerator<MessageShape<O>> {
     const call = this.#client.makeServerStreamRequest(
       pathOf(method),
@@ -119,6 +150,7 @@ export class RpcChannel {
       toBinary(method.input, create(method.input, request)),
       this.#metadataOf(headers),
     );
+    call.once("metadata", (metadata: Metadata) => onHeaders?.((name) => metadata.get(name).join(",")));
     const cancel = () => call.cancel();
     if (signal.aborted) cancel();
     else signal.addEventListener("abort", cancel, { once: true });

@@ -1,8 +1,11 @@
+import { randomUUID } from "node:crypto";
+import { writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Clock, Instant } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
-import { LogWriter, readLogs } from "#kernel/logs/index.ts";
+import { LogWriter, readLogs, removeLog } from "#kernel/logs/index.ts";
 import { logRotation } from "../log-places.ts";
+import { writingFileOf } from "./places.ts";
 
 /** Lines that are looked at for one that is not empty, and their bytes. */
 const tail = { tailLines: 20, limitBytes: 64 * 1024 } as const;
@@ -18,6 +21,12 @@ export async function lastErrorLine(path: string, since: Instant): Promise<strin
   }
   const lines = Buffer.concat(pieces).toString("utf8").split("\n");
   return lines.findLast((line) => line.trim() !== "")?.trim() ?? "";
+}
+
+/** The log is to be written anew, and who was reading it is to know. */
+export async function clearLog(path: string): Promise<void> {
+  await removeLog(path);
+  await writeFile(writingFileOf(path), randomUUID());
 }
 
 /** A line of the agent's own in the log of an action, which nobody else writes to at the moment. */

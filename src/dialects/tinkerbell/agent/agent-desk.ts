@@ -3,10 +3,13 @@ import type { ActionRuntime } from "./action-runtime.ts";
 import { advance, type AgentState, type Effect, type Input } from "./agent-state.ts";
 import { retryDelay } from "./backoff.ts";
 import type { Journal } from "./journal.ts";
+import type { LogPusher } from "./log-pusher.ts";
 import { type Execution, isSameExecution } from "./work.ts";
 
 export interface DeskOptions {
   readonly runtime: ActionRuntime;
+  /** Is told which logs are written to. */
+  readonly logs?: Pick<LogPusher, "began" | "ended">;
   readonly journal: Journal;
   /** Time an action has to end by itself when it is stopped. */
   readonly stopGrace: Millis;
@@ -134,22 +137,26 @@ export class AgentDesk {
     this.#preparing = preparing;
     const { name, image } = execution.action;
     log.info("preparing an action", { workflow: execution.workflow, action: name, image, attempt: execution.attempt });
+    await this.#options.logs?.began(execution);
     const work = () => runtime.prepare(execution, abort.signal);
     const prepared = await this.#persist("an action cannot be prepared", work, abort.signal);
     if (this.#preparing === preparing) this.#preparing = undefined;
     done.resolve();
     // What was stopped is answered by the stop.
-    if (prepared === undefined) return;
+    if (prepared === undefined) return this.#options.logs?.ended(execution);
     const { value } = prepared;
+    if (value.is !== "prepared") this.#options.logs?.ended(execution);
     if (value.is === "prepared") await this.put({ is: "prepared", execution, handle: value.handle });
     else await this.put({ is: "ended", execution, ending: value });
   }
 
   /** Watching may fail, as when the engine is started anew. The action goes on, and is watched again. */
   async #run(execution: Execution, handle: string): Promise<void> {
-    const { runtime, log } = this.#options;
+    const { runtime, log, logs } = this.#options;
+    await logs?.began(execution);
     const ended = await this.#persist("an action cannot be watched", () => runtime.run(execution, handle));
     if (ended === undefined) return;
+    logs?.ended(execution);
     const { action, workflow } = execution;
     log.info("an action has ended", { workflow, action: action.name, ...ended.value });
     await this.put({ is: "ended", execution, ending: ended.value });

@@ -1,11 +1,25 @@
+import type { FeedChunk } from "#kernel/logs/index.ts";
 import type { AgentEvent } from "../events.ts";
 import type { Answer, Resumed } from "./agent-state.ts";
+import type { LogPush } from "./log-push.ts";
 import type { AgentWorkflow } from "./work.ts";
 
 /** What a server tells an agent to do. Each may come more than once. */
 export type Command =
   | { readonly is: "start"; readonly workflow: AgentWorkflow }
   | { readonly is: "stop"; readonly workflow: string };
+
+/** Where a server takes what actions print. */
+export interface LogSink {
+  /**
+   * Sends the chunks that follow what was acknowledged of a log; none only asks. Resolves with the number up to which the server has all
+   * durably, or `refused` when it never will; everything else is a rejection, and may be tried again.
+   */
+  push(of: LogPush, chunks: readonly LogPiece[], signal: AbortSignal): Promise<number | "refused">;
+}
+
+/** Output of one stream and one time. */
+export type LogPiece = Pick<FeedChunk, "stream" | "at" | "data">;
 
 /** A server that was reached, until the connection breaks. */
 export interface AgentConnection {
@@ -16,6 +30,8 @@ export interface AgentConnection {
    * included, is a rejection, and the event may be told again.
    */
   publish(workflow: string, event: AgentEvent, signal: AbortSignal): Promise<Answer>;
+  /** Resolves when the server has said whether it takes logs; perhaps never. */
+  readonly logs: Promise<LogSink | undefined>;
   close(): void;
 }
 

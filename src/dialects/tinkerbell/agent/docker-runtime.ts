@@ -4,7 +4,7 @@ import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/bas
 import { makeDirectories } from "#lib/base/index.node.ts";
 import type { ContainerEngine, RegistryLogin } from "#kernel/runtimes/index.ts";
 import { logRotation } from "../log-places.ts";
-import { lastErrorLine, remark } from "./action-log.ts";
+import { clearLog, lastErrorLine, remark } from "./action-log.ts";
 import type { ActionRuntime, Prepared } from "./action-runtime.ts";
 import { containerName, containerSettings, isOwnContainer, labels, registryOf } from "./container-settings.ts";
 import { endingOf, failed } from "./failure.ts";
@@ -78,6 +78,7 @@ export class DockerRuntime implements ActionRuntime {
     const log = { path: logPathOf(directory, execution), rotation: logRotation };
     const isNew = found.life.startedAt === undefined;
     await makeDirectories(dirname(log.path), 0o750);
+    if (!isNew) await clearLog(log.path);
     const output = await (isNew ? engine.attach(handle, log) : engine.readBack(handle, log));
     try {
       const refusal = isNew ? await this.#start(handle) : undefined;

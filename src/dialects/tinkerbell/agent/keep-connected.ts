@@ -3,11 +3,14 @@ import type { AgentDesk } from "./agent-desk.ts";
 import { resumedBy } from "./agent-state.ts";
 import { retryDelay } from "./backoff.ts";
 import type { AgentConnection, AgentServer } from "./connection.ts";
+import type { LogPusher } from "./log-pusher.ts";
 import { told } from "./messages.ts";
 
 export interface LinkOptions {
   readonly server: AgentServer;
   readonly desk: AgentDesk;
+  /** What actions print stays here without. */
+  readonly logs?: LogPusher;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -52,13 +55,14 @@ async function connectOnce(
   // Closing it is also what ends the commands.
   broken.signal.addEventListener("abort", () => connection.close(), { once: true });
   const telling = tellEvents(connection, options, broken.signal);
+  const pushing = pushLogs(connection, options, broken.signal);
   try {
     await hearCommands(connection, desk);
     return undefined;
   } finally {
     end();
     signal.removeEventListener("abort", end);
-    await telling;
+    await Promise.all([telling, pushing]);
   }
 }
 
@@ -70,6 +74,12 @@ async function hearCommands({ commands }: AgentConnection, desk: AgentDesk): Pro
   for await (const command of commands) {
     await desk.put(command.is === "stop" ? { ...command, message: told.stoppedByServer } : command);
   }
+}
+
+/** Beside the events, which never wait for it. Ends with the connection and never rejects. */
+async function pushLogs(connection: AgentConnection, { logs }: LinkOptions, broken: AbortSignal): Promise<void> {
+  const sink = await Promise.race([connection.logs, aborted(broken).then(() => undefined)]);
+  if (sink !== undefined) await logs?.run(sink, broken);
 }
 
 /**

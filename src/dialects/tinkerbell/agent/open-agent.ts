@@ -10,6 +10,7 @@ import { retryDelay } from "./backoff.ts";
 import { DockerRuntime, type PullPolicy } from "./docker-runtime.ts";
 import { HostRuntime } from "./host-runtime.ts";
 import { fileJournal } from "./journal.ts";
+import { LogPusher } from "./log-pusher.ts";
 import { runAgent } from "./run-agent.ts";
 import { streamClient } from "./stream-client.ts";
 
@@ -82,8 +83,9 @@ export async function openAgent(
       channel: () => channelTo(settings, clock),
       token: () => tokenIn(settings.tokenFile),
     });
+    const logs = new LogPusher({ directory, clock, random, log });
     await runAgent(
-      { server: client, runtime: opened.runtime, journal, stopGrace, killsOnExit, clock, random, log },
+      { server: client, runtime: opened.runtime, logs, journal, stopGrace, killsOnExit, clock, random, log },
       signal,
     );
     await opened.close();

@@ -7,7 +7,8 @@ import type { Execution } from "./work.ts";
 // What an agent keeps in its state directory:
 //
 //   current.json                       the journal
-//   logs/<workflow uid>/<action>.log   what actions have printed; stays
+//   logs/<workflow uid>/<action>.log   what actions have printed; stays for the last hundred workflows
+//                       <action>.log.push     how much of it a server has
 //   work/<execution>/                  of one execution: its failure files, and on the host its directory
 //   runner/                            of the host runtime
 
@@ -20,6 +21,9 @@ export const keyOf = ({ workflow, action, attempt }: Execution): string =>
 
 export const logPathOf = (directory: string, { workflow, action }: Execution): string =>
   logPath(logsIn(directory), uidOf(workflow), action.id);
+
+/** Tells one writing of a log from the next: see `FeedPlace`. */
+export const writingFileOf = (log: string): string => `${log}.writing`;
 
 const workDirectories = (directory: string): string => join(directory, "work");
 

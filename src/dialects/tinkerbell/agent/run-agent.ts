@@ -2,9 +2,12 @@ import { aborted, type Millis, sleep } from "#lib/base/index.ts";
 import { AgentDesk, type DeskOptions } from "./agent-desk.ts";
 import type { AgentServer } from "./connection.ts";
 import { keepConnected } from "./keep-connected.ts";
+import type { LogPusher } from "./log-pusher.ts";
 import { told } from "./messages.ts";
 
-export interface AgentOptions extends DeskOptions {
+export interface AgentOptions extends Omit<DeskOptions, "logs"> {
+  /** What actions print stays on this machine without. */
+  readonly logs?: LogPusher;
   readonly server: AgentServer;
   /** An action that runs is ended with the agent. Otherwise it goes on, and the next process on this journal takes it up. */
   readonly killsOnExit: boolean;
@@ -18,6 +21,7 @@ const farewell: Millis = 5_000;
  * the journal cannot be read.
  */
 export async function runAgent(options: AgentOptions, signal: AbortSignal): Promise<void> {
+  await options.logs?.open();
   const desk = await AgentDesk.open(options, signal);
   // Before it was known what became of the action: there is nothing to tell, and nobody to tell it to.
   if (signal.aborted) return desk.close();

@@ -1,7 +1,8 @@
-import type { Millis } from "#lib/base/index.ts";
+import { deferred, type Millis } from "#lib/base/index.ts";
 import { RpcChannel, type RpcChannelOptions, RpcError, type StatusName, workflowV2 } from "#kernel/rpc/index.ts";
 import type { Answer } from "./agent-state.ts";
 import type { AgentConnection, AgentServer, Command } from "./connection.ts";
+import { logSink } from "./log-sink.ts";
 import { decodeCommand, encodeEvent, formatResumed } from "./wire.ts";
 
 export interface StreamClientOptions {
@@ -31,10 +32,16 @@ export const streamClient = (options: StreamClientOptions): AgentServer => ({
       "x-slipway-instance": options.instance,
       "x-slipway-resume": resumed.map(formatResumed),
     };
+    const features = deferred<string>();
     const request = { agentId: options.agentId };
     // Opened when it is first read from, which is at once.
-    const messages = channel.stream(getWorkflows, request, { headers: hello, signal: closed.signal });
+    const messages = channel.stream(getWorkflows, request, {
+      headers: hello,
+      signal: closed.signal,
+      onHeaders: (header) => features.resolve(header("x-slipway-features")),
+    });
     return {
+      logs: features.promise.then((text) => (takesLogs(text) ? logSink(channel, identity) : undefined)),
       commands: commandsOf(messages),
       async publish(workflow, event, until) {
         try {
@@ -53,6 +60,8 @@ export const streamClient = (options: StreamClientOptions): AgentServer => ({
     };
   },
 });
+
+const takesLogs = (features: string): boolean => features.split(",").some((feature) => feature.trim() === "logs");
 
 /** Saying it again would be answered the same. Who is not let in, or does not reach the server, tries again: that may pass. */
 const final: ReadonlySet<StatusName> = new Set(["INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION"]);

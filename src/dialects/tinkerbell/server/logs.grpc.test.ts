@@ -121,7 +121,9 @@ test("what cannot be kept is refused by name", async () => {
   const w = await place.create("w");
   expect(await push(place, [chunk("", 1, "a")])).toBe("INVALID_ARGUMENT workflow_id is empty");
   expect(await push(place, [chunk(w, 1, "a", { actionId: "" })])).toBe("INVALID_ARGUMENT action_id is empty");
-  expect(await push(place, [chunk(w, 1, "x".repeat(65_537))])).toBe("INVALID_ARGUMENT data is longer than 65536 bytes");
+  expect(await push(place, [chunk(w, 1, "x".repeat(262_145))])).toBe(
+    "INVALID_ARGUMENT data is longer than 262144 bytes",
+  );
   expect(await push(place, [chunk(w, 1, "x", { seq: 2n ** 60n })])).toBe(
     "INVALID_ARGUMENT seq is larger than 2^53 - 1",
   );

@@ -1,7 +1,7 @@
 import { type Deferred, deferred } from "#lib/base/index.ts";
 import type { AgentEvent } from "../../events.ts";
 import type { Answer, Resumed } from "../agent-state.ts";
-import type { AgentConnection, AgentServer, Command } from "../connection.ts";
+import type { AgentConnection, AgentServer, Command, LogSink } from "../connection.ts";
 
 /** A server in memory. It answers every event with `answer`, and notes in `told` what it was told. */
 export class FakeServer implements AgentServer {
@@ -10,6 +10,8 @@ export class FakeServer implements AgentServer {
   readonly connections: (readonly Resumed[])[] = [];
   /** What an event is answered with; may reject, as when the answer is lost. */
   answer: (event: AgentEvent) => Promise<Answer> = async () => "ok";
+  /** Where it takes logs, if it does. */
+  sink: LogSink | undefined;
   /** False: nobody answers. */
   isUp = true;
   #link: { readonly queue: Command[]; wake: Deferred<void>; isOver: boolean } | undefined;
@@ -27,6 +29,7 @@ export class FakeServer implements AgentServer {
         this.told.push(formatEvent(event));
         return answer;
       },
+      logs: Promise.resolve(this.sink),
       close: () => over(link),
     };
   }

@@ -1,0 +1,215 @@
+import { readdir, readFile, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import {
+  aborted,
+  type Clock,
+  deferred,
+  type Logger,
+  messageOf,
+  type Millis,
+  type Random,
+  sleep,
+} from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import { type FeedChunk, readFeed } from "#kernel/logs/index.ts";
+import { logsIn } from "../log-places.ts";
+import { retryDelay } from "./backoff.ts";
+import type { LogSink } from "./connection.ts";
+import { type LogPush, newPush, pushFileOf, readPush, settlePush, writePush } from "./log-push.ts";
+import { logPathOf, writingFileOf } from "./places.ts";
+import type { Execution } from "./work.ts";
+
+export interface LogPusherOptions {
+  /** The agent's. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** One log on its way. */
+interface Job {
+  readonly path: string;
+  push: LogPush;
+  /** Its action has ended. */
+  isOver: boolean;
+  /** What was sent last was not answered, or by an earlier process. */
+  isUnsure: boolean;
+}
+
+/** Lines appear within a second; and a busy action's lines are gathered for so long. */
+const lookEvery: Millis = 300;
+const batchBytes = 1024 * 1024;
+/** More are of one batch only when an action prints on both streams by turns. */
+const batchChunks = 2000;
+/** Workflows whose logs stay on this machine. */
+const keptWorkflows = 100;
+
+/**
+ * Sends what actions print to a server that wants it, beside everything else an agent does and never in its way: what cannot be sent waits on
+ * the disk, where the log is a ring.
+ */
+export class LogPusher {
+  readonly #options: LogPusherOptions;
+  readonly #jobs = new Map<string, Job>();
+  #changed = deferred<void>();
+
+  constructor(options: LogPusherOptions) {
+    this.#options = options;
+  }
+
+  /** Takes up what earlier processes have not sent, all of which is over unless it begins again. Never rejects. */
+  async open(): Promise<void> {
+    try {
+      for (const folder of await this.#folders()) {
+        for (const name of (await readdir(folder)).filter((each) => each.endsWith(".log.push"))) {
+          const path = join(folder, name.slice(0, -".push".length));
+          const push = await readPush(pushFileOf(path));
+          if (push !== undefined && !push.isDone && !this.#jobs.has(path))
+            this.#jobs.set(path, { path, push, isOver: true, isUnsure: true });
+        }
+      }
+    } catch (thrown) {
+      this.#options.log.warn("logs of earlier actions are not sent", { error: messageOf(thrown) });
+    }
+  }
+
+  /** An action begins, or goes on. Resolves when a later process would know of it. Never rejects. */
+  async began(execution: Execution): Promise<void> {
+    const path = logPathOf(this.#options.directory, execution);
+    const { workflow, action } = execution;
+    try {
+      const known = this.#jobs.get(path);
+      if (known !== undefined) known.isOver = false;
+      else {
+        const before = await readPush(pushFileOf(path));
+        const push: LogPush = before === undefined ? newPush(workflow, action.id) : { ...before, isDone: false };
+        await makeDirectories(dirname(path), 0o750);
+        await writePush(pushFileOf(path), push);
+        this.#jobs.set(path, { path, push, isOver: false, isUnsure: before !== undefined });
+        await this.#forgetOldest(dirname(path));
+      }
+      this.#wake();
+    } catch (thrown) {
+      this.#options.log.warn("the log of an action is not sent", { workflow, error: messageOf(thrown) });
+    }
+  }
+
+  /** Nothing is written to its log any more. */
+  ended(execution: Execution): void {
+    const job = this.#jobs.get(logPathOf(this.#options.directory, execution));
+    if (job !== undefined) job.isOver = true;
+    this.#wake();
+  }
+
+  /** Sends until the signal aborts. Never rejects. */
+  async run(sink: LogSink, signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#options;
+    const over = aborted(signal);
+    // What was under way when the connection broke may have arrived.
+    for (const job of this.#jobs.values()) job.isUnsure = true;
+    for (let failures = 0; !signal.aborted; ) {
+      const change = this.#changed.promise;
+      try {
+        let isBusy = false;
+        for (const job of [...this.#jobs.values()]) isBusy = (await this.#advance(job, sink, signal)) || isBusy;
+        failures = 0;
+        if (isBusy) continue;
+        // Files are looked at while something may write to them, and only then.
+        const pause = this.#jobs.size === 0 ? change : sleep(clock, lookEvery, signal).catch(() => undefined);
+        await Promise.race([pause, change, over]);
+      } catch (thrown) {
+        if (signal.aborted) return;
+        failures += 1;
+        log.warn("logs cannot be sent", { error: messageOf(thrown) });
+        await sleep(clock, retryDelay(failures, random), signal).catch(() => undefined);
+      }
+    }
+  }
+
+  /** One step with one log; false when there is nothing to do now. */
+  async #advance(job: Job, sink: LogSink, signal: AbortSignal): Promise<boolean> {
+    // Before the look: what was written until then is certainly seen.
+    const { isOver } = job;
+    if (job.isUnsure) {
+      const answer = await sink.push(job.push, [], signal);
+      if (answer === "refused") return await this.#giveUp(job);
+      await this.#settle(job, answer);
+    }
+    const chunks = await this.#read(job);
+    if (chunks === undefined || (chunks.length === 0 && !isOver)) return false;
+    return await this.#send(job, chunks, sink, signal);
+  }
+
+  /** Undefined while the log is being written anew. */
+  async #read({ path, push }: Job): Promise<readonly FeedChunk[] | undefined> {
+    const writing = await writingOf(path);
+    const chunks = await readFeed(path, push.place, writing, batchBytes);
+    return (await writingOf(path)) === writing ? chunks.slice(0, batchChunks) : undefined;
+  }
+
+  /** Without chunks it is told that there are no more. */
+  async #send(job: Job, chunks: readonly FeedChunk[], sink: LogSink, signal: AbortSignal): Promise<boolean> {
+    const isEnd = chunks.length === 0;
+    const underWay = isEnd ? [job.push.place] : chunks.map(({ place }) => place);
+    job.push = { ...job.push, underWay };
+    await writePush(pushFileOf(job.path), job.push);
+    const { seq, source } = job.push;
+    job.isUnsure = true;
+    const end = { stream: "stdout", at: this.#options.clock.now(), data: Buffer.alloc(0) } as const;
+    const answer = await sink.push(job.push, isEnd ? [end] : chunks, signal);
+    if (answer === "refused") return await this.#giveUp(job);
+    await this.#settle(job, answer);
+    if (isEnd && job.push.source === source && job.push.seq === seq + 1) await this.#finish(job);
+    return true;
+  }
+
+  async #settle(job: Job, seq: number): Promise<void> {
+    job.push = settlePush(job.push, seq);
+    await writePush(pushFileOf(job.path), job.push);
+    job.isUnsure = false;
+  }
+
+  /** The server has it all, unless the action has begun again meanwhile. */
+  async #finish(job: Job): Promise<void> {
+    if (!job.isOver) return;
+    this.#jobs.delete(job.path);
+    await writePush(pushFileOf(job.path), { ...job.push, isDone: true });
+  }
+
+  /** What a server does not want once, it will not want later: the workflow has gone, or is somebody else's. */
+  async #giveUp(job: Job): Promise<boolean> {
+    const { workflow, action } = job.push;
+    this.#options.log.warn("the server does not take the log of an action", { workflow, action });
+    this.#jobs.delete(job.path);
+    await writePush(pushFileOf(job.path), { ...job.push, isDone: true });
+    return true;
+  }
+
+  #wake(): void {
+    const { resolve } = this.#changed;
+    this.#changed = deferred();
+    resolve();
+  }
+
+  async #folders(): Promise<readonly string[]> {
+    const directory = logsIn(this.#options.directory);
+    return (await readdir(directory).catch(() => [])).map((name) => join(directory, name));
+  }
+
+  /** Those that were written to last stay, whether they were sent or not: a disk is not for ever. */
+  async #forgetOldest(current: string): Promise<void> {
+    const folders = (await this.#folders()).filter((folder) => folder !== current);
+    if (folders.length < keptWorkflows) return;
+    const aged: { readonly folder: string; readonly at: number }[] = [];
+    for (const folder of folders) aged.push({ folder, at: (await stat(folder)).mtimeMs });
+    aged.sort((a, b) => b.at - a.at);
+    for (const { folder } of aged.slice(keptWorkflows - 1)) {
+      for (const path of this.#jobs.keys()) if (dirname(path) === folder) this.#jobs.delete(path);
+      await rm(folder, { recursive: true, force: true });
+    }
+  }
+}
+
+/** Empty until the log is written anew for the first time. */
+const writingOf = (path: string): Promise<string> => readFile(writingFileOf(path), "utf8").catch(() => "");
