@@ -112,7 +112,7 @@ export class LogPusher {
       const change = this.#changed.promise;
       try {
         let isBusy = false;
-        for (const job of [...this.#jobs.values()]) isBusy = (await this.#advance(job, sink, signal)) || isBusy;
+        for (const job of this.#jobs.values()) isBusy = (await this.#advance(job, sink, signal)) || isBusy;
         failures = 0;
         if (isBusy) continue;
         // Files are looked at while something may write to them, and only then.
