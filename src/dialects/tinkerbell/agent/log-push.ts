@@ -21,6 +21,7 @@ export interface LogPush {
   readonly isDone: boolean;
 }
 
+/** Of a log of which nothing was sent. */
 export const newPush = (workflow: string, action: string): LogPush => ({
   workflow,
   action,
@@ -39,6 +40,7 @@ export function settlePush(push: LogPush, seq: number): LogPush {
   return { ...push, seq: push.seq + arrived, place, underWay: [] };
 }
 
+/** Beside the log. */
 export const pushFileOf = (path: string): string => `${path}.push`;
 
 /** Undefined for a log that was not sent yet, and for a file that a power cut has damaged: then it is sent under another name. */

@@ -19,6 +19,9 @@ import { type LogPush, newPush, pushFileOf, readPush, settlePush, writePush } fr
 import { logPathOf, writingFileOf } from "./places.ts";
 import type { Execution } from "./work.ts";
 
+// A log is looked at while its action runs, by its length and by nothing else: watches of a file system are few on small machines. A batch is noted,
+// sent, and answered, then the next one is read; so there is never more than one batch in memory, and none that is not on the disk as well.
+
 export interface LogPusherOptions {
   /** The agent's. */
   readonly directory: string;
@@ -51,7 +54,9 @@ const keptWorkflows = 100;
  */
 export class LogPusher {
   readonly #options: LogPusherOptions;
+  /** By path; few: the action that runs, and those whose end the server has not heard of. */
   readonly #jobs = new Map<string, Job>();
+  /** Something begins or ends, which is no reason to wait for the next look. */
   #changed = deferred<void>();
 
   constructor(options: LogPusherOptions) {
@@ -164,6 +169,7 @@ export class LogPusher {
     return true;
   }
 
+  /** The server has said how much it has, which is the truth. */
   async #settle(job: Job, seq: number): Promise<void> {
     job.push = settlePush(job.push, seq);
     await writePush(pushFileOf(job.path), job.push);
@@ -186,12 +192,14 @@ export class LogPusher {
     return true;
   }
 
+  /** Whoever waits looks again. */
   #wake(): void {
     const { resolve } = this.#changed;
     this.#changed = deferred();
     resolve();
   }
 
+  /** One for each workflow; none when nothing was ever printed. */
   async #folders(): Promise<readonly string[]> {
     const directory = logsIn(this.#options.directory);
     return (await readdir(directory).catch(() => [])).map((name) => join(directory, name));

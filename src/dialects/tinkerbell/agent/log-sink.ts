@@ -3,6 +3,8 @@ import { agentV1, type MessageInitShape, type RpcChannel, RpcError, type StatusN
 import type { LogPiece, LogSink } from "./connection.ts";
 import type { LogPush } from "./log-push.ts";
 
+// A batch is one call: its answer is the only one that the interface has.
+
 /** For a call that brings a mebibyte over a slow line to a slow disk. */
 const answerLimit: Millis = 60_000;
 
@@ -37,6 +39,7 @@ export const logSink = (channel: Pick<RpcChannel, "send">, identity: Readonly<Re
 /** Numbers begin with 1: this one is no part of a log, and is answered all the same. */
 const questionOf = ({ workflow, action }: LogPush): ChunkInit => ({ workflowId: workflow, actionId: action, seq: 0n });
 
+/** Numbered from the one that was acknowledged last. */
 const messageOf = ({ workflow, action, seq }: LogPush, { stream, at, data }: LogPiece, offset: number): ChunkInit => ({
   workflowId: workflow,
   actionId: action,

@@ -61,6 +61,7 @@ export const streamClient = (options: StreamClientOptions): AgentServer => ({
   },
 });
 
+/** Features are words with commas between them; unknown ones are somebody's of tomorrow. */
 const takesLogs = (features: string): boolean => features.split(",").some((feature) => feature.trim() === "logs");
 
 /** Saying it again would be answered the same. Who is not let in, or does not reach the server, tries again: that may pass. */

@@ -35,6 +35,7 @@ export function addLogs(
       throw thrown;
     }
   };
+  // What is too much is removed soon, and not at the cost of who has brought it.
   const onGrown = (): void => upkeep.grown();
   return { service: (identify) => logService({ clock, shelf, identify, find, onGrown }), upkeep };
 }

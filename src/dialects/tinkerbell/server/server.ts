@@ -120,6 +120,7 @@ export function createDesk(
     onJudged,
     stopAgain: (agent, id) => dispatcher.stopAgain(agent, id),
   };
+  // Before the manager starts, because it looks at workflows through the same mirror.
   const logs = options.logs === undefined ? undefined : addLogs(manager, mirror, options.logs);
   const identify = identifyBy(options.auth ?? { mode: "none" }, manager);
   const connect = (connection: Connection): (() => void) => {
