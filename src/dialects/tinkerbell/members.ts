@@ -2,8 +2,10 @@ import { formatInstant, type Instant, parseInstant } from "#lib/base/index.ts";
 
 /** The members without those that are undefined: absent and undefined are not the same in a document. */
 export function present<T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } {
-  const kept = Object.entries(members).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(kept) as { [K in keyof T]: Exclude<T[K], undefined> };
+  const kept: Partial<T> = {};
+  // Every status that is read or written goes through here; entries and their filter took twice as long.
+  for (const key of Object.keys(members) as (keyof T)[]) if (members[key] !== undefined) kept[key] = members[key];
+  return kept as { [K in keyof T]: Exclude<T[K], undefined> };
 }
 
 /** A status, made of what is kept and what is put in: members that are undefined are those that go. */

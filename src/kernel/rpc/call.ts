@@ -30,8 +30,8 @@ export interface WireStatus {
 
 /** What calls need of the listener they arrive at. */
 export interface CallHost {
-  /** Aborts when the listener closes. */
-  readonly closing: AbortSignal;
+  /** Calls `end` when the listener closes, until the answered function is called. O(1), however many calls are open. */
+  onClosing(end: (reason: RpcError) => void): () => void;
   /** Counts a call until the answered function is called. */
   enter(method: DescMethod, path: string): (code: StatusName) => void;
   newMetadata(): Metadata;
@@ -48,13 +48,12 @@ export async function runCall(
   answer: (refused: WireStatus | null, message?: Uint8Array) => void,
 ): Promise<void> {
   const leave = host.enter(method, call.getPath());
-  const abort = new AbortController();
-  const close = (): void => abort.abort(host.closing.reason);
-  host.closing.addEventListener("abort", close, { once: true });
+  const ending = new Ending();
+  const stay = host.onClosing((reason) => ending.end(reason));
   const events: EventEmitter = call;
-  events.once("cancelled", () => abort.abort(new RpcError("CANCELLED", "the caller has gone")));
+  events.once("cancelled", () => ending.end(callerGone));
   try {
-    const context = contextOf(host, call, abort.signal);
+    const context = contextOf(host, call, ending);
     const message = await invoke(method, handler, call, context);
     answer(null, message);
     leave("OK");
@@ -63,9 +62,31 @@ export async function runCall(
     answer(wireStatus(host, refused));
     leave(refused.code);
   } finally {
-    host.closing.removeEventListener("abort", close);
+    stay();
     // Whatever the handler has left behind ends with the call.
-    abort.abort(new RpcError("CANCELLED", "the call has ended"));
+    ending.end(callOver);
+  }
+}
+
+// One for all calls: what is thrown with them tells nothing of the place it was made at, and each would cost a stack.
+const callerGone = new RpcError("CANCELLED", "the caller has gone");
+const callOver = new RpcError("CANCELLED", "the call has ended");
+
+/** The end of a call. Most handlers never ask for its signal, which is as large as all else of a call. */
+class Ending {
+  #controller: AbortController | undefined;
+  #reason: RpcError | undefined;
+
+  /** The first reason counts. */
+  end(reason: RpcError): void {
+    this.#reason ??= reason;
+    this.#controller?.abort(this.#reason);
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    return this.#controller.signal;
   }
 }
 
@@ -120,8 +141,7 @@ function repliesTo(schema: DescMessage, call: WireCall): Replies<DescMessage> {
 }
 
 /** What a handler may ask of its call. */
-function contextOf(host: CallHost, call: WireCall, signal: AbortSignal): CallContext {
-  const { sslPeerCertificate: certificate } = call.getAuthContext();
+function contextOf(host: CallHost, call: WireCall, ending: Ending): CallContext {
   return {
     header: (name) => call.metadata.get(name).join(", "),
     binary: (name) => call.metadata.get(name).filter((value) => typeof value !== "string"),
@@ -130,9 +150,15 @@ function contextOf(host: CallHost, call: WireCall, signal: AbortSignal): CallCon
       for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
       call.sendMetadata(metadata);
     },
-    peer: call.getPeer(),
-    certificate,
-    signal,
+    get peer() {
+      return call.getPeer();
+    },
+    get certificate() {
+      return call.getAuthContext().sslPeerCertificate;
+    },
+    get signal() {
+      return ending.signal;
+    },
   };
 }
 

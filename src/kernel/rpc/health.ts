@@ -6,12 +6,12 @@ import { RpcError } from "./status.ts";
 const { SERVING, NOT_SERVING, SERVICE_UNKNOWN } = HealthCheckResponse_ServingStatus;
 
 /**
- * The standard's health service: serving until `closing` aborts. `names` are the services that can be asked for; the empty
+ * The standard's health service: serving until the listener closes. `names` are the services that can be asked for; the empty
  * name is the server as a whole.
  */
-export function healthService(names: ReadonlySet<string>, closing: AbortSignal): RpcService {
+export function healthService(names: ReadonlySet<string>, isClosing: () => boolean): RpcService {
   const isKnown = (name: string): boolean => name === "" || names.has(name);
-  const now = () => ({ status: closing.aborted ? NOT_SERVING : SERVING });
+  const now = () => ({ status: isClosing() ? NOT_SERVING : SERVING });
   return service(Health, {
     async check({ service: name }) {
       if (!isKnown(name)) throw new RpcError("NOT_FOUND", `there is no service "${name}" here`);

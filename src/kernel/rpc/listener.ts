@@ -1,4 +1,3 @@
-import { setMaxListeners } from "node:events";
 import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { type Clock, type Logger, messageOf, type Millis, sleep, toError } from "#lib/base/index.ts";
@@ -107,7 +106,9 @@ async function within(clock: Clock, time: Millis, promise: Promise<void>): Promi
 /** What all calls of a listener share. */
 class ListenerHost implements SpeakerHost {
   readonly #options: RpcListenerOptions;
-  readonly #closing = new AbortController();
+  /** Not a signal: adding a listener to one looks at all that are there, and every stream is one. */
+  readonly #onClosing = new Set<(reason: RpcError) => void>();
+  #closed: RpcError | undefined;
   readonly #onAnswered = new Set<() => void>();
   #isRefusing = false;
   /** Calls with one answer that are being answered. */
@@ -115,12 +116,16 @@ class ListenerHost implements SpeakerHost {
 
   constructor(options: RpcListenerOptions) {
     this.#options = options;
-    // Every stream listens to it, and there may be thousands; Node would take more than ten for a leak.
-    setMaxListeners(0, this.#closing.signal);
   }
 
-  get closing(): AbortSignal {
-    return this.#closing.signal;
+  onClosing(end: (reason: RpcError) => void): () => void {
+    if (this.#closed !== undefined) end(this.#closed);
+    this.#onClosing.add(end);
+    return () => void this.#onClosing.delete(end);
+  }
+
+  isClosed(): boolean {
+    return this.#closed !== undefined;
   }
 
   isRefusing(): boolean {
@@ -133,7 +138,8 @@ class ListenerHost implements SpeakerHost {
   }
 
   end(reason: RpcError): void {
-    this.#closing.abort(reason);
+    this.#closed = reason;
+    for (const end of this.#onClosing) end(reason);
   }
 
   /** Resolves when no call with one answer is left. */

@@ -27,6 +27,8 @@ export const shutdown: RpcError = new RpcError("UNAVAILABLE", "the server is shu
 export interface SpeakerHost extends Omit<CallHost, "newMetadata"> {
   /** Refuses new calls. */
   isRefusing(): boolean;
+  /** Calls have been told to end. */
+  isClosed(): boolean;
 }
 
 type Host = CallHost & SpeakerHost;
@@ -50,19 +52,22 @@ export async function loadSpeaker(
   const server = new grpc.Server({
     "grpc.max_receive_message_length": maxMessageBytes,
     "grpc.max_send_message_length": maxMessageBytes,
+    // Records of each connection and stream for a debugging service that is not served here.
+    "grpc.enable_channelz": 0,
     ...(keepalive === undefined
       ? {}
       : { "grpc.keepalive_time_ms": keepalive.time, "grpc.keepalive_timeout_ms": keepalive.timeout }),
   });
   const calls: Host = {
-    closing: host.closing,
+    onClosing: (end) => host.onClosing(end),
+    isClosed: () => host.isClosed(),
     isRefusing: () => host.isRefusing(),
     enter: (method, path) => host.enter(method, path),
     onBug: (method, thrown) => host.onBug(method, thrown),
     newMetadata: () => new grpc.Metadata(),
   };
   const names = new Set(options.services.map(({ descriptor, name }) => name ?? descriptor.typeName));
-  const services = [...options.services, healthService(names, host.closing)];
+  const services = [...options.services, healthService(names, () => host.isClosed())];
   for (const each of [...services, ...reflectionServices(services)]) register(server, calls, each);
   const injector = server.createConnectionInjector(
     tls === undefined
