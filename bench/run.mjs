@@ -21,7 +21,8 @@ await build({
   format: "esm",
   platform: "node",
   target: "node20.19",
-  external: ["lmdb"],
+  // grpc-js is no module of ours to bundle: imported when it is needed, it would have no names.
+  external: ["lmdb", "@grpc/grpc-js"],
   sourcemap: process.argv.includes("--profile") ? "linked" : false,
   banner: {
     js: 'import{createRequire as __benchRequire}from"node:module";const require=__benchRequire(import.meta.url);',

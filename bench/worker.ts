@@ -40,6 +40,9 @@ const modules: Readonly<Record<string, () => Promise<Module>>> = {
   "ours/jobs": () => import("./ours/jobs.ts"),
   "floors/spawns": () => import("./floors/spawns.ts"),
   "ours/recovering-server": () => import("./ours/recovering-server.ts"),
+  "ours/agents-server": () => import("./ours/agents-server.ts"),
+  "floors/agents-server": () => import("./floors/agents-server.ts"),
+  "load/agents": () => import("./load/agents.ts"),
   "load/http-gets": () => import("./load/http-gets.ts"),
   "load/http-list": () => import("./load/http-list.ts"),
 };

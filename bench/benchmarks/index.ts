@@ -1,5 +1,6 @@
 import type { Environment } from "../harness/environment.ts";
 import type { Benchmark } from "../harness/types.ts";
+import { agents } from "./agents.ts";
 import { b1, b1b } from "./b1.ts";
 import { b10 } from "./b10.ts";
 import { b11 } from "./b11.ts";
@@ -25,6 +26,7 @@ export const benchmarksOf = (environment: Environment): readonly Benchmark[] => 
   b3(environment),
   b3b(environment),
   ...watches(environment),
+  ...agents(environment),
   b7(environment),
   b10(environment),
   b11(environment),
