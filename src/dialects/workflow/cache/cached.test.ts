@@ -79,6 +79,47 @@ describe("a step with a cache", () => {
     expect(counted("slipway_workflow_steps_total", cached)).toBe(1);
   });
 
+  test("is known by the reference of a secret parameter, and another key is another input", async () => {
+    const spec = (key: string): WorkflowSpec => ({
+      params: [{ name: "token", secret: true }],
+      arguments: { token: { secretKeyRef: { name: "keys", key } } },
+      steps: {
+        build: {
+          container: { image: "i", env: [{ name: "TOKEN", valueFrom: "${{ params.token }}" }] },
+          outputs: { image: {} },
+          cache: {},
+        },
+      },
+    });
+    await run(spec("npm"), "first");
+    await harness.create(spec("npm"), "same");
+    expect(await harness.phases("same")).toEqual({ build: "Succeeded/Cached" });
+    await harness.create(spec("pypi"), "other");
+    expect(await harness.phases("other")).toEqual({ build: "Starting" });
+  });
+
+  test("is carried out when the run has no room for the outputs of its result, and fails by that", async () => {
+    const numbers = Array.from({ length: 65 }, (_, n) => n);
+    const step = (n: number) => script(`build ${n}`, { outputs: { image: {} }, cache: {} });
+    const spec = (...which: readonly number[]): WorkflowSpec => ({
+      steps: Object.fromEntries(which.map((n) => [`s${n}`, step(n)])),
+    });
+    // 64 of them are 255 KiB.
+    const large = () => ({ message: `{"image":"${"v".repeat(4_069)}"}` });
+    for (const [name, which] of [
+      ["low", numbers.slice(0, 40)],
+      ["high", numbers.slice(40)],
+    ] as const) {
+      await harness.create(spec(...which), name);
+      await harness.endAll(large);
+    }
+    await harness.create(spec(...numbers), "all");
+    const taken = Object.values(await harness.phases("all")).sort();
+    expect(taken).toEqual(["Starting", ...Array<string>(64).fill("Succeeded/Cached")]);
+    await harness.endAll(large);
+    expect(Object.values(await harness.phases("all"))).toContain("Failed/OutputTooLarge");
+  });
+
   test("stores what it was carried out with, its outputs and where they are from", async () => {
     await run(build(), "first");
     const { spec, metadata } = await entry();
