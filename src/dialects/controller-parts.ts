@@ -10,7 +10,7 @@ export interface DialectOptions {
   readonly tinkerbell?: TinkerbellOptions;
 }
 
-/** A port that a dialect serves. */
+/** A port that a dialect serves, as the dialect tells it. */
 export interface DialectPort {
   /** Who connects there, for people: `agents of Tinkerbell`. */
   readonly serves: string;

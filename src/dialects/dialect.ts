@@ -4,6 +4,7 @@ import type { ActionName, Dialect as DialectName, GroupKind, ObjectRef, RunDiale
 import type { KubeObject, StatusCause } from "#kernel/model/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
 import type { LogRequest } from "#kernel/logs/index.ts";
+import type { Agents } from "./agents.ts";
 import type { CacheExplanation, CacheQuestion } from "./cached-result.ts";
 import type { ControllerParts } from "./controller-parts.ts";
 import type { RunGraph } from "./graph.ts";
@@ -53,6 +54,14 @@ export interface DocumentReader {
   references(document: SourceDocument): References;
   /** What `read` finds, and what is allowed but unwise. */
   lint(document: SourceDocument, options?: Pick<ReadOptions, "beside">): readonly Problem[];
+  /**
+   * Runs that nobody has written: of templates that can be run as they are, for documents of this language without a run among them. To be
+   * read as any other document. `hardware` is the machine that was named for them.
+   */
+  impliedRuns?(
+    documents: readonly CheckedDocument[],
+    named: { readonly hardware?: string },
+  ): Result<readonly SourceDocument[], readonly Problem[]>;
   /** What only several documents together show against carrying them out: problems by document, in their order. */
   readTogether(documents: readonly CheckedDocument[]): readonly (readonly Problem[])[];
   /** What `readTogether` finds, and what is allowed but unwise. */
@@ -151,6 +160,8 @@ export interface Runs extends RunDialect<KubeObject> {
   readonly pods?: RunPods;
   /** What else keeps their logs; absent where Pods have them all. */
   readonly logs?: RunLogs;
+  /** Why a stored run does not begin before somebody changes what it is made of; undefined while nothing is wrong with it. */
+  refusal?(run: KubeObject): string | undefined;
   /** A new run of the same specification; with `reuse`, one that takes results of this one for steps that are as they were. */
   readonly resubmission?: (object: KubeObject, options: { readonly reuse: boolean }) => KubeObject;
   /** The same run with this main step and what it depends on, and nothing else. The step is one of `graph`. */
@@ -195,6 +206,8 @@ export interface Dialect {
   readonly admission: readonly Admission[];
   readonly runs: Runs;
   readonly described: readonly Described[];
+  /** Who carries out its runs, where it is not the server. */
+  readonly agents?: Agents;
   /** Adds the dialect's controllers to a manager that has not started. Loads them, which is why it takes a moment. */
   addControllers(manager: Manager, parts: ControllerParts): Promise<void>;
 }

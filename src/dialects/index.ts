@@ -17,6 +17,7 @@ export type {
   Runs,
   SourceDocument,
 } from "./dialect.ts";
+export type { Agents, LocalAgent } from "./agents.ts";
 export type { CachedResult, CacheExplanation } from "./cached-result.ts";
 export type { ControllerParts, DialectOptions, DialectPort, ServerCondition } from "./controller-parts.ts";
 export type { GraphNode, RunGraph } from "./graph.ts";

@@ -201,3 +201,21 @@ test("a library that fails its tests is not packed", async () => {
   expect(await readFile(join(out, "RESULT"), "utf8")).toBe("Failed\n");
   await expect(readFile(join(out, "SHA256SUMS"))).rejects.toThrow("ENOENT");
 });
+
+test("the template of Tinkerbell greets in the name of the machine it is run for", async () => {
+  const { code, err } = await slipway(["run", "examples/tinkerbell/template.yaml", "--set", "device_1=local"]);
+  expect(code, err).toBe(0);
+  expect(err).toMatch(/greet: Succeeded[^]*system: Succeeded[^]*survey: SUCCESS/);
+});
+
+test("the machine of Tinkerbell gets its plan, made of what its hardware says", async () => {
+  const { code, out, err } = await slipway(["run", "examples/tinkerbell/machine.yaml", "-o", "json"]);
+  expect(code, err).toBe(0);
+  expect(JSON.parse(out)).toMatchObject({
+    status: {
+      state: "SUCCESS",
+      agentID: "02:00:00:00:00:07",
+      tasks: [{ actions: [{ environment: { ROOT: "/dev/nvme0n1p1" } }, { environment: { ADDRESS: "192.0.2.7" } }] }],
+    },
+  });
+});

@@ -1,8 +1,12 @@
+import type { EphemeralControlPlane, EphemeralOptions } from "#app/server/index.ts";
+import type { Dialect } from "#dialects/index.ts";
 import type { Invocation } from "./command.ts";
 import type { RunOptions } from "./commands/run.ts";
 import { findRunning } from "./connect.ts";
+import type { Environment } from "./environment.ts";
 import { hostEnvironment } from "./host-environment.ts";
 import type { Session } from "./session.ts";
+import { usualTinkListen } from "./tink-options.ts";
 import { version } from "./version.ts";
 
 /** A control plane that carries a run: the running one, or one of our own that ends with us. */
@@ -13,19 +17,18 @@ export interface ControlPlaneSession extends Session {
   readonly note: string;
   /** Steps run in containers made of the images their documents name; undefined when the control plane decides. */
   readonly usesImages?: boolean;
+  /** Has agents of its own for what a run needs; absent where it is for others to bring them. */
+  readonly agentsFor?: EphemeralControlPlane["agentsFor"];
 }
 
 /**
- * Uses the running control plane if there is one or one was named, else starts an ephemeral one in this process.
+ * Runs of `dialects` are to be carried out. Uses the running control plane if there is one or one was named, else starts an ephemeral one in this process.
  * `--ephemeral` does so in any case. The caller closes it.
  */
-export async function openControlPlane({
-  options,
-  environment,
-  clock,
-  signal,
-  connect,
-}: Invocation<RunOptions>): Promise<ControlPlaneSession> {
+export async function openControlPlane(
+  { options, environment, clock, signal, connect }: Invocation<RunOptions>,
+  dialects: readonly Dialect[],
+): Promise<ControlPlaneSession> {
   const running = options.ephemeral === true ? undefined : await findRunning(options, environment);
   if (running !== undefined) {
     const session = await connect();
@@ -44,7 +47,11 @@ export async function openControlPlane({
     environment: hostEnvironment(environment),
     signal,
     ...(options.runtime === "docker" ? { docker: environment } : {}),
+    ...agentsOf(dialects, options.agent, environment),
   });
+  const [waiting] = options.agent === undefined ? [] : plane.ports;
+  if (waiting !== undefined)
+    environment.err.write(`slipway: waiting for agent ${options.agent ?? ""} at ${waiting.address}\n`);
   const usesImages = options.runtime === "docker";
   return {
     client: plane.client,
@@ -54,6 +61,20 @@ export async function openControlPlane({
       ? `runtime docker: steps run ${plane.runtime}`
       : "runtime process: steps run on this machine as you; --runtime docker runs them in containers",
     usesImages,
+    agentsFor: (...asked) => plane.agentsFor(...asked),
     close: () => plane.close(),
   };
+}
+
+/** Agents of our own connect to whatever port is free; one that is waited for knows where the server usually is, or was told. */
+function agentsOf(
+  dialects: readonly Dialect[],
+  awaited: string | undefined,
+  environment: Environment,
+): Pick<EphemeralOptions, "agents"> {
+  const agents = dialects.find((dialect) => dialect.agents !== undefined)?.agents;
+  if (agents === undefined) return {};
+  if (awaited === undefined)
+    return { agents: { listening: agents.listeningAt("127.0.0.1:0"), surroundings: environment } };
+  return { agents: { listening: agents.listeningAt(environment.variable("SLIPWAY_TINK_LISTEN") ?? usualTinkListen) } };
 }

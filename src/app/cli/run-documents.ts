@@ -28,9 +28,10 @@ export async function runDocuments(
   given: Readonly<Record<string, string>>,
   invocation: Invocation<RunOptions>,
 ): Promise<number> {
-  if (!objectsOf(read).some(({ document, object }) => runOf(document, object) !== undefined))
+  if (!hasRun(read))
     throw new UsageError("the documents hold no run: nothing would happen", "slipway lint tells what they hold");
-  const session = await openControlPlane(invocation);
+  const dialects = new Set(read.documents.flatMap(({ dialect }) => dialect ?? []));
+  const session = await openControlPlane(invocation, [...dialects]);
   try {
     const whole = await withReferred(read, given, session);
     if (printProblems(whole.problems, invocation.environment.err)) return exitCode.usage;
@@ -39,7 +40,7 @@ export async function runDocuments(
     const others = all
       .filter(({ document, object }) => runOf(document, object) === undefined)
       .map(({ object }) => object);
-    announce(session, runs, invocation);
+    announce(session, all, invocation);
     const namespace = session.namespace;
     // Later than this a signal cancels the runs, instead of leaving some of them started.
     invocation.signal.throwIfAborted();
@@ -48,7 +49,7 @@ export async function runDocuments(
     for (const { object, dialect } of runs) {
       const type = await typeOf(session.client, object);
       const stored = await start(session.client, type, object, namespace, invocation);
-      started.push({ stored, type, dialect, isAlone: session.isEphemeral });
+      started.push({ stored, type, dialect, isAlone: session.isEphemeral, agentsFor: session.agentsFor });
     }
     if (invocation.options.detach === true) return detached(session, started, invocation);
     const codes = await Promise.all(
@@ -60,6 +61,10 @@ export async function runDocuments(
   }
 }
 
+/** Whether there is anything to carry out. Wrong documents count for nothing. */
+export const hasRun = (read: ReadDocuments): boolean =>
+  objectsOf(read).some(({ document, object }) => runOf(document, object) !== undefined);
+
 /** Undefined for objects that are no runs: ConfigMaps, definitions, a RunAction. */
 const runOf = ({ dialect }: Document, object: KubeObject): RunDocument | undefined =>
   dialect !== undefined && isRunOf(dialect, object) ? { object, dialect } : undefined;
@@ -70,10 +75,10 @@ const runOf = ({ dialect }: Document, object: KubeObject): RunDocument | undefin
  */
 function announce(
   session: ControlPlaneSession,
-  runs: readonly RunDocument[],
+  all: readonly { readonly object: KubeObject }[],
   { environment }: Invocation<RunOptions>,
 ): void {
-  const images = [...new Set(runs.flatMap(({ object }) => imagesOf(object)))].sort();
+  const images = [...new Set(all.flatMap(({ object }) => imagesOf(object)))].sort();
   const unused =
     images.length === 0 || session.usesImages === true
       ? ""

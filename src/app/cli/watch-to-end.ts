@@ -5,7 +5,8 @@ import type { ApiClient } from "#kernel/kit/index.ts";
 import type { ResourceType, Stored } from "#kernel/model/index.ts";
 import type { Invocation } from "./command.ts";
 import type { RunOptions } from "./commands/run.ts";
-import { codeOfRun, exitCode } from "./exit-codes.ts";
+import { codeOfRun, exitCode, UsageError } from "./exit-codes.ts";
+import type { ControlPlaneSession } from "./control-plane.ts";
 import { type FollowedRun, followRun, hasEnded } from "./follow-run.ts";
 import { startLogStream } from "./log-stream.ts";
 import { startLive } from "./output/live.ts";
@@ -26,6 +27,8 @@ export interface StartedRun {
   readonly dialect: Dialect;
   /** Its control plane is this command's own, and can be reached by nobody else. */
   readonly isAlone: boolean;
+  /** See `ControlPlaneSession`. */
+  readonly agentsFor?: ControlPlaneSession["agentsFor"] | undefined;
 }
 
 /** What following a run has to be told. */
@@ -74,6 +77,7 @@ export async function watchToEnd(
       dialect,
       clock,
       (seen) => {
+        expectGoing(run, seen.object, interrupted.fail);
         picture.see(seen);
         stream?.see(seen.view.steps);
       },
@@ -96,6 +100,16 @@ export async function watchToEnd(
     display.close();
     interrupted.close();
   }
+}
+
+/**
+ * Has the agents that the run needs, as soon as it says which. A run that was refused what it is made of is given up, here as on a control plane
+ * of others: whoever waits for its end would wait for somebody to mend it.
+ */
+function expectGoing({ dialect, agentsFor }: StartedRun, object: Stored, fail: (reason: Error) => void): void {
+  agentsFor?.(dialect, object, fail);
+  const refusal = dialect.runs.refusal?.(object);
+  if (refusal !== undefined) fail(new UsageError(`${object.metadata.name} does not begin: ${refusal}`));
 }
 
 /**
@@ -151,7 +165,8 @@ function cancelOnSignal(
   };
   if (signal.aborted) onAbort();
   else signal.addEventListener("abort", onAbort, { once: true });
-  return { giveUp: giveUp.signal, close: () => signal.removeEventListener("abort", onAbort) };
+  const fail = (reason: Error): void => giveUp.abort(reason);
+  return { giveUp: giveUp.signal, fail, close: () => signal.removeEventListener("abort", onAbort) };
 }
 
 /** One block at the bottom, drawn ten times a second, so that clocks move also when nothing else does. */

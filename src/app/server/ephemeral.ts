@@ -1,11 +1,14 @@
 import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import type { Clock, Millis } from "#lib/base/index.ts";
+import type { Dialect, DialectOptions, DialectPort } from "#dialects/index.ts";
+import type { Clock, Millis, SlipwayError } from "#lib/base/index.ts";
 import type { ApiClient } from "#kernel/kit/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
 import { memoryStore } from "#kernel/apiserver/index.ts";
 import { createLocalRuntime } from "#kernel/runtimes/index.ts";
 import { startControlPlane } from "./control-plane.ts";
+import { LocalAgents } from "./local-agents.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
 import { type DockerSurroundings, openRuntime } from "./open-runtime.ts";
 import { runnerPath, yamlReaderPath } from "./program-paths.ts";
@@ -18,6 +21,13 @@ export interface EphemeralOptions {
   /** Where steps work that name no directory. */
   readonly workingDirectory: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Given for runs that agents carry out. */
+  readonly agents?: {
+    /** What makes the server listen for them. */
+    readonly listening: DialectOptions;
+    /** What agents in this process know of it; absent where others are waited for. */
+    readonly surroundings?: DockerSurroundings;
+  };
   /** Given for steps in containers: where the engine's address is looked for. Else they are children of this process. */
   readonly docker?: DockerSurroundings;
   /** Ends the start, which then rejects with its reason. A control plane that has started is ended by `close`. */
@@ -32,6 +42,10 @@ export interface EphemeralControlPlane {
   readonly client: ApiClient;
   /** How and where steps run, for people: see `ChosenRuntime`. */
   readonly runtime: string;
+  /** Where dialects are spoken to, if they were told to listen. */
+  readonly ports: readonly DialectPort[];
+  /** Has agents for what a run needs, in this process. Does nothing for runs that need none. */
+  agentsFor(dialect: Dialect, run: KubeObject, onFailure: (error: SlipwayError) => void): void;
   close(): Promise<void>;
 }
 
@@ -45,7 +59,11 @@ const stopGrace: Millis = 2000;
  * Starts a control plane in this process, in memory, with a temporary directory for the files of Pods. It does not listen. Its
  * steps are children of this process and are killed when it ends before it is closed.
  */
-export async function startEphemeral({ level, ...options }: EphemeralOptions): Promise<EphemeralControlPlane> {
+export async function startEphemeral({
+  level,
+  agents: wanted,
+  ...options
+}: EphemeralOptions): Promise<EphemeralControlPlane> {
   const { clock } = options;
   const log = plainLog(level, clock);
   const directory = await mkdtemp(`${tmpdir()}/slipway-run-`);
@@ -63,12 +81,31 @@ export async function startEphemeral({ level, ...options }: EphemeralOptions): P
     options.signal.throwIfAborted();
     const chosen = await openRuntime(options.docker, { store: store.clusterUid, isEphemeral: true, clock, log });
     const { runtime = local } = chosen;
-    const parts = { ...options, store, log, directory, runnerPath, yamlReaderPath, isFresh: true };
+    const dialectOptions = wanted?.listening ?? {};
+    const parts = { ...options, store, log, directory, runnerPath, yamlReaderPath, dialectOptions, isFresh: true };
     const plane = await startControlPlane(runtime === undefined ? parts : { ...parts, runtime });
+    const [port] = plane.ports;
+    const around = wanted?.surroundings;
+    const isDocker = options.docker !== undefined;
+    const agents =
+      port === undefined || around === undefined
+        ? undefined
+        : new LocalAgents({
+            server: port.address,
+            directory: `${directory}/agents`,
+            runtime: isDocker ? "docker" : "process",
+            variable: around.variable,
+            home: around.home,
+            clock,
+            log,
+          });
     return {
       client: plane.server.client(),
       runtime: chosen.title,
+      ports: plane.ports,
+      agentsFor: (dialect, run, onFailure) => agents?.ensure(dialect, dialect.agents?.neededBy(run) ?? [], onFailure),
       async close() {
+        await agents?.close();
         await plane.close({ stopTasks: stopGrace });
         await clean();
       },

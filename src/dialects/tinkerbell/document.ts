@@ -1,9 +1,10 @@
 import { hasErrors, isJsonObject, type JsonObject } from "#lib/base/index.ts";
 import { type CompiledSchema, compileSchema, type Kind } from "#lib/schema/index.ts";
-import type { KubeObject } from "#kernel/model/index.ts";
+import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
 import type { DocumentReader, References } from "../dialect.ts";
 import { checkName, checkSchema } from "../document-checks.ts";
 import { collectProblems, type Report } from "../problems.ts";
+import { impliedRuns } from "./implied-runs.ts";
 import { group, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow, WorkflowV2 } from "./kinds.ts";
 import { referencesOf } from "./references.ts";
 import { templateOfText } from "./template-text.ts";
@@ -22,12 +23,14 @@ export const documents: DocumentReader = {
     return typeof apiVersion === "string" && apiVersion.startsWith(`${group}/`);
   },
   fromText: templateOfText,
-  read(document) {
-    const found = collectProblems(document.positionOf);
-    if (isJsonObject(document.value)) checkDocument(document.value, found.error);
+  impliedRuns,
+  read({ value, positionOf }, options = {}) {
+    const found = collectProblems(positionOf);
+    const whole = isJsonObject(value) ? withArguments(value, options.arguments ?? {}) : value;
+    if (isJsonObject(whole)) checkDocument(whole, found.error);
     else found.error([], "wrong-type", "expected an object");
     // Only an object passes without an error.
-    const object = hasErrors(found.problems) ? undefined : (document.value as unknown as KubeObject);
+    const object = hasErrors(found.problems) ? undefined : (whole as unknown as KubeObject);
     return { object, problems: found.problems };
   },
   references: ({ value }) => (isJsonObject(value) ? namedIn(value) : []),
@@ -35,6 +38,16 @@ export const documents: DocumentReader = {
   readTogether: (all) => all.map(() => []),
   lintTogether: (all) => all.map(() => []),
 };
+
+/** What is given on the command line goes to the template: it wins over what the Workflow says. Other documents take nothing. */
+function withArguments(document: JsonObject, given: Readonly<Record<string, string>>): JsonObject {
+  const { apiVersion, kind, spec } = document;
+  if (kind !== Workflow.kind || Object.keys(given).length === 0) return document;
+  const own = isJsonObject(spec) ? spec : {};
+  const member = apiVersion === apiVersionOf(WorkflowV2) ? "templateParams" : "hardwareMap";
+  const before = own[member];
+  return { ...document, spec: { ...own, [member]: { ...(isJsonObject(before) ? before : {}), ...given } } };
+}
 
 /** Reading one document should not cost the schemas of all kinds. */
 const schemas = new Map<Kind, CompiledSchema>();

@@ -4,9 +4,10 @@ import { graphOfView } from "../graph.ts";
 import { describeWorkflow } from "./describe.ts";
 import { runCommands } from "./commands.ts";
 import { documents } from "./document.ts";
+import { agents } from "./local-agents.ts";
 import { Agent, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow, WorkflowV2 } from "./kinds.ts";
 import type { AnyWorkflow } from "./stored.ts";
-import { viewWorkflow } from "./view.ts";
+import { renderProblem, viewWorkflow } from "./view.ts";
 
 export type { AgentOption } from "./agent/agent-options.ts";
 export type { AgentSettings, AgentSurroundings } from "./agent/open-agent.ts";
@@ -28,6 +29,7 @@ export const dialect: Dialect = {
     view: (object) => viewWorkflow(typed(object)),
     describe: (object, { now }) => describeWorkflow(typed(object), now),
     accepts: runCommands,
+    refusal: (object) => renderProblem(typed(object))?.message,
     graph: (object) => graphOfView(viewWorkflow(typed(object))),
     logs: {
       parameter: "action",
@@ -36,6 +38,7 @@ export const dialect: Dialect = {
     },
   },
   described: [],
+  agents,
   addControllers: async (manager, parts) => (await import("./add-controllers.ts")).addControllers(manager, parts),
 };
 

@@ -68,7 +68,9 @@ const lastInstant = ({ actions }: WorkflowState): number | undefined => {
 };
 
 /** Why it is not prepared, if somebody has said so. */
-function renderProblem({ status }: AnyWorkflow): { readonly reason?: string; readonly message?: string } | undefined {
+export function renderProblem({
+  status,
+}: AnyWorkflow): { readonly reason?: string; readonly message?: string } | undefined {
   const conditions: unknown = status?.["conditions"];
   if (!Array.isArray(conditions)) return undefined;
   return conditions.find(

@@ -36,7 +36,7 @@ export const tinkCommand = command<TinkOptions>({
   ],
   options: [
     { flags: "--set <name=value>", summary: "render: a value of the workflow; may be repeated", repeatable: true },
-    { flags: "--hardware <name|file>", summary: "render: for this machine, of the files or of the server" },
+    { flags: "--hardware <name>", summary: "render: for this machine, of the files or of the server" },
     { flags: "--all-hardware", summary: "render: for every machine of the files, or else of the server's namespace" },
     {
       flags: "-o, --output <format>",

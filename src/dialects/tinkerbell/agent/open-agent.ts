@@ -4,7 +4,13 @@ import { join } from "node:path";
 import { type Clock, type Logger, messageOf, type Millis, SlipwayError, sleep } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import type { RpcChannelOptions } from "#kernel/rpc/index.ts";
-import { acquireLock, createProcessRuntime, openContainerEngine, type RegistryLogin } from "#kernel/runtimes/index.ts";
+import {
+  acquireLock,
+  createProcessRuntime,
+  openContainerEngine,
+  type RegistryLogin,
+  type Runtime,
+} from "#kernel/runtimes/index.ts";
 import type { ActionRuntime } from "./action-runtime.ts";
 import { retryDelay } from "./backoff.ts";
 import { DockerRuntime, type PullPolicy } from "./docker-runtime.ts";
@@ -42,6 +48,8 @@ export interface AgentSettings {
 export interface AgentSurroundings {
   /** The runner's bundle, for actions on the host. */
   readonly runnerPath: string;
+  /** What runs actions on the host instead of that runner, the agent's to close: they end with this process, and are not found again. */
+  readonly processes?: Runtime;
   /** Answers undefined for what is unset or empty. */
   readonly variable: (name: string) => string | undefined;
   readonly home: string;
@@ -132,10 +140,12 @@ async function openDocker(
 }
 
 /** Needs no waiting: the runner is started by the first action, or found when an earlier agent has left one. */
-function openHost({ directory }: AgentSettings, { runnerPath, variable, home, clock, log }: AgentSurroundings): Opened {
+function openHost({ directory }: AgentSettings, around: AgentSurroundings): Opened {
+  const { runnerPath, variable, home, clock, log } = around;
   log.warn("actions run as processes of this machine, and their images are not looked at");
   const place = join(directory, "runner");
-  const processes = createProcessRuntime({ directory: place, runnerPath, nodePath: process.execPath, clock, log });
+  const processes =
+    around.processes ?? createProcessRuntime({ directory: place, runnerPath, nodePath: process.execPath, clock, log });
   const inherited = {
     PATH: variable("PATH") ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     HOME: home,
