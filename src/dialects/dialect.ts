@@ -153,6 +153,8 @@ export interface LogPlace extends Pick<ControllerParts, "directory"> {
  * language may have no word for: faces then say that its runs cannot be asked for it.
  */
 export interface Runs extends RunDialect<KubeObject> {
+  /** What users of the language call its runs besides the names of the kind, which are unique on a server: short names of the original. */
+  readonly aliases?: readonly string[];
   /** Text for people: several lines, no colours. */
   describe(object: KubeObject, options: DescribeOptions): string;
   readonly accepts: RunCommands;

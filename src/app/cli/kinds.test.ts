@@ -86,26 +86,51 @@ test.each<[readonly string[], string, readonly string[]]>([
   [["workflow/job", "step"], "job", ["step"]],
   [["wf"], "wf", []],
 ])("%j is the run %s, and %j are left over", async (words, name, rest) => {
-  const run = await findRun(client, words);
+  const run = await findRun({ client, namespace: "default" }, words);
   expect({ name: run.name, rest: run.rest, group: run.type.group }).toEqual({ name, rest, group: "slipway.dev" });
   expect(run.dialect.name).toBe("workflow");
 });
 
 test("a run of another language is found by its kind", async () => {
-  const run = await findRun(client, ["twf/x"]);
+  const run = await findRun({ client, namespace: "default" }, ["twf/x"]);
   expect(run.type.group).toBe("tinkerbell.org");
   expect(run.dialect.name).toBe("tinkerbell");
+});
+
+const theirs = (name: string) => ({
+  apiVersion: "tinkerbell.org/v1alpha1",
+  kind: "Workflow",
+  metadata: { name, namespace: "default" },
+});
+const ours = (name: string) => ({ ...theirs(name), apiVersion: "slipway.dev/v1alpha1" });
+
+test.each(["wf/machine", "workflow/machine", "machine"])("%s is a run of the language that has it", async (word) => {
+  await client.create(Theirs, theirs("machine")).catch(() => undefined);
+  const { type, dialect } = await findRun({ client, namespace: "default" }, [word]);
+  expect([type.group, dialect.name]).toEqual(["tinkerbell.org", "tinkerbell"]);
+  expect((await findRun({ client, namespace: "elsewhere" }, [word])).type.group).toBe("slipway.dev");
+});
+
+test("a name that runs of two languages have is told of with what to write", async () => {
+  await client.create(Theirs, theirs("both"));
+  await client.create(Workflow, ours("both"));
+  await expect(findRun({ client, namespace: "default" }, ["wf/both"])).rejects.toMatchObject({
+    message: 'several kinds have an object "both"',
+    hint: "write workflow.slipway.dev/both or workflow.tinkerbell.org/both",
+  });
+  const named = await findRun({ client, namespace: "default" }, ["workflow.tinkerbell.org/both"]);
+  expect(named.dialect.name).toBe("tinkerbell");
 });
 
 test.each([
   [["job/x"], "objects of kind Job are no runs"],
   [["nothing/x"], 'the server serves no kind "nothing"'],
 ])("%j is no run", async (words, message) => {
-  await expect(findRun(client, words)).rejects.toThrow(message);
+  await expect(findRun({ client, namespace: "default" }, words)).rejects.toThrow(message);
 });
 
 test("the children of a run are what it owns of the kinds its steps have", async () => {
-  const { dialect } = await findRun(client, ["wf"]);
+  const { dialect } = await findRun({ client, namespace: "default" }, ["wf"]);
   const run = {
     apiVersion: "slipway.dev/v1alpha1",
     kind: "Workflow",

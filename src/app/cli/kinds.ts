@@ -10,6 +10,25 @@ export const namesOf = (type: ResourceType): readonly string[] => {
 };
 
 /**
+ * Every kind a word may mean, one of each name: several groups have a kind of one name, and users of a language call its runs by names that
+ * are another's here. The first is the one that `findKind` finds.
+ */
+export async function findKinds(client: ApiClient, word: string): Promise<readonly ResourceType[]> {
+  const first = await findKind(client, word);
+  const wanted = word.toLowerCase();
+  const { loadDialects } = await import("#dialects/index.ts");
+  const runs = (await loadDialects()).map((dialect) => dialect.runs);
+  const isAlias = ({ group, kind }: ResourceType): boolean =>
+    runs.some(
+      ({ aliases = [], kinds }) =>
+        aliases.includes(wanted) && kinds.some((known) => known.group === group && known.kind === kind),
+    );
+  const found = (await client.resourceTypes()).filter((type) => namesOf(type).includes(wanted) || isAlias(type));
+  const others = found.filter((type) => qualifiedResource(type) !== qualifiedResource(first));
+  return [...new Map([first, ...others].map((type) => [qualifiedResource(type), type])).values()];
+}
+
+/**
  * The kind a word names, as kubectl takes it: `wf`, `workflow`, `Workflows`, `workflows.slipway.dev`; the first
  * served one when several bear the name. Rejects with a UsageError that names what is near, or else everything that is
  * served.

@@ -1,15 +1,17 @@
 import type { Invocation } from "./command.ts";
-import { findKind } from "./kinds.ts";
+import { findKinds } from "./kinds.ts";
 import { findRun } from "./runs.ts";
 import type { Session } from "./session.ts";
 
 /** Longer than a local server ever takes, and as long as a person who pressed Tab is willing to look at nothing. */
 const patienceMs = 1000;
+/** Nobody reads more. */
+const most = 500;
 
 /**
  * Names the running control plane knows, for completion. `words` are those typed so far, the command first: the names
  * of steps are those of the run in `words[1]`. Nothing when none answers soon: completion must never be in the way,
- * so that no error leaves this function. At most 500 names.
+ * so that no error leaves this function. At most `most` names.
  */
 export async function namesFor(
   kind: "run" | "step" | "kind" | "name",
@@ -40,11 +42,14 @@ async function lookUp(
 ) {
   if (kind === "kind") return (await client.resourceTypes()).map(({ plural }) => plural);
   if (kind === "step") {
-    const run = await findRun(client, [words[1] ?? ""]);
+    const run = await findRun({ client, namespace }, [words[1] ?? ""]);
     const object = await client.get({ type: run.type, namespace, name: run.name }, { signal });
     return run.dialect.runs.view(object, []).steps.map(({ id }) => id);
   }
-  const type = await findKind(client, kind === "run" ? "workflows" : (words[1] ?? ""));
-  const { items } = await client.list(type, { ...(type.namespaced ? { namespace } : {}), limit: 500, signal });
-  return items.map(({ metadata }) => metadata.name);
+  const types = await findKinds(client, kind === "run" ? "workflows" : (words[1] ?? ""));
+  const scope = { limit: most, signal };
+  const lists = await Promise.all(
+    types.map((type) => client.list(type, { ...scope, ...(type.namespaced ? { namespace } : {}) })),
+  );
+  return lists.flatMap(({ items }) => items.map(({ metadata }) => metadata.name)).slice(0, most);
 }

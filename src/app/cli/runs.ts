@@ -1,9 +1,10 @@
 import type { Described, Dialect } from "#dialects/index.ts";
 import type { RunView } from "#engine/index.ts";
-import type { ApiClient } from "#kernel/kit/index.ts";
+import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { isForbidden, type KubeObject, type ResourceType, splitApiVersion } from "#kernel/model/index.ts";
-import { findKind, splitNames } from "./kinds.ts";
+import { findKind, findKinds, splitNames } from "./kinds.ts";
 import { UsageError } from "./exit-codes.ts";
+import type { Session } from "./session.ts";
 
 /** A run named on the command line: where it is, and who can explain it. */
 export interface NamedRun {
@@ -50,17 +51,17 @@ export async function describedOf({ group, kind }: ResourceType): Promise<Descri
 
 /**
  * `hello`, `workflow/hello` or `workflow hello`: a bare name is a Workflow's. `rest` are the words after the run,
- * such as names of steps. Whether the run exists is not looked at; a kind that is not served, or whose objects are no
- * runs, is a UsageError.
+ * such as names of steps. Whether the run exists is looked at only where several languages may have it; a kind that is not served,
+ * or whose objects are no runs, is a UsageError.
  *
  * A first word that names a kind is one as soon as another word follows: a run called `job` with a step is written
  * `workflow/job step`.
  */
 export async function findRun(
-  client: ApiClient,
+  session: NamingSession,
   words: readonly string[],
 ): Promise<NamedRun & { readonly rest: readonly string[] }> {
-  const { type, name, rest } = await findNamed(client, words);
+  const { type, name, rest } = await findNamed(session, words);
   const dialect = await dialectOf(type);
   if (dialect === undefined) throw new UsageError(`objects of kind ${type.kind} are no runs`);
   return { type, name, dialect, rest };
@@ -68,15 +69,54 @@ export async function findRun(
 
 /** As `findRun`, for objects of any kind. */
 export async function findNamed(
-  client: ApiClient,
+  { client, namespace }: NamingSession,
   words: readonly string[],
 ): Promise<Omit<NamedRun, "dialect"> & { readonly rest: readonly string[] }> {
   const isPair = words.length > 1 && !words[0]?.includes("/") && (await isKind(client, words[0] ?? ""));
   const spelled = isPair ? [`${words[0]}/${words[1]}`, ...words.slice(2)] : words;
   const first = spelled[0]?.includes("/") ? spelled[0] : `workflow/${spelled[0] ?? ""}`;
   const { kind, names } = splitNames([first]);
-  const type = await findKind(client, kind);
-  return { type, name: names[0] ?? "", rest: spelled.slice(1) };
+  const name = names[0] ?? "";
+  const type = await kindHaving(client, namespace, await findKinds(client, kind), name);
+  return { type, name, rest: spelled.slice(1) };
+}
+
+/** Where names are looked up. */
+type NamingSession = Pick<Session, "client" | "namespace">;
+
+/**
+ * The one of these kinds that has an object of this name, of which the caller may know; the first where none has. Where several have
+ * one nobody can say which is meant: a UsageError with what to write.
+ */
+export async function kindHaving(
+  client: ApiClient,
+  namespace: string,
+  kinds: readonly ResourceType[],
+  name: string,
+): Promise<ResourceType> {
+  const [first] = kinds;
+  if (first === undefined) throw new Error("no kind has a name without a kind");
+  if (kinds.length === 1 || name === "") return first;
+  const objects = await Promise.all(kinds.map((type) => readOrUndefined(client, { type, namespace, name })));
+  const having = kinds.filter((_type, index) => objects[index] !== undefined);
+  if (having.length > 1) {
+    const spelled = having.map((type) => `${type.kind.toLowerCase()}.${type.group}/${name}`);
+    throw new UsageError(`several kinds have an object "${name}"`, `write ${spelled.join(" or ")}`);
+  }
+  return having[0] ?? first;
+}
+
+/** Undefined also where the caller may not look. */
+async function readOrUndefined(
+  client: ApiClient,
+  { type, namespace, name }: { readonly type: ResourceType; readonly namespace: string; readonly name: string },
+) {
+  try {
+    return await getOrUndefined(client, { type, name, ...(type.namespaced ? { namespace } : {}) });
+  } catch (thrown) {
+    if (isForbidden(thrown)) return undefined;
+    throw thrown;
+  }
 }
 
 async function isKind(client: ApiClient, word: string): Promise<boolean> {

@@ -26,6 +26,7 @@ export const dialect: Dialect = {
   admission: [],
   runs: {
     kinds: [{ group: Workflow.group, kind: Workflow.kind }],
+    aliases: ["wf"],
     view: (object) => viewWorkflow(typed(object)),
     describe: (object, { now }) => describeWorkflow(typed(object), now),
     accepts: runCommands,

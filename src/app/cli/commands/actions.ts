@@ -48,7 +48,7 @@ const actionCommand = ({ verb, summary, past, step: taken, options: own = [], ex
       const { act } = await import("../run-actions.ts");
       const { args, options, environment, clock, signal, rest } = invocation;
       return await withSession(invocation, async ({ client, namespace }) => {
-        const run = await findRun(client, taken === undefined ? rest : [args[0] ?? "", ...rest]);
+        const run = await findRun({ client, namespace }, taken === undefined ? rest : [args[0] ?? "", ...rest]);
         const step = stepOf(verb, taken, run.rest, options.step);
         const named = step === undefined ? options : { ...options, step: [step] };
         const values =

@@ -58,7 +58,7 @@ async function list(words: readonly string[], invocation: Invocation<ArtifactsOp
       "one artifact: artifacts get RUN STEP NAME",
     );
   return await withSession(invocation, async ({ client, namespace }) => {
-    const { type, name, dialect, rest } = await findRun(client, words);
+    const { type, name, dialect, rest } = await findRun({ client, namespace }, words);
     if (rest.length > 0) throw new UsageError(`the list takes one run, found also ${rest.join(", ")}`);
     const all = artifactsOf(viewOf(dialect, await client.get({ type, namespace, name })));
     const rows = all.map((one) => [one.step, one.name, String(one.sizeBytes ?? ""), one.digest ?? ""]);
@@ -78,7 +78,7 @@ async function get(words: readonly string[], invocation: Invocation<ArtifactsOpt
   const { saveArtifact } = await import("../save-artifact.ts");
   const { environment, options, signal } = invocation;
   return await withSession(invocation, async ({ client, namespace }) => {
-    const { type, name, dialect, rest } = await findRun(client, words);
+    const { type, name, dialect, rest } = await findRun({ client, namespace }, words);
     const [step, artifact, ...more] = rest;
     if (step === undefined || artifact === undefined || more.length > 0)
       throw new UsageError("get takes a run, a step and the name of an artifact: artifacts get RUN STEP NAME");

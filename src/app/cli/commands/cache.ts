@@ -35,7 +35,7 @@ export const cacheCommand = command<CacheOptions>({
     const [verb = "", run = "", step = ""] = args;
     actionWord(verbs, verb);
     return await withSession(invocation, async ({ client, namespace }) => {
-      const { type, name, dialect } = await findRun(client, [run]);
+      const { type, name, dialect } = await findRun({ client, namespace }, [run]);
       const object = await client.get({ type, namespace, name });
       // Every entry may be the nearest one; a namespace has at most a thousand.
       const { items: entries } = await client.list(cacheEntries, { namespace });

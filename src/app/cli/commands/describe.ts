@@ -42,7 +42,7 @@ export const describeCommand = command<DescribeOptions>({
     const { eventsOf, formatEvents } = await import("../output/events.ts");
     const { environment, clock, rest, options } = invocation;
     return await withSession(invocation, async ({ client, namespace }) => {
-      const { type, name, rest: more } = await findNamed(client, rest);
+      const { type, name, rest: more } = await findNamed({ client, namespace }, rest);
       if (more.length > 0) throw new UsageError(`describe takes one object, found also ${more.join(", ")}`);
       const who = await whoTellsOf(type);
       const object = await client.get({ type, namespace, name });

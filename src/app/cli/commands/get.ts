@@ -45,11 +45,13 @@ export const getCommand = command<GetOptions>({
   async action(invocation) {
     const { args, rest, options } = invocation;
     const { withSession } = await import("../session.ts");
-    const { findKind, splitNames } = await import("../kinds.ts");
+    const { findKinds, splitNames } = await import("../kinds.ts");
+    const { kindHaving } = await import("../runs.ts");
     const format = parseFormat(options.output);
     const words = splitNames([args[0] ?? "", ...rest]);
     return await withSession(invocation, async ({ client, namespace }) => {
-      const type = await findKind(client, words.kind);
+      const kinds = await findKinds(client, words.kind);
+      const type = await kindHaving(client, namespace, kinds, words.names[0] ?? "");
       if (options.watch === true && words.names.length > 1) throw new UsageError("--watch takes at most one name");
       const wide = options.allNamespaces === true || !type.namespaced;
       const target = {
@@ -59,9 +61,12 @@ export const getCommand = command<GetOptions>({
         names: words.names,
         selector: options.selector,
       };
-      return await (format.kind === "table"
+      const code = await (format.kind === "table"
         ? printTable(target, format.wide, invocation)
         : printObjects(target, format, invocation));
+      if (words.names.length === 0 && options.watch !== true)
+        await tellOthers(target, kinds.slice(1), invocation.environment);
+      return code;
     });
   },
 });
@@ -140,6 +145,21 @@ async function printTable(target: Target, wide: boolean, invocation: Invocation<
   if (options.watch !== true) return exitCode.succeeded;
   for await (const row of watchTable(target, table, signal)) environment.out.write(formatTable(shown(row), []));
   return exitCode.succeeded;
+}
+
+/**
+ * A word may mean kinds of several groups, of which one is shown: nobody shall believe that there are none of the others. Nothing is said of
+ * kinds that have no object here, or that the caller may not list.
+ */
+async function tellOthers(target: Target, others: readonly ResourceType[], { err }: Environment): Promise<void> {
+  const { client, namespace } = target;
+  for (const type of others) {
+    const scope = type.namespaced && namespace !== undefined ? { namespace } : {};
+    const { items } = await client.list(type, { ...scope, limit: 1 }).catch(() => ({ items: [] }));
+    if (items.length === 0) continue;
+    const shown = `${target.type.plural}.${target.type.group}`;
+    err.write(`slipway: these are ${shown}; for the others: slipway get ${type.plural}.${type.group}\n`);
+  }
 }
 
 /** Cells are the server's, who shows what somebody has written as it is. */

@@ -68,7 +68,7 @@ async function graphOfRun(name: string, invocation: Invoked) {
   const { findRun } = await import("../runs.ts");
   let graph: import("#dialects/index.ts").RunGraph | undefined;
   await withSession(invocation, async ({ client, namespace }) => {
-    const run = await findRun(client, [name]);
+    const run = await findRun({ client, namespace }, [name]);
     graph = run.dialect.runs.graph(await client.get({ type: run.type, namespace, name: run.name }));
     return exitCode.succeeded;
   });

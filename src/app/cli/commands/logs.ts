@@ -46,7 +46,7 @@ export const logsCommand = command<LogsOptions>({
     const { childrenOf, findRun, viewOf } = await import("../runs.ts");
     const { args, rest, options, environment, clock, signal } = invocation;
     return await withSession(invocation, async ({ client, namespace }) => {
-      const named = await findRun(client, [args[0] ?? "", ...rest]);
+      const named = await findRun({ client, namespace }, [args[0] ?? "", ...rest]);
       const run = { ...named, rest: [...named.rest, ...(options.action === undefined ? [] : [options.action])] };
       const ref = { type: run.type, namespace, name: run.name };
       const { startLogStream } = await import("../log-stream.ts");

@@ -34,7 +34,7 @@ export const resubmitCommand = command<ResubmitOptions>({
     const { environment, options, rest } = invocation;
     const params = readParams(options.param ?? []);
     return await withSession(invocation, async ({ client, namespace }) => {
-      const { type, name, dialect, rest: more } = await findRun(client, rest);
+      const { type, name, dialect, rest: more } = await findRun({ client, namespace }, rest);
       if (more.length > 0) throw new UsageError(`resubmit takes one run, found also ${more.join(", ")}`);
       const former = await client.get({ type, namespace, name });
       const again = abilityOf(dialect, "resubmission", "resubmitted")(former, { reuse: options.reuse === true });
