@@ -103,8 +103,17 @@ export interface Admitted {
 
 export interface DescribeOptions {
   readonly now: Instant;
-  /** Objects the run has created, as far as the caller has them. */
+  /** Objects the run has created and its neighbours, as far as the caller has them. */
   readonly children?: readonly KubeObject[];
+  /** Kinds of neighbours that the caller may not see: that none are given says nothing of them. */
+  readonly hidden?: readonly string[];
+}
+
+/** Objects of a kind that belong to the picture of a run and are not its own: those of these names, or else all in every namespace. */
+export interface Neighbours {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly names?: readonly string[];
 }
 
 /** Which part of a run an object carries out. */
@@ -158,6 +167,8 @@ export interface Runs extends RunDialect<KubeObject> {
   /** Text for people: several lines, no colours. */
   describe(object: KubeObject, options: DescribeOptions): string;
   readonly accepts: RunCommands;
+  /** What else decides how a run goes on, to be given to `describe` beside its children. */
+  readonly neighbours?: (object: KubeObject) => readonly Neighbours[];
   /** The Pods that carry out the steps of runs; absent where something else does. */
   readonly pods?: RunPods;
   /** What else keeps their logs; absent where Pods have them all. */

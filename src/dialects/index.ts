@@ -11,6 +11,7 @@ export type {
   Dialect,
   DocumentReader,
   DocumentReading,
+  Neighbours,
   Place,
   ReadOptions,
   References,

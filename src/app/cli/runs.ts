@@ -1,4 +1,4 @@
-import type { Described, Dialect } from "#dialects/index.ts";
+import type { Described, Dialect, Neighbours } from "#dialects/index.ts";
 import type { RunView } from "#engine/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { isForbidden, type KubeObject, type ResourceType, splitApiVersion } from "#kernel/model/index.ts";
@@ -166,6 +166,54 @@ export async function controlledBy(
     }),
   );
   return lists.flat().filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid));
+}
+
+/**
+ * What its dialect wants to see beside a run, as far as the caller may. All of a kind means those of every namespace, or of the
+ * run's own for who may list no others.
+ */
+export async function neighboursOf(
+  client: ApiClient,
+  run: KubeObject,
+  { runs }: Dialect,
+): Promise<{ readonly found: readonly KubeObject[]; readonly hidden: readonly string[] }> {
+  const hidden: string[] = [];
+  const found = await Promise.all(
+    (runs.neighbours?.(run) ?? []).map(async (wanted) => {
+      const seen = await readNeighbours(client, run, wanted);
+      if (seen === undefined) hidden.push(wanted.kind);
+      return seen ?? [];
+    }),
+  );
+  return { found: found.flat(), hidden };
+}
+
+/** Undefined where the caller may not look, or the server does not serve the kind. */
+async function readNeighbours(
+  client: ApiClient,
+  { metadata: { namespace = "default" } }: KubeObject,
+  { apiVersion, kind, names }: Neighbours,
+): Promise<readonly KubeObject[] | undefined> {
+  const type = await client.resourceType(apiVersion, kind);
+  if (type === undefined) return undefined;
+  const place = type.namespaced ? { namespace } : {};
+  const reads =
+    names === undefined
+      ? [() => client.list(type).then(({ items }) => items), () => client.list(type, place).then(({ items }) => items)]
+      : [
+          async () =>
+            (await Promise.all(names.map((name) => getOrUndefined(client, { type, name, ...place })))).flatMap(
+              (one) => one ?? [],
+            ),
+        ];
+  for (const read of reads) {
+    try {
+      return await read();
+    } catch (thrown) {
+      if (!isForbidden(thrown)) throw thrown;
+    }
+  }
+  return undefined;
 }
 
 /** Whether an object is a run of this dialect. */

@@ -13,7 +13,7 @@ const document: AnyWorkflow = {
   spec: { templateRef: "t", hardwareRef: "hw" },
 };
 const text = (state: WorkflowState, now = begin, spec = document.spec ?? {}) =>
-  describeWorkflow({ ...document, spec, status: statusOf(document, state, begin) }, now).split("\n");
+  describeWorkflow({ ...document, spec, status: statusOf(document, state, begin) }, { now }).split("\n");
 const scheduled = dispatch(
   pending({ timeout: 60_000 }),
   { agentID: "agent-a", protocol: "stream" },
@@ -86,7 +86,9 @@ test("a workflow that is disabled, or was not prepared, says what it lacks", () 
   const conditions = [
     { type: "TemplateRenderedSuccess", status: "False", reason: "Error", message: "template not found" },
   ];
-  expect(describeWorkflow({ ...document, status: { conditions } }, begin)).toContain("Message:    template not found");
+  expect(describeWorkflow({ ...document, status: { conditions } }, { now: begin })).toContain(
+    "Message:    template not found",
+  );
 });
 
 test("one that has ended while its agent is held says that the agent may still be at work", () => {

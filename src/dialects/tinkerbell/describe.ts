@@ -1,5 +1,7 @@
 import { formatAge, type Instant } from "#lib/base/index.ts";
 import { pairsOf, tableOf } from "../columns.ts";
+import type { DescribeOptions } from "../dialect.ts";
+import { placeTexts } from "./queue-place.ts";
 import { referencesOf } from "./references.ts";
 import { formatElapsed } from "./messages.ts";
 import { type Action, isTerminal, type WorkflowState } from "./state.ts";
@@ -10,7 +12,8 @@ import { viewWorkflow } from "./view.ts";
  * A workflow for people: what it is made of, where it is and why it goes no further, then its actions. Several lines, no colours, with
  * an end of line; times are told relative to `now`. Also of one that was not prepared, and in both versions alike.
  */
-export function describeWorkflow(workflow: AnyWorkflow, now: Instant): string {
+export function describeWorkflow(workflow: AnyWorkflow, options: DescribeOptions): string {
+  const { now } = options;
   const state = stateOf(workflow);
   const { template, hardware } = referencesOf(workflow);
   const { namespace = "-", name = "" } = workflow.metadata;
@@ -22,6 +25,7 @@ export function describeWorkflow(workflow: AnyWorkflow, now: Instant): string {
     ["State", stateText(state)],
     ["Agent", agentText(state)],
     ...waitText(workflow, state, now),
+    ...placeTexts(workflow, options),
     ...deadlineTexts(state, now),
     ...rejectionText(state, now),
   ];

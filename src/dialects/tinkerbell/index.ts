@@ -6,6 +6,7 @@ import { runCommands } from "./commands.ts";
 import { documents } from "./document.ts";
 import { agents } from "./local-agents.ts";
 import { Agent, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow, WorkflowV2 } from "./kinds.ts";
+import { neighboursOf } from "./queue-place.ts";
 import type { AnyWorkflow } from "./stored.ts";
 import { renderProblem, viewWorkflow } from "./view.ts";
 
@@ -28,7 +29,8 @@ export const dialect: Dialect = {
     kinds: [{ group: Workflow.group, kind: Workflow.kind }],
     aliases: ["wf"],
     view: (object) => viewWorkflow(typed(object)),
-    describe: (object, { now }) => describeWorkflow(typed(object), now),
+    describe: (object, options) => describeWorkflow(typed(object), options),
+    neighbours: (object) => neighboursOf(typed(object)),
     accepts: runCommands,
     refusal: (object) => renderProblem(typed(object))?.message,
     graph: (object) => graphOfView(viewWorkflow(typed(object))),

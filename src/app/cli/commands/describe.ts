@@ -80,19 +80,23 @@ interface Picture {
 
 /** One request for each kind of children, and one for the Pods of a run, side by side. */
 async function pictureOf(client: ApiClient, object: Stored, teller: Teller, now: Instant): Promise<Picture> {
-  const { childrenOf, controlledBy } = await import("../runs.ts");
+  const { childrenOf, controlledBy, neighboursOf } = await import("../runs.ts");
   if ("described" in teller) {
     const children = await controlledBy(client, object, teller.described.controls);
     return { text: await teller.described.describe(object, { now, children }), data: object };
   }
   const { listRunPods } = await import("../run-pods.ts");
   const { runs } = teller.run;
-  const [made, pods] = await Promise.all([
+  const [made, pods, { found, hidden }] = await Promise.all([
     childrenOf(client, object, teller.run),
     listRunPods(client, teller.run, object),
+    neighboursOf(client, object, teller.run),
   ]);
   const children = [...made, ...pods];
-  return { text: runs.describe(object, { now, children }), data: runs.view(object, children) };
+  return {
+    text: runs.describe(object, { now, children: [...children, ...found], hidden }),
+    data: runs.view(object, children),
+  };
 }
 
 /** As it was put together; nothing is left out but what has no value. */

@@ -1,9 +1,10 @@
-import { isJsonObject, parseInstant } from "#lib/base/index.ts";
+import { isJsonObject } from "#lib/base/index.ts";
 import type { Informer, InformerHandler } from "#kernel/kit/index.ts";
-import { keyOf, type Stored } from "#kernel/model/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
 import { type Age, awaitedAgent, byAge, type Candidate, type Queue } from "../dispatch-queue.ts";
+import { ageOf, candidateOf } from "../candidate.ts";
 import { agentKey } from "../state.ts";
-import { type AnyWorkflow, stateOf } from "../stored.ts";
+import type { AnyWorkflow } from "../stored.ts";
 import { placeKey, type WorkflowPlace } from "./workflow-id.ts";
 
 /** A workflow as the server looks at it. */
@@ -129,18 +130,6 @@ export class WorkflowMirror {
     return card;
   }
 }
-
-const ageOf = ({ metadata }: Stored<AnyWorkflow>): Age => ({
-  key: keyOf(metadata),
-  createdAt: parseInstant(metadata.creationTimestamp ?? "") ?? 0,
-  uid: metadata.uid,
-});
-
-const candidateOf = (workflow: Stored<AnyWorkflow>): Omit<Candidate, keyof Age> => ({
-  state: stateOf(workflow),
-  isDisabled: workflow.spec?.["disabled"] === true,
-  isDeleted: workflow.metadata.deletionTimestamp !== undefined,
-});
 
 const some = (value: string | undefined): readonly string[] => (value === undefined ? [] : [value]);
 
