@@ -1,9 +1,10 @@
-import { copyFile, readFile, writeFile } from "node:fs/promises";
+import { access, copyFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readLogs } from "#kernel/logs/index.ts";
 import type { Runtime, Task, TaskOutcome } from "#kernel/runtimes/index.ts";
 import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
+import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
 import { identityOf, isAlive } from "#kernel/runtimes/process/runner/process-identity.ts";
 import { outcomeOf, runtimeContract } from "#kernel/runtimes/runtime.contract.ts";
 import { shellTask, temporaryDirectory, testRuntime } from "#kernel/runtimes/testing/index.ts";
@@ -317,6 +318,45 @@ describe.skipIf(process.getuid?.() !== 0)("as root", () => {
     const { outcome } = await run("true", { user: { uid: 4_321, gid: 1_234 } });
     expect(outcome).toMatchObject({ kind: "exited", code: 0 });
   });
+});
+
+/** A task with a value that is not to be told, whose last word goes to `message`. */
+const discreet = (message: string) => ({
+  env: { PATH: "/usr/bin:/bin", SECRET: "s3cret-value" },
+  maskedVariables: ["SECRET"],
+  message,
+});
+
+test("the last word of a task is read without the values that are kept out of its log", async () => {
+  const message = join(directory.path, "word");
+  const { outcome, output } = await run(`echo "it is $SECRET" | tee ${message}.raw`, discreet(message));
+  expect(outcome).toMatchObject({ kind: "exited", code: 0 });
+  expect([output, await readFile(message, "utf8")]).toEqual(["it is ***\n", "it is ***\n"]);
+  await expect(access(`${message}.raw`)).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("a last word that cannot be put where it is read is a note on the outcome", async () => {
+  const message = join(directory.path, "no-word");
+  await mkdir(join(message, "in the way"), { recursive: true });
+  const { outcome } = await run(`echo "$SECRET" > ${message}.raw`, discreet(message));
+  expect(outcome).toMatchObject({ code: 0, note: expect.stringMatching(/^its last word is left out: E[A-Z]+$/) });
+});
+
+test("of a task that is lost there is no last word to read: nobody knows its values", async () => {
+  const own = await temporaryDirectory();
+  const other = await testRuntime(own.path);
+  const message = join(own.path, "word");
+  const script = `echo "it is $SECRET" > ${message}.raw; echo up; sleep 3600`;
+  const task = shellTask(own.path, "lost/main/0", script, discreet(message));
+  await other.start(task);
+  await expect.poll(() => readFile(task.logPath, "utf8").catch(() => "")).toContain("up");
+  const { pid } = (await holderOf(runnerPaths(join(own.path, "runner")).lock)) ?? { pid: 0 };
+  expect(pid).toBeGreaterThan(1);
+  process.kill(pid, "SIGKILL");
+  expect(await outcomeOf(other, task.id)).toMatchObject({ kind: "lost" });
+  await expect(access(message)).rejects.toMatchObject({ code: "ENOENT" });
+  await other.close({ stopTasks: 0 });
+  await own.remove();
 });
 
 test("a data directory of any length has a usable socket", async () => {
