@@ -135,6 +135,20 @@ describe.concurrent("a workflow in any state", () => {
     }),
   );
 
+  test("the machine loses its power", () =>
+    inAllStates({ settings: short }, async (_site, place) => {
+      await each(place, (cell) => cell.machine.powerOff());
+      await away();
+      await each(place, async (cell) => cell.machine.start());
+      await Promise.all(
+        place.map(async ([state, cell]) => {
+          await goOn(state, cell);
+          await expectOutcome(cell, state.interrupted ?? state.outcome);
+          await expectFree(cell);
+        }),
+      );
+    }));
+
   test("the network is cut for ever, and another machine takes the place of the one that is lost", () =>
     inAllStates(
       {
@@ -151,7 +165,7 @@ describe.concurrent("a workflow in any state", () => {
             await expectWaiting(cell, apart);
             await cell.replaceMachine();
             await cell.openGate();
-            await expectOutcome(cell, state.replaced ?? state.outcome);
+            await expectOutcome(cell, state.replaced ?? state.interrupted ?? state.outcome);
             await expectFree(cell);
           }),
         );

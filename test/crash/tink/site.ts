@@ -41,6 +41,12 @@ export class AgentMachine {
     if (life !== undefined) await kill(life);
   }
 
+  /** The agent, what runs its actions, and the actions. */
+  async powerOff(): Promise<void> {
+    await this.namespace.powerOff();
+    await this.kill();
+  }
+
   signal(name: NodeJS.Signals): void {
     this.#life?.child.kill(name);
   }

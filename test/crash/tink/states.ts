@@ -12,9 +12,11 @@ export interface StateCase {
   /** What is done besides opening the gate and letting go of all moments, for the workflow to go on. */
   goOn?(cell: Cell): Promise<void>;
   readonly outcome: Outcome;
+  /** When what ran on the machine has ended with it, where that is another one. */
+  readonly interrupted?: Outcome;
   /** When the network is cut for ever: how it stands then. */
   readonly apart: { readonly state: string; readonly reason?: string };
-  /** And the outcome when a machine that knows of nothing takes the place of the old one, where it is another one. */
+  /** And the outcome when a machine that knows of nothing takes the place of the old one, where it is another one again. */
   readonly replaced?: Outcome;
 }
 
@@ -66,8 +68,7 @@ export const states: readonly StateCase[] = [
     },
     outcome: { ...twice, lines: ["before", "one", "two"] },
     apart: { state: "PENDING" },
-    // What ran before was interrupted.
-    replaced: { ...twice, lines: ["before", "before", "one", "two"] },
+    interrupted: { ...twice, lines: ["before", "before", "one", "two"] },
   },
   {
     name: "backoff",
@@ -112,7 +113,7 @@ export const states: readonly StateCase[] = [
     },
     outcome: { state: "SUCCESS", lines: ["one", "two", "three"], attempts: [1, 1, 1] },
     apart: { state: "RUNNING" },
-    replaced: { state: "SUCCESS", lines: ["one", "two", "two", "three"], attempts: [1, 2, 1] },
+    interrupted: { state: "SUCCESS", lines: ["one", "two", "two", "three"], attempts: [1, 2, 1] },
   },
   {
     name: "unacknowledged",
