@@ -178,7 +178,9 @@ function toPost(state: WorkflowState): Move {
 
 /** All actions, and whatever was to be done after them, went well. */
 export function succeed(state: WorkflowState, now: Instant): Move {
-  const begun = state.startedAt === undefined ? "" : ` after ${Math.round((now - state.startedAt) / 1000)} s`;
+  // The clock may have been set back in between.
+  const seconds = Math.max(0, Math.round((now - (state.startedAt ?? now)) / 1000));
+  const begun = state.startedAt === undefined ? "" : ` after ${seconds} s`;
   return moved(
     { ...state, phase: "Succeeded", dispatch: free(state.dispatch), deadlines: {} },
     notice("Succeeded", `all actions have succeeded${begun}`),

@@ -48,6 +48,18 @@ test("an agent is written when it comes, once a minute while it is heard of, and
   await records.close();
 });
 
+test("an agent is written within a minute of when it is heard of, also when the clock was set back", async () => {
+  const { clock, records, status } = start();
+  records.came({ agentID: "a" }, "stream");
+  await clock.advance(1000);
+  const begun = await status("a");
+  clock.jump(clock.now() - 3_600_000);
+  records.seen("a");
+  await clock.advance(61_000);
+  expect((await status("a"))?.lastSeen).not.toBe(begun?.lastSeen);
+  await records.close();
+});
+
 test("agents whose ids come to one name have an object each", async () => {
   const { clock, client, records } = start();
   records.came({ agentID: "rack/7" }, "poll");

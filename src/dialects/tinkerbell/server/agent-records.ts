@@ -90,7 +90,8 @@ export class AgentRecords {
     // Who has not come cannot be seen: what is told late needs no object.
     if (entry === undefined) return;
     this.#note(entry, {});
-    const left = entry.writtenAt + between - this.#options.clock.now();
+    // Not more than that when the clock has been set back since.
+    const left = Math.min(between, entry.writtenAt + between - this.#options.clock.now());
     if (left <= 0) this.#write(agentKey(agentID));
     else this.#later.setAfter(agentKey(agentID), left);
   }
