@@ -115,6 +115,7 @@ export function tinkerbellPage({
     "for any key, `[]` for any item. A field that is not required may be left out, and one that is not listed is kept as it is.",
     "",
     "Nothing is converted between the versions: a document is read in either with the fields it was written with, and changed in its own.",
+    "[The guide](../guides/tinkerbell.md) shows how they are used.",
     "",
     ...versions.flatMap((kind) => kindSection(kind, homes, `${kind.kind} ${kind.version}`)),
     ...kindHead(Osie),

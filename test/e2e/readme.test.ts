@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { freePort } from "#test/support/free-port.ts";
 import { kubectlPaths } from "#test/support/kubectl.ts";
 import { type Block, blocksOf, commandsOf } from "#test/support/markdown.ts";
 import { type Shell, startShell } from "#test/support/shell.ts";
@@ -14,17 +15,26 @@ const shellBlocks = blocks.filter(({ language }) => language === "sh");
 
 let home: string;
 let shell: Shell;
+/** Where the servers of this test listen for agents: the usual address may be another server's. */
+let agentAddress: string;
+
+const usualAddress = "127.0.0.1:42113";
 
 beforeEach(async () => {
   home = await temporaryDirectory();
+  agentAddress = `127.0.0.1:${await freePort()}`;
   const kubectl = kubectlPaths.find((path) => existsSync(path));
   if (kubectl === undefined) throw new Error("kubectl is missing; run: node scripts/test-tools.mjs");
-  shell = startShell({ env: { HOME: home, PATH: `${process.env["PATH"]}:${dirname(kubectl)}` } });
+  const env = { HOME: home, PATH: `${process.env["PATH"]}:${dirname(kubectl)}`, SLIPWAY_TINK_LISTEN: agentAddress };
+  shell = startShell({ env });
+  await shell.type("agents=");
 });
 
 afterEach(async () => {
+  await shell.type("for agent in $agents; do kill -- -$agent && wait $agent; done; true");
   await shell.close();
   await stopServer(join(home, ".slipway"));
+  for (const directory of [".slipway/agent", "agent-1", "agent-2"]) await endRunner(join(home, directory));
   await removeDirectory(home);
 });
 
@@ -72,8 +82,14 @@ test("the two commands: their scripts exist, the lock file fits, and the demo ma
 /** Types the commands of a block as a person would: reads that the server serves, looks at a watch until the run is over. */
 async function tryBlock(block: Block): Promise<string> {
   let out = "";
-  for (const line of commandsOf(block)) {
-    if (line.endsWith("&")) out += await shell.typeAndWatch(line, /is ready at https:.*\n(?:.*\n){3}/);
+  for (const typed of commandsOf(block)) {
+    const line = typed.replaceAll(usualAddress, agentAddress);
+    if (/ agent .*&$/.test(line)) {
+      // In a process group of its own, so that not npm alone is ended with it.
+      await shell.type("set -m");
+      out += await shell.typeAndWatch(line, /"connected to the server".*\n/);
+      await shell.type('agents="$agents $!"; set +m');
+    } else if (line.endsWith("&")) out += await shell.typeAndWatch(line, /is ready at https:.*\n(?:.*\n){3}/);
     else if (/ (?:-w|--watch)\b/.test(line)) {
       out += await shell.typeAndWatch(line, /\bSucceeded\b.*\n/);
       await shell.interrupt();
@@ -81,6 +97,19 @@ async function tryBlock(block: Block): Promise<string> {
   }
   return out;
 }
+
+/** What the blocks of the guide to Tinkerbell show. */
+const told: readonly { readonly of: string; readonly says: RegExp }[] = [
+  { of: "fleet.yaml --all-hardware", says: /^rendered disk-image for rack1-02: 4 actions, agent 52:54:00:12:34:02$/m },
+  { of: "describe workflows.tinkerbell.org/greet-7", says: /^greet +Succeeded +1 /m },
+  {
+    of: "describe workflows.tinkerbell.org/broken-disk",
+    says: /^write-image +Failed .*DiskMissing +there is no \/dev\/sda$/m,
+  },
+  { of: "cancel workflows.tinkerbell.org/endless", says: /^workflow\/endless canceled$/m },
+  { of: "describe workflows.tinkerbell.org/rack-1", says: /^export-volume +Succeeded .*\n^mount-volume +Succeeded /m },
+  { of: "--tink-auth token", says: /^workflow\.tinkerbell\.org\/greet-7 condition met$/m },
+];
 
 test.each(shellBlocks.filter((block) => !twoCommands(block)).map((block) => [titleOf(block), block] as const))(
   "%s does what it says",
@@ -92,6 +121,7 @@ test.each(shellBlocks.filter((block) => !twoCommands(block)).map((block) => [tit
       expect(out).toContain("workflow.slipway.dev/diamond condition met");
       expect(out).toMatch(/Phase: +Succeeded \(5\/5\)/);
     }
+    for (const { of, says } of told.filter((one) => block.text.includes(one.of))) expect(out, of).toMatch(says);
   },
 );
 
