@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
 import { FakeClock, silentLog } from "#lib/base/index.ts";
 import type { EventNote } from "#kernel/kit/index.ts";
-import { memoryClient } from "#kernel/kit/testing/index.ts";
+import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { Agent } from "../kinds.ts";
 import { agentName } from "./agent-name.ts";
 import { AgentRecords } from "./agent-records.ts";
 
-function start() {
-  const clock = new FakeClock();
-  const client = memoryClient({ clock, types: [Agent] });
+function start(before?: { readonly clock: FakeClock; readonly client: MemoryClient }) {
+  const { clock, client } = before ?? newPlace();
+  const at = { workflow: "default/wf" };
   const events: EventNote[] = [];
   const recorder = {
     dropped: 0,
@@ -22,24 +22,31 @@ function start() {
     log: silentLog,
     recorder,
     server: "s",
-    workflowOf: () => "default/wf",
+    workflowOf: () => at.workflow,
   });
   const status = async (name: string) => (await client.get<Agent>({ type: Agent, name })).status;
-  return { clock, client, events, records, status };
+  return { clock, client, events, records, status, at };
 }
 
-test("an agent is written when it comes, once a minute while it is heard of, and when it goes", async () => {
-  const { clock, records, status, events } = start();
+function newPlace() {
+  const clock = new FakeClock();
+  return { clock, client: memoryClient({ clock, types: [Agent] }) };
+}
+
+test("an agent is written when it comes, when it goes, and once a minute when something has changed", async () => {
+  const { clock, records, status, events, at } = start();
   records.came({ agentID: "a", instance: "i" }, "stream");
   await clock.advance(1000);
   const begun = await status("a");
   expect(begun).toMatchObject({ connected: true, instance: "i", server: "s", currentWorkflow: "default/wf" });
+  at.workflow = "default/next";
   for (let second = 0; second < 58; second += 1) {
     records.seen("a");
     await clock.advance(1000);
   }
   expect(await status("a")).toEqual(begun);
   await clock.advance(1000);
+  expect(await status("a")).toMatchObject({ currentWorkflow: "default/next" });
   expect((await status("a"))?.lastSeen).not.toBe(begun?.lastSeen);
   records.left("a");
   await clock.advance(0);
@@ -48,16 +55,58 @@ test("an agent is written when it comes, once a minute while it is heard of, and
   await records.close();
 });
 
-test("an agent is written within a minute of when it is heard of, also when the clock was set back", async () => {
-  const { clock, records, status } = start();
+test("news of an agent are written within a minute, also when the clock was set back", async () => {
+  const { clock, records, status, at } = start();
   records.came({ agentID: "a" }, "stream");
   await clock.advance(1000);
   const begun = await status("a");
   clock.jump(clock.now() - 3_600_000);
+  at.workflow = "default/next";
   records.seen("a");
   await clock.advance(61_000);
   expect((await status("a"))?.lastSeen).not.toBe(begun?.lastSeen);
   await records.close();
+});
+
+test("that an agent was heard of, and nothing else, is written every ten minutes", async () => {
+  const { clock, records, status } = start();
+  records.came({ agentID: "a" }, "poll");
+  await clock.advance(1000);
+  const begun = await status("a");
+  for (let minute = 0; minute < 9; minute += 1) {
+    records.seen("a");
+    await clock.advance(60_000);
+  }
+  expect(await status("a")).toEqual(begun);
+  await clock.advance(60_000);
+  expect((await status("a"))?.lastSeen).not.toBe(begun?.lastSeen);
+  await records.close();
+});
+
+test("an agent that comes back as it was to a server that was killed is no news; one that differs, or had left, is", async () => {
+  const { clock, client, records, status } = start();
+  for (const agentID of ["same", "other", "left"]) records.came({ agentID, instance: "i" }, "stream");
+  records.left("left");
+  await clock.advance(1000);
+  const begun = await status("same");
+  await clock.advance(1000);
+  const next = start({ clock, client });
+  next.records.came({ agentID: "same", instance: "i" }, "stream");
+  next.records.came({ agentID: "other", instance: "j" }, "stream");
+  next.records.came({ agentID: "left", instance: "i" }, "stream");
+  await clock.advance(1000);
+  expect(await status("same")).toEqual(begun);
+  expect(await status("other")).toMatchObject({ instance: "j" });
+  expect(await status("left")).toMatchObject({ connected: true });
+  expect(new Set(next.events.map(({ regarding: { name } }) => name))).toEqual(new Set(["left", "other"]));
+  expect(next.events).toHaveLength(2);
+  // What is heard of it from then on is written as ever.
+  next.at.workflow = "default/next";
+  next.records.seen("same");
+  await clock.advance(60_000);
+  expect(await status("same")).toMatchObject({ currentWorkflow: "default/next" });
+  await records.close();
+  await next.records.close();
 });
 
 test("agents whose ids come to one name have an object each", async () => {

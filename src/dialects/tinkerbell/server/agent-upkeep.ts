@@ -16,10 +16,12 @@ export interface AgentUpkeepOptions {
 /** An agent that was not heard of for so long is forgotten. */
 const forgottenAfter: Millis = 7 * 24 * 3_600_000;
 const lookEvery: Millis = 3_600_000;
+/** Agents that have lost their server try again within 18 s; whoever is not back then has gone. */
+const comesBackWithin: Millis = 20_000;
 
 /**
  * Makes good what nobody was there to write: a server that was killed leaves agents that seem to be connected to it. And forgets those that have not been
- * heard of for a week. Once an hour, because neither is urgent.
+ * heard of for a week. Once an hour, because neither is urgent; and for the first time when agents have had time to come back, whose objects are right then.
  */
 export class AgentUpkeep {
   readonly #options: AgentUpkeepOptions;
@@ -30,15 +32,20 @@ export class AgentUpkeep {
     this.#options = options;
   }
 
-  /** Looks through all agents, now and from then on. Never rejects. */
-  async run(): Promise<void> {
+  /** Looks through all agents in a moment, and from then on. */
+  start(): void {
+    this.#cancel = this.#options.clock.after(comesBackWithin, () => void this.#run());
+  }
+
+  /** Never rejects. */
+  async #run(): Promise<void> {
     const { client, clock, log } = this.#options;
     try {
       for (const agent of (await client.list<Agent>(Agent)).items) await this.#look(agent);
     } catch (thrown) {
       log.warn("agents could not be looked through", { error: messageOf(thrown) });
     }
-    if (!this.#isClosed) this.#cancel = clock.after(lookEvery, () => void this.run());
+    if (!this.#isClosed) this.#cancel = clock.after(lookEvery, () => void this.#run());
   }
 
   close(): void {

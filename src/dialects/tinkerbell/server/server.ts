@@ -163,7 +163,7 @@ export function createDesk(
     observe,
     async ready(signal) {
       await mirror.synced(signal);
-      await upkeep.run();
+      upkeep.start();
       await logs?.upkeep.run();
     },
     async close() {
