@@ -9,6 +9,7 @@ import { workflowContract } from "./workflows.contract.ts";
 const parts = {
   runtime: () => import("./docker/runtime.ts"),
   "tink-agent": () => import("./docker/tink-agent.ts"),
+  "tink-run": () => import("./docker/tink-run.ts"),
   pods: () => import("./docker/pods.ts"),
   "hold-ups": () => import("./docker/hold-ups.ts"),
   contract: () => podContract("docker", () => ({ DOCKER_HOST: engine.host })),
