@@ -4,6 +4,7 @@ import { toCrds } from "#lib/schema/index.ts";
 import { createApiServer, openStore } from "#kernel/apiserver/index.ts";
 import { Manager } from "#kernel/kit/index.ts";
 import { TemplateHost } from "#kernel/template/index.ts";
+import { RunAction } from "#dialects/run-action.ts";
 import { addController } from "#dialects/tinkerbell/controller.ts";
 import {
   Agent,
@@ -31,7 +32,8 @@ const log = { error: say("error"), warn: say("warn"), info: say("info"), debug: 
 
 const clock = systemClock;
 const store = await openStore(join(directory, "store"), { clock });
-const definitions = toCrds([Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie, Agent]);
+const kinds = [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie, Agent, RunAction];
+const definitions = toCrds(kinds);
 const server = await createApiServer({ store, clock, log, version: "0.0.0", definitions });
 const client = server.client();
 const renderer = new TemplateHost({

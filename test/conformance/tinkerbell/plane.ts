@@ -5,6 +5,7 @@ import { memoryStore, type Store } from "#kernel/apiserver/index.ts";
 import { type Json, startTestServer, type TestServer } from "#kernel/apiserver/testing/index.ts";
 import type { TemplateHost } from "#kernel/template/index.ts";
 import { realHost } from "#kernel/template/testing/index.ts";
+import { RunAction } from "#dialects/run-action.ts";
 import { addController } from "#dialects/tinkerbell/controller.ts";
 import {
   Agent,
@@ -19,7 +20,7 @@ import {
 import { addTinkerbellServer } from "#dialects/tinkerbell/server/server.ts";
 import type { Settings } from "#dialects/tinkerbell/settings.ts";
 
-const kinds = [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie, Agent];
+const kinds = [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie, Agent, RunAction];
 
 /** Where objects of a kind are in the namespace `default`. */
 export const pathOf = (plural: string, version = "v1alpha1"): string =>

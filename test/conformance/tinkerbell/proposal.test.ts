@@ -170,6 +170,45 @@ test("a cancel that nobody confirms is forced, and says why to who keeps the wor
   await expect.poll(() => isGone(plane, "w")).toBe(true);
 });
 
+test("a server that begins anew ends streams as UNAVAILABLE; a plain agent that comes back is told the rest again, as one more attempt", async () => {
+  const { plane, client } = await startPlane();
+  const stream = connect(client, "node");
+  const actions = ["one", "two"].map((name) => ({ name, image: "none" }));
+  const data = JSON.stringify({ name: "t", tasks: [{ name: "task", worker: "node", actions }] });
+  await plane.create("templates", { data }, "t");
+  await plane.create("workflows", { templateRef: "t" }, "w");
+  await expect.poll(() => countOf(stream, "start_workflow")).toBe(1);
+  const [told] = startsOf(stream);
+  const id = told?.workflow_id ?? "";
+  const [one = "", two = ""] = (told?.actions ?? []).map((action) => String(action["id"]));
+  for (const event of [
+    ["started", one],
+    ["succeeded", one],
+    ["started", two],
+  ] as const)
+    expect(await tell(client, id, event)).toBe("OK");
+  await plane.restart();
+  expect(await stream.end.promise).toMatchObject({ code: "UNAVAILABLE" });
+  let again = connect(client, "node");
+  // A client that has seen the connection break waits before it tries again, and says so at once to whoever asks.
+  await expect
+    .poll(async () => {
+      const ended = await Promise.race([again.end.promise, Promise.resolve(undefined)]);
+      if (ended !== undefined) again = connect(client, "node");
+      return startsOf(again).map((each) => each.actions.map(({ name }) => name));
+    })
+    .toEqual([["two"]]);
+  for (const event of [
+    ["started", two],
+    ["succeeded", two],
+  ] as const)
+    expect(await tell(client, id, event)).toBe("OK");
+  expect(await statusOf(plane, "w")).toMatchObject({
+    state: "SUCCESS",
+    tasks: [{ actions: [{ attempts: 1 }, { attempts: 2 }] }],
+  });
+});
+
 test("a workflow that waits and is deleted is Canceled and gone, and its agent never hears of it", async () => {
   const { plane, client } = await startPlane();
   const stream = connect(client, "node");
