@@ -24,8 +24,9 @@ export async function findKinds(client: ApiClient, word: string): Promise<readon
         aliases.includes(wanted) && kinds.some((known) => known.group === group && known.kind === kind),
     );
   const found = (await client.resourceTypes()).filter((type) => namesOf(type).includes(wanted) || isAlias(type));
-  const others = found.filter((type) => qualifiedResource(type) !== qualifiedResource(first));
-  return [...new Map([first, ...others].map((type) => [qualifiedResource(type), type])).values()];
+  // Of several versions the first is the one that the server prefers.
+  const byName = new Map([first, ...found].toReversed().map((type) => [qualifiedResource(type), type]));
+  return [...byName.values()].toReversed();
 }
 
 /**

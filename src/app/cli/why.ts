@@ -24,6 +24,7 @@ export type WaitKind =
   | "lock"
   | "queue"
   | "quota"
+  | "agent"
   | "inputs"
   | "kind"
   | "reference"
@@ -133,6 +134,7 @@ const waits: Readonly<Record<string, WaitKind>> = {
   Timer: "timer",
   Lock: "lock",
   Quota: "quota",
+  Agent: "agent",
   Inputs: "inputs",
   KindNotFound: "kind",
   ReferenceNotFound: "reference",

@@ -3,7 +3,7 @@ import { judgeEvent } from "./events.ts";
 import type { WorkflowState } from "./state.ts";
 import { type AnyWorkflow, statusOf } from "./stored.ts";
 import { action, begin, pending, settings } from "./testing/states.ts";
-import { cancel, dispatch } from "./transitions.ts";
+import { cancel, dispatch, reject } from "./transitions.ts";
 import { viewWorkflow } from "./view.ts";
 
 const document: AnyWorkflow = {
@@ -47,6 +47,18 @@ test("actions are steps, each after the one before", () => {
 test("what waits for its agent is pending, and says in its own words how far it is", () => {
   expect(view(scheduled)).toMatchObject({ phase: "Pending", nativePhase: "PENDING" });
   expect(phases(scheduled)).toEqual(["Waiting", "Pending"]);
+});
+
+test("the next action of a workflow that waits tells for whom", () => {
+  const [first, second] = view(pending()).steps;
+  expect(first).toMatchObject({ phase: "Waiting", reason: "Agent", message: "agent agent-a" });
+  expect(second).not.toHaveProperty("reason");
+  expect(view(scheduled).steps[0]).toMatchObject({ reason: "Agent", message: "agent agent-a to begin" });
+  const refused = reject(scheduled, { message: "busy" }, begin, settings, "seed").state;
+  expect(view(refused).steps[0]).toMatchObject({
+    message: "agent agent-a, which refused: busy",
+    notBefore: refused.dispatch.notBefore,
+  });
 });
 
 test("what is not done any more after a failure is skipped, after a cancel canceled", () => {

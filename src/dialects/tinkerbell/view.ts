@@ -104,12 +104,8 @@ function viewAction(state: WorkflowState, at: number, run: ObjectRef, ids: Reado
     waitingFor: before === undefined || action.phase !== "Pending" || isDone(before) ? [] : [stepOf(before)],
     rank: at,
     attempt: action.attempts,
-    ...present({
-      startedAt: action.startedAt,
-      finishedAt: action.finishedAt,
-      reason: action.reason,
-      message: action.message,
-    }),
+    ...present({ startedAt: action.startedAt, finishedAt: action.finishedAt }),
+    ...whyOf(state, action, at),
     // One log for all attempts.
     logs:
       action.attempts === 0
@@ -118,6 +114,16 @@ function viewAction(state: WorkflowState, at: number, run: ObjectRef, ids: Reado
     artifacts: [],
     actions: [],
   };
+}
+
+/** Why it has ended as it did; or who is to begin with it. */
+function whyOf(state: WorkflowState, action: Action, at: number): Pick<StepView, "reason" | "message" | "notBefore"> {
+  const { reason, message } = action;
+  if (reason !== undefined || phaseOf(state, action, at) !== "Waiting") return present({ reason, message });
+  const { notBefore, lastRejection } = state.dispatch;
+  const who = `agent ${action.task.agentID}`;
+  const told = lastRejection === undefined ? who : `${who}, which refused: ${lastRejection.message}`;
+  return present({ reason: "Agent", message: state.dispatch.held ? `${who} to begin` : told, notBefore });
 }
 
 /** Its result is recorded. */

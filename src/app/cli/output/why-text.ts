@@ -56,6 +56,7 @@ const words: Readonly<Record<WaitKind, string>> = {
   lock: "waits for a lock",
   queue: "waits for the run's turn",
   quota: "waits for quota",
+  agent: "waits for its agent",
   inputs: "waits for inputs",
   kind: "waits for a kind to be served",
   reference: "waits for an object to appear",
