@@ -100,6 +100,8 @@ async function tryBlock(block: Block): Promise<string> {
 
 /** What the blocks of the guide to Tinkerbell show. */
 const told: readonly { readonly of: string; readonly says: RegExp }[] = [
+  { of: "tinkerbell/machine.yaml --logs", says: /^check \| 192\.0\.2\.7 is ready$/m },
+  { of: "logs workflows.tinkerbell.org/greet-7", says: /^look \| this is node-7, its disk \/dev\/nvme0n1$/m },
   { of: "fleet.yaml --all-hardware", says: /^rendered disk-image for rack1-02: 4 actions, agent 52:54:00:12:34:02$/m },
   { of: "describe workflows.tinkerbell.org/greet-7", says: /^greet +Succeeded +1 /m },
   {

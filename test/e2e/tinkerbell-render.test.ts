@@ -160,3 +160,38 @@ test("templates and machines of a server, and a workflow that is rendered anew w
   expect(absent.code).toBe(1);
   expect(absent.err).toContain('"provision-9" not found');
 });
+
+test("a list of actions is rendered for its machine, and anew in the version it is written in", async () => {
+  const object = (kind: string, name: string, spec: object) => ({
+    apiVersion: "tinkerbell.org/v1alpha2",
+    kind,
+    metadata: { name },
+    spec,
+  });
+  const actions = (name: string) => [{ name, image: "busybox:1", args: ["{{ .Params.word }}"] }];
+  const hardware = object("Hardware", "list-machine", { agentID: "node-b" });
+  const template = object("Template", "list", { actions: actions("one") });
+  const refs = { templateRef: { name: "list" }, hardwareRef: { name: "list-machine" }, templateParams: { word: "hi" } };
+  const workflow = object("Workflow", "list-run", refs);
+  await writeFile(
+    join(home, "list.yaml"),
+    [hardware, template, workflow].map((one) => JSON.stringify(one)).join("\n---\n"),
+  );
+  const rendered = await alone("render", "list.yaml", "--set", "word=there");
+  expect(rendered.out, rendered.err).toBe(
+    'workflow list-run, template list, hardware list-machine\n  agent node-b\n    1. one\n       image: busybox:1\n       args: ["there"]\n',
+  );
+  const run = await onServer("run", "list.yaml", "--detach");
+  expect(run.code, run.err).toBe(0);
+  const path = "jsonpath={.status.actions[*].rendered.name}";
+  const names = async () => (await onServer("get", "workflows.tinkerbell.org", "list-run", "-o", path)).out;
+  await expect.poll(names, { timeout: 30_000 }).toBe("one\n");
+  const api = await connectApi(server.url, server.kubeconfig);
+  const place = "/apis/tinkerbell.org/v1alpha2/namespaces/default/templates/list";
+  const stored = (await api.ask("GET", place)).json;
+  expect((await api.ask("PUT", place, { ...stored, spec: { actions: actions("two") } })).status).toBe(200);
+  api.close();
+  const anew = await onServer("tink", "rerender", "list-run");
+  expect(anew.out, anew.err).toBe("workflow/list-run rendered\n");
+  expect(await names()).toBe("two\n");
+});
