@@ -90,14 +90,17 @@ test("the check of maps sees rows and items", () => {
   ]);
 });
 
-test.each(["kubernetes", "workflow"])("the acceptance list of %s names only tests that are there", (part) => {
-  const list = `test/conformance/${part}/README.md`;
-  const words = [...read(list).matchAll(/`([\w.*/-]+\.ts)`/g)].flatMap(([, word = ""]) => expand(word));
-  expect(words.length).toBeGreaterThan(40);
-  const places = (word: string) => [posix.join(posix.dirname(list), word), `test/${word}`, word];
-  const missing = words.filter((word) => !places(word).some((path) => existsSync(`${root}${path}`)));
-  expect(missing).toEqual([]);
-});
+test.each(["kubernetes", "tinkerbell", "workflow"])(
+  "the acceptance list of %s names only tests that are there",
+  (part) => {
+    const list = `test/conformance/${part}/README.md`;
+    const words = [...read(list).matchAll(/`([\w.*/-]+\.ts)`/g)].flatMap(([, word = ""]) => expand(word));
+    expect(words.length).toBeGreaterThan(40);
+    const places = (word: string) => [posix.join(posix.dirname(list), word), `test/${word}`, word];
+    const missing = words.filter((word) => !places(word).some((path) => existsSync(`${root}${path}`)));
+    expect(missing).toEqual([]);
+  },
+);
 
 /** Titles that a row of an acceptance list names, each with the places where its file may be. */
 function* titlesIn(
@@ -110,15 +113,24 @@ function* titlesIn(
   }
 }
 
-test("every line of the acceptance list of workflows has a test of that name", () => {
-  const list = "test/conformance/workflow/README.md";
-  const rows = read(list)
-    .split("\n")
-    .filter((line) => /^\| (?!-|Line|Bad input)/.test(line));
+/** The rows of all tables of a page that have a column of tests. */
+const testedRows = (page: string): readonly string[] =>
+  page
+    .split(/\n(?!\|)/)
+    .map((block) => block.trim().split("\n"))
+    .filter(([head = ""]) => /^\|.*\bTests\b/.test(head))
+    .flatMap((table) => table.slice(2));
+
+/** Lists of what is relied on, each thing with its tests: how many lines are numbered, and how many other rows there are. */
+const lists = { workflow: { lines: 38, others: 18 }, tinkerbell: { lines: 40, others: 75 } } as const;
+
+test.each(Object.entries(lists))("every line of the acceptance list of %s has a test of that name", (part, wanted) => {
+  const list = `test/conformance/${part}/README.md`;
+  const rows = testedRows(read(list));
   const lines = rows.flatMap((row) => /^\| (\d+) \|/.exec(row)?.[1] ?? []);
-  expect(lines).toEqual(Array.from({ length: 38 }, (_, at) => `${at + 1}`));
-  // The rows of the other table are those of the specification's on bad input.
-  expect(rows.length - lines.length).toBe(18);
+  expect(lines).toEqual(Array.from({ length: wanted.lines }, (_, at) => `${at + 1}`));
+  // The rows of the other tables are those of the specification.
+  expect(rows.length - lines.length).toBe(wanted.others);
   const untested = rows.filter((row) => [...titlesIn(list, row)].length === 0);
   expect(untested).toEqual([]);
   const missing = rows
