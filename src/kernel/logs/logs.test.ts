@@ -157,3 +157,27 @@ test("a writer that falls behind asks for a pause and says when it is over", () 
     await writer.close();
     expect((await textOf(join(directory, "0.log"))).length).toBe(3_000_006);
   }));
+
+test("marks of what came before are shown to who misses it only, also while he follows", () =>
+  withDirectory(async (directory) => {
+    const path = join(directory, "0.log");
+    const rotation = { maxBytes: 200, maxFiles: 3, marksLoss: true };
+    const writer = new LogWriter(path, { clock: new FakeClock(start), rotation });
+    const follow = new AbortController();
+    const output = readLogs(path, { follow: follow.signal });
+    const lines: string[] = [];
+    let shown = "";
+    for (let line = 1; line <= 12; line++) {
+      lines.push(`line ${line}\n`);
+      writer.append("stdout", Buffer.from(lines.at(-1) ?? ""));
+      await writer.flushed();
+      while (!shown.endsWith(lines.at(-1) ?? "")) shown += Buffer.from((await output.next()).value ?? []).toString();
+    }
+    expect(shown).toBe(lines.join(""));
+    await writer.close();
+    const late = await textOf(path);
+    expect(late).toMatch(/^slipway: \d+ bytes of this log come before this line.*\n(line \d+\n)+$/);
+    expect(late).toMatch(/line 11\nline 12\n$/);
+    follow.abort();
+    await output.return();
+  }));

@@ -28,3 +28,11 @@ export async function bytesBefore(file: FileHandle): Promise<number> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(longestMark), 0, longestMark, 0);
   return bytesIn(buffer.toString("latin1", prefixLength, Math.max(prefixLength, bytesRead)));
 }
+
+/** Length of the mark that a file begins with, if it says just this number; else 0. */
+export function markLength(beginning: Buffer, bytes: number): number {
+  const end = beginning.indexOf("\n") + 1;
+  return bytesIn(beginning.toString("latin1", prefixLength, Math.min(end, longestMark))) === bytes && bytes > 0
+    ? end
+    : 0;
+}

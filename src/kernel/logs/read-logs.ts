@@ -4,6 +4,7 @@ import { codeOf, type Instant } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { DirectoryWatch } from "./directory-watch.ts";
 import { listLogFiles, type LogFile, lookAt } from "./log-files.ts";
+import { bytesBefore, markLength } from "./loss-mark.ts";
 import { RecordReader, type RecordReaderOptions } from "./record-reader.ts";
 import { laterPosition, type Position, sincePosition, tailPosition } from "./start-position.ts";
 
@@ -82,6 +83,8 @@ interface OpenFile {
   readonly id: string;
   /** Bytes read so far. */
   offset: number;
+  /** Bytes of the log before this file, where they were all read. */
+  read?: number;
 }
 
 /** What is there from the offset on, up to the present end. May be asked again for what was appended since. */
@@ -90,8 +93,10 @@ async function* blocksOf(file: OpenFile, stopped: () => boolean): AsyncGenerator
     const block = Buffer.allocUnsafe(blockBytes);
     const { bytesRead } = await file.handle.read(block, 0, blockBytes, file.offset);
     if (bytesRead === 0 || stopped()) return;
+    // A mark that tells of nothing but what was read is of no interest.
+    const from = file.offset === 0 && file.read !== undefined ? markLength(block.subarray(0, bytesRead), file.read) : 0;
     file.offset += bytesRead;
-    yield block.subarray(0, bytesRead);
+    yield block.subarray(from, bytesRead);
   }
 }
 
@@ -113,9 +118,13 @@ async function openFirst(path: string, options: ReadLogsOptions): Promise<OpenFi
 async function successor(path: string, current: OpenFile | undefined): Promise<OpenFile | undefined> {
   const newest = await lookAt(path);
   if (newest !== undefined && newest.id === current?.id) return undefined;
-  return withStableFiles(path, (files) => {
+  return withStableFiles(path, async (files) => {
     const own = files.findIndex((file) => file.id === current?.id);
-    return openAt(files[own + 1], 0);
+    const next = await openAt(files[own + 1], 0);
+    // Who has read what is before the mark misses nothing.
+    if (own >= 0 && current !== undefined && next !== undefined && next !== "changed")
+      next.read = (await bytesBefore(current.handle)) + current.offset;
+    return next;
   });
 }
 

@@ -2,6 +2,7 @@
 
 Called with the server's address and the folder of the compiled messages. A line on stdin is a call:
   {"id": 1, "path": "/package.Service/Method", "in": "package.Request", "out": "package.Response", "body": {…}, "isStream": false}
+With a list for a body the call brings many messages: a call that streams to the server.
 Lines on stdout are its messages {"id": 1, "body": {…}}, and at last {"id": 1, "code": "OK", "message": ""}.
 """
 
@@ -33,12 +34,18 @@ def say(line):
 def run(call):
     request = symbols.GetSymbol(call["in"])
     response = symbols.GetSymbol(call["out"])
-    open_call = channel.unary_stream if call.get("isStream") else channel.unary_unary
+    body, is_stream = call["body"], call.get("isStream")
+    if isinstance(body, list):
+        open_call = channel.stream_stream if is_stream else channel.stream_unary
+        requests = iter([json_format.ParseDict(each, request()) for each in body])
+    else:
+        open_call = channel.unary_stream if is_stream else channel.unary_unary
+        requests = json_format.ParseDict(body, request())
     method = open_call(call["path"], request.SerializeToString, response.FromString)
     metadata = [(name, value) for name, value in call.get("headers", {}).items()]
     try:
-        answer = method(json_format.ParseDict(call["body"], request()), metadata=metadata, timeout=60)
-        for message in answer if call.get("isStream") else [answer]:
+        answer = method(requests, metadata=metadata, timeout=60)
+        for message in answer if is_stream else [answer]:
             body = json_format.MessageToDict(message, preserving_proto_field_name=True)
             say({"id": call["id"], "body": body})
         say({"id": call["id"], "code": "OK", "message": ""})

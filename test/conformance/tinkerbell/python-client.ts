@@ -59,7 +59,12 @@ export class PythonClient {
     ])
       if (!existsSync(path)) throw new Error(`${path} is missing; run: node scripts/test-tools.mjs`);
     const folder = mkdtempSync(`${tmpdir()}/messages-`);
-    const files = ["internal/proto/workflow/v2/workflow.proto", "proto/workflow.proto", "proto/worker.proto"];
+    const files = [
+      "internal/proto/workflow/v2/workflow.proto",
+      "proto/workflow.proto",
+      "proto/worker.proto",
+      "slipway/agent/v1/agent.proto",
+    ];
     await promisify(execFile)("/usr/bin/protoc", [`--python_out=${folder}`, "-I", `${root}proto`, ...files]);
     return new PythonClient(folder, port);
   }
@@ -72,6 +77,7 @@ export class PythonClient {
     return call;
   }
 
+  /** A list for a body is a call that brings many messages. */
   async call(path: string, request: string, response: string, body: object): Promise<Answer> {
     return await this.open(path, request, response, body, false).end.promise;
   }

@@ -31,7 +31,6 @@ export const logsCommand = command<LogsOptions>({
     "slipway logs diamond two -f",
     "slipway logs retry flaky --attempt 1",
     "slipway logs templates part/tell",
-    "slipway logs workflows.tinkerbell.org/machine --action write-image -f",
   ],
   options: [
     { flags: "-f, --follow", summary: "go on until the run has ended" },

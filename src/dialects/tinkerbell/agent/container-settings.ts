@@ -1,4 +1,5 @@
 import type { JsonObject } from "#lib/base/index.ts";
+import { withoutMasks } from "../masking.ts";
 import type { FailureFiles } from "./failure-files.ts";
 import type { Execution } from "./work.ts";
 
@@ -44,7 +45,7 @@ export function containerSettings({ action, workflow, attempt }: Execution, trai
     ...(cmd === undefined || cmd === "" ? {} : { Entrypoint: [cmd] }),
     ...(args.length === 0 ? {} : { Cmd: [...args] }),
     // In order, so that the same action is the same container to who compares them.
-    Env: Object.entries(env)
+    Env: Object.entries(withoutMasks(env))
       .map(([name, value]) => `${name}=${value}`)
       .sort(),
     // A terminal would make one stream of the two.

@@ -4,6 +4,7 @@ import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/bas
 import { makeDirectories } from "#lib/base/index.node.ts";
 import type { ContainerEngine, RegistryLogin } from "#kernel/runtimes/index.ts";
 import { logRotation } from "../log-places.ts";
+import { masked, maskedValues } from "../masking.ts";
 import { clearLog, lastErrorLine, remark } from "./action-log.ts";
 import type { ActionRuntime, Prepared } from "./action-runtime.ts";
 import { containerName, containerSettings, isOwnContainer, labels, registryOf } from "./container-settings.ts";
@@ -75,7 +76,8 @@ export class DockerRuntime implements ActionRuntime {
     const { engine, directory } = this.#options;
     const found = await engine.find(handle);
     if (found === undefined) return failed("RuntimeError", told.containerGone);
-    const log = { path: logPathOf(directory, execution), rotation: logRotation };
+    const { env } = execution.action;
+    const log = { path: logPathOf(directory, execution), rotation: logRotation, masked: maskedValues(env) };
     const isNew = found.life.startedAt === undefined;
     await makeDirectories(dirname(log.path), 0o750);
     if (!isNew) await clearLog(log.path);
@@ -147,7 +149,9 @@ export class DockerRuntime implements ActionRuntime {
     const files = failureFilesIn(workDirectoryOf(directory, execution));
     const own = engine.isLocal ? await readFailureFiles(files) : { reason: "", message: "" };
     const lastError = await lastErrorLine(logPathOf(directory, execution), startedAt);
-    return endingOf({ exitCode, isOutOfMemory: outOfMemory, ...own, lastError });
+    const { env } = execution.action;
+    const words = { reason: masked(own.reason, env), message: masked(own.message, env), lastError };
+    return endingOf({ exitCode, isOutOfMemory: outOfMemory, ...words });
   }
 
   /**

@@ -4,6 +4,7 @@ import type { Clock, Millis } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import type { Runtime, Task, TaskOutcome, TaskStatus } from "#kernel/runtimes/index.ts";
 import { logRotation } from "../log-places.ts";
+import { masked, maskedNames, withoutMasks } from "../masking.ts";
 import { lastErrorLine, remark } from "./action-log.ts";
 import type { ActionRuntime, Prepared } from "./action-runtime.ts";
 import { endingOf, failed } from "./failure.ts";
@@ -124,10 +125,11 @@ export class HostRuntime implements ActionRuntime {
       command: commandOf(execution.action) ?? [""],
       env: {
         ...inherited,
-        ...execution.action.env,
+        ...withoutMasks(execution.action.env),
         TINKERBELL_FAILURE_REASON_FILE: files.reason,
         TINKERBELL_FAILURE_MESSAGE_FILE: files.message,
       },
+      maskedVariables: maskedNames(execution.action.env),
       workingDirectory: join(place, "files"),
       logPath: logPathOf(directory, execution),
       logRotation,
@@ -144,8 +146,15 @@ export class HostRuntime implements ActionRuntime {
       return failed(outcome.code === 127 ? "CommandNotFound" : "RuntimeError", outcome.message);
     const { directory } = this.#options;
     const own = await readFailureFiles(failureFilesIn(workDirectoryOf(directory, execution)));
+    const { env } = execution.action;
     const lastError = await lastErrorLine(logPathOf(directory, execution), outcome.startedAt);
-    return endingOf({ exitCode: outcome.code, isOutOfMemory: outcome.outOfMemory === true, ...own, lastError });
+    return endingOf({
+      exitCode: outcome.code,
+      isOutOfMemory: outcome.outOfMemory === true,
+      reason: masked(own.reason, env),
+      message: masked(own.message, env),
+      lastError,
+    });
   }
 }
 

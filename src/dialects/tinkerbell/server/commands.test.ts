@@ -24,3 +24,13 @@ test("an agent is told what is left, up to the first action of another one", () 
   const actions = [action("one", { phase: "Succeeded" }), action("two"), action("three", {}, "agent-b")];
   expect(actionsOf(...actions).map(({ name }) => name)).toEqual(["two"]);
 });
+
+test("names of variables that are kept out of logs go with the variables, to who heeds them", () => {
+  const state = pending({ actions: [action("one", { env: { TOKEN: "hunter22" } })] });
+  const envOf = (masks: readonly string[]) => {
+    const { cmd } = startCommand("id", state, masks);
+    return cmd?.case === "startWorkflow" ? cmd.value.workflow?.actions?.[0]?.env : undefined;
+  };
+  expect(envOf(["TOKEN"])).toEqual({ TOKEN: "hunter22", SLIPWAY_MASK_ENV: "TOKEN" });
+  expect(envOf([])).toEqual({ TOKEN: "hunter22" });
+});

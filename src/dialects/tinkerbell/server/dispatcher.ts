@@ -9,6 +9,7 @@ import type { Settings } from "../settings.ts";
 import { agentKey, isTerminal, type WorkflowState } from "../state.ts";
 import { type AnyWorkflow, changeWorkflow, refOf, storeState } from "../stored.ts";
 import { dispatch, type Taker } from "../transitions.ts";
+import { masksOf } from "../masking.ts";
 import { startCommand, stopCommand } from "./commands.ts";
 import type { Connection, Connections } from "./connections.ts";
 import type { Lanes } from "./lanes.ts";
@@ -112,16 +113,18 @@ export class Dispatcher {
     for (const id of connection.stopped) if (!ids.has(id)) connection.stopped.delete(id);
     for (const { workflow, state } of held) {
       if (state.phase === "Cancelling" || isTerminal(state.phase)) stop(connection, workflowId(workflow));
-      else if (state.deadlines.scheduled !== undefined) this.#start(connection, workflowId(workflow), state, "resent");
+      else if (state.deadlines.scheduled !== undefined) this.#start(connection, workflow, state, "resent");
     }
   }
 
   /** Once for each dispatch on each stream. */
-  #start(connection: Connection, id: string, state: WorkflowState, how: "sent" | "resent"): void {
+  #start(connection: Connection, workflow: Mirrored["workflow"], state: WorkflowState, how: "sent" | "resent"): void {
     const { attempt } = state.dispatch;
+    const id = workflowId(workflow);
     if (connection.started?.id === id && connection.started.attempt === attempt) return;
     connection.started = { id, attempt };
-    connection.send(startCommand(id, state));
+    // Only our own agents say which process they are.
+    connection.send(startCommand(id, state, connection.instance === undefined ? [] : masksOf(workflow)));
     this.#parts.onSent?.(how);
   }
 
@@ -138,7 +141,7 @@ export class Dispatcher {
       // Somebody else was faster; what is to be done now is another question.
       return this.#timers.setAfter(connection.key, lookAgainAfter);
     }
-    this.#start(connection, workflowId(workflow), move.state, "sent");
+    this.#start(connection, workflow, move.state, "sent");
   }
 
   /** Settles what the agent is held for, by what it says of it; and tells it to stop what it should not be at work on. */
@@ -173,7 +176,7 @@ export class Dispatcher {
     if (move !== undefined) tell(workflow, move.notices);
     if (send === "stop") stop(connection, workflowId(workflow));
     const id = workflowId(workflow);
-    if (send === "start" && move !== undefined) this.#start(connection, id, move.state, "resent");
+    if (send === "start" && move !== undefined) this.#start(connection, workflow, move.state, "resent");
     // It goes on with it, so that it needs no command.
     else if (before !== undefined && said === "running") connection.started = { id, attempt: before.dispatch.attempt };
   }

@@ -21,6 +21,8 @@ export interface EngineContainer {
 export interface ContainerLog {
   readonly path: string;
   readonly rotation: Rotation;
+  /** Values that do not get into it. */
+  readonly masked: readonly string[];
 }
 
 /** What the engine says against what it was asked for, in its own words. */
@@ -129,12 +131,12 @@ export class ContainerEngine {
 
   /** Before the start; every byte from the first one on. */
   attach(container: string, log: ContainerLog): Promise<Output> {
-    return attachOutput(this.#client, container, { ...log, masked: [] }, this.#clock);
+    return attachOutput(this.#client, container, log, this.#clock);
   }
 
   /** After the start: the log is written anew from the engine's copy, and goes on until the container ends. */
   readBack(container: string, log: ContainerLog): Promise<Output> {
-    return readBackOutput(this.#client, container, { ...log, masked: [] }, this.#clock);
+    return readBackOutput(this.#client, container, log, this.#clock);
   }
 
   close(): void {
