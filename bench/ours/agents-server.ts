@@ -1,4 +1,5 @@
 import { mkdir } from "node:fs/promises";
+import { RunAction } from "#dialects/run-action.ts";
 import { addController } from "#dialects/tinkerbell/controller.ts";
 import { Agent, Hardware, Template, Workflow, WorkflowV2 } from "#dialects/tinkerbell/kinds.ts";
 import { addTinkerbellServer } from "#dialects/tinkerbell/server/server.ts";
@@ -23,7 +24,7 @@ export async function start({ dir, port = 0, isTls, agents }: AgentServer): Prom
   const server = await createApiServer({ store, clock: systemClock, log: silentLog, version: "0.0.0" });
   client = server.client();
   const parts = { client, clock: systemClock, log: silentLog, random: Math.random };
-  const kinds = [Hardware, Template, Workflow, WorkflowV2, Agent];
+  const kinds = [Hardware, Template, Workflow, WorkflowV2, Agent, RunAction];
   await installCrds(client, toCrds(kinds), { ...parts, signal: new AbortController().signal });
   await client.create(Template, templateOf()).catch(() => undefined); // The server before has made it.
   const manager = new Manager(parts);
