@@ -48,16 +48,19 @@ async function template(tasks: Readonly<Record<string, readonly string[]>>): Pro
 }
 
 test("34. the text of a template is run with a value for it, and the exit code follows the result", async () => {
-  const good = await run("examples/tinkerbell/template.yaml", "--set", "device_1=local", "--runtime", "host");
+  const good = await run("examples/tinkerbell/template.yaml", "--set", "device_1=local", "--runtime", "host", "--logs");
   expect(good.code, good.err).toBe(0);
+  expect(good.out).toMatch(/^greet \| this is local\nsystem \| \w+\n$/);
   expect(good.err).toMatch(/greet: Succeeded[^]*system: Succeeded[^]*survey: SUCCESS/);
   const path = await template({
-    here: ["echo DiskMissing > $TINKERBELL_FAILURE_REASON_FILE; exit 3", `touch ${directory}/never`],
+    here: ["echo no /dev/sda; echo DiskMissing > $TINKERBELL_FAILURE_REASON_FILE; exit 3", `touch ${directory}/never`],
   });
   const bad = await run(path, "--runtime", "host");
   expect(bad.code).toBe(1);
   expect(bad.err).toContain("w: FAILED");
   expect(bad.err).toContain("DiskMissing");
+  // The last lines of what failed, without being asked for.
+  expect(bad.err).toContain("\n  no /dev/sda\n");
   expect(await readdir(directory)).not.toContain("never");
   // What the command kept while it ran has gone with it.
   expect((await readdir(directory)).filter((name) => name.startsWith("slipway-run-"))).toEqual([]);

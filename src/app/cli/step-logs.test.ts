@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { LogRef, RunView, StepView } from "#engine/index.ts";
 import { FakeClock } from "#lib/base/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
-import { ApiError, Pod } from "#kernel/model/index.ts";
+import { ApiError, ConfigMap, Pod } from "#kernel/model/index.ts";
 import { startLogStream } from "./log-stream.ts";
 import { failedTails, harmless, readStepLog, stepLogs } from "./step-logs.ts";
 import { keptOutput } from "./testing/command-line.ts";
@@ -117,7 +117,7 @@ describe("the tails of failed steps", () => {
   const view = (steps: readonly StepView[]) => ({ steps }) as unknown as RunView;
 
   test("only of steps that failed, of their last attempt, of containers that wrote something", async () => {
-    const { client, pod, asked } = world({
+    const { client, pod, asked, clock } = world({
       "p1/main": "first try\n",
       "p2/main": "one\n\u001b[31mtwo\u001b[0m\n",
       "p3/main": "fine\n",
@@ -126,9 +126,59 @@ describe("the tails of failed steps", () => {
     await pod("p2", "j2", ["main", "silent"]);
     await pod("p3", "j3", ["main"]);
     const failed = step("bad", [logRef("j1", 1), logRef("j2", 2)], { phase: "Failed", attempt: 2 });
-    const tails = await failedTails(client, view([failed, step("good", [logRef("j3")], { phase: "Succeeded" })]), 20);
+    const tails = await failedTails(
+      client,
+      view([failed, step("good", [logRef("j3")], { phase: "Succeeded" })]),
+      20,
+      clock,
+    );
     expect(tails).toEqual([{ step: failed, attempt: 2, container: "main", lines: ["one", "two"] }]);
     expect(asked).toContainEqual({ container: "main", tailLines: 20, limitBytes: 65_536, signal: undefined });
+  });
+
+  /** A run that keeps its logs itself; `answer` is what a look at one gives. */
+  async function ownWorld(answer: (look: number, signal: AbortSignal | undefined) => AsyncIterable<Uint8Array>) {
+    const clock = new FakeClock();
+    let looks = 0;
+    const client = memoryClient({ clock, types: [ConfigMap], logs: (_ref, { signal }) => answer(looks++, signal) });
+    await client.create(ConfigMap, {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name: "run", namespace: "default" },
+    });
+    const object = { apiVersion: "v1", kind: "ConfigMap", name: "run", namespace: "default", uid: "u" };
+    const log = { name: "s", attempt: 1, object, container: "part", isOwn: true };
+    const failed = step("s", [log], { phase: "Failed" });
+    const tails = failedTails(client, view([failed]), 2, clock);
+    return { clock, tails: tails.then(([tail]) => tail?.lines), looks: () => looks };
+  }
+
+  test("what a run keeps itself is waited for when it comes later than the news of the failure", async () => {
+    const { clock, tails, looks } = await ownWorld(async function* (look) {
+      if (look < 2) throw new ApiError("BadRequest", "has sent no log");
+      yield Buffer.from("one\ntwo\n");
+      yield Buffer.from("three\n");
+    });
+    await clock.settle();
+    expect(looks()).toBe(1);
+    await clock.advance(200);
+    expect(await tails).toEqual(["two", "three"]);
+  });
+
+  test("a log that never comes, or never ends, is waited for two seconds", async () => {
+    const none = await ownWorld(() => {
+      throw new ApiError("BadRequest", "has sent no log");
+    });
+    const endless = await ownWorld(async function* (_look, signal) {
+      yield Buffer.from("so far\n");
+      await new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(new Error("aborted"))));
+    });
+    for (const { clock } of [none, endless]) {
+      await clock.settle();
+      await clock.advance(2000);
+    }
+    expect(await none.tails).toBeUndefined();
+    expect(await endless.tails).toEqual(["so far"]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from "node:util";
 import type { ItemPods, LogRef, RunView, StepView } from "#engine/index.ts";
-import { inParallel, messageOf } from "#lib/base/index.ts";
+import { type Clock, inParallel, messageOf, type Millis, sleep } from "#lib/base/index.ts";
 import type { ApiClient, LogOptions } from "#kernel/kit/index.ts";
 import { isInvalid, isNotFound, Pod, splitApiVersion, type Stored } from "#kernel/model/index.ts";
 import { innerLogs } from "./inner-logs.ts";
@@ -106,6 +106,40 @@ export async function* readStepLog(
   }
 }
 
+/** What is sent of a log comes after the news that its step has ended; after so long nothing more is waited for. */
+const latest: Millis = 2000;
+const again: Millis = 100;
+
+/** The log of a step that has ended, of those that a run keeps itself: to its end, if that comes in time. */
+async function* readLateLog(
+  client: Pick<ApiClient, "logs">,
+  log: StepLog,
+  options: LogOptions,
+  clock: Clock,
+): AsyncIterable<Uint8Array> {
+  const over = new AbortController();
+  const cancel = clock.after(latest, () => over.abort(new Error("the log is late")));
+  let isBegun = false;
+  try {
+    while (!over.signal.aborted && !isBegun) {
+      try {
+        for await (const chunk of openStepLog(client, log, { ...options, follow: true, signal: over.signal })) {
+          isBegun = true;
+          yield chunk;
+        }
+        return;
+      } catch (thrown) {
+        if (over.signal.aborted) return;
+        // Nothing has come yet.
+        if (!isInvalid(thrown) && !isNotFound(thrown)) throw thrown;
+        await sleep(clock, again, over.signal).catch(() => undefined);
+      }
+    }
+  } finally {
+    cancel();
+  }
+}
+
 /** The end of what one container of a failed step has written: lines without their ends, and harmless to print. */
 export interface StepTail {
   readonly step: StepView;
@@ -120,12 +154,18 @@ export interface StepTail {
  * The last lines of every failed step's last attempt: what a person wants to see first. In the order of the steps;
  * containers that wrote nothing are left out. At most 64 KiB are read of each.
  */
-export async function failedTails(client: ApiClient, view: RunView, lines: number): Promise<readonly StepTail[]> {
+export async function failedTails(
+  client: ApiClient,
+  view: RunView,
+  lines: number,
+  clock: Clock,
+): Promise<readonly StepTail[]> {
+  if (lines === 0) return [];
   const failed = view.steps.filter(({ phase }) => phase === "Failed");
   const tails = await Promise.all(
     failed.map(async (step) => {
       const logs = await lastLogs(client, step);
-      return await Promise.all(logs.map((log) => tailOf(client, step, log, lines)));
+      return await Promise.all(logs.map((log) => tailOf(client, step, log, lines, clock)));
     }),
   );
   return tails.flat().filter((tail) => tail.lines.length > 0);
@@ -152,15 +192,18 @@ async function lastLogs(client: ApiClient, step: StepView): Promise<readonly Ste
 export const harmless = (line: string): string =>
   stripVTControlCharacters(line).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
 
-async function tailOf(client: ApiClient, step: StepView, log: StepLog, lines: number): Promise<StepTail> {
+async function tailOf(client: ApiClient, step: StepView, log: StepLog, lines: number, clock: Clock): Promise<StepTail> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of readStepLog(client, log, { tailLines: lines, limitBytes: 64 * 1024 })) chunks.push(chunk);
+  const options = { tailLines: lines, limitBytes: 64 * 1024 };
+  const isPods = log.of.type.kind === Pod.kind;
+  const read = isPods ? readStepLog(client, log, options) : readLateLog(client, log, options, clock);
+  for await (const chunk of read) chunks.push(chunk);
   const text = Buffer.concat(chunks).toString("utf8").replace(/\n$/, "");
   return {
     step,
     ...(log.inner === undefined ? {} : { inner: logName(log) }),
     attempt: log.attempt,
     container: log.container,
-    lines: text === "" ? [] : text.split("\n").map(harmless),
+    lines: text === "" ? [] : text.split("\n").slice(-lines).map(harmless),
   };
 }

@@ -89,7 +89,7 @@ export async function watchToEnd(
     // The server may be away just now as well as before.
     const { view, tails } = await patiently(clock, interrupted.giveUp, async () => {
       const seen = viewOf(dialect, last.object, await childrenOf(client, last.object, dialect));
-      return { view: seen, tails: await failedTails(client, seen, options.tail) };
+      return { view: seen, tails: await failedTails(client, seen, options.tail, clock) };
     });
     printTails(tails, invocation);
     if (options.output === "json") environment.out.write(`${JSON.stringify(last.object, null, 2)}\n`);
