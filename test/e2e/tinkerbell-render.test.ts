@@ -152,6 +152,8 @@ test("templates and machines of a server, and a workflow that is rendered anew w
   expect((await api.ask("PUT", path, { ...stored, spec: template?.spec })).status).toBe(200);
   api.close();
   expect(await actions()).toBe("wipe-0 write-image set-hostname\n");
+  const before = await onServer("tink", "render", "twf/provision-1");
+  expect(before.out, before.err).toContain("    3. name-machine\n");
   const anew = await onServer("tink", "rerender", "provision-1");
   expect(anew.code, anew.err).toBe(0);
   expect(anew.out).toBe("workflow/provision-1 rendered\n");

@@ -32,6 +32,7 @@ export const tinkCommand = command<TinkOptions>({
     "slipway tink render examples/tinkerbell/fleet.yaml",
     "slipway tink render template.yaml --hardware machine.yaml --set image=ubuntu",
     "slipway tink render tpl/ubuntu --all-hardware",
+    "slipway tink render twf/provision-1",
     "slipway tink rerender provision-1",
   ],
   options: [
@@ -103,8 +104,9 @@ async function formatted(
     .join("\n");
 }
 
-/** Words that name templates of a server, as kubectl takes them. */
-const storedTemplate = /^(?:tpl|templates?)(?:\.tinkerbell\.org)?\/([^/.]+)$/;
+/** Words that name objects of a server, as kubectl takes them. */
+const storedTemplate = /^(?:tpl|templates?)(?:\.tinkerbell\.org)?\/([^/]+)$/;
+const storedWorkflow = /^(?:twf|workflows?)(?:\.tinkerbell\.org)?\/([^/]+)$/;
 
 /**
  * What the words of the command line ask for. A word is a file when there is one of this name, so that a folder called `tpl` stays
@@ -120,7 +122,7 @@ async function requestOf(
   const { readStdin } = await import("../stdin.ts");
   const { directory } = environment;
   const isFile = (word: string): boolean => existsSync(path.resolve(directory, word));
-  const stored = rest.flatMap((word) => (isFile(word) ? [] : (storedTemplate.exec(word)?.[1] ?? [])));
+  const names = (pattern: RegExp) => rest.flatMap((word) => (isFile(word) ? [] : (pattern.exec(word)?.[1] ?? [])));
   const read = async (paths: readonly string[]) => {
     const found = await readSources(paths, { directory, stdin: readStdin });
     return {
@@ -128,14 +130,16 @@ async function requestOf(
       problems: found.flatMap((source) => ("problem" in source ? [source.problem] : [])),
     };
   };
-  const files = await read(rest.filter((word) => isFile(word) || !storedTemplate.test(word)));
+  const files = await read(
+    rest.filter((word) => isFile(word) || !(storedTemplate.test(word) || storedWorkflow.test(word))),
+  );
   const { hardware, allHardware } = options;
   const machines = hardware !== undefined && isFile(hardware) ? await read([hardware]) : undefined;
   const chosen: PreviewRequest["machines"] | undefined =
     allHardware === true ? "all" : hardware === undefined ? undefined : (machines ?? { named: hardware });
   const request: PreviewRequest = {
     sources: files.sources,
-    stored,
+    stored: { templates: names(storedTemplate), workflows: names(storedWorkflow) },
     values,
     ...(chosen === undefined ? {} : { machines: chosen }),
   };

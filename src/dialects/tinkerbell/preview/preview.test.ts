@@ -3,7 +3,7 @@ import { FakeClock, formatProblem } from "#lib/base/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
 import type { TemplateHost } from "#kernel/template/index.ts";
 import { realHost } from "#kernel/template/testing/index.ts";
-import { Hardware, HardwareV2, Template, TemplateV2 } from "../kinds.ts";
+import { Hardware, Template, Workflow } from "../kinds.ts";
 import { begin } from "../testing/states.ts";
 import { type PreviewRequest, previewTemplates } from "./request.ts";
 import { fleetText, previewText } from "./text.ts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => renderer.close());
 
 const namespace = "default";
-const client = memoryClient({ clock: new FakeClock(begin), types: [Template, TemplateV2, Hardware, HardwareV2] });
+const client = memoryClient({ clock: new FakeClock(begin), types: [Template, Hardware, Workflow] });
 const noServer = () => Promise.reject(new Error("nobody may ask the server"));
 
 /** Renders what files of these names hold. */
@@ -26,7 +26,10 @@ function preview(
 ) {
   const sources = Object.entries(files).map(([file, text]) => ({ file, text }));
   const { signal } = new AbortController();
-  return previewTemplates({ sources, stored: [], values: {}, ...more }, { renderer, server, signal });
+  return previewTemplates(
+    { sources, stored: { templates: [], workflows: [] }, values: {}, ...more },
+    { renderer, server, signal },
+  );
 }
 
 const bare = `name: install
@@ -232,15 +235,51 @@ test("templates and machines of a server are rendered, and places are those of t
   await client.create(Hardware, object("Hardware", "m7", { disks: [] }));
   await client.create(Hardware, object("Hardware", "m8", { disks: [{ device: "/dev/sdb" }] }));
   const server = () => Promise.resolve({ client, namespace });
-  const all = await preview({}, { stored: ["stored"], values: { device_1: "a" }, machines: "all" }, server);
+  const all = await preview(
+    {},
+    { stored: { templates: ["stored"], workflows: [] }, values: { device_1: "a" }, machines: "all" },
+    server,
+  );
   expect(told(all)).toEqual([expect.stringMatching(/^template\/stored:12:30: error: .*\(hardware m7\)$/)]);
   expect(all.previews.map(({ hardware }) => hardware)).toEqual(["m7", "m8"]);
-  const one = await preview({}, { stored: ["stored"], values: { device_1: "a" }, machines: { named: "m8" } }, server);
+  const one = await preview(
+    {},
+    { stored: { templates: ["stored"], workflows: [] }, values: { device_1: "a" }, machines: { named: "m8" } },
+    server,
+  );
   expect(one.problems).toEqual([]);
-  const absent = await preview({}, { stored: ["other"], machines: { named: "m9" } }, server);
+  const absent = await preview(
+    {},
+    { stored: { templates: ["other"], workflows: [] }, machines: { named: "m9" } },
+    server,
+  );
   expect(told(absent)).toEqual([
     'error: template not found: "other" in namespace default',
     'error: hardware not found: "m9" in namespace default',
+  ]);
+});
+
+test("a workflow of a server brings its template and its machine, and what it names in vain is told", async () => {
+  const workflowOf = (name: string, spec: object) => ({
+    apiVersion: "tinkerbell.org/v1alpha1",
+    kind: "Workflow",
+    metadata: { name, namespace },
+    spec,
+  });
+  const object = (kind: string, name: string, spec: object) => ({ ...workflowOf(name, spec), kind });
+  await client.create(Template, object("Template", "for-one", { data: bare }));
+  await client.create(Hardware, object("Hardware", "of-one", { disks: [{ device: "/dev/vda" }] }));
+  const spec = { templateRef: "for-one", hardwareRef: "of-one", hardwareMap: { device_1: "agent-5" } };
+  await client.create(Workflow, workflowOf("one", spec));
+  await client.create(Workflow, workflowOf("two", { ...spec, hardwareRef: "gone" }));
+  const server = () => Promise.resolve({ client, namespace });
+  const found = await preview({}, { stored: { templates: [], workflows: ["one"] } }, server);
+  expect(found.problems).toEqual([]);
+  expect(found.previews).toMatchObject([{ workflow: "one", hardware: "of-one", tasks: [{ agentID: "agent-5" }] }]);
+  const vain = await preview({}, { stored: { templates: [], workflows: ["two", "three"] } }, server);
+  expect(told(vain)).toEqual([
+    'error: workflow not found: "three" in namespace default',
+    'workflow/two:1:1: error: spec.hardwareRef: hardware not found: "gone"',
   ]);
 });
 

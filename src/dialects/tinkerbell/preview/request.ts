@@ -3,8 +3,10 @@ import type { ApiClient } from "#kernel/kit/index.ts";
 import type { KubeObject, ResourceType } from "#kernel/model/index.ts";
 import { type AnyHardware } from "../hardware.ts";
 import { type AnyTemplate } from "../inputs.ts";
-import { Hardware, Template } from "../kinds.ts";
+import { Hardware, Template, Workflow } from "../kinds.ts";
 import type { Renderer } from "../prepare.ts";
+import { referencesOf } from "../references.ts";
+import type { AnyWorkflow } from "../stored.ts";
 import { type Preview, previewAll, problemsTogether } from "./preview.ts";
 import { fromServer, readSourceTexts, type Sources, type SourceText, type Written } from "./sources.ts";
 import { subjectsOf } from "./subjects.ts";
@@ -13,8 +15,8 @@ import { subjectsOf } from "./subjects.ts";
 export interface PreviewRequest {
   /** Files, which may hold templates, machines and workflows. */
   readonly sources: readonly SourceText[];
-  /** Names of templates of the server. */
-  readonly stored: readonly string[];
+  /** Names of objects of the server. A workflow brings the template and the machine that it names. */
+  readonly stored: { readonly templates: readonly string[]; readonly workflows: readonly string[] };
   readonly values: Readonly<Record<string, string>>;
   /** Absent: those that the documents name. Where the files hold none, they are the server's. */
   readonly machines?: "all" | { readonly named: string } | { readonly sources: readonly SourceText[] };
@@ -36,10 +38,14 @@ export interface PreviewAnswer {
 /** Renders templates as a controller would, with nothing stored and nobody told. Rejects when the server or the installation is broken. */
 export async function previewTemplates(request: PreviewRequest, place: PreviewPlace): Promise<PreviewAnswer> {
   const files = readSourceTexts(request.sources);
-  const stored = await templatesOf(request.stored, place);
+  const stored = await storedSources(request.stored, place);
   const machines = await machinesOf(request.machines, files, place);
   const found = [...files.problems, ...stored.problems, ...machines.problems];
-  const sources = { ...files, templates: [...files.templates, ...stored.templates] };
+  const sources = {
+    templates: [...files.templates, ...stored.templates],
+    hardware: [...files.hardware, ...stored.hardware],
+    workflows: [...files.workflows, ...stored.workflows],
+  };
   if (sources.templates.length === 0 && !hasErrors(found))
     found.push(missing("there is no template to render: expected a Template or the text of one"));
   // Of a template whose machine is not known there is nothing to say yet.
@@ -52,19 +58,26 @@ export async function previewTemplates(request: PreviewRequest, place: PreviewPl
 
 const missing = (message: string): Problem => ({ severity: "error", code: "missing-reference", path: "", message });
 
-/** Templates of the server, by name. Several that are not there are several problems. */
-async function templatesOf(
-  names: readonly string[],
-  place: PreviewPlace,
-): Promise<{ readonly templates: readonly Written<AnyTemplate>[]; readonly problems: readonly Problem[] }> {
-  const templates: Written<AnyTemplate>[] = [];
+/** Objects of the server. What was asked for by name and is not there is a problem; what a workflow names in vain is told where it is named. */
+async function storedSources(names: PreviewRequest["stored"], place: PreviewPlace): Promise<Sources> {
   const problems: Problem[] = [];
-  for (const name of names) {
-    const { objects, namespace } = await storedOf<AnyTemplate>(Template, name, place);
-    templates.push(...objects.map((object) => fromServer(object)));
-    if (objects.length === 0) problems.push(missing(`template not found: "${name}" in namespace ${namespace}`));
-  }
-  return { templates, problems };
+  const read = async <T extends KubeObject>(type: ResourceType, asked: readonly string[], more: readonly string[]) => {
+    const found: Written<T>[] = [];
+    for (const name of new Set([...asked, ...more].filter((one) => one !== ""))) {
+      const { objects, namespace } = await storedOf<T>(type, name, place);
+      found.push(...objects.map((object) => fromServer(object)));
+      if (objects.length === 0 && asked.includes(name))
+        problems.push(missing(`${type.kind.toLowerCase()} not found: "${name}" in namespace ${namespace}`));
+    }
+    return found;
+  };
+  const workflows = await read<AnyWorkflow>(Workflow, names.workflows, []);
+  const references = workflows.map(({ object }) => referencesOf(object));
+  const templateNames = references.map(({ template }) => template);
+  const templates = await read<AnyTemplate>(Template, names.templates, templateNames);
+  const hardwareNames = references.map((reference) => reference.hardware);
+  const hardware = await read<AnyHardware>(Hardware, [], hardwareNames);
+  return { templates, hardware, workflows, problems };
 }
 
 /**
