@@ -199,3 +199,17 @@ test("images are fetched with the login of their registry; what cannot be fetche
     await engine.docker("rmi", image);
   }
 });
+
+test("values that are named are not in the log nor in what is told, also where the log is written anew", async () => {
+  const script = 'echo "it is $TOKEN${SLIPWAY_MASK_ENV}"; echo "no $TOKEN" > /tinkerbell/failure-message; exit 1';
+  const one = shell(script, { env: { TOKEN: "correct-horse", SLIPWAY_MASK_ENV: "TOKEN" } });
+  const runtime = await open();
+  const prepared = await runtime.prepare(one, never);
+  if (prepared.is !== "prepared") throw new Error(prepared.message);
+  for (const time of ["attached", "read back"]) {
+    expect(await runtime.run(one, prepared.handle), time).toEqual(failure("NonZeroExit", "no ***"));
+    const kept = await log();
+    expect(kept, time).toMatch(/ stdout F it is \*\*\*\n$/);
+    expect(kept, time).not.toContain("correct-horse");
+  }
+});
