@@ -35,10 +35,14 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-async function read(run: AnyWorkflow, part: string, request: LogRequest = {}): Promise<string> {
+async function read(
+  run: AnyWorkflow,
+  part: string,
+  request: LogRequest = {},
+  clock: FakeClock = new FakeClock(begin + 60_000),
+): Promise<string> {
   const pieces: Uint8Array[] = [];
-  for await (const piece of await openActionLog({ directory, clock: new FakeClock() }, run, part, request))
-    pieces.push(piece);
+  for await (const piece of await openActionLog({ directory, clock }, run, part, request)) pieces.push(piece);
   return Buffer.concat(pieces).toString();
 }
 
@@ -84,4 +88,24 @@ test("actions of one name are told by their tasks", async () => {
   await write("id-right", "here\n");
   expect(await read(same, "right/same")).toBe("here\n");
   expect(await read(same, "left/same")).toBe("");
+});
+
+test("a reader waits a moment for the last lines of an action that has just ended, if its agent sends any", async () => {
+  const just = (id: string, dispatch: object) =>
+    workflow({
+      phase: "Succeeded",
+      actions: [{ ...action("one", { phase: "Succeeded", attempts: 1, finishedAt: begin }), id }],
+      dispatch: { held: false, attempt: 1, rejections: 0, ...dispatch },
+    });
+  const clock = new FakeClock(begin + 100);
+  const late = read(just("id-late", { instance: "i", protocol: "stream" }), "one", {}, clock);
+  await write("id-late", "last\n", "");
+  expect(await late).toBe("last\n");
+  const never = read(just("id-never", { instance: "i", protocol: "stream" }), "one", {}, clock);
+  const refused = expect(never).rejects.toThrow("has sent no log");
+  const over = { isOver: false };
+  void refused.finally(() => (over.isOver = true));
+  while (!over.isOver) await clock.advance(1000);
+  await refused;
+  await expect(read(just("id-foreign", {}), "one", {}, clock)).rejects.toThrow("has sent no log");
 });

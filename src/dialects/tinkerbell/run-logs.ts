@@ -1,3 +1,4 @@
+import { aborted, type Clock, type Instant, type Millis, sleep } from "#lib/base/index.ts";
 import { endOfReceived, type LogRequest, readingOf, readLogs, readReceived } from "#kernel/logs/index.ts";
 import { badRequest } from "#kernel/model/index.ts";
 import type { LogPlace } from "../dialect.ts";
@@ -18,12 +19,28 @@ export async function openActionLog(
   const { name = "", uid = "" } = workflow.metadata;
   const action = actionIn(state, part, name);
   const path = logPath(logsIn(directory), uid, action.id);
+  if (request.follow !== true && isComing(state, action, clock.now())) await settled(path, clock, signalOf(request));
   const refusal = (await readReceived(path)) === undefined ? whyNone(state, action) : undefined;
   if (refusal !== undefined)
     throw badRequest(`action ${JSON.stringify(action.name)} of workflow ${JSON.stringify(name)} ${refusal}`);
   const reading = readingOf(request, clock);
   if (request.follow !== true) return readLogs(path, reading);
   return readLogs(path, { ...reading, follow: await endOfReceived(path, signalOf(request)) });
+}
+
+/** The end of an action overtakes its last lines: so long after it a reader waits for them, and no longer than this. */
+const lastLines: Millis = 2_000;
+
+/** An agent of ours has told the end a moment ago; others send nothing that could be waited for. */
+const isComing = ({ dispatch }: WorkflowState, { finishedAt }: Action, now: Instant): boolean =>
+  dispatch.instance !== undefined && finishedAt !== undefined && Math.abs(now - finishedAt) < lastLines;
+
+/** Resolves when the log has ended, or its reader has waited long enough. */
+async function settled(path: string, clock: Clock, signal: AbortSignal): Promise<void> {
+  const enough = new AbortController();
+  const end = await endOfReceived(path, AbortSignal.any([enough.signal, signal]));
+  await Promise.race([aborted(end), sleep(clock, lastLines, enough.signal).catch(() => undefined)]);
+  enough.abort();
 }
 
 /** By its id, or as people call the step; the only one when none is named. */
