@@ -106,3 +106,25 @@ test.each([
 ])("what has an envelope or no tasks is no text of a template: %j", (other) => {
   expect(documents.fromText?.(other, "f.yaml")).toBeUndefined();
 });
+
+test("a workflow whose template stands beside it in the other shape is told of at its reference", () => {
+  const version = (name: string) => `apiVersion: tinkerbell.org/${name}`;
+  const template = (name: string) =>
+    `${version("v1alpha2")}\nkind: Template\nmetadata: {name: ${name}}\nspec: {actions: [{name: a, image: i}]}`;
+  const workflow = (name: string) =>
+    `${version("v1alpha1")}\nkind: Workflow\nmetadata: {name: w}\nspec: {templateRef: ${name}}`;
+  const yaml = readYaml([template("t"), workflow("t"), workflow("elsewhere")].join("\n---\n"));
+  if (!yaml.ok) throw new Error("no YAML");
+  const checked = yaml.value.documents.map((source) => {
+    const { object } = documents.read(source);
+    if (object === undefined) throw new Error("the documents are right by themselves");
+    return { source, object };
+  });
+  const found = documents.readTogether(checked);
+  expect(found.map((problems) => problems.map(({ path, message }) => `${path}: ${message}`))).toEqual([
+    [],
+    ['spec.templateRef: template "t" has shape B, the workflow shape A'],
+    [],
+  ]);
+  expect(documents.lintTogether(checked)).toEqual(found);
+});

@@ -1,12 +1,14 @@
-import { hasErrors, isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import { hasErrors, isJsonObject, type JsonObject, type Problem } from "#lib/base/index.ts";
 import { type CompiledSchema, compileSchema, type Kind } from "#lib/schema/index.ts";
 import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
-import type { DocumentReader, References } from "../dialect.ts";
+import type { CheckedDocument, DocumentReader, References } from "../dialect.ts";
 import { checkName, checkSchema } from "../document-checks.ts";
 import { collectProblems, type Report } from "../problems.ts";
 import { impliedRuns } from "./implied-runs.ts";
 import { group, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow, WorkflowV2 } from "./kinds.ts";
 import { referencesOf } from "./references.ts";
+import { shapeOfTemplate, shapeOfWorkflow } from "./shape.ts";
+import type { AnyWorkflow } from "./stored.ts";
 import { templateOfText } from "./template-text.ts";
 
 /** What stands in documents of this group. */
@@ -35,8 +37,8 @@ export const documents: DocumentReader = {
   },
   references: ({ value }) => (isJsonObject(value) ? namedIn(value) : []),
   lint: (document) => documents.read(document).problems,
-  readTogether: (all) => all.map(() => []),
-  lintTogether: (all) => all.map(() => []),
+  readTogether: mixedShapes,
+  lintTogether: mixedShapes,
 };
 
 /** What is given on the command line goes to the template: it wins over what the Workflow says. Other documents take nothing. */
@@ -96,4 +98,28 @@ function namedIn(document: JsonObject): References {
     { kind: Template.kind, name: names.template, path: ["spec", "templateRef"] },
     { kind: Hardware.kind, name: names.hardware, path: ["spec", "hardwareRef"] },
   ].flatMap(({ path, ...ref }) => (ref.name === "" ? [] : [{ ref: { apiVersion, ...ref, ...place }, path }]));
+}
+
+/** Workflows that name a template among the documents which is written in the other shape: they could never be prepared. */
+function mixedShapes(all: readonly CheckedDocument[]): readonly (readonly Problem[])[] {
+  return all.map(({ object, source }) => {
+    const found = collectProblems(source.positionOf);
+    // All have been read, so that the schema has passed them.
+    const workflow = object as AnyWorkflow;
+    const { template: name } = referencesOf(workflow);
+    const own = shapeOfWorkflow(workflow.spec);
+    if (object.kind !== Workflow.kind || name === "" || own === "C") return found.problems;
+    const named = all.find(
+      ({ object: other }) =>
+        other.kind === Template.kind &&
+        other.metadata.name === name &&
+        other.metadata.namespace === object.metadata.namespace,
+    )?.object;
+    const shape = shapeOfTemplate(named?.spec);
+    if (shape !== undefined && shape !== own) {
+      const message = `template "${name}" has shape ${shape}, the workflow shape ${own}`;
+      found.error(["spec", "templateRef"], "invalid-value", message, "both must be written in one version");
+    }
+    return found.problems;
+  });
 }
