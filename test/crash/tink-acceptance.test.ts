@@ -65,6 +65,18 @@ describe.concurrent("programs", () => {
       await expectFree(cell);
     }));
 
+  test("an agent that is cut off for longer than it may be has failed its workflow, which another machine does not take up", () =>
+    onSite({ keepalive: { time: 1_000, timeout: 1_000 }, settings: { agentLostTimeout: 3_000 } }, async (site) => {
+      const cell = await Cell.open(site, "node-lost");
+      await cell.run([cell.script("one", cell.waiting), cell.script("two")]);
+      await untilLines(cell, "one");
+      await cell.machine.cable.cut();
+      await cell.until("failed", async () => (await cell.status()).state === "FAILED");
+      await cell.replaceMachine();
+      await expectOutcome(cell, { state: "FAILED", reason: "AgentLost", lines: ["one"], attempts: [1, 0] });
+      await expectFree(cell);
+    }));
+
   test("line 32: of two agents with one id the newer one gets the commands, and the connection of the first is aborted", () =>
     onSite({}, async (site) => {
       const cell = await Cell.open(site, "node-32");

@@ -75,6 +75,7 @@ function deadlineTexts({ deadlines, cancel }: WorkflowState, now: Instant): read
     ["to begin", deadlines.scheduled],
     ["of the workflow", deadlines.workflow],
     ["of the action", deadlines.action],
+    ["of the agent's return", deadlines.agent],
     ["to stop", cancel?.deadline],
   ] as const;
   const told = all.flatMap(([what, at]) => (at === undefined ? [] : [`${what} ${inText(at, now)}`]));

@@ -72,3 +72,20 @@ export function interrupted(state: WorkflowState, taker: Taker, now: Instant, se
     ),
   };
 }
+
+/**
+ * The connection of the agent has ended: where there is a limit, it has to be back in time. Agents that ask for each action have no
+ * connection whose end would mean anything. Undefined when nothing changes.
+ */
+export function lose(state: WorkflowState, now: Instant, { agentLostTimeout }: Settings): WorkflowState | undefined {
+  const { phase, dispatch: told, deadlines } = state;
+  const isAtWork = told.held && told.protocol === "stream" && (phase === "Scheduled" || phase === "Running");
+  if (agentLostTimeout <= 0 || !isAtWork || deadlines.agent !== undefined) return undefined;
+  return { ...state, deadlines: { ...deadlines, agent: now + agentLostTimeout } };
+}
+
+/** It is back. Undefined when nobody has waited for it. */
+export function regain(state: WorkflowState): WorkflowState | undefined {
+  const { agent, ...deadlines } = state.deadlines;
+  return agent === undefined ? undefined : { ...state, deadlines };
+}

@@ -106,6 +106,8 @@ export interface Deadlines {
   readonly action?: Instant;
   /** The agent is taken for free then. */
   readonly held?: Instant;
+  /** The agent, whose connection has ended, has to be back by then. */
+  readonly agent?: Instant;
 }
 
 /** A workflow, whatever its shape. Plain data, never edited in place. */

@@ -49,6 +49,7 @@ const decodeDeadlines = (told: Additions["deadlines"] = {}): Deadlines =>
     workflow: instantOf(told.workflow),
     action: instantOf(told.action),
     held: instantOf(told.held),
+    agent: instantOf(told.agent),
   });
 
 /** One without a deadline is somebody's word only: the supervisor sets it. */
@@ -102,6 +103,7 @@ function encodeDeadlines(deadlines: Deadlines): Additions["deadlines"] {
     workflow: timeOf(deadlines.workflow),
     action: timeOf(deadlines.action),
     held: timeOf(deadlines.held),
+    agent: timeOf(deadlines.agent),
   });
   return Object.keys(told).length === 0 ? undefined : told;
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { judgeEvent } from "./events.ts";
+import { lose, regain } from "./reconnect.ts";
 import type { WorkflowState } from "./state.ts";
 import { nextDeadline, supervise } from "./supervise.ts";
 import { action, begin, pending, settings } from "./testing/states.ts";
@@ -45,6 +46,48 @@ test("an action that takes too long has failed, and the workflow with it", () =>
     ["Failed", "ActionTimeout"],
     ["Pending", undefined],
   ]);
+});
+
+test("an agent that does not come back in time has failed what it was at, and stays held", () => {
+  const limited = { ...settings, agentLostTimeout: 300_000 };
+  for (const state of [scheduled(pending()), running()]) {
+    const lost = lose({ ...state, deadlines: {} }, begin, limited) ?? state;
+    expect(nextDeadline(lost)).toBe(begin + 300_000);
+    expect(supervise(lost, nothing, begin + 299_999, limited)).toBeUndefined();
+    const failed = supervise(lost, nothing, begin + 300_000, limited)?.state;
+    expect(failed).toMatchObject({
+      phase: "Failed",
+      reason: "AgentLost",
+      message: "agent agent-a has been unreachable for 5m",
+      dispatch: { held: true },
+      deadlines: { held: begin + 300_000 + settings.cancellingTimeout },
+    });
+    // When it is back in time, nothing has happened.
+    expect(regain(lost)?.deadlines).toEqual({});
+  }
+});
+
+test.each([
+  ["a start", { is: "started", action: "id-one" }],
+  ["a result", { is: "succeeded", action: "id-one" }],
+  ["a rejection", { is: "rejected", message: "busy" }],
+] as const)("%s is heard from an agent, which is not away then", (_name, event) => {
+  const lost = lose(scheduled(), begin, { ...settings, agentLostTimeout: 300_000 }) ?? pending();
+  const context = { now: begin, settings, protocol: "stream", hasPostSteps: false, seed: "uid" } as const;
+  expect(lost.deadlines.agent).toBe(begin + 300_000);
+  expect(judgeEvent(lost, event, context).state?.deadlines.agent).toBeUndefined();
+});
+
+test.each([
+  ["nobody holds", pending()],
+  ["is Cancelling", beginCancel(running(), "User", begin, settings).state],
+  ["has ended", fail(running(), { reason: "R", message: "m", isFree: false }, begin, settings).state],
+  [
+    "an agent has that asks for each action",
+    { ...running(), dispatch: { ...running().dispatch, protocol: "poll" as const } },
+  ],
+])("no agent has to be back for a workflow that %s", (_name, state) => {
+  expect(lose(state, begin, { ...settings, agentLostTimeout: 300_000 })).toBeUndefined();
 });
 
 test("of two times that have passed the earlier one counts", () => {

@@ -30,6 +30,7 @@ export function nextDeadline({ phase, deadlines, cancel: cancelling }: WorkflowS
     deadlines.workflow,
     deadlines.action,
     deadlines.held,
+    deadlines.agent,
     phase === "Cancelling" ? cancelling?.deadline : undefined,
   ].filter((at) => at !== undefined);
   return all.length === 0 ? undefined : Math.min(...all);
@@ -62,13 +63,14 @@ function expire(state: WorkflowState, now: Instant, settings: Settings): Move | 
   const { phase, deadlines } = state;
   if (phase === "Cancelling") return expireCancel(state, now, settings);
   if (isTerminal(phase)) return (deadlines.held ?? Number.POSITIVE_INFINITY) <= now ? letGo(state) : undefined;
-  const due = (["action", "workflow", "scheduled"] as const)
+  const due = (["action", "workflow", "scheduled", "agent"] as const)
     .flatMap((name) =>
       (deadlines[name] ?? Number.POSITIVE_INFINITY) <= now ? [{ name, at: deadlines[name] ?? now }] : [],
     )
     .sort((a, b) => a.at - b.at)[0];
   if (due === undefined) return undefined;
   if (due.name === "scheduled") return expireSchedule(state, now, settings);
+  if (due.name === "agent") return expireAgent(state, now, settings);
   return expireRun(state, due.name, now, settings);
 }
 
@@ -76,6 +78,15 @@ function expire(state: WorkflowState, now: Instant, settings: Settings): Move | 
 function expireSchedule(state: WorkflowState, now: Instant, settings: Settings): Move {
   const reason = "ScheduledTimeout";
   const message = failures.scheduled(agentOf(state), settings.scheduledTimeout);
+  return andThen(failRunning(state, reason, message, now), (ended) =>
+    fail(ended, { reason, message, isFree: false }, now, settings),
+  );
+}
+
+/** It may be at work all the same, and stays held as one that was stopped. */
+function expireAgent(state: WorkflowState, now: Instant, settings: Settings): Move {
+  const reason = "AgentLost";
+  const message = failures.agentLost(agentOf(state), settings.agentLostTimeout);
   return andThen(failRunning(state, reason, message, now), (ended) =>
     fail(ended, { reason, message, isFree: false }, now, settings),
   );

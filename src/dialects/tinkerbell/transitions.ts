@@ -65,7 +65,7 @@ export function reject(
 ): Move {
   const rejections = state.dispatch.rejections + 1;
   const delay = jittered(rejectDelay(rejections, { base, cap: max }), jitter, `${seed}/${rejections}`);
-  const { scheduled: _over, ...deadlines } = state.deadlines;
+  const { scheduled: _over, agent: _heard, ...deadlines } = state.deadlines;
   return moved(
     {
       ...state,
@@ -147,7 +147,7 @@ export function endAction(state: WorkflowState, action: Action, result: ActionRe
           reason: result.reason,
           message: result.message,
         };
-  const { action: _over, ...deadlines } = state.deadlines;
+  const { action: _over, agent: _heard, ...deadlines } = state.deadlines;
   return moved(
     { ...state, actions: withAction(state.actions, ended), deadlines },
     result.is === "succeeded"
@@ -218,7 +218,7 @@ export function fail(
  * stopped already.
  */
 export function beginCancel(state: WorkflowState, by: Cancelling["by"], now: Instant, settings: Settings): Move {
-  const { workflow: _w, scheduled: _s, action: _a, ...deadlines } = state.deadlines;
+  const { workflow: _w, scheduled: _s, action: _a, agent: _g, ...deadlines } = state.deadlines;
   return moved(
     {
       ...state,
@@ -256,7 +256,7 @@ export const runningAction = (state: WorkflowState): Action | undefined =>
 
 /** The agent is to begin again with the action that was interrupted: what it is told, see `segmentOf`. */
 export function rerun(state: WorkflowState, action: Action, taker: Taker, now: Instant, settings: Settings): Move {
-  const { action: _over, ...deadlines } = state.deadlines;
+  const { action: _over, agent: _back, ...deadlines } = state.deadlines;
   return moved({
     ...state,
     dispatch: {

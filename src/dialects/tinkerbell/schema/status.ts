@@ -41,6 +41,7 @@ const additions = {
       workflow: instant(),
       action: instant("Of the action that runs."),
       held: instant("The agent is taken for free then."),
+      agent: instant("The agent, whose connection has ended, has to be back by then."),
     }),
   ),
 };

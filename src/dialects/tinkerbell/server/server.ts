@@ -7,6 +7,7 @@ import { present } from "../members.ts";
 import type { Notice } from "../messages.ts";
 import { defaultSettings, type Settings } from "../settings.ts";
 import type { AnyWorkflow } from "../stored.ts";
+import { Absence } from "./absence.ts";
 import { AgentRecords } from "./agent-records.ts";
 import { AgentUpkeep } from "./agent-upkeep.ts";
 import { type Connection, Connections } from "./connections.ts";
@@ -101,8 +102,18 @@ export function createDesk(
     isPresent: (agentID) => connections.get(agentID) !== undefined || presence.has(agentID),
   });
   const dispatcher = new Dispatcher({ client, clock, log, settings, mirror, connections, lanes, tell, onSent });
+  const absence = new Absence({
+    client,
+    clock,
+    log,
+    settings,
+    mirror,
+    lanes,
+    isPresent: (key) => connections.get(key) !== undefined,
+  });
   const wake = (agent: string): void => {
     dispatcher.wake(agent);
+    absence.changed(agent);
     waiters.wake(agent);
   };
   const unsubscribe = mirror.onChange(wake);
@@ -127,8 +138,11 @@ export function createDesk(
     const { isDuplicate } = connections.open(connection, clock.now());
     agents.came(connection, "stream", isDuplicate);
     dispatcher.wake(connection.key);
+    absence.changed(connection.key);
     return () => {
-      if (connections.close(connection)) agents.left(connection.agentID);
+      if (!connections.close(connection)) return;
+      agents.left(connection.agentID);
+      absence.left(connection.agentID);
     };
   };
   const record: ReportParts["record"] = (id, event, from) => recordEvent(parts, id, event, from);
@@ -164,12 +178,14 @@ export function createDesk(
     async ready(signal) {
       await mirror.synced(signal);
       upkeep.start();
+      absence.begin();
       await logs?.upkeep.run();
     },
     async close() {
       await logs?.upkeep.close();
       unsubscribe();
       dispatcher.close();
+      absence.close();
       presence.close();
       upkeep.close();
       await agents.close();

@@ -93,6 +93,11 @@ export class WorkflowMirror {
     return Array.from(this.#informer.inOrder(held, key), (workflow) => this.#mirrored(workflow));
   }
 
+  /** Keys of all agents that are not known to be free. */
+  holders(): ReadonlySet<string> {
+    return new Set(this.all().flatMap((workflow) => some(toldOf(workflow))));
+  }
+
   /** Whether one whose turn it is at is not at an end. */
   hasUnfinished(key: string): boolean {
     return this.#first(unfinished, key) !== undefined;
