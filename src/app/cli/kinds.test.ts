@@ -84,6 +84,7 @@ test.each<[readonly string[], string, readonly string[]]>([
   [["wf/hello", "step"], "hello", ["step"]],
   // A run that is called like a kind.
   [["workflow/job", "step"], "job", ["step"]],
+  [["job", "step"], "job", ["step"]],
   [["wf"], "wf", []],
 ])("%j is the run %s, and %j are left over", async (words, name, rest) => {
   const run = await findRun({ client, namespace: "default" }, words);

@@ -54,25 +54,26 @@ export async function describedOf({ group, kind }: ResourceType): Promise<Descri
  * such as names of steps. Whether the run exists is looked at only where several languages may have it; a kind that is not served,
  * or whose objects are no runs, is a UsageError.
  *
- * A first word that names a kind is one as soon as another word follows: a run called `job` with a step is written
- * `workflow/job step`.
+ * A first word that names a kind of runs is one as soon as another word follows: a run called `workflow` with a step is written
+ * `workflow/workflow step`. Words for other kinds are names of runs here, because no such object can be meant.
  */
 export async function findRun(
   session: NamingSession,
   words: readonly string[],
 ): Promise<NamedRun & { readonly rest: readonly string[] }> {
-  const { type, name, rest } = await findNamed(session, words);
+  const { type, name, rest } = await findNamed(session, words, async (kind) => (await dialectOf(kind)) !== undefined);
   const dialect = await dialectOf(type);
   if (dialect === undefined) throw new UsageError(`objects of kind ${type.kind} are no runs`);
   return { type, name, dialect, rest };
 }
 
-/** As `findRun`, for objects of any kind. */
+/** As `findRun`, for objects of any kind; `isWanted` says which kinds a first word can mean. */
 export async function findNamed(
   { client, namespace }: NamingSession,
   words: readonly string[],
+  isWanted: (type: ResourceType) => Promise<boolean> = () => Promise.resolve(true),
 ): Promise<Omit<NamedRun, "dialect"> & { readonly rest: readonly string[] }> {
-  const isPair = words.length > 1 && !words[0]?.includes("/") && (await isKind(client, words[0] ?? ""));
+  const isPair = words.length > 1 && !words[0]?.includes("/") && (await isKind(client, words[0] ?? "", isWanted));
   const spelled = isPair ? [`${words[0]}/${words[1]}`, ...words.slice(2)] : words;
   const first = spelled[0]?.includes("/") ? spelled[0] : `workflow/${spelled[0] ?? ""}`;
   const { kind, names } = splitNames([first]);
@@ -119,11 +120,13 @@ async function readOrUndefined(
   }
 }
 
-async function isKind(client: ApiClient, word: string): Promise<boolean> {
-  return await findKind(client, word).then(
-    () => true,
-    () => false,
-  );
+async function isKind(
+  client: ApiClient,
+  word: string,
+  isWanted: (type: ResourceType) => Promise<boolean>,
+): Promise<boolean> {
+  const type = await findKind(client, word).catch(() => undefined);
+  return type !== undefined && (await isWanted(type));
 }
 
 /** The view of a run object, with what its dialect makes of the objects it has created. */
