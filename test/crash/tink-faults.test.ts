@@ -122,7 +122,7 @@ async function inAllStates(options: SiteOptions, work: (site: Site, place: Place
 }
 
 describe.concurrent("a workflow in any state", () => {
-  test.each(faults)("$name", (fault) =>
+  test.each(faults.map((fault) => [fault.name, fault] as const))("%s", (_name, fault) =>
     inAllStates({ ...fault.options, settings: short }, async (site, place) => {
       await fault.happen(site, place);
       await Promise.all(
