@@ -9,7 +9,7 @@ import { root } from "#test/support/slipway.ts";
 // list. What agents do is elsewhere.
 
 const patience = { timeout: 60_000 };
-const wf = "workflows.v1alpha1.tinkerbell.org";
+const wf = "workflows.tinkerbell.org";
 
 const hardware = (name: string) => `apiVersion: tinkerbell.org/v1alpha1
 kind: Hardware
@@ -145,7 +145,7 @@ describe.each(kubectlPaths.slice(0, 1))("%s", (path) => {
     await apply(template("written", plain("written", "node-w")), workflow("written", "{templateRef: written}"));
     await expect.poll(() => stateOf("written"), patience).toBe("PENDING");
     const patch = ["--type", "merge", "-p", '{"status":{"state":"Cancelling"}}'];
-    await kubectl.must(["patch", "workflows.tinkerbell.org", "written", "--subresource=status", ...patch]);
+    await kubectl.must(["patch", wf, "written", "--subresource=status", ...patch]);
     await expect.poll(() => stateOf("written"), patience).toBe("CANCELED");
     expect(await field("written", ".status.failureMessage")).toBe("canceled by User");
     expect(await kubectl.must(["get", wf, "written", "-o", "name"])).toBe("workflow.tinkerbell.org/written\n");
@@ -178,6 +178,23 @@ describe.each(kubectlPaths.slice(0, 1))("%s", (path) => {
     const [headerB, rowB] = await table("workflows.v1alpha2.tinkerbell.org", "columns-b");
     expect(headerB?.slice(0, 7)).toEqual(["NAME", "STATE", "HARDWARE", "TEMPLATE", "ACTION", "REASON", "AGE"]);
     expect(rowB?.slice(0, 4)).toEqual(["columns-b", "Pending", "columns-b", "columns-b"]);
+    const [headerShort, rowShort] = await table("twf", "columns");
+    expect([headerShort, rowShort?.slice(0, 8)]).toEqual([header, row?.slice(0, 8)]);
+    const [, seenB] = await table(wf, "columns-b");
+    expect(seenB?.slice(0, 3)).toEqual(["columns-b", '{"name":"columns-b"}', "Pending"]);
+    expect(seenB).toContain("52:54:00:12:34:01");
+    expect(await kubectl.must(["explain", "twf.spec"])).toContain("hardwareMap");
+    // A change through the plain name leaves what only the other version knows as it is.
+    await kubectl.must(["patch", wf, "columns-b", "--type", "merge", "-p", '{"spec":{"timeout":61}}']);
+    expect(await field("columns-b", ".spec")).toBe(
+      '{"hardwareRef":{"name":"columns-b"},"templateRef":{"name":"columns-b"},"timeout":61}',
+    );
+    const editor = { env: { EDITOR: "sed -i s/:\\ 61/:\\ 62/" } };
+    expect(await kubectl.must(["edit", wf, "columns-b"], editor)).toBe("workflow.tinkerbell.org/columns-b edited\n");
+    expect(await kubectl.must(["describe", "twf", "columns-b"])).toMatch(
+      /Template Ref:\s+Name: +columns-b\s+Timeout: +62\n/,
+    );
+    expect(await apply(shapeB("columns-b", "52:54:00:12:34:01"))).toMatch(/^workflow\S+ configured$/m);
     for (const [version, text] of [
       ["v1alpha1", "hardwareMap"],
       ["v1alpha2", "templateParams"],
@@ -192,7 +209,7 @@ describe.each(kubectlPaths.slice(0, 1))("%s", (path) => {
       await wait("Unknown");
       const ended = wait("False");
       const patch = ["--type", "merge", "-p", '{"status":{"state":"Cancelling"}}'];
-      await kubectl.must(["patch", "workflows.tinkerbell.org", name, "--subresource=status", ...patch]);
+      await kubectl.must(["patch", wf, name, "--subresource=status", ...patch]);
       expect(await ended).toContain("condition met");
     }
   });

@@ -12,7 +12,14 @@ import {
 } from "#dialects/index.ts";
 import { type Clock, type Logger, parseInstant, toError } from "#lib/base/index.ts";
 import { type CrdDocument, toCrds } from "#lib/schema/index.ts";
-import { type ApiServer, type AuditLog, createApiServer, Credential, type Store } from "#kernel/apiserver/index.ts";
+import {
+  type ApiServer,
+  type AuditLog,
+  createApiServer,
+  Credential,
+  preferringStored,
+  type Store,
+} from "#kernel/apiserver/index.ts";
 import { type ArtifactLimits, ArtifactStore, carriesLabel } from "#kernel/artifacts/index.ts";
 import { asOurs, installCrds, Manager, Metrics } from "#kernel/kit/index.ts";
 import { keptOutputLabel, type KubeObject, Pod } from "#kernel/model/index.ts";
@@ -210,7 +217,9 @@ function startServer(
 
 /** The definitions of all kinds of our own: the server's, and those of the dialects and of what they share. A test proves that they may be stored unchecked. */
 export const definitionsOf = (owners: readonly Pick<Dialect, "kinds">[]): readonly CrdDocument[] =>
-  toCrds([Credential, ...owners.flatMap(({ kinds }) => kinds)]).map(asOurs);
+  toCrds([Credential, ...owners.flatMap(({ kinds }) => kinds)]).map((definition) =>
+    asOurs(preferringStored(definition)),
+  );
 
 /**
  * A manager with all controllers, not started. Kinds come first: a controller whose kind is not served would wait for

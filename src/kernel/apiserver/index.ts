@@ -9,6 +9,7 @@ export { Credential, credentialHash, newCredential } from "./authz/credential.ts
 export { refuseShared } from "./authz/private-path.ts";
 export { ensureAdminToken } from "./authz/tokens.ts";
 export type { KindAdmission } from "./crds/admission.ts";
+export { preferringStored } from "./crds/preferred-version.ts";
 export { type ApiServer, type ApiServerOptions, createApiServer } from "./api-server.ts";
 export type { HealthChecks } from "./http/health.ts";
 export type { Listener, ListenerTls, ListenOptions } from "./http/listener.ts";

@@ -28,6 +28,7 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
     version.hasStatus && Object.hasOwn(object, "status") ? copyOf(object, "status") : object;
   return {
     type,
+    isPreferred: version.name === crd.preferredVersion,
     listKind: (crd.acceptedNames ?? crd.names).listKind,
     custom: true,
     verbs: everyVerb,

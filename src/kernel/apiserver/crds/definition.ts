@@ -1,5 +1,6 @@
 import type { JsonObject } from "#lib/base/index.ts";
 import type { ColumnType } from "#lib/schema/index.ts";
+import { preferredVersionAnnotation } from "./preferred-version.ts";
 import { isTrueAt, listAt, numberAt, objectAt, objectsAt, textAt, valueAt } from "#kernel/specs/index.ts";
 
 /** How the kind is called. Texts are empty when the document lacks them; rules refuse that. */
@@ -55,6 +56,8 @@ export interface Definition {
   readonly acceptedNames: DefinitionNames | undefined;
   readonly namespaced: boolean;
   readonly versions: readonly DefinitionVersion[];
+  /** The version that clients are to prefer, whatever Kubernetes' priority says; see `preferredVersionAnnotation`. */
+  readonly preferredVersion: string | undefined;
   /** True once its names were accepted; it stays true when new names clash. */
   readonly isEstablished: boolean;
 }
@@ -74,6 +77,7 @@ export function readDefinition(crd: JsonObject): Definition {
     acceptedNames: textAt(accepted, "plural") === undefined ? undefined : readNames(accepted),
     namespaced: spec["scope"] === "Namespaced",
     versions: objectsAt(spec, "versions").map(readVersion),
+    preferredVersion: textAt(crd, "metadata", "annotations", preferredVersionAnnotation),
     isEstablished: conditionStatus(crd, "Established") === "True",
   };
 }

@@ -8,7 +8,7 @@ import { type AdmissionServer, type KindAdmission, withAdmission } from "./admis
 import { crdKind } from "./crd-kind.ts";
 import { customResource } from "./custom-resource.ts";
 import { type Definition, readDefinition } from "./definition.ts";
-import { compareVersions } from "./version-priority.ts";
+import { discoveryOrder } from "./preferred-version.ts";
 
 /**
  * The kinds served: built-ins, and what the stored CustomResourceDefinitions declare. It follows the store and is no truth of its own:
@@ -48,7 +48,7 @@ export function createRegistry(options: RegistryOptions): KindRegistry {
   let current = indexOf(builtIns);
 
   const refresh = () => {
-    const custom = [...customByDefinition.values()].flat().sort(byGroupAndVersion);
+    const custom = inDiscoveryOrder([...customByDefinition.values()].flat());
     current = indexOf([...builtIns, ...custom]);
     generation += 1;
     for (const listener of listeners) listener();
@@ -108,8 +108,11 @@ const indexOf = (all: readonly ServedResource[]): Index => ({
   byKind: new Map(all.map((one) => [`${one.type.group}/${one.type.version}/${one.type.kind}`, one])),
 });
 
-/** Custom kinds in the order of discovery: by group, then by the priority of versions, then by plural. Not by age: restarts must agree. */
-function byGroupAndVersion({ type: a }: ServedResource, { type: b }: ServedResource): number {
-  if (a.group !== b.group) return a.group < b.group ? -1 : 1;
-  return compareVersions(a.version, b.version) || (a.plural < b.plural ? -1 : 1);
+/** Custom kinds in the order of discovery: by group, the version to prefer first, then by plural. Not by age: restarts must agree. */
+function inDiscoveryOrder(custom: readonly ServedResource[]): readonly ServedResource[] {
+  const order = discoveryOrder(custom);
+  return custom.toSorted(({ type: a }, { type: b }) => {
+    if (a.group !== b.group) return a.group < b.group ? -1 : 1;
+    return order(a, b) || (a.plural < b.plural ? -1 : 1);
+  });
 }

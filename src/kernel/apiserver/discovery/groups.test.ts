@@ -14,6 +14,7 @@ function serve(
   group: string,
   versions: readonly string[],
   more: JsonObject = {},
+  annotations: JsonObject = {},
 ) {
   const kind = plural.charAt(0).toUpperCase() + plural.slice(1, -1);
   const crds = registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions") as ServedResource;
@@ -32,7 +33,7 @@ function serve(
   const { object, errors } = writeNew(crds, {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
-    metadata: { name: `${plural}.${group}` },
+    metadata: { name: `${plural}.${group}`, annotations },
     spec: { group, names: { plural, kind }, scope: "Namespaced", versions: versions.map(version) },
   });
   expect(errors).toEqual([]);
@@ -76,6 +77,19 @@ describe("groups", () => {
       "v2beta1",
       "v1alpha1",
     ]);
+  });
+
+  test("prefer the version that a definition asks for, if it is served", () => {
+    const other = createRegistry({ now: () => 0 });
+    const asking = (version: string) => ({ "slipway.dev/preferred-version": version });
+    serve(other, "zebras", "b.example.org", ["v1alpha1", "v1", "v1alpha2"], {}, asking("v1alpha1"));
+    serve(other, "apples", "b.example.org", ["v1"]);
+    serve(other, "plums", "a.example.org", ["v1", "v2"], {}, asking("v3"));
+    const versions = (name: string) => apiGroups(other).find((group) => group.name === name)?.versions;
+    expect(versions("b.example.org")?.map(({ version }) => version)).toEqual(["v1alpha1", "v1", "v1alpha2"]);
+    const order = other.all().flatMap(({ type }) => (type.plural === "zebras" ? [type.version] : []));
+    expect(order, "clients in this process see the same order").toEqual(["v1alpha1", "v1", "v1alpha2"]);
+    expect(versions("a.example.org")?.map(({ version }) => version)).toEqual(["v2", "v1"]);
   });
 
   test("have each kind in the versions that serve it", () => {

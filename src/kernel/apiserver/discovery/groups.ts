@@ -1,5 +1,5 @@
 import type { ResourceRegistry, ServedResource } from "../kinds/served-resource.ts";
-import { compareVersions } from "../crds/version-priority.ts";
+import { discoveryOrder } from "../crds/preferred-version.ts";
 
 /** One version of an API group, with the kinds it serves in the registry's order. */
 export interface ApiVersion {
@@ -7,7 +7,10 @@ export interface ApiVersion {
   readonly resources: readonly ServedResource[];
 }
 
-/** An API group; `name` is empty for the core group. Versions stand in Kubernetes' order of priority, the preferred one first. */
+/**
+ * An API group; `name` is empty for the core group. The preferred version stands first: one that a definition asks to be preferred,
+ * then by Kubernetes' priority.
+ */
 export interface ApiGroup {
   readonly name: string;
   readonly versions: readonly ApiVersion[];
@@ -25,10 +28,11 @@ export function apiGroups(registry: ResourceRegistry): readonly ApiGroup[] {
     byGroup.set(group, versions);
     versions.set(version, [...(versions.get(version) ?? []), resource]);
   }
+  const order = discoveryOrder(registry.all());
   return [...byGroup].map(([name, versions]) => ({
     name,
     versions: [...versions]
-      .sort(([a], [b]) => compareVersions(a, b))
+      .sort(([a], [b]) => order({ group: name, version: a }, { group: name, version: b }))
       .map(([version, resources]) => ({ version, resources })),
   }));
 }

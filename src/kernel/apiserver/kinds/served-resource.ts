@@ -27,6 +27,8 @@ export type Subresource = "status" | "log" | "finalize" | "scale" | "token" | "e
  */
 export interface ServedResource {
   readonly type: ResourceType;
+  /** True where the definition wants this version to stand first in its group, before those of a higher priority. */
+  readonly isPreferred?: boolean;
   /** The kind of a list of these objects: `PodList`, or what a definition says. */
   readonly listKind: string;
   /** False for built-in kinds, which alone have strategic merge. */
