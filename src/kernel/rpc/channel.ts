@@ -38,8 +38,8 @@ type Method<I extends DescMessage, O extends DescMessage> = Pick<DescMethod, "na
 };
 
 export interface CallOptions {
-  /** Request headers. A list is sent as several headers of one name. */
-  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** Request headers. A list is sent as several headers of one name; bytes need a name that ends in `-bin`. */
+  readonly headers?: Readonly<Record<string, string | Buffer | readonly string[]>>;
   /** Ends the call. */
   readonly signal: AbortSignal;
   /** Of a call with one answer; without, it waits for ever. */
@@ -172,7 +172,7 @@ export class RpcChannel {
   #metadataOf(headers: CallOptions["headers"] = {}): Metadata {
     const metadata = this.#newMetadata();
     for (const [name, value] of Object.entries(headers))
-      for (const one of typeof value === "string" ? [value] : value) metadata.add(name, one);
+      for (const one of typeof value === "string" || Buffer.isBuffer(value) ? [value] : value) metadata.add(name, one);
     return metadata;
   }
 }

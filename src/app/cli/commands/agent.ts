@@ -1,6 +1,7 @@
 import { command } from "../command.ts";
 import { defaultDataDirectory } from "../environment.ts";
 import { exitCode, UsageError } from "../exit-codes.ts";
+import { version } from "../version.ts";
 
 /**
  * Absent flags were not given: then a variable may say it, ours or one of released agents. That is why no flag has a value of its own
@@ -121,7 +122,7 @@ export const agentCommand = command<AgentOptions>({
     if (!read.ok) throw new UsageError(read.error.message, read.error.hint);
     const { serveAgent } = await import("#app/server/index.ts");
     const { isTerminal } = environment.err;
-    await serveAgent({ settings: read.value, isTerminal, variable, home, clock, signal });
+    await serveAgent({ settings: read.value, version, isTerminal, variable, home, clock, signal });
     // The signal has set a code of its own, which is right for commands that were interrupted.
     process.exitCode = exitCode.succeeded;
     return exitCode.succeeded;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type LogFields, type Logger, systemClock } from "#lib/base/index.ts";
@@ -8,6 +8,7 @@ import { Secret } from "#kernel/model/index.ts";
 import { CertificateFolder } from "#test/support/certificates.ts";
 import { tokenSecret } from "../server/identity.ts";
 import { Place } from "../server/testing/place.ts";
+import { describeMachine } from "./machine.ts";
 import { type AgentSettings, openAgent } from "./open-agent.ts";
 
 const closers: (() => Promise<void> | void)[] = [];
@@ -47,7 +48,7 @@ function begin(place: Place, more: Partial<AgentSettings>): readonly string[] {
       logLevel: "info",
       ...more,
     },
-    { runnerPath: "/nowhere", variable: () => undefined, home: "/", clock: systemClock, log },
+    { version: "1.2.3", runnerPath: "/nowhere", variable: () => undefined, home: "/", clock: systemClock, log },
     stop.signal,
   );
   closers.push(async () => {
@@ -92,6 +93,16 @@ test("a server whose certificate nobody known has signed is not spoken to, unles
   expect(await isConnected(place)).toBe(false);
   begin(place, { tls: { isVerified: false }, directory: join(directory, "other") });
   await poll(() => isConnected(place)).toBe(true);
+});
+
+test("an agent tells its program, its runtime and its machine, which people see at its object", async () => {
+  const place = await serve({});
+  begin(place, {});
+  await poll(() => isConnected(place)).toBe(true);
+  const { version, runtime, attributes } = (await place.agentStatus("agent-a")) ?? {};
+  expect([version, runtime]).toEqual(["1.2.3", "host"]);
+  expect(attributes).toEqual(await describeMachine());
+  expect(attributes).toMatchObject({ cpu: { total_threads: cpus().length }, memory: { usable: expect.any(String) } });
 });
 
 test("an agent shows the token of its file, also one that was put there later", async () => {

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, type Logger, messageOf, type Millis, SlipwayError, sleep } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
+import { present } from "../members.ts";
 import type { RpcChannelOptions } from "#kernel/rpc/index.ts";
 import {
   acquireLock,
@@ -17,6 +18,7 @@ import { DockerRuntime, type PullPolicy } from "./docker-runtime.ts";
 import { HostRuntime } from "./host-runtime.ts";
 import { fileJournal } from "./journal.ts";
 import { LogPusher } from "./log-pusher.ts";
+import { describeMachine } from "./machine.ts";
 import { runAgent } from "./run-agent.ts";
 import { streamClient } from "./stream-client.ts";
 
@@ -46,6 +48,8 @@ export interface AgentSettings {
 
 /** What of its surroundings an agent uses. */
 export interface AgentSurroundings {
+  /** Of this program, told to the server. */
+  readonly version?: string;
   /** The runner's bundle, for actions on the host. */
   readonly runnerPath: string;
   /** What runs actions on the host instead of that runner, the agent's to close: they end with this process, and are not found again. */
@@ -88,6 +92,9 @@ export async function openAgent(
     const client = streamClient({
       agentId: id,
       instance: randomUUID(),
+      ...present({ version: around.version }),
+      runtime: settings.runtime,
+      attributes: describeMachine,
       channel: () => channelTo(settings, clock),
       token: () => tokenIn(settings.tokenFile),
     });

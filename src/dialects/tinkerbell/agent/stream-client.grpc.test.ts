@@ -62,6 +62,9 @@ async function connect(port = listener.port): Promise<AgentConnection> {
   const client = streamClient({
     agentId: "agent-a",
     instance: "instance-1",
+    version: "1.2.3",
+    runtime: "host",
+    attributes: async () => ({ product: { name: "Rack ü" } }),
     token: async () => "secret",
     channel: async () => ({
       address: `127.0.0.1:${port}`,
@@ -87,6 +90,10 @@ test("an agent says who it is and what it is not free of, and hears commands in 
   })();
   const { call, replies } = await stream.promise;
   expect(call.header("x-slipway-instance")).toBe("instance-1");
+  expect([call.header("x-slipway-version"), call.header("x-slipway-runtime")]).toEqual(["1.2.3", "host"]);
+  expect(JSON.parse(Buffer.from(call.binary("x-slipway-attributes-bin")[0] ?? []).toString("utf8"))).toEqual({
+    product: { name: "Rack ü" },
+  });
   expect(call.header("authorization")).toBe("Bearer secret");
   expect(call.header("x-slipway-resume")).toBe("ns/w/1;action=a;state=running, ns/x/2;action=b;state=interrupted");
   replies.send({ cmd: { case: "startWorkflow", value: { workflow: { workflowId: "w", actions: [] } } } });

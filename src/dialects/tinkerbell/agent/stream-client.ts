@@ -1,4 +1,4 @@
-import { deferred, type Millis } from "#lib/base/index.ts";
+import { deferred, type JsonObject, type Millis } from "#lib/base/index.ts";
 import { RpcChannel, type RpcChannelOptions, RpcError, type StatusName, workflowV2 } from "#kernel/rpc/index.ts";
 import type { Answer } from "./agent-state.ts";
 import type { AgentConnection, AgentServer, Command } from "./connection.ts";
@@ -9,6 +9,11 @@ export interface StreamClientOptions {
   readonly agentId: string;
   /** Of this process: a server tells one that has begun anew from one that has only lost its connection. */
   readonly instance: string;
+  /** Of this program, and where actions run: for people who look at the agent. */
+  readonly version?: string;
+  readonly runtime?: string;
+  /** What this machine is, asked for each connection: links and disks come and go. */
+  readonly attributes?: () => Promise<JsonObject>;
   /** Asked for each connection, so that certificates and tokens may be replaced. */
   readonly channel: () => Promise<RpcChannelOptions>;
   readonly token: () => Promise<string | undefined>;
@@ -22,7 +27,7 @@ const { getWorkflows, publishEvent } = workflowV2.WorkflowService.method;
 /** A server reached by the command stream, with what Slipway's own agents say besides in headers; others do not look at those. */
 export const streamClient = (options: StreamClientOptions): AgentServer => ({
   async connect(resumed, signal): Promise<AgentConnection> {
-    const token = await options.token();
+    const [token, attributes] = await Promise.all([options.token(), options.attributes?.()]);
     const identity: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const channel = await RpcChannel.open(await options.channel(), signal);
     const closed = new AbortController();
@@ -30,7 +35,10 @@ export const streamClient = (options: StreamClientOptions): AgentServer => ({
       ...identity,
       // What a server that does not know these headers takes for nothing, so that one agent serves all of them.
       "x-slipway-instance": options.instance,
+      "x-slipway-version": options.version ?? [],
+      "x-slipway-runtime": options.runtime ?? [],
       "x-slipway-resume": resumed.map(formatResumed),
+      "x-slipway-attributes-bin": attributes === undefined ? [] : Buffer.from(JSON.stringify(attributes)),
     };
     const features = deferred<string>();
     const request = { agentId: options.agentId };

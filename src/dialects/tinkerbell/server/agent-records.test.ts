@@ -55,6 +55,20 @@ test("an agent is written when it comes, when it goes, and once a minute when so
   await records.close();
 });
 
+test("what an agent says of itself is shown, and what the one after it does not say is taken away", async () => {
+  const { clock, records, status } = start();
+  const attributes = { product: { name: "R1" } };
+  records.came({ agentID: "a", instance: "i", version: "1.2.3", runtime: "docker", attributes }, "stream");
+  await clock.advance(0);
+  expect(await status("a")).toMatchObject({ version: "1.2.3", runtime: "docker", attributes });
+  records.came({ agentID: "a" }, "poll");
+  await clock.advance(0);
+  const after = await status("a");
+  expect([after?.instance, after?.version, after?.runtime]).toEqual([undefined, undefined, undefined]);
+  expect(after?.attributes).toEqual(attributes);
+  await records.close();
+});
+
 test("news of an agent are written within a minute, also when the clock was set back", async () => {
   const { clock, records, status, at } = start();
   records.came({ agentID: "a" }, "stream");

@@ -30,7 +30,7 @@ export interface AgentRecordsOptions {
 }
 
 /** What an agent says of itself when it comes. */
-type Newcomer = Pick<Hello, "agentID" | "instance" | "attributes">;
+type Newcomer = Pick<Hello, "agentID" | "instance" | "version" | "runtime" | "attributes">;
 
 // An Agent is for people: which machines are there, what they do, when they were last heard of. Ten thousand agents that ask every few seconds must
 // not become as many writes, and agents that are made up must not fill the store's memory here.
@@ -72,13 +72,14 @@ export class AgentRecords {
   }
 
   /** An agent has come. */
-  came({ agentID, instance, attributes }: Newcomer, protocol: Protocol, isDuplicate = false): void {
+  came({ agentID, instance, version, runtime, attributes }: Newcomer, protocol: Protocol, isDuplicate = false): void {
     const entry = this.#entry(agentID);
     entry.notes.push(["Normal", "AgentConnected", `agent ${agentID} has connected`]);
     if (isDuplicate)
       entry.notes.push(["Warning", "DuplicateAgent", `agent ${agentID} connects again and again: do two have its id?`]);
     // Null takes away what the process before has told.
-    this.#note(entry, { connected: true, protocol, instance: instance ?? null, ...present({ attributes }) });
+    const its = { instance: instance ?? null, version: version ?? null, runtime: runtime ?? null };
+    this.#note(entry, { connected: true, protocol, ...its, ...present({ attributes }) });
     this.#write(agentKey(agentID));
   }
 

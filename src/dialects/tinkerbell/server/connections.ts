@@ -9,6 +9,9 @@ export interface Hello {
   readonly agentID: string;
   /** One process of a native agent; foreign ones have none. */
   readonly instance?: string;
+  /** Of a native agent's program, and where its actions run. */
+  readonly version?: string;
+  readonly runtime?: string;
   /** What it goes on with, by the id it was told; workflows that are not here it is free of. */
   readonly resumed: ReadonlyMap<string, Exclude<Resumed, "none">>;
   /** What it tells of its machine. */

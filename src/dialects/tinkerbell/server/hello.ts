@@ -9,21 +9,29 @@ import type { Hello } from "./connections.ts";
 
 const instanceHeader = "x-slipway-instance";
 const resumeHeader = "x-slipway-resume";
+const versionHeader = "x-slipway-version";
+const runtimeHeader = "x-slipway-runtime";
 const attributesHeader = "x-slipway-attributes-bin";
 
 /** Bytes of all values of a header that is a text. */
 const maxHeader = 8192;
 /** It becomes a part of every workflow that the agent is told of. */
 const maxInstance = 256;
+/** Words for people. */
+const maxWord = 100;
 /** Bytes of the attributes, which become a part of an object in the store. */
 const maxAttributes = 65_536;
 
 /** Reads the headers; INVALID_ARGUMENT for one that is too long or means nothing. */
 export function helloIn(call: CallContext): Omit<Hello, "agentID"> {
   const instance = headerOf(call, instanceHeader, maxInstance);
+  const version = headerOf(call, versionHeader, maxWord);
+  const runtime = headerOf(call, runtimeHeader, maxWord);
   return {
     resumed: resumedIn(headerOf(call, resumeHeader)),
     ...(instance === "" ? {} : { instance }),
+    ...(version === "" ? {} : { version }),
+    ...(runtime === "" ? {} : { runtime }),
     ...present({ attributes: attributesIn(call.binary(attributesHeader)[0]) }),
   };
 }
