@@ -8,3 +8,4 @@ export { readLogs } from "./read-logs.ts";
 export { type ReceivedChunk, ReceivedLog } from "./received-log.ts";
 export { readReceived } from "./received-state.ts";
 export type { LogStream } from "./record.ts";
+export { writeWhole } from "./rotate.ts";
