@@ -1,7 +1,7 @@
 import type { Document, YAMLError } from "yaml";
 import { err, formatFieldPath, hasErrors, ok, type Position, type Problem, type Result } from "#lib/base/index.ts";
 import { convertTree, type Finding } from "./convert.ts";
-import { type ParsedYaml, parseTrees } from "./parse.ts";
+import { type ParsedYaml, parseTrees, type Place } from "./parse.ts";
 import { createLocator } from "./positions.ts";
 import type { YamlDocument, YamlFile, YamlReadOptions } from "./read.ts";
 
@@ -40,12 +40,19 @@ const control = /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/;
 
 /** The first one is enough: a text that has any is most often not YAML at all. */
 function noteControl(text: string, file: string | undefined, found: Found): void {
-  const at = text.search(control);
-  if (at === -1) return;
-  const before = text.slice(0, at);
-  const place = { line: before.split("\n").length, column: before.length - before.lastIndexOf("\n") };
-  const message = `the control character ${JSON.stringify(text[at])} is not allowed; write it as an escape in double quotes`;
+  const first = findControl(text);
+  if (first === undefined) return;
+  const { message, ...place } = first;
   note(found, "error", () => toProblem({ severity: "error", code: "yaml-syntax", message, path: [] }, place, file));
+}
+
+/** The first control character that no YAML may have, with what to say about it. */
+export function findControl(text: string): (Place & { readonly message: string }) | undefined {
+  const at = text.search(control);
+  if (at === -1) return undefined;
+  const before = text.slice(0, at);
+  const message = `the control character ${JSON.stringify(text[at])} is not allowed; write it as an escape in double quotes`;
+  return { message, line: before.split("\n").length, column: before.length - before.lastIndexOf("\n") };
 }
 
 function readDocument(
@@ -72,11 +79,12 @@ function readDocument(
   return { value, positionOf: locator.valueAt, keyPositionOf: locator.keyAt };
 }
 
-/** The library's message, which starts with a capital letter, in the style of ours. */
 function syntaxFinding(error: YAMLError): Omit<Finding, "offset"> {
-  const message = error.message.charAt(0).toLowerCase() + error.message.slice(1);
-  return { severity: "error", code: "yaml-syntax", message, path: [] };
+  return { severity: "error", code: "yaml-syntax", message: syntaxMessage(error), path: [] };
 }
+
+/** The library's message, which starts with a capital letter, in the style of ours. */
+export const syntaxMessage = ({ message }: YAMLError): string => message.charAt(0).toLowerCase() + message.slice(1);
 
 function toProblem(finding: Omit<Finding, "offset">, place: Omit<Position, "file">, file: string | undefined): Problem {
   const { severity, code, message, path } = finding;

@@ -1,0 +1,121 @@
+// Rules that no table of fields can say. They are asked also about steps whose values are wrong in other ways, which is why what the types call
+// certain is looked at with care: all problems of a file are to be told at once.
+
+import { parseDuration } from "#lib/base/index.ts";
+import type { Step, StepOfType } from "./definition.ts";
+import { below, type Reporter, type Spot } from "./diagnostics.ts";
+
+/** What the fields of a step must be, each by itself and together. Fields that are missing or of a wrong type have been reported. */
+export function checkStep(step: Step, reporter: Reporter): void {
+  switch (step.type) {
+    case "container":
+      return checkContainer(step, reporter);
+    case "docker":
+      return checkDocker(step, reporter);
+    case "helm":
+      return checkPaths(step, "files", step.values.files ?? [], reporter);
+    case "kubectl":
+      return checkKubectl(step, reporter);
+    case "helm-package":
+    case "nuget-package":
+      return undefined;
+  }
+}
+
+/** The spot of a field, or of the step where it is not written. */
+export function fieldSpot(step: Step, field: string, index?: number): Spot {
+  const scope = below(step.scope, field);
+  const { items, ...place } = step.places.get(field) ?? { at: step.at };
+  return index === undefined ? { scope, ...place } : { scope: `${scope}[${index}]`, ...(items?.[index] ?? place) };
+}
+
+/** A system that there is, and a time that can pass. */
+function checkContainer(step: StepOfType<"container">, { error }: Reporter): void {
+  const { os, timeout } = step.values;
+  if (os !== "linux" && os !== "windows")
+    error(fieldSpot(step, "os"), "type", `expected linux or windows, found ${JSON.stringify(os)}`);
+  if (timeout === undefined) return;
+  const read = parseDuration(timeout);
+  if (!read.ok) error(fieldSpot(step, "timeout"), "type", read.error);
+  else if (read.value <= 0) error(fieldSpot(step, "timeout"), "type", `expected a time above 0, found ${timeout}`);
+}
+
+/** Something to call the image, and of a secret both what it is called and what of it is used. */
+function checkDocker(step: StepOfType<"docker">, { error }: Reporter): void {
+  const { tag, secretName, secretArgs } = step.values;
+  if (tag !== undefined && tag !== "" && tagsOf(tag).length === 0)
+    error(fieldSpot(step, "tag"), "no-tags", `expected tags separated by commas, found ${JSON.stringify(tag)}`);
+  const hasName = secretName !== undefined && secretName !== "";
+  const hasArgs = secretArgs !== undefined && secretArgs.length > 0;
+  if (hasArgs && !hasName)
+    error(
+      fieldSpot(step, "secretArgs"),
+      "secret-arg",
+      "secretArgs need secretName, the secret that they are taken from",
+    );
+  if (hasName && !hasArgs)
+    error(
+      fieldSpot(step, "secretName"),
+      "secret-arg",
+      "secretName needs secretArgs: which of its keys are which arguments",
+    );
+  for (const [index, entry] of (secretArgs ?? []).entries())
+    if (secretArgOf(entry) === undefined)
+      error(
+        fieldSpot(step, "secretArgs", index),
+        "secret-arg",
+        `expected ARGUMENT=key, found ${JSON.stringify(entry)}`,
+      );
+}
+
+/** `a, b,,c` is three tags. */
+export const tagsOf = (text: string): readonly string[] =>
+  text
+    .split(",")
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== "");
+
+/** An argument and the key of the secret that it is; undefined when either is missing. */
+export function secretArgOf(entry: string): { readonly name: string; readonly key: string } | undefined {
+  const [, name = "", key = ""] = /^([^=]*)=(.*)$/s.exec(entry) ?? [];
+  return name.trim() === "" || key.trim() === "" ? undefined : { name: name.trim(), key: key.trim() };
+}
+
+/** At least one file, and none that is outside the project. */
+function checkKubectl(step: StepOfType<"kubectl">, reporter: Reporter): void {
+  const { file, files = [] } = step.values;
+  const hasFile = file !== undefined && file !== "";
+  if (!hasFile && files.length === 0) {
+    const { at } = step.places.get("files") ?? step.places.get("file") ?? step;
+    const message = 'one of the fields "file" and "files" is required';
+    reporter.error({ scope: below(step.scope, "file"), at }, "field-required", message);
+  }
+  checkPaths(step, "files", files, reporter);
+  if (hasFile && escapes(file)) reportEscape(fieldSpot(step, "file"), file, reporter);
+}
+
+/** No path of a field may leave the project: what is outside is not there where the step runs. */
+function checkPaths(step: Step, field: string, paths: readonly string[], reporter: Reporter): void {
+  for (const [index, path] of paths.entries())
+    if (escapes(path)) reportEscape(fieldSpot(step, field, index), path, reporter);
+}
+
+/** Says that a path leaves the project. */
+export const reportEscape = (spot: Spot, path: string, { error }: Reporter): void =>
+  error(spot, "path-escape", `${JSON.stringify(path)} is outside the project directory`);
+
+/** URLs and `-` are no files of the project. */
+export const isForeign = (path: string): boolean => path === "-" || /^[A-Za-z][A-Za-z0-9+.-]+:\/\//.test(path);
+
+/** Whether a path leaves the directory it is relative to, by its letters alone: links are another question. */
+function escapes(path: string): boolean {
+  if (isForeign(path)) return false;
+  if (/^(?:[/\\]|[A-Za-z]:)/.test(path)) return true;
+  let depth = 0;
+  for (const part of path.split(/[/\\]/)) {
+    if (part === "..") depth -= 1;
+    else if (part !== "" && part !== ".") depth += 1;
+    if (depth < 0) return true;
+  }
+  return false;
+}

@@ -1,0 +1,26 @@
+// The original substitutes variables in the files that a step names, and in no others, which is why they are told apart here: the runtime lays
+// the substituted ones over the step's copy of the repository.
+
+import type { StepOfType } from "../definition/definition.ts";
+import type { PlanContext } from "./context.ts";
+import { substituted } from "./helm.ts";
+import { kubeconfig } from "./mounts.ts";
+import type { PlannedParts } from "./plan-step.ts";
+
+/** Manifests applied, or whatever else kubectl does with them. */
+export function planKubectl(step: StepOfType<"kubectl">, { settings }: PlanContext): PlannedParts {
+  const { file, files = [], namespace, action, force, cluster } = step.values;
+  const all = [...files, ...(file === undefined || file === "" ? [] : [file])];
+  return {
+    image: settings.kubectlImage,
+    entry: ["kubectl"],
+    args: [
+      action,
+      ...(namespace === undefined || namespace === "" ? [] : ["--namespace", namespace]),
+      ...all.flatMap((path) => ["--filename", path]),
+      ...(force ? ["--force"] : []),
+    ],
+    mounts: kubeconfig(cluster),
+    overlay: substituted(all),
+  };
+}

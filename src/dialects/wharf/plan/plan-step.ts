@@ -1,0 +1,71 @@
+// A plan says all that a runtime needs and nothing of a runtime, so that the same step does the same in a container, a Pod and a process. It is
+// data: what a dry run prints, and what tests hold against what is expected.
+
+import type { Step } from "../definition/definition.ts";
+import { planContainer } from "./container.ts";
+import { type PlanContext, variableText } from "./context.ts";
+import { planDocker } from "./docker.ts";
+import { planHelm, planHelmPackage } from "./helm.ts";
+import { planKubectl } from "./kubectl.ts";
+import { planNuget } from "./nuget.ts";
+import type { EnvEntry, Overlay, StepPlan } from "./step-plan.ts";
+
+/** What a type of steps decides; everything else is alike for all. */
+export interface PlannedParts
+  extends Pick<StepPlan, "image" | "args">,
+    Partial<Omit<StepPlan, "image" | "args" | "repo">> {
+  readonly overlay?: readonly Overlay[];
+}
+
+/** Undefined when variables that its defaults need are missing, which has been reported. */
+export function planStep(step: Step, stage: string, stepId: number, context: PlanContext): StepPlan | undefined {
+  const parts = partsOf(step, context);
+  if (parts === undefined) return undefined;
+  const { overlay = [], env = [], ...more } = parts;
+  return {
+    stepId,
+    stage,
+    step: step.name,
+    type: step.type,
+    workdir: "/mnt/repo",
+    envFrom: [],
+    mounts: [],
+    pullPolicy: "IfNotPresent",
+    os: "linux",
+    artifacts: [],
+    testResults: [],
+    ...more,
+    env: [...env, ...commonEnv(step, stage, context)],
+    repo: { overlay },
+  };
+}
+
+/** Each type in a file of its own, or with the one it shares most with. */
+function partsOf(step: Step, context: PlanContext): PlannedParts | undefined {
+  switch (step.type) {
+    case "container":
+      return planContainer(step, context);
+    case "docker":
+      return planDocker(step, context);
+    case "helm":
+      return planHelm(step, context);
+    case "helm-package":
+      return planHelmPackage(step, context);
+    case "kubectl":
+      return planKubectl(step, context);
+    case "nuget-package":
+      return planNuget(step, context);
+  }
+}
+
+/** What every step is told of its build; without a number, a build of nobody's counting, the number is left out. */
+function commonEnv(step: Step, stage: string, context: PlanContext): readonly EnvEntry[] {
+  const build = variableText(context, "BUILD_REF", { scope: step.scope, at: step.at });
+  return [
+    { name: "CI", value: "true" },
+    { name: "WHARF_ARTIFACTS_DIR", value: "/mnt/artifacts" },
+    ...(build === undefined ? [] : [{ name: "WHARF_BUILD_ID", value: build }]),
+    { name: "WHARF_STAGE", value: stage },
+    { name: "WHARF_STEP", value: step.name },
+  ];
+}
