@@ -172,10 +172,10 @@ export class EmbeddedClient implements ApiClient {
 
   /**
    * The object is read first, so that one that is not there, or a container it does not have, is refused before anything is
-   * streamed.
+   * streamed. As over HTTP it takes the right to the log, and none to the object.
    */
   async *logs(ref: Ref, options: LogOptions = {}): AsyncGenerator<Uint8Array, void> {
-    const resource = this.#served(ref.type, "get", ref);
+    const resource = this.#served(ref.type, "get", { ...ref, subresource: "log" });
     const object = answerObject(await getObject(this.#context, resource, targetOf(ref)));
     if (hasLogs(this.#context, resource)) {
       const parameter = (name: string): string => (name === "container" ? (options.container ?? "") : "");
@@ -188,7 +188,7 @@ export class EmbeddedClient implements ApiClient {
 
   /** As over HTTP: what the object does not mention is not given. */
   async *artifact(ref: Ref, digest: string, options: ArtifactOptions = {}): AsyncGenerator<Uint8Array, void> {
-    const resource = this.#served(ref.type, "get", ref, options.signal);
+    const resource = this.#served(ref.type, "get", { ...ref, subresource: "artifacts" }, options.signal);
     if (!hasArtifacts(this.#context, resource)) throw unknownResource();
     for await (const chunk of await openArtifact(this.#context, resource, targetOf(ref), digest)) {
       options.signal?.throwIfAborted();
@@ -244,7 +244,12 @@ export class EmbeddedClient implements ApiClient {
   #served(
     type: ResourceType,
     verb: string,
-    target: { readonly namespace?: string; readonly name?: string; readonly fieldSelector?: string },
+    target: {
+      readonly namespace?: string;
+      readonly name?: string;
+      readonly fieldSelector?: string;
+      readonly subresource?: string;
+    },
     signal?: AbortSignal,
   ): ServedResource {
     signal?.throwIfAborted();
@@ -252,8 +257,8 @@ export class EmbeddedClient implements ApiClient {
     if (resource === undefined) throw unknownResource();
     // Controllers are masters and make tens of thousands of writes a second: nothing is built for them.
     if (isMaster(this.#identity)) return resource;
-    const { namespace = "", fieldSelector = "", name = selectedName(verb, fieldSelector) } = target;
-    authorize(this.#context.authorizer, this.#identity, accessTo(type, verb, { namespace, name }));
+    const { namespace = "", fieldSelector = "", name = selectedName(verb, fieldSelector), subresource = "" } = target;
+    authorize(this.#context.authorizer, this.#identity, accessTo(type, verb, { namespace, name, subresource }));
     return resource;
   }
 

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { LogRequest } from "#kernel/logs/index.ts";
 import { badRequest, type KubeObject } from "#kernel/model/index.ts";
 import { kind, s, toCrds } from "#lib/schema/index.ts";
+import { Credential, credentialHash, newCredential } from "../authz/credential.ts";
+import { newToken } from "../authz/static-tokens.ts";
 import { startTestServer, type TestServer } from "../testing/index.ts";
 
 const Machine = kind({
@@ -29,12 +31,33 @@ const source = {
 
 let api: TestServer;
 beforeAll(async () => {
-  api = await startTestServer({ logSources: [source], definitions: toCrds([Machine]) });
+  api = await startTestServer({ logSources: [source], definitions: toCrds([Machine, Credential]) });
   await api.ask("POST", machines, {
     body: { apiVersion: "test.slipway.dev/v1", kind: "Machine", metadata: { name: "m" }, spec: {} },
   });
 });
 afterAll(() => api.close());
+
+/** A person of this name who may get this and nothing else, in the namespace of the object: the token. */
+async function allowed(user: string, resource: string): Promise<string> {
+  const token = newToken();
+  const rbac = "rbac.authorization.k8s.io";
+  const roles = `/apis/${rbac}/v1/namespaces/default`;
+  const rules = [{ apiGroups: [Machine.group], resources: [resource], verbs: ["get"] }];
+  const object = (kind: string) => ({ apiVersion: `${rbac}/v1`, kind, metadata: { name: user } });
+  const roleRef = { apiGroup: rbac, kind: "Role", name: user };
+  const subjects = [{ apiGroup: rbac, kind: "User", name: user }];
+  for (const [path, body] of [
+    [
+      "/apis/slipway.dev/v1alpha1/credentials",
+      newCredential({ user, groups: [], form: "Token", sha256: credentialHash(token) }),
+    ],
+    [`${roles}/roles`, { ...object("Role"), rules }],
+    [`${roles}/rolebindings`, { ...object("RoleBinding"), roleRef, subjects }],
+  ] as const)
+    expect((await api.ask("POST", path, { body })).status).toBe(201);
+  return token;
+}
 
 describe("the log of an object that is no Pod", () => {
   test("is read by the name that its language has for a part, and as that of a Pod", async () => {
@@ -68,6 +91,28 @@ describe("the log of an object that is no Pod", () => {
       chunks.push(chunk);
     expect(Buffer.concat(chunks).toString()).toBe("one\n");
     expect(asked.at(-1)).toMatchObject({ part: "own" });
+  });
+
+  test("is for whoever may read the log, and takes no right to the object, here and in the server's own process", async () => {
+    const tokens = { reader: await allowed("reader", "machines/log"), owner: await allowed("owner", "machines") };
+    const read = async (user: string): Promise<string> => {
+      const parts: Uint8Array[] = [];
+      const client = api.server.client({ user, groups: ["system:authenticated"] });
+      for await (const part of client.logs({ type: Machine, namespace: "default", name: "m" }, { container: "own" }))
+        parts.push(part);
+      return Buffer.concat(parts).toString();
+    };
+    const get = async (user: "reader" | "owner", path: string) =>
+      (await api.ask("GET", `${machines}${path}`, { token: tokens[user] })).status;
+    expect(await get("reader", "/m/log?action=own")).toBe(200);
+    expect(await get("reader", "/m")).toBe(403);
+    expect(await get("reader", "")).toBe(403);
+    expect(await read("reader")).toBe("one\n");
+    expect(await get("owner", "/m")).toBe(200);
+    expect(await get("owner", "/m/log")).toBe(403);
+    await expect(read("owner")).rejects.toThrow(
+      'machines.test.slipway.dev "m" is forbidden: User "owner" cannot get resource "machines/log" in API group "test.slipway.dev" in the namespace "default"',
+    );
   });
 
   test("is not there for kinds that have none", async () => {
