@@ -60,7 +60,7 @@ test("34. the text of a template is run with a value for it, and the exit code f
   expect(bad.err).toContain("w: FAILED");
   expect(bad.err).toContain("DiskMissing");
   // The last lines of what failed, without being asked for.
-  expect(bad.err).toContain("\n  no /dev/sda\n");
+  expect(bad.err, "without its id").toMatch(/^a0: exit code 3\n {2}no \/dev\/sda$/m);
   expect(await readdir(directory)).not.toContain("never");
   // What the command kept while it ran has gone with it.
   expect((await readdir(directory)).filter((name) => name.startsWith("slipway-run-"))).toEqual([]);

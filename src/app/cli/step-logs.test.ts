@@ -150,11 +150,11 @@ describe("the tails of failed steps", () => {
     const log = { name: "s", attempt: 1, object, container: "part", isOwn: true };
     const failed = step("s", [log], { phase: "Failed" });
     const tails = failedTails(client, view([failed]), 2, clock);
-    return { clock, tails: tails.then(([tail]) => tail?.lines), looks: () => looks };
+    return { clock, tails: tails.then(([tail]) => tail?.lines), whole: tails, failed, looks: () => looks };
   }
 
   test("what a run keeps itself is waited for when it comes later than the news of the failure", async () => {
-    const { clock, tails, looks } = await ownWorld(async function* (look) {
+    const { clock, tails, whole, failed, looks } = await ownWorld(async function* (look) {
       if (look < 2) throw new ApiError("BadRequest", "has sent no log");
       yield Buffer.from("one\ntwo\n");
       yield Buffer.from("three\n");
@@ -163,6 +163,9 @@ describe("the tails of failed steps", () => {
     expect(looks()).toBe(1);
     await clock.advance(200);
     expect(await tails).toEqual(["two", "three"]);
+    expect(await whole, "without the id by which the log is asked for").toEqual([
+      { step: failed, attempt: 1, lines: ["two", "three"] },
+    ]);
   });
 
   test("a log that never comes, or never ends, is waited for two seconds", async () => {

@@ -146,7 +146,8 @@ export interface StepTail {
   /** `part/tell` for a step of the run that the step is. */
   readonly inner?: string;
   readonly attempt: number;
-  readonly container: string;
+  /** Absent where the run keeps the log itself: what it calls the log is an id, which says nothing to people. */
+  readonly container?: string;
   readonly lines: readonly string[];
 }
 
@@ -203,7 +204,7 @@ async function tailOf(client: ApiClient, step: StepView, log: StepLog, lines: nu
     step,
     ...(log.inner === undefined ? {} : { inner: logName(log) }),
     attempt: log.attempt,
-    container: log.container,
+    ...(isPods ? { container: log.container } : {}),
     lines: text === "" ? [] : text.split("\n").slice(-lines).map(harmless),
   };
 }

@@ -212,14 +212,14 @@ function plainDisplay({ environment: { err }, clock }: Invocation<WatchOptions>)
 
 /**
  * What a person wants to see first: which step failed how, and what it wrote last. The container is named only when
- * it is not `main`, the attempt only from the second on.
+ * there is one and it is not `main`, the attempt only from the second on.
  */
 function printTails(tails: readonly StepTail[], { environment: { err } }: Invocation<WatchOptions>): void {
   const paint = paintFor(err.color);
   for (const { step, inner, attempt, container, lines } of tails) {
     const which = [
       attempt > 1 && inner === undefined ? `attempt ${attempt}` : "",
-      container === "main" ? "" : container,
+      container === undefined || container === "main" ? "" : container,
     ]
       .filter(Boolean)
       .join(", ");
