@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { type AgentEvent, type EventContext, judgeEvent, type Verdict } from "./events.ts";
 import type { Phase, WorkflowState } from "./state.ts";
+import { supervise } from "./supervise.ts";
 import { action, begin, pending, settings } from "./testing/states.ts";
 import { beginCancel, dispatch, fail } from "./transitions.ts";
 
@@ -187,6 +188,21 @@ test("a result after the end frees the agent and changes no action", () => {
   expect(verdict.state).toMatchObject({ phase: "Failed", dispatch: { held: false }, deadlines: {} });
   expect(phasesOf(verdict.state ?? ended)).toEqual(["Running", "Pending"]);
   expect(reasonsOf(verdict)).toEqual(["LateEvent"]);
+});
+
+test("an agent that says it has stopped what has taken too long is free, and nobody is told", () => {
+  const state = scheduled(pending({ actions: [action("one", { timeout: 1000 }), action("two")] }));
+  const ended = supervise(after(state, started("one")), { isDeleted: false }, begin + 1000, settings)?.state ?? state;
+  expect(ended).toMatchObject({ phase: "Failed", reason: "ActionTimeout", dispatch: { held: true } });
+  const tell = (reason: string, of = ended) =>
+    judgeEvent(of, { is: "failed", action: "id-one", reason, message: "stopped" }, context);
+  const confirmed = tell("Canceled");
+  expect(confirmed).toMatchObject({ code: "OK", state: { phase: "Failed", dispatch: { held: false }, deadlines: {} } });
+  expect(confirmed.state?.actions).toEqual(ended.actions);
+  expect(reasonsOf(confirmed)).toEqual([]);
+  // It had ended by itself, or nobody waits for it any more.
+  expect(reasonsOf(tell("NonZeroExit"))).toEqual(["LateEvent"]);
+  expect(reasonsOf(tell("Canceled", confirmed.state))).toEqual(["LateEvent"]);
 });
 
 test.each<Phase>(["Pending", "Running", "Cancelling", "Succeeded"])(

@@ -9,6 +9,7 @@ import {
   endAction,
   fail,
   goOn,
+  letGo,
   type Move,
   reject,
   startAction,
@@ -119,7 +120,8 @@ function judgeResult(
   if (wanted === "Succeeded" && action.phase === "Succeeded") return unchanged();
   // Who has told the one cannot tell the other afterwards; who was ended by a time, and is held for it, can.
   const isContradictory = isOver(action) && action.phase !== wanted && !state.dispatch.held;
-  if (isTerminal(phase) && !isContradictory) return late(state, action, `told ${wanted}`);
+  if (isTerminal(phase) && !isContradictory)
+    return isStopConfirmed(state, result) ? released(state) : late(state, action, `told ${wanted}`);
   if (action.phase === wanted) return unchanged();
   if (isOver(action))
     return unchanged(
@@ -132,12 +134,17 @@ function judgeResult(
   return recorded(resultWhileRunning(state, action, result, context));
 }
 
+/** What the agent was told when the workflow was ended here, it says it has done: no news. Of anything else people are told. */
+const isStopConfirmed = ({ dispatch }: WorkflowState, result: ActionResult): boolean =>
+  dispatch.held && result.is === "failed" && result.reason === "Canceled";
+
 /** The agent has let go of a workflow that has ended, which is all there is to learn. */
-function late(state: WorkflowState, { name }: Action, what: string): Verdict {
-  const told = notice("LateEvent", `action "${name}": ${what} after the workflow was ${state.phase}`);
-  if (!state.dispatch.held) return unchanged(told);
-  const { held: _over, ...deadlines } = state.deadlines;
-  return recorded({ state: { ...state, dispatch: { ...state.dispatch, held: false }, deadlines }, notices: [told] });
+const late = (state: WorkflowState, { name }: Action, what: string): Verdict =>
+  released(state, notice("LateEvent", `action "${name}": ${what} after the workflow was ${state.phase}`));
+
+function released(state: WorkflowState, ...notices: readonly Notice[]): Verdict {
+  if (!state.dispatch.held) return unchanged(...notices);
+  return recorded({ ...letGo(state), notices });
 }
 
 /** A start that was never told is inferred: the agent cannot have ended what it had not begun. */
