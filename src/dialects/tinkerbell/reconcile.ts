@@ -118,10 +118,11 @@ async function refuseDraft({ workflow, now, ...pass }: Pass): Promise<undefined>
   return undefined;
 }
 
-/** Renders, and stores what came of it. Nothing holds a workflow that was not prepared: deleting it is enough. */
+/** Renders, and stores what came of it. Nothing of ours holds a workflow that was not prepared: one that is being deleted is held by others. */
 async function begin(pass: Pass, tries: number) {
-  const { workflow, client, signal } = pass;
-  if (workflow.metadata.deletionTimestamp !== undefined) return undefined;
+  const { workflow, client, signal, state, now, settings } = pass;
+  const due = supervise(state, { isDeleted: workflow.metadata.deletionTimestamp !== undefined }, now, settings);
+  if (due !== undefined) return await move(pass, due.state, due.notices);
   const inputs = await readInputs(client, workflow, signal);
   if (workflow.spec?.["disabled"] === true) {
     if ("missing" in inputs) return undefined;

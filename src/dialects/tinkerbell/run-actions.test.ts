@@ -52,13 +52,40 @@ describe("cancel", () => {
     expect(await here.status()).toMatchObject({ state: "CANCELED", failureReason: "CancelTimeout" });
   });
 
-  test("of one that is not prepared, or has ended, is refused with what is possible", async () => {
+  test("of one that is not prepared is its end, also when its template comes afterwards", async () => {
     await here.workflow({ templateRef: "later" });
-    expect(await here.ask({ action: "cancel" })).toMatchObject({
-      phase: "Refused",
-      message: expect.stringMatching(/not prepared.*delete it/),
+    const metadata = { annotations: { "slipway.dev/client": "CLI" } };
+    expect(await here.ask({ action: "cancel" }, metadata)).toMatchObject({
+      phase: "Done",
+      message: "cancel was carried out",
     });
     await here.template(planOf(["one"]), "later");
+    const ended = await here.status();
+    expect(ended).toMatchObject({ state: "CANCELED", failureReason: "Canceled", failureMessage: "canceled by CLI" });
+    expect(ended["conditions"]).toMatchObject([
+      { type: "TemplateRenderedSuccess", message: "template not found" },
+      { type: "Succeeded", status: "False", message: "canceled by CLI" },
+    ]);
+    expect(await here.ask({ action: "retry", fromFailed: true })).toMatchObject({ createdRun: "w-retry-1" });
+    expect((await here.read("w-retry-1"))?.status).toMatchObject({ state: "PENDING" });
+  });
+
+  test("of one with tasks, which is not carried out, is its end", async () => {
+    const apiVersion = "tinkerbell.org/v1alpha2";
+    await here.store.create<AnyWorkflow>(WorkflowV2, {
+      apiVersion,
+      kind: "Workflow",
+      metadata: { namespace, name: "w" },
+      spec: { tasks: [] },
+    });
+    await here.settle();
+    expect(await here.ask({ action: "cancel" })).toMatchObject({ phase: "Done" });
+    expect(await here.status()).toMatchObject({ shape: "C", state: "Canceled" });
+  });
+
+  test("of one that has ended is refused with what is possible", async () => {
+    await here.template(planOf(["one"]), "short");
+    await here.workflow({ templateRef: "short" });
     await scheduled();
     for (const is of ["started", "succeeded"] as const) await tell(is, 0);
     expect(await here.ask({ action: "cancel" })).toMatchObject({

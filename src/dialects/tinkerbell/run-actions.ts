@@ -39,7 +39,6 @@ function judgeCancel({ phase }: WorkflowState, by: "User" | "CLI"): Verdict {
   if (phase === "Canceled") return done("the workflow was canceled");
   if (phase === "Cancelling") return done("the workflow is being canceled");
   if (isTerminal(phase)) return refused(`the workflow is ${phase}; only retry is possible`);
-  if (phase === "") return refused("the workflow was not prepared, so that nobody is at work on it; delete it");
   if (phase === "Post") return refused("all actions have succeeded, and what follows them is not canceled");
   return { is: "cancel", by };
 }
@@ -49,6 +48,8 @@ function judgeRetry(isFromFailed: boolean, { phase, actions }: WorkflowState): V
   if (!isTerminal(phase))
     return refused(`the workflow is ${phase === "" ? "not prepared" : phase}; only a finished one can be retried`);
   if (!isFromFailed) return { is: "retry" };
+  // It ended before it was prepared.
+  if (actions.length === 0) return { is: "retry" };
   const from = actions.find((action) => action.phase !== "Succeeded");
   return from === undefined ? refused("all actions have succeeded; a retry would have none") : { is: "retry", from };
 }

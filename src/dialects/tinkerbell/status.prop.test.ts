@@ -31,7 +31,9 @@ const happening = fc.oneof(
   { weight: 6, arbitrary: event.map((value) => ({ is: "event" as const, value })) },
   { weight: 3, arbitrary: fc.constant({ is: "dispatch" as const }) },
   fc.constantFrom("running", "interrupted", "none").map((said) => ({ is: "back" as const, said })),
-  fc.boolean().map((isDeleted) => ({ is: "supervise" as const, isDeleted })),
+  fc
+    .constantFrom({ isDeleted: false }, { isDeleted: true }, { isDeleted: false, cancelBy: "CLI" as const })
+    .map((asked) => ({ is: "supervise" as const, asked })),
 );
 const story = fc.array(fc.tuple(happening, fc.integer({ min: 0, max: 70_000 })), { maxLength: 40 });
 
@@ -54,8 +56,7 @@ function next(state: WorkflowState, happened: Happening, now: number): WorkflowS
     return judgeEvent(state, happened.value, context).state ?? state;
   }
   if (happened.is === "dispatch") return awaitsDispatch(state) ? dispatch(state, taker, now, settings).state : state;
-  if (happened.is === "supervise")
-    return supervise(state, { isDeleted: happened.isDeleted }, now, settings)?.state ?? state;
+  if (happened.is === "supervise") return supervise(state, happened.asked, now, settings)?.state ?? state;
   return state.dispatch.held ? (resume(state, happened.said, taker, now, settings).move?.state ?? state) : state;
 }
 

@@ -136,7 +136,16 @@ test("a person may write Cancelling into the state", () => {
   expect(supervise(free, nothing, begin, settings)?.state).toMatchObject({ phase: "Canceled" });
 });
 
-test.each(["Post", "Succeeded", "Failed", "Canceled", ""] as const)(
+test.each([{ isDeleted: true }, { isDeleted: false, cancelBy: "CLI" as const }])(
+  "what is not prepared is canceled at once, however it is asked: %j",
+  (asked) => {
+    const state = pending({ phase: "", actions: [], agentID: "" });
+    expect(supervise(state, nothing, begin, settings)).toBeUndefined();
+    expect(supervise(state, asked, begin, settings)?.state).toMatchObject({ phase: "Canceled", reason: "Canceled" });
+  },
+);
+
+test.each(["Post", "Succeeded", "Failed", "Canceled"] as const)(
   "deleted while %j nothing is left to cancel",
   (phase) => {
     expect(supervise({ ...pending(), phase }, { isDeleted: true }, begin, settings)).toBeUndefined();

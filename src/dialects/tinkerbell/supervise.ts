@@ -46,9 +46,8 @@ function askedCancel(state: WorkflowState, { isDeleted, cancelBy }: Asked, now: 
   // Whoever may write the state may ask that way, too; then nothing is known but the word.
   if (phase === "Cancelling" && state.cancel === undefined)
     return isWithAgent(state) ? beginCancel(state, by ?? "User", now, settings) : canceledBy(state, by ?? "User");
-  if (by === undefined || phase === "" || phase === "Cancelling" || phase === "Post" || isTerminal(phase))
-    return undefined;
-  if (phase === "Pending" || phase === "Preparing") return canceledBy(state, by);
+  if (by === undefined || phase === "Cancelling" || phase === "Post" || isTerminal(phase)) return undefined;
+  if (phase === "" || phase === "Pending" || phase === "Preparing") return canceledBy(state, by);
   // Between two agents nobody has to be told.
   return dispatch.held ? beginCancel(state, by, now, settings) : canceledBy(state, by);
 }

@@ -80,11 +80,10 @@ export function renderProblem({
 }
 
 /**
- * What can be done to it now: a command that would be refused is not offered. While it is being ended nothing more can be asked, and one that
- * was not prepared is simply deleted.
+ * What can be done to it now: a command that would be refused is not offered. While it is being ended nothing more can be asked.
  */
 function actionsOf({ metadata }: KubeObject, { phase }: WorkflowState): readonly ActionName[] {
-  if (metadata.deletionTimestamp !== undefined || phase === "" || phase === "Post" || phase === "Cancelling") return [];
+  if (metadata.deletionTimestamp !== undefined || phase === "Post" || phase === "Cancelling") return [];
   return isTerminal(phase) ? ["retry"] : ["cancel"];
 }
 
