@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
@@ -163,6 +163,16 @@ describe("what is wrong is said", () => {
       join(directory, "state"),
     ]);
     expect(done.err).toContain(`another agent is running on ${join(directory, "state")}`);
+    expect(done.code).toBe(1);
+  });
+
+  test("a directory that cannot be", async () => {
+    const file = join(directory, "file");
+    await writeFile(file, "");
+    const place = ["--state-dir", join(file, "state")];
+    const done = await run(["--server", "a:1", "--id", "a", "--runtime", "host", ...place]);
+    expect(done.err).toContain(`cannot keep the agent's journal in ${join(file, "state")}: ENOTDIR`);
+    expect(done.err).toContain("with --state-dir");
     expect(done.code).toBe(1);
   });
 });

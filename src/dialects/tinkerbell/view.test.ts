@@ -44,6 +44,18 @@ test("actions are steps, each after the one before", () => {
   ]);
 });
 
+test("what is not carried out says so", () => {
+  const message = "workflows with spec.tasks are stored and not carried out by this version";
+  const conditions = [{ type: "Unsupported", status: "True", reason: "TaskBased", message }];
+  const draft: AnyWorkflow = {
+    ...document,
+    apiVersion: "tinkerbell.org/v1alpha2",
+    spec: { tasks: [{ agentID: "a" }] },
+    status: { shape: "C", conditions },
+  };
+  expect(viewWorkflow(draft)).toMatchObject({ message });
+});
+
 test("what waits for its agent is pending, and says in its own words how far it is", () => {
   expect(view(scheduled)).toMatchObject({ phase: "Pending", nativePhase: "PENDING" });
   expect(phases(scheduled)).toEqual(["Waiting", "Pending"]);

@@ -67,7 +67,7 @@ const lastInstant = ({ actions }: WorkflowState): number | undefined => {
   return ends.length === 0 ? undefined : Math.max(...ends);
 };
 
-/** Why it is not prepared, if somebody has said so. */
+/** Why it is not prepared, if somebody has said so; also that it never will be, because this version does not carry out what it asks for. */
 export function renderProblem({
   status,
 }: AnyWorkflow): { readonly reason?: string; readonly message?: string } | undefined {
@@ -75,7 +75,8 @@ export function renderProblem({
   if (!Array.isArray(conditions)) return undefined;
   return conditions.find(
     ({ type, status: is }: { readonly type?: unknown; readonly status?: unknown }) =>
-      (type === "TemplateRenderedSuccess" || type === "Prepared") && is === "False",
+      ((type === "TemplateRenderedSuccess" || type === "Prepared") && is === "False") ||
+      (type === "Unsupported" && is === "True"),
   ) as { readonly reason?: string; readonly message?: string } | undefined;
 }
 

@@ -134,8 +134,8 @@ function checkedId(id: string | undefined): string {
       "this agent has no id: the machine has no default route whose interface has a MAC address",
       "name it with --id, as the worker of a template, or the agentID of a hardware, does",
     );
-  if (/[\0-\x1f\x7f]/.test(id) || Buffer.byteLength(id) > longestId)
-    throw new Mistake(`expected at most ${longestId} bytes without control characters for --id`);
+  if (id === "" || /[\0-\x1f\x7f]/.test(id) || Buffer.byteLength(id) > longestId)
+    throw new Mistake(`expected 1 to ${longestId} bytes without control characters for --id`);
   return id;
 }
 

@@ -77,8 +77,11 @@ export async function openAgent(
 ): Promise<void> {
   const { directory, id, server } = settings;
   const { clock, log } = around;
-  await makeDirectories(directory, 0o700);
-  const lock = await acquireLock(join(directory, "agent.lock"));
+  const lock = await makeDirectories(directory, 0o700)
+    .then(() => acquireLock(join(directory, "agent.lock")))
+    .catch((thrown: unknown) => {
+      throw directoryUnusable(directory, thrown);
+    });
   if (lock === undefined) throw agentRunning(directory);
   const random = () => randomInt(2 ** 47) / 2 ** 47;
   try {
@@ -113,6 +116,13 @@ export async function openAgent(
 const agentRunning = (directory: string): SlipwayError =>
   new SlipwayError("agent-running", `another agent is running on ${directory}`, {
     hint: "end it first, or give this one a directory of its own with --state-dir",
+  });
+
+/** Whoever supervises the agent tries again: a full disk may have room then, and the action that runs goes on meanwhile. */
+const directoryUnusable = (directory: string, cause: unknown): SlipwayError =>
+  new SlipwayError("agent-directory", `cannot keep the agent's journal in ${directory}: ${messageOf(cause)}`, {
+    hint: "name a directory that this user may write to with --state-dir",
+    cause,
   });
 
 /** A runtime in use. */

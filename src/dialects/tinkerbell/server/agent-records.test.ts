@@ -4,10 +4,14 @@ import type { EventNote } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import { Agent } from "../kinds.ts";
 import { agentName } from "./agent-name.ts";
-import { AgentRecords } from "./agent-records.ts";
+import { AgentRecords, type AgentRecordsOptions } from "./agent-records.ts";
 
-function start(before?: { readonly clock: FakeClock; readonly client: MemoryClient }) {
-  const { clock, client } = before ?? newPlace();
+interface Place {
+  readonly clock: FakeClock;
+  readonly client: MemoryClient;
+}
+
+function start({ clock, client, ...limits }: Place & Pick<AgentRecordsOptions, "newcomers"> = newPlace()) {
   const at = { workflow: "default/wf" };
   const events: EventNote[] = [];
   const recorder = {
@@ -23,6 +27,7 @@ function start(before?: { readonly clock: FakeClock; readonly client: MemoryClie
     recorder,
     server: "s",
     workflowOf: () => at.workflow,
+    ...limits,
   });
   const status = async (name: string) => (await client.get<Agent>({ type: Agent, name })).status;
   return { clock, client, events, records, status, at };
@@ -52,6 +57,29 @@ test("an agent is written when it comes, when it goes, and once a minute when so
   await clock.advance(0);
   expect(await status("a")).toMatchObject({ connected: false });
   expect(events.map(({ reason }) => reason)).toEqual(["AgentConnected", "AgentDisconnected"]);
+  await records.close();
+});
+
+test("made-up ids do not fill the store: agents beyond the limit are not shown, known ones always", async () => {
+  const { clock, client, records, status } = start({ ...newPlace(), newcomers: { perSecond: 1 / 3600, burst: 3 } });
+  const come = async (agentID: string) => {
+    records.came({ agentID }, "stream");
+    await clock.advance(0);
+    records.left(agentID);
+    await clock.advance(0);
+  };
+  for (const id of [1, 2, 3, 4, 5]) await come(`made-up-${id}`);
+  expect((await client.list<Agent>(Agent)).items.map(({ spec }) => spec?.agentID)).toEqual([
+    "made-up-1",
+    "made-up-2",
+    "made-up-3",
+  ]);
+  records.came({ agentID: "made-up-1" }, "stream");
+  await clock.advance(0);
+  expect(await status("made-up-1")).toMatchObject({ connected: true });
+  await clock.advance(3_600_000);
+  await come("new");
+  expect(await status("new")).toMatchObject({ connected: false });
   await records.close();
 });
 

@@ -8,7 +8,7 @@ import {
   messageOf,
   type Millis,
 } from "#lib/base/index.ts";
-import { type ApiClient, type EventRecorder, getOrUndefined, regardingOf } from "#kernel/kit/index.ts";
+import { type ApiClient, type EventRecorder, getOrUndefined, regardingOf, TokenBucket } from "#kernel/kit/index.ts";
 import { isAlreadyExists } from "#kernel/model/index.ts";
 import { Agent } from "../kinds.ts";
 import { present } from "../members.ts";
@@ -27,6 +27,8 @@ export interface AgentRecordsOptions {
   readonly server: string;
   /** Namespace and name of what an agent is at, by its key. */
   readonly workflowOf: (key: string) => string | undefined;
+  /** How many agents may come that were never seen before; 20,000 at once and as many a week unless told. */
+  readonly newcomers?: { readonly perSecond: number; readonly burst: number };
 }
 
 /** What an agent says of itself when it comes. */
@@ -35,6 +37,11 @@ type Newcomer = Pick<Hello, "agentID" | "instance" | "version" | "runtime" | "at
 // An Agent is for people: which machines are there, what they do, when they were last heard of. Ten thousand agents that ask every few seconds must
 // not become as many writes, and agents that are made up must not fill the store's memory here.
 
+/**
+ * Objects of agents that were never seen before: as many at once as may be connected, and as many more in the week for which they are kept. Who makes up ids
+ * fills this and not the store; agents beyond it are served, and not shown.
+ */
+const usualNewcomers = { perSecond: 20_000 / (7 * 86_400), burst: 20_000 };
 /** Whatever else is heard of an agent is written at most so often. */
 const between: Millis = 60_000;
 /** That it was heard of and nothing else: of ten thousand agents that ask twice a minute these are 17 writes a second. */
@@ -65,9 +72,11 @@ export class AgentRecords {
   readonly #entries = new Map<string, Entry>();
   readonly #writes = new Set<Promise<void>>();
   readonly #later: WakeTimers;
+  readonly #newcomers: TokenBucket;
 
   constructor(options: AgentRecordsOptions) {
     this.#options = options;
+    this.#newcomers = new TokenBucket(options.newcomers ?? usualNewcomers);
     this.#later = new WakeTimers(options.clock, (key) => this.#write(key));
   }
 
@@ -182,10 +191,14 @@ export class AgentRecords {
    * The name of the agent's object, which exists, and what it says: another one if the usual name is that of an agent with a similar id.
    */
   async #ensure(agentID: string): Promise<{ readonly name: string; readonly known?: Agent["status"] }> {
-    const { client } = this.#options;
+    const { client, clock } = this.#options;
     for (const name of [agentName(agentID), agentName(agentID, true)]) {
       const found = await getOrUndefined<Agent>(client, { type: Agent, name });
-      if (found === undefined) return { name: await this.#create(agentID, name) };
+      if (found === undefined) {
+        if (!this.#newcomers.tryTake(clock.monotonic()))
+          throw new Error("too many agents of new ids have come this week");
+        return { name: await this.#create(agentID, name) };
+      }
       if (agentKey(found.spec?.agentID ?? "") === agentKey(agentID)) return { name, known: found.status };
     }
     throw new Error(`there is another agent named ${agentName(agentID, true)}`);
