@@ -497,7 +497,8 @@ describe("what cannot be read as its kind", () => {
       path: widgets,
       ask: { body: widget({ name: "a" }, { spec: { size: "x", list: ["a", null] } }) },
       status: 422,
-      message: /spec\.size.*spec\.list\[1\]: Invalid value: null/,
+      message:
+        /spec\.size: Invalid value: "string": spec\.size in body must be of type integer: "string", spec\.list\[1\]: Invalid value: "null": spec/,
     },
   ]);
 

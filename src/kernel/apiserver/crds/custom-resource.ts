@@ -6,6 +6,7 @@ import { copyOf, definition, definitionNames, scalarText, textAt, withMembers } 
 import { everyVerb, statusOnly, unreadableBy } from "../kinds/built-in.ts";
 import type { ScalePaths, ServedResource, StorageView, Subresource } from "../kinds/served-resource.ts";
 import { customTable } from "./custom-table.ts";
+import { inBody } from "./type-errors.ts";
 import type { Definition, DefinitionVersion } from "./definition.ts";
 
 /** A kind that a CustomResourceDefinition declares, in one of its versions. */
@@ -48,9 +49,9 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
     prepareForCreate: withoutStatus,
     prepareForUpdate: (object, old) => (version.hasStatus ? withMembers(object, { status: old["status"] }) : object),
     prepareForStatusUpdate: statusOnly,
-    validateCreate: (object) => ({ causes: schema().validate(object), warnings: [] }),
-    validateUpdate: (object, old) => ({ causes: schema().validate(object, { old }), warnings: [] }),
-    validateStatusUpdate: (object, old) => ({ causes: schema().validate(object, { old }), warnings: [] }),
+    validateCreate: (object) => ({ causes: inBody(schema().validate(object)), warnings: [] }),
+    validateUpdate: (object, old) => ({ causes: inBody(schema().validate(object, { old })), warnings: [] }),
+    validateStatusUpdate: (object, old) => ({ causes: inBody(schema().validate(object, { old })), warnings: [] }),
     changesGeneration: (object, old) => !isSameContent(object, old, version),
     row: table.row,
     fieldValue: (object, label) => fields.get(label)?.(object),

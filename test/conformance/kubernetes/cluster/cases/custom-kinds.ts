@@ -38,7 +38,10 @@ export const customKindCases: readonly Case[] = [
       ["kubectl create --validate=false -f w.json"],
       ["kubectl get $W w -o 'jsonpath={.spec}'", '{"color":"red","size":3}'],
       ["kubectl create -f big.json", refused(/spec: Invalid value: .*size may not be more than ten/)],
-      ["kubectl create --validate=false -f text.json", refused(/spec\.size: Invalid value: .*must be of type integer/)],
+      [
+        "kubectl create --validate=false -f text.json",
+        refused(/spec\.size: Invalid value: "string": spec\.size in body must be of type integer: "string"/),
+      ],
       [dropWidgets],
     ],
   },
