@@ -49,6 +49,10 @@ test.each([
     /^7:\d+ invalid-value spec.interfaces\[0\].dhcp.mac: /,
   ],
   [
+    "v1alpha1\nkind: Hardware\nmetadata: {name: h}\nspec:\n  interfaces:\n  - dhcp: {boot_file_name: x}",
+    /^6:\d+ invalid-value spec.interfaces\[0\].dhcp: .*both or neither$/,
+  ],
+  [
     "v1alpha2\nkind: Template\nmetadata: {name: t}\nspec:\n  actions: [{name: a, image: b}, {name: a, image: c}]",
     /^5:\d+ .* spec.actions\[1\]/,
   ],

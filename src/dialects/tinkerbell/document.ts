@@ -4,9 +4,11 @@ import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
 import type { CheckedDocument, DocumentReader, References } from "../dialect.ts";
 import { checkName, checkSchema } from "../document-checks.ts";
 import { collectProblems, type Report } from "../problems.ts";
+import type { AnyHardware } from "./hardware.ts";
 import { impliedRuns } from "./implied-runs.ts";
 import { group, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow, WorkflowV2 } from "./kinds.ts";
 import { referencesOf } from "./references.ts";
+import { bootFileAlone } from "./schema/hardware.ts";
 import { shapeOfTemplate, shapeOfWorkflow } from "./shape.ts";
 import type { AnyWorkflow } from "./stored.ts";
 import { templateOfText } from "./template-text.ts";
@@ -81,7 +83,19 @@ function checkDocument(document: JsonObject, report: Report): void {
   checkName(metadata, report);
   const schema = schemaOf(kind);
   const whole = schema.withDefaults(document);
-  checkSchema(schema, isJsonObject(whole) ? whole : document, report);
+  const isRight = checkSchema(schema, isJsonObject(whole) ? whole : document, report);
+  if (isRight && kind === Hardware) checkBootFiles(document as unknown as AnyHardware, report);
+}
+
+/** The rule of the schema, which servers evaluate, for whoever has none. */
+function checkBootFiles({ spec = {} }: AnyHardware, report: Report): void {
+  const interfaces = Array.isArray(spec["interfaces"]) ? spec["interfaces"] : [];
+  for (const [at, one] of interfaces.entries()) {
+    const dhcp = isJsonObject(one) && isJsonObject(one["dhcp"]) ? one["dhcp"] : {};
+    const isGiven = (name: string): boolean => (dhcp[name] ?? "") !== "";
+    if (isGiven("tftp_server_name") !== isGiven("boot_file_name"))
+      report(["spec", "interfaces", at, "dhcp"], "invalid-value", bootFileAlone);
+  }
 }
 
 /** `a, b or c`. */

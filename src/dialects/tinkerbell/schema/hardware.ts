@@ -17,11 +17,15 @@ const address = s.object({
   family: s.optional(s.integer({ description: "4 or 6." })),
 });
 
+/** Of a server without a file, or a file without a server, a machine can make nothing. */
+export const bootFileAlone = "tftp_server_name and boot_file_name are for each other: both or neither";
+const isGiven = (name: string): string => `(has(self.${name}) && self.${name} != "")`;
+
 /**
  * One interface's answer to DHCP. Members have the names of the released definitions, some with an underscore, some
  * without.
  */
-const dhcp = open(
+const dhcp = s.object(
   {
     mac,
     hostname: text(),
@@ -43,7 +47,11 @@ const dhcp = open(
     tftp_server_name: text("Only together with boot_file_name."),
     boot_file_name: text("Only together with tftp_server_name."),
   },
-  "What the machine is told when it asks for an address.",
+  {
+    preserveUnknown: true,
+    description: "What the machine is told when it asks for an address.",
+    rules: [{ rule: `${isGiven("tftp_server_name")} == ${isGiven("boot_file_name")}`, message: bootFileAlone }],
+  },
 );
 
 /** A workflow sets `allowPXE` when its boot options ask for it. */
