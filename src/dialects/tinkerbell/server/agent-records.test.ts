@@ -77,7 +77,7 @@ test("made-up ids do not fill the store: agents beyond the limit are not shown, 
   records.came({ agentID: "made-up-1" }, "stream");
   await clock.advance(0);
   expect(await status("made-up-1")).toMatchObject({ connected: true });
-  await clock.advance(3_600_000);
+  await clock.advance(7_200_000);
   await come("new");
   expect(await status("new")).toMatchObject({ connected: false });
   await records.close();
