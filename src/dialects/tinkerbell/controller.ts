@@ -53,6 +53,7 @@ export function addController(manager: Manager, { renderer, settings = {} }: Con
         settings: { ...defaultSettings, ...settings },
         renderer,
         actions,
+        workflows,
         newId: newIdOf(manager.random),
         record: (workflow, { type, reason, message }) =>
           recorder.record({ type, reason, action: "Reconcile", note: message, regarding: regardingOf(workflow) }),

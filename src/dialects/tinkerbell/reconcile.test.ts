@@ -328,3 +328,24 @@ test("a released template says whether its text is one", async () => {
   await here.settle();
   expect(await state()).toEqual({ state: "Ready" });
 });
+
+test("a pass after which nothing is to be done reads nothing, and still looks again when a time comes", async () => {
+  await here.template(planOf(["one", "two"]));
+  await here.workflow();
+  await scheduled();
+  await here.settle();
+  const read = here.store.get.bind(here.store);
+  let reads = 0;
+  here.store.get = (...asked) => {
+    reads++;
+    return read(...asked);
+  };
+  const touch = { metadata: { annotations: { touched: "yes" } } };
+  await here.store.patch(refOf(namespace, "w"), { type: "merge", body: touch });
+  await here.settle();
+  expect(reads).toBe(0);
+  await here.pass(settings.scheduledTimeout);
+  expect(reads).toBeGreaterThan(0);
+  here.store.get = read;
+  expect(await here.state()).toMatchObject({ phase: "Failed", reason: "ScheduledTimeout" });
+});

@@ -8,7 +8,7 @@ import {
   removeFinalizer,
   requeueAt,
 } from "#kernel/kit/index.ts";
-import type { Stored } from "#kernel/model/index.ts";
+import { keyOf, type Stored } from "#kernel/model/index.ts";
 import { exponential } from "#engine/index.ts";
 import type { RunAction } from "../run-action.ts";
 import { withNetboot } from "./hardware.ts";
@@ -17,6 +17,7 @@ import { restoredPhase } from "./integrity.ts";
 import { Hardware, Workflow } from "./kinds.ts";
 import { finalizer, notice, type Notice, warning } from "./messages.ts";
 import { expectedAgent, prepare, type Prepared, type Renderer } from "./prepare.ts";
+import { isQuiet } from "./quiet.ts";
 import { referencesOf } from "./references.ts";
 import { beginning } from "./retry.ts";
 import { actionStage, cancelAnswered } from "./run-actions.ts";
@@ -38,6 +39,8 @@ export interface ReconcileParts {
   readonly record: (workflow: Stored<AnyWorkflow>, notice: Notice) => void;
   /** What people ask of workflows; with the index `targetIndex`. */
   readonly actions: Lister<RunAction>;
+  /** May be a moment behind: only that nothing is to be done is read from it. */
+  readonly workflows: Lister<AnyWorkflow>;
 }
 
 /** A pass: one workflow at one instant. */
@@ -59,6 +62,9 @@ export function workflowReconciler(parts: ReconcileParts): Reconciler {
   return {
     async reconcile({ namespace = "", name }, { signal, failures: tries }) {
       const { client, clock } = parts;
+      const mirrored = parts.workflows.get(keyOf({ namespace, name }));
+      if (mirrored !== undefined && isQuiet(mirrored, parts, clock.now()))
+        return requeueAt(nextDeadline(stateOf(mirrored)), clock.now());
       // Read, not mirrored: what is decided here ends workflows, and must not be decided on what was.
       const workflow = await getOrUndefined<AnyWorkflow>(client, refOf(namespace, name), signal);
       if (workflow === undefined) return undefined;

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { FakeClock, type JsonObject } from "#lib/base/index.ts";
+import { deepFreeze, FakeClock, type JsonObject } from "#lib/base/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { isConflict, isNotFound, staleRevision } from "#kernel/model/index.ts";
 import { Workflow, WorkflowV2 } from "./kinds.ts";
@@ -67,4 +67,16 @@ test("a conflict that does not end is thrown, and a workflow that is gone is not
     (thrown: unknown) => thrown,
   );
   expect(isConflict(await driven(clock, lost))).toBe(true);
+});
+
+test("a stored version is decoded once for all who look at it, and what may still change each time", async () => {
+  const { client, clock } = place();
+  await client.create(Workflow, workflow({ templateRef: "t" }));
+  const { workflow: stored } = await changeWorkflow({ client, clock }, ref, () => ({ state: pending(), answer: 0 }));
+  const frozen = deepFreeze({ ...stored });
+  expect(stateOf(frozen)).toBe(stateOf(frozen));
+  const own: AnyWorkflow & { status?: JsonObject } = { ...stored };
+  expect(stateOf(own).phase).toBe("Pending");
+  own.status = { ...stored.status, state: "CANCELLING" };
+  expect(stateOf(own).phase).toBe("Cancelling");
 });

@@ -17,8 +17,19 @@ export type AnyWorkflow = KubeObject & { readonly spec?: JsonObject; readonly st
 export const kindOf = ({ spec }: AnyWorkflow): typeof Workflow | typeof WorkflowV2 =>
   shapeOfWorkflow(spec) === "A" ? Workflow : WorkflowV2;
 
-/** What is known of a workflow; of one that was not prepared its shape alone. */
+/** Frozen objects never change, and mirrors and the embedded server's reads hand out the same one: whoever looks first decodes for all. */
+const decoded = new WeakMap<AnyWorkflow, WorkflowState>();
+
+/** What is known of a workflow; of one that was not prepared its shape alone. Decodes at most once for each version of an object. */
 export function stateOf(workflow: AnyWorkflow): WorkflowState {
+  const known = decoded.get(workflow);
+  if (known !== undefined) return known;
+  const state = decode(workflow);
+  if (Object.isFrozen(workflow)) decoded.set(workflow, state);
+  return state;
+}
+
+function decode(workflow: AnyWorkflow): WorkflowState {
   const { spec = {}, status = {} } = workflow;
   const shape = shapeOfWorkflow(spec);
   if (shape === "A") return decodeV1(status);

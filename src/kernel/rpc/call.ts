@@ -72,15 +72,25 @@ export async function runCall(
 const callerGone = new RpcError("CANCELLED", "the caller has gone");
 const callOver = new RpcError("CANCELLED", "the call has ended");
 
+const none: readonly never[] = [];
+
 /** The end of a call. Most handlers never ask for its signal, which is as large as all else of a call. */
 class Ending {
   #controller: AbortController | undefined;
   #reason: RpcError | undefined;
+  #listeners: readonly ((reason: RpcError) => void)[] = none;
 
   /** The first reason counts. */
   end(reason: RpcError): void {
-    this.#reason ??= reason;
-    this.#controller?.abort(this.#reason);
+    if (this.#reason !== undefined) return;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+    for (const listener of this.#listeners) listener(reason);
+  }
+
+  listen(run: (reason: RpcError) => void): void {
+    if (this.#reason === undefined) this.#listeners = [...this.#listeners, run];
+    else run(this.#reason);
   }
 
   get signal(): AbortSignal {
@@ -159,6 +169,7 @@ function contextOf(host: CallHost, call: WireCall, ending: Ending): CallContext 
     get signal() {
       return ending.signal;
     },
+    onEnd: (run) => ending.listen(run),
   };
 }
 

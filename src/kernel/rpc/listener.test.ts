@@ -121,6 +121,29 @@ test("a stream carries what its handler sends, and tells it when the caller has 
   await expect.poll(() => ended).toEqual(["a"]);
 });
 
+test("what a handler wants to hear of the end of its call it hears once, also when it asks too late", async () => {
+  const [begun, heard]: [string[], string[]] = [[], []];
+  const { client, listener } = await start({
+    getWorkflows: ({ agentId }, _replies, call) =>
+      new Promise((_resolve, reject) => {
+        begun.push(agentId);
+        call.onEnd((reason) => {
+          heard.push(`${agentId} ${reason.code}`);
+          call.onEnd(() => heard.push(`${agentId} late`));
+          reject(reason);
+        });
+      }),
+  });
+  const gone = client.serverStream(getWorkflows, { agentId: "gone" });
+  const stays = client.serverStream(getWorkflows, { agentId: "stays" });
+  await expect.poll(() => begun.length).toBe(2);
+  gone.cancel();
+  await expect.poll(() => heard).toEqual(["gone CANCELLED", "gone late"]);
+  await listener.close();
+  expect(heard.slice(2)).toEqual(["stays UNAVAILABLE", "stays late"]);
+  expect(await stays.end.promise).toMatchObject({ code: "UNAVAILABLE" });
+});
+
 test("when it closes, calls with one answer get it, and streams end with UNAVAILABLE", async () => {
   let answer: (value: object) => void = () => undefined;
   const { client, listener } = await start({

@@ -1,5 +1,6 @@
 import type { DescMessage, DescMethod, DescService, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import type { PeerCertificate } from "node:tls";
+import type { RpcError } from "./status.ts";
 
 /** One call as its handler sees it. */
 export interface CallContext {
@@ -15,6 +16,11 @@ export interface CallContext {
   readonly certificate: PeerCertificate | undefined;
   /** Aborts when the other side has gone, or with the status to end with when the listener closes. */
   readonly signal: AbortSignal;
+  /**
+   * Calls `run` once when `signal` would abort, at once when it has: for streams that are many and last long. A signal with a listener is as
+   * large as all else of a call.
+   */
+  onEnd(run: (reason: RpcError) => void): void;
 }
 
 /** The answers of a call that may have many. */

@@ -45,6 +45,33 @@ test("agents that seem to be connected to a server that has begun anew are not",
   upkeep.close();
 });
 
+test("nobody is marked as gone while agents still come back, for two minutes at most", async () => {
+  const lastSeen = formatInstant(new FakeClock().now());
+  const { upkeep, connected, clock } = await start({ lost: { connected: true, server: "here", lastSeen } });
+  upkeep.start();
+  await clock.advance(16_000);
+  upkeep.came();
+  await clock.advance(4_999);
+  upkeep.came();
+  await clock.advance(4_999);
+  expect(await connected()).toEqual({ lost: true });
+  await clock.advance(1);
+  expect(await connected()).toEqual({ lost: false });
+  upkeep.close();
+
+  const endless = await start({ lost: { connected: true, server: "here", lastSeen } });
+  endless.upkeep.start();
+  for (let second = 1; second < 120; second++) {
+    endless.upkeep.came();
+    await endless.clock.advance(1000);
+  }
+  expect(await endless.connected()).toEqual({ lost: true });
+  endless.upkeep.came();
+  await endless.clock.advance(1000);
+  expect(await endless.connected()).toEqual({ lost: false });
+  endless.upkeep.close();
+});
+
 test("agents that were not heard of for a week are forgotten, present ones are not", async () => {
   const clock = new FakeClock();
   const {

@@ -18,23 +18,44 @@ const forgottenAfter: Millis = 7 * 24 * 3_600_000;
 const lookEvery: Millis = 3_600_000;
 /** Agents that have lost their server try again within 18 s; whoever is not back then has gone. */
 const comesBackWithin: Millis = 20_000;
+/** On a machine that is too busy to take them all in at once they are still coming then: each one that is marked as gone first is two writes more. */
+const stillComing: Millis = 5_000;
+const comesAtLatest: Millis = 120_000;
 
 /**
  * Makes good what nobody was there to write: a server that was killed leaves agents that seem to be connected to it. And forgets those that have not been
- * heard of for a week. Once an hour, because neither is urgent; and for the first time when agents have had time to come back, whose objects are right then.
+ * heard of for a week. Once an hour, because neither is urgent; and for the first time when agents have had time to come back, whose objects are right then:
+ * after 20 s and 5 s in which none has come, at the latest after two minutes.
  */
 export class AgentUpkeep {
   readonly #options: AgentUpkeepOptions;
   #cancel: Cancel | undefined;
   #isClosed = false;
+  #cameAt: Millis = Number.NEGATIVE_INFINITY;
 
   constructor(options: AgentUpkeepOptions) {
     this.#options = options;
   }
 
+  /** An agent has come. */
+  came(): void {
+    this.#cameAt = this.#options.clock.monotonic();
+  }
+
   /** Looks through all agents in a moment, and from then on. */
   start(): void {
-    this.#cancel = this.#options.clock.after(comesBackWithin, () => void this.#run());
+    const { clock } = this.#options;
+    this.#begin(comesBackWithin, clock.monotonic() + comesAtLatest);
+  }
+
+  /** Looks after a while, or later for as long as agents come. */
+  #begin(pause: Millis, latest: Millis): void {
+    const { clock } = this.#options;
+    this.#cancel = clock.after(pause, () => {
+      const left = Math.min(this.#cameAt + stillComing, latest) - clock.monotonic();
+      if (left > 0) this.#begin(left, latest);
+      else void this.#run();
+    });
   }
 
   /** Never rejects. */

@@ -137,6 +137,7 @@ export function createDesk(
   const connect = (connection: Connection): (() => void) => {
     const { isDuplicate } = connections.open(connection, clock.now());
     agents.came(connection, "stream", isDuplicate);
+    upkeep.came();
     dispatcher.wake(connection.key);
     absence.changed(connection.key);
     return () => {
@@ -147,8 +148,9 @@ export function createDesk(
   };
   const record: ReportParts["record"] = (id, event, from) => recordEvent(parts, id, event, from);
   const seen: AskParts["seen"] = (agentID, protocol, attributes) => {
-    if (presence.heard(agentID)) agents.came({ agentID, ...present({ attributes }) }, protocol);
-    else agents.seen(agentID);
+    if (!presence.heard(agentID)) return agents.seen(agentID);
+    agents.came({ agentID, ...present({ attributes }) }, protocol);
+    upkeep.came();
   };
   return {
     services: [

@@ -43,6 +43,7 @@ export function streamService({ identify, features, connect, record }: StreamPar
  */
 const stay = (hello: Hello, call: CallContext, connect: StreamParts["connect"], send: Connection["send"]) =>
   new Promise<never>((_resolve, reject) => {
+    let isOver = false;
     // What it throws is what the stream ends with.
     const disconnect = connect({
       ...hello,
@@ -51,7 +52,7 @@ const stay = (hello: Hello, call: CallContext, connect: StreamParts["connect"], 
       isGreeted: false,
       send(command) {
         // What an agent misses that goes in this moment, it is told when it comes back.
-        if (call.signal.aborted) return;
+        if (isOver) return;
         try {
           send(command);
         } catch (thrown) {
@@ -61,10 +62,9 @@ const stay = (hello: Hello, call: CallContext, connect: StreamParts["connect"], 
       },
       end: reject,
     });
-    const leave = (): void => {
+    call.onEnd((reason) => {
+      isOver = true;
       disconnect();
-      reject(call.signal.reason as Error);
-    };
-    if (call.signal.aborted) leave();
-    else call.signal.addEventListener("abort", leave, { once: true });
+      reject(reason);
+    });
   });

@@ -120,7 +120,8 @@ export class WorkflowMirror {
   #mirrored(workflow: Stored<AnyWorkflow>): Mirrored {
     const known = this.#decoded.get(workflow);
     if (known !== undefined) return known;
-    const mirrored = { ...ageOf(workflow), ...candidateOf(workflow), workflow };
+    const { key, createdAt, uid } = this.#card(workflow);
+    const mirrored = { key, createdAt, uid, ...candidateOf(workflow), workflow };
     this.#decoded.set(workflow, mirrored);
     return mirrored;
   }

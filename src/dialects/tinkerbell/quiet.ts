@@ -1,0 +1,37 @@
+import type { Instant } from "#lib/base/index.ts";
+import type { Lister } from "#kernel/kit/index.ts";
+import { keyOf, type Stored } from "#kernel/model/index.ts";
+import type { RunAction } from "../run-action.ts";
+import { actionsFor, openActions } from "../run-action-answer.ts";
+import { restoredPhase } from "./integrity.ts";
+import { Workflow } from "./kinds.ts";
+import { finalizer } from "./messages.ts";
+import { rerenderAsked } from "./rendering-status.ts";
+import type { Settings } from "./settings.ts";
+import { isTerminal } from "./state.ts";
+import { type AnyWorkflow, stateOf } from "./stored.ts";
+import { supervise } from "./supervise.ts";
+
+/** What a look at a workflow needs besides it. */
+interface QuietParts {
+  readonly actions: Lister<RunAction>;
+  readonly settings: Settings;
+}
+
+/**
+ * Whether a pass of this workflow would do nothing but wait for its next time. Most passes are brought about by writes of agents and of this
+ * dialect itself, after which nothing is to be done. Of a version that is not the newest it may be said wrongly, which costs nothing: the
+ * newer one brings a pass of its own.
+ */
+export function isQuiet(workflow: Stored<AnyWorkflow>, { actions, settings }: QuietParts, now: Instant): boolean {
+  const { metadata, status } = workflow;
+  const state = stateOf(workflow);
+  const { shape, phase } = state;
+  if (shape === "C" || phase === "" || phase === "Preparing" || phase === "Post") return false;
+  if (restoredPhase(state) !== undefined) return false;
+  if (openActions(actionsFor(actions, Workflow, keyOf(metadata))).length > 0) return false;
+  const isDeleted = metadata.deletionTimestamp !== undefined;
+  if (supervise(state, { isDeleted }, now, settings) !== undefined) return false;
+  if (isTerminal(phase)) return metadata.finalizers?.includes(finalizer) !== true;
+  return rerenderAsked(workflow) === undefined && status?.["observedGeneration"] === metadata.generation;
+}
