@@ -72,7 +72,7 @@ export class RpcListener {
   /** What a connection that waits has sent already is not lost: Node's HTTP/2 and TLS take it out of the socket. */
   async #serve(socket: Socket): Promise<void> {
     try {
-      this.#speaker ??= loadSpeaker(this.#options, this.#host, this.#tls);
+      this.#speaker ??= loadSpeaker(this.#options, this.#host, this.#tls, this.#options.clock);
       const speaker = await this.#speaker;
       if (!socket.destroyed) speaker.inject(socket);
     } catch (thrown) {

@@ -1,9 +1,11 @@
+import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import type { MethodDefinition, Server } from "@grpc/grpc-js";
 import type { DescMethod } from "@bufbuild/protobuf";
-import type { Millis } from "#lib/base/index.ts";
+import type { Clock } from "#lib/base/index.ts";
 import { type CallHost, runCall, type WireCall, type WireStatus } from "./call.ts";
 import { healthService } from "./health.ts";
+import { Keepalive, type KeepaliveTimes, type PingedSession } from "./keepalive.ts";
 import { reflectionServices } from "./reflection.ts";
 import type { RpcService } from "./service.ts";
 import { RpcError } from "./status.ts";
@@ -15,7 +17,7 @@ export interface SpeakerOptions {
   /** Plaintext without. */
   readonly tls?: TlsPaths;
   /** Pings on connections, so that an end that was never told is noticed: after both together. */
-  readonly keepalive?: { readonly time: Millis; readonly timeout: Millis };
+  readonly keepalive?: KeepaliveTimes;
   /** Of one message; 4 MiB unless told. */
   readonly maxMessageBytes?: number;
 }
@@ -46,6 +48,7 @@ export async function loadSpeaker(
   options: SpeakerOptions,
   host: SpeakerHost,
   tls: TlsFiles | undefined,
+  clock: Clock,
 ): Promise<Speaker> {
   const grpc = await import("@grpc/grpc-js");
   const { maxMessageBytes = 4 * 1024 * 1024, keepalive } = options;
@@ -54,9 +57,6 @@ export async function loadSpeaker(
     "grpc.max_send_message_length": maxMessageBytes,
     // Records of each connection and stream for a debugging service that is not served here.
     "grpc.enable_channelz": 0,
-    ...(keepalive === undefined
-      ? {}
-      : { "grpc.keepalive_time_ms": keepalive.time, "grpc.keepalive_timeout_ms": keepalive.timeout }),
   });
   const calls: Host = {
     onClosing: (end) => host.onClosing(end),
@@ -79,13 +79,29 @@ export async function loadSpeaker(
           options.tls?.clientCa !== undefined,
         ),
   );
+  const pings = keepalive === undefined ? undefined : new Keepalive(clock, keepalive);
+  if (pings !== undefined) http2ServerOf(server).on("session", (session: PingedSession) => pings.add(session));
   // Certificates come to grpc-js a moment later, and without them it refuses connections.
   await new Promise<void>((resolve) => setImmediate(resolve));
   return {
     inject: (socket) => injector.injectConnection(socket),
     end: () => new Promise((resolve) => server.tryShutdown(() => resolve())),
-    kill: () => server.forceShutdown(),
+    kill() {
+      pings?.close();
+      server.forceShutdown();
+    },
   };
+}
+
+/**
+ * What grpc-js has made for the injector, which tells of its sessions. It keeps them to itself; its own pings take two timers and a waking for each,
+ * more than all else of ten thousand idle agents. Throws when it has become another one, which tests of this folder notice.
+ */
+function http2ServerOf(server: Server): EventEmitter {
+  const servers: unknown = Reflect.get(server, "http2Servers");
+  const [made]: unknown[] = servers instanceof Map ? [...servers.keys()] : [];
+  if (!(made instanceof EventEmitter)) throw new Error("grpc-js has no http2Servers, which pings need");
+  return made;
 }
 
 /** grpc-js takes no service without a method. */
