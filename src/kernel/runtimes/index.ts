@@ -1,5 +1,6 @@
 export * from "./contract.ts";
 export type { ContainerEngine, ContainerLog, EngineContainer } from "./docker/container-engine.ts";
+export { identityOf, isAlive } from "./process/runner/process-identity.ts";
 export { openContainerEngine } from "./docker/open-container-engine.ts";
 export { type OpenedDocker, openDockerRuntime } from "./docker/open-docker-runtime.ts";
 export { createFakeRuntime, type FakeRuntime } from "./fake/fake-runtime.ts";

@@ -1,0 +1,90 @@
+import { randomUUID } from "node:crypto";
+import { lstat, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf, type Instant, type Logger, messageOf, type Millis, parseInstant } from "#lib/base/index.ts";
+import { isDead } from "./owner.ts";
+import { readBuild } from "./read-build.ts";
+import { seal } from "./seal.ts";
+
+export interface Retention {
+  /** The youngest so many stay, whatever their age. */
+  readonly keep: number;
+  /** Of the others, those that ended longer ago go; all of them when absent. */
+  readonly olderThan?: Millis;
+}
+
+/** Half removed by whoever was here before; nobody looks into it. */
+const removed = ".removed-";
+
+/**
+ * Removes results of builds below a directory, `{root}/build`. Builds that run, those of other machines, and what is no results of a build
+ * are left alone. Builds whose worker has died are sealed, and are as old as that. Answers the directories that went; a store is
+ * gone for readers at once, whole.
+ */
+export async function pruneResults(
+  builds: string,
+  { keep, olderThan = 0 }: Retention,
+  { now, log }: { readonly now: Instant; readonly log: Logger },
+): Promise<readonly string[]> {
+  const found = await endedBuilds(builds, now, log);
+  const old = found.slice(keep).filter(({ endedAt }) => now - endedAt >= olderThan);
+  const gone: string[] = [];
+  for (const { directory } of old) {
+    if (!(await remove(builds, directory, log))) continue;
+    gone.push(directory);
+  }
+  return gone;
+}
+
+interface EndedBuild {
+  readonly directory: string;
+  readonly endedAt: Instant;
+}
+
+/** The youngest first. Removes what an earlier call has left half removed. */
+async function endedBuilds(builds: string, now: Instant, log: Logger): Promise<readonly EndedBuild[]> {
+  const names = await readdir(builds).catch((thrown: unknown) => {
+    if (codeOf(thrown) === "ENOENT") return [];
+    throw thrown;
+  });
+  const found: EndedBuild[] = [];
+  for (const name of names) {
+    const directory = join(builds, name);
+    // A link leads to what is not ours to remove.
+    if (!(await lstat(directory)).isDirectory()) continue;
+    if (name.startsWith(removed)) await rm(directory, { recursive: true, force: true });
+    else {
+      const endedAt = await endOf(directory, now).catch((thrown: unknown) => {
+        log.warn("results were left alone", { directory, problem: messageOf(thrown) });
+        return undefined;
+      });
+      if (endedAt !== undefined) found.push({ directory, endedAt });
+    }
+  }
+  return found.toSorted((a, b) => b.endedAt - a.endedAt);
+}
+
+/** Undefined for one that has not ended. */
+async function endOf(directory: string, now: Instant): Promise<Instant | undefined> {
+  const build = await readBuild(directory);
+  if (!build.frozen) {
+    if (build.owner === undefined || !isDead(build.owner)) return undefined;
+    await seal(directory, now);
+    return now;
+  }
+  const text = build.finishedAt ?? build.startedAt;
+  return (text === null ? undefined : parseInstant(text)) ?? (await lstat(directory)).mtimeMs;
+}
+
+async function remove(builds: string, directory: string, log: Logger): Promise<boolean> {
+  const away = join(builds, `${removed}${randomUUID()}`);
+  try {
+    await rename(directory, away);
+    await rm(away, { recursive: true, force: true });
+    return true;
+  } catch (thrown) {
+    // Somebody else was faster, or it is not ours.
+    if (codeOf(thrown) !== "ENOENT") log.warn("results were not removed", { directory, problem: messageOf(thrown) });
+    return false;
+  }
+}

@@ -1,0 +1,237 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, codeOf, formatInstant, inParallel, messageOf } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import type { BuildDocument, BuildIdentity, StageRecord, StepRecord, StepStatus } from "./build-document.ts";
+import { isFinal } from "./build-document.ts";
+import { Changes } from "./changes.ts";
+import { resultsError } from "./errors.ts";
+import { JsonFile } from "./json-file.ts";
+import { thisProcess } from "./owner.ts";
+import { claimDirectory } from "./place.ts";
+import { buildFile, type Results, workDirectory } from "./results.ts";
+import type { StepLog } from "./step-log.ts";
+import type { StepLogOptions, StepLogWriter } from "./step-log-writer.ts";
+import { type ArtifactLimits, type ArtifactSource, defaultArtifactLimits } from "./store-artifact.ts";
+import { StoredStep } from "./stored-step.ts";
+
+/** A build that is about to begin. */
+export interface NewBuild extends BuildIdentity {
+  readonly stages: readonly Omit<StageRecord, "status" | "steps">[];
+  readonly steps: readonly Pick<StepRecord, "stepId" | "stageId" | "name" | "type" | "image">[];
+}
+
+export interface ResultsOptions {
+  readonly clock: Clock;
+  readonly limits?: ArtifactLimits;
+  readonly maxLineBytes?: number;
+  /** Called once, for the console, when the disk has not taken something. */
+  readonly onLoss?: (failure: Error) => void;
+}
+
+/** How a build ended. */
+export interface BuildEnd {
+  readonly status: StepStatus;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** Room that is given back when the disk is full, so that the end of the build can be written down. */
+const reserveBytes = 64 * 1024;
+
+/** Makes the results of a build in a directory of its own, at or beside the one that is asked for; see `claimDirectory`. */
+export async function createResults(wanted: string, build: NewBuild, options: ResultsOptions): Promise<ResultsStore> {
+  const document = beginningOf(build, options.clock);
+  const directory = await claimDirectory(wanted, "build.json", `${JSON.stringify(document)}\n`);
+  const store = new ResultsStore(directory, document, options);
+  await store.prepare();
+  return store;
+}
+
+const beginningOf = ({ stages, steps, ...identity }: NewBuild, clock: Clock): BuildDocument => ({
+  version: 1,
+  ...identity,
+  startedAt: formatInstant(clock.now()),
+  finishedAt: null,
+  status: "Running",
+  frozen: false,
+  owner: thisProcess(),
+  stages: stages.map((stage) => ({
+    ...stage,
+    steps: steps.filter(({ stageId }) => stageId === stage.stageId).map(({ stepId }) => stepId),
+    status: "None",
+  })),
+  steps: steps.map((step) => ({ ...step, status: "None", exitCode: null, startedAt: null, finishedAt: null })),
+});
+
+/**
+ * The results of a build, for the worker that writes them and for followers in its process. What the disk does not take is lost without
+ * holding up the build: it is told once, and the build ends Failed with reason `ResultsLost`.
+ */
+export class ResultsStore implements Results {
+  readonly directory: string;
+  readonly changes = new Changes();
+  readonly steps: readonly StoredStep[];
+  readonly #options: ResultsOptions;
+  readonly #file: JsonFile;
+  #build: BuildDocument;
+  #artifacts = 0;
+  #frozen = false;
+  #freezing: Promise<void> | undefined;
+  #loss: Error | undefined;
+
+  constructor(directory: string, build: BuildDocument, options: ResultsOptions) {
+    this.directory = directory;
+    this.#build = build;
+    this.#options = options;
+    this.#file = new JsonFile(buildFile(directory), () => this.#build);
+    this.steps = build.steps.map(({ stepId }) => new StoredStep(directory, stepId, this.changes));
+  }
+
+  get build(): BuildDocument {
+    return this.#build;
+  }
+
+  get logs(): readonly StepLog[] {
+    return this.steps.map(({ log }) => log);
+  }
+
+  get frozen(): boolean {
+    return this.#frozen;
+  }
+
+  /** Why the results are not complete, if they are not. */
+  get loss(): Error | undefined {
+    return this.#loss;
+  }
+
+  /** The first call: every step is there, and has come to nothing yet. */
+  async prepare(): Promise<void> {
+    const work = workDirectory(this.directory);
+    await makeDirectories(work, 0o700);
+    await writeFile(join(work, ".reserve"), Buffer.alloc(reserveBytes), { mode: 0o600 });
+    const at = formatInstant(this.#options.clock.now());
+    await inParallel(this.steps, (step) => step.begin(at));
+  }
+
+  /** The log of a step, for its one writer. It is closed when the step ends. */
+  openLog(stepId: number, options: Pick<StepLogOptions, "masked" | "onDrain"> = {}): Promise<StepLogWriter> {
+    const { clock, maxLineBytes } = this.#options;
+    const onLoss = (failure: Error): void => this.#lose(failure);
+    const all = { ...options, clock, onLoss, ...(maxLineBytes === undefined ? {} : { maxLineBytes }) };
+    return this.#writable(stepId).openLog(all);
+  }
+
+  /**
+   * What a step has become. A status that it has already, and any after a final one, is passed over. With a final one its log is closed
+   * first, so that who sees the end of a step can read all of it. Never rejects for what the disk does.
+   */
+  async setStatus(stepId: number, status: StepStatus, exitCode: number | null = null): Promise<void> {
+    const step = this.#writable(stepId);
+    if (isFinal(status)) await step.closeLog();
+    const at = formatInstant(this.#options.clock.now());
+    const isNew = await step.setStatus(status, at).catch((thrown: unknown) => this.#loseJson(thrown));
+    if (isNew === false) return;
+    const old = this.#build.steps.find((record) => record.stepId === stepId);
+    if (old === undefined) return;
+    const startedAt = old.startedAt ?? (status === "None" || status === "Scheduling" ? null : at);
+    const record = { ...old, status, exitCode, startedAt, finishedAt: isFinal(status) ? at : null };
+    this.#change({ steps: this.#build.steps.map((other) => (other === old ? record : other)) });
+    await this.#writeBuild();
+  }
+
+  async setStageStatus(stageId: number, status: StepStatus): Promise<void> {
+    this.#change({
+      stages: this.#build.stages.map((stage) => (stage.stageId === stageId ? { ...stage, status } : stage)),
+    });
+    await this.#writeBuild();
+  }
+
+  /**
+   * Stores what a step has left and tells followers when it can be read. Rejects with the first failure; what was stored before it stays
+   * and is told. Answers how many they were.
+   */
+  async addArtifacts(
+    stepId: number,
+    sources: Iterable<ArtifactSource> | AsyncIterable<ArtifactSource>,
+    signal?: AbortSignal,
+  ): Promise<number> {
+    const limits = this.#options.limits ?? defaultArtifactLimits;
+    const options = { ...limits, newId: () => ++this.#artifacts, signal };
+    return this.#writable(stepId)
+      .addArtifacts(sources, options)
+      .catch(async (thrown: unknown) => {
+        if (["ENOSPC", "EDQUOT", "EIO"].includes(codeOf(thrown) ?? "")) await this.#loseJson(thrown);
+        throw thrown;
+      });
+  }
+
+  /** The end of the build, as it is told: Failed when results were lost, whatever the steps have come to. The first call counts. */
+  async finish(end: BuildEnd): Promise<BuildEnd> {
+    for (const step of this.steps) await step.closeLog();
+    if (this.#build.finishedAt === null) {
+      const lost: BuildEnd | undefined = this.#loss && {
+        status: "Failed",
+        reason: "ResultsLost",
+        message: this.#loss.message,
+      };
+      this.#change({ ...(lost ?? end), finishedAt: formatInstant(this.#options.clock.now()) });
+      await this.#writeBuild();
+    }
+    const { status, reason, message } = this.#build;
+    return { status, ...(reason === undefined ? {} : { reason }), ...(message === undefined ? {} : { message }) };
+  }
+
+  /** No more is written; all of it is on the disk; followers end when they have seen it. Further calls wait for the first. */
+  freeze(): Promise<void> {
+    this.#freezing ??= this.#freeze();
+    return this.#freezing;
+  }
+
+  /** Freezes, and cuts off followers that have not seen everything. */
+  async close(): Promise<void> {
+    await this.freeze();
+    this.changes.close(resultsError("results-closed", `results of build ${this.#build.buildId}: closed`));
+  }
+
+  async #freeze(): Promise<void> {
+    await this.finish({ status: "Failed", reason: "WorkerStopped", message: "the worker ended before the build" });
+    for (const step of this.steps) await step.sync().catch((thrown: unknown) => this.#loseJson(thrown));
+    this.#change({ frozen: true });
+    await this.#writeBuild(true);
+    await rm(workDirectory(this.directory), { recursive: true, force: true }).catch(() => undefined);
+    this.#frozen = true;
+    this.changes.tell();
+  }
+
+  #writable(stepId: number): StoredStep {
+    const step = this.steps.find((candidate) => candidate.stepId === stepId);
+    if (step === undefined) throw new Error(`build ${this.#build.buildId} has no step ${stepId}`);
+    if (this.#freezing === undefined) return step;
+    throw resultsError("results-frozen", `results of build ${this.#build.buildId}: nothing is added any more`);
+  }
+
+  #change(part: Partial<BuildDocument>): void {
+    this.#build = { ...this.#build, ...part };
+  }
+
+  /** Once more when the reserve has been given back. */
+  async #writeBuild(isSynced = false): Promise<void> {
+    await this.#file.write(isSynced).catch(async (thrown: unknown) => {
+      await this.#loseJson(thrown);
+      await this.#file.write(isSynced).catch(() => undefined);
+    });
+  }
+
+  async #loseJson(thrown: unknown): Promise<void> {
+    const problem = `results of build ${this.#build.buildId}: ${messageOf(thrown)}`;
+    this.#lose(resultsError("results-lost", problem, { cause: thrown }));
+    await rm(join(workDirectory(this.directory), ".reserve"), { force: true }).catch(() => undefined);
+  }
+
+  #lose(failure: Error): void {
+    if (this.#loss !== undefined) return;
+    this.#loss = failure;
+    this.#options.onLoss?.(failure);
+  }
+}

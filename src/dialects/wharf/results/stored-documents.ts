@@ -1,0 +1,100 @@
+import { readFile } from "node:fs/promises";
+import { posix } from "node:path";
+import { codeOf, type JsonObject, type JsonValue, messageOf } from "#lib/base/index.ts";
+import { contentTypeOf } from "./artifact-name.ts";
+import { type Artifact, type StatusUpdate, type StepStatus, stepStatuses } from "./build-document.ts";
+import { resultsError } from "./errors.ts";
+
+// Files of a store, of this worker or an earlier one. What is optional there is made up for; what cannot be meant is an error that names the
+// file and the place.
+
+/** A document of a store is small; something larger is none. */
+const mostBytes = 64 * 1024 * 1024;
+
+/** The object in a file; undefined when there is no such file. */
+export async function readDocument(path: string): Promise<JsonObject | undefined> {
+  const text = await readFile(path, "utf8").catch((thrown: unknown) => {
+    if (codeOf(thrown) === "ENOENT" || codeOf(thrown) === "ENOTDIR") return undefined;
+    throw resultsError("results-invalid", `cannot read ${path}: ${messageOf(thrown)}`, { cause: thrown });
+  });
+  if (text === undefined) return undefined;
+  if (text.length > mostBytes) throw invalid(path, "", `at most ${mostBytes} bytes`, text.length);
+  let value: JsonValue;
+  try {
+    value = JSON.parse(text) as JsonValue;
+  } catch (thrown) {
+    throw resultsError("results-invalid", `${path}: ${messageOf(thrown)}`, { cause: thrown });
+  }
+  return objectIn(path, "", value);
+}
+
+/** In the numbers of RFC-0025's worker. They are others than those of wharf-api, where 2 is Completed and 3 is Failed. */
+const rfcStatuses: readonly StepStatus[] = ["Scheduling", "Running", "Failed", "Success"];
+
+/** The updates of status.json. Ids are those of their places: earlier workers have left some out. */
+export function statusUpdatesIn(path: string, document: JsonObject): readonly StatusUpdate[] {
+  return listIn(path, "statusUpdates", document["statusUpdates"]).map((item, at) => {
+    const place = `statusUpdates[${at}]`;
+    const { status, statusId, timestamp } = objectIn(path, place, item);
+    return {
+      updateId: at + 1,
+      timestamp: typeof timestamp === "string" ? timestamp : "",
+      status: statusIn(path, place, status ?? statusId),
+    };
+  });
+}
+
+function statusIn(path: string, place: string, value: JsonValue | undefined): StepStatus {
+  const found = typeof value === "number" ? rfcStatuses[value] : stepStatuses.find((status) => status === value);
+  if (found !== undefined) return found;
+  throw invalid(path, `${place}.status`, `0 to 3 or one of ${stepStatuses.join(", ")}`, value);
+}
+
+/** The artifacts of artifacts.json, as they are there; ids may be those of the step. */
+export function artifactsIn(path: string, stepId: number, document: JsonObject): readonly Artifact[] {
+  const key = document["artifacts"] === undefined ? "artifactEvents" : "artifacts";
+  return listIn(path, key, document[key]).map((item, at) => {
+    const place = `${key}[${at}]`;
+    const { artifactId, name, path: file, size, sha256, contentType, testResults } = objectIn(path, place, item);
+    if (typeof name !== "string" || name === "") throw invalid(path, `${place}.name`, "a text", name);
+    const id = typeof artifactId === "number" ? artifactId : at + 1;
+    return {
+      artifactId: id,
+      stepId,
+      name,
+      path: pathIn(path, `${place}.path`, file ?? `artifacts/${id}_${name}`),
+      size: typeof size === "number" ? size : Number.NaN,
+      ...(typeof sha256 === "string" ? { sha256 } : {}),
+      contentType: typeof contentType === "string" ? contentType : contentTypeOf(name),
+      testResults: testResults === true,
+    };
+  });
+}
+
+/** A store may come from anywhere: it must not name files that are not its own. */
+function pathIn(path: string, place: string, value: JsonValue): string {
+  if (typeof value === "string" && !value.includes("\0") && !value.includes("\\")) {
+    const clean = posix.normalize(value);
+    if (/^artifacts\/[^/]+$/.test(clean) && !/\/\.\.?$/.test(clean)) return clean;
+  }
+  throw invalid(path, place, "a file in artifacts/", value);
+}
+
+function listIn(path: string, place: string, value: JsonValue | undefined): readonly JsonValue[] {
+  if (value === undefined || value === null) return [];
+  if (Array.isArray(value)) return value as readonly JsonValue[];
+  throw invalid(path, place, "a list", value);
+}
+
+function objectIn(path: string, place: string, value: JsonValue | undefined): JsonObject {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
+  throw invalid(path, place, "an object", value);
+}
+
+export function invalid(path: string, place: string, expected: string, found: unknown): Error {
+  const text = (JSON.stringify(found) ?? "nothing").slice(0, 80);
+  return resultsError(
+    "results-invalid",
+    `${path}: ${place === "" ? "" : `${place}: `}expected ${expected}, found ${text}`,
+  );
+}

@@ -1,0 +1,117 @@
+import { makeDirectories } from "#lib/base/index.node.ts";
+import { type Artifact, isFinal, type StatusUpdate, type StepStatus } from "./build-document.ts";
+import type { Changes } from "./changes.ts";
+import { resultsError } from "./errors.ts";
+import { JsonFile } from "./json-file.ts";
+import {
+  artifactsDocument,
+  artifactsFile,
+  logFile,
+  statusDocument,
+  statusFile,
+  stepDirectory,
+  type StepResults,
+} from "./results.ts";
+import { StepLog } from "./step-log.ts";
+import { openStepLog, type StepLogOptions, type StepLogWriter } from "./step-log-writer.ts";
+import { type ArtifactSource, storeArtifact } from "./store-artifact.ts";
+
+/** Artifacts are written down in groups: artifacts.json is written anew each time. */
+const artifactsAtOnce = 256;
+
+/** The results of one step while they are written. Followers see the end of its lists when it is in the files. */
+export class StoredStep implements StepResults {
+  readonly stepId: number;
+  readonly directory: string;
+  readonly log: StepLog;
+  readonly #changes: Changes;
+  readonly #statusFile: JsonFile;
+  readonly #artifactsFile: JsonFile;
+  #writer: StepLogWriter | undefined;
+  /** As the files are to be, and as followers know them. */
+  #written: readonly StatusUpdate[] = [];
+  #stored: readonly Artifact[] = [];
+  updates: readonly StatusUpdate[] = [];
+  artifacts: readonly Artifact[] = [];
+
+  constructor(directory: string, stepId: number, changes: Changes) {
+    this.stepId = stepId;
+    this.directory = stepDirectory(directory, stepId);
+    this.log = new StepLog(stepId, logFile(directory, stepId), changes);
+    this.#changes = changes;
+    this.#statusFile = new JsonFile(statusFile(this.directory), () => statusDocument(this.#written));
+    this.#artifactsFile = new JsonFile(artifactsFile(this.directory), () => artifactsDocument(this.#stored));
+  }
+
+  async begin(timestamp: string): Promise<void> {
+    await makeDirectories(this.directory, 0o700);
+    await this.setStatus("None", timestamp);
+  }
+
+  async openLog(options: StepLogOptions): Promise<StepLogWriter> {
+    this.#writer = await openStepLog(this.log, options);
+    return this.#writer;
+  }
+
+  /** A step without a log has an end of it as well. */
+  async closeLog(): Promise<void> {
+    await this.#writer?.close();
+    this.log.end();
+  }
+
+  /** False when there was nothing to say. Rejects when the disk did not take it; followers know nevertheless. */
+  async setStatus(status: StepStatus, timestamp: string): Promise<boolean> {
+    const last = this.#written.at(-1);
+    if (last !== undefined && (last.status === status || isFinal(last.status))) return false;
+    this.#written = [...this.#written, { updateId: (last?.updateId ?? 0) + 1, timestamp, status }];
+    const written = this.#written;
+    try {
+      await this.#statusFile.write(isFinal(status));
+    } finally {
+      if (written.length > this.updates.length) this.updates = written;
+      this.#changes.tell();
+    }
+    return true;
+  }
+
+  async addArtifacts(
+    sources: Iterable<ArtifactSource> | AsyncIterable<ArtifactSource>,
+    options: {
+      readonly maxFiles: number;
+      readonly maxFileBytes: number;
+      readonly newId: () => number;
+      readonly signal: AbortSignal | undefined;
+    },
+  ): Promise<number> {
+    const before = this.#stored.length;
+    try {
+      for await (const source of sources) {
+        options.signal?.throwIfAborted();
+        if (this.#stored.length >= options.maxFiles) throw this.#tooMany(options.maxFiles);
+        this.#stored = [...this.#stored, await storeArtifact(this, source, options)];
+        if ((this.#stored.length - before) % artifactsAtOnce === 0) await this.#tellArtifacts();
+      }
+    } finally {
+      if (this.#stored.length > this.artifacts.length) await this.#tellArtifacts();
+    }
+    return this.#stored.length - before;
+  }
+
+  /** Everything is on the disk. */
+  async sync(): Promise<void> {
+    await this.#statusFile.write(true);
+    if (this.#stored.length > 0) await this.#artifactsFile.write(true);
+  }
+
+  async #tellArtifacts(): Promise<void> {
+    const stored = this.#stored;
+    await this.#artifactsFile.write();
+    if (stored.length > this.artifacts.length) this.artifacts = stored;
+    this.#changes.tell();
+  }
+
+  #tooMany(maxFiles: number): Error {
+    const problem = `artifacts of step ${this.stepId}: expected at most ${maxFiles} files, found more`;
+    return resultsError("artifact-limit", problem, { hint: "raise worker.artifacts.maxFiles" });
+  }
+}
