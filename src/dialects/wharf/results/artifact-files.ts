@@ -19,6 +19,7 @@ export async function* artifactFiles(root: string): AsyncGenerator<ArtifactSourc
   if (home !== undefined) yield* filesBelow(home, "");
 }
 
+/** Links to directories are not entered, so that there are no circles. */
 async function* filesBelow(home: string, folder: string): AsyncGenerator<ArtifactSource, void> {
   const entries = await readdir(join(home, folder), { withFileTypes: true });
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
@@ -47,6 +48,7 @@ async function isFileInside(home: string, path: string): Promise<boolean> {
 /** A pipe without a writer must not hold us up, and the last name is not followed. */
 const openFile = (path: string) => open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
 
+/** Looked at again when it is opened: the step may have put something else in its place. */
 async function* bytesOf(home: string, path: string): AsyncGenerator<Buffer, void> {
   const target = await insideOf(home, path);
   if (target === undefined) return;

@@ -31,6 +31,7 @@ export function checkName(stepId: number, name: string): void {
   );
 }
 
+/** What people open in a browser. Everything else is offered for saving, which is the safe answer for bytes that a build has made. */
 const types: Readonly<Record<string, string>> = {
   ".css": "text/css",
   ".csv": "text/csv",

@@ -62,6 +62,7 @@ export class HeldLine {
     return this.#length > 0 && this.#room[this.#length - 1] === carriageReturn;
   }
 
+  /** Appends text, giving away what is too much for one message. Each byte is copied twice at most. */
   #fill(bytes: Buffer, start: number, end: number, pieces: Buffer[]): void {
     for (let from = start; from < end; ) {
       // One more than fits: only then it is known that the piece is over.
@@ -76,6 +77,7 @@ export class HeldLine {
     }
   }
 
+  /** The room doubles, up to one message and two bytes: the one that shows it is full, and a return. */
   #push(bytes: Buffer, from: number, to: number): void {
     const needed = this.#length + to - from;
     if (needed > this.#room.length) {

@@ -45,6 +45,7 @@ export class LineCutter {
     return page;
   }
 
+  /** A line is over: what was held of it, and this. */
   #finish(rest: Buffer, time: Buffer, page: LinePage): void {
     this.#hold(rest, time, page);
     const last = this.#held.take();
@@ -52,6 +53,7 @@ export class LineCutter {
     this.#heldTime = nothing;
   }
 
+  /** Keeps the beginning of a line; pieces that are full go at once, with the time of the beginning. */
   #hold(bytes: Buffer, time: Buffer, page: LinePage): void {
     if (!this.#held.isBegun) this.#heldTime = time;
     for (const piece of this.#held.add(bytes)) page.add(this.#heldTime, piece, 0, piece.length);

@@ -47,6 +47,7 @@ export class LogCursor {
     }
   }
 
+  /** Gives the file back; a cursor that is asked again opens it again. */
   async close(): Promise<void> {
     if (this.#handle === undefined) return;
     this.#handle = undefined;

@@ -36,6 +36,7 @@ export async function pruneResults(
   return gone;
 }
 
+/** One that may go. */
 interface EndedBuild {
   readonly directory: string;
   readonly endedAt: Instant;
@@ -76,6 +77,7 @@ async function endOf(directory: string, now: Instant): Promise<Instant | undefin
   return (text === null ? undefined : parseInstant(text)) ?? (await lstat(directory)).mtimeMs;
 }
 
+/** By another name first: nobody meets a store of which half is gone. */
 async function remove(builds: string, directory: string, log: Logger): Promise<boolean> {
   const away = join(builds, `${removed}${randomUUID()}`);
   try {

@@ -34,6 +34,7 @@ const isBuild = (document: object): document is BuildDocument =>
 /** `3` is the directory of a step, `3.log` the log of one as RFC-0025 has it in one place. */
 const stepName = /^(\d{1,9})(?:\.log)?$/;
 
+/** Steps in the order of their numbers, of which there may be some missing. */
 async function foreignBuild(directory: string): Promise<BuildDocument> {
   const names = await readdir(join(directory, "steps")).catch((thrown: unknown) => {
     const problem = `${directory}: expected the results of a build, found neither build.json nor steps`;
@@ -46,6 +47,7 @@ async function foreignBuild(directory: string): Promise<BuildDocument> {
   return { ...unknownBuild, buildId: Number(/^\d+/.exec(basename(directory))?.[0] ?? 0), steps };
 }
 
+/** A step of which there is nothing but a directory. */
 const unknownStep = {
   stageId: 0,
   type: "",
@@ -56,6 +58,7 @@ const unknownStep = {
   finishedAt: null,
 } as const;
 
+/** What an earlier worker did not write down; it is not running any more, or it would be asked. */
 const unknownBuild = {
   version: 1,
   projectId: 0,

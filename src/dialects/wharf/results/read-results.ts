@@ -37,6 +37,7 @@ export async function readResults(directory: string, clock: Pick<Clock, "now">):
   };
 }
 
+/** Its files change while they are read, and only the writer knows how far they are whole. */
 function live(directory: string, { buildId, owner }: BuildDocument): Error {
   const who = owner === undefined ? "a worker that it does not name" : `process ${owner.pid} of ${owner.host}`;
   return resultsError("results-live", `results of build ${buildId} in ${directory}: ${who} writes them`, {
@@ -44,6 +45,7 @@ function live(directory: string, { buildId, owner }: BuildDocument): Error {
   });
 }
 
+/** Of what a crash has kept from being written there is less, never half. */
 async function readStep(directory: string, stepId: number, changes: Changes): Promise<StepResults> {
   const home = stepDirectory(directory, stepId);
   const [statuses, artifacts] = [statusFile(home), artifactsFile(home)];

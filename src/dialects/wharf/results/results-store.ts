@@ -48,6 +48,7 @@ export async function createResults(wanted: string, build: NewBuild, options: Re
   return store;
 }
 
+/** build.json as it is first seen: whoever finds it can tell whose it is. */
 const beginningOf = ({ stages, steps, ...identity }: NewBuild, clock: Clock): BuildDocument => ({
   version: 1,
   ...identity,
@@ -80,6 +81,7 @@ export class ResultsStore implements Results {
   #freezing: Promise<void> | undefined;
   #loss: Error | undefined;
 
+  /** For `createResults`, which has claimed the directory. */
   constructor(directory: string, build: BuildDocument, options: ResultsOptions) {
     this.directory = directory;
     this.#build = build;
@@ -140,6 +142,7 @@ export class ResultsStore implements Results {
     await this.#writeBuild();
   }
 
+  /** What has become of a stage. Its steps are the caller's to judge: a stage that was not run has none that did anything. */
   async setStageStatus(stageId: number, status: StepStatus): Promise<void> {
     this.#change({
       stages: this.#build.stages.map((stage) => (stage.stageId === stageId ? { ...stage, status } : stage)),
@@ -204,6 +207,7 @@ export class ResultsStore implements Results {
     this.changes.tell();
   }
 
+  /** Checked before the work, not after: what is begun before the freeze is waited for by it. */
   #writable(stepId: number): StoredStep {
     const step = this.steps.find((candidate) => candidate.stepId === stepId);
     if (step === undefined) throw new Error(`build ${this.#build.buildId} has no step ${stepId}`);
@@ -223,6 +227,7 @@ export class ResultsStore implements Results {
     });
   }
 
+  /** A file was not written. The reserve goes, so that what is written at the end finds room. */
   async #loseJson(thrown: unknown): Promise<void> {
     const problem = `results of build ${this.#build.buildId}: ${messageOf(thrown)}`;
     this.#lose(resultsError("results-lost", problem, { cause: thrown }));

@@ -20,11 +20,18 @@ export interface Results extends FollowedLogs {
   readonly steps: readonly StepResults[];
 }
 
+// The layout of RFC-0025 with its contradictions settled: the log is in the directory of its step.
+
+/** Identity, stages, steps, owner: written first, and last. */
 export const buildFile = (directory: string): string => join(directory, "build.json");
+/** Everything of one step. */
 export const stepDirectory = (directory: string, stepId: number): string => join(directory, "steps", `${stepId}`);
+/** Its lines are numbered by their place in it; it has nothing but lines. */
 export const logFile = (directory: string, stepId: number): string =>
   join(stepDirectory(directory, stepId), "output.log");
+/** Of what a step has become, the truth: build.json may be behind it. */
 export const statusFile = (stepDirectory: string): string => join(stepDirectory, "status.json");
+/** What is not in it is not there, whatever lies in the directory. */
 export const artifactsFile = (stepDirectory: string): string => join(stepDirectory, "artifacts.json");
 /** Scratch of the worker, never served. */
 export const workDirectory = (directory: string): string => join(directory, "work");

@@ -38,6 +38,7 @@ export async function seal(directory: string, now: Instant): Promise<void> {
 /** Not the name of the worker's own drafts, nor that of another who seals. */
 const draftOf = (path: string): string => `${path}.next-${randomUUID()}`;
 
+/** Reads before it writes: another who seals may have been here. */
 async function sealStep(directory: string, step: StepRecord, at: string): Promise<StepRecord> {
   const home = stepDirectory(directory, step.stepId);
   const path = statusFile(home);

@@ -136,6 +136,7 @@ export class StepLogWriter {
     }
   }
 
+  /** Everything that waits, for one write. There is room for more from now on. */
   #take(): readonly LinePage[] {
     const pages = this.#waiting;
     this.#waiting = [];
@@ -147,6 +148,7 @@ export class StepLogWriter {
     return pages;
   }
 
+  /** Pages begin where chunks did, which is where the index has its entries. */
   #publish(pages: readonly LinePage[]): void {
     let [id, offset] = [this.#log.lines + 1, this.#log.bytes];
     for (const page of pages) {

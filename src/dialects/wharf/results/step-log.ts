@@ -51,12 +51,14 @@ export class StepLog {
     this.#changes.tell();
   }
 
+  /** The writer has gone. Followers that have seen everything give the file back. */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#changes.tell();
   }
 
+  /** The first reason stays. What was published stays readable. */
   fail(failure: Error): void {
     this.#failure ??= failure;
   }
@@ -74,6 +76,7 @@ export class StepLog {
     }
   }
 
+  /** The last one closes it. */
   async release(): Promise<void> {
     this.#users--;
     if (this.#users > 0) return;

@@ -44,6 +44,7 @@ export function statusUpdatesIn(path: string, document: JsonObject): readonly St
   });
 }
 
+/** A word of this worker, or a number of an RFC one. */
 function statusIn(path: string, place: string, value: JsonValue | undefined): StepStatus {
   const found = typeof value === "number" ? rfcStatuses[value] : stepStatuses.find((status) => status === value);
   if (found !== undefined) return found;
@@ -91,6 +92,7 @@ function objectIn(path: string, place: string, value: JsonValue | undefined): Js
   throw invalid(path, place, "an object", value);
 }
 
+/** What was found is shown cut: it is anybody's. */
 export function invalid(path: string, place: string, expected: string, found: unknown): Error {
   const text = (JSON.stringify(found) ?? "nothing").slice(0, 80);
   return resultsError(

@@ -43,11 +43,13 @@ export class StoredStep implements StepResults {
     this.#artifactsFile = new JsonFile(artifactsFile(this.directory), () => artifactsDocument(this.#stored));
   }
 
+  /** The directory is there, and so is the first status: who follows knows of the step from the beginning. */
   async begin(timestamp: string): Promise<void> {
     await makeDirectories(this.directory, 0o700);
     await this.setStatus("None", timestamp);
   }
 
+  /** Rejects with `log-taken` when it is called again, also after the end of the first writer. */
   async openLog(options: StepLogOptions): Promise<StepLogWriter> {
     this.#writer = await openStepLog(this.log, options);
     return this.#writer;
@@ -74,6 +76,10 @@ export class StoredStep implements StepResults {
     return true;
   }
 
+  /**
+   * Stores one after the other, so that memory and open files do not grow with their number. Followers are told when artifacts.json has them:
+   * whoever reads the directory afterwards finds what they were told of.
+   */
   async addArtifacts(
     sources: Iterable<ArtifactSource> | AsyncIterable<ArtifactSource>,
     options: {
@@ -103,6 +109,7 @@ export class StoredStep implements StepResults {
     if (this.#stored.length > 0) await this.#artifactsFile.write(true);
   }
 
+  /** What was stored while the file was being written is told with the next one. */
   async #tellArtifacts(): Promise<void> {
     const stored = this.#stored;
     await this.#artifactsFile.write();
