@@ -1,4 +1,12 @@
-/** What a step has come to, in the order in which it does. A step of a stage that is not run stays None. */
+/**
+ * What a step has come to, in the order in which it does; a build and a stage use the same words.
+ *
+ * - None: nothing yet. A step of a stage that is not run stays None.
+ * - Scheduling: it has been asked for.
+ * - Initializing: its sandbox exists, the repository is being brought there.
+ * - Running: its program runs.
+ * - Success, Failed, Cancelled: its log is complete and its artifacts are registered.
+ */
 export type StepStatus = "None" | "Scheduling" | "Initializing" | "Running" | "Success" | "Failed" | "Cancelled";
 
 export const stepStatuses: readonly StepStatus[] = [

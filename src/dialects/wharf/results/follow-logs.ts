@@ -29,6 +29,9 @@ const turnBytes = 64 * 1024;
  * frozen and all was given. Of each step every line once, ascending by one; steps take turns of 64 KiB. Nothing is read ahead: a
  * caller who does not ask costs nothing and holds up nobody. Rejects with the signal's reason, or with `results-closed` when it
  * was cut off before the end.
+ *
+ *     for await (const batch of followLogs(results, { after: new Map([[1, 120]]) }))
+ *       for (const { id, time, message } of linesOf(batch)) …
  */
 export async function* followLogs(source: FollowedLogs, following: LogFollowing = {}): AsyncGenerator<LogBatch, void> {
   const { stepIds = [], after, follow = true, signal } = following;

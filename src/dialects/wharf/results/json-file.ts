@@ -1,6 +1,10 @@
 import { type FileHandle, open, rename, rm } from "node:fs/promises";
 
-/** Writes a file so that a reader, and a crash, meet the old one or the new one and never half of either. */
+/**
+ * Writes a file so that a reader, and a crash of the process, meet the old one or the new one and never half of either. For a power cut that
+ * is so with `isSynced` alone, which costs a flush. `draft` is where it is written first; two writers need two of them. Rejects with what
+ * the disk says; the old file is there then.
+ */
 export async function writeJson(path: string, value: unknown, draft = `${path}.next`, isSynced = false): Promise<void> {
   const handle: FileHandle = await open(draft, "w", 0o600);
   try {

@@ -1,4 +1,7 @@
-/** Lines ready for the file, one after the other in one buffer that grows. Doubling keeps it linear in what is put into it. */
+/**
+ * Lines ready for the file, one after the other in one buffer that grows: stamps before short lines can be many times longer than the lines.
+ * Doubling keeps it linear in what is put into it.
+ */
 export class LinePage {
   #bytes: Buffer;
   #length = 0;

@@ -54,7 +54,12 @@ export class LogCursor {
     await this.#log.release();
   }
 
-  /** Undefined when the file is shorter than it was said to be: somebody has cut it off. */
+  /**
+   * From the cursor on: whole lines, or one that is too long, or the last one of a foreign log. Doubles what it reads until there is an end of
+   * a line, so that lines of ordinary length cost one read for many of them.
+   *
+   * Undefined when the file is shorter than it was said to be: somebody has cut it off.
+   */
   async #read(end: number, maxBytes: number): Promise<Buffer | undefined> {
     for (let size = Math.min(maxBytes, end - this.#offset); ; size = Math.min(2 * size, end - this.#offset)) {
       size = Math.min(size, longestRecord);

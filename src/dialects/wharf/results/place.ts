@@ -48,6 +48,10 @@ export async function claimDirectory(wanted: string, firstFile: string, content:
   throw unusable(wanted, `expected fewer than ${mostOfOne} of this name`);
 }
 
+/**
+ * False when it is somebody else's. Looking whether it is empty and claiming it are two steps, and another may be between them: what
+ * decides is who links the first file.
+ */
 async function claim(directory: string, firstFile: string, content: string): Promise<boolean> {
   try {
     await mkdir(directory, 0o700).catch((thrown: unknown) => {

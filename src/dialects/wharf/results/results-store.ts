@@ -39,7 +39,21 @@ export interface BuildEnd {
 /** Room that is given back when the disk is full, so that the end of the build can be written down. */
 const reserveBytes = 64 * 1024;
 
-/** Makes the results of a build in a directory of its own, at or beside the one that is asked for; see `claimDirectory`. */
+/**
+ * Makes the results of a build in a directory of its own, at or beside the one that is asked for; see `claimDirectory`. In the order of a
+ * build:
+ *
+ *     const results = await createResults(join(buildsOf(await ownRoot(tmpdir())), "7"), build, { clock });
+ *     await results.setStatus(1, "Running");
+ *     const log = await results.openLog(1, { masked });
+ *     log.append("stdout", chunk);
+ *     await results.addArtifacts(1, artifactFiles(directory));
+ *     await results.setStatus(1, "Success", 0);
+ *     await results.finish({ status: "Success" });
+ *     await results.freeze();
+ *
+ * Rejects with `results-place` before anything has been started, when the directory cannot be had.
+ */
 export async function createResults(wanted: string, build: NewBuild, options: ResultsOptions): Promise<ResultsStore> {
   const document = beginningOf(build, options.clock);
   const directory = await claimDirectory(wanted, "build.json", `${JSON.stringify(document)}\n`);

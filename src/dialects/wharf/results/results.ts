@@ -20,7 +20,14 @@ export interface Results extends FollowedLogs {
   readonly steps: readonly StepResults[];
 }
 
-// The layout of RFC-0025 with its contradictions settled: the log is in the directory of its step.
+// The layout of RFC-0025 with its contradictions settled:
+//
+//   build.json                                       identity, stages, steps, status, owner, whether it is frozen
+//   steps/{stepId}/output.log                        a line for each message, whose number is its place
+//   steps/{stepId}/status.json                       what the step has become, and when
+//   steps/{stepId}/artifacts.json                    what it has left
+//   steps/{stepId}/artifacts/{artifactId}_{fileName} the bytes
+//   work/                                            scratch of the worker, never served, gone after the end
 
 /** Identity, stages, steps, owner: written first, and last. */
 export const buildFile = (directory: string): string => join(directory, "build.json");

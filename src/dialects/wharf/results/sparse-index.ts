@@ -43,6 +43,7 @@ export class SparseIndex {
     return { id: this.#ids[low] ?? 1, offset: this.#offsets[low] ?? 0 };
   }
 
+  /** Entries, of which there are at most 16,384. */
   get size(): number {
     return this.#ids.length;
   }

@@ -109,6 +109,7 @@ export class StepLogWriter {
     return this.#stamp;
   }
 
+  /** What was held when the disk failed must not be written after it, should there be room again. */
   #put(page: LinePage): void {
     if (page.lines === 0 || this.#log.failure !== undefined) return;
     this.#waiting.push(page);
@@ -116,6 +117,7 @@ export class StepLogWriter {
     this.#writing ??= this.#writeAll();
   }
 
+  /** One write at a time, of all that waits: a busy step costs few large writes, a quiet one a write for each line. */
   async #writeAll(): Promise<void> {
     // What comes in the same turn is written at once.
     await Promise.resolve();
