@@ -60,6 +60,8 @@ const lazy = [
   "node:tls",
   "node:worker_threads",
   "node:zlib",
+  "@bufbuild/protobuf",
+  "@bufbuild/protobuf/wkt",
   "@marcbachmann/cel-js",
   "@marcbachmann/cel-js/evaluator",
   "re2js",
@@ -68,6 +70,9 @@ const lazy = [
   "tar-stream",
   "yaml",
 ];
+
+/** Messages of gRPC: their descriptors are decoded when the file is loaded. */
+const lazyFiles = /_pb\.js$/;
 
 /** esbuild's options for a program: what is imported on use stays asleep inside the file until then. */
 export const programOptions = (version) => ({
@@ -83,7 +88,7 @@ export const programOptions = (version) => ({
   },
   banner: { js: "const __monotonic=()=>{const[s,n]=process.hrtime();return s*1e3+n/1e6};" },
   // `require` is the one of bin/slipway.cjs.
-  plugins: [lazyModules(lazy), apartModules(apart, "../dist")],
+  plugins: [lazyModules(lazy, lazyFiles), apartModules(apart, "../dist")],
 });
 
 async function newestSource() {

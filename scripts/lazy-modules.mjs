@@ -1,8 +1,14 @@
 // An esbuild plugin: modules that are loaded when something of theirs is first used, not when the module that imports them is.
 // For modules without effects of their own, which few commands use and which take milliseconds to load (docs/decisions/0004).
 
-/** Modules whose members are looked up when they are used. A class of theirs that is extended is used at once. */
-export function lazyModules(names) {
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/**
+ * Modules whose members are looked up when they are used: those of these names, and files of ours whose path matches. A class of theirs that
+ * is extended is used at once.
+ */
+export function lazyModules(names, files) {
   const filter = new RegExp(`^(?:${names.join("|")})$`);
   return {
     name: "lazy-modules",
@@ -10,14 +16,21 @@ export function lazyModules(names) {
       build.onResolve({ filter }, ({ path, namespace, kind }) =>
         namespace === "lazy" || kind === "dynamic-import" ? undefined : { path, namespace: "lazy" },
       );
+      build.onResolve({ filter: files }, ({ path, namespace, resolveDir }) =>
+        namespace === "lazy" || resolveDir.includes("node_modules") ? undefined : { path: join(resolveDir, path), namespace: "lazy" },
+      );
       build.onLoad({ filter: /.*/, namespace: "lazy" }, async ({ path }) => ({
-        contents: stub(path, Object.keys(await import(path))),
+        contents: stub(path, files.test(path) ? await exportsOf(path) : Object.keys(await import(path))),
         loader: "js",
         resolveDir: import.meta.dirname,
       }));
     },
   };
 }
+
+/** Of a generated file, which Node could not load without a bundler. */
+const exportsOf = async (path) =>
+  Array.from((await readFile(path, "utf8")).matchAll(/^export const (\w+)/gm), ([, name]) => name);
 
 const stub = (path, members) => (members.join() === "default" ? functionStub(path) : moduleStub(path, members));
 

@@ -224,3 +224,22 @@ test("many streams at once are not taken for a leak", async () => {
   await Promise.all(streams.map(({ headers }) => headers.promise));
   expect(warnings.filter((message) => message.includes("leak"))).toEqual([]);
 });
+
+test("services are made by the first connection, and once", async () => {
+  let made = 0;
+  const { listener, client } = await start(
+    {},
+    {
+      services: async () => {
+        made++;
+        return Promise.resolve([service(WorkflowService, { publishEvent: () => Promise.resolve({}) })]);
+      },
+    },
+  );
+  expect(made).toBe(0);
+  expect(isRefused(await client.unary(publishEvent, event))).toBe(false);
+  const other = new RpcClient(listener.port);
+  closers.push(() => other.close());
+  expect(isRefused(await other.unary(publishEvent, event))).toBe(false);
+  expect(made).toBe(1);
+});

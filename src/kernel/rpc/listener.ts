@@ -2,8 +2,8 @@ import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { type Clock, type Logger, messageOf, type Millis, sleep, toError } from "#lib/base/index.ts";
 import { RpcPort } from "./port.ts";
-import { loadSpeaker, shutdown, type Speaker, type SpeakerHost, type SpeakerOptions } from "./speaker.ts";
-import type { RpcError, StatusName } from "./status.ts";
+import type { Speaker, SpeakerHost, SpeakerOptions } from "./speaker.ts";
+import { type RpcError, shutdown, type StatusName } from "./status.ts";
 import { TlsFiles } from "./tls-files.ts";
 
 /** Told of every call: when it begins, and how it ended. */
@@ -50,7 +50,7 @@ export class RpcListener {
     door.serve((socket) => void this.#serve(socket));
   }
 
-  /** Rejects when the address is taken, or certificates cannot be read; then nothing is open. grpc-js is loaded by the first connection. */
+  /** Rejects when the address is taken, or certificates cannot be read; then nothing is open. grpc-js and what answers are loaded by the first connection. */
   static async start(options: RpcListenerOptions): Promise<RpcListener> {
     const { address, tls: paths, clock, log } = options;
     const door = typeof address === "string" ? await RpcPort.open(address) : address;
@@ -72,13 +72,18 @@ export class RpcListener {
   /** What a connection that waits has sent already is not lost: Node's HTTP/2 and TLS take it out of the socket. */
   async #serve(socket: Socket): Promise<void> {
     try {
-      this.#speaker ??= loadSpeaker(this.#options, this.#host, this.#tls, this.#options.clock);
+      this.#speaker ??= this.#loadSpeaker();
       const speaker = await this.#speaker;
       if (!socket.destroyed) speaker.inject(socket);
     } catch (thrown) {
       this.#options.log.error("gRPC is not spoken", { error: messageOf(thrown) });
       socket.destroy();
     }
+  }
+
+  async #loadSpeaker(): Promise<Speaker> {
+    const { loadSpeaker } = await import("./speaker.ts");
+    return await loadSpeaker(this.#options, this.#host, this.#tls, this.#options.clock);
   }
 
   async #close(): Promise<void> {

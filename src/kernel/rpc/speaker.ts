@@ -8,12 +8,13 @@ import { healthService } from "./health.ts";
 import { Keepalive, type KeepaliveTimes, type PingedSession } from "./keepalive.ts";
 import { reflectionServices } from "./reflection.ts";
 import type { RpcService } from "./service.ts";
-import { RpcError } from "./status.ts";
+import { RpcError, shutdown } from "./status.ts";
 import type { TlsFiles, TlsPaths } from "./tls-files.ts";
 
 /** What is spoken, and how. */
 export interface SpeakerOptions {
-  readonly services: readonly RpcService[];
+  /** A function is called once, by the first connection: until then nothing of them needs to be loaded. */
+  readonly services: readonly RpcService[] | (() => Promise<readonly RpcService[]>);
   /** Plaintext without. */
   readonly tls?: TlsPaths;
   /** Pings on connections, so that an end that was never told is noticed: after both together. */
@@ -21,9 +22,6 @@ export interface SpeakerOptions {
   /** Of one message; 4 MiB unless told. */
   readonly maxMessageBytes?: number;
 }
-
-/** How calls end that come too late. */
-export const shutdown: RpcError = new RpcError("UNAVAILABLE", "the server is shutting down");
 
 /** What calls have of the listener, whether grpc-js is loaded or not. */
 export interface SpeakerHost extends Omit<CallHost, "newMetadata"> {
@@ -50,8 +48,8 @@ export async function loadSpeaker(
   tls: TlsFiles | undefined,
   clock: Clock,
 ): Promise<Speaker> {
-  const grpc = await import("@grpc/grpc-js");
-  const { maxMessageBytes = 4 * 1024 * 1024, keepalive } = options;
+  const { maxMessageBytes = 4 * 1024 * 1024, keepalive, services: own } = options;
+  const [grpc, given] = await Promise.all([import("@grpc/grpc-js"), typeof own === "function" ? own() : own]);
   const server = new grpc.Server({
     "grpc.max_receive_message_length": maxMessageBytes,
     "grpc.max_send_message_length": maxMessageBytes,
@@ -66,8 +64,8 @@ export async function loadSpeaker(
     onBug: (method, thrown) => host.onBug(method, thrown),
     newMetadata: () => new grpc.Metadata(),
   };
-  const names = new Set(options.services.map(({ descriptor, name }) => name ?? descriptor.typeName));
-  const services = [...options.services, healthService(names, () => host.isClosed())];
+  const names = new Set(given.map(({ descriptor, name }) => name ?? descriptor.typeName));
+  const services = [...given, healthService(names, () => host.isClosed())];
   for (const each of [...services, ...reflectionServices(services)]) register(server, calls, each);
   const injector = server.createConnectionInjector(
     tls === undefined

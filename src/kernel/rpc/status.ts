@@ -47,6 +47,9 @@ export class RpcError extends Error {
   }
 }
 
+/** How calls end that come too late. */
+export const shutdown: RpcError = new RpcError("UNAVAILABLE", "the server is shutting down");
+
 /** The content of `grpc-status-details-bin`; undefined when there is nothing to say. */
 export function encodeDetails({ code, message, details }: RpcError): Uint8Array | undefined {
   if (details.length === 0) return undefined;

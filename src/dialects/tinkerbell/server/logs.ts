@@ -1,9 +1,7 @@
 import type { Manager } from "#kernel/kit/index.ts";
 import { isNotFound } from "#kernel/model/index.ts";
-import type { RpcService } from "#kernel/rpc/index.ts";
 import { type AnyWorkflow, refOf, stateOf } from "../stored.ts";
-import type { Identify } from "./caller.ts";
-import { type LogParts, logService } from "./log-service.ts";
+import type { LogParts } from "./log-service.ts";
 import { LogShelf } from "./log-shelf.ts";
 import { LogUpkeep } from "./log-upkeep.ts";
 import { parseWorkflowId } from "./workflow-id.ts";
@@ -17,7 +15,7 @@ export function addLogs(
   { client, clock, log }: Manager,
   mirror: WorkflowMirror,
   { directory, maxBytes = usualBytes }: { readonly directory: string; readonly maxBytes?: number },
-): { readonly service: (identify: Identify) => RpcService; readonly upkeep: LogUpkeep } {
+): { readonly parts: Omit<LogParts, "identify">; readonly upkeep: LogUpkeep } {
   const shelf = new LogShelf({ directory, clock, maxBytes });
   const upkeep = new LogUpkeep({ clock, log, directory, shelf, mirror });
   /** From the store where the mirror has not heard of it yet. */
@@ -37,5 +35,5 @@ export function addLogs(
   };
   // What is too much is removed soon, and not at the cost of who has brought it.
   const onGrown = (): void => upkeep.grown();
-  return { service: (identify) => logService({ clock, shelf, identify, find, onGrown }), upkeep };
+  return { parts: { clock, shelf, find, onGrown }, upkeep };
 }

@@ -16,12 +16,10 @@ import { type AgentAuth, identifyBy, isLoopback } from "./identity.ts";
 import { Lanes } from "./lanes.ts";
 import { addLogs } from "./logs.ts";
 import { serverMetrics } from "./metrics.ts";
-import { olderProtocols } from "./older-protocols.ts";
 import type { AskParts } from "./poll-service.ts";
 import { Presence } from "./presence.ts";
 import { recordEvent, type RecordParts } from "./record-event.ts";
 import type { ReportParts } from "./report-service.ts";
-import { streamService } from "./stream-service.ts";
 import { Waiters } from "./waiters.ts";
 import { WorkflowMirror } from "./workflow-mirror.ts";
 
@@ -53,7 +51,8 @@ const silenceAfterHold: Millis = 30_000;
 
 /** What agents speak with, without the port: for the listener, and for tests. */
 export interface TinkerbellDesk {
-  readonly services: readonly RpcService[];
+  /** Loaded with the messages they speak when they are asked for: by the first connection. */
+  readonly services: () => Promise<readonly RpcService[]>;
   /** Counts calls. */
   readonly observe: CallObserver;
   /** Resolves when it knows all workflows; before, agents are not to be told anything. */
@@ -153,14 +152,8 @@ export function createDesk(
     upkeep.came();
   };
   return {
-    services: [
-      streamService({
-        identify,
-        features: logs === undefined ? "resume" : "logs,resume",
-        connect,
-        record: (id, event, caller) => record(id, event, { caller, protocol: "stream" }),
-      }),
-      olderProtocols({
+    services: async () =>
+      (await import("./services.ts")).servicesOf({
         client,
         clock,
         settings,
@@ -173,9 +166,9 @@ export function createDesk(
         seen,
         record,
         onSent,
+        connect,
+        logs: logs?.parts,
       }),
-      ...(logs === undefined ? [] : [logs.service(identify)]),
-    ],
     observe,
     async ready(signal) {
       await mirror.synced(signal);
