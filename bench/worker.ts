@@ -43,6 +43,9 @@ const modules: Readonly<Record<string, () => Promise<Module>>> = {
   "ours/agents-server": () => import("./ours/agents-server.ts"),
   "floors/agents-server": () => import("./floors/agents-server.ts"),
   "load/agents": () => import("./load/agents.ts"),
+  "ours/log-server": () => import("./ours/log-server.ts"),
+  "floors/line-server": () => import("./floors/line-server.ts"),
+  "load/log-push": () => import("./load/log-push.ts"),
   "load/http-gets": () => import("./load/http-gets.ts"),
   "load/http-list": () => import("./load/http-list.ts"),
 };

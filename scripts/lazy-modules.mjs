@@ -17,7 +17,9 @@ export function lazyModules(names, files) {
         namespace === "lazy" || kind === "dynamic-import" ? undefined : { path, namespace: "lazy" },
       );
       build.onResolve({ filter: files }, ({ path, namespace, resolveDir }) =>
-        namespace === "lazy" || resolveDir.includes("node_modules") ? undefined : { path: join(resolveDir, path), namespace: "lazy" },
+        namespace === "lazy" || resolveDir.includes("node_modules")
+          ? undefined
+          : { path: join(resolveDir, path), namespace: "lazy" },
       );
       build.onLoad({ filter: /.*/, namespace: "lazy" }, async ({ path }) => ({
         contents: stub(path, files.test(path) ? await exportsOf(path) : Object.keys(await import(path))),

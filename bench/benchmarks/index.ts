@@ -9,6 +9,7 @@ import { b2 } from "./b2.ts";
 import { b3 } from "./b3.ts";
 import { b3b } from "./b3b.ts";
 import { b7 } from "./b7.ts";
+import { b9 } from "./b9.ts";
 import { creates } from "./creates.ts";
 import { fanOut } from "./fan-out.ts";
 import { lists } from "./lists.ts";
@@ -28,6 +29,7 @@ export const benchmarksOf = (environment: Environment): readonly Benchmark[] => 
   ...watches(environment),
   ...agents(environment),
   b7(environment),
+  b9(environment),
   b10(environment),
   b11(environment),
   b12(environment),
