@@ -15,7 +15,7 @@ export function agentName(agentID: string, isTaken = false): string {
     .toLowerCase()
     .slice(0, isTaken ? maxLength - 9 : maxLength)
     .replaceAll(/^-|-$/g, "");
+  if (plain !== "" && !isTaken) return plain;
   const hash = hashName([key], 8);
-  if (plain === "") return hash;
-  return isTaken ? `${plain}-${hash}` : plain;
+  return plain === "" ? hash : `${plain}-${hash}`;
 }

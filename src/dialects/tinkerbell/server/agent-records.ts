@@ -50,8 +50,9 @@ const betweenSigns: Millis = 600_000;
 /** What is known of an agent and not all written. */
 interface Entry {
   readonly agentID: string;
-  /** All that is known; whole in each write, so that one that was lost is made good. */
+  /** All that is known but the time at which it was heard of; whole in each write, so that one that was lost is made good. */
   status: JsonObject;
+  heardAt: Instant;
   /** Events that are told when its object is there. */
   notes: (readonly ["Normal" | "Warning", string, string])[];
   /** When the last write began, whatever became of it; undefined before the first. */
@@ -127,6 +128,7 @@ export class AgentRecords {
     const entry: Entry = {
       agentID,
       status: {},
+      heardAt: this.#options.clock.now(),
       notes: [],
       writtenAt: undefined,
       isDirty: false,
@@ -141,9 +143,11 @@ export class AgentRecords {
     const { clock, server } = this.#options;
     const currentWorkflow = this.#options.workflowOf(agentKey(entry.agentID)) ?? null;
     const next = { ...status, server, currentWorkflow };
-    entry.isNews ||= !says(entry.status, next);
-    entry.status = { ...entry.status, ...next, lastSeen: formatInstant(clock.now()) };
+    entry.heardAt = clock.now();
     entry.isDirty = true;
+    if (says(entry.status, next)) return;
+    entry.isNews = true;
+    entry.status = { ...entry.status, ...next };
   }
 
   /** One write of an agent at a time; what changes meanwhile is written after it. */
@@ -164,7 +168,8 @@ export class AgentRecords {
   /** Never rejects. */
   async #flush(entry: Entry): Promise<void> {
     const { clock, log, recorder } = this.#options;
-    const { status, notes, agentID, writtenAt } = entry;
+    const { notes, agentID, writtenAt } = entry;
+    const status: JsonObject = { ...entry.status, lastSeen: formatInstant(entry.heardAt) };
     entry.notes = [];
     entry.isDirty = false;
     entry.isNews = false;

@@ -57,13 +57,15 @@ export class Dispatcher {
   }
 
   /**
-   * Looks at an agent soon: something of it has changed. However often it is called, it is one look. A look that fails is
-   * repeated after a second, for as long as the agent is connected.
+   * Looks at an agent soon: something of it has changed. However often it is called, it is one look; and none of an agent that goes on with
+   * what it was told, which is what most events say. A look that fails is repeated after a second, for as long as the agent is connected.
    */
   wake(agent: string): void {
     const key = agentKey(agent);
-    const { connections, lanes, log } = this.#parts;
-    if (this.#isClosed || this.#woken.has(key) || connections.get(key) === undefined) return;
+    const { connections, lanes, log, mirror } = this.#parts;
+    if (this.#isClosed || this.#woken.has(key)) return;
+    const connection = connections.get(key);
+    if (connection === undefined || isAtWork(connection, mirror.heldBy(key))) return;
     this.#woken.add(key);
     const look = async (): Promise<void> => {
       this.#woken.delete(key);
@@ -112,17 +114,16 @@ export class Dispatcher {
     const ids = new Set(held.map(({ workflow }) => workflowId(workflow)));
     for (const id of connection.stopped) if (!ids.has(id)) connection.stopped.delete(id);
     for (const { workflow, state } of held) {
-      if (state.phase === "Cancelling" || isTerminal(state.phase)) stop(connection, workflowId(workflow));
+      if (isToStop(state)) stop(connection, workflowId(workflow));
       else if (state.deadlines.scheduled !== undefined) this.#start(connection, workflow, state, "resent");
     }
   }
 
   /** Once for each dispatch on each stream. */
   #start(connection: Connection, workflow: Mirrored["workflow"], state: WorkflowState, how: "sent" | "resent"): void {
-    const { attempt } = state.dispatch;
+    if (isStarted(connection, workflow, state)) return;
     const id = workflowId(workflow);
-    if (connection.started?.id === id && connection.started.attempt === attempt) return;
-    connection.started = { id, attempt };
+    connection.started = { id, attempt: state.dispatch.attempt };
     // Only our own agents say which process they are.
     connection.send(startCommand(id, state, connection.instance === undefined ? [] : masksOf(workflow)));
     this.#parts.onSent?.(how);
@@ -181,6 +182,20 @@ export class Dispatcher {
     else if (before !== undefined && said === "running") connection.started = { id, attempt: before.dispatch.attempt };
   }
 }
+
+/** Its agent is held for it and not to go on. */
+const isToStop = ({ phase }: WorkflowState): boolean => phase === "Cancelling" || isTerminal(phase);
+
+/** This dispatch of it was told on this stream, or the agent has said that it goes on with it. */
+const isStarted = ({ started }: Connection, workflow: Mirrored["workflow"], { dispatch }: WorkflowState): boolean =>
+  started !== undefined && started.attempt === dispatch.attempt && started.id === workflowId(workflow);
+
+/** A look would find nothing to tell: it is held for what it was told on this stream, and there is nothing that it is to stop or was told to. */
+const isAtWork = (connection: Connection, held: readonly Mirrored[]): boolean =>
+  connection.isGreeted &&
+  connection.stopped.size === 0 &&
+  held.length > 0 &&
+  held.every(({ workflow, state }) => !isToStop(state) && isStarted(connection, workflow, state));
 
 /** Once on each stream: an agent that was told and does not stop is the supervisor's affair. */
 function stop(connection: Connection, id: string): void {
