@@ -4,6 +4,11 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { ArtifactStore, asArtifactError } from "#kernel/artifacts/index.ts";
+import { followLogs } from "#dialects/wharf/results/follow-logs.ts";
+import { linesOf } from "#dialects/wharf/results/log-line.ts";
+import { readResults } from "#dialects/wharf/results/read-results.ts";
+import { createResults } from "#dialects/wharf/results/results-store.ts";
+import { newBuild } from "#dialects/wharf/results/testing/new-build.ts";
 import { openStore } from "#kernel/apiserver/index.ts";
 import { readLogs } from "#kernel/logs/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
@@ -50,6 +55,36 @@ describe.skipIf(process.getuid?.() !== 0 || process.platform !== "linux")("on a 
     await Promise.all(names.map((name) => writeFile(name, "")));
     expect((await statfs(disk)).ffree).toBe(count);
   }
+
+  test("results of a build that find no room fail it, once and aloud; what was written before is whole", async () => {
+    const losses: string[] = [];
+    const onLoss = ({ message }: Error): void => void losses.push(message);
+    const store = await createResults(join(disk, "7"), newBuild(2), { clock: systemClock, onLoss });
+    for (const stepId of [1, 2]) await store.setStatus(stepId, "Running");
+    const writers = await Promise.all([1, 2].map((stepId) => store.openLog(stepId)));
+    for (let line = 1; losses.length === 0; line++) {
+      for (const writer of writers)
+        writer.append("stdout", Buffer.from(`line ${line}\n`.padStart(50_000, `line ${line}\n`)));
+      await new Promise(setImmediate);
+    }
+    const bytes = async function* () {
+      yield Buffer.alloc(2 * 1024 * 1024);
+    };
+    await expect(store.addArtifacts(2, [{ name: "large", open: bytes }])).rejects.toMatchObject({ code: "ENOSPC" });
+    for (const stepId of [1, 2]) await store.setStatus(stepId, "Success", 0);
+    expect(await store.finish({ status: "Success" })).toMatchObject({ status: "Failed", reason: "ResultsLost" });
+    await store.close();
+    expect(losses).toEqual([expect.stringContaining("ENOSPC")]);
+    const read = await readResults(store.directory, systemClock);
+    expect(read.build).toMatchObject({ status: "Failed", reason: "ResultsLost", frozen: true });
+    expect(read.build.steps.map(({ status }) => status)).toEqual(["Success", "Success"]);
+    let count = 0;
+    for await (const batch of followLogs(read)) {
+      expect(batch.bytes.at(-1)).toBe(10);
+      for (const { time } of linesOf(batch)) expect([time === undefined, ++count]).toEqual([false, count]);
+    }
+    expect(count).toBeGreaterThan(1000);
+  });
 
   test("an artifact that finds no room is refused as that, leaves nothing, and is stored when there is room", async () => {
     const store = new ArtifactStore({ directory: join(disk, "artifacts"), clock: systemClock });
