@@ -41,6 +41,18 @@ test("a workflow runs to its end by what its agent tells", () => {
   expect(after(last, succeeded("two"))).toMatchObject({ phase: "Succeeded", dispatch: { held: false }, deadlines: {} });
 });
 
+test("an agent that tells that the time of an action was over is told of in the same words as when this side notices it", () => {
+  const state = after(scheduled(pending({ actions: [action("one", { timeout: 5000 })] })), started("one"));
+  const late: AgentEvent = { is: "failed", action: "id-one", reason: "ActionTimeout", message: "reported" };
+  const { state: ended, notices } = judgeEvent(state, late, context);
+  const message = 'action "one" exceeded its timeout of 5s';
+  expect(ended).toMatchObject({ reason: "ActionTimeout", message, actions: [{ message: "reported" }] });
+  expect(notices).toMatchObject([{ message }, { message }]);
+  // Without a timeout of its own there is only what the agent says.
+  const other = judgeEvent(after(scheduled(), started("one")), late, context).state;
+  expect(other?.message).toBe('action "one" failed: reported');
+});
+
 test("a start sets the deadlines of the workflow, once, and of the action", () => {
   const state = scheduled(pending({ timeout: 60_000, actions: [action("one", { timeout: 5000 }), action("two")] }));
   const first = after(state, started("one"));

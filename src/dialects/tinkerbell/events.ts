@@ -8,6 +8,7 @@ import {
   cancel,
   endAction,
   fail,
+  failureText,
   goOn,
   letGo,
   type Move,
@@ -156,7 +157,7 @@ function resultWhileRunning(state: WorkflowState, action: Action, result: Action
   );
   if (result.is === "succeeded") return andThen(ended, (next) => goOn(next, now, hasPostSteps));
   const { reason } = result;
-  const message = failures.action(action.name, result.message);
+  const message = failureText(action, result);
   return andThen(ended, (next) => fail(next, { reason, message, isFree: true }, now, settings));
 }
 

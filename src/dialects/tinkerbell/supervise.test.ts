@@ -36,12 +36,14 @@ test("an agent that does not begin in time has failed it, and stays held", () =>
 
 test("an action that takes too long has failed, and the workflow with it", () => {
   const state = running(pending({ actions: [action("one", { timeout: 2000 }), action("two")] }));
-  const failed = supervise(state, nothing, begin + 2000, settings)?.state;
-  expect(failed).toMatchObject({
-    phase: "Failed",
-    reason: "ActionTimeout",
-    message: 'action "one" exceeded its timeout of 2s',
-  });
+  const move = supervise(state, nothing, begin + 2000, settings);
+  const failed = move?.state;
+  const message = 'action "one" exceeded its timeout of 2s';
+  expect(failed).toMatchObject({ phase: "Failed", reason: "ActionTimeout", message });
+  expect(move?.notices).toMatchObject([
+    { reason: "ActionFailed", message },
+    { reason: "Failed", message },
+  ]);
   expect(failed?.actions.map(({ phase, reason }) => [phase, reason])).toEqual([
     ["Failed", "ActionTimeout"],
     ["Pending", undefined],

@@ -152,14 +152,22 @@ export function endAction(state: WorkflowState, action: Action, result: ActionRe
     { ...state, actions: withAction(state.actions, ended), deadlines },
     result.is === "succeeded"
       ? notice("ActionSucceeded", `action "${action.name}" has succeeded`)
-      : warning("ActionFailed", failures.action(action.name, result.message)),
+      : warning("ActionFailed", failureText(action, result)),
   );
 }
 
-/** How an action ended, in the agent's words. */
-export type ActionResult =
-  | { readonly is: "succeeded" }
-  | { readonly is: "failed"; readonly reason: string; readonly message: string };
+/** What people are told of an action that has failed. That its time was over says all there is to say, whoever has noticed it. */
+export const failureText = ({ name, timeout }: Action, { reason, message }: ActionFailure): string =>
+  reason === "ActionTimeout" && timeout > 0 ? failures.actionTimeout(name, timeout) : failures.action(name, message);
+
+/** Why it failed, in the agent's words. */
+interface ActionFailure {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** How an action ended. */
+export type ActionResult = { readonly is: "succeeded" } | ({ readonly is: "failed" } & ActionFailure);
 
 /** After the last action of an agent: the next agent's turn, or the end. `hasPostSteps` puts something between the two. */
 export function goOn(state: WorkflowState, now: Instant, hasPostSteps: boolean): Move {
