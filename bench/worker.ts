@@ -46,6 +46,8 @@ const modules: Readonly<Record<string, () => Promise<Module>>> = {
   "ours/log-server": () => import("./ours/log-server.ts"),
   "floors/line-server": () => import("./floors/line-server.ts"),
   "load/log-push": () => import("./load/log-push.ts"),
+  "ours/log-intake": () => import("./ours/log-intake.ts"),
+  "floors/split-lines": () => import("./floors/split-lines.ts"),
   "load/http-gets": () => import("./load/http-gets.ts"),
   "load/http-list": () => import("./load/http-list.ts"),
 };

@@ -10,6 +10,7 @@ import { b3 } from "./b3.ts";
 import { b3b } from "./b3b.ts";
 import { b7 } from "./b7.ts";
 import { b9 } from "./b9.ts";
+import { b9b } from "./b9b.ts";
 import { creates } from "./creates.ts";
 import { fanOut } from "./fan-out.ts";
 import { lists } from "./lists.ts";
@@ -30,6 +31,7 @@ export const benchmarksOf = (environment: Environment): readonly Benchmark[] => 
   ...agents(environment),
   b7(environment),
   b9(environment),
+  b9b(environment),
   b10(environment),
   b11(environment),
   b12(environment),
