@@ -37,14 +37,17 @@ async function loadedBy(
 
 const network = ["http", "https", "http2", "tls", "_tls_wrap"];
 
-test.each([[["version"]], [["--help"]], [["tink", "--help"]], [["lint", "examples/workflow/hello.yaml"]]])(
-  "%j loads one bundle and nothing of the network",
-  async (args) => {
-    const { node, files } = await loadedBy(args);
-    expect(files).toEqual(["slipway.cjs"]);
-    expect(node.filter((name) => network.includes(name))).toEqual([]);
-  },
-);
+test.each([
+  [["version"]],
+  [["--help"]],
+  [["tink", "--help"]],
+  [["wharf", "vars", "list", "examples/wharf"]],
+  [["lint", "examples/workflow/hello.yaml"]],
+])("%j loads one bundle and nothing of the network", async (args) => {
+  const { node, files } = await loadedBy(args);
+  expect(files).toEqual(["slipway.cjs"]);
+  expect(node.filter((name) => network.includes(name))).toEqual([]);
+});
 
 test("a run on a control plane of its own loads neither the store's engine, nor certificates, nor TLS", async () => {
   const { node, files } = await loadedBy(["run", "--ephemeral", "examples/workflow/hello.yaml"]);

@@ -185,6 +185,7 @@ const looks = [
   "simulate",
   "diff",
   "convert",
+  "wharf",
   "version",
   "completion",
 ];

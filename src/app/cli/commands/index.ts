@@ -21,6 +21,7 @@ import { tinkCommand } from "./tink.ts";
 import { uiCommand } from "./ui.ts";
 import { upCommand } from "./up.ts";
 import { versionCommand } from "./version.ts";
+import { wharfCommand } from "./wharf.ts";
 import { whyCommand } from "./why.ts";
 
 const verbs: readonly CommandSpec[] = [
@@ -41,6 +42,7 @@ const verbs: readonly CommandSpec[] = [
   upCommand,
   agentCommand,
   tinkCommand,
+  wharfCommand,
   storeCommand,
   credentialCommand,
   uiCommand,

@@ -1,0 +1,94 @@
+import type { JsonValue } from "#lib/base/index.ts";
+import { layOut, widthsOf } from "../columns.ts";
+import { createReporter } from "./definition/diagnostics.ts";
+import { printNode, valueOf } from "./definition/print.ts";
+import { type MapNode, type Member, memberOf, type Node } from "./definition/node.ts";
+import { reservedKeys } from "./definition/outline.ts";
+import { asText } from "./definition/scalar.ts";
+import { type Prepared, substitutedStages } from "./prepare.ts";
+import { createSubstituter, isFailure } from "./variables/substitute.ts";
+import { type ListedVariable, masked, maskVariables, sourceNames } from "./variables/variable.ts";
+
+// What `slipway wharf vars` prints. Secrets are stars, also inside of what is made of them.
+
+/** The variables under the names of their sources. Those that are overridden are shown, and marked, when they are asked for. */
+export function listText(listed: readonly ListedVariable[], options: { readonly all: boolean }): string {
+  const shown = listed.filter(({ isOverridden }) => options.all || !isOverridden);
+  const widths = widthsOf(shown.map(cellsOf));
+  return sourceNames
+    .flatMap((source) => {
+      const own = shown.filter(({ variable }) => variable.source === source);
+      return own.length === 0 ? [] : [`${source}:`, ...own.map((item) => `  ${layOut(cellsOf(item), widths)}`)];
+    })
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+/** Of one variable what stands in its line. */
+const cellsOf = ({ variable, isOverridden }: ListedVariable): readonly string[] => [
+  variable.name,
+  variable.isSecret === true ? masked : variable.text,
+  ...(isOverridden ? ["(overridden)"] : []),
+];
+
+/** The same as data, always with what is overridden. */
+export const listData = (listed: readonly ListedVariable[]): JsonValue =>
+  listed.map(({ variable, isOverridden }) => {
+    const { name, source, tag, text, isSecret, definedAt } = variable;
+    const place = definedAt && {
+      ...(definedAt.file === undefined ? {} : { file: definedAt.file }),
+      ...definedAt.place,
+    };
+    return {
+      name,
+      source,
+      type: tag,
+      value: isSecret === true ? masked : text,
+      overridden: isOverridden,
+      ...(place === undefined ? {} : { definedAt: place }),
+    };
+  });
+
+/** A text with its variables; the error is for people. */
+export function substituteText(
+  { variables }: Prepared,
+  text: string,
+): { readonly text: string; readonly error?: string } {
+  const result = createSubstituter(maskVariables(variables)).substitute(text);
+  return isFailure(result) ? { text, error: result.message } : { text: result.scalar.text };
+}
+
+/**
+ * The definition with its variables, as YAML and as data; undefined when there is none. Inputs and environments stay as they are written: their
+ * variables are substituted where they are used.
+ */
+export function substitutedDefinition({ outline, variables }: Prepared) {
+  if (outline === undefined) return undefined;
+  // Problems have been told of the same text with its secrets; here nobody would read them.
+  const reporter = createReporter("");
+  const substituter = createSubstituter(maskVariables(variables));
+  const stages = substitutedStages(outline, { substituter, reporter, names: [] });
+  const reserved = outline.root.members.filter(({ name }) => reservedKeys.includes(name));
+  const node: MapNode = { ...outline.root, members: [...reserved.map(withoutPasswords), ...stages] };
+  return { text: printNode(node), data: valueOf(node) };
+}
+
+/** The inputs with stars for the defaults of passwords. */
+function withoutPasswords(member: Member): Member {
+  const { name, value } = member;
+  if (name !== "inputs" || value.kind !== "list") return member;
+  return { ...member, value: { ...value, items: value.items.map(withoutDefault) } };
+}
+
+/** One input, whose default nobody may see if it is a password. */
+function withoutDefault(input: Node): Node {
+  if (input.kind !== "map") return input;
+  const type = memberOf(input, "type")?.value;
+  if (type?.kind !== "scalar" || type.text !== "password") return input;
+  const members = input.members.map((member) =>
+    member.name === "default"
+      ? { ...member, value: { kind: "scalar", ...asText(masked), at: member.at } as const }
+      : member,
+  );
+  return { ...input, members };
+}
