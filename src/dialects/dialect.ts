@@ -141,6 +141,19 @@ export interface RunPods {
   placeOf(object: KubeObject): Place | undefined;
 }
 
+/** What it takes to tell beforehand what a run carries out. */
+export interface PreviewParts {
+  readonly templates: ControllerParts["templates"];
+  readonly signal: AbortSignal;
+}
+
+/** Every plan that could be made, in the order of the documents, and everything that is wrong, each with its place. */
+export interface RunPreviews {
+  /** For people, ending with a line end, and as data. */
+  readonly plans: readonly { readonly text: string; readonly data: JsonValue }[];
+  readonly problems: readonly Problem[];
+}
+
 /** Logs that a language keeps of its runs, where no Pod prints them: served as the subresource `log` of its kinds of runs. */
 export interface RunLogs {
   /** What a query calls the part of a run whose log is meant. */
@@ -179,6 +192,11 @@ export interface Runs extends RunDialect<KubeObject> {
   readonly resubmission?: (object: KubeObject, options: { readonly reuse: boolean }) => KubeObject;
   /** The same run with this main step and what it depends on, and nothing else. The step is one of `graph`. */
   readonly upTo?: (object: KubeObject, step: string) => KubeObject;
+  /**
+   * What the runs among documents would carry out, where something beyond this program does and the engine cannot try them: absent where
+   * `simulation` tells it. A promise because what this takes is loaded first.
+   */
+  readonly preview?: (documents: readonly CheckedDocument[], parts: PreviewParts) => Promise<RunPreviews>;
   /** Also of an object that was never stored. */
   graph(object: KubeObject): RunGraph;
   /**

@@ -15,6 +15,7 @@ export type {
   Place,
   ReadOptions,
   References,
+  RunPreviews,
   Runs,
   SourceDocument,
 } from "./dialect.ts";

@@ -197,3 +197,25 @@ test("a list of actions is rendered for its machine, and anew in the version it 
   expect(anew.out, anew.err).toBe("workflow/list-run rendered\n");
   expect(await names()).toBe("two\n");
 });
+
+test("a dry run prints what agents would be told, in the words of a rendering, and stores nothing", async () => {
+  const machine = join(root, "examples/tinkerbell/machine.yaml");
+  const dry = (...args: readonly string[]) =>
+    slipway(["run", "--dry-run", ...args], { cwd: home, env: { HOME: home } });
+  const { code, out, err } = await dry(machine);
+  expect([code, err]).toEqual([0, ""]);
+  expect(out).toBe((await alone("render", machine)).out);
+  expect(out).toContain("\n  task provision, agent 02:00:00:00:00:07\n    1. plan, at most 30 s\n");
+  const { out: json } = await dry(machine, "-o", "json");
+  expect(JSON.parse(json)).toMatchObject([{ workflow: "provision-7", hardware: "machine-7", tasks: [{}] }]);
+  const bare = await dry(join(root, "examples/tinkerbell/template.yaml"), "--set", "device_1=rack-7");
+  expect([bare.code, bare.err]).toEqual([0, ""]);
+  expect(bare.out).toContain("agent rack-7\n");
+  const wrong = await dry(join(root, "examples/tinkerbell/template.yaml"));
+  expect(wrong.code).toBe(2);
+  expect(wrong.out).toBe("");
+  expect(wrong.err).toMatch(/template\.yaml:\d+:\d+: error: .*map has no entry for key "device_1"/);
+  const both = await dry(machine, join(root, "examples/workflow/hello.yaml"));
+  expect(both.code).toBe(2);
+  expect(both.err).toContain("the documents hold runs of tinkerbell and workflow");
+});

@@ -34,6 +34,7 @@ export const dialect: Dialect = {
     accepts: runCommands,
     refusal: (object) => renderProblem(typed(object))?.message,
     graph: (object) => graphOfView(viewWorkflow(typed(object))),
+    preview: async (written, parts) => (await import("./preview/run-preview.ts")).previewRuns(written, parts),
     logs: {
       parameter: "action",
       open: async (place, run, action, request) =>

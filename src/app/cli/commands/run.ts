@@ -62,7 +62,7 @@ export const runCommand = command<RunOptions>({
       initial: "process",
     },
     { flags: "--target <step>", summary: "only this step and those it depends on, without final steps" },
-    { flags: "--dry-run", summary: "print what would be created, in order, and create nothing" },
+    { flags: "--dry-run", summary: "print what would be created or carried out, in order, and do nothing" },
     {
       flags: "-o, --output <format>",
       summary: "print the run at its end as json; with --dry-run json or yaml",
@@ -107,11 +107,18 @@ async function readHardware(given: string | undefined, directory: string) {
   return isFile ? ({ is: "file", path: given } as const) : ({ is: "name", name: given } as const);
 }
 
-/** Yaml unless told otherwise: it can be read, and holds why something cannot be told. */
-async function dryRun(read: ReadDocuments, { options, environment, clock }: Invocation<RunOptions>): Promise<number> {
+/** Yaml unless told otherwise: it can be read, and holds why something cannot be told. Plans for agents are text unless told otherwise. */
+async function dryRun(read: ReadDocuments, invocation: Invocation<RunOptions>): Promise<number> {
+  const { options, environment, clock } = invocation;
   const { trialsOf } = await import("../simulation.ts");
   const { dryRunText } = await import("../dry-run.ts");
   const { printProblems } = await import("../output/problems.ts");
+  const { previewsText, runPreviews } = await import("../run-previews.ts");
+  const previews = await runPreviews(read, invocation);
+  if (previews !== undefined) {
+    environment.out.write(await previewsText(previews, options.output));
+    return printProblems(previews.problems, environment.err) ? exitCode.usage : exitCode.succeeded;
+  }
   const trials = await trialsOf(read);
   if (!trials.ok) {
     printProblems(trials.error, environment.err);

@@ -1,0 +1,55 @@
+import type { JsonObject, JsonValue } from "#lib/base/index.ts";
+import type { CheckedDocument, PreviewParts, RunPreviews } from "../../dialect.ts";
+import type { AnyHardware } from "../hardware.ts";
+import type { AnyTemplate } from "../inputs.ts";
+import { Hardware, Template, Workflow } from "../kinds.ts";
+import type { AnyWorkflow } from "../stored.ts";
+import { previewAll, problemsTogether } from "./preview.ts";
+import type { Written } from "./sources.ts";
+import { subjectsOf } from "./subjects.ts";
+import { previewText } from "./text.ts";
+
+/** Of a document that was read the lines of its file are not known, so that places within texts are told beside that of the text. */
+const noLines = [""];
+
+/**
+ * What the Workflows among these documents come to, each with the template and the machine that it names, which have to be among them. With
+ * nothing stored and nobody told.
+ */
+export async function previewRuns(
+  documents: readonly CheckedDocument[],
+  { templates: renderer, signal }: PreviewParts,
+): Promise<RunPreviews> {
+  const sources = {
+    templates: writtenOf<AnyTemplate>(documents, Template.kind),
+    hardware: writtenOf<AnyHardware>(documents, Hardware.kind),
+    workflows: writtenOf<AnyWorkflow>(documents, Workflow.kind),
+  };
+  const { subjects, problems } = subjectsOf(sources, { values: {} });
+  const runs = subjects.filter(({ isWritten }) => isWritten);
+  const previews = await previewAll(runs, { renderer, signal });
+  return {
+    plans: previews
+      .filter(({ tasks }) => tasks !== undefined)
+      .map((preview) => ({
+        text: previewText(preview),
+        data: JSON.parse(JSON.stringify(preview)) as JsonValue,
+      })),
+    problems: [...problems, ...problemsTogether(previews)],
+  };
+}
+
+/** The reader of documents has checked what objects of a kind hold. */
+function writtenOf<T extends CheckedDocument["object"] & { readonly spec?: JsonObject }>(
+  documents: readonly CheckedDocument[],
+  kind: string,
+): readonly Written<T>[] {
+  return documents
+    .filter(({ object }) => object.kind === kind)
+    .map(({ object, source }) => ({
+      object: object as T,
+      positionOf: source.positionOf,
+      lines: noLines,
+      isBare: false,
+    }));
+}
