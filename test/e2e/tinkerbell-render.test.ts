@@ -219,3 +219,22 @@ test("a dry run prints what agents would be told, in the words of a rendering, a
   expect(both.code).toBe(2);
   expect(both.err).toContain("the documents hold runs of tinkerbell and workflow");
 });
+
+test("lint finds what would be refused when a template and its machine are beside each other", async () => {
+  const text = await readFile(join(root, "examples/tinkerbell/machine.yaml"), "utf8");
+  const lint = async (content: string, ...more: readonly string[]) => {
+    await writeFile(join(home, "lint.yaml"), content);
+    return await slipway(["lint", "lint.yaml", ...more], { cwd: home, env: { HOME: home } });
+  };
+  expect(await lint(text)).toMatchObject({ code: 0, out: "", err: "3 documents, 0 errors, 0 warnings\n" });
+  const wrong = await lint(
+    text.replace("formatPartition (index .Hardware.Disks 0)", "formatPartition (index .Hardware.Disks 1)"),
+  );
+  expect(wrong).toMatchObject({ code: 2, err: "3 documents, 1 error, 0 warnings\n" });
+  expect(wrong.out).toMatch(
+    /^lint\.yaml:\d+:\d+: error: .*index out of range.*\(line \d+ of the text; hardware machine-7\)\n$/,
+  );
+  // The machine may be on the server.
+  const [, ...others] = text.split("---\n");
+  expect(await lint(others.join("---\n"))).toMatchObject({ code: 0, out: "" });
+});

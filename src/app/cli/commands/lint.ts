@@ -28,14 +28,20 @@ export const lintCommand = command<LintOptions>({
     { flags: "--strict", summary: "fail on warnings too" },
   ],
   completes: ["file"],
-  async action({ rest, options, environment }) {
+  async action(invocation) {
+    const { rest, options, environment } = invocation;
     const { readDocuments } = await import("../documents.ts");
     const { readStdin } = await import("../stdin.ts");
-    const { documents, problems } = await readDocuments(rest, {
+    const read = await readDocuments(rest, {
       directory: environment.directory,
       lint: true,
       stdin: readStdin,
     });
+    const { documents } = read;
+    // Of what is wrong already, what comes of it says nothing new.
+    const { previewProblems } = await import("../run-previews.ts");
+    const rendered = hasErrors(read.problems) ? [] : await previewProblems(read, invocation);
+    const problems = [...read.problems, ...rendered];
     if (options.output === "json") environment.out.write(`${JSON.stringify(problems, null, 2)}\n`);
     else {
       for (const problem of problems) environment.out.write(`${formatProblem(problem)}\n`);
