@@ -210,6 +210,27 @@ test("values that a pod keeps out of its logs are in no log and in no terminatio
   expect(messages).toEqual(["word=***\ntoken=***\n", "***\n"]);
 });
 
+test("what is said of a program that is not there, or a directory, has no masked values, nor have events", async () => {
+  const metadata = { name: "paths", namespace: "default" };
+  const data = { token: Buffer.from("hunter22").toString("base64") };
+  await place.client.create(Secret, { apiVersion: "v1", kind: "Secret", metadata, data } as KubeObject);
+  const pod = shellPod("named", "true");
+  const [main] = pod.spec.containers;
+  const env = [{ name: "TOKEN", valueFrom: { secretKeyRef: { name: "paths", key: "token" } } }];
+  const containers = [
+    { ...main, name: "program", env, command: ["$(TOKEN)"], args: [] },
+    { ...main, name: "directory", env, workingDir: "/$(TOKEN)" },
+  ];
+  const ended = await run({
+    ...pod,
+    metadata: { ...pod.metadata, annotations: { "slipway.dev/mask-env": "" } },
+    spec: { ...pod.spec, containers, restartPolicy: "Never" },
+  });
+  const messages = ended.status?.containerStatuses?.map(({ state }) => state.terminated?.message);
+  expect(messages).toEqual(["program *** was not found", "working directory /*** does not exist"]);
+  await eventWith("note", "started container program: $(TOKEN)");
+});
+
 test("a pod waits for a missing ConfigMap, says so, and starts when it comes", async () => {
   const base = shellPod("patient", "echo $COLOR");
   const [main] = base.spec.containers;

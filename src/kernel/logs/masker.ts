@@ -9,7 +9,7 @@ const nothing = Buffer.alloc(0);
 
 /**
  * Puts `***` in the place of values in the output of one stream, however it is cut into chunks. A value is looked for line by line, as
- * it is, in base64, percent-encoded and as JSON has it; of two that begin at one place the longer one counts. Another form, or a value that a program
+ * it is, in base64, percent-encoded and in the forms that JSON writers give it; of two that begin at one place the longer one counts. Another form, or a value that a program
  * prints in pieces, is not found.
  *
  * The end of a chunk that may be the beginning of a value is held back until it is known, at most 4 KiB. Linear in the bytes for a
@@ -85,6 +85,13 @@ export class Masker {
   }
 }
 
+/** A text of ours that may repeat what a program was given, without these values. */
+export function withoutValues(text: string, values: readonly string[]): string {
+  if (values.length === 0) return text;
+  const masker = new Masker(values);
+  return Buffer.concat([masker.take(Buffer.from(text)), masker.end()]).toString();
+}
+
 function needlesOf(values: readonly string[]): readonly Buffer[] {
   const texts = new Set<string>();
   for (const value of values) {
@@ -92,13 +99,29 @@ function needlesOf(values: readonly string[]): readonly Buffer[] {
     for (const line of lines) {
       // `echo "$X" | base64` encodes the newline at the end, too.
       const encoded = [line, `${line}\n`].map((text) => Buffer.from(text).toString("base64"));
-      for (const text of [line, ...encoded, percentEncoded(line), JSON.stringify(line).slice(1, -1)])
+      for (const text of [line, ...encoded, percentEncoded(line), ...jsonForms(line)])
         if (!text.includes("\n")) texts.add(text);
     }
   }
   const needles = [...texts].flatMap((text) => piecesOf(Buffer.from(text)));
   return needles.sort((a, b) => b.length - a.length);
 }
+
+/** Whoever reads the JSON gets the value back from any of them, so that a form that is missed shows it in plain. */
+function jsonForms(text: string): readonly string[] {
+  const plain = JSON.stringify(text).slice(1, -1);
+  // Python and PHP have ASCII only, PHP also escapes slashes, and Go what HTML would read.
+  const ascii = plain.replace(/[^ -~]/g, escaped);
+  return [
+    plain,
+    ascii,
+    ascii.replaceAll("/", "\\/"),
+    plain.replaceAll("/", "\\/"),
+    plain.replace(/[<>&\u2028\u2029]/g, escaped),
+  ];
+}
+
+const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /** Half a surrogate pair has no such form; then there is the text itself. */
 function percentEncoded(text: string): string {

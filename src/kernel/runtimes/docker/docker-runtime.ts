@@ -14,7 +14,7 @@ import { makeDirectories } from "#lib/base/index.node.ts";
 import { dirname } from "node:path";
 import type { ContainerHost, Runtime, RuntimeCapabilities, Task, TaskOutcome, TaskStatus } from "../contract.ts";
 import { runtimeClosed } from "../errors.ts";
-import { maskedValues } from "../masked-values.ts";
+import { maskedValues, withoutMasked } from "../masked-values.ts";
 import { TaskMirror } from "../task-mirror.ts";
 import { type Owner, taskContainer } from "./container-config.ts";
 import { type EngineAddress, isLocal } from "./engine/engine-address.ts";
@@ -244,7 +244,7 @@ class DockerRuntime implements Runtime {
     } catch (thrown) {
       known.output.close();
       if (!(thrown instanceof EngineRefusal) || thrown.status === 404) throw thrown;
-      return this.#put(task.id, notStarted(thrown.message, clock.now()));
+      return this.#put(task.id, notStarted(withoutMasked(task, thrown.message), clock.now()));
     }
     const { startedAt = clock.now() } = lifeOf(await this.#inspect(name));
     this.#noteRunning(task.id, startedAt);

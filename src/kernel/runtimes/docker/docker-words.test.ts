@@ -116,6 +116,15 @@ test.each([
   expect(outcomeOf(lifeOf({ State }), 0)).toMatchObject(outcome);
 });
 
+test("why a container did not start is told without the values that are kept out of its log", () => {
+  const Config = { Env: ["TOKEN=hunter22", "PATH=/bin"], Labels: { "dev.slipway.masked": "TOKEN" } };
+  const State = { ...never, Error: 'exec: "hunter22": executable file not found in $PATH' };
+  expect(outcomeOf(lifeOf({ Config, State }), 0)).toMatchObject({
+    code: 127,
+    message: 'exec: "***": executable file not found in $PATH',
+  });
+});
+
 test.each([
   ["a kill of a container with a limit", { ...times, ExitCode: 137 }, 1, true],
   ["one that the engine knows of", { ...times, ExitCode: 137, OOMKilled: true }, 1, false],

@@ -1,6 +1,8 @@
 import { constants } from "node:os";
 import { type Instant, isJsonObject, type JsonObject, type Millis, parseInstant } from "#lib/base/index.ts";
+import { withoutValues } from "#kernel/logs/index.ts";
 import type { TaskOutcome } from "../contract.ts";
+import { maskedIn } from "./output.ts";
 
 /** What `GET /containers/<id>/json` says of a container's life; its own words, typed. */
 export interface ContainerLife {
@@ -28,7 +30,7 @@ export function lifeOf(container: JsonObject): ContainerLife {
     exitCode: typeof state["ExitCode"] === "number" ? state["ExitCode"] : 0,
     outOfMemory: state["OOMKilled"] === true,
     isMemoryLimited: Number(host["Memory"] ?? 0) > 0,
-    error: text("Error"),
+    error: withoutValues(text("Error"), maskedIn(container)),
     startedAt: timeOf(text("StartedAt")),
     finishedAt: timeOf(text("FinishedAt")),
   };

@@ -30,6 +30,7 @@ const sources: Sources = new Map([
     ]),
   ],
   ["Secret/s", new Map([["t", Buffer.from([0xff, 0x00])]])],
+  ["Secret/words", new Map([["one", Buffer.from("hunter22")]])],
 ]);
 
 function taskOf(pod: PodObject, canMount = true) {
@@ -84,6 +85,20 @@ test("a task has the names of the variables that a Pod keeps out of its logs, an
   const task = taskOf(annotated);
   expect(task.ok && task.value.maskedVariables).toEqual(["A"]);
   expect(taskFor(container)).not.toHaveProperty("maskedVariables");
+});
+
+test("what is said of a path goes without masked values, whatever made it", () => {
+  const pod = podWith({
+    env: [{ name: "A", valueFrom: { secretKeyRef: { name: "words", key: "one" } } }],
+    volumeMounts: [{ name: "v", mountPath: "/m", subPathExpr: "../$(A)" }],
+  });
+  const volumes = [{ name: "v", emptyDir: {} }];
+  const task = taskOf({
+    ...pod,
+    metadata: { ...pod.metadata, annotations: { "slipway.dev/mask-env": "" } },
+    spec: { ...pod.spec, volumes },
+  });
+  expect(task).toEqual({ ok: false, error: ["subPath ../*** must be relative and stay inside the volume"] });
 });
 
 test("every reason why an environment cannot be made is told at once", () => {

@@ -8,6 +8,7 @@ import {
   type Task,
   type TaskMount,
   unmaskedWord,
+  withoutMasked,
 } from "#kernel/runtimes/index.ts";
 import type { Container, PodObject, Volume, VolumeMount } from "../pod-types.ts";
 import type { Sources } from "./config-sources.ts";
@@ -67,15 +68,16 @@ export function containerTask(input: TaskInput): Result<PlannedTask, readonly st
   const env = environmentOf(input, { [outputVariable]: message.variable, ...artifacts.variables });
   if (!env.ok) return env;
   const valueOf = (name: string) => env.value[name];
+  const masked = maskedVariables(pod, container, input.sources);
   const mounts = mountsOf(input, valueOf);
-  if (!mounts.ok) return mounts;
+  if (!mounts.ok)
+    return err(mounts.error.map((text) => withoutMasked({ maskedVariables: masked, env: env.value }, text)));
   const command = (container.command ?? []).map((text) => expandReferences(text, valueOf));
   const args = (container.args ?? []).map((text) => expandReferences(text, valueOf));
   const [program = input.image && (container.image ?? ""), ...rest] = [...command, ...args];
   if (program === undefined) return err([`container ${container.name} has no command`]);
   const setup = input.image && setupOf(input, input.image, command, args, valueOf);
   const all = [...mounts.value, ...message.mounts, ...artifacts.mounts];
-  const masked = maskedVariables(pod, container, input.sources);
   return ok({
     id: taskId(pod.metadata.uid ?? "", container.name, restart),
     command: [program, ...rest],

@@ -1,7 +1,6 @@
 import type { Millis } from "#lib/base/index.ts";
 import { type EventRecorder, regardingOf } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import type { Task } from "#kernel/runtimes/index.ts";
 import type { Container, PodObject } from "../pod-types.ts";
 import type { PodPlan } from "./plan-pod.ts";
 import type { ProbeKind } from "./probe-tally.ts";
@@ -51,8 +50,8 @@ export class PodNotes {
     this.#tell(pod, "Warning", "Unhealthy", "Probe", `${word} probe of container ${container} failed: ${message}`);
   }
 
-  /** Names the program and never its arguments: they may hold secrets, and events are read by many. */
-  started(pod: NotedPod, { name, image }: Container, task: Task, traits: RuntimeTraits): void {
+  /** Names the program as the document does, and never its arguments: values of variables may hold secrets, and events are read by many. */
+  started(pod: NotedPod, { name, image, command, args }: Container, traits: RuntimeTraits): void {
     if (traits.images) {
       this.#tell(pod, "Normal", "Created", "Create", `Created container ${name}`);
       this.#tell(pod, "Normal", "Started", "Start", `Started container ${name}`);
@@ -60,7 +59,13 @@ export class PodNotes {
     }
     const aside = `; image ${image ?? "(none)"} is not used`;
     this.#tell(pod, "Normal", "Created", "Create", `created container ${name} on the ${traits.name} runtime${aside}`);
-    this.#tell(pod, "Normal", "Started", "Start", `started container ${name}: ${task.command[0]}`);
+    this.#tell(
+      pod,
+      "Normal",
+      "Started",
+      "Start",
+      `started container ${name}: ${[...(command ?? []), ...(args ?? [])][0]}`,
+    );
   }
 
   /** Its volumes stay as they are until their sources change again. */

@@ -28,7 +28,14 @@ import {
 } from "#kernel/kit/index.ts";
 import { keyOf, PersistentVolumeClaim, Pod, type Stored } from "#kernel/model/index.ts";
 import { removeLog } from "#kernel/logs/index.ts";
-import { type ContainerHost, type Runtime, type TaskStatus, unmaskedWord } from "#kernel/runtimes/index.ts";
+import {
+  type ContainerHost,
+  type Runtime,
+  type Task,
+  type TaskStatus,
+  unmaskedWord,
+  withoutMasked,
+} from "#kernel/runtimes/index.ts";
 import { claimNames, type ClaimObject, claimProblem } from "../claims/claim.ts";
 import { type Container, isFinished, type PodObject, type PodStatus } from "../pod-types.ts";
 import type { AccountTokens } from "./account-tokens.ts";
@@ -386,11 +393,11 @@ export class PodRunner implements Reconciler {
         this.#parts.health.watch(pod, container, task.value.id, state.startedAt, isNew);
       }
     } catch (thrown) {
-      const refusal = containerRefusal(thrown);
+      const refusal = containerRefusal(thrown, task.value);
       if (refusal !== undefined) return refusal;
       throw thrown;
     }
-    if (isNew) this.#parts.notes.started(pod, container, task.value, traits);
+    if (isNew) this.#parts.notes.started(pod, container, traits);
     return undefined;
   }
 
@@ -571,8 +578,10 @@ const refusalText = ({ refusals }: Support, runtime: string): string | undefined
   refusals.length === 0 ? undefined : `the ${runtime} runtime cannot do what the pod asks for: ${refusals.join("; ")}`;
 
 /** The engine refused this one container: a mount point, a port that is taken. It may be willing later. */
-const containerRefusal = (thrown: unknown): Waiting | undefined =>
-  codeOf(thrown) === "engine-refusal" ? { reason: "CreateContainerError", message: messageOf(thrown) } : undefined;
+const containerRefusal = (thrown: unknown, task?: Task): Waiting | undefined =>
+  codeOf(thrown) === "engine-refusal"
+    ? { reason: "CreateContainerError", message: withoutMasked(task ?? { env: {} }, messageOf(thrown)) }
+    : undefined;
 
 /** Words for a container that is on its way. */
 const undecided = new Set(["ContainerCreating", "PodInitializing"]);

@@ -4,7 +4,7 @@ import { type Clock, codeOf, err, messageOf, ok, type Result } from "#lib/base/i
 import { makeDirectories } from "#lib/base/index.node.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { ConfigMap, PersistentVolumeClaim, Secret, type Stored } from "#kernel/model/index.ts";
-import type { ImageFacts, Task } from "#kernel/runtimes/index.ts";
+import { type ImageFacts, type Task, withoutMasked } from "#kernel/runtimes/index.ts";
 import { claimDirectory, claimNames, type ClaimObject, claimProblem } from "../claims/claim.ts";
 import type { AccountTokenSource, Container, PodObject, Volume } from "../pod-types.ts";
 import { type TokenOf, tokenSources } from "./account-tokens.ts";
@@ -233,7 +233,7 @@ export class Workspace {
         await rm(paths.parts(taskId(uid, container.name, restart - 1)), { recursive: true, force: true });
       return ok(await this.#inTurn(pod, () => prepareTask(task.value, output)));
     } catch (thrown) {
-      return err({ reason: hostReason(thrown), message: messageOf(thrown) });
+      return err({ reason: hostReason(thrown), message: withoutMasked(task.value, messageOf(thrown)) });
     }
   }
 

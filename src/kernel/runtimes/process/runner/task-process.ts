@@ -5,7 +5,7 @@ import { type Cancel, type Clock, codeOf, deferred, type Instant, messageOf, typ
 import { type LogStream, LogWriter } from "#kernel/logs/index.ts";
 import type { Task, TaskOutcome } from "../../contract.ts";
 import { maskLastWord } from "../../last-word.ts";
-import { maskedValues } from "../../masked-values.ts";
+import { maskedValues, withoutMasked } from "../../masked-values.ts";
 import { type HostCommand, hostCommand, type NamespaceTools } from "./host-command.ts";
 import type { MountPoints } from "./mount-points.ts";
 import { closeWritingEnd, type Pipe, type PipePool } from "./pipe-pool.ts";
@@ -53,7 +53,7 @@ const longestMessage = 1_024;
  */
 export async function spawnTask(task: Task, context: SpawnContext): Promise<TaskProcess | TaskOutcome> {
   const prepared = zeroByteIn(task) ?? (await prepare(task, context));
-  if (typeof prepared === "string") return notStarted(128, prepared, context.clock.now());
+  if (typeof prepared === "string") return notStarted(task, 128, prepared, context.clock.now());
   const { mounts = [] } = task;
   if (mounts.length === 0) return spawnPrepared(prepared, task, context);
   const release = () => context.mountPoints.release(mounts);
@@ -89,7 +89,7 @@ async function spawnPrepared(
   if (child instanceof Error || child.pid === undefined) {
     const failure = child instanceof Error ? child : await failureOf(child);
     for (const pipe of [stdout, stderr]) pipe.release(true);
-    return notStarted(codeOf(failure) === "ENOENT" ? 127 : 126, await explain(failure, task), clock.now());
+    return notStarted(task, codeOf(failure) === "ENOENT" ? 127 : 126, await explain(failure, task), clock.now());
   }
   const { pid } = child;
   guard?.add(pid);
@@ -162,12 +162,12 @@ async function explain(failure: Error, task: Task): Promise<string> {
   return `program ${task.command[0]} cannot be started: ${failure.message}`;
 }
 
-const notStarted = (code: number, message: string, finishedAt: Instant): TaskOutcome => ({
-  kind: "not-started",
-  code,
-  message: message.length > longestMessage ? `${message.slice(0, longestMessage)}…` : message,
-  finishedAt,
-});
+/** Names and paths are expanded texts: what is said of them goes without the masked values, before it is cut. */
+function notStarted(task: Task, code: number, reason: string, finishedAt: Instant): TaskOutcome {
+  const shown = withoutMasked(task, reason);
+  const message = shown.length > longestMessage ? `${shown.slice(0, longestMessage)}…` : shown;
+  return { kind: "not-started", code, message, finishedAt };
+}
 
 async function outcomeOf(
   child: ChildProcess,
@@ -200,7 +200,7 @@ async function outcomeOf(
   await log.close();
   const unsaid = task.message === undefined ? undefined : await maskLastWord(task.message, values);
   const message = await report;
-  if (message !== "" && code === 125) return notStarted(128, message, finishedAt);
+  if (message !== "" && code === 125) return notStarted(task, 128, message, finishedAt);
   return {
     kind: "exited",
     code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]),
