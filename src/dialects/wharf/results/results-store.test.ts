@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FakeClock, SlipwayError } from "#lib/base/index.ts";
+import { deferred, FakeClock, SlipwayError } from "#lib/base/index.ts";
 import { artifactFiles } from "./artifact-files.ts";
 import { followEvents } from "./follow-events.ts";
 import { followLogs } from "./follow-logs.ts";
@@ -146,7 +146,7 @@ test("freezing ends everything once, for whoever asks, and adds nothing more", a
   writer.append("stdout", Buffer.from("begun"));
   await Promise.all([store.freeze(), store.close(), store.freeze()]);
   expect(store.build).toMatchObject({ frozen: true, status: "Failed", reason: "WorkerStopped" });
-  expect(() => store.openLog(2)).toThrow("nothing is added any more");
+  await expect(store.openLog(2)).rejects.toThrow("nothing is added any more");
   await expect(store.setStatus(1, "Running")).rejects.toMatchObject({ code: "results-frozen" });
   writer.append("stdout", Buffer.from("dropped\n"));
   expect(await readFile(join(directory, "7/steps/1/output.log"), "utf8")).toMatch(/ begun\n$/);
@@ -164,6 +164,28 @@ test("a closed store cuts off who has not seen everything, a frozen one does not
   await store.close();
   await expect(late.next()).rejects.toMatchObject({ code: "results-closed" });
   await patient.return();
+});
+
+test("a freeze waits for what was begun before it", async () => {
+  const store = await create();
+  const arrived = deferred<void>();
+  const slow = {
+    name: "slow",
+    async *open() {
+      await arrived.promise;
+      yield Buffer.from("slow");
+    },
+  };
+  const adding = store.addArtifacts(1, [slow]);
+  const opening = store.openLog(2);
+  const freezing = store.freeze();
+  arrived.resolve();
+  const writer = await opening;
+  await freezing;
+  writer.append("stdout", Buffer.from("too late\n"));
+  await writer.close();
+  expect([await adding, await artifactsOf(store), await messagesOf(store)]).toEqual([1, ["1/1 slow"], []]);
+  expect(await readFile(join(directory, "7/steps/2/output.log"), "utf8")).toBe("");
 });
 
 test("an artifact over a limit is refused and leaves nothing; those before it stay", async () => {

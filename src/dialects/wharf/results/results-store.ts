@@ -91,6 +91,8 @@ export class ResultsStore implements Results {
   readonly #file: JsonFile;
   #build: BuildDocument;
   #artifacts = 0;
+  /** Under way. What was begun before the freeze belongs to the build. */
+  readonly #adding = new Set<Promise<number>>();
   #frozen = false;
   #freezing: Promise<void> | undefined;
   #loss: Error | undefined;
@@ -131,7 +133,7 @@ export class ResultsStore implements Results {
   }
 
   /** The log of a step, for its one writer. It is closed when the step ends. */
-  openLog(stepId: number, options: Pick<StepLogOptions, "masked" | "onDrain"> = {}): Promise<StepLogWriter> {
+  async openLog(stepId: number, options: Pick<StepLogOptions, "masked" | "onDrain"> = {}): Promise<StepLogWriter> {
     const { clock, maxLineBytes } = this.#options;
     const onLoss = (failure: Error): void => this.#lose(failure);
     const all = { ...options, clock, onLoss, ...(maxLineBytes === undefined ? {} : { maxLineBytes }) };
@@ -175,12 +177,16 @@ export class ResultsStore implements Results {
   ): Promise<number> {
     const limits = this.#options.limits ?? defaultArtifactLimits;
     const options = { ...limits, newId: () => ++this.#artifacts, signal };
-    return this.#writable(stepId)
-      .addArtifacts(sources, options)
-      .catch(async (thrown: unknown) => {
-        if (["ENOSPC", "EDQUOT", "EIO"].includes(codeOf(thrown) ?? "")) await this.#loseJson(thrown);
-        throw thrown;
-      });
+    const adding = this.#writable(stepId).addArtifacts(sources, options);
+    this.#adding.add(adding);
+    try {
+      return await adding;
+    } catch (thrown) {
+      if (["ENOSPC", "EDQUOT", "EIO"].includes(codeOf(thrown) ?? "")) await this.#loseJson(thrown);
+      throw thrown;
+    } finally {
+      this.#adding.delete(adding);
+    }
   }
 
   /** The end of the build, as it is told: Failed when results were lost, whatever the steps have come to. The first call counts. */
@@ -212,6 +218,7 @@ export class ResultsStore implements Results {
   }
 
   async #freeze(): Promise<void> {
+    await Promise.allSettled(this.#adding);
     await this.finish({ status: "Failed", reason: "WorkerStopped", message: "the worker ended before the build" });
     for (const step of this.steps) await step.sync().catch((thrown: unknown) => this.#loseJson(thrown));
     this.#change({ frozen: true });
@@ -221,7 +228,7 @@ export class ResultsStore implements Results {
     this.changes.tell();
   }
 
-  /** Checked before the work, not after: what is begun before the freeze is waited for by it. */
+  /** Checked before the work, not after: what was begun before the freeze is waited for by it. */
   #writable(stepId: number): StoredStep {
     const step = this.steps.find((candidate) => candidate.stepId === stepId);
     if (step === undefined) throw new Error(`build ${this.#build.buildId} has no step ${stepId}`);

@@ -27,7 +27,7 @@ export class StoredStep implements StepResults {
   readonly #changes: Changes;
   readonly #statusFile: JsonFile;
   readonly #artifactsFile: JsonFile;
-  #writer: StepLogWriter | undefined;
+  #writer: Promise<StepLogWriter> | undefined;
   /** As the files are to be, and as followers know them. */
   #written: readonly StatusUpdate[] = [];
   #stored: readonly Artifact[] = [];
@@ -50,14 +50,16 @@ export class StoredStep implements StepResults {
   }
 
   /** Rejects with `log-taken` when it is called again, also after the end of the first writer. */
-  async openLog(options: StepLogOptions): Promise<StepLogWriter> {
-    this.#writer = await openStepLog(this.log, options);
-    return this.#writer;
+  openLog(options: StepLogOptions): Promise<StepLogWriter> {
+    const writer = openStepLog(this.log, options);
+    this.#writer ??= writer;
+    return writer;
   }
 
-  /** A step without a log has an end of it as well. */
+  /** Also one that is being opened. A step without a log, or whose log could not be made, has an end of it as well. */
   async closeLog(): Promise<void> {
-    await this.#writer?.close();
+    const writer = await this.#writer?.catch(() => undefined);
+    await writer?.close();
     this.log.end();
   }
 
