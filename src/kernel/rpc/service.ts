@@ -17,8 +17,7 @@ export interface CallContext {
   /** Aborts when the other side has gone, or with the status to end with when the listener closes. */
   readonly signal: AbortSignal;
   /**
-   * Calls `run` once when `signal` would abort, at once when it has: for streams that are many and last long. A signal with a listener is as
-   * large as all else of a call.
+   * Calls `run` once when `signal` would abort, at once when it has. For streams that are many and last long: none of them needs a signal.
    */
   onEnd(run: (reason: RpcError) => void): void;
 }
