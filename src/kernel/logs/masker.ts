@@ -30,7 +30,7 @@ export class Masker {
     return this.#mask(bytes, (from) => this.#beginning(bytes, from));
   }
 
-  /** What was held back. The last call. */
+  /** What was held back. What is taken afterwards is another text. */
   end(): Buffer {
     const bytes = this.#held;
     return this.#mask(bytes, () => bytes.length);

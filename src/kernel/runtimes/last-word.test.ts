@@ -19,6 +19,19 @@ test("what a task has said is read without the values, and the file with them is
   expect(await readdir(directory.path)).toEqual(["0"]);
 });
 
+test.each([
+  [
+    String.raw`{"a": "x\u002By\/z12\n", "n": 1e400, "b": "\u00e9"}`,
+    String.raw`{"a": "***\n", "n": 1e400, "b": "\u00e9"}`,
+  ],
+  [String.raw`{"x\u002by\/z12": ["\u0078+y/z12 b"]}`, '{"***": ["*** b"]}'],
+  [String.raw`{"a": "x\u002By\/z12"`, String.raw`{"a": "x\u002By\/z12"`],
+])("a value is found in JSON whatever escapes its writer uses: %s", async (said, shown) => {
+  await writeFile(unmaskedWord(message), said);
+  await maskLastWord(message, ["x+y/z12"]);
+  expect(await readFile(message, "utf8")).toBe(shown);
+});
+
 test("once it has been done it is not undone by a second call", async () => {
   await writeFile(unmaskedWord(message), "hunter22");
   await maskLastWord(message, ["hunter22"]);

@@ -33,6 +33,35 @@ export const longestLastWord = keptLastWord + 4;
 /** Where a task writes what is at `Task.message` when it has ended. */
 export const unmaskedWord = (message: string): string => `${message}.raw`;
 
+/** A text in JSON with a character that could have been written as it is. */
+const escapedText = /"(?:[^"\\]|\\.)*"/g;
+const hasEscape = /\\[u/]/;
+
+/**
+ * Outputs may be JSON, whose reader gets a value back from whatever escapes its writer has used: there are too many to look for each. Texts
+ * with such escapes are looked at as they will be read. All else stays byte for byte.
+ */
+function withoutEscaped(bytes: Buffer, masker: Masker): Buffer {
+  const text = bytes.toString();
+  if (!hasEscape.test(text) || !isJson(text)) return bytes;
+  const shown = text.replace(escapedText, (literal) => {
+    if (!hasEscape.test(literal)) return literal;
+    const plain = String(JSON.parse(literal));
+    const masked = Buffer.concat([masker.take(Buffer.from(plain)), masker.end()]).toString();
+    return masked === plain ? literal : JSON.stringify(masked);
+  });
+  return Buffer.from(shown);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Puts the last word of a task that has ended where it may be read: without these values. What is too long is as long as before,
  * so that its end does not look like one. The file with the values goes; without it nothing is done, as this may be called again after
@@ -44,8 +73,8 @@ export async function maskLastWord(message: string, values: readonly string[]): 
     const bytes = await readLastWord(raw, longestLastWord);
     if (bytes === undefined) return undefined;
     const masker = new Masker(values);
-    const shown = masker.take(bytes);
     const isCut = bytes.length === longestLastWord;
+    const shown = masker.take(isCut ? bytes : withoutEscaped(bytes, masker));
     const rest = isCut ? Buffer.alloc(Math.max(0, longestLastWord - shown.length), "*") : masker.end();
     const partial = `${message}.partial`;
     await writeFile(partial, Buffer.concat([shown, rest]), { mode: 0o600 });
