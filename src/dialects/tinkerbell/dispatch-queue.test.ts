@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { awaitedAgent, byAge, type Candidate, choose } from "./dispatch-queue.ts";
+import { awaitedAgents, byAge, type Candidate, choose } from "./dispatch-queue.ts";
 import { agentKey } from "./state.ts";
 import { begin, pending } from "./testing/states.ts";
 
@@ -17,7 +17,7 @@ const keyOf = (candidates: readonly Candidate[], agent = "agent-a", now = begin)
   const held = candidates.filter(
     ({ state: { dispatch } }) => dispatch.held && agentKey(dispatch.agentID ?? "") === own,
   );
-  const [oldest] = candidates.filter((candidate) => awaitedAgent(candidate) === own).toSorted(byAge);
+  const [oldest] = candidates.filter((candidate) => awaitedAgents(candidate).includes(own)).toSorted(byAge);
   const choice = choose({ held, oldest }, now);
   return choice.is === "next" ? choice.candidate.key : choice.is;
 };

@@ -1,5 +1,5 @@
 import type { Instant } from "#lib/base/index.ts";
-import { agentKey, awaitsDispatch, type WorkflowState } from "./state.ts";
+import { agentKey, agentsOf, awaitsDispatch, type WorkflowState } from "./state.ts";
 
 /** What never changes of a workflow and says who is older. */
 export interface Age {
@@ -29,10 +29,10 @@ export function byAge(a: Age, b: Age): number {
 /** Version 7 of RFC 9562 begins with the time, which the embedded server makes uids of. */
 const isTimed = (uid: string): boolean => uid[14] === "7";
 
-/** The key of the agent it waits for, now or after a while. */
-export function awaitedAgent({ state, isDisabled, isDeleted }: Omit<Candidate, keyof Age>): string | undefined {
+/** The keys of the agents it waits for, now or after a while: whichever comes first has it. */
+export function awaitedAgents({ state, isDisabled, isDeleted }: Omit<Candidate, keyof Age>): readonly string[] {
   const isWaiting = awaitsDispatch(state) && !isDeleted && !(isDisabled && state.phase === "Pending");
-  return isWaiting && state.agentID !== "" ? agentKey(state.agentID) : undefined;
+  return isWaiting ? agentsOf(state).map(agentKey) : [];
 }
 
 /** What an agent gets next. */

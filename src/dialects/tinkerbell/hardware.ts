@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import type { KubeObject } from "#kernel/model/index.ts";
+import { agentKey } from "./state.ts";
 
 /** A Hardware of either version. */
 export type AnyHardware = KubeObject & { readonly spec?: JsonObject };
@@ -8,11 +9,13 @@ export type AnyHardware = KubeObject & { readonly spec?: JsonObject };
 const agentAnnotation = "tinkerbell.org/agent-id";
 
 /**
- * Who the agent on this machine is: as the specification says, or the annotation; else the address of its first interface, which is
- * what agents call themselves. Empty when nothing of it is known.
+ * What the agent on this machine may call itself: as the specification says, or the annotation; else by the address of any of its interfaces,
+ * because which one a machine starts from is not known here. Each agent once, in the order of the document; empty when nothing of it is known.
  */
-export function agentOfHardware({ metadata, spec = {} }: AnyHardware): string {
-  return textOf(spec["agentID"]) || (metadata.annotations?.[agentAnnotation] ?? "") || (addressesOf(spec)[0] ?? "");
+export function agentsOfHardware({ metadata, spec = {} }: AnyHardware): readonly string[] {
+  const named = textOf(spec["agentID"]) || (metadata.annotations?.[agentAnnotation] ?? "");
+  if (named !== "") return [named];
+  return [...new Map(addressesOf(spec).map((address) => [agentKey(address), address])).values()];
 }
 
 /** What is not a text counts as none. */

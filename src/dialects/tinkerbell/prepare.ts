@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue, type Result, err, ok } from "#lib/base/index.ts";
 import type { TemplateFailure, TemplateHost, TemplateProblem } from "#kernel/template/index.ts";
-import { agentOfHardware, type AnyHardware } from "./hardware.ts";
+import { agentsOfHardware, type AnyHardware } from "./hardware.ts";
 import type { AnyTemplate } from "./inputs.ts";
 import { actionsOfPlan, tasksOfPlan } from "./planned.ts";
 import { shapeOfTemplate, shapeOfWorkflow } from "./shape.ts";
@@ -30,7 +30,7 @@ export interface PrepareFailure {
 }
 
 /** What a workflow is to do, and for whom. */
-export interface Prepared extends Pick<WorkflowState, "actions" | "agentID" | "timeout"> {
+export interface Prepared extends Pick<WorkflowState, "actions" | "agentID" | "otherAgentIDs" | "timeout"> {
   /** What the tasks say for all of their actions, as released statuses have it beside these. */
   readonly tasks: readonly JsonObject[];
   /** Values of the workflow that mean nothing, and keys of the template that do not. */
@@ -82,8 +82,8 @@ async function prepareV2(
   { workflow, template, hardware }: Ingredients,
   { renderer, maxBytes, newId, signal }: Kitchen,
 ): Promise<Result<Prepared, PrepareFailure>> {
-  const agentID = expectedAgent(hardware);
-  if (agentID === "") {
+  const [agentID, ...otherAgentIDs] = expectedAgents(hardware);
+  if (agentID === undefined) {
     const found = hardware === undefined ? "spec.hardwareRef is missing" : `hardware "${hardware.metadata.name ?? ""}"`;
     const message = `${found}: the workflow has no agent without spec.agentID or a network interface of its hardware`;
     return err({ message, isFinal: true });
@@ -107,6 +107,7 @@ async function prepareV2(
   return ok({
     actions: actionsOfPlan(rendered.value, agentID, newId),
     agentID,
+    otherAgentIDs,
     timeout: limit,
     tasks: [],
     ignored: [],
@@ -135,6 +136,6 @@ const failureOf = ({ kind, message, problems, rendered }: TemplateFailure): Prep
   ...(rendered === undefined ? {} : { rendered }),
 });
 
-/** The agent of a workflow that is not prepared, as far as that can be told: of a released template nobody knows. */
-export const expectedAgent = (hardware: AnyHardware | undefined): string =>
-  hardware === undefined ? "" : agentOfHardware(hardware);
+/** Who may be the agent of a workflow that is not prepared, as far as that can be told: of a released template nobody knows. */
+export const expectedAgents = (hardware: AnyHardware | undefined): readonly string[] =>
+  hardware === undefined ? [] : agentsOfHardware(hardware);

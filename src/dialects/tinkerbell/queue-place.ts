@@ -2,7 +2,7 @@ import { formatAge, type Instant, isJsonObject, parseInstant } from "#lib/base/i
 import { apiVersionOf, asJson, type KubeObject, splitApiVersion, type Stored } from "#kernel/model/index.ts";
 import type { DescribeOptions, Neighbours } from "../dialect.ts";
 import { ageOf, candidateOf } from "./candidate.ts";
-import { awaitedAgent, byAge } from "./dispatch-queue.ts";
+import { awaitedAgents, byAge } from "./dispatch-queue.ts";
 import { Agent, Workflow } from "./kinds.ts";
 import { agentName } from "./server/agent-name.ts";
 import { agentKey, isTerminal, type WorkflowState } from "./state.ts";
@@ -45,7 +45,7 @@ function queueTexts(workflow: AnyWorkflow, all: readonly KubeObject[], id: strin
   // Both come from a server.
   const candidates = (all as readonly Stored<AnyWorkflow>[]).map((one) => ({ ...ageOf(one), ...candidateOf(one) }));
   const held = candidates.find(({ state: { dispatch } }) => dispatch.held && agentKey(dispatch.agentID ?? "") === key);
-  const waiting = candidates.filter((one) => awaitedAgent(one) === key).toSorted(byAge);
+  const waiting = candidates.filter((one) => awaitedAgents(one).includes(key)).toSorted(byAge);
   const own = ageOf(workflow as Stored<AnyWorkflow>).key;
   const at = waiting.findIndex((one) => one.key === own);
   if (at < 0) return [];

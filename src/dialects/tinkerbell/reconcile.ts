@@ -16,7 +16,7 @@ import { type Inputs, readInputs } from "./inputs.ts";
 import { restoredPhase } from "./integrity.ts";
 import { Hardware, Workflow } from "./kinds.ts";
 import { finalizer, notice, type Notice, warning } from "./messages.ts";
-import { expectedAgent, prepare, type Prepared, type Renderer } from "./prepare.ts";
+import { expectedAgents, prepare, type Prepared, type Renderer } from "./prepare.ts";
 import { isQuiet } from "./quiet.ts";
 import { referencesOf } from "./references.ts";
 import { beginning } from "./retry.ts";
@@ -132,8 +132,9 @@ async function begin(pass: Pass, tries: number) {
   const inputs = await readInputs(client, workflow, signal);
   if (workflow.spec?.["disabled"] === true) {
     if ("missing" in inputs) return undefined;
-    const agentID = expectedAgent(inputs.hardware);
-    if (agentID !== "" && workflow.status?.["agentID"] !== agentID) await store(pass, { ...workflow.status, agentID });
+    const [agentID] = expectedAgents(inputs.hardware);
+    if (agentID !== undefined && workflow.status?.["agentID"] !== agentID)
+      await store(pass, { ...workflow.status, agentID });
     return undefined;
   }
   if ("missing" in inputs) {

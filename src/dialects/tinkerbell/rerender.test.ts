@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { isJsonObject } from "#lib/base/index.ts";
 import type { AnyTemplate } from "./inputs.ts";
-import { Hardware, Template, Workflow } from "./kinds.ts";
+import { Hardware, Template, Workflow, WorkflowV2 } from "./kinds.ts";
+import { rerenderAnnotation } from "./messages.ts";
 import { rerender } from "./rerender.ts";
 import { Harness, namespace, planOf } from "./testing/harness.ts";
 import { settings } from "./testing/states.ts";
@@ -148,4 +149,19 @@ test("without a controller the question stays, and whoever asks is told so", asy
   answer.catch(() => undefined); // Looked at below.
   await here.pass(20_000);
   await expect(answer).rejects.toMatchObject({ code: "rerender-pending" });
+});
+
+test("a workflow waits for every address of its machine, and rendered anew for whoever its machine names by then", async () => {
+  const [one, two] = ["02:00:00:00:00:01", "02:00:00:00:00:02"];
+  await here.templateV2({ actions: [{ name: "one", image: "busybox" }] });
+  await here.hardware({ networkInterfaces: { [one]: {}, [two]: {} } });
+  await here.workflow({ templateRef: { name: "t" }, hardwareRef: { name: "hw" } });
+  expect(await here.status()).toMatchObject({ state: "Pending", agentID: one, otherAgentIDs: [two] });
+  const body = { spec: { agentID: "named" } };
+  await here.store.patch({ type: Hardware, namespace, name: "hw" }, { type: "merge", body });
+  const asked = { metadata: { annotations: { [rerenderAnnotation]: "1" } } };
+  await here.store.patch({ type: WorkflowV2, namespace, name: "w" }, { type: "merge", body: asked });
+  await here.settle();
+  expect(await here.status()).toMatchObject({ state: "Pending", agentID: "named", rerendered: "1" });
+  expect(await here.status()).not.toHaveProperty("otherAgentIDs");
 });

@@ -116,6 +116,8 @@ export interface WorkflowState {
   readonly phase: Phase;
   /** The agent of the task it is at: who may take it. */
   readonly agentID: string;
+  /** Who else may take it, until somebody has: a machine of several interfaces starts from one of them. */
+  readonly otherAgentIDs?: readonly string[];
   readonly actions: readonly Action[];
   /** For the whole, from its first action on; 0 is none. */
   readonly timeout: Millis;
@@ -126,6 +128,10 @@ export interface WorkflowState {
   readonly cancel?: Cancelling;
   readonly deadlines: Deadlines;
 }
+
+/** All who may take it. */
+export const agentsOf = ({ agentID, otherAgentIDs = [] }: WorkflowState): readonly string[] =>
+  agentID === "" ? [] : [agentID, ...otherAgentIDs];
 
 /** Such a workflow does not change any more, but for its agent being let go. */
 export const isTerminal = (phase: Phase): boolean =>

@@ -25,7 +25,7 @@ const phases: readonly Phase[] = [
  * specification says for the whole.
  */
 export function decodeV2(status: WorkflowStatusV2 = {}, timeoutSeconds = 0): WorkflowState {
-  const { state = "", agentID = "", actions = [], startedAt } = status;
+  const { state = "", agentID = "", otherAgentIDs, actions = [], startedAt } = status;
   const task: Task = { id: "", name: "", agentID };
   return {
     shape: "B",
@@ -33,7 +33,7 @@ export function decodeV2(status: WorkflowStatusV2 = {}, timeoutSeconds = 0): Wor
     agentID,
     actions: actions.map((action) => decodeAction(action, task)),
     timeout: timeoutSeconds * 1000,
-    ...present({ startedAt: instantOf(startedAt) }),
+    ...present({ startedAt: instantOf(startedAt), otherAgentIDs }),
     ...decodeAdditions(status),
   };
 }
@@ -70,7 +70,7 @@ function decodeAction(
 
 /** The status that tells this state, made from the one before: every field that is not about the state is kept. */
 export function encodeV2(state: WorkflowState, previous: WorkflowStatusV2 = {}, now: Instant): WorkflowStatusV2 {
-  const { phase, agentID, actions } = state;
+  const { phase, agentID, otherAgentIDs = [], actions } = state;
   const current =
     actions.find((action) => action.phase === "Running") ?? actions.findLast(({ phase: is }) => is !== "Pending");
   return withoutGone({
@@ -78,6 +78,7 @@ export function encodeV2(state: WorkflowState, previous: WorkflowStatusV2 = {}, 
     ...encodeAdditions(state),
     state: phase,
     agentID: agentID === "" ? previous.agentID : agentID,
+    otherAgentIDs: otherAgentIDs.length === 0 ? undefined : otherAgentIDs,
     startedAt: timeOf(state.startedAt),
     lastTransitioned: phase === previous.state ? previous.lastTransitioned : formatInstant(now),
     currentAction: current?.name,

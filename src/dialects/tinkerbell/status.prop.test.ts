@@ -40,6 +40,7 @@ const story = fc.array(fc.tuple(happening, fc.integer({ min: 0, max: 70_000 })),
 const workflow = (shape: "A" | "B"): WorkflowState =>
   pending({
     shape,
+    ...(shape === "A" ? {} : { otherAgentIDs: ["agent-y", "agent-z"] }),
     timeout: 300_000,
     actions: [
       action("one", { timeout: shape === "A" ? 30_000 : 0 }),

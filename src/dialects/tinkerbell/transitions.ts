@@ -8,6 +8,7 @@ import {
   type Cancelling,
   currentIndex,
   type Dispatch,
+  isSameAgent,
   type Protocol,
   withAction,
   type WorkflowState,
@@ -43,13 +44,22 @@ export function dispatch(state: WorkflowState, taker: Taker, now: Instant, setti
   const { notBefore: _over, instance: _other, ...kept } = state.dispatch;
   return moved(
     {
-      ...state,
+      ...takenBy(state, taker.agentID),
       phase: state.phase === "Pending" ? "Scheduled" : state.phase,
       dispatch: { ...kept, ...taker, held: true, attempt: kept.attempt + 1, at: now },
       deadlines: { ...present({ workflow: state.deadlines.workflow }), scheduled: now + settings.scheduledTimeout },
     },
     notice("Scheduled", `dispatched to agent ${taker.agentID}`),
   );
+}
+
+/** Of all who might have taken it, one has: it is nobody else's from here on, also when it is refused. */
+function takenBy(state: WorkflowState, taker: string): WorkflowState {
+  if (state.otherAgentIDs === undefined) return state;
+  const { otherAgentIDs, ...kept } = state;
+  const agentID = otherAgentIDs.find((other) => isSameAgent(other, taker)) ?? kept.agentID;
+  const actions = kept.actions.map((action) => ({ ...action, task: { ...action.task, agentID } }));
+  return { ...kept, agentID, actions };
 }
 
 /**

@@ -129,7 +129,8 @@ const conditionV2 = open({
 export const WorkflowStatusV2 = open({
   ...additions,
   state: text("Empty until it is prepared."),
-  agentID: text(),
+  agentID: text("The agent that carries it out, or may."),
+  otherAgentIDs: texts("Who else may take it: the other addresses of the machine, until an agent of one has taken it."),
   startedAt: instant("When its first action began."),
   lastTransitioned: instant(),
   currentAction: text("The action that runs, or the last one that has ended."),

@@ -6,7 +6,7 @@ import { type AgentEvent, judgeEvent, type Verdict } from "../events.ts";
 import type { Notice } from "../messages.ts";
 import { hasPostSteps } from "../post-steps.ts";
 import type { Settings } from "../settings.ts";
-import { agentKey, type Protocol, type WorkflowState } from "../state.ts";
+import { agentKey, agentsOf, type Protocol, type WorkflowState } from "../state.ts";
 import { type AnyWorkflow, changeWorkflow, refOf } from "../stored.ts";
 import type { Caller } from "./caller.ts";
 import type { Lanes } from "./lanes.ts";
@@ -73,13 +73,13 @@ async function judge(
       refOf(place.namespace, place.name),
       (state, current, now) => {
         if (place.uid !== undefined && current.metadata.uid !== place.uid) throw gone();
-        if (!agentsOf(state, event).some((agent) => caller.isAgent(agent)))
+        if (!concernedBy(state, event).some((agent) => caller.isAgent(agent)))
           throw new RpcError("PERMISSION_DENIED", `the workflow is not ${caller.name}'s`);
         const seed = current.metadata.uid;
         const { settings } = parts;
         const context = { now, settings, protocol, seed, hasPostSteps: hasPostSteps(current) };
         const verdict = judgeEvent(state, event, context);
-        const agents = new Set([...agentsOf(state, event), verdict.state?.agentID ?? ""]);
+        const agents = new Set([...concernedBy(state, event), verdict.state?.agentID ?? ""]);
         return { state: verdict.state, answer: { verdict, agents: [...agents].filter((agent) => agent !== "") } };
       },
     );
@@ -90,9 +90,9 @@ async function judge(
 }
 
 /** Whose the workflow is: who was told, whose turn it is, and who has done the action that is spoken of. */
-function agentsOf({ dispatch, agentID, actions }: WorkflowState, event: AgentEvent): readonly string[] {
-  const action = event.is === "rejected" ? undefined : actions.find(({ id }) => id === event.action);
-  return [dispatch.agentID, agentID, action?.task.agentID].filter((agent) => agent !== undefined);
+function concernedBy(state: WorkflowState, event: AgentEvent): readonly string[] {
+  const action = event.is === "rejected" ? undefined : state.actions.find(({ id }) => id === event.action);
+  return [state.dispatch.agentID, ...agentsOf(state), action?.task.agentID].filter((agent) => agent !== undefined);
 }
 
 /** What storage says no to is no fault of the agent, which tells it again. */

@@ -1,7 +1,7 @@
 import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
 import { isNotFound, type Stored } from "#kernel/model/index.ts";
 import { fromBinary, type Handlers, RpcError, workerV1, type workflowV1 } from "#kernel/rpc/index.ts";
-import { agentKey, type WorkflowState } from "../state.ts";
+import { agentKey, agentsOf, type WorkflowState } from "../state.ts";
 import { type AnyWorkflow, refOf, stateOf } from "../stored.ts";
 import type { Taker } from "../transitions.ts";
 import { type Caller, checkedAgentID } from "./caller.ts";
@@ -109,7 +109,8 @@ async function read(
 }
 
 /** Who has no part in a workflow does not learn what is in it. */
-function checkConcerned(caller: Caller, { actions }: WorkflowState): void {
-  if (!actions.some(({ task }) => caller.isAgent(task.agentID)))
+function checkConcerned(caller: Caller, state: WorkflowState): void {
+  const agents = [...agentsOf(state), ...state.actions.map(({ task }) => task.agentID)];
+  if (!agents.some((agent) => caller.isAgent(agent)))
     throw new RpcError("PERMISSION_DENIED", `the workflow is not ${caller.name}'s`);
 }

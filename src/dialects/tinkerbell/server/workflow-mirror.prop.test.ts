@@ -3,11 +3,11 @@ import { expect, test } from "vitest";
 import { FakeClock, parseInstant, silentLog } from "#lib/base/index.ts";
 import { type ApiClient, Manager, seededRandom } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
-import { keyOf, type Stored } from "#kernel/model/index.ts";
+import { apiVersionOf, keyOf, type Stored } from "#kernel/model/index.ts";
 import { runs } from "#test/support/property-runs.ts";
-import { awaitedAgent, byAge, type Candidate } from "../dispatch-queue.ts";
-import { Workflow } from "../kinds.ts";
-import { agentKey, isTerminal, type Phase, type WorkflowState } from "../state.ts";
+import { awaitedAgents, byAge, type Candidate } from "../dispatch-queue.ts";
+import { Workflow, WorkflowV2 } from "../kinds.ts";
+import { agentKey, agentsOf, isTerminal, type Phase, type WorkflowState } from "../state.ts";
 import { type AnyWorkflow, refOf, stateOf, storeState } from "../stored.ts";
 import { action, pending } from "../testing/states.ts";
 import { WorkflowMirror } from "./workflow-mirror.ts";
@@ -19,6 +19,7 @@ const phases = ["", "Pending", "Scheduled", "Running", "Cancelling", "Succeeded"
 interface Write {
   readonly name: string;
   readonly agentID: string;
+  readonly otherAgentIDs: readonly string[];
   readonly told: string;
   readonly phase: Phase;
   readonly held: boolean;
@@ -31,6 +32,7 @@ interface Write {
 const write: fc.Arbitrary<Write> = fc.record({
   name: fc.constantFrom("a", "b", "c", "d", "e", "f"),
   agentID: fc.constantFrom(...spelled),
+  otherAgentIDs: fc.subarray(["agent-a", "02:00:00:00:00:0a", "02-00-00-00-00-0A", "agent-z"]),
   told: fc.constantFrom(...spelled),
   phase: fc.constantFrom<Phase>(...phases),
   held: fc.boolean(),
@@ -40,24 +42,32 @@ const write: fc.Arbitrary<Write> = fc.record({
   isHeard: fc.boolean(),
 });
 
-const stateIn = ({ agentID, told, phase, held }: Write): WorkflowState =>
-  pending({
+/** Only workflows of v1alpha2 may have several agents. */
+const isB = ({ name }: Pick<Write, "name">) => name > "c";
+
+const stateIn = (change: Write): WorkflowState => {
+  const { agentID, told, phase, held, otherAgentIDs } = change;
+  return pending({
+    ...(isB(change) ? { shape: "B", otherAgentIDs } : {}),
     agentID,
     phase,
     actions: [action("one", {}, agentID)],
     dispatch: { held, attempt: 1, rejections: 0, ...(told === "" ? {} : { agentID: told }) },
   });
+};
 
 async function perform(store: MemoryClient, own: ApiClient, change: Write, clock: FakeClock): Promise<void> {
   const client = change.isOwn ? own : store;
   const ref = refOf("default", change.name);
   if (change.isDeleted) return void (await client.delete(ref).catch(() => undefined));
   const metadata = { name: change.name, namespace: "default" };
-  const spec = { templateRef: "t", disabled: change.isDisabled };
-  const document = { apiVersion: "tinkerbell.org/v1alpha1", kind: "Workflow", metadata, spec };
+  const type = isB(change) ? WorkflowV2 : Workflow;
+  const references = isB(change) ? { templateRef: { name: "t" }, hardwareRef: { name: "h" } } : { templateRef: "t" };
+  const spec = { ...references, disabled: change.isDisabled };
+  const document = { apiVersion: apiVersionOf(type), kind: "Workflow", metadata, spec };
   const stored = await client
-    .create<AnyWorkflow>(Workflow, document)
-    .catch(async () => client.patch<AnyWorkflow>(ref, { type: "merge", body: { spec } }));
+    .create<AnyWorkflow>(type, document)
+    .catch(async () => client.patch<AnyWorkflow>({ ...ref, type }, { type: "merge", body: { spec } }));
   await storeState(client, stored, stateIn(change), clock.now());
 }
 
@@ -82,8 +92,8 @@ function lookAtAll(workflows: readonly Stored<AnyWorkflow>[], agent: string) {
       .filter(isHeld)
       .toSorted(byAge)
       .map(({ key }) => key),
-    oldest: all.filter((one) => awaitedAgent(one) === agent).toSorted(byAge)[0]?.key,
-    hasUnfinished: all.some(({ state }) => !isTerminal(state.phase) && agentKey(state.agentID) === agent),
+    oldest: all.filter((one) => awaitedAgents(one).includes(agent)).toSorted(byAge)[0]?.key,
+    hasUnfinished: all.some(({ state }) => !isTerminal(state.phase) && agentsOf(state).map(agentKey).includes(agent)),
   };
 }
 
@@ -91,7 +101,7 @@ test("an agent's queue is what looking at every workflow finds, own writes that 
   await fc.assert(
     fc.asyncProperty(fc.array(write, { maxLength: 40 }), async (changes) => {
       const clock = new FakeClock();
-      const store = memoryClient({ clock, types: [Workflow] });
+      const store = memoryClient({ clock, types: [Workflow, WorkflowV2] });
       const manager = new Manager({ client: store, clock, log: silentLog, random: seededRandom(1) });
       const { informer } = manager.informers.acquire<AnyWorkflow>(Workflow);
       const mirror = new WorkflowMirror(informer);
@@ -156,15 +166,22 @@ async function costOf(queue: number): Promise<number> {
   const { informer } = manager.informers.acquire<AnyWorkflow>(Workflow);
   const mirror = new WorkflowMirror(informer);
   await mirror.synced(new AbortController().signal);
-  const change = { agentID: "agent-a", told: "", phase: "Pending", held: false, isDisabled: false } as const;
+  const change = {
+    agentID: "agent-a",
+    otherAgentIDs: [],
+    told: "",
+    phase: "Pending",
+    held: false,
+    isDisabled: false,
+  } as const;
   const more = { isOwn: false, isDeleted: false, isHeard: false } as const;
-  for (let at = 0; at < queue; at++) await perform(store, store, { ...change, ...more, name: `w${at}` }, clock);
+  for (let at = 0; at < queue; at++) await perform(store, store, { ...change, ...more, name: `aw${at}` }, clock);
   await clock.advance(1000);
   mirror.queueOf("agent-a");
   counter.reads = 0;
-  await perform(store, store, { ...change, ...more, name: `w${queue - 1}`, isDisabled: true }, clock);
+  await perform(store, store, { ...change, ...more, name: `aw${queue - 1}`, isDisabled: true }, clock);
   await clock.advance(1000);
-  expect(mirror.queueOf("agent-a").oldest?.key).toBe("default/w0");
+  expect(mirror.queueOf("agent-a").oldest?.key).toBe("default/aw0");
   await manager.informers.close();
   return counter.reads;
 }

@@ -1,7 +1,7 @@
 import { isJsonObject } from "#lib/base/index.ts";
 import type { Informer, InformerHandler } from "#kernel/kit/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
-import { type Age, awaitedAgent, byAge, type Candidate, type Queue } from "../dispatch-queue.ts";
+import { type Age, awaitedAgents, byAge, type Candidate, type Queue } from "../dispatch-queue.ts";
 import { ageOf, candidateOf } from "../candidate.ts";
 import { agentKey } from "../state.ts";
 import type { AnyWorkflow } from "../stored.ts";
@@ -28,7 +28,7 @@ const ended = /^(?:STATE_)?(?:SUCCESS|FAILED|TIMEOUT|CANCELED|Succeeded|Failed|C
 
 /** What the indexes ask again and again of one version of a workflow. Little of each: very many may wait. */
 interface Card extends Age {
-  readonly awaited: string | undefined;
+  readonly awaited: readonly string[];
 }
 
 /**
@@ -48,7 +48,7 @@ export class WorkflowMirror {
     const order = (a: Stored<AnyWorkflow>, b: Stored<AnyWorkflow>): number => byAge(this.#card(a), this.#card(b));
     informer.addIndex(unfinished, unfinishedOf, order);
     informer.addIndex(held, (workflow) => some(toldOf(workflow)), order);
-    informer.addIndex(waiting, (workflow) => some(this.#card(workflow).awaited), order);
+    informer.addIndex(waiting, (workflow) => this.#card(workflow).awaited, order);
   }
 
   /** Resolves when all workflows have been read once. */
@@ -131,7 +131,7 @@ export class WorkflowMirror {
     if (known !== undefined) return known;
     // What is at an end, and what is held, waits for nobody: most need not be decoded to know it.
     const mayWait = unfinishedOf(workflow).length > 0 && toldOf(workflow) === undefined;
-    const card = { ...ageOf(workflow), awaited: mayWait ? awaitedAgent(candidateOf(workflow)) : undefined };
+    const card = { ...ageOf(workflow), awaited: mayWait ? awaitedAgents(candidateOf(workflow)) : [] };
     this.#cards.set(workflow, card);
     return card;
   }
@@ -149,11 +149,12 @@ function toldOf({ status = {} }: AnyWorkflow): string | undefined {
   return typeof agentID === "string" && agentID !== "" ? agentKey(agentID) : undefined;
 }
 
-/** The key of the agent whose turn it is, of one that is not at an end. */
+/** The keys of the agents whose turn it is, of one that is not at an end: mostly one. */
 function unfinishedOf({ status = {} }: AnyWorkflow): readonly string[] {
-  const { agentID, state } = status;
+  const { agentID, otherAgentIDs, state } = status;
   if (typeof agentID !== "string" || agentID === "" || (typeof state === "string" && ended.test(state))) return [];
-  return [agentKey(agentID)];
+  if (!Array.isArray(otherAgentIDs)) return [agentKey(agentID)];
+  return [agentID, ...otherAgentIDs].filter((id) => typeof id === "string").map(agentKey);
 }
 
 /** Every agent that a change of it may concern: what has ended concerns nobody, once its agent is free of it. */
