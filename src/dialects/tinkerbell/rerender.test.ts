@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { isJsonObject } from "#lib/base/index.ts";
 import type { AnyTemplate } from "./inputs.ts";
-import { Hardware, Template, Workflow, WorkflowV2 } from "./kinds.ts";
+import { Hardware, Template, Workflow } from "./kinds.ts";
 import { rerenderAnnotation } from "./messages.ts";
 import { rerender } from "./rerender.ts";
 import { Harness, namespace, planOf } from "./testing/harness.ts";
@@ -160,7 +160,7 @@ test("a workflow waits for every address of its machine, and rendered anew for w
   const body = { spec: { agentID: "named" } };
   await here.store.patch({ type: Hardware, namespace, name: "hw" }, { type: "merge", body });
   const asked = { metadata: { annotations: { [rerenderAnnotation]: "1" } } };
-  await here.store.patch({ type: WorkflowV2, namespace, name: "w" }, { type: "merge", body: asked });
+  await here.store.patch({ type: Workflow, namespace, name: "w" }, { type: "merge", body: asked });
   await here.settle();
   expect(await here.status()).toMatchObject({ state: "Pending", agentID: "named", rerendered: "1" });
   expect(await here.status()).not.toHaveProperty("otherAgentIDs");
