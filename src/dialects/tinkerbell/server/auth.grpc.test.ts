@@ -48,6 +48,40 @@ test("an agent with a token speaks for the id it is for, and one with the token 
   });
 });
 
+test("a token that is taken back ends what it has opened, and leaves the others alone", async () => {
+  const place = await start({ auth: { mode: "token", namespace: "default" }, pollHold: 60_000 });
+  const entry = (token: string, id: string) => [createHash("sha256").update(token).digest("hex"), btoa(id)] as const;
+  const tokens = (all: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(all).map(([token, id]) => entry(token, id)));
+  const data = tokens({ "token-a": "agent-a", "token-b": "agent-b", "token-c": "agent-c", "token-d": "agent-d" });
+  const metadata = { name: tokenSecret, namespace: "default" };
+  await place.store.create(Secret, { apiVersion: "v1", kind: "Secret", metadata, data });
+  const ref = { type: Secret, name: tokenSecret, namespace: "default" };
+  const [taken, kept, given] = ["a", "b", "c"].map((each) => place.agent(`agent-${each}`, bearer(`token-${each}`)));
+  for (const agent of [taken, kept, given]) await agent?.stream.headers.promise;
+  const { getAction } = workflowV1.WorkflowService.method;
+  const asking = place.client().unary(getAction, { agentId: "agent-d" }, bearer("token-d"));
+  await poll(() => place.agentStatus("agent-d").catch(() => undefined)).toMatchObject({ connected: true });
+  // The token of c is another agent's from now on.
+  const next = tokens({ "token-b": "agent-b", "token-c": "agent-x" });
+  await place.store.update(Secret, { ...(await place.store.get(ref)), data: next });
+  expect(await taken?.stream.end.promise).toMatchObject({
+    code: "UNAUTHENTICATED",
+    message: "the token is not valid any more",
+  });
+  expect((await given?.stream.end.promise)?.code).toBe("UNAUTHENTICATED");
+  await poll(async () => (await place.agentStatus("agent-a"))?.connected).toBe(false);
+  const id = await place.create("wf", { agentID: "agent-b" });
+  await poll(() => kept?.told).toEqual(["start wf: one two"]);
+  expect(await kept?.tell(id, { is: "started" }, bearer("token-b"))).toBe("OK");
+  // Who asks is told nothing of what comes for it.
+  await place.create("late", { agentID: "agent-d" });
+  expect(await asking).toMatchObject({ code: "UNAUTHENTICATED" });
+  expect((await place.state("late")).phase).toBe("Pending");
+  await place.store.delete(ref);
+  expect((await kept?.stream.end.promise)?.code).toBe("UNAUTHENTICATED");
+});
+
 test("an agent with a certificate speaks for the id in it; without one it gets no connection", async () => {
   const folder = await CertificateFolder.create();
   closers.push(() => folder.close());

@@ -5,15 +5,28 @@ import { RpcError } from "#kernel/rpc/index.ts";
 export interface Caller {
   /** For messages. */
   readonly name: string;
-  /** Whether it may speak for this agent. */
+  /** Whether it may speak for this agent, as of now: a proof may be taken back while a call is open. */
   isAgent(agentID: string): boolean;
+  /** Calls `changed` when that may have changed; until the answered function is called. */
+  onChange(changed: () => void): () => void;
 }
 
 /** Tells who calls; throws UNAUTHENTICATED for who does not say. */
 export type Identify = (call: CallContext) => Caller;
 
 /** Everybody is whoever they say: for networks that only machines of the operator's are on. */
-export const anybody: Identify = () => ({ name: "the caller", isAgent: () => true });
+export const anybody: Identify = () => ({ name: "the caller", isAgent: () => true, onChange: never });
+
+/** Of what does not change while a call is open. */
+export const never: Caller["onChange"] = () => () => undefined;
+
+/** PERMISSION_DENIED for who has proved to be somebody else. */
+export function allow(caller: Caller, agentID: string): void {
+  if (!caller.isAgent(agentID)) throw new RpcError("PERMISSION_DENIED", `the caller is not agent ${agentID}`);
+}
+
+/** What an open call ends with when its proof is taken back. */
+export const notValid = (): RpcError => new RpcError("UNAUTHENTICATED", "the token is not valid any more");
 
 /** Longer ids are nobody's. */
 const maxBytes = 256;

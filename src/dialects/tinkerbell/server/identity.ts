@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import type { PeerCertificate } from "node:tls";
 import { isJsonObject } from "#lib/base/index.ts";
-import type { Lister, Manager } from "#kernel/kit/index.ts";
+import type { Informer, Manager } from "#kernel/kit/index.ts";
 import { type KubeObject, Secret } from "#kernel/model/index.ts";
 import { RpcError } from "#kernel/rpc/index.ts";
 import { isSameAgent } from "../state.ts";
-import { anybody, type Identify } from "./caller.ts";
+import { anybody, type Identify, never } from "./caller.ts";
 
 /** How agents prove who they are. Released agents cannot: for them there is `none`, on networks that only their machines are on. */
 export type AgentAuth =
@@ -30,21 +30,38 @@ export function identifyBy(auth: AgentAuth, manager: Manager): Identify {
 const bearer = /^bearer +(\S+)$/i;
 
 /** Looked up by the hash, so that neither the Secret nor the time an answer takes tells of tokens. */
-const byToken =
-  (secrets: Lister<KubeObject & { readonly data?: unknown }>, key: string): Identify =>
-  (call) => {
+function byToken(secrets: Informer<KubeObject & { readonly data?: unknown }>, key: string): Identify {
+  // Whoever holds a call open; there is one mirror for all.
+  const observers = new Set<() => void>();
+  const tell = (): void => {
+    for (const changed of observers) changed();
+  };
+  secrets.addHandler({ update: tell, delete: tell });
+  const ownerOf = (hash: string): string | undefined => {
+    const data = secrets.get(key)?.data;
+    const encoded = isJsonObject(data) && Object.hasOwn(data, hash) ? data[hash] : undefined;
+    return typeof encoded === "string" ? Buffer.from(encoded, "base64").toString("utf8").trim() : undefined;
+  };
+  return (call) => {
     const [, token] = bearer.exec(call.header("authorization")) ?? [];
     if (token === undefined) throw new RpcError("UNAUTHENTICATED", "a token is needed: authorization: Bearer TOKEN");
-    const data = secrets.get(key)?.data;
     const hash = createHash("sha256").update(token).digest("hex");
-    const encoded = isJsonObject(data) && Object.hasOwn(data, hash) ? data[hash] : undefined;
-    if (typeof encoded !== "string") throw new RpcError("UNAUTHENTICATED", "the token is not known");
-    const owner = Buffer.from(encoded, "base64").toString("utf8").trim();
+    const known = ownerOf(hash);
+    if (known === undefined) throw new RpcError("UNAUTHENTICATED", "the token is not known");
     return {
-      name: `the owner of the token (${owner})`,
-      isAgent: (agentID) => owner === "*" || isSameAgent(owner, agentID),
+      name: `the owner of the token (${known})`,
+      isAgent(agentID) {
+        const owner = ownerOf(hash);
+        return owner !== undefined && (owner === "*" || isSameAgent(owner, agentID));
+      },
+      onChange(changed) {
+        const observer = (): void => changed();
+        observers.add(observer);
+        return () => void observers.delete(observer);
+      },
     };
   };
+}
 
 const byCertificate: Identify = ({ certificate }) => {
   const names = certificate === undefined ? [] : namesIn(certificate);
@@ -52,6 +69,7 @@ const byCertificate: Identify = ({ certificate }) => {
   return {
     name: `the owner of the certificate (${names.join(", ")})`,
     isAgent: (agentID) => names.some((name) => isSameAgent(name, agentID)),
+    onChange: never,
   };
 };
 

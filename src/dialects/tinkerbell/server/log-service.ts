@@ -1,7 +1,7 @@
 import { type Clock, sleep } from "#lib/base/index.ts";
 import { agentV1, type CallContext, RpcError, type RpcService, service } from "#kernel/rpc/index.ts";
 import type { WorkflowState } from "../state.ts";
-import type { Caller, Identify } from "./caller.ts";
+import { type Caller, type Identify, notValid } from "./caller.ts";
 import { chunkIn, type TaggedChunk } from "./log-chunk.ts";
 import type { HeldLog, LogShelf } from "./log-shelf.ts";
 import { asUnavailable } from "./record-event.ts";
@@ -33,6 +33,7 @@ const commitEvery = 4 * 1024 * 1024;
 interface Open {
   readonly workflow: string;
   readonly action: string;
+  readonly agentID: string;
   readonly uid: string;
   readonly held: HeldLog;
 }
@@ -121,17 +122,20 @@ class Intake {
   async #logOf({ workflow, action }: TaggedChunk): Promise<Open> {
     const key = `${workflow} ${action}`;
     const known = this.#open.get(key);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      if (!this.#caller.isAgent(known.agentID)) throw notValid();
+      return known;
+    }
     if (this.#open.size >= maxLogs)
       throw new RpcError("INVALID_ARGUMENT", `a call brings the logs of at most ${maxLogs} actions`);
-    const uid = await this.#permit(workflow, action);
-    const open = { workflow, action, uid, held: await this.#parts.shelf.open(uid, action) };
+    const { uid, agentID } = await this.#permit(workflow, action);
+    const open = { workflow, action, agentID, uid, held: await this.#parts.shelf.open(uid, action) };
     this.#open.set(key, open);
     return open;
   }
 
-  /** The workflow's uid, if the caller is the agent of the action. */
-  async #permit(workflow: string, action: string): Promise<string> {
+  /** The workflow's uid, and the agent of the action, if that is the caller. */
+  async #permit(workflow: string, action: string): Promise<Pick<Open, "uid" | "agentID">> {
     const found = parseWorkflowId(workflow) === undefined ? undefined : await this.#parts.find(workflow);
     if (found === undefined)
       throw new RpcError("NOT_FOUND", `there is no workflow ${JSON.stringify(workflow.slice(0, 100))}`);
@@ -139,8 +143,9 @@ class Intake {
     if (its === undefined)
       throw new RpcError("NOT_FOUND", `workflow ${workflow} has no action ${JSON.stringify(action.slice(0, 100))}`);
     // Not that of the workflow: other tasks of it are other agents'.
-    if (!this.#caller.isAgent(its.task.agentID))
+    const { agentID } = its.task;
+    if (!this.#caller.isAgent(agentID))
       throw new RpcError("PERMISSION_DENIED", `the action is not ${this.#caller.name}'s`);
-    return found.uid;
+    return { uid: found.uid, agentID };
   }
 }

@@ -1,8 +1,8 @@
 import { type Clock, type JsonObject, type Millis, sleep } from "#lib/base/index.ts";
-import { type CallContext, type Handlers, RpcError, workflowV1 } from "#kernel/rpc/index.ts";
+import { type CallContext, type Handlers, workflowV1 } from "#kernel/rpc/index.ts";
 import { agentKey, type Protocol } from "../state.ts";
 import type { Taker } from "../transitions.ts";
-import { type Caller, checkedAgentID, type Identify } from "./caller.ts";
+import { allow, type Caller, checkedAgentID, type Identify, notValid } from "./caller.ts";
 import type { Lanes } from "./lanes.ts";
 import { actionMessage, attributesOf, noActionYet, noWorkflows } from "./poll-messages.ts";
 import { asUnavailable } from "./record-event.ts";
@@ -29,9 +29,10 @@ export const getAction =
   (parts: AskParts): NonNullable<Handlers<typeof workflowV1.WorkflowService>["getAction"]> =>
   async ({ agentId = "", agentAttributes }, call) => {
     const taker: Taker = { agentID: checkedAgentID(agentId, "invalid Agent ID"), protocol: "poll" };
-    allow(parts.identify(call), taker.agentID);
+    const caller = parts.identify(call);
+    allow(caller, taker.agentID);
     parts.seen(taker.agentID, "poll", attributesOf(agentAttributes));
-    const taken = await waitFor(parts, taker, call);
+    const taken = await waitFor(parts, taker, call, caller);
     const message =
       taken?.is === "at" ? actionMessage(workflowId(taken.workflow), taken.state, parts.clock) : undefined;
     if (message !== undefined) return message;
@@ -39,13 +40,13 @@ export const getAction =
     throw parts.mirror.hasUnfinished(agentKey(taker.agentID)) ? noActionYet() : noWorkflows();
   };
 
-/** PERMISSION_DENIED for who has proved to be somebody else. */
-export function allow(caller: Caller, agentID: string): void {
-  if (!caller.isAgent(agentID)) throw new RpcError("PERMISSION_DENIED", `the caller is not agent ${agentID}`);
-}
-
 /** What the agent is to do, or undefined when the time is over, or it has asked again meanwhile. */
-async function waitFor(parts: AskParts, taker: Taker, { signal }: CallContext): Promise<Taken | undefined> {
+async function waitFor(
+  parts: AskParts,
+  taker: Taker,
+  { signal }: CallContext,
+  caller: Caller,
+): Promise<Taken | undefined> {
   const { clock, lanes, waiters, pollHold } = parts;
   const key = agentKey(taker.agentID);
   const end = clock.monotonic() + pollHold;
@@ -54,6 +55,7 @@ async function waitFor(parts: AskParts, taker: Taker, { signal }: CallContext): 
     const patience = new AbortController();
     const changed = waiters.next(key, patience.signal);
     try {
+      if (!caller.isAgent(taker.agentID)) throw notValid();
       const taken = await lanes.run(key, () => takeUnlessGone(parts, taker, signal));
       if (taken.is === "at") return taken;
       const left = end - clock.monotonic();

@@ -1,7 +1,7 @@
-import { type CallContext, RpcError, type RpcService, service, workflowV2 } from "#kernel/rpc/index.ts";
+import { type CallContext, type RpcService, service, workflowV2 } from "#kernel/rpc/index.ts";
 import type { AgentEvent } from "../events.ts";
 import { agentKey } from "../state.ts";
-import { type Caller, checkedAgentID, type Identify } from "./caller.ts";
+import { allow, type Caller, checkedAgentID, type Identify, notValid } from "./caller.ts";
 import type { Connection, Hello } from "./connections.ts";
 import { eventIn } from "./event-message.ts";
 import { helloIn } from "./hello.ts";
@@ -22,12 +22,12 @@ export function streamService({ identify, features, connect, record }: StreamPar
   return service(workflowV2.WorkflowService, {
     async getWorkflows({ agentId }, replies, call) {
       const agentID = checkedAgentID(agentId, "agent_id is empty");
-      if (!identify(call).isAgent(agentID))
-        throw new RpcError("PERMISSION_DENIED", `the caller is not agent ${agentID}`);
+      const caller = identify(call);
+      allow(caller, agentID);
       const hello = { agentID, ...helloIn(call) };
       // At once, and not with the first command, which may be days away: the agent learns that it is connected.
       call.sendHeaders({ "x-slipway-features": features });
-      await stay(hello, call, connect, (command) => replies.send(command));
+      await stay(hello, call, whileAllowed(connect, caller), (command) => replies.send(command));
     },
     async publishEvent({ event }, call) {
       const [id, told] = eventIn(event);
@@ -36,6 +36,20 @@ export function streamService({ identify, features, connect, record }: StreamPar
     },
   });
 }
+
+/** A proof that is taken back ends the stream that it has opened. */
+const whileAllowed =
+  (connect: StreamParts["connect"], caller: Caller): StreamParts["connect"] =>
+  (connection) => {
+    const disconnect = connect(connection);
+    const leave = caller.onChange(() => {
+      if (!caller.isAgent(connection.agentID)) connection.end(notValid());
+    });
+    return () => {
+      leave();
+      disconnect();
+    };
+  };
 
 /**
  * Holds the stream open. Never resolves, because streams do not end well: it rejects with the status to end with, which is that of a newer stream, of the

@@ -4,8 +4,8 @@ import { fromBinary, type Handlers, RpcError, workerV1, type workflowV1 } from "
 import { agentKey, agentsOf, type WorkflowState } from "../state.ts";
 import { type AnyWorkflow, refOf, stateOf } from "../stored.ts";
 import type { Taker } from "../transitions.ts";
-import { type Caller, checkedAgentID } from "./caller.ts";
-import { allow, type AskParts, takeUnlessGone } from "./poll-service.ts";
+import { allow, type Caller, checkedAgentID } from "./caller.ts";
+import { type AskParts, takeUnlessGone } from "./poll-service.ts";
 import { asUnavailable } from "./record-event.ts";
 import type { ReportParts } from "./report-service.ts";
 import type { Taken } from "./taking.ts";
