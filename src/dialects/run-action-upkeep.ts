@@ -72,12 +72,14 @@ export function addActionUpkeep(manager: Manager, languages: Languages): void {
   actions.addIndex(targetIndex, targetKeys);
   const types = languages.flatMap(runTypesOf);
   const runs = types.map((type) => ({ type, lister: manager.mirror(type) }));
-  const controller = controllerFor(manager, "run-action").for<RunAction>(RunAction);
   // An action that was left to its run is nobody's any more when that has gone before it answered.
-  for (const type of types)
-    controller.watches(type, ({ metadata }) => actionsFor(actions, type, keyOf(metadata)).map(requestFor), {
-      predicates: [({ type: change }) => change === "delete"],
-    });
+  const controller = types.reduce(
+    (builder, type) =>
+      builder.watches(type, ({ metadata }) => actionsFor(actions, type, keyOf(metadata)).map(requestFor), {
+        predicates: [({ type: change }) => change === "delete"],
+      }),
+    controllerFor(manager, "run-action").for<RunAction>(RunAction),
+  );
   controller.complete(actionUpkeep({ client, clock, actions, runs }));
 }
 
