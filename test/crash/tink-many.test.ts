@@ -101,6 +101,11 @@ test(`${workflows} workflows of ${ids.length} agents while the server is killed 
   }
   for (let round = 0; round < rounds; round++)
     for (const id of ids) await create("Workflow", nameOf(id, round), { templateRef: id });
+  // What is not prepared yet is no part of the order.
+  const prepared = async () => {
+    while ([...(await statuses()).values()].some(({ state }) => state !== "PENDING")) await sleep(systemClock, 100);
+  };
+  await within(patienceMs, "all workflows wait for their agents", prepared(), () => server.said.join(""));
   const moments = Array.from({ length: kills }, () => Math.floor(Math.random() * (workflows - 1))).sort(
     (a, b) => a - b,
   );
