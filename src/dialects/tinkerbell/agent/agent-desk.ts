@@ -6,6 +6,9 @@ import type { Journal } from "./journal.ts";
 import type { LogPusher } from "./log-pusher.ts";
 import { type Execution, isSameExecution } from "./work.ts";
 
+/** What has ended is removed within this when the agent is to end, or left where it is. */
+const removalPatience: Millis = 5_000;
+
 export interface DeskOptions {
   readonly runtime: ActionRuntime;
   /** Is told which logs are written to. */
@@ -35,6 +38,9 @@ export class AgentDesk {
   #preparing:
     | { readonly execution: Execution; readonly abort: AbortController; readonly done: Promise<void> }
     | undefined;
+
+  /** Under way. */
+  readonly #discards = new Set<Promise<void>>();
 
   private constructor(options: DeskOptions, state: AgentState) {
     this.#options = options;
@@ -70,10 +76,18 @@ export class AgentDesk {
     return (this.#turn = this.#turn.then(() => this.#take(input)));
   }
 
-  /** Lets go: what runs goes on, and what is durable is all there is. */
+  /**
+   * Lets go: what runs goes on, and what is durable is all there is. What is being removed has a moment for it, because a run on
+   * this machine has no next process that would sweep.
+   */
   async close(): Promise<void> {
     this.#closed.abort(new Error("the agent ends"));
     await this.#turn;
+    if (this.#discards.size === 0) return;
+    const removed = new AbortController();
+    const limit = sleep(this.#options.clock, removalPatience, removed.signal).catch(() => undefined);
+    await Promise.race([Promise.all(this.#discards), limit]);
+    removed.abort();
   }
 
   async #take(input: Input): Promise<void> {
@@ -188,9 +202,12 @@ export class AgentDesk {
   /** Once: what stays is swept by the next process. */
   async #discard(execution: Execution): Promise<void> {
     const { runtime, log } = this.#options;
-    await runtime
+    const discarded = runtime
       .discard(execution)
       .catch((thrown: unknown) => log.warn("what an action has left cannot be removed", { error: messageOf(thrown) }));
+    this.#discards.add(discarded);
+    await discarded;
+    this.#discards.delete(discarded);
   }
 
   /** Waited for, so that it never meets what a later input has begun. */

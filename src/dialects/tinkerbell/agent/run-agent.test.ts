@@ -203,6 +203,25 @@ test("an agent that ends leaves the action running", async () => {
   expect(server.told).toEqual(["started id-one"]);
 });
 
+test.each([
+  ["has been removed", true],
+  ["cannot be removed soon", false],
+])("an agent ends when what an action has left %s", async (_what, isRemoved) => {
+  const { machine, clock, agent } = await running();
+  const removed = deferred<void>();
+  machine.removal = () => removed.promise;
+  machine.end({ is: "failed", reason: "NonZeroExit", message: "exit code 3" });
+  await clock.advance(0);
+  agent.stop();
+  let isOver = false;
+  void agent.ended.then(() => (isOver = true));
+  await clock.advance(1_000);
+  expect(isOver).toBe(false);
+  if (isRemoved) removed.resolve();
+  else await clock.advance(4_000);
+  await agent.ended;
+});
+
 test("an agent that kills on exit ends the action and tells it", async () => {
   const { machine, server, clock, agent } = await running({ killsOnExit: true });
   agent.stop();

@@ -17,6 +17,8 @@ export class FakeMachine {
   readonly log: string[] = [];
   /** What preparing comes to; a test may change it, also to a rejection. */
   prepare: (execution: Execution) => Promise<Prepared> = async ({ action }) => ({ is: "prepared", handle: action.id });
+  /** What removing what is left takes; a test may change it. */
+  removal: () => Promise<void> = () => Promise.resolve();
   /** Nobody can be asked what runs. */
   isAway = false;
   readonly #lives = new Map<string, Life>();
@@ -59,6 +61,7 @@ export class FakeMachine {
         if (this.#lives.get(keyOf(execution))?.isStarted === true) this.#note("stopped", execution);
       },
       discard: async (execution) => {
+        await this.removal();
         this.#lives.delete(keyOf(execution));
       },
       sweep: async (keep) => {
