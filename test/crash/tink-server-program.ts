@@ -6,16 +6,7 @@ import { Manager } from "#kernel/kit/index.ts";
 import { TemplateHost } from "#kernel/template/index.ts";
 import { RunAction } from "#dialects/run-action.ts";
 import { addController } from "#dialects/tinkerbell/controller.ts";
-import {
-  Agent,
-  Hardware,
-  HardwareV2,
-  Osie,
-  Template,
-  TemplateV2,
-  Workflow,
-  WorkflowV2,
-} from "#dialects/tinkerbell/kinds.ts";
+import { kinds as dialectKinds } from "#dialects/tinkerbell/kinds.ts";
 import { addTinkerbellServer, type TinkerbellServerOptions } from "#dialects/tinkerbell/server/server.ts";
 import { holding } from "./tink/holds.ts";
 
@@ -32,7 +23,7 @@ const log = { error: say("error"), warn: say("warn"), info: say("info"), debug: 
 
 const clock = systemClock;
 const store = await openStore(join(directory, "store"), { clock });
-const kinds = [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie, Agent, RunAction];
+const kinds = [...dialectKinds, RunAction];
 const definitions = toCrds(kinds);
 const server = await createApiServer({ store, clock, log, version: "0.0.0", definitions });
 const client = server.client();

@@ -1,5 +1,6 @@
 import { createResults } from "../../src/dialects/wharf/results/results-store.ts";
 import { followLogs } from "../../src/dialects/wharf/results/follow-logs.ts";
+import { newBuild } from "../../src/dialects/wharf/results/testing/new-build.ts";
 import { systemClock } from "../../src/lib/base/index.ts";
 
 // A worker with a large log. Usage: DIRECTORY MEBIBYTES FOLLOWERS. Says as JSON how many lines there were, what followers were given of them, and by
@@ -9,19 +10,7 @@ const [, , directory = "", mebibytes = "0", followers = "0"] = process.argv;
 const chunk = Buffer.from(`${"x".repeat(99)}\n`.repeat(655));
 const chunks = Math.ceil((Number(mebibytes) * 2 ** 20) / chunk.length);
 
-const results = await createResults(
-  directory,
-  {
-    buildId: 7,
-    projectId: 1,
-    instance: "local",
-    runtime: "host",
-    definitionSha256: "00",
-    stages: [{ stageId: 1, name: "build", runsIf: "success" }],
-    steps: [{ stepId: 1, stageId: 1, name: "large", type: "container", image: "" }],
-  },
-  { clock: systemClock },
-);
+const results = await createResults(directory, newBuild(1), { clock: systemClock });
 let drained = (): void => undefined;
 const writer = await results.openLog(1, { onDrain: () => drained() });
 

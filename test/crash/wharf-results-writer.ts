@@ -1,6 +1,7 @@
 import { writeSync } from "node:fs";
 import { followLogs } from "../../src/dialects/wharf/results/follow-logs.ts";
 import { createResults } from "../../src/dialects/wharf/results/results-store.ts";
+import { newBuild } from "../../src/dialects/wharf/results/testing/new-build.ts";
 import { systemClock } from "../../src/lib/base/index.ts";
 
 // The worker that is killed. Usage: DIRECTORY. Two steps print numbered lines until it dies, the second one leaves artifacts meanwhile. It says on
@@ -9,19 +10,7 @@ import { systemClock } from "../../src/lib/base/index.ts";
 const [, , directory = ""] = process.argv;
 const steps = [1, 2, 3];
 
-const results = await createResults(
-  directory,
-  {
-    buildId: 7,
-    projectId: 1,
-    instance: "local",
-    runtime: "host",
-    definitionSha256: "00",
-    stages: [{ stageId: 1, name: "build", runsIf: "success" }],
-    steps: steps.map((stepId) => ({ stepId, stageId: 1, name: `s${stepId}`, type: "container", image: "" })),
-  },
-  { clock: systemClock },
-);
+const results = await createResults(directory, newBuild(steps.length), { clock: systemClock });
 
 async function print(stepId: number): Promise<void> {
   await results.setStatus(stepId, "Running");

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { freePort } from "#test/support/free-port.ts";
 import {
   cleanEnvironment,
   endRunner,
@@ -38,16 +38,6 @@ afterEach(async () => {
 });
 
 const start = () => startServer(join(directory, "data"), ["--tink-listen", `127.0.0.1:${port}`]);
-
-async function freePort(): Promise<number> {
-  const holder = createServer().listen(0, "127.0.0.1");
-  await once(holder, "listening");
-  const address = holder.address();
-  holder.close();
-  await once(holder, "close");
-  if (typeof address !== "object" || address === null) throw new Error("no port");
-  return address.port;
-}
 
 function program(...words: readonly string[]) {
   const env = cleanEnvironment({ HOME: directory, SLIPWAY_KUBECONFIG: server.kubeconfig });

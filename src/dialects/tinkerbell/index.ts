@@ -5,7 +5,7 @@ import { describeWorkflow } from "./describe.ts";
 import { runCommands } from "./commands.ts";
 import { documents } from "./document.ts";
 import { agents } from "./local-agents.ts";
-import { Agent, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow, WorkflowV2 } from "./kinds.ts";
+import { kinds, Workflow } from "./kinds.ts";
 import { neighboursOf } from "./queue-place.ts";
 import type { AnyWorkflow } from "./stored.ts";
 import { renderProblem, viewWorkflow } from "./view.ts";
@@ -22,7 +22,7 @@ const typed = (object: KubeObject): AnyWorkflow => object as AnyWorkflow;
 /** Machines are provisioned by agents: a Workflow carries out the actions of a Template on a Hardware. */
 export const dialect: Dialect = {
   name: "tinkerbell",
-  kinds: [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie, Agent],
+  kinds,
   documents,
   admission: [],
   runs: {

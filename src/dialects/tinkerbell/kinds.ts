@@ -154,3 +154,6 @@ export type Agent = ObjectOf<typeof Agent>;
 export type WorkflowStatusV1 = TypeOf<typeof WorkflowStatus>;
 export type WorkflowStatusV2 = TypeOf<typeof WorkflowStatusV2>;
 export type Dispatch = NonNullable<WorkflowStatusV1["dispatch"]>;
+
+/** All of them, each version with its own schema. */
+export const kinds = [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie, Agent] as const;

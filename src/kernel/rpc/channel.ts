@@ -1,4 +1,12 @@
-import type { ChannelCredentials, Client, ClientOptions, Metadata, ServiceError } from "@grpc/grpc-js";
+import type {
+  CallOptions as GrpcCallOptions,
+  ChannelCredentials,
+  Client,
+  ClientOptions,
+  Metadata,
+  requestCallback,
+  ServiceError,
+} from "@grpc/grpc-js";
 import {
   create,
   type DescMessage,
@@ -86,52 +94,57 @@ export class RpcChannel {
   call<I extends DescMessage, O extends DescMessage>(
     method: Method<I, O>,
     request: MessageInitShape<I>,
-    { headers, signal, timeout }: CallOptions,
+    options: CallOptions,
   ): Promise<MessageShape<O>> {
-    return new Promise((resolve, reject) => {
-      const call = this.#client.makeUnaryRequest(
+    return this.#answerOf(options, (metadata, limits, answered) =>
+      this.#client.makeUnaryRequest(
         pathOf(method),
         asBuffer,
         (bytes: Buffer) => fromBinary(method.output, bytes),
         toBinary(method.input, create(method.input, request)),
-        this.#metadataOf(headers),
-        timeout === undefined ? {} : { deadline: this.#clock.now() + timeout },
-        (thrown, answer) => {
-          signal.removeEventListener("abort", cancel);
-          if (thrown === null && answer !== undefined) resolve(answer);
-          else reject(refusalOf(thrown));
-        },
-      );
-      const cancel = () => call.cancel();
-      if (signal.aborted) cancel();
-      else signal.addEventListener("abort", cancel, { once: true });
-    });
+        metadata,
+        limits,
+        answered,
+      ),
+    );
   }
 
   /** A call that brings many messages, and has one answer at their end. They are all at hand, and few. */
   send<I extends DescMessage, O extends DescMessage>(
     method: Method<I, O>,
     requests: readonly MessageInitShape<I>[],
-    { headers, signal, timeout }: CallOptions,
+    options: CallOptions,
   ): Promise<MessageShape<O>> {
-    return new Promise((resolve, reject) => {
+    return this.#answerOf(options, (metadata, limits, answered) => {
       const call = this.#client.makeClientStreamRequest(
         pathOf(method),
         asBuffer,
         (bytes: Buffer) => fromBinary(method.output, bytes),
-        this.#metadataOf(headers),
-        timeout === undefined ? {} : { deadline: this.#clock.now() + timeout },
-        (thrown, answer) => {
-          signal.removeEventListener("abort", cancel);
-          if (thrown === null && answer !== undefined) resolve(answer);
-          else reject(refusalOf(thrown));
-        },
+        metadata,
+        limits,
+        answered,
       );
-      const cancel = () => call.cancel();
       // What is written after the server has refused is lost, as it should be.
       call.on("error", () => undefined);
       for (const request of requests) call.write(toBinary(method.input, create(method.input, request)));
       call.end();
+      return call;
+    });
+  }
+
+  /** The one answer of a call, which is cancelled with the signal. */
+  #answerOf<T>(
+    { headers, signal, timeout }: CallOptions,
+    begin: (metadata: Metadata, limits: GrpcCallOptions, answered: requestCallback<T>) => { cancel(): void },
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const limits = timeout === undefined ? {} : { deadline: this.#clock.now() + timeout };
+      const call = begin(this.#metadataOf(headers), limits, (thrown, answer) => {
+        signal.removeEventListener("abort", cancel);
+        if (thrown === null && answer !== undefined) resolve(answer);
+        else reject(refusalOf(thrown));
+      });
+      const cancel = () => call.cancel();
       if (signal.aborted) cancel();
       else signal.addEventListener("abort", cancel, { once: true });
     });

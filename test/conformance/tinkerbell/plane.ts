@@ -7,20 +7,11 @@ import type { TemplateHost } from "#kernel/template/index.ts";
 import { realHost } from "#kernel/template/testing/index.ts";
 import { RunAction } from "#dialects/run-action.ts";
 import { addController } from "#dialects/tinkerbell/controller.ts";
-import {
-  Agent,
-  Hardware,
-  HardwareV2,
-  Osie,
-  Template,
-  TemplateV2,
-  Workflow,
-  WorkflowV2,
-} from "#dialects/tinkerbell/kinds.ts";
+import { kinds as dialectKinds } from "#dialects/tinkerbell/kinds.ts";
 import { addTinkerbellServer } from "#dialects/tinkerbell/server/server.ts";
 import type { Settings } from "#dialects/tinkerbell/settings.ts";
 
-const kinds = [Hardware, HardwareV2, Template, TemplateV2, Workflow, WorkflowV2, Osie, Agent, RunAction];
+const kinds = [...dialectKinds, RunAction];
 
 /** Where objects of a kind are in the namespace `default`. */
 export const pathOf = (plural: string, version = "v1alpha1"): string =>
