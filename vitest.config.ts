@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/longest-first.ts";
 
 /** In CI the order of files and the cases of properties are the same every time; anywhere else chance looks for more. */
 const chance = process.env["CI"] === undefined ? {} : { seed: 1 };
@@ -18,12 +19,12 @@ const shared = {
   sequence: { shuffle: { files: true }, ...chance },
   setupFiles: "test/support/fixed-chance.ts",
 } as const;
-// Tests that start real programs mostly wait for them, so that one more file than there are cores runs at a time. Each has its own
-// servers, free ports and directories.
+// Tests that start real programs mostly wait for them: two more files than there are cores run at a time, which has the cores busy. Each
+// has its own servers, free ports and directories.
 const programs = {
   pool: "forks",
   isolate: true,
-  maxWorkers: availableParallelism() + 1,
+  maxWorkers: availableParallelism() + 2,
   sequence: { groupOrder: 1 },
   testTimeout: 120_000,
   hookTimeout: 120_000,
@@ -36,11 +37,20 @@ const measured = "test/conformance/kubernetes/cluster/exhaustion.test.ts";
 /** Tests that stop, overload or break the server: never somebody's cluster. */
 const ownServers = "test/conformance/kubernetes/cluster/{soak,steady,restarts,compaction}.test.ts";
 
-/** A project of its own, because projects are run in the order of their names: as one of the longest files it must not begin last. */
+/** A project of its own, for whoever has no Docker Engine or wants nothing else. */
 const containers = "test/e2e/docker.test.ts";
 
 /** No cluster of somebody's is under test. */
 const isOwn = process.env["KUBECONFIG_UNDER_TEST"] === undefined;
+
+/** Controllers on somebody's cluster: all of them on the same one, one file after the other. With servers of their own they are in the other projects. */
+const ofControllers = isOwn
+  ? []
+  : [
+      "test/conformance/tinkerbell/{proposal,stream,documents,bad-input,older-protocols}.test.ts",
+      "test/e2e/{cluster-controllers,tinkerbell,tink-kubectl,tinkerbell-kubectl,wharf-apart}.test.ts",
+      "test/crash/tink-acceptance.test.ts",
+    ];
 
 /** Tests of what is made of files, ports, keys and processes. They are in `npm test`; a check is for the edit loop. */
 const integration = [
@@ -51,6 +61,7 @@ const integration = [
   "src/kernel/template/{template-host,runaway,thread}.test.ts",
   "src/kernel/rpc/**/*.test.ts",
   "src/dialects/tinkerbell/{agent,server}/**/*.grpc.test.ts",
+  "src/dialects/wharf/{http,worker-api,worker/host}/**/*.test.ts",
   "src/app/{server,cli/commands}/**/*.test.ts",
   "bench/{harness,load}/*.test.ts",
 ];
@@ -60,7 +71,7 @@ export default defineConfig({
   test: {
     // Sources that did not change are not translated again; `npx vitest --clearCache` forgets them.
     experimental: { fsModuleCache: true },
-    sequence: chance,
+    sequence: { ...chance, sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -77,11 +88,13 @@ export default defineConfig({
           ...shared,
           name: "conformance",
           include: ["test/conformance/**/*.test.ts"],
-          exclude: ["test/conformance/kubernetes/cluster/**"],
+          exclude: ["test/conformance/kubernetes/cluster/**", ...ofControllers],
         },
       },
       { test: { ...shared, name: "architecture", include: ["test/architecture/**/*.test.ts"] } },
-      { test: { ...programs, name: "e2e", include: ["test/e2e/**/*.test.ts"], exclude: [containers] } },
+      {
+        test: { ...programs, name: "e2e", include: ["test/e2e/**/*.test.ts"], exclude: [containers, ...ofControllers] },
+      },
       { test: { ...programs, name: "containers", include: [containers] } },
       {
         test: {
@@ -103,7 +116,25 @@ export default defineConfig({
           testTimeout: 300_000,
         },
       },
-      { test: { ...programs, name: "crash", include: ["test/crash/**/*.test.ts"], testTimeout: 600_000 } },
+      {
+        test: {
+          ...programs,
+          name: "controllers",
+          include: ofControllers,
+          maxWorkers: 1,
+          sequence: { groupOrder: 3 },
+          testTimeout: 300_000,
+        },
+      },
+      {
+        test: {
+          ...programs,
+          name: "crash",
+          include: ["test/crash/**/*.test.ts"],
+          exclude: ofControllers,
+          testTimeout: 600_000,
+        },
+      },
     ],
   },
 });

@@ -13,8 +13,13 @@ const path = require("node:path");
 const v8 = require("node:v8");
 const vm = require("node:vm");
 
+// As `wharf` it is the original's command: what follows are words of `slipway wharf`.
+if (path.basename(process.argv[1] ?? "") === "wharf") process.argv.splice(2, 0, "wharf");
+
 const mostFiles = 32;
-const verb = /^[a-z]{2,12}$/.test(process.argv[2] ?? "") ? process.argv[2] : "help";
+/** A command went well, or was asked to end by Ctrl-C or SIGTERM, as every server is. */
+const orderlyEnds = [0, 130, 143];
+const verb = verbOf(process.argv.slice(2));
 
 // A command allocates some ten megabytes and ends: a young generation that grows at its first collection to all it may have spares
 // it the others. What runs for half a second seldom repays being optimized, which Node 20 does on a second thread at the cost of half as
@@ -38,6 +43,14 @@ const script = new vm.Script(source, { filename: bundle, cachedData });
 if (own !== undefined && (cachedData === undefined || script.cachedDataRejected)) process.once("exit", keepCode);
 script.runInThisContext()(require, dist);
 
+/** What is compiled together: runs of documents and builds have little in common. */
+function verbOf([verb = "", ...words]) {
+  if (!/^[a-z]{2,12}$/.test(verb)) return "help";
+  const isBuild =
+    verb === "wharf" ? words[0] === "run" : verb === "run" && !words.some((word) => /\.(ya?ml|json)$|^-$/.test(word));
+  return isBuild ? "build" : verb;
+}
+
 /** Where this user's compiled code is kept: never in a directory that anybody else could write to. */
 function ownDirectory() {
   const { XDG_CACHE_HOME: cache, HOME: home } = process.env;
@@ -58,9 +71,9 @@ function isPrivate(directory) {
   return found !== undefined && found.isDirectory() && found.uid === process.getuid() && (found.mode & 0o077) === 0;
 }
 
-/** After a command that went well: what it compiled is there for the next one. Failing to keep it costs time, nothing else. */
+/** After an orderly end: what it compiled is there for the next one. Failing to keep it costs time, nothing else. */
 function keepCode(code) {
-  if (code !== 0) return;
+  if (!orderlyEnds.includes(code)) return;
   try {
     const root = path.dirname(own);
     fs.mkdirSync(root, { recursive: true, mode: 0o700 });

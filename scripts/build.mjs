@@ -68,6 +68,7 @@ const lazy = [
   "string-width",
   "js-yaml",
   "tar-stream",
+  "ws",
   "yaml",
 ];
 
@@ -129,6 +130,8 @@ export async function bundle({ force = false } = {}) {
     }),
     build({
       ...common,
+      // What is CommonJS and asks for modules of Node cannot be part of a module.
+      external: [...common.external, "ws"],
       format: "esm",
       entryPoints: library,
       outdir: dist,
@@ -181,6 +184,18 @@ async function keepCompiled() {
   const commands = [["help"], ["version"], ["run", "--ephemeral", "examples/workflow/hello.yaml"]];
   const run = promisify(execFile);
   for (const args of commands) await run(process.execPath, ["bin/slipway.cjs", ...args], { cwd: root, env });
+  const build = [
+    "run",
+    "--runtime",
+    "host",
+    "--build-id",
+    "1",
+    "--results-dir",
+    `${dist}/results`,
+    "examples/wharf/hello",
+  ];
+  await run(process.execPath, ["bin/slipway.cjs", ...build], { cwd: root, env: { ...env, TMPDIR: dist } });
+  for (const left of ["results", "iver-wharf"]) await rm(`${dist}/${left}`, { recursive: true, force: true });
   await chmod(code, 0o755);
   for (const name of await readdir(code)) await chmod(`${code}/${name}`, 0o644);
 }

@@ -1,10 +1,10 @@
-// Writes docs/reference/cli.md from the commands, docs/reference/workflow.md and tinkerbell.md from the kinds.
+// Writes docs/reference/cli.md from the commands, docs/reference/workflow.md, tinkerbell.md and wharf.md from the kinds.
 //   node scripts/reference.mjs [--check]      with --check nothing is written; ends with 1 when a page is not what would be written
 import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { cliPage } from "./reference/cli.mjs";
-import { tinkerbellPage, workflowPage } from "./reference/kinds.mjs";
+import { tinkerbellPage, wharfPage, workflowPage } from "./reference/kinds.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
@@ -21,6 +21,7 @@ async function loadSources() {
     "./src/dialects/workflow/cache/kind.ts": "CacheEntry",
     "./src/dialects/tinkerbell/kinds.ts":
       "Agent, Hardware, HardwareV2, Osie, Template, TemplateV2, Workflow as TinkerbellWorkflow, WorkflowV2",
+    "./src/dialects/wharf/kinds.ts": "Project, Build, Worker",
   };
   const contents = Object.entries(names).map(([path, exported]) => `export { ${exported} } from "${path}";`);
   const leaveOut = {
@@ -48,6 +49,7 @@ const pages = {
   "docs/reference/cli.md": cliPage(sources),
   "docs/reference/workflow.md": workflowPage(sources),
   "docs/reference/tinkerbell.md": tinkerbellPage(sources),
+  "docs/reference/wharf.md": wharfPage(sources),
 };
 for (const [path, text] of Object.entries(pages)) {
   const present = await readFile(`${root}${path}`, "utf8").catch(() => undefined);

@@ -13,6 +13,10 @@ const debianKubectl = `${cache}/usr/bin/kubectl`;
 
 const packages = [
   { program: "git", name: "git" },
+  // Guides speak to REST services as people do.
+  { program: "curl", name: "curl" },
+  // Repositories that are cloned over SSH.
+  { program: "sshd", name: "openssh-server" },
   { program: "unshare", name: "util-linux" },
   // Machines with networks of their own, which are cut.
   { program: "ip", name: "iproute2" },
@@ -28,6 +32,8 @@ const packages = [
   { file: "/usr/include/google/protobuf/timestamp.proto", name: "libprotobuf-dev" },
   { file: "/usr/lib/python3/dist-packages/grpc/__init__.py", name: "python3-grpcio" },
   { file: "/usr/lib/python3/dist-packages/google/protobuf/__init__.py", name: "python3-protobuf" },
+  // A client of Kubernetes in another language, for streams into Pods.
+  { file: "/usr/lib/python3/dist-packages/kubernetes/__init__.py", name: "python3-kubernetes" },
 ];
 
 const isInstalled = (program) =>

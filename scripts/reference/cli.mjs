@@ -24,6 +24,15 @@ const variables = [
     "SLIPWAY_TINK_LISTEN, SLIPWAY_TINK_POLL_HOLD, …",
     "each option of `slipway up` that begins with `--tink-`: `--tink-poll-hold` is `SLIPWAY_TINK_POLL_HOLD`; the option wins",
   ],
+  ["SLIPWAY_WHARF_LISTEN, SLIPWAY_WHARF_NAMESPACE, …", "the same for options that begin with `--wharf-`"],
+  [
+    "WHARF_CONFIG",
+    "a file with settings of builds, read after those of the machine, the user and the working directory",
+  ],
+  [
+    "WHARF_INSTANCEID, WHARF_WORKER_RUNTIME, …",
+    "settings of builds: `WHARF_` and the path of a setting, `worker.docker.builder` is `WHARF_WORKER_DOCKER_BUILDER`; options win",
+  ],
   [
     "SLIPWAY_AGENT_ID, SLIPWAY_AGENT_SERVER, …",
     "each option of `slipway agent`: `SLIPWAY_AGENT_` and its name, `--tls-ca` is `SLIPWAY_AGENT_TLS_CA`; the option wins",
@@ -37,6 +46,10 @@ const variables = [
   ["TERM", "`dumb`: no live view and no colours"],
   ["LC_ALL, LC_CTYPE, LANG", "the first that is set decides: UTF-8, or only ASCII is drawn"],
   ["XDG_CACHE_HOME", "`slipway-code` in it keeps compiled commands for the next start; `~/.cache` when unset"],
+  [
+    "XDG_RUNTIME_DIR",
+    "`slipway` in it tells which servers of Wharf this user has started; `$TMPDIR/slipway-UID` when unset",
+  ],
 ];
 
 const optionRow = ({ flags, summary, choices, initial }) => {

@@ -151,3 +151,19 @@ export function workflowPage({
   ];
   return `${lines.join("\n").trimEnd()}\n`;
 }
+
+/** Of Wharf; its REST API has a page of its own. */
+export function wharfPage({ Project, Build, Worker }) {
+  const lines = [
+    generatedFrom("src/dialects/wharf/kinds.ts"),
+    "# Project, Build and Worker of Wharf",
+    "",
+    "`kubectl explain build.spec` tells the same from a running control plane. `KEY` stands for any key, `[]`",
+    "for any item. A field that is not required may be left out.",
+    "",
+    ...kindSection(Project, new Map(), "Project"),
+    ...kindSection(Build, new Map(), "Build"),
+    ...kindSection(Worker, new Map(), "Worker"),
+  ];
+  return `${lines.join("\n").trimEnd()}\n`;
+}
