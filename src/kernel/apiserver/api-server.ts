@@ -1,3 +1,4 @@
+import type { PodSessions } from "#kernel/runtimes/index.ts";
 import { randomInt } from "node:crypto";
 import { type ApiClient, Metrics } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject } from "#kernel/model/index.ts";
@@ -37,6 +38,7 @@ import type { ArtifactSource } from "./verbs/artifact.ts";
 import type { ApiContext } from "./verbs/context.ts";
 import { defaultLimits, type Limits } from "./verbs/limits.ts";
 import { noPodLogs, type PodLogs } from "./verbs/pod-log.ts";
+import { noPodSessions } from "./verbs/pod-sessions.ts";
 import type { LogSource } from "./verbs/run-log.ts";
 import { Turns } from "./verbs/turns.ts";
 import { requestToken } from "./verbs/token-request.ts";
@@ -51,6 +53,8 @@ export interface ApiServerOptions {
   readonly version: string;
   /** Where logs of Pods come from; refused as not implemented without it. */
   readonly podLogs?: PodLogs;
+  /** Where streams into Pods lead; refused as not implemented without it. */
+  readonly podSessions?: PodSessions;
   /** Where logs of objects come from that are no Pods. */
   readonly logSources?: readonly LogSource[];
   /** Where artifacts come from; no kind has any without it. */
@@ -127,6 +131,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     newUid: growingUids(clock),
     random: options.random ?? randomUnit,
     podLogs: options.podLogs ?? noPodLogs,
+    podSessions: options.podSessions ?? noPodSessions,
     ...(options.logSources === undefined ? {} : { logSources: options.logSources }),
     ...(options.artifacts === undefined ? {} : { artifacts: options.artifacts }),
     authorizer: new Authorizer(store, { hideLogsFromViewers: options.hideLogsFromViewers === true }),

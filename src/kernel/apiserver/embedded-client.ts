@@ -144,6 +144,10 @@ export class EmbeddedClient implements ApiClient {
     return this.#replace(type, object, "status", options);
   }
 
+  updateWhole<T extends KubeObject>(type: ResourceType, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
+    return this.#replace(type, object, "whole", options);
+  }
+
   /** Only an apply knows `force`; for the other types there is nothing that it could take from anybody. */
   async patch<T extends KubeObject>(
     ref: Ref,
@@ -227,12 +231,13 @@ export class EmbeddedClient implements ApiClient {
   async #replace<T extends KubeObject>(
     type: ResourceType,
     object: T,
-    endpoint: "main" | "status",
+    part: "main" | "status" | "whole",
     options: WriteOptions,
   ): Promise<Stored<T>> {
     const { namespace = "", name = "" } = object.metadata;
     const resource = this.#served(type, "update", { namespace, name }, options.signal);
-    const target = { namespace, name, endpoint: endpointOf(resource, endpoint === "main" ? undefined : endpoint) };
+    const endpoint = endpointOf(resource, part === "main" ? undefined : "status");
+    const target = { namespace, name, endpoint: part === "whole" ? part : endpoint };
     const request = this.#request(resource, options);
     return typed(answerObject(await updateObject(this.#context, resource, target, object, request)));
   }

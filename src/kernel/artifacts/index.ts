@@ -3,3 +3,4 @@ export * from "./pack.ts";
 export * from "./store.ts";
 export * from "./unpack.ts";
 export * from "./words.ts";
+export * from "./read-tar.ts";

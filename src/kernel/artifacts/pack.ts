@@ -155,9 +155,13 @@ async function* fileBytes(path: string, called: string): AsyncGenerator<Buffer, 
 
 async function openFile(path: string, called: string): Promise<FileHandle> {
   const handle = await open(path, reading);
-  if ((await handle.stat()).isFile()) return handle;
-  await handle.close();
-  throw notStorable(called);
+  try {
+    if (!(await handle.stat()).isFile()) throw notStorable(called);
+    return handle;
+  } catch (thrown) {
+    await handle.close();
+    throw thrown;
+  }
 }
 
 async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer, void> {

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { FakeClock } from "#lib/base/index.ts";
+import { deferred, FakeClock } from "#lib/base/index.ts";
 import { type ArtifactLimits, ArtifactStore } from "./index.ts";
 
 let directory = "";
@@ -32,6 +32,14 @@ const files = async () =>
   (await readdir(directory, { recursive: true, withFileTypes: true })).filter((e) => e.isFile());
 
 describe("what is stored", () => {
+  it("is stored when the directory can be looked at again", async () => {
+    const store = open();
+    await writeFile(directory, "in the way");
+    await expect(store.put("a", bytes("hello"))).rejects.toMatchObject({ code: "ENOTDIR" });
+    await rm(directory);
+    expect(await store.put("a", bytes("hello"))).toEqual({ digest: sha, size: 5 });
+  });
+
   it("is found by its digest, once however often it comes, by nobody but its user", async () => {
     const store = open();
     expect(await store.put("a", bytes("hel", "lo"))).toEqual({ digest: sha, size: 5 });
@@ -102,6 +110,27 @@ describe("a sweep", () => {
     await expect(store.read("a", sha)).rejects.toThrow("nothing of the digest");
     await store.put("a", bytes("12345"));
     expect(await readFile(join(directory, "a", (await files())[0]?.name ?? ""))).toBeDefined();
+  });
+
+  it("counts what is stored while something is removed", async () => {
+    const store = open({ each: 8, total: 14 });
+    await store.put("a", bytes("hello"));
+    await store.sweep(isKept);
+    await clock.advance(20 * 60_000);
+    const gate = deferred<void>();
+    const coming = async function* () {
+      await gate.promise;
+      yield Buffer.from("12345678");
+    };
+    const storing = store.put("a", coming());
+    await clock.settle();
+    const isMentioned = (): boolean => {
+      gate.resolve();
+      return false;
+    };
+    expect(await store.sweep(isMentioned)).toBe(1);
+    await storing;
+    await expect(store.put("a", bytes("abcdefgh"))).rejects.toMatchObject({ reason: "ArtifactTooLarge" });
   });
 
   it("spares what was stored or mentioned again meanwhile", async () => {

@@ -168,7 +168,9 @@ export class ArtifactStore {
   async #remove(namespace: string, hex: string, used: { bytes: number }): Promise<boolean> {
     if (!this.#strangers.delete(`${namespace}/${hex}`)) return false;
     const path = join(this.#directory, namespace, hex);
-    used.bytes -= await sizeOf(path);
+    const size = await sizeOf(path);
+    // Only now: others change it meanwhile.
+    used.bytes -= size;
     await rm(path, { force: true });
     return true;
   }
@@ -187,15 +189,21 @@ export class ArtifactStore {
     return found;
   }
 
-  /** Counts what is there, and removes what a crash has left. */
+  /** Counted once; a failure is not kept, as a disk may be back. */
   #usage(): Promise<{ bytes: number }> {
-    this.#used ??= (async () => {
-      await rm(join(this.#directory, parts), { recursive: true, force: true });
-      let bytes = 0;
-      for (const { namespace, hex } of await this.#all()) bytes += await sizeOf(join(this.#directory, namespace, hex));
-      return { bytes };
-    })();
+    this.#used ??= this.#count().catch((thrown: unknown) => {
+      this.#used = undefined;
+      throw thrown;
+    });
     return this.#used;
+  }
+
+  /** Counts what is there, and removes what a crash has left. */
+  async #count(): Promise<{ bytes: number }> {
+    await rm(join(this.#directory, parts), { recursive: true, force: true });
+    let bytes = 0;
+    for (const { namespace, hex } of await this.#all()) bytes += await sizeOf(join(this.#directory, namespace, hex));
+    return { bytes };
   }
 }
 

@@ -24,6 +24,8 @@ export {
   readLabelSelector,
 } from "./client/label-selector.ts";
 export { loadKubeconfig, type LoadKubeconfigOptions } from "./client/load-kubeconfig.ts";
+export type { ExecEnd } from "./client/exec-session.ts";
+export * from "./client/pod-streams.ts";
 export * from "./client/resource-version.ts";
 export * from "./client/seeded-random.ts";
 export { TokenBucket } from "./client/token-bucket.ts";

@@ -2,6 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { type Instant, parseInstant } from "#lib/base/index.ts";
 import { listLogFiles } from "./log-files.ts";
 import { bytesBefore, isLossMark } from "./loss-mark.ts";
+import { orClosed } from "./or-closed.ts";
 import { flagOffset, fullFlag, type LogStream, newline, prefixLength, streamOffset, timeLength } from "./record.ts";
 
 // Reads a log for somebody who sends it elsewhere, piece by piece, and knows where he was when he comes back. A place is found again in two
@@ -86,14 +87,19 @@ interface OpenFile {
 /** Oldest first. Each is looked at after it was opened, so that it does not matter what it is called meanwhile. */
 async function openFiles(path: string): Promise<readonly OpenFile[]> {
   const files = new Map<number, OpenFile>();
-  for (const file of await listLogFiles(path)) {
-    const handle = await open(file.path, "r").catch(() => undefined);
-    if (handle === undefined) continue;
-    const { size } = await handle.stat();
-    const before = await bytesBefore(handle);
-    // The same one by two names, when it was renamed in between.
-    await files.get(before)?.handle.close();
-    files.set(before, { handle, before, size });
+  try {
+    for (const file of await listLogFiles(path)) {
+      const handle = await open(file.path, "r").catch(() => undefined);
+      if (handle === undefined) continue;
+      const { size } = await orClosed(handle, () => handle.stat());
+      const before = await orClosed(handle, () => bytesBefore(handle));
+      // The same one by two names, when it was renamed in between.
+      await files.get(before)?.handle.close();
+      files.set(before, { handle, before, size });
+    }
+  } catch (thrown) {
+    for (const { handle } of files.values()) await handle.close();
+    throw thrown;
   }
   return [...files.values()].sort((a, b) => a.before - b.before);
 }

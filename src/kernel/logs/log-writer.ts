@@ -7,6 +7,7 @@ import { encodeEntry, recordsPerEntry } from "./line-index.ts";
 import { defaultRotation, indexOf, type Rotation } from "./log-files.ts";
 import { bytesBefore, lossMark } from "./loss-mark.ts";
 import { Masker } from "./masker.ts";
+import { orClosed } from "./or-closed.ts";
 import type { LogStream } from "./record.ts";
 import { makeRoom, writeWhole } from "./rotate.ts";
 
@@ -187,9 +188,10 @@ export class LogWriter {
       await makeDirectories(dirname(this.#path), 0o750);
       return open(this.#path, "a+", 0o640);
     });
-    this.#size = (await handle.stat()).size;
+    this.#size = (await orClosed(handle, () => handle.stat())).size;
     // One that an earlier writer has begun.
-    if (this.#rotation.marksLoss === true && this.#size > 0) this.#before = await bytesBefore(handle);
+    if (this.#rotation.marksLoss === true && this.#size > 0)
+      this.#before = await orClosed(handle, () => bytesBefore(handle));
     return handle;
   }
 

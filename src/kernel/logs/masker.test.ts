@@ -19,6 +19,8 @@ test.each<[string, string[], string[], string]>([
   ["one whose beginning comes twice", ["aaab"], ["aa", "aab"], "a***"],
   ["base64 of it", ["hunter22"], [`x ${Buffer.from("hunter22").toString("base64")} y`], "x *** y"],
   ["base64 of it with a newline", ["hunter22"], [Buffer.from("hunter22\n").toString("base64")], "***"],
+  ["base64url of it", ["s>cr?t~~s>cr?t~"], [`x ${Buffer.from("s>cr?t~~s>cr?t~").toString("base64url")} y`], "x *** y"],
+  ["base64url of it without the padding", ["p?ss>w~rds"], [Buffer.from("p?ss>w~rds").toString("base64url")], "***"],
   ["its form in a URL", ["p@ss/w rd"], ["https://u:p%40ss%2Fw%20rd@h p@ss/w rd"], "https://u:***@h ***"],
   ["its form in JSON", ['p"ss\\word'], ['{"x":"p\\"ss\\\\word"}'], '{"x":"***"}'],
   ["its form in JSON of Python", ["grüß<g&tt"], ['{"x":"gr\\u00fc\\u00df<g&tt"}'], '{"x":"***"}'],
@@ -30,6 +32,31 @@ test.each<[string, string[], string[], string]>([
   ["half a pair", ["\ud800abcd"], ["x"], "x"],
 ])("%s", (_what, values, chunks, expected) => {
   expect(masked(values, ...chunks)).toBe(expected);
+});
+
+test.each(["", "u", "us", "user:", "some user:"])("base64 of a text that begins with %j holds no value", (before) => {
+  const value = "correct horse";
+  for (const after of ["", "x", "xy", "\n", " and more"]) {
+    const encoded = Buffer.from(before + value + after).toString("base64");
+    const shown = masked([value], `Authorization: Basic ${encoded} next`);
+    expect(shown).toMatch(/^Authorization: Basic .*\*\*\*.* next$/);
+    // Of the ends of the value less than a character each can be had from what is left.
+    const left = shown.slice("Authorization: Basic ".length, -" next".length).length - "***".length;
+    expect(left).toBeLessThanOrEqual(encoded.length - 16);
+  }
+});
+
+test.each([76, 64])("base64 in lines of %i characters holds nothing of a long value", (width) => {
+  const value = `-----BEGIN KEY-----\n${"QWxhZGRpbjpvcGVu+/".repeat(12)}\n-----END KEY-----`;
+  for (const text of [value, `${value}\n`]) {
+    const lines =
+      Buffer.from(text)
+        .toString("base64")
+        .match(new RegExp(`.{1,${width}}`, "g")) ?? [];
+    expect(lines.length).toBeGreaterThan(3);
+    const shown = masked([value], `begin\n${lines.join("\n")}\nend\n`);
+    expect(shown).toBe(`begin\n${"***\n".repeat(lines.length)}end\n`);
+  }
 });
 
 test("a value that is long is looked for in pieces", () => {

@@ -2,6 +2,8 @@
 const mark = Buffer.from("***");
 /** Shorter ones are words of every language: putting them out would tear the log and hide nothing. In characters. */
 const shortest = 4;
+/** Of the inner part of base64, in characters: six bytes of a value. */
+const shortestInner = 8;
 /** A longer line is looked for in pieces of this size, so that little is held back. */
 const longest = 4096;
 
@@ -9,7 +11,7 @@ const nothing = Buffer.alloc(0);
 
 /**
  * Puts `***` in the place of values in the output of one stream, however it is cut into chunks. A value is looked for line by line, as
- * it is, in base64, percent-encoded and in the forms that JSON writers give it; of two that begin at one place the longer one counts. Another form, or a value that a program
+ * it is, in base64 (also as a part of a longer text, in lines of 64 and 76 characters, and in the alphabet for URLs), percent-encoded and in the forms that JSON writers give it; of two that begin at one place the longer one counts. Another form, or a value that a program
  * prints in pieces, is not found.
  *
  * The end of a chunk that may be the beginning of a value is held back until it is known, at most 4 KiB. Linear in the bytes for a
@@ -99,13 +101,46 @@ function needlesOf(values: readonly string[]): readonly Buffer[] {
     for (const line of lines) {
       // `echo "$X" | base64` encodes the newline at the end, too.
       const encoded = [line, `${line}\n`].map((text) => Buffer.from(text).toString("base64"));
-      for (const text of [line, ...encoded, percentEncoded(line), ...jsonForms(line)])
+      const inBase64 = [...encoded, ...encoded.map(withoutPadding), ...encoded.flatMap(wrapped), ...innerBase64(line)];
+      for (const text of [line, ...inBase64, ...inBase64.map(urlSafe), percentEncoded(line), ...jsonForms(line)])
         if (!text.includes("\n")) texts.add(text);
     }
   }
   const needles = [...texts].flatMap((text) => piecesOf(Buffer.from(text)));
   return needles.sort((a, b) => b.length - a.length);
 }
+
+/**
+ * What a text is in the base64 of a longer one, such as `user:password`: the characters that depend on nothing but it, for each of the three places
+ * at which it may begin. Those at its ends hold bits of its neighbours and stay; what is so short that other texts may have it is left out.
+ */
+function innerBase64(text: string): readonly string[] {
+  const bytes = Buffer.from(text);
+  return [0, 1, 2]
+    .map((offset) => {
+      const encoded = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64");
+      return encoded.slice(Math.ceil((offset * 4) / 3), Math.floor(((offset + bytes.length) * 4) / 3));
+    })
+    .filter((inner) => inner.length >= shortestInner);
+}
+
+const withoutPadding = (text: string): string => text.replace(/=+$/, "");
+
+/** The other alphabet of RFC 4648, which tokens are written in. */
+const urlSafe = (text: string): string => text.replaceAll("+", "-").replaceAll("/", "_");
+
+/** Columns at which programs break base64: `base64` and MIME, and PEM and `openssl`. */
+const columns = [76, 64] as const;
+
+/** The lines of a long one. One that is a part of a longer text is broken anywhere, and not found where that is inside of it. */
+const wrapped = (text: string): readonly string[] =>
+  columns
+    .flatMap((width) =>
+      text.length > width
+        ? Array.from({ length: Math.ceil(text.length / width) }, (_, at) => text.slice(at * width, (at + 1) * width))
+        : [],
+    )
+    .filter((line) => line.length >= shortest);
 
 /** Whoever reads the JSON gets the value back from any of them, so that a form that is missed shows it in plain. */
 function jsonForms(text: string): readonly string[] {

@@ -5,6 +5,7 @@ import { makeDirectories } from "#lib/base/index.node.ts";
 import { DirectoryWatch } from "./directory-watch.ts";
 import { listLogFiles, type LogFile, lookAt } from "./log-files.ts";
 import { bytesBefore, markLength } from "./loss-mark.ts";
+import { orClosed } from "./or-closed.ts";
 import { RecordReader, type RecordReaderOptions } from "./record-reader.ts";
 import { laterPosition, type Position, sincePosition, tailPosition } from "./start-position.ts";
 
@@ -123,7 +124,7 @@ async function successor(path: string, current: OpenFile | undefined): Promise<O
     const next = await openAt(files[own + 1], 0);
     // Who has read what is before the mark misses nothing.
     if (own >= 0 && current !== undefined && next !== undefined && next !== "changed")
-      next.read = (await bytesBefore(current.handle)) + current.offset;
+      next.read = await orClosed(next.handle, async () => (await bytesBefore(current.handle)) + current.offset);
     return next;
   });
 }
@@ -145,7 +146,7 @@ async function withStableFiles(
 async function openAt(file: LogFile | undefined, offset: number): Promise<OpenFile | "changed" | undefined> {
   if (file === undefined) return undefined;
   const handle = await open(file.path, "r");
-  const found = await handle.stat({ bigint: true });
+  const found = await orClosed(handle, () => handle.stat({ bigint: true }));
   const id = `${found.dev}:${found.ino}`;
   if (id === file.id) return { handle, id, offset };
   await handle.close();

@@ -1,5 +1,5 @@
-import { appendFile, cp, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { appendFile, cp, readdir, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { endOfReceived } from "./followed-end.ts";
 import type { Rotation } from "./log-files.ts";
@@ -124,6 +124,83 @@ const ringTest = async (path: string, open: () => Promise<ReceivedLog>): Promise
     3,
   );
 };
+
+test("what is durable outlives files that were begun and never committed, and a rotation that was cut short", () =>
+  withLog(
+    async (path, open) => {
+      const first = await open();
+      for (let seq = 1; seq <= 20; seq++) await first.append("s", chunk(seq, `line ${seq} ${"x".repeat(40)}\n`));
+      await first.commit();
+      const durable = await textOf(path);
+      // What three files have at least.
+      const lines = (durable.match(/^line .*$/gm) ?? []).slice(-6);
+      // Three to a file, less than makes the log commit by itself.
+      for (let seq = 21; seq <= 29; seq++) await first.append("s", chunk(seq, `lost ${seq} ${"x".repeat(40)}\n`));
+      const files = (await readdir(dirname(path))).filter((name) => !name.includes("received"));
+      expect(files.length).toBeGreaterThan(5);
+      // As a kill between two of its renames leaves them.
+      await rename(`${path}.${files.length - 1}`, `${path}.${files.length}`);
+      await rename(`${path}.${files.length - 2}`, `${path}.${files.length - 1}`);
+      const second = await open();
+      expect(second.seqOf("s")).toBe(20);
+      expect((await textOf(path)).match(/^l.*$/gm)).toEqual(expect.arrayContaining(lines));
+      expect(await textOf(path)).not.toContain("lost");
+      await second.append("s", chunk(21, "found\n"));
+      await second.commit();
+      await Promise.all([first.close(), second.close()]);
+      expect((await textOf(path)).endsWith(`${lines.at(-1)}\nfound\n`)).toBe(true);
+    },
+    { maxBytes: 420, maxFiles: 3, marksLoss: true },
+  ));
+
+test("chunks that many bring at once are committed together, each durable when its commit is answered", () =>
+  withLog(
+    async (path, open) => {
+      const log = await open();
+      const states: (number | undefined)[] = [];
+      const bringing = Array.from({ length: 50 }, async (_, at) => {
+        await log.append("s", chunk(at + 1, `line ${at + 1}\n`));
+        await log.commit();
+        expect(log.durableSeqOf("s")).toBeGreaterThan(at);
+        states.push((await readReceived(path))?.seq);
+      });
+      await Promise.all(bringing);
+      // One after the other they would have found fifty.
+      expect(new Set(states).size).toBeLessThan(10);
+      expect(states.every((seq, at) => seq !== undefined && seq > at)).toBe(true);
+      await log.close();
+      expect((await textOf(path)).split("\n")).toHaveLength(51);
+    },
+    { maxBytes: 100_000, maxFiles: 3 },
+  ));
+
+test("the file up to which a log is durable stays, also when it is flushed between a rotation and the first chunk after it", async () => {
+  const line = `${"x".repeat(1_000_000)}\n`;
+  const block = line.repeat(40);
+  const found: number[] = [];
+  // The disk decides whether it is that moment; nearly always it is one of a few.
+  for (let round = 0; round < 5 && !found.includes(2); round++)
+    await withLog(
+      async (path, open) => {
+        const log = await open();
+        await log.append("s", chunk(1, "first\n"));
+        // While that is flushed the second is written, and a new file begun; then the second is flushed while the third is written.
+        const flushed = [log.commit()];
+        const second = log.append("s", chunk(2, `durable ${"e".repeat(300)}\n`));
+        flushed.push(log.commit());
+        const third = log.append("s", chunk(3, block));
+        await Promise.all([...flushed, second, third]);
+        await log.append("s", chunk(4, "lost\n"));
+        const again = await open();
+        const durable = again.seqOf("s");
+        found.push(durable);
+        const last = durable === 2 ? "durable " : line.slice(0, 8);
+        expect((await textOf(path, { tailLines: 1 })).slice(0, 8)).toBe(last);
+        await Promise.all([log.close(), again.close()]);
+      },
+      { maxBytes: 300, maxFiles: 1, marksLoss: true },
+    );
+});
 
 test("files that were copied to another disk are gone on with", () =>
   withLog(async (path, open) => {

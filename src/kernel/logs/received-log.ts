@@ -1,13 +1,12 @@
-import { type FileHandle, open, truncate } from "node:fs/promises";
-import { dirname } from "node:path";
-import type { Instant } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { aborted, type Deferred, deferred, type Instant } from "#lib/base/index.ts";
 import { LineStamper } from "./line-stamper.ts";
-import { fileOfAge, listLogFiles, lookAt, removeLog, type Rotation } from "./log-files.ts";
-import { bytesBefore, lossMark } from "./loss-mark.ts";
+import type { Rotation } from "./log-files.ts";
+import { mostExtra, ReceivedFiles } from "./received-files.ts";
 import { nothingReceived, readReceived, type ReceivedState, writeReceived } from "./received-state.ts";
 import type { LogStream } from "./record.ts";
-import { makeRoom, moveFile, removeFile, writeWhole } from "./rotate.ts";
+
+// The way of a chunk: accepted -> one write for all that gathered -> readable -> one flush for all that was written -> durable. One write and one
+// flush are under way at most, side by side; whoever comes meanwhile shares the next one.
 
 /** Output of another machine. */
 export interface ReceivedChunk {
@@ -20,138 +19,229 @@ export interface ReceivedChunk {
   readonly data: Buffer;
 }
 
+/** How far a log is. */
+interface Reached {
+  /** Of all that was accepted since the log was opened. */
+  readonly count: number;
+  /** Files that were begun since, up to the one of the state. */
+  readonly rotations: number;
+  readonly state: ReceivedState;
+}
+
+/** A chunk that waits to be written. */
+interface Waiting extends Pick<ReceivedState, "source" | "seq" | "isEnded"> {
+  readonly bytes: Buffer;
+  readonly at: Instant;
+  readonly written: Deferred<void>;
+}
+
 /**
  * A log that arrives in numbered chunks, in files that `readLogs` reads. Each chunk is written once, however often it is sent and
  * wherever a crash comes in between: what was written behind the last `commit` is taken back when the log is opened again, and the
  * sender has it still.
  *
- * One at a time for a path. After a rejection it is of no use but to be closed.
+ * One at a time for a path; many may bring chunks to it at once. After a rejection it is of no use but to be closed.
  */
 export class ReceivedLog {
   readonly #path: string;
-  readonly #rotation: Rotation;
-  #handle: FileHandle | undefined;
+  readonly #files: ReceivedFiles;
+  #waiting: Waiting[] = [];
+  /** The last that was accepted. Never rejects. */
+  #last: Promise<unknown> = Promise.resolve();
+  #accepted: Pick<ReceivedState, "source" | "seq"> & { readonly count: number };
   /** What is in the files, durable or not. */
-  #written: ReceivedState;
-  #durable: ReceivedState;
-  /** Bytes of the files before the present one. */
-  #before = 0;
-  /** Everything is done one after the other. */
-  #turn: Promise<void> = Promise.resolve();
+  #written: Reached;
+  #durable: Reached;
+  /** Files that were begun since the log was opened. Told with what is written to them: until then a flush makes nothing of them durable. */
+  #begun = 0;
+  /** Under way; neither rejects. */
+  #writing: Promise<void> | undefined;
+  #flushing: Promise<void> | undefined;
+  /** Who waits for chunks that others bring. */
+  #change: Deferred<void> = deferred();
   /** What is in the files since is not known. */
-  #failure: unknown;
+  #failure: { readonly thrown: unknown } | undefined;
 
-  private constructor(path: string, rotation: Rotation, state: ReceivedState) {
+  private constructor(path: string, files: ReceivedFiles, state: ReceivedState) {
     this.#path = path;
-    this.#rotation = rotation;
-    this.#written = state;
-    this.#durable = state;
+    this.#files = files;
+    this.#accepted = { source: state.source, seq: state.seq, count: 0 };
+    this.#written = this.#durable = { count: 0, rotations: 0, state };
   }
 
   /** Takes back what was never acknowledged. Files are made by the first chunk. */
   static async open(path: string, rotation: Rotation): Promise<ReceivedLog> {
-    const state = await readReceived(path);
-    if (state === undefined || state.file === "") await removeLog(path);
-    else await takeBack(path, state);
-    return new ReceivedLog(path, rotation, state ?? nothingReceived);
+    const state = (await readReceived(path)) ?? nothingReceived;
+    return new ReceivedLog(path, await ReceivedFiles.open(path, rotation, state), state);
   }
 
   /** The number after which a source goes on; 0 for one that is new here. */
   seqOf(source: string): number {
-    return this.#written.source === source ? this.#written.seq : 0;
+    return this.#accepted.source === source ? this.#accepted.seq : 0;
+  }
+
+  /** The number up to which no crash can undo what a source has sent; 0 for one of which nothing is durable. */
+  durableSeqOf(source: string): number {
+    const { state } = this.#durable;
+    return state.source === source ? state.seq : 0;
   }
 
   /**
-   * Resolves when the chunk can be read. One that was here before, or that does not follow the one before, is passed over; a new source
-   * takes the place of the one before with its first chunk. Answers the bytes that the log has grown by.
+   * Accepts the chunk at once, and resolves when it can be read. One that was here before, or that does not follow the one before, is passed
+   * over; a new source takes the place of the one before with its first chunk. Answers the bytes that the log grows by.
    */
-  append(source: string, chunk: ReceivedChunk): Promise<number> {
-    return this.#next(async () => {
-      if (chunk.seq !== this.seqOf(source) + 1) return 0;
-      const bytes = recordsOf(chunk);
-      if (bytes.length > 0) await this.#write(bytes, chunk.at);
-      const { size } = this.#written;
-      this.#written = {
-        ...this.#written,
-        source,
-        seq: chunk.seq,
-        size: size + bytes.length,
-        isEnded: bytes.length === 0,
-      };
-      return bytes.length;
-    });
+  async append(source: string, chunk: ReceivedChunk): Promise<number> {
+    this.#check();
+    if (chunk.seq !== this.seqOf(source) + 1) return 0;
+    const bytes = recordsOf(chunk);
+    await this.#accept({ source, seq: chunk.seq, isEnded: bytes.length === 0, bytes, at: chunk.at });
+    return bytes.length;
+  }
+
+  /** Resolves when everything up to that number of a source was accepted, the signal aborts, or the log fails. */
+  async arrived(source: string, seq: number, signal: AbortSignal): Promise<void> {
+    const isOver = (): boolean => this.seqOf(source) >= seq || this.#failure !== undefined || signal.aborted;
+    if (isOver()) return;
+    const gone = aborted(signal);
+    while (!isOver()) await Promise.race([this.#change.promise, gone]);
   }
 
   /** Resolves when no crash can undo what was appended before. */
-  commit(): Promise<void> {
-    return this.#next(() => this.#commit());
+  async commit(): Promise<void> {
+    const { count } = this.#accepted;
+    await this.#last;
+    while (this.#durable.count < count && this.#failure === undefined) await this.#flush();
+    // Whoever opens the log anew must not find it still being written.
+    if (this.#failure !== undefined) await this.#rest();
+    this.#check();
   }
 
   /** Nothing more is expected, whoever says so. Durable when it resolves. */
-  end(): Promise<void> {
-    return this.#next(async () => {
-      this.#written = { ...this.#written, isEnded: true };
-      await this.#commit();
-    });
+  async end(): Promise<void> {
+    this.#check();
+    const { source, seq } = this.#accepted;
+    await this.#accept({ source, seq, isEnded: true, bytes: Buffer.alloc(0), at: 0 });
+    await this.commit();
   }
 
-  /** Commits nothing. */
+  /** Whether readers find what was written here; nobody else may have removed it. */
+  isThere(): Promise<boolean> {
+    return this.#files.isThere();
+  }
+
+  /** Commits nothing. The last call. */
   async close(): Promise<void> {
-    await this.#turn;
-    await this.#handle?.close();
-    this.#handle = undefined;
-  }
-
-  #next<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(() => {
-      if (this.#failure !== undefined) throw this.#failure;
-      return work();
-    });
-    this.#turn = done.then(
-      () => undefined,
-      (thrown: unknown) => {
-        this.#failure ??= thrown;
-      },
-    );
-    return done;
-  }
-
-  async #commit(): Promise<void> {
-    if (this.#written === this.#durable) return;
-    await makeDirectories(dirname(this.#path), 0o750);
-    await this.#handle?.datasync();
-    await writeReceived(this.#path, this.#written);
-    this.#durable = this.#written;
-  }
-
-  async #write(bytes: Buffer, at: Instant): Promise<void> {
-    const handle = (this.#handle ??= await this.#open());
-    const { size } = this.#written;
-    if (size === 0 || size + bytes.length <= this.#rotation.maxBytes) return await writeWhole(handle, [bytes]);
-    // What the state says is then all in files that are not written any more.
-    await this.#commit();
-    await handle.close();
-    this.#handle = undefined;
-    await makeRoom(this.#path, this.#rotation);
-    this.#before += size;
-    this.#written = { ...this.#written, size: 0 };
-    this.#handle = await this.#open();
-    if (this.#rotation.marksLoss === true) {
-      const mark = lossMark(this.#before, at);
-      await writeWhole(this.#handle, [mark]);
-      this.#written = { ...this.#written, size: mark.length };
+    await this.#rest();
+    try {
+      if (this.#failure === undefined) await this.#files.prune(this.#unflushed);
+    } finally {
+      await this.#files.close();
     }
-    await writeWhole(this.#handle, [bytes]);
   }
 
-  /** Readable by its owner's group, as all logs are. */
-  async #open(): Promise<FileHandle> {
-    await makeDirectories(dirname(this.#path), 0o750);
-    const handle = await open(this.#path, "a+", 0o640);
-    const found = await handle.stat({ bigint: true });
-    this.#written = { ...this.#written, file: `${found.dev}:${found.ino}`, size: Number(found.size) };
-    if (this.#rotation.marksLoss === true && found.size > 0n) this.#before = await bytesBefore(handle);
-    return handle;
+  #check(): void {
+    if (this.#failure !== undefined) throw this.#failure.thrown;
+  }
+
+  async #rest(): Promise<void> {
+    while (this.#writing !== undefined || this.#flushing !== undefined)
+      await Promise.all([this.#writing, this.#flushing]);
+  }
+
+  #accept(piece: Omit<Waiting, "written">): Promise<void> {
+    const written = deferred<void>();
+    this.#waiting.push({ ...piece, written });
+    this.#last = written.promise.catch(() => undefined);
+    this.#accepted = { source: piece.source, seq: piece.seq, count: this.#accepted.count + 1 };
+    this.#writing ??= this.#writeAll();
+    this.#tell();
+    return written.promise;
+  }
+
+  #tell(): void {
+    this.#change.resolve();
+    this.#change = deferred();
+  }
+
+  /** Rotations that no flush has caught up with. */
+  get #unflushed(): number {
+    return this.#begun - this.#durable.rotations;
+  }
+
+  async #writeAll(): Promise<void> {
+    // What comes in the same turn is one write.
+    await Promise.resolve();
+    try {
+      for (let batch = this.#take(); batch.length > 0; batch = this.#take()) await this.#write(batch);
+    } catch (thrown) {
+      this.#fail(thrown);
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  /** As much as the file has room for, but something. */
+  #take(): readonly Waiting[] {
+    let { room } = this.#files;
+    if (this.#failure !== undefined) return [];
+    let taken = 0;
+    for (const { bytes } of this.#waiting) {
+      room -= bytes.length;
+      if (taken > 0 && room < 0) break;
+      taken++;
+    }
+    return this.#waiting.splice(0, taken);
+  }
+
+  async #write(batch: readonly Waiting[]): Promise<void> {
+    const [first, last] = [batch[0], batch.at(-1)];
+    if (first === undefined || last === undefined) return;
+    try {
+      if (first.bytes.length > this.#files.room) await this.#rotate(first.at);
+      const parts = batch.flatMap(({ bytes }) => (bytes.length === 0 ? [] : [bytes]));
+      if (parts.length > 0) await this.#files.write(parts);
+      const { source, seq, isEnded } = last;
+      const state = { ...this.#files.end, source, seq, isEnded };
+      this.#written = { count: this.#written.count + batch.length, rotations: this.#begun, state };
+      for (const { written } of batch) written.resolve();
+    } catch (thrown) {
+      for (const { written } of batch) written.reject(thrown);
+      throw thrown;
+    }
+  }
+
+  /** What is durable stays, however much is written after it: files go when what has taken their place has been flushed. */
+  async #rotate(at: Instant): Promise<void> {
+    while (this.#unflushed >= mostExtra && this.#failure === undefined) await this.#flush();
+    this.#check();
+    await this.#files.prune(this.#unflushed);
+    await this.#files.rotate(at);
+    this.#begun++;
+  }
+
+  /** One at a time: who finds one under way waits for its end, and then perhaps for the next. */
+  #flush(): Promise<void> {
+    this.#flushing ??= this.#flushWritten().finally(() => {
+      this.#flushing = undefined;
+    });
+    return this.#flushing;
+  }
+
+  async #flushWritten(): Promise<void> {
+    const reached = this.#written;
+    try {
+      await this.#files.flush();
+      await writeReceived(this.#path, reached.state);
+      this.#durable = reached;
+    } catch (thrown) {
+      this.#fail(thrown);
+    }
+  }
+
+  #fail(thrown: unknown): void {
+    this.#failure ??= { thrown };
+    for (const { written } of this.#waiting.splice(0)) written.reject(thrown);
+    this.#tell();
   }
 }
 
@@ -162,19 +252,3 @@ function recordsOf({ stream, at, data }: ReceivedChunk): Buffer {
   const rest = stamper.flush(at);
   return rest.records === 0 ? lines.bytes : Buffer.concat([lines.bytes, rest.bytes]);
 }
-
-/** The files as they were when the state was written: younger ones are removed, and what was added to its own is cut off. */
-async function takeBack(path: string, { file, size }: ReceivedState): Promise<void> {
-  const files = await listLogFiles(path);
-  const at = files.findIndex(({ id }) => id === file);
-  const younger = at < 0 ? 0 : ageIn(path, files[at]?.path ?? path);
-  for (let age = 0; age < younger; age++) await removeFile(fileOfAge(path, age));
-  if (younger > 0)
-    for (let age = younger; age < younger + files.length; age++)
-      await moveFile(fileOfAge(path, age), fileOfAge(path, age - younger));
-  const own = await lookAt(path);
-  // Files that were copied from elsewhere have other names to the disk; their length is looked at all the same.
-  if (own !== undefined && own.size > size) await truncate(path, size);
-}
-
-const ageIn = (path: string, file: string): number => Number(file.slice(path.length + 1) || 0);

@@ -1,6 +1,7 @@
 import { open, readFile, rename } from "node:fs/promises";
 import { dirname } from "node:path";
 import { codeOf, isJsonObject } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
 
 /** What is durable of a log that arrives in numbered chunks. Lies beside the log; always a whole one, old or new. */
 export interface ReceivedState {
@@ -33,10 +34,14 @@ export async function readReceived(path: string): Promise<ReceivedState | undefi
   return { ...nothingReceived, ...value };
 }
 
-/** Resolves when no crash can undo it. One at a time. */
+/** Resolves when no crash can undo it. One at a time. Directories are made where they are missing. */
 export async function writeReceived(path: string, state: ReceivedState): Promise<void> {
   const next = `${stateOf(path)}.next`;
-  const file = await open(next, "w", 0o640);
+  const file = await open(next, "w", 0o640).catch(async (thrown: unknown) => {
+    if (codeOf(thrown) !== "ENOENT") throw thrown;
+    await makeDirectories(dirname(path), 0o750);
+    return open(next, "w", 0o640);
+  });
   try {
     await file.writeFile(JSON.stringify(state));
     await file.datasync();

@@ -30,11 +30,16 @@ async function renameIfThere(from: string, to: string): Promise<void> {
   });
 }
 
+/** Below this a buffer is joined with the others: each of those that are not costs something. */
+const worthItself = 16 * 1024;
+
 /** A short write (a nearly full disk) is continued, so that a record is never half there while others follow. */
 export async function writeWhole(handle: FileHandle, buffers: readonly Buffer[]): Promise<void> {
+  const length = buffers.reduce((sum, buffer) => sum + buffer.length, 0);
+  let written = 0;
+  if (buffers.length > 1 && length >= worthItself * buffers.length)
+    written = (await handle.writev([...buffers])).bytesWritten;
+  if (written === length) return;
   const bytes = buffers.length === 1 && buffers[0] !== undefined ? buffers[0] : Buffer.concat(buffers);
-  for (let from = 0; from < bytes.length; ) {
-    const { bytesWritten } = await handle.write(bytes, from);
-    from += bytesWritten;
-  }
+  while (written < length) written += (await handle.write(bytes, written)).bytesWritten;
 }

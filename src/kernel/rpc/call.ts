@@ -53,7 +53,7 @@ export async function runCall(
   const events: EventEmitter = call;
   events.once("cancelled", () => ending.end(callerGone));
   try {
-    const context = contextOf(host, call, ending);
+    const context = new Context(host, call, ending);
     const message = await invoke(method, handler, call, context);
     answer(null, message);
     leave("OK");
@@ -136,41 +136,61 @@ async function* decodeAll(schema: DescMessage, call: Readable): AsyncGenerator<A
 }
 
 const encode = (schema: DescMessage, message: Record<string, unknown>): Uint8Array =>
-  toBinary(schema, create(schema, message));
+  // What says nothing has no bytes, which most answers to agents are.
+  Object.keys(message).length === 0 ? new Uint8Array() : toBinary(schema, create(schema, message));
 
 /** Never waits: what the other side does not take in time is its loss, not this side's memory. */
 function repliesTo(schema: DescMessage, call: WireCall): Replies<DescMessage> {
-  return {
-    send(message) {
-      if (!("write" in call) || call.writableEnded || call.destroyed) return;
-      if (call.writableLength >= maxPendingReplies)
-        throw new RpcError("RESOURCE_EXHAUSTED", "the other side does not take what it is sent");
-      call.write(encode(schema, message));
-    },
+  const sendBytes = (message: Uint8Array): void => {
+    if (!("write" in call) || call.writableEnded || call.destroyed) return;
+    if (call.writableLength >= maxPendingReplies)
+      throw new RpcError("RESOURCE_EXHAUSTED", "the other side does not take what it is sent");
+    call.write(message);
   };
+  return { sendBytes, send: (message) => sendBytes(encode(schema, message)) };
 }
 
-/** What a handler may ask of its call. */
-function contextOf(host: CallHost, call: WireCall, ending: Ending): CallContext {
-  return {
-    header: (name) => call.metadata.get(name).join(", "),
-    binary: (name) => call.metadata.get(name).filter((value) => typeof value !== "string"),
-    sendHeaders(headers) {
-      const metadata = host.newMetadata();
-      for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
-      call.sendMetadata(metadata);
-    },
-    get peer() {
-      return call.getPeer();
-    },
-    get certificate() {
-      return call.getAuthContext().sslPeerCertificate;
-    },
-    get signal() {
-      return ending.signal;
-    },
-    onEnd: (run) => ending.listen(run),
-  };
+/** What a handler may ask of its call. A class, because every open stream has one: functions of its own would be half a kilobyte of each. */
+class Context implements CallContext {
+  readonly #host: CallHost;
+  readonly #call: WireCall;
+  readonly #ending: Ending;
+
+  constructor(host: CallHost, call: WireCall, ending: Ending) {
+    this.#host = host;
+    this.#call = call;
+    this.#ending = ending;
+  }
+
+  header(name: string): string {
+    return this.#call.metadata.get(name).join(", ");
+  }
+
+  binary(name: string): readonly Uint8Array[] {
+    return this.#call.metadata.get(name).filter((value) => typeof value !== "string");
+  }
+
+  sendHeaders(headers: Readonly<Record<string, string>>): void {
+    const metadata = this.#host.newMetadata();
+    for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+    this.#call.sendMetadata(metadata);
+  }
+
+  get peer(): string {
+    return this.#call.getPeer();
+  }
+
+  get certificate(): CallContext["certificate"] {
+    return this.#call.getAuthContext().sslPeerCertificate;
+  }
+
+  get signal(): AbortSignal {
+    return this.#ending.signal;
+  }
+
+  onEnd(run: (reason: RpcError) => void): void {
+    this.#ending.listen(run);
+  }
 }
 
 /** Texts of errors that are no refusals are for the log: they may tell of what is none of the caller's business. */

@@ -52,6 +52,8 @@ export interface CallOptions {
   readonly signal: AbortSignal;
   /** Of a call with one answer; without, it waits for ever. */
   readonly timeout?: Millis;
+  /** Of a call that brings many messages: is told when all of them were taken by the connection, which then has room for those of another. */
+  readonly onSent?: () => void;
   /** Of a stream: is told of the response headers when they come. One that was not sent is empty. */
   readonly onHeaders?: (header: (name: string) => string) => void;
 }
@@ -126,6 +128,7 @@ export class RpcChannel {
       );
       // What is written after the server has refused is lost, as it should be.
       call.on("error", () => undefined);
+      if (options.onSent !== undefined) call.once("finish", options.onSent);
       for (const request of requests) call.write(toBinary(method.input, create(method.input, request)));
       call.end();
       return call;

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
 import { type Clock, type Logger, messageOf, type Millis, sleep, toError } from "#lib/base/index.ts";
-import { RpcPort } from "./port.ts";
+import { type ConnectionSource, RpcPort } from "./port.ts";
 import type { Speaker, SpeakerHost, SpeakerOptions } from "./speaker.ts";
 import { type RpcError, shutdown, type StatusName } from "./status.ts";
 import { TlsFiles } from "./tls-files.ts";
@@ -16,7 +16,7 @@ export type CallObserver = (call: {
 /** Where a listener listens, and what it answers. */
 export interface RpcListenerOptions extends SpeakerOptions {
   /** `host:port`, port 0 is a free one; or what was opened before, which is the listener's from now on. */
-  readonly address: string | RpcPort;
+  readonly address: string | ConnectionSource;
   readonly clock: Clock;
   readonly log: Logger;
   /** How long calls that are not streams may take when it closes; 1 s unless told. */
@@ -34,14 +34,14 @@ const lastWords: Millis = 500;
 export class RpcListener {
   /** The port it listens on. */
   readonly port: number;
-  readonly #door: RpcPort;
+  readonly #door: ConnectionSource;
   readonly #host: ListenerHost;
   readonly #tls: TlsFiles | undefined;
   readonly #options: RpcListenerOptions;
   #speaker: Promise<Speaker> | undefined;
   #closed: Promise<void> | undefined;
 
-  private constructor(door: RpcPort, tls: TlsFiles | undefined, options: RpcListenerOptions) {
+  private constructor(door: ConnectionSource, tls: TlsFiles | undefined, options: RpcListenerOptions) {
     this.port = door.port;
     this.#door = door;
     this.#host = new ListenerHost(options);

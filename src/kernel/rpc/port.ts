@@ -3,20 +3,41 @@ import { codeOf, messageOf, SlipwayError } from "#lib/base/index.ts";
 
 /** How many connections may wait to be served; whoever comes when there are more is turned away. */
 const maxWaiting = 1024;
+/**
+ * How many the system keeps until they are taken, as far as it lets us. Thousands come back in one moment after a restart, and with Node's 511
+ * all others would be dropped without a word, to try again after one, three and seven seconds.
+ */
+const backlog = 16_384;
+
+/** Where connections come from: an address, or what sorts out those of an address first. */
+export interface ConnectionSource {
+  /** The port that people connect to. */
+  readonly port: number;
+  /** From now on connections are `take`'s, those that wait first. Once only. */
+  serve(take: (socket: Socket) => void): void;
+  /** Gives no more connections; those that are open stay. */
+  refuse(): void;
+  /** Ends all connections. */
+  close(): void;
+}
 
 /**
  * An address that is listened on. Whoever connects before it is served waits, so that it can be taken, or found taken, before anything that
  * answers there has been loaded.
  */
-export class RpcPort {
+export class RpcPort implements ConnectionSource {
   readonly port: number;
+  /** The address that the system has given. */
+  readonly host: string;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #take: ((socket: Socket) => void) | undefined;
 
-  private constructor(server: Server, port: number) {
+  private constructor(server: Server) {
+    const bound = server.address();
     this.#server = server;
-    this.port = port;
+    this.port = typeof bound === "object" && bound !== null ? bound.port : 0;
+    this.host = typeof bound === "object" && bound !== null ? bound.address : "";
     server.on("connection", (socket) => this.#accept(socket));
   }
 
@@ -29,28 +50,24 @@ export class RpcPort {
       if (at === undefined) throw new Error("expected host:port");
       await new Promise<void>((resolve, reject) => {
         server.once("error", reject);
-        server.listen(at, () => resolve());
+        server.listen({ ...at, backlog }, () => resolve());
       });
     } catch (thrown) {
       const why = codeOf(thrown) === "EADDRINUSE" ? "the port is in use" : messageOf(thrown);
       throw new SlipwayError("rpc-listen", `cannot listen on ${address}: ${why}`, { cause: thrown });
     }
-    const bound = server.address();
-    return new RpcPort(server, typeof bound === "object" && bound !== null ? bound.port : 0);
+    return new RpcPort(server);
   }
 
-  /** From now on connections are `take`'s, those that wait first. Once only. */
   serve(take: (socket: Socket) => void): void {
     this.#take = take;
     for (const socket of this.#sockets) take(socket);
   }
 
-  /** Takes no more connections; those that are open stay. */
   refuse(): void {
     this.#server.close();
   }
 
-  /** Ends all connections. */
   close(): void {
     this.refuse();
     for (const socket of this.#sockets) socket.destroy();

@@ -26,6 +26,8 @@ export interface CallContext {
 export interface Replies<O extends DescMessage> {
   /** Throws RESOURCE_EXHAUSTED when the other side has not taken what was sent before; see `maxPendingReplies`. */
   send(message: MessageInitShape<O>): void;
+  /** The same of a message that is on the wire like this already. */
+  sendBytes(message: Uint8Array): void;
 }
 
 /** More answers than this that the other side does not take end the call. */

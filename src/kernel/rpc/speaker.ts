@@ -1,4 +1,5 @@
 import { EventEmitter } from "node:events";
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import type { MethodDefinition, Server } from "@grpc/grpc-js";
 import type { DescMethod } from "@bufbuild/protobuf";
@@ -21,7 +22,18 @@ export interface SpeakerOptions {
   readonly keepalive?: KeepaliveTimes;
   /** Of one message; 4 MiB unless told. */
   readonly maxMessageBytes?: number;
+  /** How many calls a connection may have at once; as many as it likes unless told. */
+  readonly maxStreams?: number;
+  /** Asked first for each request: what it takes is its own to answer, whether it is a call or not. Must not throw. */
+  readonly takes?: TakeStream;
 }
+
+/** True when it answers the request of HTTP/2 itself. */
+export type TakeStream = (
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  rawHeaders: readonly string[],
+) => boolean;
 
 /** What calls have of the listener, whether grpc-js is loaded or not. */
 export interface SpeakerHost extends Omit<CallHost, "newMetadata"> {
@@ -48,13 +60,14 @@ export async function loadSpeaker(
   tls: TlsFiles | undefined,
   clock: Clock,
 ): Promise<Speaker> {
-  const { maxMessageBytes = 4 * 1024 * 1024, keepalive, services: own } = options;
+  const { maxMessageBytes = 4 * 1024 * 1024, maxStreams, takes, keepalive, services: own } = options;
   const [grpc, given] = await Promise.all([import("@grpc/grpc-js"), typeof own === "function" ? own() : own]);
   const server = new grpc.Server({
     "grpc.max_receive_message_length": maxMessageBytes,
     "grpc.max_send_message_length": maxMessageBytes,
     // Records of each connection and stream for a debugging service that is not served here.
     "grpc.enable_channelz": 0,
+    ...(maxStreams === undefined ? {} : { "grpc.max_concurrent_streams": maxStreams }),
   });
   const calls: Host = {
     onClosing: (end) => host.onClosing(end),
@@ -77,6 +90,7 @@ export async function loadSpeaker(
           options.tls?.clientCa !== undefined,
         ),
   );
+  if (takes !== undefined) askFirst(http2ServerOf(server), takes);
   const pings = keepalive === undefined ? undefined : new Keepalive(clock, keepalive);
   if (pings !== undefined) http2ServerOf(server).on("session", (session: PingedSession) => pings.add(session));
   // Certificates come to grpc-js a moment later, and without them it refuses connections.
@@ -100,6 +114,17 @@ function http2ServerOf(server: Server): EventEmitter {
   const [made]: unknown[] = servers instanceof Map ? [...servers.keys()] : [];
   if (!(made instanceof EventEmitter)) throw new Error("grpc-js has no http2Servers, which pings need");
   return made;
+}
+
+/** What listens for requests gets those that are not taken. */
+function askFirst(http2Server: EventEmitter, takes: TakeStream): void {
+  const others = http2Server.listeners("stream");
+  if (others.length === 0) throw new Error("grpc-js listens for no streams, which those that are not taken need");
+  http2Server.removeAllListeners("stream");
+  http2Server.on("stream", (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, raw: string[]) => {
+    if (takes(stream, headers, raw)) return;
+    for (const other of others) Reflect.apply(other, http2Server, [stream, headers, flags, raw]);
+  });
 }
 
 /** grpc-js takes no service without a method. */

@@ -1,5 +1,6 @@
 import type { Cancel, Instant, Millis } from "#lib/base/index.ts";
 import type { Rotation } from "#kernel/logs/index.ts";
+import type { Interaction, InteractionOptions } from "./interaction.ts";
 
 /** A host directory or file that a task sees at `target`. Both paths are absolute; later mounts may lie inside of earlier ones. */
 export interface TaskMount {
@@ -207,6 +208,8 @@ export interface ContainerHost {
    * what was begun then goes on in there.
    */
   exec(task: string, command: readonly string[], signal: AbortSignal): Promise<ExecResult>;
+  /** The same for somebody who holds the command's streams. */
+  interact(task: string, command: readonly string[], options: InteractionOptions): Promise<Interaction>;
 }
 
 /** What a runtime can do for a task. Who asks for more is refused by name before anything starts. */
@@ -235,6 +238,11 @@ export interface Runtime {
   readonly name: string;
   /** Present where tasks are containers, and only there. */
   readonly containers?: ContainerHost;
+  /**
+   * Runs a command made as a task is (files, variables, user, working directory), without being one: `id`, `logPath` and what belongs
+   * to logs have no meaning. Resolves once it runs or could not be run. Absent where tasks are containers, whose host does it.
+   */
+  interact?(task: Task, options: InteractionOptions): Promise<Interaction>;
   /** The same for the life of the runtime. */
   capabilities(): Promise<RuntimeCapabilities>;
   /** Resolves once the task runs or has ended; for a known id with its present status, starting nothing. */

@@ -1,11 +1,16 @@
 export * from "./contract.ts";
-export type { ContainerEngine, ContainerLog, EngineContainer } from "./docker/container-engine.ts";
-export { identityOf, isAlive } from "./process/runner/process-identity.ts";
+export * from "./interaction.ts";
+export type * from "./pod-sessions.ts";
+export type { ContainerEngine, ContainerLog, EngineContainer, Refused } from "./docker/container-engine.ts";
+export { identityOf, isAlive, signalGroup } from "./process/runner/process-identity.ts";
+export { imageAddress, loginsFor, loginsIn } from "./docker/registry-logins.ts";
 export { openContainerEngine } from "./docker/open-container-engine.ts";
 export { type OpenedDocker, openDockerRuntime } from "./docker/open-docker-runtime.ts";
 export { createFakeRuntime, type FakeRuntime } from "./fake/fake-runtime.ts";
 export { createLocalRuntime, type LocalRuntime } from "./process/local-runtime.ts";
 export { withoutMasked } from "./masked-values.ts";
 export { keptLastWord, longestLastWord, readLastWord, unmaskedWord } from "./last-word.ts";
+export { withoutInherited } from "./process/inherited-files.ts";
 export { createProcessRuntime } from "./process/process-runtime.ts";
 export { acquireLock } from "./process/runner/lock.ts";
+export { closeWritingEnd, type Pipe, PipePool } from "./process/runner/pipe-pool.ts";

@@ -1,2 +1,3 @@
+export * from "./child-end.node.ts";
 export * from "./directories.node.ts";
 export * from "./ids.node.ts";

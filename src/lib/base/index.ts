@@ -8,6 +8,7 @@ export * from "./in-parallel.ts";
 export * from "./json-value.ts";
 export * from "./log.ts";
 export * from "./one-line.ts";
+export * from "./or-aborted.ts";
 export * from "./problem.ts";
 export * from "./random.ts";
 export * from "./result.ts";

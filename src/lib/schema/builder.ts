@@ -43,6 +43,8 @@ export interface StringOptions extends Options<string> {
   /** RE2 syntax, searched anywhere in the text unless anchored. */
   readonly pattern?: string;
   readonly format?: string;
+  /** Keep what is in an object that another version of the kind has in this place; who writes this version may write a text alone. */
+  readonly preserveUnknown?: boolean;
 }
 
 export interface NumberOptions extends Options<number> {
@@ -87,6 +89,8 @@ function shape<T>(schema: Schema, options: Options<T> = {}): Shape<T> {
   return { schema: all as Schema };
 }
 
+const preserving = { "x-kubernetes-preserve-unknown-fields": true } as const;
+
 /** Members are demanded unless they are optional or have a default. */
 function object<const F extends Fields>(fields: F, options: ObjectOptions = {}): Shape<ObjectType<F>> {
   const { preserveUnknown, atomic, ...rest } = options;
@@ -96,7 +100,7 @@ function object<const F extends Fields>(fields: F, options: ObjectOptions = {}):
     type: "object",
     properties: Object.fromEntries(names.map((name) => [name, fields[name]?.schema ?? {}])),
     ...(required.length === 0 ? {} : { required }),
-    ...(preserveUnknown === true ? { "x-kubernetes-preserve-unknown-fields": true } : {}),
+    ...(preserveUnknown === true ? preserving : {}),
     ...(atomic === true ? { "x-kubernetes-map-type": "atomic" } : {}),
   };
   return { schema: shape(schema, rest).schema };
@@ -145,7 +149,8 @@ export const s = {
   object,
   list,
   oneOf,
-  string: (options?: StringOptions): Shape<string> => shape({ type: "string" }, options),
+  string: ({ preserveUnknown, ...options }: StringOptions = {}): Shape<string> =>
+    shape({ type: "string", ...(preserveUnknown === true ? preserving : {}) }, options),
   /** 64-bit unless `format` says `int32`. */
   integer: (options?: NumberOptions): Shape<number> => shape({ type: "integer", format: "int64" }, options),
   number: (options?: NumberOptions): Shape<number> => shape({ type: "number" }, options),

@@ -69,6 +69,20 @@ describe("pruning", () => {
     ["keeps null where it is allowed", object({ a: { ...text, nullable: true } }), { a: null }, { a: null }, []],
     ["leaves values of the wrong type to validation", object({ a: object({}) }), { a: [1] }, { a: [1] }, []],
     [
+      "drops all of an object in the place of a text or a list, of which validation tells",
+      object({ a: text, l: { type: "array", items: text } }),
+      { a: { b: 1 }, l: [{ c: 1 }, "x"] },
+      { a: {}, l: [{}, "x"] },
+      [],
+    ],
+    [
+      "keeps an object in the place of a text that preserves unknown fields",
+      object({ a: { ...text, "x-kubernetes-preserve-unknown-fields": true } }),
+      { a: { b: 1 } },
+      { a: { b: 1 } },
+      [],
+    ],
+    [
       "drops all of an object without properties",
       object({ a: { type: "object" } }),
       { a: { b: 1 } },

@@ -23,8 +23,20 @@ export type Prune = (value: JsonValue, run: PruneRun, known?: JsonValue) => Json
 export const compilePrune = (schema: Schema, resolve?: ResolveRef): Prune =>
   compileOnce<Prune>((node, compile) => makePrune(node, compile, resolve), resolve)(schema);
 
-/** For nodes that know everything below them: scalars, and objects that preserve unknown fields and declare nothing. */
+/** For nodes that know everything below them: objects that preserve unknown fields and declare nothing. */
 const keep: Prune = (value) => value;
+
+/**
+ * For nodes that know of no members: an object in the place of a text or a list loses all it has. What is wrong is that it is an object, which
+ * validation says; its members are not told of besides.
+ */
+const strip: Prune = (value) => (isJsonObject(value) && Object.keys(value).length > 0 ? {} : value);
+
+const memberless: ReadonlySet<string> = new Set(["array", "boolean", "integer", "number", "string"]);
+
+/** Whether nothing that an object has in this place is known. */
+const knowsNoMembers = (schema: Schema): boolean =>
+  schema["x-kubernetes-preserve-unknown-fields"] !== true && memberless.has(schema.type ?? "");
 
 function makePrune(schema: Schema, compile: CompileNode<Prune>, resolve: ResolveRef | undefined): Prune {
   const canonical = canonicalFormats.get(schema.format ?? "");
@@ -35,11 +47,14 @@ function makePrune(schema: Schema, compile: CompileNode<Prune>, resolve: Resolve
   const members = memberPruner(schema, compile, resolve);
   const items = schema.items === undefined ? undefined : lazily(compile, schema.items);
   const preset = schema.items === undefined ? undefined : presetOf(schema.items, resolve);
-  if (members === undefined && items === undefined) return keep;
+  const others = knowsNoMembers(schema) ? strip : keep;
+  if (members === undefined && items === undefined) return others;
   return (value, run, known) => {
     if (value === known) return value;
     if (Array.isArray(value)) return items === undefined ? value : pruneItems(value, items(), preset, run, known);
-    return isJsonObject(value) && members !== undefined ? pruneMembers(value, members, run, known) : value;
+    return isJsonObject(value) && members !== undefined
+      ? pruneMembers(value, members, run, known)
+      : others(value, run, known);
   };
 }
 
@@ -55,7 +70,7 @@ function pruneItems(
   run: PruneRun,
   known: JsonValue | undefined,
 ): JsonValue {
-  if (prune === keep && preset === undefined) return list;
+  if (preset === undefined && (prune === keep || (prune === strip && !list.some(isJsonObject)))) return list;
   const before: readonly JsonValue[] = Array.isArray(known) ? known : [];
   let changed = false;
   const items = list.map((item, index) => {
@@ -124,7 +139,7 @@ function pruneMember(
   if (value === known && typeof value === "object") return value;
   const prune = rule.prune();
   // Most members are scalars, and the path is for those that have something below them.
-  if (prune === keep) return value;
+  if (prune === keep || (prune === strip && typeof value !== "object")) return value;
   run.path.push(name);
   const pruned = prune(value, run, known);
   run.path.pop();

@@ -14,6 +14,14 @@ test.each<[Record<string, string>, number | undefined]>([
   [{ host: "localhost:6443", origin: "https://localhost:6443" }, undefined],
   [{ host: "localhost:6443", origin: "http://localhost:6443" }, 403],
   [{ host: "localhost:6443", origin: "https://localhost:8443" }, 403],
+  // Programs whose libraries for WebSockets make up an origin: pages can send no Authorization header there.
+  [{ host: "localhost:6443", origin: "http://localhost:6443", upgrade: "websocket" }, 403],
+  [
+    { host: "localhost:6443", origin: "http://localhost:6443", upgrade: "websocket", authorization: "Bearer x" },
+    undefined,
+  ],
+  [{ host: "localhost:6443", origin: "http://localhost:6443", authorization: "Bearer x" }, 403],
+  [{ host: "localhost:6443", origin: "http://localhost:8080", upgrade: "websocket", authorization: "Bearer x" }, 403],
   [{ host: "localhost:6443", origin: "https://evil.example" }, 403],
   [{ host: "localhost:6443", origin: "null" }, 403],
   [{ host: "localhost:6443", "sec-fetch-site": "cross-site" }, 403],

@@ -29,7 +29,7 @@ export function guardBrowser(headers: IncomingHttpHeaders, names: readonly strin
   }
   const { origin } = headers;
   // The port is part of an origin: another program on this machine is another site.
-  if (origin !== undefined && origin !== `https://${headers.host ?? ""}`) {
+  if (origin !== undefined && origin !== `https://${headers.host ?? ""}` && !isToldByProgram(headers)) {
     return refusal(403, `requests from the origin ${JSON.stringify(origin)} are not allowed`);
   }
   const site = headers["sec-fetch-site"];
@@ -38,6 +38,14 @@ export function guardBrowser(headers: IncomingHttpHeaders, names: readonly strin
   }
   return undefined;
 }
+
+/**
+ * Libraries for WebSockets, the one of Kubernetes' Python client among them, send an Origin of their own: the server's address, as if
+ * it were plain HTTP. No page can put an Authorization header on a WebSocket, so that whoever does is a program. It needs a token: a
+ * certificate of somebody with an Origin is nobody's (`certificateIdentity`).
+ */
+const isToldByProgram = ({ origin, host = "", upgrade, authorization }: IncomingHttpHeaders): boolean =>
+  authorization !== undefined && upgrade?.toLowerCase() === "websocket" && origin === `http://${host}`;
 
 /** The host without its port, lower case; undefined when it is malformed. */
 function hostName(host: string): string | undefined {

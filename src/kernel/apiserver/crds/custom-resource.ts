@@ -1,6 +1,12 @@
 import { isJsonObject, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { compileJsonPath, type JsonPath } from "#lib/json/index.ts";
-import { type CompileRule, compileSchema, readStructuralSchema, type Schema } from "#lib/schema/index.ts";
+import {
+  type CompiledSchema,
+  type CompileRule,
+  compileSchema,
+  readStructuralSchema,
+  type Schema,
+} from "#lib/schema/index.ts";
 import type { ResourceType } from "#kernel/model/index.ts";
 import { copyOf, definition, definitionNames, scalarText, textAt, withMembers } from "#kernel/specs/index.ts";
 import { everyVerb, statusOnly, unreadableBy } from "../kinds/built-in.ts";
@@ -20,7 +26,7 @@ export function customResource(crd: Definition, version: DefinitionVersion, comp
   );
   const fields = new Map(version.selectableFields.map((path) => [path.replace(/^\./, ""), selectable(path)]));
   const scale = scaleOf(version);
-  const storage = storageOf(crd, version);
+  const storage = storageOf(crd, version, schema);
   const withDefaults = (object: JsonObject) => {
     const filled = schema().withDefaults(object);
     return isJsonObject(filled) ? filled : object;
@@ -177,18 +183,29 @@ function firstOf(path: JsonPath, object: JsonObject): JsonValue | undefined {
   return found.ok ? found.value[0] : undefined;
 }
 
-/** Versions share one collection and one shape: only the apiVersion differs. */
-function storageOf(crd: Definition, version: DefinitionVersion): StorageView | undefined {
+/**
+ * Versions share one collection, and nothing is converted but the apiVersion. What the schema of the version does not know that an object comes
+ * into is lost, as on Kubernetes.
+ */
+function storageOf(crd: Definition, version: DefinitionVersion, schema: () => CompiledSchema): StorageView | undefined {
   const stored = crd.versions.find((candidate) => candidate.storage);
   if (stored === undefined || crd.versions.length < 2) return undefined;
-  const inVersion = (name: string) => {
+  const storedSchema =
+    stored === version
+      ? schema
+      : lazily(() => compileSchema(withMetadata(rootSchema(stored)), { resolve: definition }));
+  const into = (name: string, known: () => CompiledSchema) => {
     const apiVersion = `${crd.group}/${name}`;
-    return (object: JsonObject) => (object["apiVersion"] === apiVersion ? object : { ...object, apiVersion });
+    return (object: JsonObject): JsonObject => {
+      if (object["apiVersion"] === apiVersion) return object;
+      const { value } = known().prune({ ...object, apiVersion });
+      return isJsonObject(value) ? value : object;
+    };
   };
   return {
     group: crd.group,
     resource: (crd.acceptedNames ?? crd.names).plural,
-    encode: inVersion(stored.name),
-    decode: inVersion(version.name),
+    encode: into(stored.name, storedSchema),
+    decode: into(version.name, schema),
   };
 }

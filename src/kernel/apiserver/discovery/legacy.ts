@@ -60,9 +60,20 @@ const subresourceEntry = ({ type }: ServedResource, name: Subresource): JsonObje
   name: `${type.plural}/${name}`,
   singularName: "",
   namespaced: type.namespaced,
-  ...(foreignKinds[name] ?? { kind: type.kind }),
+  ...shownKind(foreignKinds[name] ?? { kind: type.kind }),
   verbs: subresourceVerbs[name],
 });
+
+/** Group and version stand there where they are not those of the document: streams belong to the core group, as their Pods do. */
+const shownKind = ({
+  kind,
+  group = "",
+  version = "",
+}: {
+  kind: string;
+  group?: string;
+  version?: string;
+}): JsonObject => (group === "" ? { kind } : { group, version, kind });
 
 /** What `/scale` of any kind answers with. */
 export const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" } as const;
@@ -70,13 +81,19 @@ export const scaleKind = { group: "autoscaling", version: "v1", kind: "Scale" } 
 /** What `serviceaccounts/token` answers with. */
 const tokenKind = { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" } as const;
 
+/** What the parameters of a stream into a Pod are called; nobody sends an object of it. */
+const streamKind = (kind: string) => ({ group: "", version: "v1", kind });
+
 /** Kinds of subresources that are not those of their objects. */
 export const foreignKinds: {
-  readonly [name in Subresource]?: typeof scaleKind | typeof tokenKind | typeof evictionType;
+  readonly [name in Subresource]?: { readonly group: string; readonly version: string; readonly kind: string };
 } = {
   scale: scaleKind,
   token: tokenKind,
   eviction: evictionType,
+  exec: streamKind("PodExecOptions"),
+  attach: streamKind("PodAttachOptions"),
+  portforward: streamKind("PodPortForwardOptions"),
 };
 
 /** What can be done to a subresource, in alphabetical order, as discovery lists verbs. */
@@ -87,4 +104,7 @@ export const subresourceVerbs: Readonly<Record<Subresource, readonly string[]>> 
   finalize: ["update"],
   token: ["create"],
   eviction: ["create"],
+  exec: ["create", "get"],
+  attach: ["create", "get"],
+  portforward: ["create", "get"],
 };

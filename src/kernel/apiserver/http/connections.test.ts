@@ -179,3 +179,25 @@ describe("the end of a listener", () => {
     await isClosed;
   });
 });
+
+test("answers that wait behind another one give their places back when the connection goes", async () => {
+  const small = await startTestServer({ limits: { maxReadingRequests: 2 } });
+  const maps = "/api/v1/namespaces/default/configmaps";
+  const status = async () => (await small.ask("GET", maps)).status;
+  const socket = connect({
+    port: Number(new URL(small.url).port),
+    host: "127.0.0.1",
+    ca: small.ca,
+    servername: "localhost",
+  });
+  opened.push(socket);
+  socket.on("error", () => undefined);
+  await once(socket, "secureConnect");
+  const request = (path: string) =>
+    `GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${small.token}\r\n\r\n`;
+  socket.write(request(`${maps}?watch=1`) + request(maps) + request(maps));
+  await waitUntil(async () => (await status()) === 429);
+  socket.destroy();
+  await waitUntil(async () => (await status()) === 200);
+  await small.close();
+});

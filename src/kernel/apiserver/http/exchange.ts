@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
 import type { JsonValue } from "#lib/base/index.ts";
 import type { LargeBodies } from "./large-bodies.ts";
 import type { SlowReaders } from "./slow-readers.ts";
@@ -25,6 +26,11 @@ export interface Exchange {
    * his slowly would otherwise keep others out with a few bytes a minute.
    */
   readonly enter?: () => void;
+  /**
+   * Present when the client wants the connection for something else than HTTP (`Upgrade`): the connection, and what came behind the
+   * headers. The response is still assigned to it, and closes with it.
+   */
+  readonly upgrade?: { readonly socket: Duplex; readonly head: Buffer };
   /** Aborts when the client goes away or the server closes. Made when first asked for: most requests never wait. */
   signal(): AbortSignal;
 }

@@ -12,7 +12,7 @@ describe("limits of what is under way", () => {
     const leave = inFlight.enter("mutating", by("a"));
     expect(() => inFlight.enter("mutating", by("b"))).toThrow(refused);
     inFlight.enter("reading", by("a"));
-    expect(inFlight.counts).toEqual({ mutating: 1, reading: 1, watch: 0 });
+    expect(inFlight.counts).toEqual({ mutating: 1, reading: 1, watch: 0, stream: 0 });
     leave();
     leave();
     expect(inFlight.counts.mutating).toBe(0);
@@ -39,6 +39,17 @@ describe("limits of what is under way", () => {
     inFlight.enter("watch", by("a"));
   });
 
+  test("streams into Pods are limited in all and for each user, apart from watches", () => {
+    const inFlight = new InFlight({ ...defaultLimits, maxWatches: 0, maxPodStreams: 3, maxPodStreamsPerUser: 2 });
+    const first = inFlight.enter("stream", by("a"));
+    inFlight.enter("stream", by("a"));
+    expect(() => inFlight.enter("stream", by("a"))).toThrow(/streams into Pods/);
+    inFlight.enter("stream", by("b"));
+    expect(() => inFlight.enter("stream", by("c"))).toThrow(refused);
+    first();
+    inFlight.enter("stream", by("a"));
+  });
+
   test("a watch that is refused counts nowhere", () => {
     const inFlight = new InFlight({ ...defaultLimits, maxWatches: 1 });
     inFlight.enter("watch", by("a", "pods"));
@@ -47,7 +58,7 @@ describe("limits of what is under way", () => {
   });
 
   test("whatever comes and goes, the counts are those of what is there", () => {
-    const slots = fc.constantFrom("mutating", "reading", "watch");
+    const slots = fc.constantFrom("mutating", "reading", "watch", "stream");
     const step = fc.record({
       slot: slots,
       user: fc.constantFrom("a", "b"),
@@ -62,6 +73,8 @@ describe("limits of what is under way", () => {
           maxReadingRequests: 4,
           maxWatches: 5,
           maxWatchesPerUser: 3,
+          maxPodStreams: 4,
+          maxPodStreamsPerUser: 3,
         };
         const inFlight = new InFlight(limits);
         const present: { slot: string; resource: string; leave: () => void }[] = [];
@@ -80,6 +93,7 @@ describe("limits of what is under way", () => {
             mutating: countOf("mutating"),
             reading: countOf("reading"),
             watch: countOf("watch"),
+            stream: countOf("stream"),
           });
           const watches = present.filter((one) => one.slot === "watch");
           for (const kind of ["pods", "jobs"])
@@ -88,9 +102,10 @@ describe("limits of what is under way", () => {
             );
           expect(inFlight.counts.mutating).toBeLessThanOrEqual(3);
           expect(inFlight.counts.watch).toBeLessThanOrEqual(5);
+          expect(inFlight.counts.stream).toBeLessThanOrEqual(4);
         }
         for (const { leave } of present) leave();
-        expect(inFlight.counts).toEqual({ mutating: 0, reading: 0, watch: 0 });
+        expect(inFlight.counts).toEqual({ mutating: 0, reading: 0, watch: 0, stream: 0 });
         expect(inFlight.watchesByResource.size).toBe(0);
       }),
       { numRuns: 60 },

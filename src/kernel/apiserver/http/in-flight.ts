@@ -2,8 +2,8 @@ import { tooManyRequests } from "#kernel/model/index.ts";
 import type { Limits } from "../verbs/limits.ts";
 import { count } from "./counts.ts";
 
-/** What a request takes a place of. Watches are apart: they last, and cost little while nothing changes. */
-export type Slot = "mutating" | "reading" | "watch";
+/** What a request takes a place of. Watches are apart: they last, and cost little while nothing changes. So are streams into Pods, which last and cost more. */
+export type Slot = "mutating" | "reading" | "watch" | "stream";
 
 /** Who takes a place, for the limits of one user and for metrics. */
 export interface Entrant {
@@ -19,7 +19,8 @@ export interface Entrant {
 export class InFlight {
   readonly #limits: Limits;
   /** What is under way now; read by metrics, changed here only. */
-  readonly counts = { mutating: 0, reading: 0, watch: 0 };
+  readonly counts = { mutating: 0, reading: 0, watch: 0, stream: 0 };
+  readonly #streamsByUser = new Map<string, number>();
   readonly #watchesByUser = new Map<string, number>();
   readonly #watchesByResource = new Map<string, number>();
 
@@ -36,6 +37,7 @@ export class InFlight {
   /** Takes a place, or throws 429. The function returned gives it back; calling it twice is harmless. */
   enter(slot: Slot, entrant: Entrant): () => void {
     if (slot === "watch") return this.#enterWatch(entrant);
+    if (slot === "stream") return this.#enterStream(entrant);
     this.check(slot);
     this.counts[slot] += 1;
     return once(() => (this.counts[slot] -= 1));
@@ -44,6 +46,18 @@ export class InFlight {
   /** Watches under way by kind; kinds without any are left out. */
   get watchesByResource(): ReadonlyMap<string, number> {
     return this.#watchesByResource;
+  }
+
+  #enterStream({ user }: Entrant): () => void {
+    const { maxPodStreams, maxPodStreamsPerUser } = this.#limits;
+    const own = this.#streamsByUser.get(user) ?? 0;
+    if (this.counts.stream >= maxPodStreams || own >= maxPodStreamsPerUser) throw tooManyRequests("streams into Pods");
+    this.counts.stream += 1;
+    count(this.#streamsByUser, user, 1);
+    return once(() => {
+      this.counts.stream -= 1;
+      count(this.#streamsByUser, user, -1);
+    });
   }
 
   /** One user cannot take all places: browsers and controllers share a server. */

@@ -1,10 +1,12 @@
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
+import { type IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server, type ServerOptions } from "node:https";
 import { type AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { codeOf, deferred, messageOf, SlipwayError } from "#lib/base/index.ts";
 import { loopbackNames } from "../authz/browser-guard.ts";
 import { type ConnectionLimits, Connections, defaultConnectionLimits } from "./connections.ts";
+import type { Exchange } from "./exchange.ts";
 import { refuseProtocol } from "./protocol-errors.ts";
 import { type FrontDoor, handleRequest } from "./request-handler.ts";
 
@@ -68,8 +70,10 @@ export async function openListener(
   const door = makeDoor(hostNames, closing.signal);
   const limits = { ...defaultConnectionLimits, ...options.connections };
   const connections = new Connections(limits.maxConnections);
-  const server = createServer({ ...tlsOptions(options.tls), ...serverOptions(limits) }, (request, response) => {
+  const queued = new QueuedAnswers();
+  const answer = (request: IncomingMessage, response: ServerResponse, upgrade?: Exchange["upgrade"]) => {
     const { socket } = request;
+    queued.note(socket, response);
     const rest = connections.busy(socket);
     active.add(response);
     response.once("close", () => {
@@ -78,8 +82,14 @@ export async function openListener(
       // Kept alive it would hold up the end of the server; what has been written still goes out.
       if (closing.signal.aborted) socket.destroySoon();
     });
-    void handleRequest(door, request, response);
-  });
+    void handleRequest(door, request, response, upgrade);
+  };
+  const server = createServer({ ...tlsOptions(options.tls), ...serverOptions(limits) }, (request, response) =>
+    answer(request, response),
+  );
+  server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+    answer(request, lastResponse(request, socket), { socket, head }),
+  );
   server.on("connection", (socket) => {
     // Always, for nobody hands connections over from elsewhere.
     if (socket instanceof Socket) connections.opened(socket);
@@ -104,6 +114,49 @@ export async function openListener(
     await closeServer(server, connections);
   };
   return { url: `https://${bracketed(host)}:${address.port}`, port: address.port, renew, close };
+}
+
+/**
+ * Answers to requests that were sent before the answer to the one before them. Node tells of the end of a connection only the answer whose turn it
+ * is; the others would never end.
+ */
+class QueuedAnswers {
+  readonly #byConnection = new WeakMap<Socket, Set<ServerResponse>>();
+
+  note(connection: Socket, response: ServerResponse): void {
+    if (response.socket !== null) return;
+    const waiting = this.#byConnection.get(connection) ?? this.#follow(connection);
+    waiting.add(response);
+    response.once("socket", () => waiting.delete(response));
+  }
+
+  #follow(connection: Socket): Set<ServerResponse> {
+    const waiting = new Set<ServerResponse>();
+    this.#byConnection.set(connection, waiting);
+    connection.once("close", () => {
+      for (const response of waiting) {
+        response.destroy();
+        response.emit("close");
+      }
+    });
+    return waiting;
+  }
+}
+
+/**
+ * For a request whose connection Node has given up, because it asks for an upgrade: the answer is its last one, unless somebody takes the
+ * connection over. Closes with the connection.
+ */
+function lastResponse(request: IncomingMessage, socket: Duplex): ServerResponse {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  // Always a socket, as below.
+  response.assignSocket(socket as Socket);
+  // What is wrong with the connection is its end.
+  socket.on("error", () => undefined);
+  socket.on("drain", () => response.writableNeedDrain && response.emit("drain"));
+  response.once("finish", () => request.socket.destroySoon());
+  return response;
 }
 
 /** A certificate that is none of ours does not end the handshake: its holder may have a token. */

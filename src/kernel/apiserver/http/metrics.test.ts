@@ -115,6 +115,7 @@ describe("what a server tells of itself", () => {
     expect(samplesOf(metrics, "slipway_apiserver_inflight")).toEqual([
       { labels: { kind: "mutating" }, value: 1 },
       { labels: { kind: "reading" }, value: 0 },
+      { labels: { kind: "stream" }, value: 0 },
     ]);
     leave();
     write();

@@ -60,6 +60,7 @@ export function addServerMetrics(
   metrics.gauge("slipway_apiserver_inflight", "Requests under way.", () => [
     { labels: { kind: "mutating" }, value: inFlight.counts.mutating },
     { labels: { kind: "reading" }, value: inFlight.counts.reading },
+    { labels: { kind: "stream" }, value: inFlight.counts.stream },
   ]);
   metrics.gauge("slipway_apiserver_watchers", "Watches under way.", () =>
     [...inFlight.watchesByResource].map(([resource, value]) => ({ labels: { resource }, value })),

@@ -189,6 +189,47 @@ function optionalInteger(value: JsonValue | undefined): number | undefined {
   throw badRequest("gracePeriodSeconds must be an integer");
 }
 
+/** What `pods/attach` is asked for; the container may be empty, for the Pod's only one. */
+export interface StreamRequest {
+  readonly container: string;
+  readonly stdin: boolean;
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+  readonly terminal: boolean;
+}
+
+/** The parameters of `pods/attach`, and of `pods/exec` without its command. A terminal has one output: nobody can want its stderr. */
+export function streamRequest(query: URLSearchParams): StreamRequest {
+  const terminal = flag(query, "tty") ?? false;
+  const stdin = flag(query, "stdin") ?? false;
+  const stdout = flag(query, "stdout") ?? false;
+  const stderr = (flag(query, "stderr") ?? false) && !terminal;
+  if (!stdin && !stdout && !stderr) throw badRequest("you must specify at least 1 of stdin, stdout, stderr");
+  return { container: text(query, "container") ?? "", stdin, stdout, stderr, terminal };
+}
+
+/** Program and arguments of `pods/exec`. */
+export function commandOf(query: URLSearchParams): readonly string[] {
+  const command = query.getAll("command");
+  if ((command[0] ?? "") === "") throw badRequest("you must specify at least one command for the container");
+  return command;
+}
+
+/** Each has two channels, whose numbers are one byte; nobody looks at more than a few ports through one connection. */
+const mostPorts = 64;
+
+/** The ports of `pods/portforward`, in their order: repeated, or a list with commas. */
+export function portsOf(query: URLSearchParams): readonly number[] {
+  const ports = query.getAll("ports").flatMap((list) => list.split(","));
+  if (ports.length === 0) throw badRequest("you must specify at least one port: ports=80");
+  if (ports.length > mostPorts) throw badRequest(`at most ${mostPorts} ports can be forwarded by one connection`);
+  return ports.map((word) => {
+    const port = /^\d{1,5}$/.test(word) ? Number(word) : 0;
+    if (port < 1 || port > 65_535) throw badRequest(`port ${JSON.stringify(word)} must be a number from 1 to 65535`);
+    return port;
+  });
+}
+
 /** The parameters of `pods/log`; the container may be empty, for the Pod's only one. */
 export function logRequest(query: URLSearchParams): Omit<PodLogRequest, "container"> & { readonly container?: string } {
   const sinceSeconds = natural(query, "sinceSeconds");

@@ -21,6 +21,7 @@ import { answerCall, identifyCall, MethodNotAllowed, type ResourceServer } from 
 import { checkTimeout, wantsIndent } from "./query.ts";
 import { jsonReply, refusalOf, type Reply, send, sendStatus } from "./respond.ts";
 import type { OpenStreams } from "./open-streams.ts";
+import { isPodStream } from "./pod-streams.ts";
 import { parseRoute, type ResourceRoute } from "./route.ts";
 import { isSessionPath, sessionReply } from "./session-endpoints.ts";
 import type { SlowReaders } from "./slow-readers.ts";
@@ -89,6 +90,7 @@ export async function handleRequest(
   door: FrontDoor,
   request: IncomingMessage,
   response: ServerResponse,
+  upgrade?: Exchange["upgrade"],
 ): Promise<void> {
   const { clock, log } = door.resources.context;
   const startedAt = clock.monotonic();
@@ -98,7 +100,7 @@ export async function handleRequest(
   stampHeaders(request, response);
   const told: Told = { labels: otherLabels };
   try {
-    await route(door, request, response, told);
+    await route(door, request, response, told, upgrade);
   } catch (thrown) {
     if (socket.destroyed) {
       // Nobody is there to hear of it.
@@ -188,7 +190,13 @@ function drainBody({ bodies, resources }: FrontDoor, request: IncomingMessage, r
 }
 
 /** Throws what the caller is to be told; `told` learns what the request counts as, once that is known. */
-async function route(door: FrontDoor, request: IncomingMessage, response: ServerResponse, told: Told): Promise<void> {
+async function route(
+  door: FrontDoor,
+  request: IncomingMessage,
+  response: ServerResponse,
+  told: Told,
+  upgrade: Exchange["upgrade"],
+): Promise<void> {
   if (door.closing.aborted) throw new ApiError("ServiceUnavailable", "the server is shutting down");
   if (hasTwoHosts(request.rawHeaders)) throw badRequest("the request has more than one Host header");
   const refused = guardBrowser(request.headers, door.hostNames);
@@ -196,6 +204,8 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
     drainBody(door, request, response);
     return sendStatus(response, refused.status, { isForPeople: isForPeople(request) });
   }
+  if (upgrade !== undefined && hasBody(request))
+    throw badRequest("a request that asks for an upgrade can have no body");
   const { url = "/" } = request;
   // Few of them come in a day, or very many at once from somebody who is refused.
   if (url.length > shortUrlLength && url.length <= maxUrlLength) await door.bodies.share(request);
@@ -222,18 +232,18 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
   const { identity, proof } = identify(door, request, told);
   const noteBody =
     door.audit === undefined ? {} : { noteBody: (body: JsonValue | undefined) => void (told.body = body) };
-  const exchange: Exchange = { ...anonymous, identity, ...noteBody };
+  const exchange: Exchange = { ...anonymous, identity, ...noteBody, ...(upgrade === undefined ? {} : { upgrade }) };
   const resource = parseRoute(path);
   if (resource === undefined) return sendDocument(door, exchange);
   const call = identifyCall(door.resources.context, resource, request.method ?? "", query);
   const { verb } = call;
-  const isStream = verb === "watch" || isStreamed(resource.subresource);
+  const isStream = verb === "watch" || isStreamed(resource.subresource) || isPodStream(resource.subresource);
   // Watches and streams last as long as they are told to in other words.
   if (!isStream) checkTimeout(query);
   told.route = resource;
   told.labels = { verb, resource: call.resource.type.plural, subresource: resource.subresource };
   const entrant = { user: identity.user, resource: call.resource.type.plural };
-  const slot = slotOf(verb);
+  const slot = slotOf(verb, resource.subresource);
   const enter = () => {
     const leave = door.inFlight.enter(slot, entrant);
     // A watch goes on after its handler has returned, so its place is free when the answer ends.
@@ -245,7 +255,7 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
   else enter();
   await answerCall(door.resources, call, {
     ...exchange,
-    ...(isStream ? { signal: guardedSignal(door, response, verb, proof()) } : {}),
+    ...(isStream ? { signal: guardedSignal(door, response, slot, proof()) } : {}),
     ...(slot === "mutating" ? { enter } : {}),
   });
 }
@@ -254,9 +264,11 @@ async function route(door: FrontDoor, request: IncomingMessage, response: Server
  * The signal of an answer that must not outlive what its caller has shown. A watch ends as it does when its time is up, and its reader
  * is refused when it comes back; a log that ended so would look complete, so that its connection is cut.
  */
-function guardedSignal(door: FrontDoor, response: ServerResponse, verb: string, proof: Witness): Exchange["signal"] {
+function guardedSignal(door: FrontDoor, response: ServerResponse, slot: Slot, proof: Witness): Exchange["signal"] {
   const end = new AbortController();
-  const release = door.streams.guard(proof, () => (verb === "watch" ? end.abort() : response.destroy()));
+  const release = door.streams.guard(proof, () =>
+    slot === "watch" || slot === "stream" ? end.abort() : response.destroy(),
+  );
   response.once("close", release);
   return lazySignal(response, door.closing, end.signal);
 }
@@ -288,10 +300,15 @@ async function answerSession(door: FrontDoor, exchange: Exchange, told: Told): P
 }
 
 /** Subresources count as what they do: a log that is followed holds a place for reading. */
-function slotOf(verb: string): Slot {
+function slotOf(verb: string, subresource: string): Slot {
   if (verb === "watch") return "watch";
+  if (isPodStream(subresource)) return "stream";
   return verb === "get" || verb === "list" ? "reading" : "mutating";
 }
+
+/** What comes behind the headers of an upgrade is not read as a body by anybody. */
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 
 /** RFC 9112, 3.2: each on the way may take another one for the host that is meant. Names and values take turns. */
 function hasTwoHosts(rawHeaders: readonly string[]): boolean {

@@ -75,7 +75,7 @@ describe("what is not there", () => {
     });
   });
 
-  test.each(["attach", "binding", "ephemeralcontainers", "exec", "portforward", "proxy", "resize"])(
+  test.each(["binding", "ephemeralcontainers", "proxy", "resize"])(
     "the subresource %s of Pods is told to be missing here",
     (subresource) => {
       expect(refusal("POST", `/api/v1/namespaces/n/pods/p/${subresource}`)).toMatchObject({

@@ -39,6 +39,8 @@ import type { Exchange } from "./exchange.ts";
 import { largeBodyBytes } from "./large-bodies.ts";
 import { deletionsReply, listReply } from "./list-reply.ts";
 import { sendLog } from "./log-reply.ts";
+import { isPodStream } from "./pod-streams.ts";
+import { openPodStream } from "./pod-stream.ts";
 import { readBody } from "./read-body.ts";
 import { deleteRequest, forceOf, isWatch, listRequest, watchRequest, writeRequest } from "./query.ts";
 import { encodeObject, parseIncludeObject, type View } from "./representation.ts";
@@ -68,15 +70,7 @@ export interface ResourceServer {
 }
 
 /** Subresources of Kubernetes that this server answers with 501, so that a client hears what is missing instead of a 404. */
-const notServed: ReadonlySet<string> = new Set([
-  "attach",
-  "binding",
-  "ephemeralcontainers",
-  "exec",
-  "portforward",
-  "proxy",
-  "resize",
-]);
+const notServed: ReadonlySet<string> = new Set(["binding", "ephemeralcontainers", "proxy", "resize"]);
 
 /**
  * Finds the kind and the verb of a request: 404 for what is not served, 405 with `Allow` for verbs a path does not have, 501 for
@@ -142,6 +136,9 @@ const subresourceVerbs: ReadonlyMap<string, Verbs> = new Map([
   ["finalize", verbsBy({ PUT: "update" })],
   ["token", verbsBy({ POST: "create" })],
   ["eviction", verbsBy({ POST: "create" })],
+  ["exec", verbsBy({ GET: "get", POST: "create" })],
+  ["attach", verbsBy({ GET: "get", POST: "create" })],
+  ["portforward", verbsBy({ GET: "get", POST: "create" })],
 ]);
 
 /** Verbs by method, for the shape of a path; whether the kind has them is another question. Across namespaces one can only look. */
@@ -166,6 +163,7 @@ export async function answerCall(server: ResourceServer, call: ResourceCall, exc
   authorizeCall(server.context, call, exchange);
   if (verb === "watch") return watch(server, call, exchange);
   if (route.subresource === "log") return sendLog(server.context, call, exchange);
+  if (isPodStream(route.subresource)) return openPodStream(server.context, call, exchange);
   if (route.subresource === "artifacts") return sendArtifact(server.context, call, exchange);
   if (route.subresource === "token") return send(exchange, await tokenReply(server, call, exchange));
   if (route.subresource === "eviction") return send(exchange, await evictionReply(server.context, call, exchange));

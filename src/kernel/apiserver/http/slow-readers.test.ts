@@ -45,6 +45,16 @@ describe("a reader", () => {
     expect([answer.destroyed, readers.cut]).toEqual([false, 0]);
   });
 
+  test("who has to wait for another answer of his connection loses the connection", async () => {
+    let isCut = false;
+    const connection = { destroy: () => (isCut = true) };
+    const answer = Object.assign(new Answer(), { socket: null, req: { socket: connection } });
+    const waiting = wait(answer);
+    await clock.advance(11_000);
+    await waiting;
+    expect([answer.destroyed, isCut]).toEqual([true, true]);
+  });
+
   test("has the time for each piece anew", async () => {
     const answer = new Answer();
     for (let piece = 0; piece < 5; piece += 1) {

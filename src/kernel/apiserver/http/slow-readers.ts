@@ -96,6 +96,8 @@ export class SlowReaders {
       if (isTaken(response)) continue;
       this.#cut += 1;
       response.destroy();
+      // One whose turn has not come has no connection yet: it goes with those before it.
+      if (response.socket === null) response.req.socket.destroy();
     }
     this.#isSweeping = this.#waiting.size > 0;
     if (this.#isSweeping) this.#clock.after(sweepMs, () => this.#sweep());

@@ -1,6 +1,9 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import { systemClock } from "#lib/base/index.ts";
+import { afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { type Clock, systemClock } from "#lib/base/index.ts";
 import { bundleProgram } from "#test/support/bundle-program.ts";
 import { defaultLimits } from "../verbs/limits.ts";
 import { BodyPieces } from "./body-pieces.ts";
@@ -96,6 +99,31 @@ describe("a large text", () => {
     await expect(read(lines(100_000))).rejects.toMatchObject({ code: 413, message: expect.stringContaining("time") });
     open();
     expect(await read(lines(100))).toHaveLength(100);
+  });
+
+  test("that takes too long is not answered for the next one when its answer comes after all", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "slipway-yaml-"));
+    onTestFinished(() => rm(directory, { recursive: true, force: true }));
+    const [echo, answered] = [join(directory, "echo.cjs"), join(directory, "answered")];
+    // Answers with the first letter of what it was asked, and notes that it has.
+    const lines = [
+      'const { parentPort } = require("node:worker_threads");',
+      'parentPort.on("message", ({ bytes }) => {',
+      "  const letter = String.fromCharCode(bytes[0]);",
+      "  parentPort.postMessage({ document: { json: Buffer.from(JSON.stringify(letter)), duplicates: [] } });",
+      `  require("node:fs").writeFileSync(${JSON.stringify(answered)} + letter, "");`,
+      "});",
+    ];
+    await writeFile(echo, lines.join("\n"));
+    const timers: (() => void)[] = [];
+    const clock: Clock = { ...systemClock, after: (_delay, run) => (timers.push(run), () => undefined) };
+    open({ program: echo, clock, smallBytes: 0 });
+    const [first, second] = [read("a"), read("b")];
+    // This thread hears nothing meanwhile: the answer is there, and nobody has taken it yet when the time is over.
+    while (!existsSync(`${answered}a`));
+    timers[0]?.();
+    await expect(first).rejects.toMatchObject({ code: 413, message: expect.stringContaining("time") });
+    expect(await second).toBe("b");
   });
 
   test("that takes too much memory is refused, and the next one is read", async () => {

@@ -141,6 +141,8 @@ export class YamlReader {
     });
     worker.unref();
     worker.on("message", (answer: YamlAnswer) => {
+      // A thread that has been ended may have answered before: what is read now is not what it was asked.
+      if (this.#worker !== worker) return;
       const task = this.#current;
       this.#current = undefined;
       if (task !== undefined) answerTask(task, answer);

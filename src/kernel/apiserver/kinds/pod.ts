@@ -71,7 +71,7 @@ export const podKind: BuiltIn = {
   type: Pod,
   definition: definitionNames.pod,
   table: podTable,
-  subresources: ["status", "log", "eviction"],
+  subresources: ["status", "log", "exec", "attach", "portforward", "eviction"],
   gracePeriodSeconds: graceOf,
   defaults: (pod) =>
     mapMember(pod, "spec", (spec) =>

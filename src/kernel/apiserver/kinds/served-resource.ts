@@ -18,8 +18,17 @@ export interface Pruned {
   readonly unknown: readonly string[];
 }
 
-/** Parts of an object with a path of their own. `token` is of ServiceAccounts; `log` and `eviction` are of Pods, `finalize` of Namespaces; `scale` is of Deployments, ReplicaSets, and custom kinds that ask for it. */
-export type Subresource = "status" | "log" | "finalize" | "scale" | "token" | "eviction";
+/** Parts of an object with a path of their own. `token` is of ServiceAccounts; `log`, `exec`, `attach`, `portforward` and `eviction` are of Pods, `finalize` of Namespaces; `scale` is of Deployments, ReplicaSets, and custom kinds that ask for it. */
+export type Subresource =
+  | "status"
+  | "log"
+  | "finalize"
+  | "scale"
+  | "token"
+  | "eviction"
+  | "exec"
+  | "attach"
+  | "portforward";
 
 /**
  * Everything the request pipeline needs to know of one served kind, built-in or custom, as pure functions of objects. Objects

@@ -2,6 +2,7 @@ import type { JsonObject } from "#lib/base/index.ts";
 import { collectionPath } from "#kernel/model/index.ts";
 import { definitionNames, refTo } from "#kernel/specs/index.ts";
 import { subresourceVerbs } from "../discovery/legacy.ts";
+import { isPodStream } from "../http/pod-streams.ts";
 import type { ServedResource } from "../kinds/served-resource.ts";
 
 // The operations of every kind. Clients read little of it: kubectl looks for PATCH operations that carry the kind and list `dryRun`,
@@ -68,6 +69,8 @@ export function pathsOf(resource: ServedResource): Readonly<Record<string, JsonO
       parameters: [pretty],
     };
   for (const name of subresources) {
+    // What is no exchange of documents.
+    if (isPodStream(name)) continue;
     const parts = subresourceOperations.filter(({ verb }) => subresourceVerbs[name].includes(verb));
     paths[`${scoped}/{name}/${name}`] = { ...operations(resource, byMethod(parts)), parameters: one };
   }

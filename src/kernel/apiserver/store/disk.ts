@@ -64,4 +64,9 @@ export interface Disk {
   figures(): DiskFigures;
   backup(file: string): Promise<void>;
   close(): Promise<void>;
+  /**
+   * Instead of `close` after a failure that may have left a transaction's lock held, which closing would wait for: lets go of the files that
+   * this program has opened as its own. What the library holds stays until the process ends. Never rejects.
+   */
+  abandon(): Promise<void>;
 }

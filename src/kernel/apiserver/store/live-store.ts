@@ -55,7 +55,7 @@ export class LiveStore implements Store {
   #inSection = false;
   /** Refuses writes while set. A full disk unsets it after a successful probe; a broken disk and `close` do not. */
   #failure: Error | undefined;
-  /** The disk failed for good: it is not even closed. */
+  /** The disk failed for good: it is abandoned, not closed. */
   #isBroken = false;
   #cancelLook: Cancel = () => undefined;
   #cancelProbe: Cancel = () => undefined;
@@ -236,8 +236,8 @@ export class LiveStore implements Store {
     this.#cancelLook();
     this.#cancelProbe();
     await this.#committer.drained();
-    // A disk that broke is left as it is: closing would wait for a lock that its failed commit may still hold.
-    if (!this.#isBroken) await this.#parts.disk.close();
+    // Closing a disk that broke would wait for a lock that its failed commit may still hold.
+    await (this.#isBroken ? this.#parts.disk.abandon() : this.#parts.disk.close());
   }
 
   /** Why no write may begin now; a bug of the caller first, since it would be hidden by the others. */

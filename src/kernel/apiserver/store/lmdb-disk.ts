@@ -313,6 +313,10 @@ export class LmdbDisk implements Disk {
     await this.#reserve.close();
     await this.#tables.env.close();
   }
+
+  async abandon(): Promise<void> {
+    await this.#reserve.close().catch(() => undefined); // What has failed before was told.
+  }
 }
 
 /** Where the last page in use ends. The library's own types lack what `getStats` answers. */

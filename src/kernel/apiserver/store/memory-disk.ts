@@ -16,5 +16,6 @@ export function memoryDisk(): Disk {
     figures: () => ({ redoBytes: 0, checkpoints: 0 }),
     backup: () => Promise.reject(new Error("a store in memory has no backup")),
     close: () => Promise.resolve(),
+    abandon: () => Promise.resolve(),
   };
 }

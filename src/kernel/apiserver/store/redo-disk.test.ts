@@ -61,6 +61,7 @@ function tablesWith(tables: LmdbDisk, checkpoint: Checkpoint): CheckpointedTable
     releasePages: () => tables.releasePages(),
     copyTo: (file) => tables.copyTo(file),
     close: () => tables.close(),
+    abandon: () => tables.abandon(),
   };
 }
 

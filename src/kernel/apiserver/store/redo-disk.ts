@@ -31,7 +31,17 @@ const roomPerByte = 4;
 /** What the redo log is in front of. */
 export type CheckpointedTables = Pick<
   LmdbDisk,
-  "meta" | "objects" | "records" | "system" | "checkpoint" | "compact" | "rewrite" | "releasePages" | "copyTo" | "close"
+  | "meta"
+  | "objects"
+  | "records"
+  | "system"
+  | "checkpoint"
+  | "compact"
+  | "rewrite"
+  | "releasePages"
+  | "copyTo"
+  | "close"
+  | "abandon"
 >;
 
 /**
@@ -190,6 +200,13 @@ export class RedoDisk implements Disk {
       await this.#tables.close();
       if (isWhole) await removeRedo(this.#directory);
     });
+  }
+
+  /** Not the segments: something may still be written to them, and a descriptor that is closed may be another file's a moment later. */
+  async abandon(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelTimer?.();
+    await this.#tables.abandon();
   }
 
   async #endLog(): Promise<boolean> {

@@ -128,6 +128,10 @@ export class SealedDisk implements Disk {
     return this.#disk.backup(file);
   }
 
+  abandon(): Promise<void> {
+    return this.#disk.abandon();
+  }
+
   close(): Promise<void> {
     return this.#disk.close();
   }

@@ -7,6 +7,7 @@ import type { Entry } from "../store/store.ts";
 import type { ApiContext } from "../verbs/context.ts";
 import { defaultLimits, type Limits } from "../verbs/limits.ts";
 import { noPodLogs } from "../verbs/pod-log.ts";
+import { noPodSessions } from "../verbs/pod-sessions.ts";
 import { Turns } from "../verbs/turns.ts";
 
 /** The verbs' context without a server around it: a store in memory, the built-in kinds, a clock that stands still. */
@@ -37,6 +38,7 @@ export function testContext(limits: Partial<Limits> = {}): TestContext {
     newUid,
     random: () => 0.5,
     podLogs: noPodLogs,
+    podSessions: noPodSessions,
     authorizer: new Authorizer(store),
     tokens: { review: () => undefined },
     served(plural, group = "", version = "v1") {

@@ -8,6 +8,7 @@ import {
 } from "#lib/base/index.ts";
 import { invalid, invalidValue, notFound, required, staleRevision, uidMismatch } from "#kernel/model/index.ts";
 import type { Manager } from "../apply/managers.ts";
+import { withMembers } from "#kernel/specs/index.ts";
 import { withWriter } from "../authz/acts-for.ts";
 import type { ServedResource, Validation } from "../kinds/served-resource.ts";
 import type { Entry, StoreKey, Transaction } from "../store/store.ts";
@@ -22,8 +23,8 @@ import { specFinalizers } from "./namespace-rules.ts";
 import type { WriteRequest } from "./options.ts";
 import { keyFor, prunedBefore, viewOf } from "./storage-view.ts";
 
-/** The part of an object a request writes to. */
-export type Endpoint = "main" | "status" | "finalize" | "scale";
+/** The part of an object a request writes to; `whole` is the main part and the status, which only this process writes in one. */
+export type Endpoint = "main" | "status" | "whole" | "finalize" | "scale";
 
 /** Turns the stored object into the wanted one; runs inside the critical section and must not wait. */
 export interface Change {
@@ -85,7 +86,15 @@ function withOwners(context: ApiContext, change: Change, computed: Computed, nex
   const stored = metadataOf(old)["managedFields"];
   const requested = metadataOf(computed.object)["managedFields"];
   if (stored === undefined && requested === undefined) return { object: next, warnings: [] };
-  return withOwnersMoved(context, { resource, request, endpoint, old, next, requested });
+  if (endpoint !== "whole") return withOwnersMoved(context, { resource, request, endpoint, old, next, requested });
+  // What a writer owns of an object and what of its status are two entries, as if these were two writes.
+  const main = withMembers(next, { status: old["status"] });
+  const first = withOwnersMoved(context, { resource, request, endpoint: "main", old, next: main, requested });
+  const before = first.object;
+  const both = withMembers(before, { status: next["status"] });
+  const owners = metadataOf(before)["managedFields"];
+  const moved = { resource, request, endpoint: "status", old: before, next: both, requested: owners };
+  return { ...withOwnersMoved(context, moved), warnings: first.warnings };
 }
 
 /**
@@ -129,6 +138,11 @@ function prepareEndpoint(change: Change, candidate: JsonObject, old: JsonObject)
   switch (change.endpoint) {
     case "status":
       return resource.prepareForStatusUpdate(resource.withDefaults(candidate), old);
+    case "whole":
+      return resource.prepareForStatusUpdate(
+        resource.withDefaults(candidate),
+        prepareEndpoint({ ...change, endpoint: "main" }, candidate, old),
+      );
     case "finalize":
       return {
         ...old,
@@ -190,12 +204,21 @@ function validate(change: Change, next: JsonObject, old: JsonObject): Validation
   switch (change.endpoint) {
     case "status":
       return resource.validateStatusUpdate(next, old);
+    case "whole":
+      // A definition's schema is about all of an object, so that one look is enough.
+      return resource.custom ? resource.validateUpdate(next, old) : validatedTwice(resource, next, old);
     case "finalize":
       return { causes: [], warnings: [] };
     case "main":
     case "scale":
       return resource.validateUpdate(next, old);
   }
+}
+
+/** Built-in kinds ask other rules of a status. */
+function validatedTwice(resource: ServedResource, next: JsonObject, old: JsonObject): Validation {
+  const [main, status] = [resource.validateUpdate(next, old), resource.validateStatusUpdate(next, old)];
+  return { causes: [...main.causes, ...status.causes], warnings: [...main.warnings, ...status.warnings] };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { PodSessions } from "#kernel/runtimes/index.ts";
 import type { Clock, Logger, Random } from "#lib/base/index.ts";
 import type { ResourceRegistry } from "../kinds/served-resource.ts";
 import type { Store } from "../store/store.ts";
@@ -24,6 +25,7 @@ export interface ApiContext {
   /** A number in [0, 1), for the suffixes of `generateName` and the spread of watch timeouts. */
   readonly random: Random;
   readonly podLogs: PodLogs;
+  readonly podSessions: PodSessions;
   /** Logs of kinds that are no Pods. */
   readonly logSources?: readonly LogSource[];
   readonly artifacts?: ArtifactSource;

@@ -20,6 +20,9 @@ export interface Limits {
   /** Watches are counted apart from requests, because they stay. */
   readonly maxWatches: number;
   readonly maxWatchesPerUser: number;
+  /** Streams into Pods, each with a process or connections of its own. */
+  readonly maxPodStreams: number;
+  readonly maxPodStreamsPerUser: number;
   /** Requests under way at once, by kind; more are answered 429 with Retry-After. */
   readonly maxMutatingRequests: number;
   readonly maxReadingRequests: number;
@@ -48,6 +51,8 @@ export const defaultLimits: Limits = {
   maxSelectorLength: 4096,
   maxWatches: 2000,
   maxWatchesPerUser: 500,
+  maxPodStreams: 400,
+  maxPodStreamsPerUser: 200,
   maxMutatingRequests: 200,
   maxReadingRequests: 400,
   maxWatchBufferBytes: 8 * 1024 * 1024,

@@ -9,8 +9,18 @@ import type { InformerFactory } from "./informer-factory.ts";
  */
 export function freshClient(client: ApiClient, informers: InformerFactory): ApiClient {
   const createMany = client.createMany?.bind(client);
+  const updateWhole = client.updateWhole?.bind(client);
   return {
     ...(createMany === undefined ? {} : { createMany }),
+    ...(updateWhole === undefined
+      ? {}
+      : ({
+          updateWhole: async (type, object, options) => {
+            const stored = await updateWhole(type, object, options);
+            if (!options?.dryRun) informers.noteWritten(type, stored);
+            return stored;
+          },
+        } satisfies Pick<ApiClient, "updateWhole">)),
     get: (ref, options) => client.get(ref, options),
     list: (type, options) => client.list(type, options),
     watch: (type, options) => client.watch(type, options),

@@ -14,6 +14,8 @@ export type IndexOrder<T extends KubeObject = KubeObject> = (a: Stored<T>, b: St
 interface Found<T extends KubeObject> {
   readonly size: number;
   add(key: string, object: Stored<T>): unknown;
+  /** Another version of an object that is there. */
+  replace(key: string, object: Stored<T>): unknown;
   delete(key: string, object: Stored<T>): unknown;
   keys(): Iterable<string>;
 }
@@ -59,7 +61,7 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
     const present = this.#indexes.get(name);
     if (present?.valuesOf === valuesOf) return;
     if (present !== undefined) throw new Error(`the index "${name}" exists already with another function`);
-    const newFound = (): Found<T> => (order === undefined ? new Set<string>() : new InOrder<T>(order));
+    const newFound = (): Found<T> => (order === undefined ? new Keys() : new InOrder<T>(order));
     const index: Index<T> = { valuesOf, newFound, foundByValue: new Map() };
     for (const [key, object] of this.#objects) addTo(index, key, object);
     this.#indexes.set(name, index);
@@ -79,10 +81,9 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
   set(key: string, object: Stored<T>): Stored<T> | undefined {
     const previous = this.#objects.get(key);
     this.#objects.set(key, object);
-    for (const index of this.#indexes.values()) {
-      if (previous !== undefined) removeFrom(index, key, previous);
-      addTo(index, key, object);
-    }
+    for (const index of this.#indexes.values())
+      if (previous === undefined) addTo(index, key, object);
+      else move(index, key, previous, object);
     return previous;
   }
 
@@ -105,6 +106,12 @@ export class IndexedStore<T extends KubeObject = KubeObject> {
 /** One for all: most values that are asked for have no keys. */
 const nothing: readonly string[] = [];
 
+/** Objects of one value, in no order. */
+class Keys extends Set<string> {
+  /** Their names are all that is kept of them. */
+  replace(): void {}
+}
+
 /** Objects of one value in the order of their index. */
 class InOrder<T extends KubeObject> implements Found<T> {
   readonly #objects: SortedList<Stored<T>>;
@@ -119,6 +126,10 @@ class InOrder<T extends KubeObject> implements Found<T> {
 
   add(_key: string, object: Stored<T>): void {
     this.#objects.add(object);
+  }
+
+  replace(_key: string, object: Stored<T>): void {
+    this.#objects.replace(object);
   }
 
   delete(_key: string, object: Stored<T>): void {
@@ -136,6 +147,17 @@ function addTo<T extends KubeObject>({ valuesOf, newFound, foundByValue }: Index
     if (found === undefined) foundByValue.set(value, (found = newFound()));
     found.add(key, object);
   }
+}
+
+/** What both versions are found under stays where it is: most changes of an object are not about what it is found by. */
+function move<T extends KubeObject>(index: Index<T>, key: string, previous: Stored<T>, object: Stored<T>): void {
+  const [before, after] = [index.valuesOf(previous), index.valuesOf(object)];
+  if (before.length === after.length && before.every((value, at) => value === after[at])) {
+    for (const value of after) index.foundByValue.get(value)?.replace(key, object);
+    return;
+  }
+  removeFrom(index, key, previous);
+  addTo(index, key, object);
 }
 
 /** The counterpart of addTo for the same object; a value that nothing is left under is forgotten. */

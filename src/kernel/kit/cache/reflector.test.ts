@@ -115,6 +115,16 @@ test("a server that refuses WatchList is listed, from any cache at first and new
   await end(running);
 });
 
+test("who may not watch is told once what is missing, and goes on with WatchList when it is granted", async () => {
+  const refused = new ApiError("Forbidden", "cannot watch configmaps");
+  const running = reflect([[refused], [refused], [bookmark("7", true), "wait"]]);
+  await clock.advance(60_000);
+  expect(asked).toEqual(["watchlist", "watchlist", "watchlist"]);
+  expect(told).toEqual(["replace [] at 7"]);
+  expect(warnings).toEqual(["watch failed, trying again"]);
+  await end(running);
+});
+
 test.each([
   ["is busy", new ApiError("TooManyRequests", "later")],
   ["cannot be reached", new TypeError("connection refused")],

@@ -1,6 +1,7 @@
 import { type Clock, type Logger, messageOf, type Millis, sleep, type Random } from "#lib/base/index.ts";
 import {
   ApiError,
+  isForbidden,
   isGone,
   isTransient,
   type KubeObject,
@@ -53,7 +54,7 @@ const initialEventsEnd = "k8s.io/initial-events-end";
  * the last revision when a watch ends, and lists again when that revision is gone. Failures are retried for ever with delays
  * from 0.8 s doubling to 30 s.
  *
- *   no revision yet        WatchList (present objects, bookmark, changes); 4xx to it: list and watch from then on
+ *   no revision yet        WatchList (present objects, bookmark, changes); 4xx to it but 403: list and watch from then on
  *   a revision             watch from it; ended normally: again from the last one heard
  *   410, 504               the revision is too old, or the server was restored: all over, `replace` tells what went
  *   silence for 150 s      the connection is dead, whatever TCP says: connect again
@@ -65,6 +66,8 @@ export class Reflector<T extends KubeObject = KubeObject> {
   #revision: string | undefined;
   #canWatchList = true;
   #hasListed = false;
+  /** Warned of since the last success. */
+  #refusal: string | undefined;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -92,9 +95,17 @@ export class Reflector<T extends KubeObject = KubeObject> {
     } catch (thrown) {
       if (signal.aborted) return false;
       if (isGone(thrown) || isFuture(thrown)) this.#revision = undefined;
-      this.#log.debug("watch failed, trying again", { error: messageOf(thrown) });
+      this.#tellFailed(thrown);
       return true;
     }
+  }
+
+  /** Whoever waits for a mirror waits until somebody grants what is missing, and has to learn what that is; everything else passes by itself. */
+  #tellFailed(thrown: unknown): void {
+    const error = messageOf(thrown);
+    const isNews = isForbidden(thrown) && error !== this.#refusal;
+    if (isNews) this.#refusal = error;
+    this.#log[isNews ? "warn" : "debug"]("watch failed, trying again", { error });
   }
 
   async #listAndFollow(signal: AbortSignal): Promise<void> {
@@ -104,6 +115,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
       } catch (thrown) {
         if (this.#revision !== undefined || !(thrown instanceof ApiError) || isTransient(thrown) || isGone(thrown))
           throw thrown;
+        if (isForbidden(thrown)) throw thrown;
         this.#canWatchList = false;
         this.#log.debug("the server has no WatchList, listing instead", { error: messageOf(thrown) });
       }
@@ -162,6 +174,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     this.#options.sink.replace(objects, revision);
     this.#revision = revision;
     this.#hasListed = true;
+    this.#refusal = undefined;
     this.#backoff.reset();
   }
 

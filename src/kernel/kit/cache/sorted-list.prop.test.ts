@@ -37,3 +37,12 @@ test("a change of a long list costs a handful of comparisons, at either end and 
     expect(compared).toBeLessThan(2 * (11 + 8 + 2));
   }
 });
+
+test("an item takes the place of the one that is equal to it, and none where none is", () => {
+  const list = new SortedList<{ readonly at: number; readonly is: string }>((a, b) => a.at - b.at);
+  for (let at = 0; at < 1000; at += 2) list.add({ at, is: "old" });
+  for (const at of [0, 500, 501, 998]) list.replace({ at, is: "new" });
+  expect([...list].filter(({ is }) => is === "new").map(({ at }) => at)).toEqual([0, 500, 998]);
+  expect([...list].map(({ at }) => at)).toEqual(Array.from({ length: 500 }, (_, at) => 2 * at));
+  expect(list.size).toBe(500);
+});

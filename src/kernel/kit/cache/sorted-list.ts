@@ -32,6 +32,14 @@ export class SortedList<T> implements Iterable<T> {
     if (block.length > maxBlock) this.#blocks.splice(at + 1, 0, block.splice(maxBlock / 2));
   }
 
+  /** Puts an item in the place of the one that is equal to it. No effect without one. */
+  replace(item: T): void {
+    const block = this.#blocks[this.#blockOf(item)] ?? [];
+    const place = lowerBound(block, item, this.#compare);
+    const there = block[place];
+    if (there !== undefined && this.#compare(there, item) === 0) block[place] = item;
+  }
+
   /** No effect on an item that is not there. */
   delete(item: T): void {
     const at = this.#blockOf(item);

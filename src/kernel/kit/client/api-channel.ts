@@ -1,9 +1,10 @@
 import { deepFreeze, isJsonObject, type JsonObject, type Millis, sleep, SlipwayError } from "#lib/base/index.ts";
 import { parseJson } from "#lib/json/index.ts";
 import { ApiError } from "#kernel/model/index.ts";
+import type { ChannelSocket } from "#kernel/websocket/index.ts";
 import { type HttpClientConfig, isLocal } from "./client-config.ts";
 import { malformedAnswer } from "./errors.ts";
-import { type HttpAnswer, type HttpRequest, HttpTransport } from "./http-transport.ts";
+import { type HttpAnswer, type HttpRequest, HttpTransport, type UpgradeRequest } from "./http-transport.ts";
 import { refusalOf } from "./refused-answer.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
@@ -48,6 +49,9 @@ export class ApiChannel {
     this.#limit = limit === false ? undefined : new TokenBucket(limit);
   }
 
+  /** What broke a connection that the server had taken, or that `close` has ended. */
+  broken = (signal?: AbortSignal): unknown => this.#transport.explained(new Error("it ended in the middle"), signal);
+
   /** A malformed answer of this server. */
   fail = (what: string): SlipwayError => malformedAnswer(this.#transport.server, what);
 
@@ -71,6 +75,20 @@ export class ApiChannel {
       const chunks = this.#chunks(answer, request.signal);
       return Promise.resolve({ [Symbol.asyncIterator]: () => chunks, destroy: () => void answer.body.destroy() });
     });
+  }
+
+  /**
+   * A WebSocket that speaks one of the protocols. It may have begun something when the connection breaks, so it is asked for once more only
+   * after a 401, as any request.
+   */
+  async upgrade(request: UpgradeRequest): Promise<ChannelSocket> {
+    try {
+      return await this.#upgradeOnce(request);
+    } catch (thrown) {
+      request.signal?.throwIfAborted();
+      if (!isUnauthorized(thrown) || !this.#config.connection.credentials.refused()) throw thrown;
+      return await this.#upgradeOnce(request);
+    }
   }
 
   /** Ends what is under way with `client-closed`. */
@@ -111,14 +129,33 @@ export class ApiChannel {
     }
   }
 
-  /** One try. The body of a refusal is read whole: it says why. */
+  /** One try. */
   async #once(request: HttpRequest): Promise<HttpAnswer> {
-    const wait = this.#limit?.reserve(this.#config.clock.monotonic()) ?? 0;
-    if (wait > 0) await sleep(this.#config.clock, wait, request.signal);
+    await this.#turn(request.signal);
     const answer = await this.#transport.send(request);
     if (answer.status >= 200 && answer.status < 300) return answer;
-    const body = await this.#transport.readText(answer, request.signal);
-    throw refusalOf(answer.status, body, answer.headers["retry-after"]);
+    throw await this.#refusal(answer, request.signal);
+  }
+
+  async #upgradeOnce(request: UpgradeRequest): Promise<ChannelSocket> {
+    await this.#turn(request.signal);
+    const answer = await this.#transport.upgrade(request);
+    if (!("status" in answer)) return answer;
+    if (answer.status >= 300) throw await this.#refusal(answer, request.signal);
+    answer.body.destroy();
+    throw this.fail("no WebSocket");
+  }
+
+  /** Waits for the turn under the rate limit. */
+  async #turn(signal: AbortSignal | undefined): Promise<void> {
+    const wait = this.#limit?.reserve(this.#config.clock.monotonic()) ?? 0;
+    if (wait > 0) await sleep(this.#config.clock, wait, signal);
+  }
+
+  /** The body of a refusal is read whole: it says why. */
+  async #refusal(answer: HttpAnswer, signal: AbortSignal | undefined): Promise<ApiError> {
+    const body = await this.#transport.readText(answer, signal);
+    return refusalOf(answer.status, body, answer.headers["retry-after"]);
   }
 
   /** How long to wait before the same request may be sent again; undefined when it may not. */

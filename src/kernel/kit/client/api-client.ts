@@ -102,6 +102,8 @@ export interface LogOptions {
   readonly timestamps?: boolean;
   readonly tailLines?: number;
   readonly sinceSeconds?: number;
+  /** RFC 3339; servers may take it by whole seconds. Not with `sinceSeconds`. */
+  readonly sinceTime?: string;
   readonly limitBytes?: number;
   readonly signal?: AbortSignal;
 }
@@ -136,6 +138,11 @@ export interface ApiClient {
   update<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<Stored<T>>;
   /** Replaces the status and nothing else; conditions as for `update`. */
   updateStatus<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<Stored<T>>;
+  /**
+   * Replaces the object and its status in one durable write, of which nobody sees a half; conditions as for `update`. Absent where the two
+   * are requests of their own: then whoever needs both writes first what the other one counts on.
+   */
+  updateWhole?<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<Stored<T>>;
   /** Changes the newest state; conflicts only when the patch names a resourceVersion. `status` is the subresource that is used. */
   patch<T extends KubeObject = KubeObject>(
     ref: Ref,

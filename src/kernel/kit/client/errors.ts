@@ -3,7 +3,7 @@ import { codeOf, messageOf, type Millis, SlipwayError } from "#lib/base/index.ts
 // What can fail on the way to a Kubernetes API, with what a person can do about it. Codes:
 //   connection-refused  host-unknown  connection-timeout  connection-failed  request-timeout
 //   certificate-untrusted  certificate-expired  certificate-name  not-tls
-//   malformed-answer  client-closed
+//   malformed-answer  client-closed  forward-failed
 //   kubeconfig-missing  kubeconfig-invalid  kubeconfig-unsupported  credentials-failed
 // Only connection-failed is worth trying again at once: there was a connection, and it broke.
 

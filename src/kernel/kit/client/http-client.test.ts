@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { FakeClock, silentLog, systemClock } from "#lib/base/index.ts";
+import { deferred, FakeClock, silentLog, systemClock } from "#lib/base/index.ts";
 import { ConfigMap, isConflict, isForbidden, isGone, isTransient, Pod } from "#kernel/model/index.ts";
 import type { ApiClient, WatchEvent } from "./api-client.ts";
 import { type Connection, fixedCredential, type HttpClientConfig } from "./client-config.ts";
@@ -364,6 +364,27 @@ describe("failures and retries", () => {
     expect(server.seen).toHaveLength(2);
   });
 
+  test("a request that is given up, or whose client is closed, while its credentials are looked for is not sent", async () => {
+    server.handler = () => undefined;
+    const looked = [deferred<object>(), deferred<object>()];
+    const waiting = [...looked];
+    const credentials = { get: () => waiting.shift()?.promise ?? Promise.resolve({}), refused: () => false };
+    const slow = connect({}, { credentials });
+    const end = new AbortController();
+    const watching = slow.raw("/given-up", { signal: end.signal });
+    await expect.poll(() => waiting.length).toBe(1);
+    const reading = slow.raw("/closed");
+    await expect.poll(() => waiting.length).toBe(0);
+    const reason = new Error("not wanted any more");
+    end.abort(reason);
+    looked[0]?.resolve({});
+    await expect(watching).rejects.toBe(reason);
+    await slow.close();
+    looked[1]?.resolve({});
+    await expect(reading).rejects.toMatchObject({ code: "client-closed" });
+    expect(server.seen).toEqual([]);
+  });
+
   test("refused credentials are asked for once more", async () => {
     let token = 0;
     const credentials = { get: () => Promise.resolve({ token: `t${++token}` }), refused: () => true };
@@ -385,6 +406,12 @@ describe("failures and retries", () => {
     await expect.poll(() => server.seen.length).toBe(1);
     await clock.advance(5000);
     await expect(waiting).rejects.toMatchObject({ code: "request-timeout", message: expect.stringContaining("5 s") });
+  });
+
+  test("a server that switches to another protocol has not answered", async () => {
+    server.handler = ({ socket }) =>
+      void socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n");
+    await expect(client.create(ConfigMap, configMap("a"))).rejects.toThrow("closed without an answer");
   });
 
   test("a request ends with its signal's reason, before, while waiting and while reading", async () => {

@@ -8,6 +8,7 @@ import {
 } from "node:http";
 import { Agent as TlsAgent, request as tlsRequest } from "node:https";
 import type { Clock, Millis } from "#lib/base/index.ts";
+import type { ChannelSocket } from "#kernel/websocket/index.ts";
 import type { Connection, Credential } from "./client-config.ts";
 import { clientClosed, connectionError, malformedAnswer, requestTimedOut } from "./errors.ts";
 
@@ -23,6 +24,16 @@ export interface HttpRequest {
   readonly signal?: AbortSignal;
   /** The answer has no end: no time limit, and a connection that nothing else waits for. */
   readonly isStream?: boolean;
+}
+
+/** What asks for a WebSocket. */
+export interface UpgradeRequest {
+  /** With its query, already encoded. */
+  readonly path: string;
+  /** Subprotocols, the preferred one first. */
+  readonly protocols: readonly string[];
+  /** Ends the handshake only. */
+  readonly signal?: AbortSignal;
 }
 
 /** The head of an answer, and its body as it comes in. */
@@ -77,9 +88,7 @@ export class HttpTransport {
 
   /** Resolves with the head of the answer; its body must be read to the end or destroyed. */
   async send(request: HttpRequest): Promise<HttpAnswer> {
-    if (this.#isClosed) throw clientClosed();
-    request.signal?.throwIfAborted();
-    const credential = await this.#connection.credentials.get(request.signal);
+    const credential = await this.#credentialFor(request.signal);
     const options = this.#options(request, credential);
     return new Promise((resolve, reject) => {
       const sent = this.#url.protocol === "http:" ? plainRequest(options) : tlsRequest(options);
@@ -100,9 +109,78 @@ export class HttpTransport {
         resolve({ status: body.statusCode ?? 0, headers: body.headers, body }),
       );
       sent.on("error", (thrown: unknown) => reject(this.explained(thrown, request.signal)));
-      sent.once("close", end);
+      sent.once("close", () => {
+        end();
+        // The only word of a server that switches to another protocol: there is no error, and no time limit of what is closed.
+        reject(this.explained(new Error("the connection was closed without an answer"), request.signal));
+      });
       sent.end(request.body?.text);
     });
+  }
+
+  /**
+   * A WebSocket instead of an answer, or the answer of a server that opens none, as `send` has it. The connection belongs to the caller, who
+   * starts it; `close` ends it too.
+   */
+  async upgrade({ path, protocols, signal }: UpgradeRequest): Promise<ChannelSocket | HttpAnswer> {
+    // Loaded by those who need it: most clients never do.
+    const { connectWebSocket, NotUpgraded } = await import("#kernel/websocket/index.ts");
+    const credential = await this.#credentialFor(signal);
+    const ending = new AbortController();
+    const abort = (): void => ending.abort(signal?.reason);
+    const cut = (): void => ending.abort(clientClosed());
+    const limit = this.#timeout;
+    const cancel = this.#clock.after(limit, () => ending.abort(requestTimedOut(this.server, limit)));
+    signal?.addEventListener("abort", abort, { once: true });
+    this.#open.add(cut);
+    try {
+      const { headers, agent } = this.#options({ method: "GET", path, isStream: true }, credential);
+      const opened = await connectWebSocket({
+        url: this.#webSocketUrl(path),
+        protocols,
+        headers,
+        agent,
+        clock: this.#clock,
+        signal: ending.signal,
+      });
+      this.#own(opened);
+      return opened;
+    } catch (thrown) {
+      if (thrown instanceof NotUpgraded)
+        return { status: thrown.answer.statusCode ?? 0, headers: thrown.answer.headers, body: thrown.answer };
+      throw this.explained(thrown, ending.signal);
+    } finally {
+      cancel();
+      this.#open.delete(cut);
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  /** They may take a while, in which the request may be given up, or the client be closed. */
+  async #credentialFor(signal: AbortSignal | undefined): Promise<Credential> {
+    this.#check(signal);
+    const credential = await this.#connection.credentials.get(signal);
+    this.#check(signal);
+    return credential;
+  }
+
+  /** Throws why nothing is to be sent. */
+  #check(signal: AbortSignal | undefined): void {
+    if (this.#isClosed) throw clientClosed();
+    signal?.throwIfAborted();
+  }
+
+  /** Ends with the client. */
+  #own(opened: ChannelSocket): void {
+    const cut = (): void => opened.cut();
+    this.#open.add(cut);
+    void opened.closed.then(() => this.#open.delete(cut));
+  }
+
+  #webSocketUrl(path: string): string {
+    const { socketPath } = this.#connection;
+    const whole = `${this.#url.pathname.replace(/\/$/, "")}${path}`;
+    return socketPath === undefined ? `${this.#url.origin}${whole}` : `ws+unix:${socketPath}:${whole}`;
   }
 
   /** The whole body as text, at most 256 MiB. A body that ends too early is an error. */
@@ -138,7 +216,7 @@ export class HttpTransport {
   }
 
   /** The path of the server's address goes before that of the request: some clusters live below one. */
-  #options(request: HttpRequest, credential: Credential): RequestOptions {
+  #options(request: HttpRequest, credential: Credential) {
     const { socketPath } = this.#connection;
     const pools = this.#poolsFor(credential);
     return {
@@ -149,7 +227,7 @@ export class HttpTransport {
       ...(socketPath === undefined
         ? { host: this.#url.hostname.replace(/^\[(.*)\]$/, "$1"), port: this.#url.port }
         : { socketPath }),
-    };
+    } satisfies RequestOptions;
   }
 
   /**

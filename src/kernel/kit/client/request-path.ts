@@ -57,6 +57,7 @@ export const logQuery = (options: LogOptions): Query => ({
   timestamps: options.timestamps,
   tailLines: options.tailLines,
   sinceSeconds: options.sinceSeconds,
+  sinceTime: options.sinceTime,
   limitBytes: options.limitBytes,
 });
 

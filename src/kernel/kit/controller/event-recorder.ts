@@ -386,5 +386,7 @@ const nameStart = (name: string): string =>
 /** A reference that an event about this object carries. */
 export function regardingOf({ apiVersion, kind, metadata }: Stored): ObjectReference {
   const { namespace, name, uid, resourceVersion } = metadata;
-  return { apiVersion, kind, ...(namespace === undefined ? {} : { namespace }), name, uid, resourceVersion };
+  // Written out twice: this is made for every event.
+  if (namespace === undefined) return { apiVersion, kind, name, uid, resourceVersion };
+  return { apiVersion, kind, namespace, name, uid, resourceVersion };
 }

@@ -358,8 +358,10 @@ function patched(ref: Ref, current: Stored, patch: Exclude<Patch, { readonly typ
     if (isBuiltIn(ref.type)) throw notImplemented("strategic merge patches");
     throw new model.ApiError("UnsupportedMediaType", "custom kinds take JSON patches and merge patches only");
   }
+  // Versions share one store: a patch is of what the asked one shows.
+  const seen: Stored = { ...current, apiVersion: model.apiVersionOf(ref.type) };
   const result =
-    patch.type === "merge" ? applyMergePatch(model.asJson(current), patch.body) : jsonPatched(ref, current, patch);
+    patch.type === "merge" ? applyMergePatch(model.asJson(seen), patch.body) : jsonPatched(ref, seen, patch);
   if (!isKubeObject(result)) throw badRequest("the patched document is no Kubernetes object");
   checkEnvelope(ref.type, result);
   checkSameName(ref, result);

@@ -1,12 +1,16 @@
-import { type Clock, err, type JsonObject, ok, type Result } from "#lib/base/index.ts";
+import { type Clock, err, type Instant, type JsonObject, type Millis, ok, type Result } from "#lib/base/index.ts";
 import type { Rotation } from "#kernel/logs/index.ts";
 import type { ImageFacts, RegistryLogin } from "../contract.ts";
 import { type AddressSurroundings, engineAddress, formatAddress, isLocal } from "./engine/engine-address.ts";
+import { getFiles, modifiedAt, putFiles } from "./container-files.ts";
+import { OutputReader, type OutputSink } from "./container-output.ts";
 import { EngineClient } from "./engine/engine-client.ts";
 import { EngineRefusal, isRefusal } from "./engine/engine-errors.ts";
+import { jsonLines } from "./engine/json-lines.ts";
 import { listOf, objectOf, textOf } from "./engine/members.ts";
+import { buildImage, type ImageBuild, pushImage } from "./image-builds.ts";
 import { findImage, pullImage } from "./images.ts";
-import { type ContainerLife, lifeOf, notStarted } from "./outcome.ts";
+import { type ContainerLife, endedUnheard, lifeOf, mayHaveRunOutOfMemory, notStarted } from "./outcome.ts";
 import { attachOutput, type Output, readBackOutput } from "./output.ts";
 import { labelsOf } from "./sandboxes.ts";
 
@@ -15,6 +19,8 @@ export interface EngineContainer {
   readonly id: string;
   readonly labels: Readonly<Record<string, string | undefined>>;
   readonly life: ContainerLife;
+  /** Where ports of it are reached while it runs: `5010/tcp` at `127.0.0.1:49152`. */
+  readonly ports: Readonly<Record<string, string | undefined>>;
 }
 
 /** What is to become of what a container prints. */
@@ -59,13 +65,33 @@ export class ContainerEngine {
     return textOf(await this.#client.object("GET", "/version"), "Version");
   }
 
+  /** What its containers are made for: `linux`, `windows`. Also tells whether anybody answers. */
+  async system(signal: AbortSignal): Promise<string> {
+    return textOf(await this.#client.object("GET", "/version", { signal }), "Os");
+  }
+
   findImage(image: string): Promise<ImageFacts | undefined> {
     return findImage(this.#client, image);
   }
 
-  /** Rejects with `image-pull`, which has the registry's words, or the signal's reason. */
-  async pull(image: string, login: RegistryLogin | undefined, signal: AbortSignal): Promise<void> {
-    await pullImage(this.#client, image, login === undefined ? [] : [login], signal);
+  /** With the first login that is let in. Rejects with `image-pull`, which has the registry's words, or the signal's reason. */
+  async pull(image: string, logins: readonly RegistryLogin[], signal: AbortSignal): Promise<void> {
+    await pullImage(this.#client, image, logins, signal);
+  }
+
+  /** Rejects with `image-build`, which has the builder's words, or the signal's reason. */
+  async build(build: ImageBuild, onText: (text: string) => void, signal: AbortSignal): Promise<void> {
+    await buildImage(this.#client, build, onText, signal);
+  }
+
+  /** To the registry of its name. Rejects with `image-push`, which has the registry's words, or the signal's reason. */
+  async push(
+    image: string,
+    login: RegistryLogin | undefined,
+    onText: (text: string) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
+    await pushImage(this.#client, image, login, onText, signal);
   }
 
   /** Settings are the body of `POST /containers/create`. The value is the id. */
@@ -80,7 +106,12 @@ export class ContainerEngine {
   async find(container: string): Promise<EngineContainer | undefined> {
     try {
       const found = await this.#client.object("GET", `/containers/${container}/json`);
-      return { id: textOf(found, "Id"), labels: labelsOf(objectOf(found, "Config")), life: lifeOf(found) };
+      return {
+        id: textOf(found, "Id"),
+        labels: labelsOf(objectOf(found, "Config")),
+        life: lifeOf(found),
+        ports: portsOf(found),
+      };
     } catch (thrown) {
       if (isRefusal(thrown, 404)) return undefined;
       throw thrown;
@@ -96,6 +127,13 @@ export class ContainerEngine {
       .map((name) => String(name).slice(1));
   }
 
+  /** All containers with these labels, `key=value`; whether they run is not asked. */
+  async containersWith(...label: readonly string[]): Promise<readonly Pick<EngineContainer, "id" | "labels">[]> {
+    const query = { all: "1", filters: JSON.stringify({ label }) };
+    const found = listOf(await this.#client.call("GET", "/containers/json", { query }));
+    return found.map((container) => ({ id: textOf(container, "Id"), labels: labelsOf(container) }));
+  }
+
   /** One that runs is no error. */
   start(container: string): Promise<Result<void, Refused>> {
     return judged(async () => void (await this.#client.call("POST", `/containers/${container}/start`)));
@@ -107,6 +145,15 @@ export class ContainerEngine {
       await this.#client.call("POST", `/containers/${container}/kill`, { query: { signal } });
     } catch (thrown) {
       if (!isRefusal(thrown, 404) && !isRefusal(thrown, 409)) throw thrown;
+    }
+  }
+
+  /** Asks it to end, in the way its image wants that, and kills it after the grace, in whole seconds. Resolves when it does not run. */
+  async stop(container: string, grace: Millis): Promise<void> {
+    try {
+      await this.#client.call("POST", `/containers/${container}/stop`, { query: { t: `${Math.ceil(grace / 1000)}` } });
+    } catch (thrown) {
+      if (!isRefusal(thrown, 404)) throw thrown;
     }
   }
 
@@ -129,6 +176,21 @@ export class ContainerEngine {
     }
   }
 
+  /** A volume with a name, which outlives its containers. One that is not there, or is in use and stays, is no error. */
+  async removeVolume(name: string): Promise<void> {
+    try {
+      await this.#client.call("DELETE", `/volumes/${name}`);
+    } catch (thrown) {
+      if (!isRefusal(thrown, 404) && !isRefusal(thrown, 409)) throw thrown;
+    }
+  }
+
+  /** Names of all volumes with this label, `key=value`. */
+  async volumesWith(label: string): Promise<readonly string[]> {
+    const query = { filters: JSON.stringify({ label: [label] }) };
+    return listOf(await this.#client.call("GET", "/volumes", { query }), "Volumes").map((one) => textOf(one, "Name"));
+  }
+
   /** Before the start; every byte from the first one on. */
   attach(container: string, log: ContainerLog): Promise<Output> {
     return attachOutput(this.#client, container, log, this.#clock);
@@ -139,10 +201,59 @@ export class ContainerEngine {
     return readBackOutput(this.#client, container, log, this.#clock);
   }
 
+  /**
+   * Of one that has ended, and that nobody here has killed: whether the kernel has, for its use of memory. The engine may hear of that a little
+   * after the end, so that this takes a moment where it is likely.
+   */
+  async ranOutOfMemory(container: string, life: ContainerLife): Promise<boolean> {
+    if (life.outOfMemory || !mayHaveRunOutOfMemory(life)) return life.outOfMemory;
+    if (endedUnheard(life)) return true;
+    const until = Math.ceil((this.#clock.now() + lateWord) / 1000);
+    const filters = JSON.stringify({ container: [container], event: ["oom"] });
+    const query = { since: `${Math.floor((life.startedAt ?? 0) / 1000)}`, until: `${until}`, filters };
+    const events = await this.#client.stream("GET", "/events", { query });
+    for await (const _event of jsonLines(events)) return true;
+    return false;
+  }
+
+  /** After the start: pieces with the engine's times, for who joins them to lines. */
+  output(container: string, sink: OutputSink): OutputReader {
+    return new OutputReader(this.#client, container, sink);
+  }
+
+  /** See `container-files.ts`. */
+  putFiles(container: string, path: string, tar: Buffer | AsyncIterable<Buffer>, signal?: AbortSignal): Promise<void> {
+    return putFiles(this.#client, container, path, tar, signal);
+  }
+
+  /** Undefined when there is nothing at that path. */
+  getFiles(container: string, path: string): Promise<AsyncIterable<Buffer> | undefined> {
+    return getFiles(this.#client, container, path);
+  }
+
+  /** Of a file or directory; undefined when there is nothing at that path. */
+  modifiedAt(container: string, path: string): Promise<Instant | undefined> {
+    return modifiedAt(this.#client, container, path);
+  }
+
   close(): void {
     this.#client.close();
   }
 }
+
+/** Ports that are published, each at the first of its addresses. */
+function portsOf(container: JsonObject): EngineContainer["ports"] {
+  const published = objectOf(objectOf(container, "NetworkSettings"), "Ports");
+  return Object.fromEntries(
+    Object.keys(published).flatMap((port) => {
+      const [first] = listOf(published, port);
+      return first === undefined ? [] : [[port, `${textOf(first, "HostIp")}:${textOf(first, "HostPort")}`]];
+    }),
+  );
+}
+
+/** How long the engine has to hear of what the kernel did. */
+const lateWord: Millis = 1_000;
 
 async function judged<T>(work: () => Promise<T>): Promise<Result<T, Refused>> {
   try {

@@ -1,3 +1,4 @@
+// Long, because a task is begun, ended, watched and found again by what is known of it in one place.
 import {
   type Cancel,
   type Clock,
@@ -8,6 +9,7 @@ import {
   type Logger,
   messageOf,
   type Millis,
+  orAborted,
   sleep,
 } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
@@ -22,6 +24,7 @@ import { EngineClient } from "./engine/engine-client.ts";
 import { EngineRefusal, isRefusal } from "./engine/engine-errors.ts";
 import { jsonLines } from "./engine/json-lines.ts";
 import { execIn } from "./exec.ts";
+import { interactIn } from "./interact.ts";
 import { findImage, pullImage } from "./images.ts";
 import { engineName, labels } from "./names.ts";
 import { attachOutput, maskedIn, maskMessageOf, type Output, readBackOutput } from "./output.ts";
@@ -52,6 +55,11 @@ interface Known {
   /** Values that its output, and that of commands beside it, goes without. */
   masked?: readonly string[];
   output?: Output;
+  /** The same while it is being read back: it has one writer. */
+  readingBack?: Promise<Output>;
+  /** Its output has ended and it ran on, when it was looked at last. */
+  isCut?: true;
+  cancelLook?: Cancel;
   /** When the shortest grace so far is over, by the monotonic clock. */
   killAt?: Millis;
   cancelKill?: Cancel;
@@ -68,8 +76,12 @@ const firstRetry: Millis = 100;
 const longestRetry: Millis = 5_000;
 /** How late the word of the kernel's killer comes after the end it caused: 60 ms were seen on a busy machine. */
 const memoryWord: Millis = 500;
+/** Before a container is looked at again whose output has ended although it runs: the engine notes an end a little after it. */
+const secondLook: Millis = 1_000;
 /** What an engine may take to end containers beyond their grace, before closing waits no longer. */
 const engineMs: Millis = 10_000;
+/** What it may take to remove all that belongs to this process, likewise. */
+const removalMs: Millis = 60_000;
 
 /**
  * Runs tasks as containers of a Docker Engine. The engine is the memory: a task's container has a name made of its id, which the
@@ -105,9 +117,12 @@ class DockerRuntime implements Runtime {
   /** Starts and ends that are being seen to, by task. */
   readonly #starting = new Map<string, Promise<TaskStatus>>();
   readonly #finishing = new Map<string, Promise<void>>();
+  /** Looked at at this moment, and to be looked at once more. */
+  readonly #again = new Set<string>();
   readonly #closed = new AbortController();
   /** Resolves when the engine's containers are known for the first time. */
   readonly #attached = deferred<void>();
+  #isAttached = false;
   readonly #watching: Promise<void>;
   /** Why the engine is not heard; undefined while it is. */
   #trouble: string | undefined = "the Docker Engine has not answered yet";
@@ -195,17 +210,20 @@ class DockerRuntime implements Runtime {
   async close({ stopTasks }: { readonly stopTasks?: Millis } = {}): Promise<void> {
     if (this.#closed.signal.aborted) return;
     if (stopTasks !== undefined)
-      await this.#endAll(stopTasks).catch((thrown: unknown) => this.#warn("containers cannot be ended", thrown));
+      await this.#within(stopTasks + engineMs + removalMs, this.#endAll(stopTasks)).catch((thrown: unknown) =>
+        this.#warn("containers cannot be ended", thrown),
+      );
     this.#closed.abort(runtimeClosed(this.name));
     this.#attached.reject(runtimeClosed(this.name));
     for (const known of this.#known.values()) {
       known.cancelKill?.();
+      known.cancelLook?.();
       known.output?.close();
     }
     await this.#watching;
-    await this.#sandboxes
-      .releaseNetwork()
-      .catch((thrown: unknown) => this.#warn("the network cannot be removed", thrown));
+    await this.#within(engineMs, this.#sandboxes.releaseNetwork()).catch((thrown: unknown) =>
+      this.#warn("the network cannot be removed", thrown),
+    );
     this.#engine.close();
   }
 
@@ -242,14 +260,26 @@ class DockerRuntime implements Runtime {
     try {
       await this.#engine.call("POST", `/containers/${name}/start`);
     } catch (thrown) {
-      known.output.close();
+      await this.#letGo(known);
       if (!(thrown instanceof EngineRefusal) || thrown.status === 404) throw thrown;
       return this.#put(task.id, notStarted(withoutMasked(task, thrown.message), clock.now()));
     }
-    const { startedAt = clock.now() } = lifeOf(await this.#inspect(name));
+    const container = await this.#inspect(name).catch(async (thrown: unknown) => {
+      await this.#letGo(known);
+      throw thrown;
+    });
+    const { startedAt = clock.now() } = lifeOf(container);
     this.#noteRunning(task.id, startedAt);
     void known.output.done.then(() => this.#lookAtEnd(task.id));
     return this.#mirror.find(task.id) ?? { id: task.id, state: { phase: "running", startedAt } };
+  }
+
+  /** Whoever comes next to the container writes its log anew, and must be the only one. */
+  async #letGo(known: Known): Promise<void> {
+    const { output } = known;
+    output?.close();
+    await output?.done;
+    if (known.output === output) delete known.output;
   }
 
   /** Makes the container; undefined. When the engine has it already, how it stands. */
@@ -293,11 +323,33 @@ class DockerRuntime implements Runtime {
     const isFirst = known.killAt === undefined;
     known.killAt = killAt;
     known.cancelKill?.();
-    if (grace <= 0) return this.#kill(known, "SIGKILL");
-    known.cancelKill = clock.after(grace, () => {
-      void this.#kill(known, "SIGKILL").catch((thrown: unknown) => this.#warn("a container cannot be killed", thrown));
-    });
-    if (isFirst) await this.#kill(known, stopSignal(await this.#inspect(known.name)));
+    if (grace > 0) known.cancelKill = clock.after(grace, () => void this.#killInTheEnd(id, known));
+    try {
+      if (grace <= 0) await this.#kill(known, "SIGKILL");
+      else if (isFirst) await this.#kill(known, stopSignal(await this.#inspect(known.name)));
+    } catch (thrown) {
+      // The engine may have heard nothing: who asks again is not told that it was asked before.
+      if (known.killAt === killAt) delete known.killAt;
+      throw thrown;
+    }
+  }
+
+  /** Again and again while the engine is away, because nobody else asks for it. Never rejects. */
+  async #killInTheEnd(id: string, known: Known): Promise<void> {
+    const { signal } = this.#closed;
+    for (
+      let wait = firstRetry;
+      this.#mirror.find(id)?.state.phase === "running";
+      wait = Math.min(2 * wait, longestRetry)
+    ) {
+      try {
+        return await this.#kill(known, "SIGKILL");
+      } catch (thrown) {
+        this.#warn("a container cannot be killed, trying again", thrown);
+      }
+      await sleep(this.#options.clock, wait, signal).catch(() => undefined);
+      if (signal.aborted) return;
+    }
   }
 
   /** What has ended meanwhile, or is gone, need not be told to. */
@@ -310,16 +362,39 @@ class DockerRuntime implements Runtime {
     }
   }
 
-  /** Something says that a task may have ended: it is looked at, once at a time. */
+  /** Something says that a task may have ended: it is looked at, once at a time, and once more when something has said so meanwhile. */
   #lookAtEnd(id: string): void {
-    if (this.#closed.signal.aborted || this.#finishing.has(id)) return;
+    if (this.#closed.signal.aborted) return;
+    if (this.#finishing.has(id)) return void this.#again.add(id);
     const finishing = this.#finish(id)
-      // The engine is away. When it is back everything is looked at.
-      .catch((thrown: unknown) =>
-        this.#options.log.debug("a container cannot be looked at", { error: messageOf(thrown) }),
-      )
-      .finally(() => this.#finishing.delete(id));
+      .catch((thrown: unknown) => {
+        this.#options.log.debug("a container cannot be looked at", { error: messageOf(thrown) });
+        this.#lookLater(id, longestRetry);
+      })
+      .finally(() => {
+        this.#finishing.delete(id);
+        if (this.#again.delete(id)) this.#lookAtEnd(id);
+      });
     this.#finishing.set(id, finishing);
+  }
+
+  #lookLater(id: string, delay: Millis): void {
+    const known = this.#known.get(id);
+    if (known === undefined || this.#closed.signal.aborted) return;
+    known.cancelLook?.();
+    known.cancelLook = this.#options.clock.after(delay, () => this.#lookAtEnd(id));
+  }
+
+  /** The connection of the output has broken, or the container has closed its outputs: what it prints is read from the engine's copy. */
+  async #readOn(id: string, known: Known, life: ContainerLife): Promise<void> {
+    if (known.output?.isDone === false) return;
+    if (known.output !== undefined && known.isCut === undefined) {
+      known.isCut = true;
+      return this.#lookLater(id, secondLook);
+    }
+    delete known.isCut;
+    delete known.output;
+    await this.#adopt(id, known, life);
   }
 
   /** Looks twice, before and after the rest of the output: a container that ended is reported with all it has said. */
@@ -330,15 +405,17 @@ class DockerRuntime implements Runtime {
     try {
       const { output } = known;
       const life = lifeOf(await this.#inspect(known.name));
-      if (life.isRunning) return;
-      note = await output?.done;
+      if (life.isRunning) return await this.#readOn(id, known, life);
+      if (output === undefined) return void (await this.#adopt(id, known, life));
+      note = await output.done;
       // It is only now certain that the engine did not go away under the output.
       const container = await this.#inspect(known.name);
       note = joinNotes(note, await maskMessageOf(container));
       this.#end(id, known, await this.#withCause(known, lifeOf(container)), note);
     } catch (thrown) {
       if (isRefusal(thrown, 404)) return this.#lose(id, known);
-      delete known.output;
+      // Its connection may have ended with the engine.
+      if (known.output?.isDone === true) delete known.output;
       throw thrown;
     }
   }
@@ -369,6 +446,7 @@ class DockerRuntime implements Runtime {
   /** Listeners hear that it ran before they hear that it ended, however short it was. */
   #end(id: string, known: Known, life: ContainerLife, note: string | undefined): void {
     known.cancelKill?.();
+    known.cancelLook?.();
     this.#noteRunning(id, life.startedAt ?? this.#options.clock.now());
     this.#put(id, outcomeOf(life, this.#options.clock.now(), note));
   }
@@ -376,6 +454,7 @@ class DockerRuntime implements Runtime {
   /** Its exit code is not known and never will be; whether to try again is for others to say. */
   #lose(id: string, known: Known): void {
     known.cancelKill?.();
+    known.cancelLook?.();
     const state = this.#mirror.find(id)?.state;
     const startedAt = state?.phase === "running" ? { startedAt: state.startedAt } : {};
     const message = "its container was removed by somebody else";
@@ -391,7 +470,8 @@ class DockerRuntime implements Runtime {
     while (!signal.aborted) {
       try {
         const events = await this.#engine.stream("GET", "/events", { query: { filters: this.#eventFilter() }, signal });
-        await this.#synchronize();
+        await orAborted(this.#synchronize(), signal);
+        this.#isAttached = true;
         this.#attached.resolve();
         this.#trouble = undefined;
         delay = firstRetry;
@@ -482,15 +562,21 @@ class DockerRuntime implements Runtime {
       this.#mirror.put(made);
       return made;
     }
-    known.output ??= await this.#readBack(known);
+    const output = await this.#outputOf(known);
     this.#mirror.put({ id, state: { phase: "running", startedAt: life.startedAt } });
-    const { output } = known;
     if (life.isRunning) void output.done.then(() => this.#lookAtEnd(id));
     else {
       const note = joinNotes(await output.done, await maskMessageOf(await this.#inspect(known.name)));
       this.#end(id, known, await this.#withCause(known, life), note);
     }
     return this.#mirror.find(id) ?? { id, state: { phase: "running", startedAt: life.startedAt } };
+  }
+
+  async #outputOf(known: Known): Promise<Output> {
+    if (known.output !== undefined) return known.output;
+    known.readingBack ??= this.#readBack(known).finally(() => delete known.readingBack);
+    known.output = await known.readingBack;
+    return known.output;
   }
 
   /** The engine remembers what is not to be read in the log, too. */
@@ -515,9 +601,19 @@ class DockerRuntime implements Runtime {
     }
   }
 
+  /** An engine that takes connections and says nothing is not waited for beyond that: rejects then. */
+  async #within<T>(ms: Millis, work: Promise<T>): Promise<T> {
+    const late = new AbortController();
+    const cancel = this.#options.clock.after(ms, () =>
+      late.abort(new Error(`the engine at ${this.#engine.address} did not answer within ${ms / 1000} s`)),
+    );
+    return await orAborted(work, late.signal).finally(cancel);
+  }
+
   /** Stops everything, waits for the ends, and leaves nothing behind when nobody can come back for it. */
   async #endAll(grace: Millis): Promise<void> {
-    await this.#ready();
+    // Nothing was begun by this process then.
+    if (!this.#isAttached) throw new Error(this.#trouble ?? "the engine has not answered");
     await Promise.all([...this.#known.keys()].map((id) => this.#stopKnown(id, grace)));
     await this.#allEnded(grace + engineMs);
     if (this.#options.owner === undefined) return;
@@ -570,6 +666,8 @@ class DockerRuntime implements Runtime {
       pull: (image, logins, signal) => pullImage(engine, image, logins, signal),
       exec: (task, command, signal) =>
         execIn(engine, this.#nameOf(task), command, signal, this.#known.get(task)?.masked),
+      interact: (task, command, options) =>
+        interactIn(engine, this.#nameOf(task), command, options, this.#options.clock),
     };
   }
 }

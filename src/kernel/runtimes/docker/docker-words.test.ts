@@ -116,6 +116,11 @@ test.each([
   expect(outcomeOf(lifeOf({ State }), 0)).toMatchObject(outcome);
 });
 
+test("what a container has printed came after its creation, though maybe before its start was noted", () => {
+  const { createdAt, startedAt } = lifeOf({ Created: "2025-12-31T23:59:59.5Z", State: times });
+  expect([createdAt, startedAt]).toEqual([Date.UTC(2025, 11, 31, 23, 59, 59, 500), Date.UTC(2026, 0, 1, 0, 0, 0, 123)]);
+});
+
 test("why a container did not start is told without the values that are kept out of its log", () => {
   const Config = { Env: ["TOKEN=hunter22", "PATH=/bin"], Labels: { "dev.slipway.masked": "TOKEN" } };
   const State = { ...never, Error: 'exec: "hunter22": executable file not found in $PATH' };

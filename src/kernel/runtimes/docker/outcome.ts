@@ -14,6 +14,8 @@ export interface ContainerLife {
   readonly isMemoryLimited: boolean;
   /** Why it could not be started, or what else went wrong; empty mostly. */
   readonly error: string;
+  /** Before anything that it has printed; the engine notes its start when that has been answered, and programs may have printed by then. */
+  readonly createdAt: Instant | undefined;
   /** Undefined while it was never started. */
   readonly startedAt: Instant | undefined;
   readonly finishedAt: Instant | undefined;
@@ -31,6 +33,7 @@ export function lifeOf(container: JsonObject): ContainerLife {
     outOfMemory: state["OOMKilled"] === true,
     isMemoryLimited: Number(host["Memory"] ?? 0) > 0,
     error: withoutValues(text("Error"), maskedIn(container)),
+    createdAt: typeof container["Created"] === "string" ? timeOf(container["Created"]) : undefined,
     startedAt: timeOf(text("StartedAt")),
     finishedAt: timeOf(text("FinishedAt")),
   };

@@ -18,6 +18,8 @@ import { labelsOf } from "./sandboxes.ts";
 export interface Output {
   /** Resolves when no more comes and what came can be read; a text says why some of it was lost. Never rejects. */
   readonly done: Promise<string | undefined>;
+  /** `done` has resolved. */
+  readonly isDone: boolean;
   /** Ends it early; what has come is kept. */
   close(): void;
 }
@@ -102,12 +104,20 @@ function copyOutput(
     // What broke the connection is seen by whoever asks the engine next.
     response.on("error", () => undefined);
   });
+  let isDone = false;
   const done = ended.then(async (failure) => {
     await log.close();
+    isDone = true;
     const lost = log.failure?.message ?? failure;
     return lost === undefined ? undefined : `output is incomplete: ${lost}`;
   });
-  return { done, close: () => response.destroy() };
+  return {
+    done,
+    get isDone() {
+      return isDone;
+    },
+    close: () => response.destroy(),
+  };
 }
 
 /** Once a container has ended: what it says of its end is put where it is read. Answers what has kept it from that. */

@@ -1,6 +1,7 @@
 import { type Cancel, type Clock, type Instant, type Millis } from "#lib/base/index.ts";
 import { LogWriter } from "#kernel/logs/index.ts";
 import type { Runtime, RuntimeCapabilities, Task, TaskOutcome, TaskStatus } from "../contract.ts";
+import type { Interaction, InteractionOptions } from "../interaction.ts";
 import { runtimeClosed } from "../errors.ts";
 import { TaskMirror } from "../task-mirror.ts";
 
@@ -22,6 +23,8 @@ export interface FakeRuntime extends Runtime {
   lose(id: string): void;
   /** From now on starting fails with this, as it would when the runtime itself fails. Undefined heals it. */
   failStarts(failure: Error | undefined): void;
+  /** The same of stopping. Such stops are among `stops` as well. */
+  failStops(failure: Error | undefined): void;
 }
 
 export interface FakeRuntimeOptions {
@@ -31,6 +34,8 @@ export interface FakeRuntimeOptions {
   readonly capabilities?: Partial<RuntimeCapabilities>;
   /** What a task does by itself, called when it is started; without it tasks run until the test ends them. */
   readonly behave?: (task: Task, runtime: FakeRuntime) => void;
+  /** What a command beside a task does; without it they are refused. */
+  readonly interact?: (task: Task, options: InteractionOptions) => Interaction;
   /** Tasks that do not end by TERM. */
   readonly ignoresTerm?: (task: Task) => boolean;
 }
@@ -57,6 +62,7 @@ class MemoryRuntime implements FakeRuntime {
   readonly #mirror = new TaskMirror();
   readonly #running = new Map<string, Running>();
   #failure: Error | undefined;
+  #stopFailure: Error | undefined;
   #closed = false;
 
   constructor(options: FakeRuntimeOptions) {
@@ -81,9 +87,17 @@ class MemoryRuntime implements FakeRuntime {
     return this.#mirror.find(task.id) ?? status;
   }
 
+  async interact(task: Task, options: InteractionOptions): Promise<Interaction> {
+    this.#check();
+    const { interact } = this.#options;
+    if (interact === undefined) throw new Error("the test says nothing of commands beside tasks");
+    return interact(task, options);
+  }
+
   async stop(id: string, grace: Millis): Promise<void> {
     this.#check();
     this.stops.push({ id, grace });
+    if (this.#stopFailure !== undefined) throw this.#stopFailure;
     const running = this.#running.get(id);
     if (running === undefined) return;
     const killAt = this.#options.clock.monotonic() + Math.max(0, grace);
@@ -137,6 +151,10 @@ class MemoryRuntime implements FakeRuntime {
 
   failStarts(failure: Error | undefined): void {
     this.#failure = failure;
+  }
+
+  failStops(failure: Error | undefined): void {
+    this.#stopFailure = failure;
   }
 
   /** The log is whole before the end is told, as the contract demands. */

@@ -27,3 +27,13 @@ function isInherited(descriptor: number): boolean {
     return false;
   }
 }
+
+/**
+ * What a child has from descriptor 3 on, when this process has files open that it would inherit: `nothing` in their places. What runs as
+ * another user, or for somebody else, must not find the database of the server among its open files.
+ */
+export function withoutInherited(nothing: number): readonly (number | "ignore")[] {
+  const inherited = new Set(inheritedFiles());
+  const length = Math.max(2, ...inherited) - 2;
+  return Array.from({ length }, (_, at) => (inherited.has(at + 3) ? nothing : "ignore"));
+}

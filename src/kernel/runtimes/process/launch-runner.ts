@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import type { Cancel } from "#lib/base/index.ts";
 import type { Patience } from "./patience.ts";
-import { inheritedFiles } from "./inherited-files.ts";
+import { withoutInherited } from "./inherited-files.ts";
 import { ensureRunnerDirectories, type RunnerPaths } from "./paths.ts";
 
 export interface LaunchOptions {
@@ -19,16 +19,6 @@ export interface LaunchOptions {
 
 /** The runner needs little memory, and a small heap is what makes its spawning cheap. */
 const nodeOptions = ["--max-old-space-size=48", "--max-semi-space-size=2", "--no-warnings"];
-
-/**
- * What a child has from descriptor 3 on, when this process has files open that it would inherit: `nothing` in their places. A task that
- * runs as another user must not find the database of the server among its open files.
- */
-function withoutInherited(nothing: number): readonly (number | "ignore")[] {
-  const inherited = new Set(inheritedFiles());
-  const length = Math.max(2, ...inherited) - 2;
-  return Array.from({ length }, (_, at) => (inherited.has(at + 3) ? nothing : "ignore"));
-}
 
 /**
  * Starts a runner in a session of its own, so that nothing that kills the server reaches it. Resolves when it listens, or when

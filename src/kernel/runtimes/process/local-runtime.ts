@@ -1,7 +1,9 @@
 import { type Cancel, type Clock, deferred, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
 import type { Runtime, RuntimeCapabilities, Task, TaskStatus } from "../contract.ts";
+import type { Interaction, InteractionOptions } from "../interaction.ts";
 import { runtimeClosed } from "../errors.ts";
 import { TaskMirror } from "../task-mirror.ts";
+import { Companions } from "./companions.ts";
 import { Reaper } from "./reaper.ts";
 import { capabilitiesWith, onceFoundTools } from "./runner/capabilities.ts";
 import { MountPoints } from "./runner/mount-points.ts";
@@ -18,6 +20,7 @@ export interface LocalRuntimeOptions {
 
 /** A runtime whose tasks are children of this very process. */
 export interface LocalRuntime extends Runtime {
+  interact(task: Task, options: InteractionOptions): Promise<Interaction>;
   /** Kills all tasks, without waiting for anything: for a process that is about to end. Their ends may go unreported. */
   kill(): void;
 }
@@ -37,6 +40,7 @@ class ChildrenRuntime implements LocalRuntime {
   readonly #mirror = new TaskMirror();
   readonly #tools = onceFoundTools();
   readonly #reaper = new Reaper();
+  readonly #companions: Companions;
   /** Rejects when the directory cannot be used; every call but `find` and `list` then rejects with it. */
   readonly #table: Promise<TaskTable>;
   /** The same, once it is there: `kill` cannot wait. */
@@ -47,6 +51,7 @@ class ChildrenRuntime implements LocalRuntime {
 
   constructor({ directory, clock, log }: LocalRuntimeOptions) {
     this.#clock = clock;
+    this.#companions = new Companions(`${directory}/companions`, clock);
     this.#table = this.#open(directory, log);
     // Whoever starts a task is told why there is no table.
     this.#table.catch(() => undefined);
@@ -62,6 +67,11 @@ class ChildrenRuntime implements LocalRuntime {
     const status = await table.start(task);
     this.#mirror.put(status);
     return this.#mirror.find(task.id) ?? status;
+  }
+
+  async interact(task: Task, options: InteractionOptions): Promise<Interaction> {
+    if (this.#isClosed) throw runtimeClosed(this.name);
+    return this.#companions.start(task, options);
   }
 
   async stop(id: string, grace: Millis): Promise<void> {
@@ -87,6 +97,7 @@ class ChildrenRuntime implements LocalRuntime {
   }
 
   kill(): void {
+    this.#companions.kill();
     this.#started?.stopAll(0);
   }
 
@@ -94,6 +105,7 @@ class ChildrenRuntime implements LocalRuntime {
   async close({ stopTasks }: { readonly stopTasks?: Millis } = {}): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
+    await this.#companions.close();
     const table = await this.#table.catch(() => undefined);
     if (table !== undefined && stopTasks !== undefined) await this.#endAll(table, stopTasks);
     await this.#pipes?.close();

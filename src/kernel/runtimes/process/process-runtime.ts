@@ -10,10 +10,12 @@ import {
   sleep,
 } from "#lib/base/index.ts";
 import type { Runtime, RuntimeCapabilities, Task, TaskStatus } from "../contract.ts";
+import type { Interaction, InteractionOptions } from "../interaction.ts";
 import { runnerSilent, runnerTaken, runnerUnreachable, runnerVersion, runtimeClosed } from "../errors.ts";
 import { TaskMirror } from "../task-mirror.ts";
 import { launchRunner } from "./launch-runner.ts";
 import { type RunnerPaths, runnerPaths } from "./paths.ts";
+import { Companions } from "./companions.ts";
 import { Patience } from "./patience.ts";
 import { type Call, type LinkEvents, LinkLost, LinkSilent, RunnerLink } from "./runner-link.ts";
 import { Journal } from "./runner/journal.ts";
@@ -75,6 +77,7 @@ class ProcessRuntime implements Runtime {
   /** Aborts with the reason why calls are refused from then on. */
   readonly #closed = new AbortController();
   readonly #patience: Patience;
+  readonly #companions: Companions;
   /** The present connection, or the attempt to make one, or the failure that stands. Absent while nobody has needed a runner. */
   #link: Promise<RunnerLink> | undefined;
   /** The latest attempt, whatever became of it. */
@@ -89,6 +92,7 @@ class ProcessRuntime implements Runtime {
     this.#options = options;
     this.#paths = runnerPaths(options.directory);
     this.#patience = new Patience(options.clock, this.#closed.signal);
+    this.#companions = new Companions(`${options.directory}/companions`, options.clock);
     if (!isUsed(this.#paths)) return;
     this.#trouble = "the runner process is not attached yet";
     this.#link = this.#attach();
@@ -103,6 +107,13 @@ class ProcessRuntime implements Runtime {
     const status = (await this.#call({ op: "start", task })) as TaskStatus;
     this.#mirror.put(status);
     return this.#mirror.find(task.id) ?? status;
+  }
+
+  async interact(task: Task, options: InteractionOptions): Promise<Interaction> {
+    this.#closed.signal.throwIfAborted();
+    // The directory is the runner's, and there is nothing to be beside without one.
+    await (this.#link ??= this.#attach());
+    return this.#companions.start(task, options);
   }
 
   async stop(id: string, grace: Millis): Promise<void> {
@@ -148,6 +159,7 @@ class ProcessRuntime implements Runtime {
   async close(options: { readonly stopTasks?: Millis } = {}): Promise<void> {
     if (this.#closed.signal.aborted) return;
     this.#closed.abort(runtimeClosed(this.name));
+    await this.#companions.close();
     // The try that is under way, not what calls are told: a connection it makes must be let go as well.
     const link = await this.#attaching?.catch(() => undefined);
     if (link === undefined) return;

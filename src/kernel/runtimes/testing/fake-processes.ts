@@ -87,6 +87,11 @@ export class FakeJournal implements TaskJournal {
     }
   }
 
+  /** The disk refuses all entries that wait. */
+  refuse(failure: Error): void {
+    for (const { done } of this.#waiting.splice(0)) done.reject(failure);
+  }
+
   /** From now on every append fails with this; undefined heals the disk. */
   fail(failure: Error | undefined): void {
     this.#failure = failure;

@@ -2,7 +2,7 @@ import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/bas
 import { controllerFor, type Manager, requestChannel, requestFor } from "#kernel/kit/index.ts";
 import type { ArtifactStore } from "#kernel/artifacts/index.ts";
 import { Pod, type Stored } from "#kernel/model/index.ts";
-import type { Runtime } from "#kernel/runtimes/index.ts";
+import type { Runtime, PodSessions } from "#kernel/runtimes/index.ts";
 import { isFinished, type PodObject } from "../pod-types.ts";
 import { AccountTokens, type IssueToken } from "./account-tokens.ts";
 import { ProcessReach, reachInto } from "./container-reach.ts";
@@ -17,6 +17,7 @@ import { countPods } from "./pod-metrics.ts";
 import { PodNotes } from "./pod-notes.ts";
 import { uidOfTask } from "./pod-paths.ts";
 import { PodRunner } from "./pod-runner.ts";
+import { createPodSessions } from "./pod-sessions.ts";
 import { ServiceNames } from "./service-names.ts";
 import { SourceWaits } from "./source-waits.ts";
 import { VolumeFollower } from "./volume-follower.ts";
@@ -57,9 +58,10 @@ const byUid = "uid";
 
 /**
  * Gives the manager a pod runner for one node. What an earlier process left is adopted or removed when the manager starts; when it
- * stops, containers go on running and nothing more is written. At most 64 pods are worked on at the same time.
+ * stops, containers go on running and nothing more is written. At most 64 pods are worked on at the same time. Answers with the ways into
+ * the containers it runs.
  */
-export function addPodRunner(manager: Manager, options: PodRunnerOptions): void {
+export function addPodRunner(manager: Manager, options: PodRunnerOptions): PodSessions {
   const { client, clock, informers } = manager;
   const { runtime, directory, node } = options;
   const log = manager.log.with({ controller: "pod-runner" });
@@ -158,6 +160,7 @@ export function addPodRunner(manager: Manager, options: PodRunnerOptions): void 
     tokens.close();
     volumes.close();
   });
+  return createPodSessions({ runtime, reach, directory });
 }
 
 const retryPause: Millis = 5000;

@@ -2,7 +2,15 @@ import { rm } from "node:fs/promises";
 import { type Clock, deferred } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import { readLogs, removeLog } from "#kernel/logs/index.ts";
-import { type ContainerHost, type ExecResult, hasEnded, type Runtime, type Task } from "#kernel/runtimes/index.ts";
+import {
+  type ContainerHost,
+  type ExecResult,
+  hasEnded,
+  type Interaction,
+  type InteractionOptions,
+  type Runtime,
+  type Task,
+} from "#kernel/runtimes/index.ts";
 import type { Container, PodObject } from "../pod-types.ts";
 import { podPaths } from "./pod-paths.ts";
 import type { Workspace } from "./workspace.ts";
@@ -17,19 +25,25 @@ export interface RunningContainer {
 
 /** How probes and hooks come to a container, on whatever it runs. */
 export interface ContainerReach {
-  /** Where the pod's ports are. */
-  addressOf(pod: Stored<PodObject>): string;
+  /** Where the pod's ports are; undefined while it has no network. */
+  addressOf(pod: Stored<PodObject>): string | undefined;
   /**
    * Runs a command beside the container's own: among its files, with its variables, as its user. Rejects when it could not be run,
    * with the signal's reason when that aborts.
    */
   exec(target: RunningContainer, command: readonly string[], signal: AbortSignal): Promise<ExecResult>;
+  /** The same for somebody who holds the command's streams. Rejects when it could not be run. */
+  interact(target: RunningContainer, command: readonly string[], options: InteractionOptions): Promise<Interaction>;
 }
 
-/** Into containers: the engine runs commands inside of them. `nodeAddress` is where pods on the machine's own network are. */
+/**
+ * Into containers: the engine runs commands inside of them. `nodeAddress` is where pods on the machine's own network are, and no other: what listens
+ * there is not theirs.
+ */
 export const reachInto = (host: ContainerHost, nodeAddress: string): ContainerReach => ({
-  addressOf: ({ metadata }) => host.addressOf(metadata.uid) ?? nodeAddress,
+  addressOf: ({ metadata, spec }) => (spec.hostNetwork === true ? nodeAddress : host.addressOf(metadata.uid)),
   exec: ({ task }, command, signal) => host.exec(task, command, signal),
+  interact: ({ task }, command, options) => host.interact(task, command, options),
 });
 
 /** Of a command's output this much is told to people. */
@@ -60,24 +74,49 @@ export class ProcessReach implements ContainerReach {
   }
 
   async exec(target: RunningContainer, command: readonly string[], signal: AbortSignal): Promise<ExecResult> {
+    const { task, output } = await this.#prepare(target, command);
+    signal.throwIfAborted();
+    try {
+      return await this.#run(task, signal);
+    } finally {
+      await this.#options.runtime.remove([task.id]);
+      await removeLog(task.logPath);
+      await rm(output, { force: true });
+    }
+  }
+
+  async interact(
+    target: RunningContainer,
+    command: readonly string[],
+    options: InteractionOptions,
+  ): Promise<Interaction> {
+    const { runtime } = this.#options;
+    if (runtime.interact === undefined) throw new Error(`the ${runtime.name} runtime has no streams for commands`);
+    const { task, output } = await this.#prepare(target, command);
+    // What is left behind goes with the pod's directory at the latest.
+    const forget = () => void rm(output, { force: true }).catch(() => undefined);
+    try {
+      const interaction = await runtime.interact(task, options);
+      interaction.ended.then(forget, forget);
+      return interaction;
+    } catch (thrown) {
+      forget();
+      throw thrown;
+    }
+  }
+
+  /** A task beside the target's, and the file that it may leave its last word in. */
+  async #prepare({ pod, container: { name, ...spec }, task: beside }: RunningContainer, command: readonly string[]) {
     const { runtime, workspace, directory, clock } = this.#options;
-    const { pod } = target;
     // A name that no container can have gives the command files of its own.
-    const container = { ...target.container, name: `${target.container.name}.exec`, command, args: [] };
+    const container = { ...spec, name: `${name}.exec`, command, args: [] };
     this.#last = Math.max(this.#last + 1, clock.now());
     const number = this.#last;
     const { mounts } = await runtime.capabilities();
     const sources = await workspace.readSources(pod);
-    const task = await workspace.prepare(pod, container, number, sources, mounts.supported, { beside: target.task });
+    const task = await workspace.prepare(pod, container, number, sources, mounts.supported, { beside });
     if (!task.ok) throw new Error(task.error.message ?? task.error.reason);
-    signal.throwIfAborted();
-    try {
-      return await this.#run(task.value, signal);
-    } finally {
-      await runtime.remove([task.value.id]);
-      await removeLog(task.value.logPath);
-      await rm(podPaths(directory, pod).output(container.name, number), { force: true });
-    }
+    return { task: task.value, output: podPaths(directory, pod).output(container.name, number) };
   }
 
   async #run(task: Task, signal: AbortSignal): Promise<ExecResult> {

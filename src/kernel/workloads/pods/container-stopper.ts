@@ -1,4 +1,4 @@
-import { type Clock, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
+import { type Clock, codeOf, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
 import type { PodObject } from "../pod-types.ts";
@@ -21,6 +21,12 @@ export interface ContainerStopperOptions {
 /** What a container gets after its preStop hook has used up the grace; Kubernetes gives it two seconds as well. */
 const leastGrace: Millis = 2_000;
 
+/** Between two tries to stop a container after its hook, which no pass over its pod repeats. */
+const [firstRetry, longestRetry]: readonly [Millis, Millis] = [1_000, 30_000];
+
+/** No call of the runtime will ever be answered again. */
+const isClosed = (thrown: unknown): boolean => codeOf(thrown) === "runtime-closed" || codeOf(thrown) === "runner-taken";
+
 /**
  * Ends containers: their preStop hook first, then TERM, then KILL when the grace is over. The hook runs within the grace; with no
  * grace left it does not run. That it fails is told and stands in nobody's way. Whoever is restarted in the middle begins again.
@@ -32,20 +38,37 @@ export class ContainerStopper {
     this.#options = options;
   }
 
-  /** Resolves when the end is under way. May be called again with a shorter grace, which then counts. */
+  /** Resolves when the end is under way, rejects when it is not. May be called again with a shorter grace, which then counts. */
   async stop(pod: Stored<PodObject>, { container }: ContainerView, task: string, grace: Millis): Promise<void> {
-    const { runtime, hooks, clock, log } = this.#options;
+    const { runtime, hooks, clock } = this.#options;
     const hook = container.lifecycle?.preStop;
     if (hook === undefined || grace <= 0) return runtime.stop(task, grace);
     const over = new AbortController();
     const cancel = clock.after(grace, () => over.abort(new Error("the grace is over")));
     const begun = clock.now();
-    const stop = () => runtime.stop(task, Math.max(leastGrace, grace - (clock.now() - begun)));
+    const left = () => Math.max(leastGrace, grace - (clock.now() - begun));
     void hooks
       .run({ pod, container, task }, hook, over.signal)
       .catch((failure: unknown) => hooks.tellFailed(pod, container.name, "PreStop", failure))
-      .then(stop)
-      .catch((failure: unknown) => log.warn("a container cannot be stopped", { error: messageOf(failure) }))
-      .finally(cancel);
+      .finally(cancel)
+      .then(() => this.#stopInTheEnd(task, left));
+  }
+
+  /** Again and again while the runtime is away, as long as the container runs. Never rejects. */
+  async #stopInTheEnd(task: string, left: () => Millis): Promise<void> {
+    const { runtime, clock, log } = this.#options;
+    for (
+      let wait = firstRetry;
+      runtime.find(task)?.state.phase === "running";
+      wait = Math.min(2 * wait, longestRetry)
+    ) {
+      try {
+        return await runtime.stop(task, left());
+      } catch (thrown) {
+        if (isClosed(thrown)) return;
+        log.warn("a container cannot be stopped, trying again", { error: messageOf(thrown) });
+      }
+      await sleep(clock, wait);
+    }
   }
 }

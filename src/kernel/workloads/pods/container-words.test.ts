@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
+import { imageAddress, loginsFor } from "#kernel/runtimes/index.ts";
 import { shellPod } from "../testing/index.ts";
 import type { Container, PodSpec, Probe } from "../pod-types.ts";
 import { containerSetup, rootRefusal, sandboxOf } from "./container-setup.ts";
 import { portNumber } from "./knock.ts";
 import { counted, firstTally, type ProbeKind } from "./probe-tally.ts";
-import { imageAddress, loginsFor } from "./pull-logins.ts";
 import { selects, serviceNames } from "./service-names.ts";
 
 // The pure parts of pods as containers.

@@ -1,12 +1,11 @@
 import { type Cancel, type Clock, err, type Instant, messageOf, ok, type Result } from "#lib/base/index.ts";
 import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
 import { Secret, type Stored } from "#kernel/model/index.ts";
-import type { ContainerHost, ImageFacts, RegistryLogin } from "#kernel/runtimes/index.ts";
+import { type ContainerHost, type ImageFacts, loginsFor, type RegistryLogin } from "#kernel/runtimes/index.ts";
 import type { Container, PodObject, PodSpec } from "../pod-types.ts";
 import { contentsOf } from "./config-sources.ts";
 import { backoffDelay, type Waiting } from "./plan-pod.ts";
 import type { PodNotes } from "./pod-notes.ts";
-import { loginsFor } from "./pull-logins.ts";
 
 // Images of containers that are about to start. Pulling takes minutes and must not hold up a pass over a pod: it runs beside, and the
 // pod is looked at again when it is over.

@@ -29,6 +29,7 @@ export async function knock(
       return code === 0 ? success : failure(output.trim() || `command ended with code ${code}`);
     }
     const { container } = target;
+    if (address === undefined) return failure("the pod has no network now");
     if (handler.httpGet !== undefined) return await knockByHttp(handler.httpGet, container, address, signal);
     if (handler.tcpSocket !== undefined) return await knockByTcp(handler.tcpSocket, container, address, signal);
     if (handler.grpc !== undefined) return await knockByGrpc(handler.grpc, address, signal);

@@ -95,7 +95,7 @@ const hasStarted = (status: ContainerStatus | undefined): boolean =>
   (status.restartCount > 0 || status.state.running !== undefined || status.state.terminated !== undefined);
 
 /** Aborts when the task has ended, or is not known any more. Listens no longer than somebody wants to know. */
-function endOf(runtime: Runtime, id: string, signal: AbortSignal | undefined): AbortSignal {
+export function endOf(runtime: Runtime, id: string, signal: AbortSignal | undefined): AbortSignal {
   const end = new AbortController();
   const task = runtime.find(id);
   if (task === undefined || hasEnded(task)) {

@@ -463,9 +463,10 @@ export class PodRunner implements Reconciler {
       const asked = memory.stopUntil.get(id);
       // The time left shrinks by itself; only a shorter one is news.
       if (asked !== undefined && until >= asked - 100) continue;
+      await this.#parts.stopper.stop(pod, view, id, grace);
+      // Only now: what could not be asked is asked again by the next pass.
       memory.stopUntil.set(id, until);
       if (asked === undefined) this.#parts.notes.stopping(pod, view.container.name, why);
-      await this.#parts.stopper.stop(pod, view, id, grace);
     }
   }
 

@@ -1,10 +1,17 @@
 import { access, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FakeClock, type JsonObject } from "#lib/base/index.ts";
+import { deferred, FakeClock, type JsonObject } from "#lib/base/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { ConfigMap, Event, type KubeObject, Pod, type ResourceType, type Stored } from "#kernel/model/index.ts";
-import { createFakeRuntime, type FakeRuntime } from "#kernel/runtimes/index.ts";
+import {
+  createFakeRuntime,
+  type FakeRuntime,
+  type Interaction,
+  type Task,
+  type PodSessions,
+} from "#kernel/runtimes/index.ts";
 import { temporaryDirectory } from "#kernel/runtimes/testing/index.ts";
 import type { Container, PodObject, PodSpec } from "../pod-types.ts";
 import { addTestPodRunner, bench, type Bench, shellPod } from "../testing/index.ts";
@@ -13,13 +20,16 @@ let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
 let clock: FakeClock;
 let runtime: FakeRuntime;
 let place: Bench;
+let sessions: PodSessions;
+/** Commands that were run beside containers: what was asked for, and whether it was killed. */
+const besides: { readonly command: readonly string[]; readonly env: Task["env"]; isKilled: boolean }[] = [];
 
 beforeEach(async () => {
   directory = await temporaryDirectory();
   clock = new FakeClock();
-  runtime = createFakeRuntime({ clock, ignoresTerm: ({ command }) => command.includes("stubborn") });
+  runtime = createFakeRuntime({ clock, ignoresTerm: ({ command }) => command.includes("stubborn"), interact: beside });
   place = bench({ clock, client: memoryClient({ clock }) });
-  addTestPodRunner(place.manager, runtime, directory.path);
+  sessions = addTestPodRunner(place.manager, runtime, directory.path);
   place.start();
 });
 afterEach(async () => {
@@ -28,6 +38,18 @@ afterEach(async () => {
   await closed;
   await directory.remove();
 });
+
+/** A command that says nothing and runs until it is killed. */
+function beside({ command, env }: Task): Interaction {
+  const run = { command, env, isKilled: false };
+  besides.push(run);
+  const ended = deferred<number>();
+  const kill = () => {
+    run.isKilled = true;
+    ended.resolve(137);
+  };
+  return { stdout: Readable.from([]), stderr: Readable.from([]), ended: ended.promise, resize: () => undefined, kill };
+}
 
 type Condition = (pod: Stored<PodObject> | undefined) => boolean;
 
@@ -344,6 +366,30 @@ test("a preStop command that does not end is ended, and the container has two se
   ]);
 });
 
+test("a container that could not be stopped is stopped when the runtime is back", async () => {
+  await create("away", { terminationGracePeriodSeconds: 30 });
+  await until("away", phaseIs("Running"));
+  runtime.failStops(new Error("no runner"));
+  await place.client.delete({ type: Pod, namespace: "default", name: "away" });
+  while (runtime.stops.length === 0) await clock.advance(10);
+  runtime.failStops(undefined);
+  await until("away", (pod) => pod === undefined, 1_000);
+});
+
+test("a container that could not be stopped after its preStop command is stopped when the runtime is back", async () => {
+  const lifecycle = { preStop: { exec: { command: ["hook"] } } };
+  const container = { name: "main", image: "x", command: ["x"], lifecycle };
+  const uid = await create("away-hooked", { containers: [container], terminationGracePeriodSeconds: 30 });
+  await until("away-hooked", phaseIs("Running"));
+  await place.client.delete({ type: Pod, namespace: "default", name: "away-hooked" });
+  const hook = await startedExec(uid);
+  runtime.failStops(new Error("no runner"));
+  await runtime.exit(hook, 0);
+  while (runtime.stops.length === 0) await clock.advance(10);
+  runtime.failStops(undefined);
+  await until("away-hooked", (pod) => pod === undefined, 1_000);
+});
+
 const probed = (name: string, probes: Partial<Container>, spec: Partial<PodSpec> = {}) =>
   create(name, { containers: [{ name: "main", image: "x", command: ["x"], ...probes }], ...spec });
 const probe = { exec: { command: ["probe"] }, periodSeconds: 1 };
@@ -510,4 +556,37 @@ test("files follow their objects and the labels of their pod, with a token betwe
   expect(await readFile(part, "utf8")).toBe("1");
   await begin(() => patchOf(ConfigMap, "c", { data: { a: "3" } }));
   await untilFile(uid, "v/a", "3");
+});
+
+test("streams lead into containers that run, and end with them", async () => {
+  const request = { container: "main", stdin: false, terminal: false };
+  const pending = await place.client.create(Pod, shellPod("other", "x", { nodeName: "elsewhere" }));
+  await expect(sessions.check(pending, request, "exec")).rejects.toThrow('container not found ("main"): it is waiting');
+  const uid = await create("reached");
+  await startedTask(`${uid}/main/0`);
+  const pod = (await until("reached", (one) => one?.status?.phase === "Running")) as Stored<PodObject>;
+  await sessions.check(pod, request, "exec");
+  await expect(sessions.check(pod, { ...request, stdin: true }, "attach")).rejects.toThrow("has no stdin to attach");
+  runtime.print(`${uid}/main/0`, "before\n");
+  const attached = await sessions.attach(pod, request);
+  const running = await sessions.exec(pod, ["id", "-u"], request);
+  expect(besides.at(-1)).toMatchObject({ command: ["id", "-u"], isKilled: false });
+  attached.stderr?.resume();
+  let said = "";
+  attached.stdout.on("data", (bytes: Buffer) => (said += bytes.toString()));
+  // Where "from now on" begins is known when the first of it comes.
+  await expect
+    .poll(() => {
+      runtime.print(`${uid}/main/0`, "tick\n");
+      return said;
+    })
+    .toMatch(/tick\n$/);
+  runtime.print(`${uid}/main/0`, "last\n");
+  await runtime.exit(`${uid}/main/0`, 3);
+  expect(await running.ended).toBe(137);
+  expect(besides.at(-1)?.isKilled).toBe(true);
+  expect(await attached.ended).toBe(0);
+  expect(said).toMatch(/last\n$/);
+  const over = await until("reached", (one) => one?.status?.phase === "Failed");
+  await expect(sessions.check(over as Stored<PodObject>, request, "exec")).rejects.toThrow("in a completed pod");
 });

@@ -65,6 +65,9 @@ export function fakeContainerHost(): FakeContainerHost {
       execs.push({ task, command, end: (result) => end.resolve({ code: 0, output: "", ...result }) });
       return end.promise;
     },
+    interact: async () => {
+      throw new Error("containers in memory have no streams");
+    },
   };
 }
 

@@ -4,7 +4,7 @@ import { ArtifactStore } from "#kernel/artifacts/index.ts";
 import { type ApiClient, Manager } from "#kernel/kit/index.ts";
 import { type MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
 import type { KubeObject, ResourceType, Stored } from "#kernel/model/index.ts";
-import type { Runtime } from "#kernel/runtimes/index.ts";
+import type { Runtime, PodSessions } from "#kernel/runtimes/index.ts";
 import type { JobObject, JobSpec } from "../job-types.ts";
 import type { PodObject, PodSpec } from "../pod-types.ts";
 import { addPodRunner, type PodRunnerOptions } from "../pods/add-pod-runner.ts";
@@ -105,7 +105,7 @@ export const addTestPodRunner = (
   runtime: Runtime,
   directory: string,
   more: Partial<PodRunnerOptions> = {},
-): void =>
+): PodSessions =>
   addPodRunner(manager, {
     runtime,
     directory: join(directory, "pods-root"),

@@ -7,8 +7,11 @@ import {
   type RequestOptions,
 } from "node:http";
 import { Agent as TlsAgent, request as httpsRequest } from "node:https";
-import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { isJsonObject, type JsonObject, type JsonValue, orAborted } from "#lib/base/index.ts";
 import { type EngineAddress, formatAddress } from "./engine-address.ts";
+import { type EngineBody, payloadOf } from "./engine-body.ts";
 import { EngineRefusal, engineTooOld, engineUnreachable } from "./engine-errors.ts";
 
 /** The oldest API that has what is used here (Docker 20.10), and the newest one this program was written against. */
@@ -23,14 +26,14 @@ const longestAnswer = 64 * 1024 * 1024;
 
 /** What a request has besides its method and path. */
 export interface EngineRequest {
-  readonly query?: Readonly<Record<string, string>>;
-  /** JSON, or a stream of tar for imports. */
-  readonly body?: JsonValue | Buffer;
+  /** A list is the same name several times. */
+  readonly query?: Readonly<Record<string, string | readonly string[]>>;
+  readonly body?: EngineBody;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
 
-type Method = "GET" | "POST" | "DELETE";
+type Method = "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
 
 /**
  * Speaks to one Docker Engine over HTTP. Paths are without version, which is agreed on by the first call: the engine's own, within
@@ -74,6 +77,39 @@ export class EngineClient {
     return this.#open(method, path, options, undefined);
   }
 
+  /**
+   * A POST after which the connection carries raw bytes in both directions. Resolves with that connection, which is the caller's from
+   * then on and has not been read yet.
+   */
+  async hijack(path: string, options: EngineRequest = {}): Promise<Duplex> {
+    const version = await this.#agreed(options.signal);
+    const { headers, payload } = payloadOf(options.body);
+    const request = this.#request({
+      ...this.#target,
+      agent: this.#ownAgent(),
+      method: "POST",
+      path: `/${version}${path}`,
+      headers: { host: "docker", ...headers, connection: "Upgrade", upgrade: "tcp" },
+      ...(options.signal === undefined ? {} : { signal: options.signal }),
+    });
+    return new Promise((resolve, reject) => {
+      const fail = (cause: unknown) => {
+        if (options.signal?.aborted === true) reject(options.signal.reason as Error);
+        else reject(engineUnreachable(this.address, cause));
+      };
+      request.once("error", fail);
+      request.once("upgrade", (_response, connection, head) => {
+        if (head.length > 0) connection.unshift(head);
+        resolve(connection);
+      });
+      request.once("response", (response) => {
+        const code = response.statusCode ?? 500;
+        this.#readAll(response).then((body) => reject(new EngineRefusal(code, refusalText(body))), fail);
+      });
+      request.end(payload);
+    });
+  }
+
   /** Ends the connections that are kept; streams go on. */
   close(): void {
     this.#agent.destroy();
@@ -86,11 +122,17 @@ export class EngineClient {
     options: EngineRequest,
     agent: Agent | undefined,
   ): Promise<IncomingMessage> {
-    const version = await (this.#version ??= this.#agree());
-    const query = new URLSearchParams(options.query).toString();
+    const version = await this.#agreed(options.signal);
+    const query = formatQuery(options.query ?? {});
     const response = await this.#send(method, `/${version}${path}${query === "" ? "" : `?${query}`}`, options, agent);
     if ((response.statusCode ?? 500) < 400) return response;
     throw new EngineRefusal(response.statusCode ?? 500, refusalText(await this.#readAll(response)));
+  }
+
+  /** Asked for once; an engine that says nothing is waited for no longer than the signal lets its caller. */
+  #agreed(signal: AbortSignal | undefined): Promise<string> {
+    this.#version ??= this.#agree();
+    return orAborted(this.#version, signal);
   }
 
   /** A failure is not kept: the next call asks again. */
@@ -109,32 +151,39 @@ export class EngineClient {
     }
   }
 
-  /** Resolves with the head of the answer, whatever its code. The signal ends the request with its own reason. */
+  /**
+   * Resolves with the head of the answer, whatever its code. The signal ends the request with its own reason. An engine may answer, mostly
+   * by refusing, before it has read all of a stream, which is then ended.
+   */
   #send(method: Method, path: string, options: EngineRequest, agent: Agent | undefined): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
+      const { signal } = options;
+      const { headers, payload, source } = payloadOf(options.body);
       const fail = (cause: unknown) => {
-        if (options.signal?.aborted === true) reject(options.signal.reason as Error);
+        if (signal?.aborted === true) reject(signal.reason as Error);
+        else if (source?.failure !== undefined) reject(source.failure.thrown);
         else reject(engineUnreachable(this.address, cause));
       };
-      const { body, signal } = options;
-      const isTar = Buffer.isBuffer(body);
-      const payload = body === undefined ? undefined : isTar ? body : Buffer.from(JSON.stringify(body));
       const request: ClientRequest = this.#request({
         ...this.#target,
         agent: agent ?? this.#ownAgent(),
         method,
         path,
-        headers: {
-          host: "docker",
-          ...(payload === undefined ? {} : { "content-type": isTar ? "application/x-tar" : "application/json" }),
-          "content-length": payload?.length ?? 0,
-          ...options.headers,
-        },
+        headers: { host: "docker", ...headers, ...options.headers },
         ...(signal === undefined ? {} : { signal }),
       });
       request.once("response", resolve);
       request.once("error", fail);
-      request.end(payload);
+      // The only word of what switches to another protocol.
+      request.once("close", () => fail(new Error("the connection was closed without an answer")));
+      if (source === undefined) request.end(payload);
+      else pipeline(source.bytes(), request).catch(fail);
+      // An engine that has answered need not read the rest, which nobody makes then.
+      request.once("response", (response) =>
+        response.once("end", () => {
+          if (!request.writableFinished) request.destroy();
+        }),
+      );
     });
   }
 
@@ -157,6 +206,14 @@ export class EngineClient {
     }
     return Buffer.concat(pieces);
   }
+}
+
+/** Names with a list stand there once for each of its values. */
+function formatQuery(query: NonNullable<EngineRequest["query"]>): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    (typeof value === "string" ? [value] : value).map((one): [string, string] => [name, one]),
+  );
+  return new URLSearchParams(pairs).toString();
 }
 
 /** The engine says `{"message": "…"}`; what stands between may be a proxy that says anything. */

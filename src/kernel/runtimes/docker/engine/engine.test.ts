@@ -140,3 +140,19 @@ test("an abort ends a request with the signal's reason", async () => {
   );
   await engine.close();
 });
+
+test("what switches to another protocol is no engine", async () => {
+  const server = createServer(({ socket }) =>
+    socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n"),
+  );
+  const directory = await mkdtemp(join(tmpdir(), "slipway-fake-engine-"));
+  const socketPath = join(directory, "d.sock");
+  await new Promise<void>((resolve) => server.listen(socketPath, resolve));
+  const found = addressOf({ DOCKER_HOST: `unix://${socketPath}` });
+  if (!found.ok) throw found.error;
+  const engine = new EngineClient(found.value);
+  await expect(engine.call("GET", "/info")).rejects.toThrow("closed without an answer");
+  engine.close();
+  server.close();
+  await rm(directory, { recursive: true });
+});

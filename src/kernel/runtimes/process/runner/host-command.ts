@@ -37,7 +37,8 @@ export async function findNamespaceTools(): Promise<NamespaceTools | string> {
   return "unshare, mount and setpriv of util-linux are needed";
 }
 
-async function findProgram(name: string): Promise<string | undefined> {
+/** Where the system has a program, whatever the PATH is. */
+export async function findProgram(name: string): Promise<string | undefined> {
   for (const directory of systemPath) {
     const path = join(directory, name);
     const found = await access(path, constants.X_OK).then(

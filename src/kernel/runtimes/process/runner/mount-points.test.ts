@@ -1,4 +1,4 @@
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { temporaryDirectory } from "../../testing/index.ts";
@@ -41,6 +41,23 @@ test("it goes with the last task that uses it, or something inside of it", async
   expect([await isThere("a/b"), await isThere("a/x/y")]).toEqual([false, true]);
   await points.release([inside]);
   expect(await isThere("a")).toBe(false);
+});
+
+test("it goes with the last process that uses it, those not counted that were killed", async () => {
+  const [one, two] = [[mount("directory", "a/b")], [mount("directory", "a/b")]];
+  const others = new MountPoints();
+  await points.acquire(one);
+  await others.acquire(two);
+  await points.release(one);
+  expect(await isThere("a/b")).toBe(true);
+  const present = new Set(await readdir(at("a/b")));
+  // As of a process of an earlier boot.
+  for (const name of ["a", "a/b"]) await writeFile(at(`${name}/.slipway-mounted.1.2.earlier.1`), "");
+  await points.acquire(one);
+  await others.release(two);
+  expect(await isThere("a/b")).toBe(true);
+  await points.release(one);
+  expect([present.size, await isThere("a")]).toEqual([1, false]);
 });
 
 test("what was there before, or is used by others than tasks, stays", async () => {

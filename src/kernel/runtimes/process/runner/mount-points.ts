@@ -1,19 +1,25 @@
-import { open, rmdir, stat, unlink } from "node:fs/promises";
+import { open, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { makeDirectories } from "#lib/base/index.node.ts";
+import { codeOf } from "#lib/base/index.ts";
 import type { TaskMount } from "../../contract.ts";
+import { hold, isForMounts, letGo, newHold } from "./held-directory.ts";
 
 type Kind = "directory" | "file";
+
+const mostTries = 10;
 
 /**
  * Places of this machine on which tasks have something mounted, each in a namespace of its own. A place that is missing is made, empty, and
  * goes with the last task that uses it: removing it earlier would take the mount away from the others. One that was there before, or
- * has got a content, stays. Nothing is remembered beyond this process: when it is killed, what it has made stays too.
+ * has got a content, stays. Directories are shared with other processes that do the same; files are not. When this process is killed, what it has
+ * made stays until the next one is done with it.
  */
 export class MountPoints {
   /** How many tasks mount something there, by path. */
   readonly #users = new Map<string, number>();
   readonly #made = new Map<string, Kind>();
+  readonly #hold = newHold();
   /** What is made for one task must not be removed for another at the same moment. */
   #turn: Promise<void> = Promise.resolve();
 
@@ -44,13 +50,26 @@ export class MountPoints {
   /** On a directory goes a directory, on a file a file. */
   async #make({ source, target }: TaskMount): Promise<void> {
     const isDirectory = (await stat(source)).isDirectory();
-    const directory = isDirectory ? target : dirname(target);
-    for (let path = directory; !(await exists(path)) && path !== dirname(path); path = dirname(path))
-      this.#made.set(path, "directory");
-    await makeDirectories(directory);
+    await this.#makeDirectory(isDirectory ? target : dirname(target));
     if (isDirectory) return;
     if (!(await exists(target))) this.#made.set(target, "file");
     await (await open(target, "a")).close();
+  }
+
+  /** Another process may remove at the same moment what it has no use for any more. */
+  async #makeDirectory(directory: string): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      const ours: string[] = [];
+      for (let path = directory; path !== dirname(path) && (await isForMounts(path)); path = dirname(path))
+        ours.push(path);
+      for (const path of ours) this.#made.set(path, "directory");
+      try {
+        for (const path of ours.toReversed()) await hold(path, this.#hold);
+        return await makeDirectories(directory);
+      } catch (thrown) {
+        if (codeOf(thrown) !== "ENOENT" || tries === mostTries) throw thrown;
+      }
+    }
   }
 
   async #release(mounts: readonly TaskMount[]): Promise<void> {
@@ -65,7 +84,7 @@ export class MountPoints {
       if ([...this.#users.keys()].some((target) => isWithin(target, path))) continue;
       this.#made.delete(path);
       // Whoever has put something there meanwhile keeps it.
-      await (kind === "directory" ? rmdir(path) : removeEmpty(path)).catch(() => undefined);
+      await (kind === "directory" ? letGo(path, this.#hold) : removeEmpty(path)).catch(() => undefined);
     }
   }
 }

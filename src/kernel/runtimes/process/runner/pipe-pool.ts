@@ -20,6 +20,14 @@ export interface Pipe {
   release(ended: boolean): void;
 }
 
+/** The other direction: what is written to `input` is read from `descriptor`, which the caller gives to a child and then closes. */
+export interface InputPipe {
+  /** Fails (EPIPE) once every copy of the reading end is closed. */
+  readonly input: Socket;
+  /** The reading end. The caller's to close. */
+  readonly descriptor: number;
+}
+
 /** Names made by one mkfifo: it costs a process, a millisecond or two, whatever their number. */
 const batch = 16;
 const run = promisify(execFile);
@@ -46,20 +54,38 @@ export class PipePool {
     await mkdir(directory, { mode: 0o700 });
     const pool = new PipePool(directory);
     // The first task need not wait for mkfifo when it comes a moment later.
-    pool.#making = pool.#makeMore();
-    void pool.#making.catch(() => undefined);
+    void pool.#make().catch(() => undefined);
     return pool;
   }
 
   /** A pipe of the caller's own, to be released. Rejects when the disk or the table of descriptors is full; nothing is then held. */
   async acquire(): Promise<Pipe> {
+    return this.#open(await this.#name());
+  }
+
+  /** A pipe to a child. Its name is gone when this resolves, so that there is nothing to release. */
+  async acquireInput(): Promise<InputPipe> {
+    const path = await this.#name();
+    let held: number | undefined;
+    try {
+      // A writing end can be opened once there is a reader; the child's own must be one that waits.
+      held = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+      const writing = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK);
+      const input = new Socket({ fd: writing, readable: false, writable: true });
+      return { input, descriptor: openSync(path, constants.O_RDONLY) };
+    } finally {
+      if (held !== undefined) closeSync(held);
+      void rm(path, { force: true }).catch(() => undefined);
+    }
+  }
+
+  async #name(): Promise<string> {
     let path = this.#free.pop();
     while (path === undefined) {
-      this.#making ??= this.#makeMore();
-      await this.#making;
+      await this.#make();
       path = this.#free.pop();
     }
-    return this.#open(path);
+    return path;
   }
 
   /** Resolves when nothing is being made in the directory any more, so that it can be removed. Pipes in use stay open. */
@@ -91,16 +117,20 @@ export class PipePool {
     }
   }
 
+  /** One batch at a time. A failure is not kept. */
+  #make(): Promise<void> {
+    this.#making ??= this.#makeMore().finally(() => (this.#making = undefined));
+    return this.#making;
+  }
+
   async #makeMore(): Promise<void> {
     try {
       const paths = Array.from({ length: batch }, () => join(this.#directory, `${this.#made++}`));
-      // Whoever runs as another user must be able to open /dev/stdout again; the directory keeps strangers out.
-      await run("mkfifo", ["-m", "622", ...paths], { env: { PATH: "/usr/bin:/bin", LC_ALL: "C" } });
+      // Whoever runs as another user must be able to open /dev/stdout or /dev/stdin again; the directory keeps strangers out.
+      await run("mkfifo", ["-m", "666", ...paths], { env: { PATH: "/usr/bin:/bin", LC_ALL: "C" } });
       this.#free.push(...paths);
     } catch (thrown) {
       throw pipesFailed(this.#directory, reasonOf(thrown), thrown);
-    } finally {
-      this.#making = undefined;
     }
   }
 }

@@ -40,14 +40,14 @@ afterEach(async () => {
   await directory.remove();
 });
 
-async function listen(): Promise<void> {
+async function listen(journal = new FakeJournal()): Promise<void> {
   const options = {
     clock,
     spawn: processes.spawn,
     onChange: (status: TaskStatus) => server.tell(status),
     onTrouble: () => undefined,
   };
-  await server.listen(await TaskTable.open(options, { journal: new FakeJournal(), last: [] }));
+  await server.listen(await TaskTable.open(options, { journal, last: [] }));
 }
 
 async function attach(events: Partial<LinkEvents> = {}): Promise<RunnerLink> {
@@ -70,11 +70,30 @@ const task = (id: string): Task => ({ id, command: ["run"], env: {}, workingDire
 const start = (link: RunnerLink, id: string) => link.call({ op: "start", task: task(id) });
 
 /** Sockets tell of their end in their own time, which no clock moves. */
-const until = (holds: () => boolean) => expect.poll(holds).toBe(true);
+const until = (holds: () => boolean | Promise<boolean>) => expect.poll(holds).toBe(true);
 
 test("only this user may connect", async () => {
   await listen();
   expect((await stat(socketPath)).mode & 0o777).toBe(0o600);
+});
+
+test("a runner whose owner went away while a start was refused ends after its idle time", async () => {
+  const journal = new FakeJournal();
+  await listen(journal);
+  const link = await own();
+  journal.slow();
+  const starting = start(link, "a");
+  starting.catch(() => undefined);
+  // Answered after what was asked before.
+  await link.call({ op: "capabilities" });
+  await link.close();
+  await clock.advance(idle);
+  expect(isDone).toBe(false);
+  journal.refuse(new Error("no room"));
+  await until(async () => {
+    await clock.advance(idle);
+    return isDone;
+  });
 });
 
 test("a socket that a dead runner left is replaced", async () => {

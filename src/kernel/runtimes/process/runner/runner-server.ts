@@ -106,7 +106,8 @@ export class RunnerServer {
       case "capabilities":
         return this.#options.capabilities();
       case "start":
-        return table.start(request.task);
+        // One that could not be noted is no task, and is not told of.
+        return table.start(request.task).finally(() => this.#rest());
       case "stop":
         table.stop(request.id, request.graceMs);
         return null;

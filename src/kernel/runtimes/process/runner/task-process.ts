@@ -52,7 +52,7 @@ const longestMessage = 1_024;
  * nothing of it is left. Rejects when this machine has no pipe for it. stdin is /dev/null; descriptors of ours are not passed on.
  */
 export async function spawnTask(task: Task, context: SpawnContext): Promise<TaskProcess | TaskOutcome> {
-  const prepared = zeroByteIn(task) ?? (await prepare(task, context));
+  const prepared = await prepareTask(task, context);
   if (typeof prepared === "string") return notStarted(task, 128, prepared, context.clock.now());
   const { mounts = [] } = task;
   if (mounts.length === 0) return spawnPrepared(prepared, task, context);
@@ -89,7 +89,7 @@ async function spawnPrepared(
   if (child instanceof Error || child.pid === undefined) {
     const failure = child instanceof Error ? child : await failureOf(child);
     for (const pipe of [stdout, stderr]) pipe.release(true);
-    return notStarted(task, codeOf(failure) === "ENOENT" ? 127 : 126, await explain(failure, task), clock.now());
+    return notStarted(task, codeOf(failure) === "ENOENT" ? 127 : 126, await explainFailure(failure, task), clock.now());
   }
   const { pid } = child;
   guard?.add(pid);
@@ -123,7 +123,13 @@ function zeroByteIn({ command, env, workingDirectory }: Task): string | undefine
   return workingDirectory.includes("\0") ? "the working directory holds a zero byte" : undefined;
 }
 
-async function prepare(task: Task, context: SpawnContext): Promise<HostCommand | string> {
+/** What to spawn, or why that cannot be. Where the task has mounts their places are held from then on, to be released. */
+export async function prepareTask(
+  task: Task,
+  context: Pick<SpawnContext, "namespaceTools" | "mountPoints">,
+): Promise<HostCommand | string> {
+  const problem = zeroByteIn(task);
+  if (problem !== undefined) return problem;
   if (task.mounts === undefined || task.mounts.length === 0) return hostCommand(task, undefined);
   const tools = await context.namespaceTools();
   if (typeof tools === "string") return `files cannot be mounted: ${tools}`;
@@ -150,10 +156,11 @@ function spawnChild(command: HostCommand, task: Task, stdout: Pipe, stderr: Pipe
   }
 }
 
-const failureOf = (child: ChildProcess): Promise<Error> => new Promise((resolve) => child.once("error", resolve));
+export const failureOf = (child: ChildProcess): Promise<Error> =>
+  new Promise((resolve) => child.once("error", resolve));
 
 // The kernel says ENOENT for a missing program, a missing interpreter and a missing working directory alike.
-async function explain(failure: Error, task: Task): Promise<string> {
+export async function explainFailure(failure: Error, task: Task): Promise<string> {
   const directory = await stat(task.workingDirectory).catch(() => undefined);
   if (directory === undefined) return `working directory ${task.workingDirectory} does not exist`;
   if (!directory.isDirectory()) return `working directory ${task.workingDirectory} is not a directory`;
@@ -203,7 +210,7 @@ async function outcomeOf(
   if (message !== "" && code === 125) return notStarted(task, 128, message, finishedAt);
   return {
     kind: "exited",
-    code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]),
+    code: exitCode(code, signal),
     ...(signal === null ? {} : { signal }),
     startedAt,
     finishedAt,
@@ -231,6 +238,10 @@ function lateness(pipes: readonly Pipe[], clock: Clock): { readonly reached: Pro
 
 const exitOf = (child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> =>
   new Promise((resolve) => child.once("exit", (code, signal) => resolve([code, signal])));
+
+/** As a shell says it: 128 + the number of the signal that ended it. */
+export const exitCode = (code: number | null, signal: NodeJS.Signals | null): number =>
+  code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
 
 /** Resolves true at the end of a pipe. When the log falls behind, both pipes wait, and the child with them. */
 function collect(pipes: readonly Pipe[], pipe: Pipe, stream: LogStream, log: LogWriter): Promise<boolean> {

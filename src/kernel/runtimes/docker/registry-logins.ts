@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
-import type { RegistryLogin } from "#kernel/runtimes/index.ts";
+import type { RegistryLogin } from "../contract.ts";
 
 /** The registry that names without one mean, and the path of its images without a user. */
 const defaultRegistry = "docker.io";
@@ -32,6 +32,10 @@ export function loginsFor(image: string, secrets: readonly ReadonlyMap<string, B
     .sort((a, b) => b.key.length - a.key.length)
     .map(({ login }) => login);
 }
+
+/** All logins in one of such files, each with the name of its registry as the file has it. */
+export const loginsIn = (contents: ReadonlyMap<string, Buffer>): readonly RegistryLogin[] =>
+  entriesOf(contents).map(({ login }) => login);
 
 interface Entry {
   /** Without scheme and trailing slashes. */

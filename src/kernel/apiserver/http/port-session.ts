@@ -1,0 +1,73 @@
+import type { Duplex } from "node:stream";
+import { messageOf } from "#lib/base/index.ts";
+import { type ChannelSocket, writeTo } from "#kernel/websocket/index.ts";
+
+/** Opens a connection to a port; rejects when nothing listens, or when the signal aborts. */
+export type Dial = (port: number, signal: AbortSignal) => Promise<Duplex>;
+
+/**
+ * Carries one connection to each of the ports over the channels of `socket`: the i-th port has its bytes on channel 2i, and what is wrong
+ * with it as text on 2i+1. Ends when all of them have ended, the client goes away, or `signal` aborts. Never rejects.
+ *
+ * The protocol has no end of one direction: what the client sends ends with the whole connection.
+ */
+export async function forwardPorts(
+  socket: ChannelSocket,
+  ports: readonly number[],
+  dial: Dial,
+  signal: AbortSignal,
+): Promise<void> {
+  const gone = new AbortController();
+  const abort = () => socket.close(1001, "the server ends this connection");
+  signal.addEventListener("abort", abort, { once: true });
+  if (signal.aborted) abort();
+  void socket.closed.then(() => {
+    signal.removeEventListener("abort", abort);
+    gone.abort(new Error("the client has gone away"));
+  });
+  // First of all each channel says which port it is.
+  for (const [index, port] of ports.entries()) {
+    const name = Buffer.alloc(2);
+    name.writeUInt16LE(port);
+    await socket.send(2 * index, name);
+    await socket.send(2 * index + 1, name);
+  }
+  const connections = ports.map((port) => opened(dial, port, gone.signal));
+  socket.listen(async (channel, payload) => {
+    const connection = channel % 2 === 0 ? await connections[channel / 2] : undefined;
+    if (connection !== undefined && !(connection instanceof Error)) await writeTo(connection, payload);
+  });
+  await Promise.all(connections.map((connection, index) => carry(socket, 2 * index, ports[index] ?? 0, connection)));
+  socket.close();
+}
+
+/** A failure is told on its channel. */
+async function opened(dial: Dial, port: number, gone: AbortSignal): Promise<Duplex | Error> {
+  try {
+    const connection = await dial(port, gone);
+    connection.on("error", () => undefined);
+    const cut = () => void connection.destroy();
+    gone.addEventListener("abort", cut, { once: true });
+    connection.once("close", () => gone.removeEventListener("abort", cut));
+    if (gone.aborted) cut();
+    return connection;
+  } catch (thrown) {
+    return thrown instanceof Error ? thrown : new Error(messageOf(thrown));
+  }
+}
+
+/** From the Pod to the client, until one of them has no more. */
+async function carry(
+  socket: ChannelSocket,
+  channel: number,
+  port: number,
+  opening: Promise<Duplex | Error>,
+): Promise<void> {
+  const connection = await opening;
+  try {
+    if (connection instanceof Error) throw connection;
+    for await (const chunk of connection as AsyncIterable<Buffer>) if (!(await socket.send(channel, chunk))) return;
+  } catch (thrown) {
+    await socket.send(channel + 1, Buffer.from(`error forwarding port ${port}: ${messageOf(thrown)}`));
+  }
+}

@@ -1,0 +1,103 @@
+import { frameHeaderBytes } from "./frame-writer.ts";
+import { RpcError } from "./status.ts";
+
+const none = Buffer.alloc(0);
+
+/** The messages of whole frames; they share memory with them. */
+export function messagesOf(frames: Buffer): readonly Buffer[] {
+  const messages: Buffer[] = [];
+  for (let at = 0; at < frames.length; ) {
+    const from = at + frameHeaderBytes;
+    at = from + frames.readUInt32BE(at + 1);
+    messages.push(frames.subarray(from, at));
+  }
+  return messages;
+}
+
+/** Takes messages out of bytes that come in any pieces. */
+export class FrameReader {
+  readonly #longest: number;
+  /** What has come of the next frame, in pieces. */
+  #pieces: Buffer[] = [];
+  #length = 0;
+  /** How many bytes are worth looking at: a long message is put together once. */
+  #wanted = frameHeaderBytes;
+
+  /** `longest`: of one message. */
+  constructor(longest: number) {
+    this.#longest = longest;
+  }
+
+  /** The messages that are whole with these bytes; they share memory with it. Throws for what is no frame, or too long. */
+  push(piece: Buffer): readonly Buffer[] {
+    return messagesOf(this.pushFrames(piece));
+  }
+
+  /** The same as whole frames, one behind the other. */
+  pushFrames(piece: Buffer): Buffer {
+    this.#pieces.push(piece);
+    this.#length += piece.length;
+    if (this.#length < this.#wanted) return none;
+    const bytes = this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces);
+    let at = 0;
+    this.#wanted = frameHeaderBytes;
+    while (bytes.length - at >= frameHeaderBytes) {
+      const length = this.#lengthOf(bytes, at);
+      this.#wanted = frameHeaderBytes + length;
+      if (bytes.length - at < this.#wanted) break;
+      at += this.#wanted;
+      this.#wanted = frameHeaderBytes;
+    }
+    this.#pieces = at === bytes.length ? [] : [bytes.subarray(at)];
+    this.#length = bytes.length - at;
+    return bytes.subarray(0, at);
+  }
+
+  /** Something has come of a message that is not whole. */
+  get isInside(): boolean {
+    return this.#length > 0;
+  }
+
+  #lengthOf(bytes: Buffer, at: number): number {
+    if (bytes[at] !== 0) throw new RpcError("UNIMPLEMENTED", "compressed messages are not taken");
+    const length = bytes.readUInt32BE(at + 1);
+    if (length <= this.#longest) return length;
+    throw new RpcError("RESOURCE_EXHAUSTED", `expected messages of at most ${this.#longest} bytes, found ${length}`);
+  }
+}
+
+/** A field of a message: a number, or bytes. Other types are passed over by who reads. */
+export interface Field {
+  readonly number: number;
+  /** Of a varint; numbers beyond 2^53 are not exact. */
+  readonly value: number;
+  /** Of text and messages within; empty for numbers. */
+  readonly bytes: Buffer;
+}
+
+/** The fields of a message, as they come. Throws INTERNAL for bytes that are none. */
+export function* fieldsOf(message: Buffer): Generator<Field, void> {
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    for (let scale = 1; at < message.length; scale *= 128) {
+      const byte = message[at++] ?? 0;
+      value += (byte & 127) * scale;
+      if (byte < 128) return value;
+      if (scale > 2 ** 63) break;
+    }
+    throw new RpcError("INTERNAL", "the message ends in the middle of a number");
+  };
+  while (at < message.length) {
+    const key = varint();
+    const [number, type] = [Math.floor(key / 8), key & 7];
+    if (type === 0) yield { number, value: varint(), bytes: none };
+    else if (type === 2) {
+      const end = varint() + at;
+      if (end > message.length) throw new RpcError("INTERNAL", "the message ends in the middle of a field");
+      yield { number, value: 0, bytes: message.subarray(at, end) };
+      at = end;
+    } else if (type === 1 || type === 5) at += type === 1 ? 8 : 4;
+    else throw new RpcError("INTERNAL", `the message has a field of the type ${type}`);
+  }
+}

@@ -1,0 +1,55 @@
+import type { Instant } from "#lib/base/index.ts";
+import { isJsonObject, type JsonValue, parseInstant } from "#lib/base/index.ts";
+import type { EngineClient } from "./engine/engine-client.ts";
+import { isRefusal } from "./engine/engine-errors.ts";
+import { textOf } from "./engine/members.ts";
+
+// Files of a container, whether it runs or not, as tar: they pass through the engine, which may be on another machine.
+
+const archiveOf = (container: string): string => `/containers/${container}/archive`;
+
+/** Unpacks an archive below a directory of the container. Owners are those of the archive. */
+export async function putFiles(
+  engine: EngineClient,
+  container: string,
+  path: string,
+  tar: Buffer | AsyncIterable<Buffer>,
+  signal?: AbortSignal,
+): Promise<void> {
+  await engine.call("PUT", archiveOf(container), {
+    query: { path },
+    body: tar,
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+/**
+ * A file or directory as an archive whose names begin with the last part of the path; undefined when there is none. To be read to its end, or
+ * left early, which ends the connection.
+ */
+export async function getFiles(
+  engine: EngineClient,
+  container: string,
+  path: string,
+): Promise<AsyncIterable<Buffer> | undefined> {
+  try {
+    return await engine.stream("GET", archiveOf(container), { query: { path } });
+  } catch (thrown) {
+    if (isRefusal(thrown, 404)) return undefined;
+    throw thrown;
+  }
+}
+
+/** When something of the container was last changed; undefined when it is not there. Costs the engine next to nothing, unlike an archive. */
+export async function modifiedAt(engine: EngineClient, container: string, path: string): Promise<Instant | undefined> {
+  try {
+    const response = await engine.stream("HEAD", archiveOf(container), { query: { path } });
+    response.resume();
+    const header = String(response.headers["x-docker-container-path-stat"] ?? "");
+    const facts = JSON.parse(Buffer.from(header, "base64").toString("utf8")) as JsonValue;
+    return isJsonObject(facts) ? parseInstant(textOf(facts, "mtime").replace(/(\.\d{3})\d*/, "$1")) : undefined;
+  } catch (thrown) {
+    if (isRefusal(thrown, 404)) return undefined;
+    throw thrown;
+  }
+}

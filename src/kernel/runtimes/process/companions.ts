@@ -1,0 +1,64 @@
+import type { Clock } from "#lib/base/index.ts";
+import type { Task } from "../contract.ts";
+import type { Interaction, InteractionOptions } from "../interaction.ts";
+import { interactInProcess } from "./interact.ts";
+import { Reaper } from "./reaper.ts";
+import { onceFoundTools } from "./runner/capabilities.ts";
+import { MountPoints } from "./runner/mount-points.ts";
+import { PipePool } from "./runner/pipe-pool.ts";
+
+/**
+ * Commands that run beside tasks, as children of this process: they end with it, however it ends, because whoever holds their streams
+ * is connected to it. Nothing is made before the first one.
+ */
+export class Companions {
+  readonly #directory: string;
+  readonly #clock: Clock;
+  readonly #reaper = new Reaper();
+  readonly #mountPoints = new MountPoints();
+  readonly #tools = onceFoundTools();
+  readonly #running = new Set<Interaction>();
+  #pipes: Promise<PipePool> | undefined;
+
+  /** `directory` is theirs alone; its parent must exist when the first command comes. */
+  constructor(directory: string, clock: Clock) {
+    this.#directory = directory;
+    this.#clock = clock;
+  }
+
+  /** Rejects when this machine has no pipes for it. */
+  async start(task: Task, options: InteractionOptions): Promise<Interaction> {
+    const started = await interactInProcess(task, options, {
+      clock: this.#clock,
+      pipes: await this.#openPipes(),
+      namespaceTools: this.#tools,
+      mountPoints: this.#mountPoints,
+      guard: this.#reaper,
+    });
+    this.#running.add(started);
+    const forget = () => void this.#running.delete(started);
+    started.ended.then(forget, forget);
+    return started;
+  }
+
+  /** Ends all of them, without waiting. */
+  kill(): void {
+    for (const running of this.#running) running.kill();
+  }
+
+  async close(): Promise<void> {
+    this.kill();
+    await Promise.allSettled([...this.#running].map(({ ended }) => ended));
+    this.#reaper.close();
+    await (await this.#pipes?.catch(() => undefined))?.close();
+  }
+
+  /** A failure is not kept: a full disk may get room again. */
+  #openPipes(): Promise<PipePool> {
+    this.#pipes ??= PipePool.create(this.#directory).catch((thrown: unknown) => {
+      this.#pipes = undefined;
+      throw thrown;
+    });
+    return this.#pipes;
+  }
+}

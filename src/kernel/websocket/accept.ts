@@ -1,0 +1,61 @@
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { WebSocketServer } from "ws";
+import type { Clock } from "#lib/base/index.ts";
+import { ChannelSocket } from "./channel-socket.ts";
+
+/** As Kubernetes' server: clients that send a whole file as one message exist. It is held in memory once. */
+const longestMessage = 32 * 1024 * 1024;
+
+/** Whether a request asks for a WebSocket, in good form or not. */
+export const asksForWebSocket = ({ upgrade }: IncomingHttpHeaders): boolean => upgrade?.toLowerCase() === "websocket";
+
+/** What is wrong with the handshake of a request that asks for a WebSocket, as a sentence; undefined when it can be accepted. */
+export function handshakeProblem({ method, headers }: Pick<IncomingMessage, "method" | "headers">): string | undefined {
+  if (method !== "GET") return `a WebSocket is opened by GET, not by ${method}`;
+  const version = headers["sec-websocket-version"];
+  if (version !== "13") return `Sec-WebSocket-Version must be 13, not ${JSON.stringify(version ?? "")}`;
+  const key = headers["sec-websocket-key"];
+  // RFC 6455, 4.1: 16 bytes in base64.
+  if (!/^[+/0-9A-Za-z]{22}==$/.test(key ?? "")) return "Sec-WebSocket-Key must be 16 bytes in base64";
+  return undefined;
+}
+
+/** A request that was taken from an HTTP server's `upgrade` event. */
+export interface Upgrade {
+  readonly request: IncomingMessage;
+  readonly socket: Duplex;
+  /** What came behind the request's headers. */
+  readonly head: Buffer;
+}
+
+/**
+ * Answers the handshake (101) with `protocol`, which must be among those that were offered. Call it only where `handshakeProblem`
+ * has none. The socket then belongs to the WebSocket. Rejects, with the socket destroyed, when the handshake cannot be answered.
+ */
+export function acceptChannels(
+  { request, socket, head }: Upgrade,
+  protocol: string,
+  clock: Clock,
+): Promise<ChannelSocket> {
+  // It listens nowhere and keeps nothing: one for each handshake knows which protocol that has.
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: longestMessage,
+    handleProtocols: () => protocol,
+  });
+  return new Promise((resolve, reject) => {
+    const fail = (cause: Error) => {
+      socket.destroy();
+      reject(cause);
+    };
+    server.once("wsClientError", fail);
+    if (socket.destroyed) return fail(new Error("the client went away before its handshake was answered"));
+    // What else was offered, also what is no token, is nobody's business any more.
+    const headers = { ...request.headers, "sec-websocket-protocol": protocol };
+    const chosen = Object.create(request, { headers: { value: headers } }) as IncomingMessage;
+    server.handleUpgrade(chosen, socket, head, (websocket) => resolve(new ChannelSocket(websocket, clock)));
+  });
+}

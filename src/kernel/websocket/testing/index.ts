@@ -1,0 +1,1 @@
+export { HandshakeRefused, openTestClient, type TestClient } from "./test-client.ts";
