@@ -1,5 +1,5 @@
 import type { Definition } from "./definition/definition.ts";
-import { below, createReporter, type Diagnostic, type Reporter } from "./definition/diagnostics.ts";
+import { below, createReporter, type Diagnostic, type Reporter, type Spot } from "./definition/diagnostics.ts";
 import { type Outline, readOutline } from "./definition/outline.ts";
 import { readStage } from "./definition/stages.ts";
 import { textOf } from "./definition/text.ts";
@@ -8,9 +8,9 @@ import { planBuild } from "./plan/plan-build.ts";
 import { checkEnvironment } from "./plan/select.ts";
 import { defaultSettings, type PlanSettings } from "./plan/settings.ts";
 import type { BuildPlan } from "./plan/step-plan.ts";
-import { inputVariables } from "./variables/input-variables.ts";
+import { type GivenInput, inputVariables } from "./variables/input-variables.ts";
 import { buildVariables, environmentVariables } from "./variables/sources.ts";
-import { createSubstituter, type Substituter } from "./variables/substitute.ts";
+import { createSubstituter } from "./variables/substitute.ts";
 import { substituteStage } from "./variables/substitute-node.ts";
 import {
   type ListedVariable,
@@ -26,7 +26,7 @@ export interface PrepareRequest {
   /** The name of the file in problems. */
   readonly file: string;
   /** Values of inputs, as texts. */
-  readonly inputs?: ReadonlyMap<string, string>;
+  readonly inputs?: ReadonlyMap<string, GivenInput>;
   /** Selects variables and stages; absent: no environment. */
   readonly environment?: string | undefined;
   /** Selects stages, as words of the command line; none: all. */
@@ -52,7 +52,12 @@ export interface Prepared {
   readonly variables: Variables;
   /** Also those that are overridden. */
   readonly listed: readonly ListedVariable[];
+  /** Names that stand in stages and that nobody has set, with where they stand; they are left as they are written. */
+  readonly unknown: UnknownVariables;
 }
+
+/** Places of the definition by name, in the order of the file. */
+export type UnknownVariables = ReadonlyMap<string, readonly Spot[]>;
 
 /** Reads, checks, substitutes and plans a definition; all problems at once. Pure. */
 export function prepare(request: PrepareRequest): Prepared {
@@ -61,16 +66,26 @@ export function prepare(request: PrepareRequest): Prepared {
   const outline = text === undefined ? undefined : readOutline(text, reporter);
   if (outline === undefined) {
     const given = otherVariables(request);
-    return { diagnostics: reporter.diagnostics(), variables: resolveVariables(given), listed: listVariables(given) };
+    const variables = resolveVariables(given);
+    return { diagnostics: reporter.diagnostics(), variables, listed: listVariables(given), unknown: new Map() };
   }
   const { environment, stages = [], settings = defaultSettings } = request;
   const given = [...ownVariables(outline, request, reporter), ...otherVariables(request)];
   const variables = resolveVariables(given);
   const substituter = createSubstituter(variables);
   checkEnvironment({ environment, stages }, outline, reporter);
-  const definition = readStages(outline, substituter, variables, request, reporter);
+  const unknown = new Map<string, Spot[]>();
+  const onUnknown = (name: string, spot: Spot): void => {
+    const spots = unknown.get(name);
+    if (spots === undefined) unknown.set(name, [spot]);
+    else spots.push(spot);
+  };
+  const { isStrict = false } = request;
+  const options = { substituter, reporter, isStrict, names: [...variables.keys()], onUnknown };
+  const definition = readStages(outline, options);
   const plan = planBuild(definition, { environment, stages, substituter, settings }, reporter);
-  return { diagnostics: reporter.diagnostics(), outline, definition, plan, variables, listed: listVariables(given) };
+  const listed = listVariables(given);
+  return { diagnostics: reporter.diagnostics(), outline, definition, plan, variables, listed, unknown };
 }
 
 /** Variables that nothing in the definition decides. */
@@ -81,7 +96,7 @@ const otherVariables = ({ buildId, projectId, surroundings = [] }: PrepareReques
 
 /** Variables that the definition declares: its inputs, and those of the selected environment. */
 function ownVariables(outline: Outline, request: PrepareRequest, reporter: Reporter): readonly Variable[] {
-  const { inputs = new Map<string, string>(), environment } = request;
+  const { inputs = new Map<string, GivenInput>(), environment } = request;
   const selected = environment === undefined ? undefined : outline.environments.get(environment);
   return [
     ...inputVariables(outline.inputs, inputs, reporter),
@@ -90,16 +105,10 @@ function ownVariables(outline: Outline, request: PrepareRequest, reporter: Repor
 }
 
 /** The stages, substituted and read, whether they are selected or not: what is wrong with them is wrong on every machine. */
-function readStages(
-  outline: Outline,
-  substituter: Substituter,
-  variables: Variables,
-  { isStrict = false }: PrepareRequest,
-  reporter: Reporter,
-): Definition {
+function readStages(outline: Outline, options: Parameters<typeof substituteStage>[2]): Definition {
   const { inputs, environments } = outline;
   const declared = new Set(environments.keys());
-  const options = { substituter, reporter, isStrict, names: [...variables.keys()] };
+  const { reporter } = options;
   const stages = substitutedStages(outline, options).flatMap((stage) => readStage(stage, declared, reporter) ?? []);
   return { inputs, environments, stages };
 }

@@ -1,6 +1,6 @@
 import type { JsonValue } from "#lib/base/index.ts";
 import { layOut, widthsOf } from "../columns.ts";
-import { createReporter } from "./definition/diagnostics.ts";
+import { createReporter, type Spot } from "./definition/diagnostics.ts";
 import { printNode, valueOf } from "./definition/print.ts";
 import { type MapNode, type Member, memberOf, type Node } from "./definition/node.ts";
 import { reservedKeys } from "./definition/outline.ts";
@@ -11,17 +11,29 @@ import { type ListedVariable, masked, maskVariables, sourceNames } from "./varia
 
 // What `slipway wharf vars` prints. Secrets are stars, also inside of what is made of them.
 
-/** The variables under the names of their sources. Those that are overridden are shown, and marked, when they are asked for. */
-export function listText(listed: readonly ListedVariable[], options: { readonly all: boolean }): string {
+/**
+ * The variables under the names of their sources, then names that nobody has set and where they stand. Variables that are overridden are shown, and
+ * marked, when they are asked for.
+ */
+export function listText({ listed, unknown }: Listed, options: { readonly all: boolean }): string {
   const shown = listed.filter(({ isOverridden }) => options.all || !isOverridden);
   const widths = widthsOf(shown.map(cellsOf));
-  return sourceNames
-    .flatMap((source) => {
-      const own = shown.filter(({ variable }) => variable.source === source);
-      return own.length === 0 ? [] : [`${source}:`, ...own.map((item) => `  ${layOut(cellsOf(item), widths)}`)];
-    })
-    .map((line) => `${line}\n`)
-    .join("");
+  const known = sourceNames.flatMap((source) => {
+    const own = shown.filter(({ variable }) => variable.source === source);
+    return own.length === 0 ? [] : [`${source}:`, ...own.map((item) => `  ${layOut(cellsOf(item), widths)}`)];
+  });
+  const names = [...unknown].map(([name, spots]) => `  ${layOut([name, placesOf(spots)], widths)}`);
+  const missing = names.length === 0 ? [] : ["set by nobody, left as written:", ...names];
+  return [...known, ...missing].map((line) => `${line}\n`).join("");
+}
+
+/** Variables of a definition, and names that are none. */
+type Listed = Pick<Prepared, "listed" | "unknown">;
+
+/** The first place of a name, and how many more there are. */
+function placesOf([first, ...more]: readonly Spot[]): string {
+  const place = first?.at === undefined ? "" : `line ${first.at.line}, column ${first.at.column}`;
+  return more.length === 0 ? place : `${place}, and ${more.length} more`;
 }
 
 /** Of one variable what stands in its line. */
@@ -31,23 +43,32 @@ const cellsOf = ({ variable, isOverridden }: ListedVariable): readonly string[] 
   ...(isOverridden ? ["(overridden)"] : []),
 ];
 
-/** The same as data, always with what is overridden. */
-export const listData = (listed: readonly ListedVariable[]): JsonValue =>
-  listed.map(({ variable, isOverridden }) => {
-    const { name, source, tag, text, isSecret, definedAt } = variable;
-    const place = definedAt && {
-      ...(definedAt.file === undefined ? {} : { file: definedAt.file }),
-      ...definedAt.place,
-    };
-    return {
-      name,
-      source,
-      type: tag,
-      value: isSecret === true ? masked : text,
-      overridden: isOverridden,
-      ...(place === undefined ? {} : { definedAt: place }),
-    };
-  });
+/** The same as data, always with what is overridden. What nobody has set has the source `none`. */
+export const listData = ({ listed, unknown }: Listed): JsonValue => [
+  ...listed.map(dataOf),
+  ...[...unknown].map(([name, spots]) => ({
+    name,
+    source: "none",
+    usedAt: spots.flatMap(({ at }) => (at === undefined ? [] : [{ line: at.line, column: at.column }])),
+  })),
+];
+
+/** One variable as data. */
+function dataOf({ variable, isOverridden }: ListedVariable): JsonValue {
+  const { name, source, tag, text, isSecret, definedAt } = variable;
+  const place = definedAt && {
+    ...(definedAt.file === undefined ? {} : { file: definedAt.file }),
+    ...definedAt.place,
+  };
+  return {
+    name,
+    source,
+    type: tag,
+    value: isSecret === true ? masked : text,
+    overridden: isOverridden,
+    ...(place === undefined ? {} : { definedAt: place }),
+  };
+}
 
 /** A text with its variables; the error is for people. */
 export function substituteText(

@@ -30,7 +30,7 @@ async function* filesBelow(home: string, folder: string): AsyncGenerator<Artifac
   }
 }
 
-/** Where a path really leads, if that is inside. */
+/** Where a path really leads, if that is inside. Where that cannot be found out it leads nowhere, in a circle, or through what is not the step's. */
 async function insideOf(home: string, path: string): Promise<string | undefined> {
   const target = await realpath(path).catch(() => undefined);
   return target?.startsWith(`${home}${sep}`) === true ? target : undefined;
@@ -39,10 +39,16 @@ async function insideOf(home: string, path: string): Promise<string | undefined>
 async function isFileInside(home: string, path: string): Promise<boolean> {
   const target = await insideOf(home, path);
   if (target === undefined) return false;
-  const handle = await openFile(target).catch(() => undefined);
-  const isFile = (await handle?.stat())?.isFile() === true;
-  await handle?.close();
-  return isFile;
+  const handle = await openFile(target).catch((thrown: unknown) => {
+    // A socket, or what has just gone or become a link. A file that is there and cannot be read is no reason to do without it.
+    if (["ENXIO", "ENOENT", "ELOOP"].includes(codeOf(thrown) ?? "")) return undefined;
+    throw thrown;
+  });
+  try {
+    return (await handle?.stat())?.isFile() === true;
+  } finally {
+    await handle?.close();
+  }
 }
 
 /** A pipe without a writer must not hold us up, and the last name is not followed. */

@@ -74,6 +74,9 @@ export interface StepRecord {
   readonly exitCode: number | null;
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
+  /** For programs: `ExitCode`, `Timeout`, …; absent while nothing is wrong. */
+  readonly reason?: string;
+  readonly message?: string;
 }
 
 /** What is known of a build before it begins. */
@@ -83,6 +86,8 @@ export interface BuildIdentity {
   readonly instance: string;
   readonly runtime: string;
   readonly definitionSha256: string;
+  /** Where the worker serves this build, `host:port`, if it does. */
+  readonly address?: string | undefined;
 }
 
 /** build.json. */

@@ -31,6 +31,8 @@ export class JsonFile {
   #turn: Promise<unknown> = Promise.resolve();
   #next: Promise<void> | undefined;
   #isSynced = false;
+  /** What is in the file is on the disk as well. */
+  #isOnDisk = false;
 
   /** `value` is asked when writing begins. */
   constructor(path: string, value: () => unknown) {
@@ -45,9 +47,17 @@ export class JsonFile {
       this.#next = undefined;
       const synced = this.#isSynced;
       this.#isSynced = false;
+      this.#isOnDisk = false;
       await writeJson(this.#path, this.#value(), undefined, synced);
+      this.#isOnDisk = synced;
     });
     this.#turn = this.#next.catch(() => undefined);
     return this.#next;
+  }
+
+  /** Brings what was written to the disk, unless it is there. For a value that has not changed since the last `write`. */
+  async sync(): Promise<void> {
+    await this.#turn;
+    if (!this.#isOnDisk) await this.write(true);
   }
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { chmod, link, lstat, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { codeOf, messageOf } from "#lib/base/index.ts";
@@ -59,7 +60,8 @@ async function claim(directory: string, firstFile: string, content: string): Pro
     });
     if ((await readdir(directory)).length > 0) return false;
     await chmod(directory, 0o700);
-    const draft = join(directory, `.${process.pid}.next`);
+    // Of this claim alone: two of one process must not take each other's away.
+    const draft = join(directory, `.${randomUUID()}.next`);
     await writeFile(draft, content, { mode: 0o600 });
     try {
       // Unlike rename it fails when somebody else was faster.

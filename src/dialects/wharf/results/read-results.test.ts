@@ -113,6 +113,7 @@ test("a directory without results is told", async () => {
 
 test("the store of a worker that has died is sealed: what had begun has failed, half a line is gone", async () => {
   const store = await createResults(join(directory, "7"), newBuild(3), { clock });
+  await store.setStageStatus(1, "Running");
   for (const stepId of [1, 2]) await store.setStatus(stepId, "Running");
   const writer = await store.openLog(1);
   writer.append("stdout", Buffer.from("whole\n"));
@@ -130,6 +131,7 @@ test("the store of a worker that has died is sealed: what had begun has failed, 
   const [first, second] = await Promise.all([1, 2].map(() => readResults(join(directory, "7"), clock)));
   expect(first?.build).toMatchObject({ status: "Failed", reason: "WorkerCrashed", frozen: true });
   expect(first?.build.steps.map(({ status }) => status)).toEqual(["Success", "Failed", "None"]);
+  expect(first?.build.stages.map(({ status }) => status)).toEqual(["Failed"]);
   expect(second?.build).toEqual(first?.build);
   expect(first?.steps.map(({ updates }) => updates.map(({ status }) => status))).toEqual([
     ["None", "Running", "Success"],

@@ -266,3 +266,15 @@ test("a directory that cannot be written is told with what to do", async () => {
     hint: "choose another directory with --results-dir",
   });
 });
+
+test("scratch that cannot be removed is told, and takes nothing from the results", async () => {
+  const told: string[] = [];
+  const store = await create({ keepsWork: true, onLeftover: (message) => told.push(message) });
+  const work = join(directory, "7/work");
+  await rm(work, { recursive: true, force: true });
+  await writeFile(work, "no directory");
+  await store.finish({ status: "Success" });
+  await store.close();
+  expect(told).toEqual([expect.stringMatching(/\/7\/work is left, and can be removed: ENOTDIR/)]);
+  expect(await json("build.json")).toMatchObject({ status: "Success", frozen: true });
+});

@@ -1,7 +1,7 @@
-import { rm, writeFile } from "node:fs/promises";
+import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, codeOf, formatInstant, inParallel, messageOf } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { makeDirectories, removeTree } from "#lib/base/index.node.ts";
 import type { BuildDocument, BuildIdentity, StageRecord, StepRecord, StepStatus } from "./build-document.ts";
 import { isFinal } from "./build-document.ts";
 import { Changes } from "./changes.ts";
@@ -25,8 +25,18 @@ export interface ResultsOptions {
   readonly clock: Clock;
   readonly limits?: ArtifactLimits;
   readonly maxLineBytes?: number;
+  /** Of the scratch the directories of steps stay that are still there at the end. */
+  readonly keepsWork?: boolean;
   /** Called once, for the console, when the disk has not taken something. */
   readonly onLoss?: (failure: Error) => void;
+  /** Is told of scratch that could not be removed at the end, for people: the results are whole all the same. */
+  readonly onLeftover?: (message: string) => void;
+}
+
+/** Why a step ended as it did. */
+interface Why {
+  readonly reason?: string | undefined;
+  readonly message?: string | undefined;
 }
 
 /** How a build ended. */
@@ -144,7 +154,12 @@ export class ResultsStore implements Results {
    * What a step has become. A status that it has already, and any after a final one, is passed over. With a final one its log is closed
    * first, so that who sees the end of a step can read all of it. Never rejects for what the disk does.
    */
-  async setStatus(stepId: number, status: StepStatus, exitCode: number | null = null): Promise<void> {
+  async setStatus(
+    stepId: number,
+    status: StepStatus,
+    exitCode: number | null = null,
+    { reason, message }: Why = {},
+  ): Promise<void> {
     const step = this.#writable(stepId);
     if (isFinal(status)) await step.closeLog();
     const at = formatInstant(this.#options.clock.now());
@@ -153,7 +168,15 @@ export class ResultsStore implements Results {
     const old = this.#build.steps.find((record) => record.stepId === stepId);
     if (old === undefined) return;
     const startedAt = old.startedAt ?? (status === "None" || status === "Scheduling" ? null : at);
-    const record = { ...old, status, exitCode, startedAt, finishedAt: isFinal(status) ? at : null };
+    const record: StepRecord = {
+      ...old,
+      status,
+      exitCode,
+      startedAt,
+      finishedAt: isFinal(status) ? at : null,
+      ...(reason === undefined ? {} : { reason }),
+      ...(message === undefined ? {} : { message }),
+    };
     this.#change({ steps: this.#build.steps.map((other) => (other === old ? record : other)) });
     await this.#writeBuild();
   }
@@ -222,10 +245,26 @@ export class ResultsStore implements Results {
     await this.finish({ status: "Failed", reason: "WorkerStopped", message: "the worker ended before the build" });
     for (const step of this.steps) await step.sync().catch((thrown: unknown) => this.#loseJson(thrown));
     this.#change({ frozen: true });
-    await this.#writeBuild(true);
-    await rm(workDirectory(this.directory), { recursive: true, force: true }).catch(() => undefined);
+    // Side by side: both wait for the disk.
+    await Promise.all([
+      this.#writeBuild(true),
+      this.#clearWork().catch((thrown: unknown) =>
+        this.#options.onLeftover?.(
+          `${workDirectory(this.directory)} is left, and can be removed: ${messageOf(thrown)}`,
+        ),
+      ),
+    ]);
     this.#frozen = true;
     this.changes.tell();
+  }
+
+  async #clearWork(): Promise<void> {
+    const work = workDirectory(this.directory);
+    if (this.#options.keepsWork !== true) return await removeTree(work);
+    const names = await readdir(work);
+    const kept = this.steps.map(({ stepId }) => `${stepId}`).filter((name) => names.includes(name));
+    if (kept.length === 0) return await removeTree(work);
+    for (const name of names) if (!kept.includes(name)) await removeTree(join(work, name));
   }
 
   /** Checked before the work, not after: what was begun before the freeze is waited for by it. */
@@ -244,6 +283,7 @@ export class ResultsStore implements Results {
   async #writeBuild(isSynced = false): Promise<void> {
     await this.#file.write(isSynced).catch(async (thrown: unknown) => {
       await this.#loseJson(thrown);
+      // Was told above, and the build has failed for it: what is on the disk is what was written before.
       await this.#file.write(isSynced).catch(() => undefined);
     });
   }

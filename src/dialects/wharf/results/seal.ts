@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { open, rm } from "node:fs/promises";
 import { codeOf, formatInstant, type Instant } from "#lib/base/index.ts";
-import { type BuildDocument, isFinal, type StatusUpdate, type StepRecord } from "./build-document.ts";
+import { type BuildDocument, isFinal, type StageRecord, type StatusUpdate, type StepRecord } from "./build-document.ts";
 import { writeJson } from "./json-file.ts";
 import { readBuild } from "./read-build.ts";
 import { buildFile, logFile, statusDocument, statusFile, stepDirectory, workDirectory } from "./results.ts";
@@ -29,7 +29,8 @@ export async function seal(directory: string, now: Instant): Promise<void> {
     message: "the worker ended before the build",
     finishedAt: at,
   } as const;
-  const sealed: BuildDocument = { ...build, steps, ...(wasOver ? {} : crashed), frozen: true };
+  const stages = build.stages.map((stage) => sealStage(stage, steps));
+  const sealed: BuildDocument = { ...build, stages, steps, ...(wasOver ? {} : crashed), frozen: true };
   await rm(workDirectory(directory), { recursive: true, force: true });
   await rm(`${buildFile(directory)}.next`, { force: true });
   await writeJson(buildFile(directory), sealed, draftOf(buildFile(directory)), true);
@@ -37,6 +38,15 @@ export async function seal(directory: string, now: Instant): Promise<void> {
 
 /** Not the name of the worker's own drafts, nor that of another who seals. */
 const draftOf = (path: string): string => `${path}.next-${randomUUID()}`;
+
+/** A stage that had begun is what its steps have come to; with a step whose turn never came it was cut off. */
+function sealStage(stage: StageRecord, steps: readonly StepRecord[]): StageRecord {
+  const statuses = steps.filter(({ stageId }) => stageId === stage.stageId).map(({ status }) => status);
+  const hasBegun = stage.status !== "None" || statuses.some((status) => status !== "None");
+  if (isFinal(stage.status) || !hasBegun) return stage;
+  if (statuses.includes("Failed") || statuses.includes("None")) return { ...stage, status: "Failed" };
+  return { ...stage, status: statuses.includes("Cancelled") ? "Cancelled" : "Success" };
+}
 
 /** Reads before it writes: another who seals may have been here. */
 async function sealStep(directory: string, step: StepRecord, at: string): Promise<StepRecord> {

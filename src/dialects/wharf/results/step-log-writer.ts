@@ -1,5 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { type Clock, codeOf, type Instant, messageOf } from "#lib/base/index.ts";
+import { type Clock, codeOf, type Deferred, deferred, type Instant, messageOf } from "#lib/base/index.ts";
 import { Masker, writeWhole } from "#kernel/logs/index.ts";
 import { resultsError } from "./errors.ts";
 import { LineCutter } from "./line-cutter.ts";
@@ -53,6 +53,7 @@ export class StepLogWriter {
   #waiting: LinePage[] = [];
   #waitingBytes = 0;
   #full = false;
+  #paused: Deferred<void> | undefined;
   #writing: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
   #stampedAt: Instant = Number.NaN;
@@ -83,6 +84,13 @@ export class StepLogWriter {
     this.#put(this.#cutters[stream].take(shown, time === undefined ? this.#now() : Buffer.from(`${time} `, "latin1")));
     this.#full = this.#waitingBytes > highWater;
     return !this.#full;
+  }
+
+  /** Resolves when waiting output has been written after `append` answered false, at once when nothing waits. */
+  drained(): Promise<void> {
+    if (!this.#full) return Promise.resolve();
+    this.#paused ??= deferred();
+    return this.#paused.promise;
   }
 
   /** Resolves when all of it can be read, or was lost, and is on the disk. Further calls wait for the first. */
@@ -131,7 +139,6 @@ export class StepLogWriter {
         this.#publish(pages);
       }
     } catch (thrown) {
-      this.#take();
       await this.#lose(thrown);
     } finally {
       this.#writing = undefined;
@@ -146,6 +153,8 @@ export class StepLogWriter {
     if (this.#full) {
       this.#full = false;
       this.#options.onDrain?.();
+      this.#paused?.resolve();
+      this.#paused = undefined;
     }
     return pages;
   }
@@ -161,10 +170,14 @@ export class StepLogWriter {
     this.#log.publish(offset - this.#log.bytes, id - 1 - this.#log.lines);
   }
 
-  /** The part of a write that found room goes again: the file has whole lines, those that readers were told of. */
+  /**
+   * The part of a write that found room goes again: the file has whole lines, those that readers were told of. What has gathered until the
+   * failure is known is dropped after it, so that nobody waits for it to be written.
+   */
   async #lose(thrown: unknown): Promise<void> {
     await this.#handle.truncate(this.#log.bytes).catch(() => undefined);
     this.#fail(thrown);
+    this.#take();
   }
 
   #fail(thrown: unknown): void {

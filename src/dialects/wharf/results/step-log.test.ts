@@ -1,13 +1,13 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { type FileHandle, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { FakeClock, systemClock } from "#lib/base/index.ts";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { deferred, FakeClock, systemClock } from "#lib/base/index.ts";
 import { Changes } from "./changes.ts";
 import { followLogs, type LogFollowing } from "./follow-logs.ts";
 import { linesOf } from "./log-line.ts";
 import { StepLog } from "./step-log.ts";
-import { openStepLog, type StepLogWriter } from "./step-log-writer.ts";
+import { openStepLog, StepLogWriter } from "./step-log-writer.ts";
 
 let directory = "";
 beforeEach(async () => {
@@ -184,4 +184,29 @@ test("who writes faster than the disk is asked to wait, once, and told when ther
   expect([1, 2, 3].map(() => writer.append("stdout", chunk))).toEqual([false, false, false]);
   await writer.close();
   expect([drains, first(logs).lines]).toEqual([1, 300_000]);
+});
+
+test("who writes while a disk fails is not asked to wait for ever", async () => {
+  const { logs } = build(1);
+  const log = first(logs);
+  const truncated = deferred<void>();
+  const truncate = vi.fn(() => truncated.promise);
+  const handle = {
+    write: () => Promise.reject(Object.assign(new Error("no space left on device"), { code: "ENOSPC" })),
+    truncate,
+    datasync: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  } as unknown as FileHandle;
+  const writer = new StepLogWriter(log, handle, { clock: systemClock });
+  writer.append("stdout", Buffer.from("first\n"));
+  await vi.waitFor(() => expect(truncate).toHaveBeenCalledTimes(1));
+  const chunk = Buffer.from("x\n".repeat(600_000));
+  expect(writer.append("stdout", chunk)).toBe(false);
+  const drained = writer.drained();
+  truncated.resolve();
+  await drained;
+  expect(log.failure?.message).toMatch(/no space left/);
+  expect(writer.append("stdout", chunk)).toBe(true);
+  await writer.close();
+  expect(log.lines).toBe(0);
 });

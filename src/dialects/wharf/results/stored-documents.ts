@@ -4,6 +4,7 @@ import { codeOf, type JsonObject, type JsonValue, messageOf } from "#lib/base/in
 import { contentTypeOf } from "./artifact-name.ts";
 import { type Artifact, type StatusUpdate, type StepStatus, stepStatuses } from "./build-document.ts";
 import { resultsError } from "./errors.ts";
+import { statusOfRfc } from "./status-numbers.ts";
 
 // Files of a store, of this worker or an earlier one. What is optional there is made up for; what cannot be meant is an error that names the
 // file and the place.
@@ -28,9 +29,6 @@ export async function readDocument(path: string): Promise<JsonObject | undefined
   return objectIn(path, "", value);
 }
 
-/** In the numbers of RFC-0025's worker. They are others than those of wharf-api, where 2 is Completed and 3 is Failed. */
-const rfcStatuses: readonly StepStatus[] = ["Scheduling", "Running", "Failed", "Success"];
-
 /** The updates of status.json. Ids are those of their places: earlier workers have left some out. */
 export function statusUpdatesIn(path: string, document: JsonObject): readonly StatusUpdate[] {
   return listIn(path, "statusUpdates", document["statusUpdates"]).map((item, at) => {
@@ -46,7 +44,7 @@ export function statusUpdatesIn(path: string, document: JsonObject): readonly St
 
 /** A word of this worker, or a number of an RFC one. */
 function statusIn(path: string, place: string, value: JsonValue | undefined): StepStatus {
-  const found = typeof value === "number" ? rfcStatuses[value] : stepStatuses.find((status) => status === value);
+  const found = typeof value === "number" ? statusOfRfc(value) : stepStatuses.find((status) => status === value);
   if (found !== undefined) return found;
   throw invalid(path, `${place}.status`, `0 to 3 or one of ${stepStatuses.join(", ")}`, value);
 }

@@ -107,8 +107,8 @@ export class StoredStep implements StepResults {
 
   /** Everything is on the disk. */
   async sync(): Promise<void> {
-    await this.#statusFile.write(true);
-    if (this.#stored.length > 0) await this.#artifactsFile.write(true);
+    await this.#statusFile.sync();
+    if (this.#stored.length > 0) await this.#artifactsFile.sync();
   }
 
   /** What was stored while the file was being written is told with the next one. */

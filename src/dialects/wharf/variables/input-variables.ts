@@ -1,5 +1,6 @@
 // A value that does not fit is reported and the default taken instead: what else is wrong is found by the same reading.
 
+import type { Result } from "#lib/base/index.ts";
 import { nearest } from "#lib/text/index.ts";
 import type { Input } from "../definition/definition.ts";
 import type { Reporter } from "../definition/diagnostics.ts";
@@ -7,10 +8,13 @@ import type { Related, Scalar } from "../definition/node.ts";
 import { asText, resolveNumber } from "../definition/scalar.ts";
 import type { Variable } from "./variable.ts";
 
+/** A value as it was given: its text, or for a password what a file has, if that is what the text means. */
+export type GivenInput = string | { readonly text: string; readonly read: () => Result<string, string> };
+
 /** The variables that inputs are: values that are given, and defaults. Values that do not fit are reported. */
 export function inputVariables(
   inputs: readonly Input[],
-  given: ReadonlyMap<string, string>,
+  given: ReadonlyMap<string, GivenInput>,
   reporter: Reporter,
 ): readonly Variable[] {
   for (const name of given.keys()) {
@@ -38,8 +42,15 @@ export function inputVariables(
 const definition = ({ name, at }: Input): Related => ({ message: `the input "${name}" is declared here`, place: at });
 
 /** A text as the value of an input; undefined, reported, when it is none. Only numbers are anything but texts. */
-function readValue({ name, type, values = [] }: Input, text: string, { error }: Reporter): Scalar | undefined {
+function readValue({ name, type, values = [] }: Input, given: GivenInput, { error }: Reporter): Scalar | undefined {
   const spot = { scope: "inputs" };
+  if (type === "password" && typeof given !== "string") {
+    const found = given.read();
+    if (found.ok) return asText(found.value);
+    error(spot, "input-value", `input "${name}": cannot read its file: ${found.error}`);
+    return undefined;
+  }
+  const text = typeof given === "string" ? given : given.text;
   if (type === "number") {
     const number = resolveNumber(text.trim());
     if (number !== undefined) return { ...number, text: decimal(number) };

@@ -14,6 +14,8 @@ export interface SubstituteOptions {
   readonly isStrict?: boolean;
   /** The names there are, for suggestions. */
   readonly names: Iterable<string>;
+  /** Told of each name that nobody has set, once for each text it stands in. */
+  readonly onUnknown?: (name: string, spot: Spot) => void;
 }
 
 /** A node with the variables of all its texts; keys are left as they are. What cannot be substituted is reported and left as written. */
@@ -63,7 +65,10 @@ function substituteScalar(node: ScalarNode, spot: Spot, options: SubstituteOptio
     reportFailure(result, spot, options.reporter);
     return node;
   }
-  if (options.isStrict === true) for (const name of result.unknown) reportUnknown(name, spot, options);
+  for (const name of result.unknown) {
+    options.onUnknown?.(name, spot);
+    if (options.isStrict === true) reportUnknown(name, spot, options);
+  }
   if (result.used.size === 0) return { ...node, ...result.scalar };
   const madeOf = [...result.used].flatMap(({ definedAt }) => (definedAt === undefined ? [] : [definedAt]));
   return { ...node, ...result.scalar, madeOf };

@@ -4,6 +4,7 @@
 import { below, type Reporter } from "../definition/diagnostics.ts";
 import { isNull, kindOf, memberOf, type Node, type Related } from "../definition/node.ts";
 import { readDocuments } from "../definition/read-nodes.ts";
+import { userConfigDirectory, type UserPlaces } from "../user-directories.ts";
 import type { Variable } from "./variable.ts";
 
 /** The name of such a file in a project directory, and in those above it. */
@@ -46,12 +47,9 @@ function variablesOf(document: Node, file: string, reporter: Reporter): readonly
 }
 
 /** What decides where variable files are looked for. */
-export interface VariableFilePlaces {
-  /** Absolute, and so is `home`. */
+export interface VariableFilePlaces extends UserPlaces {
+  /** Absolute. */
   readonly projectDirectory: string;
-  readonly home: string;
-  readonly platform: string;
-  readonly variable: (name: string) => string | undefined;
   /** In front of every path; for tests. */
   readonly root?: string;
 }
@@ -77,11 +75,4 @@ function directoriesUp(directory: string): readonly string[] {
     if (parent === "") return last === "/" ? found : [...found, "/"];
     found.push(parent);
   }
-}
-
-/** Where programs of a user keep their settings, by the rules of the system. */
-function userConfigDirectory({ home, platform, variable }: VariableFilePlaces): string {
-  if (platform === "darwin") return `${home}/Library/Application Support`;
-  if (platform === "win32") return variable("APPDATA") ?? `${home}/AppData/Roaming`;
-  return variable("XDG_CONFIG_HOME") ?? `${home}/.config`;
 }

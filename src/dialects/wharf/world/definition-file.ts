@@ -1,3 +1,4 @@
+import { constants } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { codeOf, err, messageOf, ok, type Result } from "#lib/base/index.ts";
@@ -47,7 +48,7 @@ export async function readDefinitionFile(place: DefinitionPlace): Promise<Result
     return ok({ path, projectDirectory: dirname(path), bytes: await readStart(path, maxBytes + 1) });
   } catch (thrown) {
     if (codeOf(thrown) !== "ENOENT") return err({ message: `cannot read ${path}: ${messageOf(thrown)}` });
-    const above = await nearestAbove(dirname(path));
+    const above = await nearestDefinition(dirname(path));
     const hint = above === undefined ? `write one, or name the directory it is in` : `did you mean ${above}?`;
     return err({ message: `there is no ${path}`, hint });
   }
@@ -59,10 +60,14 @@ async function pathOf(path: string): Promise<string> {
   return found?.isFile() === true || path.endsWith(`/${definitionFileName}`) ? path : join(path, definitionFileName);
 }
 
-/** At most so many bytes from the beginning of a file, whatever size it has or says to have. */
+/**
+ * At most so many bytes from the beginning of a file, whatever size it has or says to have. Rejects for what is no regular file: a pipe is not waited
+ * for, because nothing could end the wait.
+ */
 export async function readStart(path: string, limit: number): Promise<Uint8Array> {
-  const handle = await open(path);
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
+    if (!(await handle.stat()).isFile()) throw new Error("it is no file");
     const buffer = Buffer.alloc(limit);
     let length = 0;
     while (length < limit) {
@@ -76,8 +81,8 @@ export async function readStart(path: string, limit: number): Promise<Uint8Array
   }
 }
 
-/** The directory nearest above that has a definition. */
-async function nearestAbove(directory: string): Promise<string | undefined> {
+/** The directory nearest above an absolute path that has a definition; that directory itself is not looked into. */
+export async function nearestDefinition(directory: string): Promise<string | undefined> {
   for (let at = dirname(directory); ; at = dirname(at)) {
     const found = await stat(join(at, definitionFileName)).catch(() => undefined);
     if (found?.isFile() === true) return at;

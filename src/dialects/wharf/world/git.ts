@@ -56,16 +56,30 @@ interface Place {
   readonly directory: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
+  /** Of what it prints; more is a failure. A mebibyte unless told. */
+  readonly mostBytes?: number;
 }
 
+/** What Git tells its hooks of the repository that it is at work in: not always the one that is asked about. */
+const ofOneRepository = [
+  "GIT_DIR",
+  "GIT_WORK_TREE",
+  "GIT_INDEX_FILE",
+  "GIT_PREFIX",
+  "GIT_COMMON_DIR",
+  "GIT_OBJECT_DIRECTORY",
+];
+
 /** Nothing that is asked here takes long or says much; a repository on a disk that hangs must not hang the build. */
-const limits = { timeout: 30_000, maxBuffer: 1024 * 1024 } as const;
+const timeout = 30_000;
 
 /** What Git prints, without the end of its last line. Rejects when it fails. */
-function runGit(words: readonly string[], { directory, environment, signal }: Place): Promise<string> {
-  const env = { ...environment, GIT_OPTIONAL_LOCKS: "0", GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" };
+export function runGit(words: readonly string[], place: Place): Promise<string> {
+  const { directory, environment, signal, mostBytes: maxBuffer = 1024 * 1024 } = place;
+  const own = Object.entries(environment).filter(([name]) => !ofOneRepository.includes(name));
+  const env = { ...Object.fromEntries(own), GIT_OPTIONAL_LOCKS: "0", GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" };
   return new Promise((resolve, reject) => {
-    execFile("git", words, { cwd: directory, env, signal, ...limits }, (error, stdout, stderr) => {
+    execFile("git", words, { cwd: directory, env, signal, timeout, maxBuffer }, (error, stdout, stderr) => {
       if (error === null) resolve(stdout.replace(/\n+$/, ""));
       else reject(new Error(stderr.trim() === "" ? error.message : stderr.trim(), { cause: error }));
     });

@@ -29,7 +29,9 @@ export async function readDefinition(
   if (!found.ok) return found;
   const { projectDirectory, bytes, path } = found.value;
   const name = path.startsWith(`${place.directory}/`) ? path.slice(place.directory.length + 1) : path;
-  const around = await observeSurroundings({ ...world, projectDirectory });
+  const given = [...(choice.inputs?.values() ?? [])].map((input) => (typeof input === "string" ? input : input.text));
+  const texts = [Buffer.from(bytes).toString("latin1"), ...given];
+  const around = await observeSurroundings({ ...world, projectDirectory }, texts);
   const prepared = prepare({ ...choice, bytes, file: name, surroundings: around.variables });
   const links = createReporter(name);
   if (prepared.definition !== undefined) await checkLinks(prepared.definition, projectDirectory, links);

@@ -15,6 +15,8 @@ export interface World extends VariableFilePlaces {
   /** All variables of the process. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly signal: AbortSignal;
+  /** Git is asked only when something could depend on what it says: seven programs cost more than many a build. */
+  readonly sparesGit?: boolean;
 }
 
 /** Variables of the world around a definition, and what is wrong with where they come from. */
@@ -23,26 +25,29 @@ export interface Surroundings {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Reads the environment, all files with variables and Git. What is not there is no variable; what cannot be read is told. */
-export async function observeSurroundings(world: World): Promise<Surroundings> {
-  const [files, git] = await Promise.all([
-    Promise.all(variableFilePaths(world).map(readFile)),
-    askGit(world.projectDirectory, world.environment, world.signal),
-  ]);
-  const reporter = createReporter(world.projectDirectory);
-  if (!git.ok) {
-    const hint = "variables such as GIT_BRANCH and REPO_NAME are not set";
-    reporter.warn({ scope: "" }, "no-git", `Git says nothing of the project: ${git.error}`, { hint });
-  }
-  return {
-    variables: [
-      ...processVariables(world.environment),
-      ...files.flatMap(({ variables }) => variables),
-      ...(git.ok ? gitVariables(git.value) : []),
-    ],
-    diagnostics: [...files.flatMap(({ diagnostics }) => diagnostics), ...reporter.diagnostics()],
-  };
+/**
+ * Reads the environment, all files with variables and Git. What is not there is no variable; what cannot be read is told. `texts` are what a build
+ * is made of besides: they decide, with the variables, whether Git is asked where it is to be spared.
+ */
+export async function observeSurroundings(world: World, texts: readonly string[] = []): Promise<Surroundings> {
+  const { sparesGit = false, projectDirectory, environment, signal } = world;
+  const ask = () => askGit(projectDirectory, environment, signal);
+  const asked = sparesGit ? undefined : ask();
+  const files = await Promise.all(variableFilePaths(world).map(readFile));
+  const variables = [...processVariables(environment), ...files.flatMap((file) => file.variables)];
+  const diagnostics = files.flatMap((file) => file.diagnostics);
+  if (asked === undefined && ![...texts, ...variables.map(({ text }) => text)].some(mayNeedGit))
+    return { variables, diagnostics };
+  const git = await (asked ?? ask());
+  if (git.ok) return { variables: [...variables, ...gitVariables(git.value)], diagnostics };
+  const reporter = createReporter(projectDirectory);
+  const hint = "variables such as GIT_BRANCH and REPO_NAME are not set";
+  reporter.warn({ scope: "" }, "no-git", `Git says nothing of the project: ${git.error}`, { hint });
+  return { variables, diagnostics: [...diagnostics, ...reporter.diagnostics()] };
 }
+
+/** Whether a text could name a variable that Git has, or a step whose defaults or files do; escapes of YAML may hide either. */
+const mayNeedGit = (text: string): boolean => /GIT_|REPO_|docker|helm|kubectl|\\/.test(text);
 
 /** One file with variables; one that is not there has none. One that cannot be read is worth a warning: its user expects it to be read. */
 async function readFile(path: string): Promise<Surroundings> {

@@ -66,6 +66,15 @@ describe("the file of a definition", () => {
     });
   });
 
+  test("is no pipe, which is not waited for", async () => {
+    const path = join(root, "pipe");
+    execFileSync("mkfifo", [path]);
+    expect(await readDefinitionFile({ directory: root, file: "pipe" })).toEqual({
+      ok: false,
+      error: { message: `cannot read ${path}: it is no file` },
+    });
+  });
+
   test("is looked for above when it is not there", async () => {
     await write("above/.wharf-ci.yml", definition);
     await makeDirectories(join(root, "above/below/deep"));

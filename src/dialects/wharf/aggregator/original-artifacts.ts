@@ -1,0 +1,105 @@
+import { createHash, randomUUID } from "node:crypto";
+import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import type { WorkerArtifact } from "../worker-api/worker-messages.ts";
+import { readService, type ServiceAddress } from "./api-connection.ts";
+import { askOfBuild } from "./ask-of-build.ts";
+
+/**
+ * Files of one build for the original's forms. It gives them no number of their worker and tells no digests: whether one is there is found out by its
+ * name and its bytes. Of equal files under one name there are as many as steps have left.
+ */
+export class OriginalArtifacts {
+  readonly #service: ServiceAddress;
+  readonly #path: string;
+  /** SHA-256 of what is there, by its number there; it does not change. */
+  readonly #digests = new Map<number, string>();
+  /** How many of a name and a digest are known to be there, one for each that was put. */
+  readonly #settled = new Map<string, number>();
+
+  constructor(service: ServiceAddress, buildId: number) {
+    this.#service = service;
+    this.#path = `/api/build/${buildId}`;
+  }
+
+  /** Test results that cannot be read are kept as any other file, and rejected with `wharf-unwanted`. */
+  async put(
+    { name, sha256, testResults }: WorkerArtifact,
+    body: AsyncIterable<Uint8Array>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const fileName = fileNameOf(name);
+    const key = `${sha256} ${fileName}`;
+    const settled = this.#settled.get(key) ?? 0;
+    try {
+      const present = sha256 === undefined ? 0 : await this.#count(fileName, sha256, signal);
+      if (present <= settled) await this.#post(testResults ? "test-result/" : "artifact", fileName, body, signal);
+    } finally {
+      await leave(body);
+    }
+    this.#settled.set(key, settled + 1);
+  }
+
+  /** How many of these bytes there are under a name. */
+  async #count(fileName: string, sha256: string, signal: AbortSignal): Promise<number> {
+    const query = new URLSearchParams({ limit: "0", fileName });
+    const path = `${this.#path}/artifact?${query.toString()}`;
+    let count = 0;
+    for (const artifactId of idsIn(await askOfBuild(this.#service, { method: "GET", path }, signal), fileName))
+      if ((await this.#digestOf(artifactId, signal)) === sha256) count++;
+    return count;
+  }
+
+  async #digestOf(artifactId: number, signal: AbortSignal): Promise<string> {
+    const known = this.#digests.get(artifactId);
+    if (known !== undefined) return known;
+    const hash = createHash("sha256");
+    for await (const bytes of readService(this.#service, `${this.#path}/artifact/${artifactId}`, signal))
+      hash.update(bytes);
+    const digest = hash.digest("hex");
+    this.#digests.set(artifactId, digest);
+    return digest;
+  }
+
+  /** The API reads a form to its end before it stores what is in it. */
+  async #post(place: string, fileName: string, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+    const boundary = randomUUID();
+    const headers = { "content-type": `multipart/form-data; boundary=${boundary}` };
+    const body = formOf(boundary, fileName, content);
+    await askOfBuild(this.#service, { method: "POST", path: `${this.#path}/${place}`, headers, body }, signal);
+  }
+}
+
+/** Its sender learns that nobody reads on. */
+async function leave(body: AsyncIterable<Uint8Array>): Promise<void> {
+  const bytes = body[Symbol.asyncIterator]();
+  await bytes.next().catch(() => undefined);
+  await bytes.return?.();
+}
+
+/** A form of one file, under the name that the original looks for. */
+async function* formOf(
+  boundary: string,
+  fileName: string,
+  content: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array, void> {
+  const quoted = fileName.replaceAll('"', String.raw`\"`);
+  yield Buffer.from(
+    `--${boundary}\r\nContent-Disposition: form-data; name="files"; filename="${quoted}"\r\n` +
+      "Content-Type: application/octet-stream\r\n\r\n",
+  );
+  yield* content;
+  yield Buffer.from(`\r\n--${boundary}--\r\n`);
+}
+
+/** The original keeps the last part of a name, of which what would end a header, or parts names elsewhere, is none. */
+const fileNameOf = (name: string): string => name.slice(name.lastIndexOf("/") + 1).replaceAll(/[\p{Cc}\\]/gu, "_");
+
+/** Numbers of the artifacts in a list that have a name. */
+function idsIn(answer: JsonValue | undefined, fileName: string): readonly number[] {
+  const list = isJsonObject(answer) ? answer["list"] : undefined;
+  return (Array.isArray(list) ? list : []).flatMap((artifact) =>
+    isJsonObject(artifact) && artifact["fileName"] === fileName && typeof artifact["artifactId"] === "number"
+      ? [artifact["artifactId"]]
+      : [],
+  );
+}

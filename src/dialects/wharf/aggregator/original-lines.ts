@@ -1,0 +1,143 @@
+import { deferred, type Millis, SlipwayError } from "#lib/base/index.ts";
+import { fromBinary, FramedChannel, frameOf, RpcError, wharfApiV5 } from "#kernel/rpc/index.ts";
+import { IntervalSet } from "../log-store/interval-set.ts";
+import { timeToTell } from "../results-api/line-json.ts";
+import type { WorkerLine } from "../worker-api/worker-messages.ts";
+import { readService, type ServiceAddress } from "./api-connection.ts";
+import { askOfBuild } from "./ask-of-build.ts";
+import type { TakenLines } from "./build-api.ts";
+import { connectToService } from "./connect-to-service.ts";
+import { PresentLines } from "./present-lines.ts";
+
+/** Of a message as the API takes it: what gRPC allows by itself, without the rest of the line. */
+const longestMessage = 4 * 1024 * 1024 - 1024;
+
+/** For a stream of lines, each of which the original stores by itself. */
+const streamTimeout: Millis = 300_000;
+
+/**
+ * Lines of one build for the original's `CreateLogStream`, a stream for each call. Lines have no number there: those that it has of an earlier
+ * aggregator, or of a stream that broke off, are found by their time and their text, and not told again.
+ */
+export class OriginalLines {
+  readonly #service: ServiceAddress;
+  readonly #buildId: number;
+  readonly #channel: FramedChannel;
+  readonly #present = new PresentLines();
+  /** Ends with the last call; never rejects. */
+  #turn: Promise<void> = Promise.resolve();
+  /** Whether the log has got lines that were not acknowledged here. */
+  #mustLook = true;
+  /** By step, which lines are there. */
+  readonly #taken = new Map<number, IntervalSet>();
+
+  constructor(service: ServiceAddress, buildId: number) {
+    this.#service = service;
+    this.#buildId = buildId;
+    const headers = service.token === undefined ? {} : { authorization: `Bearer ${service.token}` };
+    const authority = new URL(service.url).origin;
+    this.#channel = new FramedChannel({ connect: connectToService(service.url), headers, authority });
+  }
+
+  /** By step, up to which line everything is there. */
+  get cursors(): ReadonlyMap<number, number> {
+    return new Map([...this.#taken].map(([stepId, taken]) => [stepId, taken.prefix]));
+  }
+
+  /** One call after the other: which line is there already is known between two streams only. */
+  async put(lines: readonly WorkerLine[], signal: AbortSignal): Promise<TakenLines> {
+    const before = this.#turn;
+    const turn = deferred<void>();
+    this.#turn = turn.promise;
+    await before;
+    return await this.#put(lines, signal).finally(turn.resolve);
+  }
+
+  async #put(lines: readonly WorkerLine[], signal: AbortSignal): Promise<TakenLines> {
+    if (this.#mustLook) await this.#look(signal);
+    const fresh = lines.filter((line) => !this.#has(line));
+    const short = fresh.filter(({ message }) => Buffer.byteLength(message) <= longestMessage);
+    const missing: WorkerLine[] = [];
+    // What is found is there whatever becomes of the rest, and is not found a second time.
+    for (const line of short)
+      if (this.#present.take(timeToTell(line), storable(line.message))) this.#note(line);
+      else missing.push(line);
+    const inserted = missing.length === 0 ? 0 : await this.#send(missing, signal);
+    for (const line of missing) this.#note(line);
+    const skipped = fresh.length - short.length;
+    return {
+      inserted,
+      skipped,
+      problem: skipped === 0 ? undefined : `message: expected at most ${longestMessage} bytes`,
+    };
+  }
+
+  close(): void {
+    this.#channel.close();
+  }
+
+  #has({ stepId, logId }: WorkerLine): boolean {
+    return logId > 0 && this.#of(stepId).has(logId);
+  }
+
+  #note({ stepId, logId }: WorkerLine): void {
+    if (logId > 0) this.#of(stepId).add(logId);
+  }
+
+  #of(stepId: number): IntervalSet {
+    const taken = this.#taken.get(stepId) ?? new IntervalSet();
+    this.#taken.set(stepId, taken);
+    return taken;
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const path = `/api/build/${this.#buildId}`;
+    // The log of a build that is not there is empty.
+    await askOfBuild(this.#service, { method: "GET", path }, signal);
+    await this.#present.read(readService(this.#service, `${path}/log`, signal));
+    this.#mustLook = false;
+  }
+
+  async #send(lines: readonly WorkerLine[], signal: AbortSignal): Promise<number> {
+    const { CreateLogStreamRequestSchema: request, CreateLogStreamResponseSchema: response } = wharfApiV5;
+    const frames = lines.map((line) => {
+      const { seconds, nanos } = timeToTell(line);
+      return frameOf(request, {
+        buildId: BigInt(this.#buildId),
+        workerLogId: BigInt(line.logId),
+        workerStepId: BigInt(line.stepId),
+        timestamp: { seconds: BigInt(seconds), nanos },
+        message: storable(line.message),
+      });
+    });
+    this.#mustLook = true;
+    const answer = await this.#answer(Buffer.concat(frames), signal);
+    const inserted = Number(fromBinary(response, answer).linesInserted);
+    this.#present.passOver(inserted);
+    this.#mustLook = false;
+    return inserted;
+  }
+
+  /** What closing a stream of framed lines is answered with. */
+  async #answer(frames: Buffer, signal: AbortSignal): Promise<Buffer> {
+    const limit = AbortSignal.timeout(streamTimeout);
+    const path = "/wharf.api.v5.Builds/CreateLogStream";
+    const answers: Buffer[] = [];
+    try {
+      // To its end, which says whether they are stored.
+      for await (const messages of this.#channel.stream(path, frames, AbortSignal.any([signal, limit])))
+        answers.push(...messages);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (!limit.aborted) throw thrown;
+      const problem = `${path} at ${this.#service.url}: no answer within ${streamTimeout / 1000} s`;
+      throw new SlipwayError("wharf-service", problem, { cause: thrown });
+    }
+    const [answer] = answers;
+    if (answer === undefined) throw new RpcError("INTERNAL", "wharf-api has ended a stream of lines without an answer");
+    return answer;
+  }
+}
+
+/** PostgreSQL, where the original keeps lines, has no text with a NUL. */
+const storable = (message: string): string => message.replaceAll("\0", "\uFFFD");

@@ -1,0 +1,106 @@
+import { isIPv6 } from "node:net";
+import { codeOf } from "#lib/base/index.ts";
+import { parseLogTime } from "../results/log-line.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import type { Worker } from "../kinds.ts";
+import { connectTo } from "../provisioner/pod-address.ts";
+import { workerTokenOf } from "../provisioner/worker-token.ts";
+import { WorkerClient } from "../worker-api/worker-client.ts";
+import { type AggregationParts, insist } from "./aggregation-parts.ts";
+import { aggregateWorker } from "./aggregate-worker.ts";
+import { askService, refusedBy, type ServiceAddress, type ServiceRequest } from "./api-connection.ts";
+import { BuildApis } from "./build-apis.ts";
+import type { DutyParts } from "./duties.ts";
+
+/** How a worker is asked and ended that is nobody's resource; by its provisioner when absent. */
+export interface OwnWays {
+  readonly end: (signal: AbortSignal) => Promise<void>;
+}
+
+/**
+ * Carries over everything that a worker has, and has it ended then and only then. A worker without an address has ended before it served anything:
+ * what is said of it becomes the log of step 0. Everything may be done again.
+ */
+export async function settleWorker(
+  worker: Stored<Worker>,
+  parts: DutyParts,
+  signal: AbortSignal,
+  own?: OwnWays,
+): Promise<void> {
+  const { provisioner, apis = new BuildApis(parts.api) } = parts;
+  const api = await insist(parts, signal, () => apis.open(worker.spec.buildRef ?? 0, signal));
+  try {
+    await carryResults(worker, parts, api, signal, own);
+  } catch (thrown) {
+    if (codeOf(thrown) === "wharf-refused") apis.forget();
+    throw thrown;
+  } finally {
+    api.close();
+  }
+  await (own === undefined ? endWorker(provisioner, worker.metadata.name, signal) : own.end(signal));
+}
+
+async function carryResults(
+  worker: Stored<Worker>,
+  { provisioner, workerPort, forward, lostLines, clock, random, log }: DutyParts,
+  api: AggregationParts["api"],
+  signal: AbortSignal,
+  own: OwnWays | undefined,
+): Promise<void> {
+  const address = worker.status?.address ?? "";
+  if (address === "") await tellLost(worker, api, (await lostLines?.(worker, signal)) ?? [], signal);
+  else {
+    // Who has no provisioner of ours knows none of its tokens.
+    const known = own === undefined ? provisioner.token : undefined;
+    const token = known === undefined ? undefined : workerTokenOf(known, worker.metadata.uid);
+    const client = new WorkerClient({
+      connect: connectTo(withPort(address, workerPort), forward),
+      token,
+      clock,
+      random,
+      log,
+    });
+    try {
+      await aggregateWorker({ worker: client, api, clock, random, log }, signal);
+    } finally {
+      client.close();
+    }
+  }
+}
+
+/** Of one request. */
+const mostLines = 2000;
+
+/** Where an engine tells only the host of its workers, all of them serve at one port, by the original's choice 5010. */
+export function withPort(address: string, port = 5010): string {
+  if (isIPv6(address)) return `[${address}]:${port}`;
+  return /:\d+$/.test(address) ? address : `${address}:${port}`;
+}
+
+/** Numbered from 1 by what is stored and what is left, so that saying it twice changes nothing. The reason comes first: it is always there. */
+async function tellLost(
+  { status, metadata }: Stored<Worker>,
+  api: AggregationParts["api"],
+  left: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const message = status?.message ?? "the worker has ended without results";
+  const time = parseLogTime(status?.finishedAt ?? metadata.creationTimestamp);
+  const lines = [...message.split("\n"), ...left].map((text, at) => ({
+    stepId: 0,
+    logId: at + 1,
+    time,
+    message: text,
+  }));
+  for (let at = 0; at < lines.length; at += mostLines) await api.putLines(lines.slice(at, at + mostLines), signal);
+  await api.flushed(signal);
+  await api.putStatus("Failed", { reason: "WorkerFailed", message }, signal);
+}
+
+/** Its results are all there: nothing is served any longer. */
+async function endWorker(provisioner: ServiceAddress, name: string, signal: AbortSignal): Promise<void> {
+  const path = `/api/worker/${encodeURIComponent(name)}?ignoreMissing=1&force=1`;
+  const request: ServiceRequest = { method: "DELETE", path };
+  const answer = await askService(provisioner, request, signal);
+  if (answer.status >= 300) throw refusedBy(provisioner, request, answer);
+}

@@ -1,0 +1,78 @@
+import { open, readdir, readFile, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf, inParallel, type Logger } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import { flushDirectory } from "../log-store/flush-directory.ts";
+import type { ResultStores } from "../results-api/parts.ts";
+
+// Builds are known to clients and engines by their numbers. One that was removed leaves none behind from which the next number could be taken, so that
+// the highest of them is written down: what still comes for a removed build must not be found under a new one.
+
+const nameOf = (directory: string): string => join(directory, "highest-removed");
+
+/**
+ * The highest number of a build that was removed, or of which something is stored: its build may have been deleted while nobody was here to remove
+ * that. 0 before the first. Rejects with what the disk says.
+ */
+export async function highestNumber(directory: string): Promise<number> {
+  const names = await Promise.all(["logs", "artifacts/builds"].map((name) => namesIn(join(directory, name))));
+  const numbers = names.flat().map((name) => Number(/^([1-9]\d{0,15})(?:\.jsonl)?$/.exec(name)?.[1] ?? 0));
+  return Math.max(await highestRemoved(directory), ...numbers);
+}
+
+const namesIn = async (directory: string): Promise<readonly string[]> =>
+  await readdir(directory).catch((thrown: unknown) => {
+    if (codeOf(thrown) === "ENOENT") return [];
+    throw thrown;
+  });
+
+/** Of those that were removed alone. */
+async function highestRemoved(directory: string): Promise<number> {
+  try {
+    const number = Number.parseInt(await readFile(nameOf(directory), "utf8"), 10);
+    return Number.isSafeInteger(number) ? number : 0;
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENOENT") return 0;
+    throw thrown;
+  }
+}
+
+/** Writes down that a build was removed, if none above it was. Durable when it resolves. One call at a time. */
+export async function noteRemoved(directory: string, number: number): Promise<void> {
+  if (number <= (await highestRemoved(directory))) return;
+  await makeDirectories(directory, 0o700);
+  const draft = `${nameOf(directory)}.new`;
+  const handle = await open(draft, "w", 0o600);
+  try {
+    await handle.writeFile(`${number}\n`);
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+  await rename(draft, nameOf(directory));
+  await flushDirectory(directory);
+}
+
+/**
+ * Removes what is stored of builds that do not exist: a crash came between the end of such a build and that of its results. Where none of the builds
+ * exists the objects are likely those of another server, and nothing is touched. `note` is told the highest of them before.
+ */
+export async function removeOrphans(
+  { logs, artifacts }: ResultStores,
+  exists: (buildId: number) => boolean,
+  { log, note }: { readonly log: Logger; readonly note: (highest: number) => Promise<void> },
+): Promise<void> {
+  const stored = [...new Set([...(await logs.builds()), ...artifacts.builds()])];
+  const orphans = stored.filter((buildId) => !exists(buildId));
+  if (orphans.length === 0) return;
+  if (orphans.length === stored.length) {
+    log.warn("results are kept although none of their builds exists", { builds: orphans.length });
+    return;
+  }
+  await note(Math.max(...orphans));
+  await inParallel(orphans, async (buildId) => {
+    await logs.remove(buildId);
+    await artifacts.remove(buildId);
+  });
+  log.info("results of builds that do not exist were removed", { builds: orphans.length });
+}

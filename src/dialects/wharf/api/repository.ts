@@ -1,0 +1,166 @@
+import { type Clock, messageOf } from "#lib/base/index.ts";
+import { type ApiClient, patchStatus, refTo, retryOnConflict } from "#kernel/kit/index.ts";
+import { ApiError, isAlreadyExists, isNotFound, type KubeObject, Secret, type Stored } from "#kernel/model/index.ts";
+import { apiVersionOf } from "#kernel/model/index.ts";
+import type { ResolvedInputs } from "../builds/inputs.ts";
+import { inputReferences, inputsSecret } from "../builds/inputs-secret.ts";
+import { startedByAnnotation } from "../builds/reconcile.ts";
+import type { Records } from "../builds/records.ts";
+import { Build, type BuildStatus, Project } from "../kinds.ts";
+import { refuse } from "../http/index.ts";
+
+/** What the repository works with. */
+export interface RepositoryParts {
+  readonly client: ApiClient;
+  readonly records: Records;
+  readonly clock: Clock;
+  /** Where projects are created that come over REST; builds are where their projects are. */
+  readonly namespace: string;
+}
+
+/** Of documents, whose numbers are given here. */
+type ProjectSpec = Project["spec"];
+type BuildSpec = Build["spec"];
+
+/** Projects and builds by number, for requests: what the server refuses is refused in the words of the REST API. */
+export class Repository {
+  readonly records: Records;
+  readonly #parts: RepositoryParts;
+
+  constructor(parts: RepositoryParts) {
+    this.records = parts.records;
+    this.#parts = parts;
+  }
+
+  /** Refuses with 404. */
+  project(number: number): Stored<Project> {
+    const project = this.records.project(number);
+    if (project === undefined) throw refuse("record-not-found", `project with ID ${number} was not found`);
+    return project;
+  }
+
+  /** Refuses with 404. */
+  build(number: number): Stored<Build> {
+    const build = this.records.build(number);
+    if (build === undefined) throw refuse("record-not-found", `build with ID ${number} was not found`);
+    return build;
+  }
+
+  /** Creates a project under the next number. */
+  createProject(spec: Omit<ProjectSpec, "projectId">): Promise<Stored<Project>> {
+    const { records, namespace, client } = this.#parts;
+    // A number that an object has whose name tells another one is passed over.
+    return this.#numbered(records.projectNumbers.next.bind(records.projectNumbers), async (projectId) => {
+      if (records.project(projectId) !== undefined) return undefined;
+      const metadata = { namespace, name: `project-${projectId}` };
+      const project: Project = {
+        apiVersion: apiVersionOf(Project),
+        kind: Project.kind,
+        metadata,
+        spec: { ...spec, projectId },
+      };
+      return await client.create<Project>(Project, project);
+    });
+  }
+
+  /** Changes what a project says; `change` may be called again after somebody else's write. */
+  updateProject(number: number, change: (spec: ProjectSpec) => ProjectSpec): Promise<Stored<Project>> {
+    const { client, clock } = this.#parts;
+    return stored(() =>
+      retryOnConflict({ clock }, async () => {
+        const project = await client.get<Project>(refTo(Project, this.project(number)));
+        return await client.update<Project>(Project, { ...project, spec: change(project.spec) });
+      }),
+    );
+  }
+
+  /** Its builds stay, without a project. */
+  async deleteProject(number: number): Promise<void> {
+    await stored(() => this.#parts.client.delete(refTo(Project, this.project(number))));
+  }
+
+  /**
+   * Creates a build under the next number, with its secret inputs in a Secret of its own. Whoever calls asks for its worker: nobody else does for a
+   * moment.
+   */
+  async createBuild(project: Stored<Project>, spec: Omit<BuildSpec, "buildId">, secret: ResolvedInputs["secret"]) {
+    const { records, client } = this.#parts;
+    const { namespace } = project.metadata;
+    const build = await this.#numbered(records.buildNumbers.next.bind(records.buildNumbers), async (buildId) => {
+      if (records.build(buildId) !== undefined) return undefined;
+      const name = `build-${buildId}`;
+      const references = inputReferences(`${name}-inputs`, Object.keys(secret));
+      return await client.create<Build>(Build, {
+        apiVersion: apiVersionOf(Build),
+        kind: Build.kind,
+        metadata: {
+          name,
+          ...(namespace === undefined ? {} : { namespace }),
+          annotations: { [startedByAnnotation]: "wharf-api" },
+        },
+        spec: { ...spec, buildId, inputs: { ...spec.inputs, ...references } },
+      });
+    });
+    // After the build, which owns it: a crash in between leaves a build that cannot be started, and no value that nobody removes.
+    const values = Object.values(secret);
+    const secretName = `${build.metadata.name}-inputs`;
+    if (values.length > 0)
+      await stored(() => client.create<KubeObject>(Secret, inputsSecret(build, secretName, values)));
+    return build;
+  }
+
+  /** Changes the status of a build; `change` answers undefined where nothing is to be changed. */
+  updateStatus(number: number, change: (build: Stored<Build>) => BuildStatus | undefined): Promise<Stored<Build>> {
+    const { client, clock } = this.#parts;
+    return stored(() =>
+      retryOnConflict({ clock, tries: 8 }, async () => {
+        // Read anew at every try: what is decided is decided on what is stored.
+        const build = await client.get<Build>(refTo(Build, this.build(number)));
+        const status = change(build);
+        return status === undefined ? build : await patchStatus(client, Build, build, status);
+      }),
+    );
+  }
+
+  /** Has a build ended. */
+  cancelBuild(number: number): Promise<Stored<Build>> {
+    const { client } = this.#parts;
+    return stored(() =>
+      client.patch<Build>(refTo(Build, this.build(number)), { type: "merge", body: { spec: { cancel: true } } }),
+    );
+  }
+
+  /** Tries numbers until one is free: another process may give the same ones. */
+  async #numbered<T>(next: () => number, create: (number: number) => Promise<T | undefined>): Promise<T> {
+    for (let tries = 0; tries < mostTries; tries++) {
+      try {
+        const created = await stored(() => create(next()));
+        if (created !== undefined) return created;
+      } catch (thrown) {
+        if (!isTaken(thrown)) throw thrown;
+      }
+    }
+    throw refuse("conflict", "no number was free");
+  }
+}
+
+/** Each of them was taken in the moment between two looks. */
+const mostTries = 1000;
+
+/** Another process has the name: the refusal that was made of the server's keeps it as its cause. */
+const isTaken = (thrown: unknown): boolean => thrown instanceof Error && isAlreadyExists(thrown.cause);
+
+/** What a server says no to is the caller's, where it is about what he has sent; everything else is data that cannot be had. */
+export async function stored<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (thrown) {
+    if (isNotFound(thrown)) throw refuse("record-not-found", messageOf(thrown), { cause: thrown });
+    if (thrown instanceof ApiError && (thrown.code === 422 || thrown.code === 400))
+      throw refuse("invalid-param", thrown.message, { cause: thrown });
+    if (isAlreadyExists(thrown)) throw refuse("conflict", messageOf(thrown), { cause: thrown });
+    if (thrown instanceof ApiError || (thrown instanceof Error && "code" in thrown && !("kind" in thrown)))
+      throw refuse("unexpected-db-read-error", messageOf(thrown), { cause: thrown });
+    throw thrown;
+  }
+}

@@ -1,0 +1,71 @@
+import { isJsonObject, type JsonObject } from "#lib/base/index.ts";
+import type { Project } from "../../kinds.ts";
+import { sendJson } from "../../http/rest-api.ts";
+import { Fields } from "../body.ts";
+import { branchesJson } from "../json.ts";
+import { projectIdOf } from "./projects.ts";
+import type { Api, ApiParts } from "./parts.ts";
+
+// Branches are part of their project, as a list in the order in which they were told.
+
+type Branches = NonNullable<Project["spec"]["branches"]>;
+
+/** Branches of a project: all of them, one more, or others instead. */
+export function addBranchRoutes(api: Api, { repository }: ApiParts): void {
+  const path = "/api/project/:projectId/branch";
+  // Null where no branch is the default: builds then have to name theirs.
+  const defaultOf = (branches: readonly JsonObject[]) => branches.find((one) => one["default"] === true) ?? null;
+  api.get(path, (context) => {
+    const list = branchesJson(repository.project(projectIdOf(context)));
+    return sendJson(context, { list, totalCount: list.length, defaultBranch: defaultOf(list) });
+  });
+  // One that is there already is no mistake: importers tell what they find.
+  api.post(path, async (context) => {
+    const fields = await Fields.read(context);
+    const branch = { name: fields.required("name"), default: fields.flag("default") };
+    fields.done();
+    const project = await repository.updateProject(projectIdOf(context), ({ branches = [], ...spec }) => ({
+      ...spec,
+      branches: withBranch(branches, branch),
+    }));
+    const created = branchesJson(project).find(({ name }) => name === branch.name);
+    return sendJson(context, created, 201);
+  });
+  api.put(path, async (context) => {
+    const fields = await Fields.read(context);
+    const defaultBranch = fields.text("defaultBranch");
+    const names = readNames(fields);
+    if (defaultBranch !== "" && !names.includes(defaultBranch))
+      fields.problem("defaultBranch: expected the name of one of the branches");
+    fields.done();
+    const project = await repository.updateProject(projectIdOf(context), (spec) => ({
+      ...spec,
+      branches: names.map((name) => ({ name, default: name === defaultBranch })),
+    }));
+    const branches = branchesJson(project);
+    // The original answers to this request in another shape than to the first: `branches`, and no count.
+    return sendJson(context, { defaultBranch: defaultOf(branches), branches });
+  });
+}
+
+/** One that is there stays where it is; a new default is the only one. */
+function withBranch(branches: Branches, { name, default: isDefault }: Required<Branches[number]>): Branches {
+  const others = isDefault ? branches.map((one) => ({ ...one, default: one.name === name })) : branches;
+  return others.some((one) => one.name === name) ? others : [...others, { name, default: isDefault }];
+}
+
+/** Each once, in their order. */
+function readNames(fields: Fields): readonly string[] {
+  const list = fields.value("branches") ?? [];
+  if (!Array.isArray(list)) {
+    fields.problem("branches: expected a list");
+    return [];
+  }
+  const names = list.flatMap((item, at) => {
+    const name = isJsonObject(item) ? item["name"] : undefined;
+    if (typeof name === "string" && name !== "") return [name];
+    fields.problem(`branches[${at}].name: expected a text that is not empty`);
+    return [];
+  });
+  return [...new Set(names)];
+}

@@ -1,0 +1,137 @@
+import { parseInstant, type JsonObject } from "#lib/base/index.ts";
+import type { Stored } from "#kernel/model/index.ts";
+import { type BuildWord, isOver, wordOf } from "../../build-status.ts";
+import { moved } from "../../builds/transitions.ts";
+import { refuse } from "../../http/index.ts";
+import { type RestContext, sendJson, uintOf } from "../../http/rest-api.ts";
+import type { Build } from "../../kinds.ts";
+import { Fields } from "../body.ts";
+import { buildJson, statusWords } from "../json.ts";
+import { type ListFields, numberIn, pageOf } from "../list-query.ts";
+import { readTold } from "../told.ts";
+import type { Api, ApiParts } from "./parts.ts";
+
+// Requests about builds. The ones that collect what workers say tell states and steps here, lines and artifacts at paths of their own; a build
+// changes by nothing else but its controller.
+
+/** What builds are asked by, beside their project and their state. */
+const buildFields: ListFields<Stored<Build>> = {
+  orders: {
+    buildId: ({ spec }) => spec.buildId ?? 0,
+    environment: ({ spec }) => spec.environment ?? null,
+    finishedOn: ({ status }) => parseInstant(status?.finishedOn ?? "") ?? null,
+    scheduledOn: (build) => scheduledAt(build) ?? null,
+    startedOn: ({ status }) => parseInstant(status?.startedOn ?? "") ?? null,
+    stage: ({ spec }) => spec.stage,
+    statusId: (build) => statusWords.indexOf(wordOf(build)),
+    isInvalid: ({ status }) => status?.isInvalid ?? false,
+  },
+  usualOrder: "buildId",
+  texts: {
+    environment: ({ spec }) => spec.environment ?? null,
+    gitBranch: ({ spec }) => spec.ref ?? "",
+    stage: ({ spec }) => spec.stage,
+    workerId: ({ status }) => status?.workerId ?? "",
+  },
+  flags: { isInvalid: ({ status }) => status?.isInvalid ?? false },
+  times: {
+    scheduled: (build) => scheduledAt(build),
+    finished: ({ status }) => parseInstant(status?.finishedOn ?? ""),
+  },
+  soft: ["environment", "gitBranch", "stage"],
+};
+
+/** When it was asked for. A build that its controller has not seen yet was asked for when it was created. */
+const scheduledAt = ({ status, metadata }: Stored<Build>) =>
+  parseInstant(status?.scheduledOn ?? metadata.creationTimestamp);
+
+/** The build that a path names. */
+export const buildIdOf = (context: RestContext): number => uintOf("buildId", context.req.param("buildId") ?? "");
+
+/** A build as clients know it, with what belongs to it. */
+export async function shownBuild(build: Stored<Build>, { repository, start, stores }: ApiParts): Promise<JsonObject> {
+  const summaries = await stores.summaries(build.spec.buildId ?? 0);
+  return buildJson(build, { project: repository.records.projectOf(build), engines: start.engines, summaries });
+}
+
+/** Builds: lists, one of them, and what is told of it. */
+export function addBuildRoutes(api: Api, parts: ApiParts): void {
+  const { repository } = parts;
+  api.get("/api/build", async (context) => {
+    const query = new URL(context.req.url).searchParams;
+    const hasWord = statusFilter(query);
+    const ofProject = numberIn(query, "projectId");
+    // A project that is gone has no number any more, and its builds are found by 0.
+    const { records } = repository;
+    const numbered = records.builds.list().filter(({ spec }) => spec.buildId !== undefined);
+    const { list, totalCount } = pageOf(
+      numbered,
+      query,
+      buildFields,
+      (build) =>
+        hasWord(wordOf(build)) &&
+        (ofProject === undefined || (records.projectOf(build)?.spec.projectId ?? 0) === ofProject),
+    );
+    return sendJson(context, { list: await Promise.all(list.map((build) => shownBuild(build, parts))), totalCount });
+  });
+  api.get("/api/build/:buildId", async (context) =>
+    sendJson(context, await shownBuild(repository.build(buildIdOf(context)), parts)),
+  );
+  // Answered with the build as it is then, also where nothing has changed: an end absorbs what comes after it.
+  api.put("/api/build/:buildId/status", async (context) => {
+    const fields = await Fields.read(context);
+    const word = wordIn("status", fields.required("status"), fields);
+    const told = readTold(fields);
+    fields.done();
+    return sendJson(context, await shownBuild(await tellStatus(buildIdOf(context), word, told, parts), parts));
+  });
+  // The controller has the worker ended, and the build is over when it is gone.
+  api.post("/api/build/:buildId/cancel", async (context) => {
+    const build = repository.build(buildIdOf(context));
+    if (isOver(wordOf(build))) return sendJson(context, await shownBuild(build, parts));
+    const canceled = await repository.cancelBuild(buildIdOf(context));
+    return sendJson(context, await shownBuild(canceled, parts), 202);
+  });
+}
+
+/** Stores what is told of a build. An end is stored when every line that was accepted before is on the disk. */
+export async function tellStatus(
+  buildId: number,
+  word: BuildWord,
+  told: ReturnType<typeof readTold>,
+  { repository, stores, clock }: ApiParts,
+): Promise<Stored<Build>> {
+  // A build that is not there is refused before anybody waits for a disk.
+  repository.build(buildId);
+  const { message: missing, ...kept } = isOver(word) ? await stores.settled(buildId) : {};
+  // Why a build has failed says more than what it cannot hand on.
+  const note = missing !== undefined && word === "Completed" ? { message: missing } : {};
+  const all = { ...note, ...told, ...kept };
+  return await repository.updateStatus(buildId, (build) => moved(build, word, all, clock.now()));
+}
+
+/** One of the four words. */
+export function wordIn(name: string, text: string, fields: Fields): BuildWord {
+  const word = statusWords.find((known) => known === text);
+  if (word === undefined && text !== "")
+    fields.problem(`${name}: expected one of ${statusWords.join(", ")}, found ${JSON.stringify(text)}`);
+  return word ?? "Scheduling";
+}
+
+/** Words or their numbers, several of them; not both. */
+function statusFilter(query: URLSearchParams): (word: BuildWord) => boolean {
+  const [words, numbers] = [query.getAll("status"), query.getAll("statusId")];
+  if (words.length > 0 && numbers.length > 0)
+    throw refuse("invalid-param", "statusId: expected either status or statusId");
+  const wanted = [...words, ...numbers].map((text, at) => {
+    const isWord = at < words.length;
+    const word = isWord
+      ? statusWords.find((known) => known === text)
+      : statusWords[/^\d+$/.test(text) ? Number(text) : -1];
+    if (word !== undefined) return word;
+    const expected = isWord ? `one of ${statusWords.join(", ")}` : "a number from 0 to 3";
+    const parameter = isWord ? "status" : "statusId";
+    throw refuse("invalid-param", `${parameter}: expected ${expected}, found ${JSON.stringify(text)}`, { parameter });
+  });
+  return (word) => wanted.length === 0 || wanted.includes(word);
+}

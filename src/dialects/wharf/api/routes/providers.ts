@@ -1,0 +1,109 @@
+import type { JsonObject } from "#lib/base/index.ts";
+import { masked } from "../../variables/variable.ts";
+import { refuse } from "../../http/index.ts";
+import { sendJson, uintOf } from "../../http/rest-api.ts";
+import { Fields } from "../body.ts";
+import { timesOf } from "../json.ts";
+import { type ListFields, pageOf } from "../list-query.ts";
+import type { SmallRecord } from "../small-records.ts";
+import type { Api, ApiParts } from "./parts.ts";
+
+/** Where projects are imported from. */
+export const providerJson = ({ id, members, object }: SmallRecord): JsonObject => ({
+  ...timesOf(object),
+  providerId: id,
+  name: members["name"] ?? "",
+  url: members["url"] ?? "",
+  tokenId: Number(members["tokenId"] ?? 0),
+});
+
+/** What may be said of a token: whose it is. The original answers with its value. */
+const tokenJson = ({ id, members, object }: SmallRecord): JsonObject => ({
+  ...timesOf(object),
+  tokenId: id,
+  token: masked,
+  userName: members["userName"] ?? "",
+});
+
+/** Those that the original has importers for. */
+const providerNames = ["azuredevops", "gitlab", "github"];
+
+/** A text of a record, empty where somebody has removed it. */
+const member = (name: string) => (record: SmallRecord) => record.members[name] ?? "";
+
+/** What providers are asked by. */
+const providerFields: ListFields<SmallRecord> = {
+  orders: { providerId: ({ id }) => id, name: member("name"), url: member("url") },
+  usualOrder: "providerId",
+  texts: { name: member("name"), url: member("url") },
+  soft: ["name", "url"],
+};
+
+/** What tokens are asked by: never by their value. */
+const tokenFields: ListFields<SmallRecord> = {
+  orders: { tokenId: ({ id }) => id, userName: member("userName") },
+  usualOrder: "tokenId",
+  texts: { userName: member("userName") },
+  soft: ["userName"],
+};
+
+/** Providers. */
+export function addProviderRoutes(api: Api, { providers, tokens }: ApiParts): void {
+  // Refuses a token that is not there, so that none is referred to that comes later and is another one.
+  const read = (fields: Fields) => {
+    const [name, url, tokenId] = [fields.required("name"), fields.required("url"), fields.number("tokenId")];
+    fields.done();
+    if (!providerNames.includes(name)) {
+      const found = JSON.stringify(name);
+      throw refuse("provider/invalid-name", `name: expected one of ${providerNames.join(", ")}, found ${found}`, {
+        parameter: "name",
+      });
+    }
+    if (tokenId > 0) tokens.get(tokenId);
+    return { name, url, tokenId: `${tokenId}` };
+  };
+  api.get("/api/provider", (context) => {
+    const { list, totalCount } = pageOf(providers.list(), new URL(context.req.url).searchParams, providerFields);
+    return sendJson(context, { list: list.map(providerJson), totalCount });
+  });
+  api.post("/api/provider", async (context) =>
+    sendJson(context, providerJson(await providers.create(read(await Fields.read(context)))), 201),
+  );
+  api.get("/api/provider/:id", (context) =>
+    sendJson(context, providerJson(providers.get(uintOf("providerId", context.req.param("id"))))),
+  );
+  api.put("/api/provider/:id", async (context) => {
+    const id = uintOf("providerId", context.req.param("id"));
+    return sendJson(context, providerJson(await providers.update(id, read(await Fields.read(context)))));
+  });
+}
+
+/** Tokens, whose values go in and never out. */
+export function addTokenRoutes(api: Api, { tokens, providers }: ApiParts): void {
+  const read = (fields: Fields) => ({ token: fields.required("token"), userName: fields.text("userName") });
+  api.get("/api/token", (context) => {
+    const { list, totalCount } = pageOf(tokens.list(), new URL(context.req.url).searchParams, tokenFields);
+    return sendJson(context, { list: list.map(tokenJson), totalCount });
+  });
+  api.post("/api/token", async (context) => {
+    const fields = await Fields.read(context);
+    const members = read(fields);
+    const providerId = fields.number("providerId");
+    fields.done();
+    // Looked up before anything is stored, so that a wrong number leaves no token behind.
+    const provider = providerId > 0 ? providers.get(providerId) : undefined;
+    const token = await tokens.create(members);
+    if (provider !== undefined) await providers.update(provider.id, { ...provider.members, tokenId: `${token.id}` });
+    return sendJson(context, tokenJson(token), 201);
+  });
+  api.get("/api/token/:id", (context) =>
+    sendJson(context, tokenJson(tokens.get(uintOf("tokenId", context.req.param("id"))))),
+  );
+  api.put("/api/token/:id", async (context) => {
+    const id = uintOf("tokenId", context.req.param("id"));
+    const fields = await Fields.read(context);
+    const members = read(fields);
+    fields.done();
+    return sendJson(context, tokenJson(await tokens.update(id, members)));
+  });
+}

@@ -1,0 +1,26 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import { compileSchema } from "#lib/schema/index.ts";
+import type { Told } from "../builds/transitions.ts";
+import { BuildStatus } from "../schema/build.ts";
+import type { Fields } from "./body.ts";
+
+/** What may be told of a build beside its word, by whoever collects what its worker says; the original knows the word alone. */
+const members = ["reason", "message", "stages", "steps", "outputs"] as const;
+
+const schema = compileSchema(BuildStatus.schema);
+
+/** What a body tells of a build, in the fields of its status. What the schema of the status would refuse is a problem of the body. */
+export function readTold(fields: Fields): Told {
+  const given: Record<string, JsonValue> = {};
+  for (const name of members) {
+    const value = fields.value(name);
+    if (value !== undefined && value !== null) given[name] = value;
+  }
+  if (Object.keys(given).length === 0) return {};
+  const told = schema.prune(given).value;
+  for (const { field, message } of schema.validate(told)) fields.problem(`${field}: ${message}`);
+  return isJsonObject(told) ? typed(told) : {};
+}
+
+/** Its schema has been asked. */
+const typed = (told: JsonObject): Told => told;

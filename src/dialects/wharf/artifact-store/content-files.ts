@@ -1,0 +1,115 @@
+import { createHash, randomUUID } from "node:crypto";
+import { open, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import { flushDirectory } from "../log-store/flush-directory.ts";
+import { artifactError } from "./errors.ts";
+
+/** Bytes that have been received and have no name yet. */
+export interface Received {
+  readonly size: number;
+  /** In hexadecimal. */
+  readonly sha256: string;
+  readonly part: string;
+}
+
+/**
+ * Files by the SHA-256 of their bytes, counted by who refers to them: equal bytes are there once, and go with the last reference. Counts
+ * are in memory; who keeps the references tells them when it opens.
+ */
+export class ContentFiles {
+  readonly #directory: string;
+  readonly #parts: string;
+  readonly #references = new Map<string, number>();
+  /** What gives and takes names waits for each other. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(directory: string) {
+    this.#directory = directory;
+    this.#parts = join(directory, ".parts");
+  }
+
+  /** Makes the directories, and removes what a crash has left: parts, and what nobody refers to. */
+  async open(references: Iterable<string>): Promise<void> {
+    for (const sha256 of references) this.#references.set(sha256, this.count(sha256) + 1);
+    await rm(this.#parts, { recursive: true, force: true });
+    await makeDirectories(this.#parts, 0o700);
+    for (const name of await readdir(this.#directory))
+      if (/^[0-9a-f]{64}$/.test(name) && this.count(name) === 0) await rm(join(this.#directory, name), { force: true });
+  }
+
+  /** How many refer to it. */
+  count(sha256: string): number {
+    return this.#references.get(sha256) ?? 0;
+  }
+
+  /** Where the bytes are; they never change. */
+  pathOf(sha256: string): string {
+    return join(this.#directory, sha256);
+  }
+
+  /**
+   * Takes bytes as they come, in constant memory, and flushes them. They are to be given to `keep` or to `drop`. Rejects with
+   * `artifact-limit`, with what the source or the disk says, and with the signal's reason; nothing is left then.
+   */
+  async receive(source: AsyncIterable<Uint8Array>, maxBytes: number, signal?: AbortSignal): Promise<Received> {
+    const part = join(this.#parts, randomUUID());
+    const hash = createHash("sha256");
+    let size = 0;
+    try {
+      const handle = await open(part, "wx", 0o600);
+      try {
+        for await (const chunk of source) {
+          signal?.throwIfAborted();
+          size += chunk.length;
+          if (size > maxBytes)
+            throw artifactError("artifact-limit", `expected at most ${maxBytes} bytes of an artifact, found more`);
+          hash.update(chunk);
+          for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten;
+        }
+        await handle.datasync();
+      } finally {
+        await handle.close();
+      }
+    } catch (thrown) {
+      await rm(part, { force: true });
+      throw thrown;
+    }
+    return { size, sha256: hash.digest("hex"), part };
+  }
+
+  /** Gives what was received its name, and counts one reference. */
+  keep({ part, sha256 }: Received): Promise<void> {
+    return this.#inTurn(async () => {
+      if (this.count(sha256) > 0) await rm(part, { force: true });
+      else {
+        await rename(part, this.pathOf(sha256));
+        await flushDirectory(this.#directory);
+      }
+      this.#references.set(sha256, this.count(sha256) + 1);
+    });
+  }
+
+  /** Forgets what was received. */
+  async drop({ part }: Received): Promise<void> {
+    await rm(part, { force: true });
+  }
+
+  /** One refers to it no more. */
+  release(sha256: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const left = this.count(sha256) - 1;
+      if (left > 0) this.#references.set(sha256, left);
+      else {
+        this.#references.delete(sha256);
+        await rm(this.pathOf(sha256), { force: true });
+      }
+    });
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#turn.then(work, work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+}

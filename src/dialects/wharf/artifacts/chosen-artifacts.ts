@@ -1,0 +1,54 @@
+import type { StepPlan } from "../plan/step-plan.ts";
+import type { ArtifactSource } from "../results/store-artifact.ts";
+import { type Glob, parseGlob } from "./glob.ts";
+
+/** What a step has left. */
+export interface LeftFiles {
+  /** Everything in its directory for artifacts. */
+  readonly artifacts: AsyncIterable<ArtifactSource>;
+  /** Everything in its copy of the project, by paths relative to it. Called when the step has globs. */
+  readonly project: () => AsyncIterable<ArtifactSource>;
+}
+
+/** A glob as it is written, and what it has found. */
+interface Wanted {
+  readonly called: string;
+  readonly isTestResults: boolean;
+  readonly glob: Glob | undefined;
+  isFound: boolean;
+}
+
+/**
+ * What is kept of a step: everything in its directory for artifacts, of which `*.trx` are results of tests, and files of the project that its globs
+ * mean, without what Git keeps. A file that both kinds of globs mean is kept once, as results of tests. Globs that find nothing, or cannot, are told
+ * when everything has been read.
+ */
+export async function* chosenArtifacts(
+  { artifacts, testResults }: Pick<StepPlan, "artifacts" | "testResults">,
+  left: LeftFiles,
+  onWarning: (message: string) => void,
+): AsyncGenerator<ArtifactSource, void> {
+  for await (const source of left.artifacts)
+    yield /\.trx$/i.test(source.name) ? { ...source, testResults: true } : source;
+  const wanted = [...wantedOf("testResults", testResults), ...wantedOf("artifacts", artifacts)];
+  if (wanted.length === 0) return;
+  for await (const source of left.project()) {
+    const found = isGits(source.name) ? [] : wanted.filter(({ glob }) => glob?.(source.name) === true);
+    for (const one of found) one.isFound = true;
+    if (found.length > 0)
+      yield found.some(({ isTestResults }) => isTestResults) ? { ...source, testResults: true } : source;
+  }
+  for (const { called, glob, isFound } of wanted)
+    if (glob === undefined) onWarning(`${called} leads out of the repository, or has too many alternatives`);
+    else if (!isFound) onWarning(`${called} matches no file`);
+}
+
+const wantedOf = (field: "artifacts" | "testResults", globs: readonly string[]): readonly Wanted[] =>
+  globs.map((text, index) => ({
+    called: `${field}[${index}] ${JSON.stringify(text)}`,
+    isTestResults: field === "testResults",
+    glob: parseGlob(text),
+    isFound: false,
+  }));
+
+const isGits = (name: string): boolean => name.split("/").includes(".git");

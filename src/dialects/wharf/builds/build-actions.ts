@@ -1,0 +1,53 @@
+import { type ApiClient, getOrUndefined, type Lister, refTo } from "#kernel/kit/index.ts";
+import { keyOf, type Stored } from "#kernel/model/index.ts";
+import type { Instant } from "#lib/base/index.ts";
+import { RunAction } from "../../run-action.ts";
+import { actionsFor, answer, openActions } from "../../run-action-answer.ts";
+import { isOver, wordOf } from "../build-status.ts";
+import { Build } from "../kinds.ts";
+
+/** One build at one instant, and what people ask of all of them. */
+interface ActionParts {
+  readonly client: ApiClient;
+  readonly actions: Lister<RunAction>;
+  readonly build: Stored<Build>;
+  readonly now: Instant;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Answers what people ask of a build, oldest first. A cancel is written into the specification and answered afterwards, so that a crash in between
+ * finds it done. True when the build was changed by it.
+ */
+export async function answerActions(parts: ActionParts): Promise<boolean> {
+  const { client, build, now, signal } = parts;
+  let isChanged = false;
+  for (const seen of openActions(actionsFor(parts.actions, Build, keyOf(build.metadata)))) {
+    // The mirror may be behind what this process has answered itself.
+    const action = await getOrUndefined<RunAction>(client, refTo(RunAction, seen), signal);
+    if (action === undefined || openActions([action]).length === 0) continue;
+    const { phase, message } = judge(action, build);
+    if (phase === "Done" && build.spec.cancel !== true && !isChanged && !isOver(wordOf(build))) {
+      const body = { metadata: { uid: build.metadata.uid }, spec: { cancel: true } };
+      await client.patch(refTo(Build, build), { type: "merge", body }, { signal });
+      isChanged = true;
+    }
+    await answer(client, action, { phase, message }, now, signal);
+  }
+  return isChanged;
+}
+
+/** Whether a command can be carried out; refusals say why not. An end that is there already is an answer. */
+function judge(
+  { spec }: RunAction,
+  build: Stored<Build>,
+): { readonly phase: "Done" | "Refused"; readonly message: string } {
+  const { uid } = spec.target;
+  if (uid !== undefined && uid !== build.metadata.uid)
+    return { phase: "Refused", message: `the build of uid ${uid} is gone; another one has its name` };
+  if (spec.action !== "cancel") return { phase: "Refused", message: `expected cancel: builds know no ${spec.action}` };
+  const isAsked = build.spec.cancel === true;
+  if (isOver(wordOf(build)) && !isAsked)
+    return { phase: "Refused", message: `the build is ${wordOf(build)}; nothing of it can be canceled` };
+  return { phase: "Done", message: isAsked ? "the build was asked to end before" : "cancel was carried out" };
+}

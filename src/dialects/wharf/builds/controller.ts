@@ -1,0 +1,69 @@
+import type { Millis } from "#lib/base/index.ts";
+import { controllerFor, getOrUndefined, type Manager, regardingOf } from "#kernel/kit/index.ts";
+import { keyOf, splitKey } from "#kernel/model/index.ts";
+import { RunAction } from "../../run-action.ts";
+import { targetIn, targetIndex, targetKeys } from "../../run-action-answer.ts";
+import { Build, Project, Worker } from "../kinds.ts";
+import type { Engines } from "./engines.ts";
+import { giveProjectNumber } from "./give-number.ts";
+import { buildReconciler, type KeptResults, workersByBuild } from "./reconcile.ts";
+import type { Records } from "./records.ts";
+
+/** What the controllers need from outside. */
+export interface BuildControllerOptions {
+  readonly records: Records;
+  readonly engines: Engines;
+  readonly instance: string;
+  /** See `BuildParts`. */
+  readonly triggerDeadlineMs?: Millis | undefined;
+  readonly kept: KeptResults;
+}
+
+/**
+ * Adds the controllers of builds and projects to a manager that has not started. A build gets a pass when it changes, when its project or its
+ * worker does, when somebody asks something of it, when a time of it has come, and every ten minutes in any case.
+ */
+export function addBuildControllers(manager: Manager, options: BuildControllerOptions): void {
+  const { records } = options;
+  const { client, clock } = manager;
+  const recorder = manager.recorder({ controller: "slipway.dev/wharf-controller", instance: "slipway" });
+  const actions = manager.mirror<RunAction>(RunAction);
+  actions.addIndex(targetIndex, targetKeys);
+  const workers = manager.mirror<Worker>(Worker);
+  workers.addIndex(workersByBuild, ({ spec }) => (spec.buildRef === undefined ? [] : [`${spec.buildRef}`]));
+  // Of each the namespace and the name.
+  const requestsFor = (builds: readonly Build[]) => builds.map(({ metadata }) => splitKey(keyOf(metadata)));
+  controllerFor(manager, "wharf-build")
+    .for<Build>(Build, { resyncEvery: 600_000 })
+    // One that came before its project waits for it.
+    .watches<Project>(Project, (project) => requestsFor(records.buildsOf(project)))
+    // A canceled or deleted build waits for its worker to be gone.
+    .watches<Worker>(Worker, ({ spec }) =>
+      requestsFor([records.build(spec.buildRef ?? 0)].flatMap((build) => build ?? [])),
+    )
+    .watches<RunAction>(RunAction, (action) => targetIn(action, Build).map(splitKey))
+    .with({ maxConcurrent: 16 })
+    .complete(
+      buildReconciler({
+        ...options,
+        client,
+        clock,
+        actions,
+        workers,
+        record: (build, { type, reason, message }) =>
+          recorder.record({ type, reason, action: "Reconcile", note: message, regarding: regardingOf(build) }),
+      }),
+    );
+  // Clients of the REST API know projects by their numbers alone.
+  controllerFor(manager, "wharf-project")
+    .for<Project>(Project)
+    .with({ maxConcurrent: 4 })
+    .complete({
+      async reconcile({ namespace = "", name }, { signal }) {
+        const project = await getOrUndefined<Project>(client, { type: Project, namespace, name }, signal);
+        if (project === undefined || project.spec.projectId !== undefined) return;
+        if (project.metadata.deletionTimestamp === undefined)
+          await giveProjectNumber({ client, records, project, signal });
+      },
+    });
+}

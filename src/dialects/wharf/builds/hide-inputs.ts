@@ -1,0 +1,82 @@
+import { isJsonObject } from "#lib/base/index.ts";
+import { type ApiClient, getOrUndefined, refTo } from "#kernel/kit/index.ts";
+import { asJson, isAlreadyExists, Secret, type Stored } from "#kernel/model/index.ts";
+import { isOver, wordOf } from "../build-status.ts";
+import { Build } from "../kinds.ts";
+import { secretOf } from "../rules.ts";
+import type { InputValue } from "./inputs.ts";
+import { inputReferences, inputsSecret, ownSecretName } from "./inputs-secret.ts";
+import type { Records } from "./records.ts";
+import { shownInputs } from "./shown-inputs.ts";
+
+// A Build that brings its definition is refused with a password in it; of one that leaves that to its project nobody knew when it was stored. What
+// was stored has been seen by who watches builds; from now on nobody sees it there. One that was made of another build refers to values in that one's
+// Secret, which goes with it.
+
+/** Holds the whole object as it was applied, with its inputs. */
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+
+/**
+ * Moves values of inputs that are nobody's to see from a build into a Secret of its own, as wharf-api does before it stores one: passwords, and all of them where
+ * no definition says which are. Values in the Secret of another build are copied into it. Answers whether something was moved, and the build is another one
+ * now. Can be repeated from any point.
+ */
+export async function hideInputs(
+  build: Stored<Build>,
+  { client, records }: { readonly client: ApiClient; readonly records: Records },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const project = records.projectOf(build);
+  // Without its project it does not begin, and may be declared what to hide. When it has ended without, nobody says that any more.
+  if (build.spec.definition === undefined && project === undefined && !isOver(wordOf(build))) return false;
+  const shown = shownInputs(build.spec.definition ?? project?.spec.buildDefinition);
+  const { name, namespace, uid, resourceVersion, annotations = {} } = build.metadata;
+  const secret = ownSecretName(name, uid);
+  const others = await secretsOfOthers(build, client, signal);
+  const moved = Object.entries(build.spec.inputs ?? {}).flatMap(([input, value]): readonly [string, InputValue][] => {
+    const reference = secretOf(value);
+    if (reference === undefined) return shown.has(input) ? [] : [[input, value as InputValue]];
+    const lent = others.get(reference.name)?.[reference.key];
+    return typeof lent === "string" ? [[input, Buffer.from(lent, "base64").toString()]] : [];
+  });
+  if (moved.length === 0) return false;
+  // Keys that an input refers to keep their values: a definition that has changed since may hide more inputs than those.
+  const references = Object.values(build.spec.inputs ?? {}).map((value) => secretOf(value));
+  const used = new Set(references.flatMap((reference) => (reference?.name === secret ? [reference.key] : [])));
+  const names = moved.map(([input]) => input);
+  const values = moved.map(([, value]) => value);
+  const own = inputsSecret(build, secret, values, used);
+  await client.create(Secret, own, { signal }).catch(async (thrown: unknown) => {
+    if (!isAlreadyExists(thrown)) throw thrown;
+    // Made by an earlier pass, which may have been cut off; nobody else's Secret has the chance of the uid in its name.
+    await client.patch(
+      { type: Secret, namespace: namespace ?? "", name: secret },
+      { type: "merge", body: { data: own.data } },
+      { signal },
+    );
+  });
+  const forgotten = lastApplied in annotations ? { annotations: { [lastApplied]: null } } : {};
+  const inputs = inputReferences(secret, names, used);
+  const body = { metadata: { uid, resourceVersion, ...forgotten }, spec: { inputs } };
+  await client.patch(refTo(Build, build), { type: "merge", body }, { signal });
+  return true;
+}
+
+/** Data of the Secrets that a build refers to and that go with another one. A Secret of nobody, such as one that somebody has made for many, is left. */
+async function secretsOfOthers(
+  { metadata, spec }: Stored<Build>,
+  client: ApiClient,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>> {
+  const { namespace = "", name: own, uid } = metadata;
+  const named = Object.values(spec.inputs ?? {}).map((value) => secretOf(value)?.name);
+  const found = new Map<string, Readonly<Record<string, unknown>>>();
+  for (const name of new Set(named)) {
+    if (name === undefined || name === ownSecretName(own, uid)) continue;
+    const secret = await getOrUndefined(client, { type: Secret, namespace, name }, signal);
+    const owners = (secret?.metadata.ownerReferences ?? []).filter(({ kind }) => kind === Build.kind);
+    const data = secret === undefined ? undefined : asJson(secret)["data"];
+    if (owners.length > 0 && owners.every((owner) => owner.uid !== uid) && isJsonObject(data)) found.set(name, data);
+  }
+  return found;
+}

@@ -1,0 +1,95 @@
+import { isJsonObject, type JsonValue, SlipwayError } from "#lib/base/index.ts";
+import { type ApiClient, getOrUndefined } from "#kernel/kit/index.ts";
+import { asJson, Secret, type Stored } from "#kernel/model/index.ts";
+import type { Build, Project } from "../kinds.ts";
+import { secretOf } from "../rules.ts";
+import { type Engine, type Engines, engineOf } from "./engines.ts";
+import { type InputValue, resolveInputs } from "./inputs.ts";
+import { gitUrlOf, parametersOf } from "./parameters.ts";
+import type { Records } from "./records.ts";
+import { triggerWorker } from "./trigger.ts";
+
+/** What starting a worker takes. */
+export interface StartParts {
+  readonly client: ApiClient;
+  readonly records: Records;
+  readonly engines: Engines;
+  /** Which installation this is: part of the names of workers. */
+  readonly instance: string;
+}
+
+/** Trying again would end as it has ended: `wharf-unstartable` is what the build is made of. */
+const unstartable = (message: string): SlipwayError => new SlipwayError("wharf-unstartable", message);
+export const isUnstartable = (thrown: unknown): boolean =>
+  thrown instanceof SlipwayError && thrown.code === "wharf-unstartable";
+/** No worker was started. Whatever else goes wrong, one may run: engines are asked again before anybody says otherwise. */
+export const isRefused = (thrown: unknown): boolean =>
+  isUnstartable(thrown) || (thrown instanceof SlipwayError && thrown.code === "wharf-trigger");
+
+/**
+ * Asks the engine of a build for its worker, and answers with the worker's id. Rejects with `wharf-unstartable`, or as
+ * `triggerWorker` does, after which it may be called again: engines know a build by its number and start one worker for it.
+ */
+export async function startWorker(build: Stored<Build>, parts: StartParts, signal: AbortSignal): Promise<string> {
+  const { client, records, instance } = parts;
+  const engine = engineFor(build, parts.engines);
+  const project = records.projectOf(build);
+  // It may be on its way: both may come out of one file.
+  if (project === undefined)
+    throw new SlipwayError("wharf-trigger", `there is no project "${build.spec.project ?? ""}"`);
+  if (gitUrlOf(project) === "") throw unstartable(`project "${project.metadata.name}" has no spec.gitUrl to clone`);
+  const { namespace = "" } = build.metadata;
+  const inputs = await inputsOf(build, project, { client, namespace }, signal);
+  const reference = project.spec.tokenSecretRef;
+  const gitToken =
+    reference === undefined
+      ? undefined
+      : await secretValue(reference.name, reference.key, { client, namespace }, signal);
+  const parameters = parametersOf({ build, project, inputs, gitToken, instance, engine });
+  return await triggerWorker(engine, parameters, signal);
+}
+
+/** The engine that runs a build. Rejects with `wharf-unstartable` where there is none. */
+export function engineFor({ spec }: Build, engines: Engines): Engine {
+  const engine = engineOf(engines, spec.engine);
+  if (engine !== undefined) return engine;
+  throw unstartable(spec.engine === undefined ? "there is no engine" : `there is no engine "${spec.engine}"`);
+}
+
+/** Where Secrets of a build are: beside it, so that nobody names those of others. */
+interface SecretPlace {
+  readonly client: ApiClient;
+  readonly namespace: string;
+}
+
+/** Values of all inputs: those of the build, of Secrets that it names, and defaults. */
+async function inputsOf(
+  { spec }: Build,
+  project: Project,
+  place: SecretPlace,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, JsonValue>>> {
+  const given: Record<string, InputValue> = {};
+  for (const [name, value] of Object.entries(spec.inputs ?? {})) {
+    const reference = secretOf(value);
+    if (reference !== undefined) given[name] = await secretValue(reference.name, reference.key, place, signal);
+    else if (typeof value !== "object") given[name] = value;
+  }
+  const resolved = resolveInputs(spec.definition ?? project.spec.buildDefinition, given);
+  if (!resolved.ok) throw unstartable(`inputs: ${resolved.error.join("; ")}`);
+  return { ...resolved.value.plain, ...resolved.value.secret };
+}
+
+/** A value of a Secret, which may be written a moment after what refers to it: that it is missing may pass. */
+async function secretValue(
+  name: string,
+  key: string,
+  { client, namespace }: SecretPlace,
+  signal: AbortSignal,
+): Promise<string> {
+  const secret = await getOrUndefined(client, { type: Secret, namespace, name }, signal);
+  const data = secret === undefined ? undefined : asJson(secret)["data"];
+  const value = isJsonObject(data) ? data[key] : undefined;
+  if (typeof value === "string") return Buffer.from(value, "base64").toString();
+  throw new SlipwayError("wharf-trigger", `there is no key "${key}" in Secret ${namespace}/${name}`);
+}

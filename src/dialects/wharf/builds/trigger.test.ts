@@ -1,0 +1,62 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { afterEach, expect, test } from "vitest";
+import type { Engine } from "./engines.ts";
+import { endWorker, triggerWorker } from "./trigger.ts";
+
+const { signal: never } = new AbortController();
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections();
+});
+
+/** A provisioner that says `type` with its 404 and has this list, and what it was asked for. */
+async function provisioner(type: string, list = "[]") {
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      if (request.url === "/api/worker" && request.method === "GET") return response.end(list);
+      if (request.method === "GET") return response.writeHead(404, { "content-type": type }).end("{}");
+      asked.push(`${request.url ?? ""} ${body}`);
+      return response.writeHead(201).end('{"workerId":"w"}');
+    });
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/worker`;
+  const engine: Engine = { id: "e", name: "E", url, api: "wharf-cmd.v1" };
+  return { engine, asked };
+}
+
+test.each([
+  ["of this project is asked in a body", "application/problem+json", "/api/worker BUILD_REF=7&VARS=a%3A+b"],
+  [
+    "that was released is asked in the query, which is all it reads",
+    "text/plain",
+    "/api/worker?BUILD_REF=7&VARS=a%3A+b ",
+  ],
+])("a provisioner %s", async (_, type, expected) => {
+  const { engine, asked } = await provisioner(type);
+  expect(await triggerWorker(engine, { BUILD_REF: "7", VARS: "a: b" }, never)).toBe("w");
+  expect(asked).toEqual([expected]);
+});
+
+test("what answers for a provisioner that is away is told nothing in a query", async () => {
+  const { engine, asked } = await provisioner("text/html", "<html>no such service</html>");
+  await triggerWorker(engine, { BUILD_REF: "7", GIT_TOKEN: "hidden" }, never);
+  expect(asked).toEqual(["/api/worker BUILD_REF=7&GIT_TOKEN=hidden"]);
+});
+
+test("a worker that is gone has ended, also where the provisioner fails at it", async () => {
+  const server = createServer((request, response) => {
+    if (request.method === "DELETE") response.writeHead(500).end("{}");
+    else response.end('[{"workerId":"here"}]');
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/worker`;
+  const engine: Engine = { id: "e", name: "E", url, api: "wharf-cmd.v1" };
+  await endWorker(engine, "gone", {}, never);
+  await expect(endWorker(engine, "here", {}, never)).rejects.toMatchObject({ code: "wharf-trigger" });
+});

@@ -1,0 +1,41 @@
+// Builds that nobody has numbered are counted by user and machine, in the file of the original, so that both go on counting where the other one was.
+
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { type Clock, codeOf, SlipwayError } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import { userCacheDirectory, type UserPlaces } from "../user-directories.ts";
+import { underLock } from "./file-lock.ts";
+
+/** Where the number of the last build stands: one line of digits. */
+export const counterPath = (places: UserPlaces): string =>
+  `${userCacheDirectory(places)}/iver-wharf/wharf-cmd/last-build-id.txt`;
+
+/** The number that the next build would get. Nothing is written. Rejects with `build-counter` for a file that holds something else. */
+export async function peekBuildId(path: string): Promise<number> {
+  const text = await readFile(path, "utf8").catch((thrown: unknown) => {
+    if (codeOf(thrown) === "ENOENT") return "0";
+    throw thrown;
+  });
+  const last = Number(text);
+  if (/^\d+\s*$/.test(text) && Number.isSafeInteger(last + 1)) return last + 1;
+  throw new SlipwayError(
+    "build-counter",
+    `${path}: expected the number of the last build, found ${JSON.stringify(text.slice(0, 40))}`,
+    {
+      hint: "write that number into it, or remove the file to begin at 1",
+    },
+  );
+}
+
+/** The number of a new build, which no other build of this user gets on this machine. */
+export async function takeBuildId(path: string, clock: Clock): Promise<number> {
+  await makeDirectories(dirname(path), 0o700);
+  return await underLock(`${path}.lock`, clock, async () => {
+    const next = await peekBuildId(path);
+    // Whole or not at all: a number that is half written would be told as a broken file to every build after this one.
+    await writeFile(`${path}.next`, `${next}\n`);
+    await rename(`${path}.next`, path);
+    return next;
+  });
+}

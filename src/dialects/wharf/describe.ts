@@ -1,0 +1,70 @@
+import { formatAge, type Instant, parseInstant } from "#lib/base/index.ts";
+import { pairsOf, tableOf } from "../columns.ts";
+import type { DescribeOptions } from "../dialect.ts";
+import { phaseOf, wordOf } from "./build-status.ts";
+import type { Build, BuildStatus } from "./kinds.ts";
+
+/** A build for people: what it is of, how far it is and why, then its steps. Several lines, no colours, with an end of line. */
+export function describeBuild(build: Build, { now }: DescribeOptions): string {
+  const { metadata, spec, status = {} } = build;
+  const { steps = [] } = status;
+  const head: readonly (readonly [string, string])[] = [
+    ["Name", metadata.name ?? ""],
+    ["Namespace", metadata.namespace ?? "-"],
+    ["Id", textOf(spec.buildId)],
+    ["Project", textOf(spec.project)],
+    ["Ref", textOf(spec.commit ?? spec.ref)],
+    ["Stage", spec.stage],
+    ["Environment", textOf(spec.environment)],
+    ["Status", stateText(build)],
+    ["Worker", textOf(status.workerId)],
+    ...optional("Message", status.message),
+    ["Scheduled", ageText(status.scheduledOn, now)],
+    ["Started", ageText(status.startedOn, now)],
+    ["Took", tookText(status.startedOn, status.finishedOn)],
+    ...optional("Tests", testsText(status.testResults)),
+  ];
+  // Step 0 is shown too: where cloning has failed it is all there is.
+  const rows = steps.map((step) => [
+    `${step.stepId}`,
+    status.stages?.find(({ stageId }) => stageId === step.stageId)?.name ?? "-",
+    step.name,
+    step.status,
+    tookText(step.startedAt, step.finishedAt),
+    textOf(step.exitCode ?? undefined),
+    step.message ?? "",
+  ]);
+  const table = tableOf([["STEP", "STAGE", "NAME", "STATUS", "TOOK", "EXIT", "MESSAGE"], ...rows]);
+  return [...pairsOf(head), "", ...(rows.length === 0 ? ["Steps:  none yet"] : table), ""].join("\n");
+}
+
+/** A dash for what is not said: columns stay columns. */
+const textOf = (value: string | number | undefined): string => (value === undefined || value === "" ? "-" : `${value}`);
+
+const optional = (name: string, text: string | undefined): readonly (readonly [string, string])[] =>
+  text === undefined || text === "" ? [] : [[name, text]];
+
+/** The word of the REST API, and what it does not tell. */
+function stateText(build: Build): string {
+  const { reason } = build.status ?? {};
+  const word = phaseOf(build) === "Cancelling" ? `${wordOf(build)}, to be ended` : wordOf(build);
+  return reason === undefined ? word : `${word} (${reason})`;
+}
+
+/** How long ago something was. */
+const ageText = (text: string | undefined, now: Instant): string => {
+  const at = parseInstant(text ?? "");
+  return at === undefined ? "-" : `${formatAge(now - at)} ago`;
+};
+
+/** How long something took that has ended. */
+const tookText = (from: string | null | undefined, to: string | null | undefined): string => {
+  const [start, end] = [parseInstant(from ?? ""), parseInstant(to ?? "")];
+  return start === undefined || end === undefined ? "-" : formatAge(end - start);
+};
+
+/** The counts of all files of results together. */
+const testsText = (results: BuildStatus["testResults"]): string | undefined =>
+  results === undefined
+    ? undefined
+    : `${results.passed ?? 0} passed, ${results.failed ?? 0} failed, ${results.skipped ?? 0} skipped`;

@@ -1,0 +1,107 @@
+import {
+  type FieldPath,
+  hasErrors,
+  isJsonObject,
+  type JsonObject,
+  type Position,
+  type Problem,
+} from "#lib/base/index.ts";
+import { type CompiledSchema, compileSchema, type Kind } from "#lib/schema/index.ts";
+import { apiVersionOf, type KubeObject } from "#kernel/model/index.ts";
+import type { DocumentReader, SourceDocument } from "../dialect.ts";
+import { checkName, checkSchema, checkUnknown } from "../document-checks.ts";
+import { collectProblems, type Report } from "../problems.ts";
+import { Build, group, kinds, Project } from "./kinds.ts";
+import { prepare } from "./prepare.ts";
+import { checkBuild, checkProject } from "./rules.ts";
+
+// A definition is a document of this language although it is no object: who asks what is wrong with a folder wants to hear of it, too.
+
+/** The only name of a file that is a definition by its name alone. */
+const definitionFile = /(?:^|\/)\.wharf-ci\.yml$/;
+
+/** A file that is a definition, as the Build of it that somebody may ask for. */
+interface DefinitionSource extends SourceDocument {
+  readonly definition: string;
+}
+
+/**
+ * Reads documents of this group, and files that are definitions. Whatever a document holds, the answer is a list of problems with places;
+ * nothing is thrown. What a definition means where it lies is not looked at here: that is `slipway wharf lint`.
+ */
+export const documents: DocumentReader = {
+  detect: ({ value }) => {
+    const apiVersion = isJsonObject(value) ? value["apiVersion"] : undefined;
+    return typeof apiVersion === "string" && apiVersion.startsWith(`${group}/`);
+  },
+  fromText: (text, file) => (definitionFile.test(file) ? sourceOf(text, file) : undefined),
+  read(document) {
+    const problems = isDefinition(document) ? definitionProblems(document) : objectProblems(document);
+    // Only an object passes without an error.
+    return { object: hasErrors(problems) ? undefined : (document.value as unknown as KubeObject), problems };
+  },
+  references: () => [],
+  lint: (document) => documents.read(document).problems,
+  readTogether: (all) => all.map(() => []),
+  lintTogether: (all) => all.map(() => []),
+};
+
+const isDefinition = (document: SourceDocument): document is DefinitionSource => "definition" in document;
+
+const sourceOf = (text: string, file: string): DefinitionSource => ({
+  value: {
+    apiVersion: apiVersionOf(Build),
+    kind: Build.kind,
+    metadata: { generateName: "build-" },
+    spec: { definition: text },
+  },
+  positionOf: (_path: FieldPath): Position => ({ file, line: 1, column: 1 }),
+  definition: text,
+});
+
+/** What is wrong with a definition wherever it lies: variables that are missing here may be there where it is run. */
+function definitionProblems({ definition, positionOf }: DefinitionSource): readonly Problem[] {
+  const { file = ".wharf-ci.yml" } = positionOf([]);
+  const { diagnostics } = prepare({ bytes: new TextEncoder().encode(definition), file });
+  return diagnostics.filter(({ code }) => code !== "var-missing").map(({ related: _places, ...problem }) => problem);
+}
+
+function objectProblems({ value, positionOf }: SourceDocument): readonly Problem[] {
+  const found = collectProblems(positionOf);
+  if (isJsonObject(value)) checkDocument(value, found.error);
+  else found.error([], "wrong-type", "expected an object");
+  return found.problems;
+}
+
+/** Reading one document should not cost the schemas of all kinds. */
+const schemas = new Map<Kind, CompiledSchema>();
+
+/** Compiled when the first document of the kind comes. */
+function schemaOf(kind: Kind): CompiledSchema {
+  const known = schemas.get(kind) ?? compileSchema(kind.schema);
+  schemas.set(kind, known);
+  return known;
+}
+
+/** Nothing else is looked at when the version or the kind is wrong: every other complaint would follow from that. */
+function checkDocument(document: JsonObject, report: Report): void {
+  const { apiVersion, metadata } = document;
+  const wanted = apiVersionOf(Build);
+  if (apiVersion !== wanted)
+    return report(["apiVersion"], "unknown-version", `expected ${wanted}, found ${JSON.stringify(apiVersion)}`);
+  const kind = kinds.find((known) => known.kind === document["kind"]);
+  if (kind === undefined) {
+    const names = kinds.map((known) => known.kind).join(", ");
+    return report(["kind"], "unknown-kind", `expected one of ${names}, found ${JSON.stringify(document["kind"])}`);
+  }
+  if (!isJsonObject(metadata)) return report(["metadata"], "required", "metadata with a name are required");
+  checkName(metadata, report);
+  const schema = schemaOf(kind);
+  const whole = schema.withDefaults(document);
+  checkUnknown(kind.schema, schema, document, report);
+  checkSchema(schema, isJsonObject(whole) ? whole : document, report);
+  const spec = document["spec"];
+  if (!isJsonObject(spec)) return;
+  if (kind === Build) checkBuild(spec, report);
+  if (kind === Project) checkProject(spec, report);
+}

@@ -1,0 +1,70 @@
+// What a build would do, without doing it: the plan, for people and for programs. Nobody has started anything, so that secrets are named and not looked up.
+
+import { withoutValues } from "#kernel/logs/index.ts";
+import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
+import type { BuildPlan, EnvEntry, Mount, Overlay, StagePlan, StepPlan } from "./plan/step-plan.ts";
+import { secretTexts } from "./variables/secret-texts.ts";
+import { masked, type Variables } from "./variables/variable.ts";
+
+/** The plan as it is, with stars for secret values wherever they stand. */
+export const planData = (plan: BuildPlan, variables: Variables): JsonValue =>
+  withoutSecrets(JSON.parse(JSON.stringify(plan)) as JsonValue, secretTexts(variables));
+
+/** Values of all texts in a value of JSON; names of members are nobody's secret. */
+function withoutSecrets(value: JsonValue, secrets: readonly string[]): JsonValue {
+  if (typeof value === "string") return withoutValues(value, secrets);
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map((item) => withoutSecrets(item, secrets));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, withoutSecrets(item ?? null, secrets)]));
+}
+
+/** The same for people: stages in their order, and of each step what would run, where, and with what. */
+export function planText(plan: BuildPlan, variables: Variables): string {
+  const shown = planData(plan, variables) as unknown as BuildPlan;
+  return shown.stages.map(stageText).join("\n");
+}
+
+/** A stage with its steps. */
+const stageText = ({ stageId, name, runsIf, steps }: StagePlan): string =>
+  `stage ${stageId} ${name}${runsIf === "success" ? "" : ` (runs if: ${runsIf})`}\n${steps.map(stepText).join("")}`;
+
+/** A step; what it has nothing of is not mentioned. */
+function stepText(step: StepPlan): string {
+  const { entry = ["(entry of the image)"], args, env, envFrom, mounts, repo, timeoutMs } = step;
+  const rows = [
+    ["image", [step.image]],
+    ["command", [[...entry.map(quoted), ...args.map(quoted)].join(" ")]],
+    ["variables", [...env.map(envText), ...envFrom.map((name) => `all keys of secret ${name}`)]],
+    ["mounts", mounts.map(mountText)],
+    ["files", repo.overlay.map(overlayText)],
+    ["artifacts", step.artifacts],
+    ["test results", step.testResults],
+    ["account", step.serviceAccount === undefined ? [] : [step.serviceAccount]],
+    ["timeout", timeoutMs === undefined ? [] : [`${timeoutMs / 1000}s`]],
+  ] as const;
+  const lines = rows.flatMap(([title, values]) =>
+    values.map((value, index) => `    ${(index === 0 ? title : "").padEnd(13)}${indented(value)}\n`),
+  );
+  return `  step ${step.stepId} ${step.step}: ${step.type}\n${lines.join("")}`;
+}
+
+/** Further lines of a value stand below the first one. */
+const indented = (value: string): string => value.replaceAll("\n", `\n${" ".repeat(17)}`);
+
+/** As a shell would have to be told. */
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./()-]+$/.test(word) || word === "(entry of the image)" ? word : `'${word.replaceAll("'", "'\\''")}'`;
+
+const envText = (entry: EnvEntry): string =>
+  "value" in entry
+    ? `${entry.name}=${quoted(entry.value)}`
+    : `${entry.name}=${masked} (key ${entry.secretRef.key} of secret ${entry.secretRef.name})`;
+
+const mountText = ({ kind, name, items, path }: Mount): string => {
+  const picked = Object.entries(items ?? {}).map(([key, file]) => (key === file ? key : `${key} as ${file}`));
+  const what = kind === "secret" ? "secret" : "config map";
+  return `${what} ${name} at ${path}${picked.length === 0 ? "" : ` (${picked.join(", ")})`}`;
+};
+
+const overlayText = ({ path, change }: Overlay): string =>
+  `${path} (${change === "substitute" ? "with its variables" : "with lines at its end"})`;

@@ -1,0 +1,31 @@
+import { Readable } from "node:stream";
+import { refuse } from "./problem.ts";
+
+/** Bytes of a request: Node's stream, or the body of a request of the web's kind; null where there is none. */
+type Body = AsyncIterable<Uint8Array> | null | undefined;
+
+/**
+ * All of a body as text, empty where there is none. It asks no header, because a body may have no length: over HTTP/2, and where it comes in chunks.
+ * Refuses what is longer than `mostBytes` as soon as it knows, and what ends in the middle; `what` is what the refusal calls it.
+ */
+export async function boundedText(body: Body, mostBytes: number, what = "a body"): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of partsOf(body)) {
+      size += chunk.length;
+      if (size > mostBytes) break;
+      chunks.push(chunk);
+    }
+  } catch (cause) {
+    throw refuse("unexpected-body-read-error", "the body has ended before it was complete", { cause });
+  }
+  if (size <= mostBytes) return Buffer.concat(chunks).toString("utf8");
+  // The rest is let go as it comes, for as long as the server is patient.
+  if (body instanceof Readable) body.resume();
+  throw refuse("too-large", `expected ${what} of at most ${mostBytes} bytes`);
+}
+
+/** A stream of Node that is left is destroyed, and its connection with it: nobody could be told why. */
+const partsOf = (body: Body): AsyncIterable<Uint8Array> | readonly Uint8Array[] =>
+  body instanceof Readable ? { [Symbol.asyncIterator]: () => body.iterator({ destroyOnReturn: false }) } : (body ?? []);

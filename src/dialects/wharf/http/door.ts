@@ -1,0 +1,246 @@
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
+import type { Socket } from "node:net";
+import { type ConnectionSource, RpcListener, RpcPort, type RpcService } from "#kernel/rpc/index.ts";
+import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
+import { type EntryRules, isLoopbackAddress, refusalOf } from "./entry.ts";
+import { readFirstBytes } from "./first-bytes.ts";
+import type { Fetch, RestServer } from "./rest-server.ts";
+
+/** What answers at a door. */
+export interface Served {
+  /** REST: `app.fetch` of a hono app. */
+  readonly fetch: Fetch;
+  /** gRPC, besides the standard's health and reflection. */
+  readonly services?: readonly RpcService[];
+  /** Calls that are answered below messages, by their path: `/wharf.worker.v1.Worker/StreamLogs`. */
+  readonly streams?: ReadonlyMap<string, (stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void>;
+}
+
+/** Where a door is, and what is behind it. */
+export interface HttpDoorOptions extends Omit<EntryRules, "isLoopback"> {
+  /** `host:port`; port 0 is a free one. */
+  readonly address: string;
+  /** Asked once, by the first connection: until then nothing of it needs to be loaded. The signal aborts when the door closes. */
+  readonly serves: (closing: AbortSignal) => Promise<Served>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** What requests that are being answered have to end in when the door closes; 1 s unless told. */
+  readonly drain?: Millis;
+  /** How patient it is with who is silent; for tests. */
+  readonly patience?: Partial<Patience>;
+}
+
+interface Patience {
+  /** For the first bytes of a connection, and for the headers of a request. */
+  readonly headersMs: Millis;
+  /** While bytes are owed. */
+  readonly silenceMs: Millis;
+}
+
+/** Connections that are open at once; whoever comes when there are more is turned away. */
+const maxConnections = 1024;
+/** Requests on one connection of HTTP/2. */
+const maxStreams = 256;
+/** Node's proxies and browsers ask again sooner. */
+const idleMs: Millis = 60_000;
+
+/** Takes an address; rejects with `rpc-listen` when it cannot be had. */
+export async function openHttpDoor(options: HttpDoorOptions): Promise<HttpDoor> {
+  const port = await RpcPort.open(options.address);
+  const branch = new Branch(port.port);
+  const door = new HttpDoor(options, port, branch);
+  return await door.open();
+}
+
+/** One address for REST over HTTP/1.1 and HTTP/2, and for gRPC. Close it. */
+export class HttpDoor {
+  /** `127.0.0.1:49152`: where it is really reached. */
+  readonly address: string;
+  readonly port: number;
+  readonly #options: HttpDoorOptions;
+  readonly #rules: EntryRules;
+  readonly #source: RpcPort;
+  readonly #http2: Branch;
+  readonly #closing = new AbortController();
+  #open = 0;
+  #onEmpty: (() => void) | undefined;
+  #served: Promise<Behind> | undefined;
+  #behind: Behind | undefined;
+  #rpc: RpcListener | undefined;
+  #closed: Promise<void> | undefined;
+
+  /** For `openHttpDoor`. */
+  constructor(options: HttpDoorOptions, source: RpcPort, http2: Branch) {
+    const { token, takesTokenInQuery, origins } = options;
+    const { host, port } = source;
+    this.#options = options;
+    this.#source = source;
+    this.#http2 = http2;
+    this.port = port;
+    this.address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+    const isLoopback = isLoopbackAddress(host);
+    this.#rules = {
+      token,
+      isLoopback,
+      ...(takesTokenInQuery === undefined ? {} : { takesTokenInQuery }),
+      ...(origins === undefined ? {} : { origins }),
+    };
+    if (!isLoopback && token === undefined)
+      options.log.warn("anybody who reaches this address is answered, because no token is asked for", {
+        address: this.address,
+      });
+  }
+
+  async open(): Promise<HttpDoor> {
+    const { clock, log, drain = 1000 } = this.#options;
+    this.#rpc = await RpcListener.start({
+      address: this.#http2,
+      services: async () => (await this.#load()).served.services ?? [],
+      takes: (stream, headers, raw) => this.#takes(stream, headers, raw),
+      keepalive: { time: 60_000, timeout: 20_000 },
+      maxStreams,
+      clock,
+      log,
+      drain,
+    });
+    this.#source.serve((socket) => this.#sort(socket));
+    return this;
+  }
+
+  /** Takes nobody more, lets answers end for a moment, then cuts them. Calling it again waits for the same end. */
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  #sort(socket: Socket): void {
+    if (this.#open >= maxConnections) return void socket.destroy();
+    this.#open++;
+    socket.once("close", () => {
+      this.#open--;
+      if (this.#open === 0) this.#onEmpty?.();
+    });
+    readFirstBytes(socket, this.#options.clock, this.#headersMs, (protocol) => void this.#give(socket, protocol));
+  }
+
+  async #give(socket: Socket, protocol: "http1" | "http2"): Promise<void> {
+    try {
+      const { rest } = await this.#load();
+      if (socket.destroyed) return;
+      if (protocol === "http1") rest.connect(socket);
+      else this.#http2.give(socket);
+    } catch (thrown) {
+      this.#options.log.error("nothing is served here", { address: this.address, error: messageOf(thrown) });
+      socket.destroy();
+    }
+  }
+
+  get #headersMs(): Millis {
+    return this.#options.patience?.headersMs ?? 10_000;
+  }
+
+  /** Tried again by the next connection when it has failed. */
+  #load(): Promise<Behind> {
+    this.#served ??= this.#loadNow().catch((thrown: unknown) => {
+      this.#served = undefined;
+      throw thrown;
+    });
+    return this.#served;
+  }
+
+  async #loadNow(): Promise<Behind> {
+    const [{ RestServer }, served] = await Promise.all([
+      import("./rest-server.ts"),
+      this.#options.serves(this.#closing.signal),
+    ]);
+    const limits = { headersMs: this.#headersMs, silenceMs: this.#options.patience?.silenceMs ?? 120_000, idleMs };
+    const rest = await RestServer.load(served.fetch, this.#rules, limits);
+    if (this.#closing.signal.aborted) rest.refuse();
+    this.#behind = { served, rest };
+    return this.#behind;
+  }
+
+  /** Everything that is no call is REST; of the calls those that are answered here. Both are there: connections wait for them. */
+  #takes(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, rawHeaders: readonly string[]): boolean {
+    const behind = this.#behind;
+    if (behind === undefined) return false;
+    if (!isCall(headers)) {
+      behind.rest.take(stream, headers, rawHeaders);
+      return true;
+    }
+    const refused = refusalOf(headers, this.#rules);
+    if (refused !== undefined) return refuseCall(stream, refused.kind === "unauthorized" ? 16 : 7, refused.message);
+    const take = behind.served.streams?.get(String(headers[":path"]));
+    take?.(stream, headers);
+    return take !== undefined;
+  }
+
+  async #close(): Promise<void> {
+    const { clock, drain = 1000 } = this.#options;
+    this.#source.refuse();
+    // What is still being loaded has the same moment as an answer has: it may wait for what does not come.
+    this.#behind?.rest.refuse();
+    this.#closing.abort();
+    const patience = new AbortController();
+    const wait = sleep(clock, drain, patience.signal).catch(() => undefined);
+    await Promise.race([wait, Promise.all([this.#rpc?.close(), this.#isEmpty()])]);
+    patience.abort();
+    this.#behind?.rest.kill();
+    await this.#rpc?.close();
+    this.#source.close();
+  }
+
+  /** Resolves when nobody is connected any more. */
+  #isEmpty(): Promise<void> {
+    return this.#open === 0 ? Promise.resolve() : new Promise((resolve) => void (this.#onEmpty = resolve));
+  }
+}
+
+/** What is behind a door, when it has been loaded. */
+interface Behind {
+  readonly served: Served;
+  readonly rest: RestServer;
+}
+
+/** Those connections of a door that are for gRPC's listener. */
+class Branch implements ConnectionSource {
+  readonly port: number;
+  #take: ((socket: Socket) => void) | undefined;
+
+  constructor(port: number) {
+    this.port = port;
+  }
+
+  serve(take: (socket: Socket) => void): void {
+    this.#take = take;
+  }
+
+  give(socket: Socket): void {
+    if (this.#take === undefined) socket.destroy();
+    else this.#take(socket);
+  }
+
+  refuse(): void {
+    this.#take = undefined;
+  }
+
+  /** The door has the sockets. */
+  close(): void {
+    this.refuse();
+  }
+}
+
+const isCall = (headers: IncomingHttpHeaders): boolean =>
+  /^application\/grpc(?:$|[+;])/.test(headers["content-type"] ?? "");
+
+/** An answer that is its own end (`Trailers-Only` of gRPC over HTTP/2). */
+function refuseCall(stream: ServerHttp2Stream, status: number, message: string): true {
+  stream.on("error", () => undefined);
+  // Who takes a call back at once, or its connection, may be faster than what tells of it.
+  if (stream.destroyed || stream.closed) return true;
+  stream.respond(
+    { ":status": 200, "content-type": "application/grpc", "grpc-status": status, "grpc-message": encodeURI(message) },
+    { endStream: true },
+  );
+  return true;
+}

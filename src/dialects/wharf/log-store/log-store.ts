@@ -1,0 +1,286 @@
+import { randomUUID } from "node:crypto";
+import { readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { type Clock, codeOf, inParallel, type Logger, messageOf, silentLog } from "#lib/base/index.ts";
+import { makeDirectories } from "#lib/base/index.node.ts";
+import { type BuildLog, type Inserted, type LogParts, openBuildLog } from "./build-log.ts";
+import { logError } from "./errors.ts";
+import { FilePool } from "./file-pool.ts";
+import { type BuildFollowing, followBuild, PageReader } from "./follow-build.ts";
+import { followStep, type StepFollowing } from "./follow-step.ts";
+import { LogIntake } from "./log-intake.ts";
+import type { LogPage } from "./read-page.ts";
+import type { NewLine, StoredLine } from "./record.ts";
+import { viewStep } from "./step-view.ts";
+
+//   {directory}/{buildId}/{stepId}.log          records, see record.ts; the truth
+//   {directory}/{buildId}/{stepId}.log.index    what was known of them once, see open-segment.ts; may be missing
+//   {directory}/.removed/                       on its way out
+
+/** Builds that nobody uses and whose log stays open. */
+const mostIdle = 256;
+
+export interface LogStoreOptions {
+  /** Used by one process at a time; made when it is missing. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly log?: Logger;
+  /** Files that are open at a time: 128 when absent. */
+  readonly openFiles?: number;
+  /** Builds that nobody uses and whose log stays open: 256 when absent. */
+  readonly idleBuilds?: number;
+}
+
+/** How far the lines of a step are here without a gap. */
+export interface StepCursor {
+  readonly stepId: number;
+  /** The highest n for which the lines 1 to n are all present. */
+  readonly lastWorkerLogId: number;
+}
+
+export interface LogCounts {
+  readonly lines: number;
+  /** Of the messages. */
+  readonly bytes: number;
+}
+
+interface Opened {
+  /** Being opened, or open. */
+  readonly build: Promise<BuildLog>;
+  /** Made for the first reader. */
+  reader: PageReader | undefined;
+  /** Calls and followers; while there are some it stays open. */
+  users: number;
+}
+
+/** Opens the store, and removes what an earlier process had no time to. */
+export async function openLogStore(options: LogStoreOptions): Promise<LogStore> {
+  await makeDirectories(join(options.directory, removed), 0o700);
+  await rm(join(options.directory, removed), { recursive: true, force: true });
+  await makeDirectories(join(options.directory, removed), 0o700);
+  return new LogStore(options);
+}
+
+const removed = ".removed";
+
+/**
+ * The logs of builds as workers deliver them: each line once, however often and in whatever order it comes. Builds are known by their
+ * number alone; whether there is such a build is the caller's question.
+ */
+export class LogStore {
+  readonly #directory: string;
+  readonly #idleBuilds: number;
+  readonly #parts: LogParts;
+  /** In order of their last use. */
+  readonly #builds = new Map<number, Opened>();
+  /** What has to end before a build may be opened again. */
+  readonly #leaving = new Map<number, Promise<void>>();
+  #closed = false;
+
+  constructor({ directory, clock, log = silentLog, openFiles, idleBuilds = mostIdle }: LogStoreOptions) {
+    this.#directory = directory;
+    this.#idleBuilds = idleBuilds;
+    this.#parts = { pool: new FilePool(openFiles), clock, log };
+  }
+
+  /**
+   * Stores the lines of a build that are not there yet; a line is known by its step and workerLogId, and one without (0) is always new and
+   * belongs to step 0. Resolves when they are accepted, with `isDurable` when all of them are on the disk, those that were there already
+   * included. Says which cannot be kept. Rejects with `log-lost`; whatever was stored then, repeating it is harmless.
+   */
+  async insert(buildId: number, lines: readonly NewLine[], isDurable = false): Promise<Inserted> {
+    const intake = await this.intake(buildId);
+    try {
+      const result = await intake.insert(lines);
+      if (isDurable) await intake.flushed();
+      return result;
+    } finally {
+      intake.close();
+    }
+  }
+
+  /** For who brings lines of a build in many batches. To be closed. */
+  async intake(buildId: number): Promise<LogIntake> {
+    const opened = this.#acquire(buildId);
+    try {
+      return new LogIntake(await opened.build, () => this.#release(buildId, opened));
+    } catch (thrown) {
+      this.#release(buildId, opened);
+      throw thrown;
+    }
+  }
+
+  /** Resolves when everything that was accepted of a build is on the disk. */
+  flushed(buildId: number): Promise<void> {
+    return this.#use(buildId, (build) => build.flushed());
+  }
+
+  /** By step, ascending: how far lines are here without a gap. */
+  cursors(buildId: number): Promise<readonly StepCursor[]> {
+    return this.#use(buildId, async (build) =>
+      [...build.segments]
+        .map(({ stepId, ids }) => ({ stepId, lastWorkerLogId: ids.prefix }))
+        .toSorted((a, b) => a.stepId - b.stepId),
+    );
+  }
+
+  /** Of all steps together; 0 for a build of which nothing is stored. */
+  counts(buildId: number): Promise<LogCounts> {
+    return this.#use(buildId, async (build) => {
+      const counts = { lines: 0, bytes: 0 };
+      for (const { lines, textBytes } of build.segments) {
+        counts.lines += lines;
+        counts.bytes += textBytes;
+      }
+      return counts;
+    });
+  }
+
+  /**
+   * The lines of a build from its beginning or behind `after`, ascending by logId; those that are accepted when it begins. With
+   * `until` those that come later, too; see `followBuild`.
+   */
+  async *lines(buildId: number, following: BuildFollowing): AsyncGenerator<LogPage, void> {
+    const opened = this.#acquire(buildId);
+    try {
+      const build = await opened.build;
+      opened.reader ??= new PageReader(build, this.#parts.pool);
+      if (following.until === undefined) await build.written();
+      const { after = following.until === undefined ? 0 : build.accepted, ...rest } = following;
+      yield* followBuild(build, opened.reader, { ...rest, after });
+    } finally {
+      this.#release(buildId, opened);
+    }
+  }
+
+  /** The lines of one step, ascending by workerLogId, behind `after`; see `viewStep`. */
+  async *step(buildId: number, stepId: number, after?: number): AsyncGenerator<readonly StoredLine[], void> {
+    const opened = this.#acquire(buildId);
+    try {
+      const build = await opened.build;
+      await build.written();
+      yield* viewStep(build, stepId, this.#parts.pool, after);
+    } finally {
+      this.#release(buildId, opened);
+    }
+  }
+
+  /** The same with those that come, each behind those before it; see `followStep`. */
+  async *followStep(
+    buildId: number,
+    stepId: number,
+    following: StepFollowing,
+  ): AsyncGenerator<readonly StoredLine[], void> {
+    const opened = this.#acquire(buildId);
+    try {
+      yield* followStep(await opened.build, stepId, this.#parts.pool, following);
+    } finally {
+      this.#release(buildId, opened);
+    }
+  }
+
+  /** Removes the log of a build, durably enough for who removes the build afterwards; whoever follows it is cut off. Idempotent. */
+  async remove(buildId: number): Promise<void> {
+    const opened = this.#builds.get(buildId);
+    this.#builds.delete(buildId);
+    await this.#leave(buildId, async () => {
+      const build = await opened?.build.catch(() => undefined);
+      await build?.remove();
+      const [from, to] = [this.#pathOf(buildId), join(this.#directory, removed, randomUUID())];
+      await this.#parts.pool.drop(`${from}/`);
+      try {
+        await rename(from, to);
+      } catch (thrown) {
+        if (codeOf(thrown) === "ENOENT") return;
+        throw thrown;
+      }
+      await rm(to, { recursive: true, force: true });
+    });
+  }
+
+  /** Builds of which something is stored, ascending. */
+  async builds(): Promise<readonly number[]> {
+    const names = await readdir(this.#directory);
+    return names
+      .filter((name) => /^[1-9]\d{0,15}$/.test(name))
+      .map(Number)
+      .toSorted((a, b) => a - b);
+  }
+
+  /** Everything on the disk, everything closed. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.allSettled(this.#leaving.values());
+    await inParallel([...this.#builds.values()], async ({ build }) => (await build.catch(() => undefined))?.close());
+    this.#builds.clear();
+    await this.#parts.pool.close();
+  }
+
+  /** Of its segments. */
+  #pathOf(buildId: number): string {
+    return join(this.#directory, `${buildId}`);
+  }
+
+  /** Keeps the build open while `work` is under way. */
+  async #use<T>(buildId: number, work: (build: BuildLog) => Promise<T>): Promise<T> {
+    const opened = this.#acquire(buildId);
+    try {
+      return await work(await opened.build);
+    } finally {
+      this.#release(buildId, opened);
+    }
+  }
+
+  /** To be released by `#release`. Throws when the store is closed. */
+  #acquire(buildId: number): Opened {
+    if (this.#closed) throw logError("log-closed", "the log store is closed");
+    const opened = this.#builds.get(buildId) ?? { build: this.#open(buildId), reader: undefined, users: 0 };
+    opened.users++;
+    this.#builds.delete(buildId);
+    this.#builds.set(buildId, opened);
+    return opened;
+  }
+
+  /** One process has a segment open once: a build that is being closed or removed is waited for. */
+  async #open(buildId: number): Promise<BuildLog> {
+    for (let leaving = this.#leaving.get(buildId); leaving !== undefined; leaving = this.#leaving.get(buildId))
+      await leaving;
+    return openBuildLog(buildId, this.#pathOf(buildId), this.#parts);
+  }
+
+  /** Ends a use. */
+  #release(buildId: number, opened: Opened): void {
+    opened.users--;
+    // One that could not be opened is tried anew.
+    void opened.build.then(
+      () => this.#closeIdle(),
+      () => this.#builds.get(buildId) === opened && this.#builds.delete(buildId),
+    );
+  }
+
+  /** Those used longest ago go first. One that has something to write is left until it has. */
+  async #closeIdle(): Promise<void> {
+    if (this.#builds.size <= this.#idleBuilds || this.#closed) return;
+    for (const [buildId, opened] of this.#builds) {
+      if (this.#builds.size <= this.#idleBuilds) return;
+      if (opened.users > 0) continue;
+      this.#builds.delete(buildId);
+      void this.#leave(buildId, async () => (await opened.build).close()).catch((thrown: unknown) =>
+        this.#parts.log.error("log of a build was not closed", { build: buildId, error: messageOf(thrown) }),
+      );
+    }
+  }
+
+  /** Runs what ends a build's log; until then nobody opens it. */
+  #leave(buildId: number, work: () => Promise<void>): Promise<void> {
+    const before = this.#leaving.get(buildId) ?? Promise.resolve();
+    const leaving = before.then(work, work);
+    const settled = leaving.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#leaving.set(buildId, settled);
+    void settled.then(() => this.#leaving.get(buildId) === settled && this.#leaving.delete(buildId));
+    return leaving;
+  }
+}

@@ -1,0 +1,75 @@
+import { aborted, parseInstant } from "#lib/base/index.ts";
+import { controllerFor, type Manager, refTo, requestChannel } from "#kernel/kit/index.ts";
+import { isNotFound, Secret } from "#kernel/model/index.ts";
+import { Worker } from "../kinds.ts";
+import type { WorkerBackend, WorkerIdentity } from "./backend.ts";
+import { waitingIn, workerReconciler } from "./reconcile-worker.ts";
+import type { ProvisionerParts } from "./rest.ts";
+import type { ProvisionerSettings } from "./settings.ts";
+import { Slots } from "./slots.ts";
+import { workerLabel } from "./store-worker.ts";
+import { identityOf } from "./worker-status.ts";
+
+/** What a provisioner is made of besides its manager. */
+export interface ProvisionerOptions {
+  readonly settings: ProvisionerSettings;
+  /** Makes what runs workers; it is closed with the manager. `changed` brings a worker up for another look. */
+  readonly backend: (changed: (worker: WorkerIdentity) => void) => WorkerBackend;
+}
+
+/**
+ * Adds the controller of workers to a manager that has not started. Answers with what its REST API is made of. When the manager stops,
+ * workers go on; the next one takes them up.
+ */
+export function addProvisioner(manager: Manager, { settings, backend: make }: ProvisionerOptions): ProvisionerParts {
+  const { client, random, log } = manager;
+  const { namespace, maxWorkers } = settings;
+  const scope = { namespace };
+  const workers = manager.mirror<Worker>(Worker, scope);
+  const channel = requestChannel();
+  const backend = make(({ namespace: where, name }) => channel.send({ namespace: where, name }));
+  const parts = { client, workers, backend, settings, slots: new Slots(maxWorkers), cleared: new Set<string>() };
+  const builder = controllerFor(manager, "wharf-worker")
+    .for<Worker>(Worker, { scope, resyncEvery: 600_000 })
+    .watchesChannel(channel);
+  const limited =
+    maxWorkers === 0 ? builder : builder.watches<Worker>(Worker, () => waitingIn(workers, namespace), { scope });
+  limited.with({ maxConcurrent: 8 }).complete(workerReconciler(parts));
+  manager.add({
+    name: "wharf-worker-sweeper",
+    async run({ stop }) {
+      await backend
+        .sweep(() => workers.list().map(identityOf))
+        .catch((thrown: unknown) => log.warn("leftovers of workers stay", { error: thrown }));
+      await sweepSecrets(manager, namespace, (name) => workers.get(`${namespace}/${name}`) !== undefined);
+      await aborted(stop);
+      await backend.close();
+    },
+  });
+  return { client, workers, settings, random, log };
+}
+
+/** A request that was cut off between its Secret and its worker is at most this old. */
+const orphanAgeMs = 600_000;
+
+/** Secrets of workers that were never stored. One that is being asked for has its own a moment before its worker. */
+async function sweepSecrets(
+  { client, clock, log }: Pick<Manager, "client" | "clock" | "log">,
+  namespace: string,
+  isWorker: (name: string) => boolean,
+) {
+  try {
+    const { items } = await client.list(Secret, { namespace, labelSelector: workerLabel });
+    for (const secret of items) {
+      const { labels = {}, creationTimestamp } = secret.metadata;
+      const age = clock.now() - (parseInstant(creationTimestamp) ?? 0);
+      if (age < orphanAgeMs || isWorker(labels[workerLabel] ?? "")) continue;
+      await client.delete(refTo(Secret, secret)).catch((thrown: unknown) => {
+        if (!isNotFound(thrown)) throw thrown;
+      });
+    }
+  } catch (thrown) {
+    // They are looked for again at the next start.
+    log.warn("secrets of workers that were never stored may be left", { error: thrown });
+  }
+}

@@ -1,0 +1,84 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { silentLog, systemClock } from "#lib/base/index.ts";
+import { writeFailedResults } from "../failed-results.ts";
+import { readParameters } from "../parameters.ts";
+import { HostBackend } from "./host-backend.ts";
+import { claimWorker, directoryName, ownerFile, resultsDirectory } from "./worker-directory.ts";
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "slipway-workers-"));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+test("a directory whose owner cannot be read stays: its worker may live", async () => {
+  const told: string[] = [];
+  const note = (message: string): void => void told.push(message);
+  const backend = new HostBackend({
+    directory,
+    program: { words: ["none"], environment: {} },
+    runtime: "host",
+    serve: () => Promise.reject(new Error("there is nothing to serve")),
+    changed: () => undefined,
+    clock: systemClock,
+    log: { ...silentLog, info: note, warn: note },
+  });
+  for (const name of ["broken", "nobodys"]) await mkdir(join(directory, name));
+  await writeFile(ownerFile(join(directory, "broken")), "{ half");
+  await backend.sweep(() => []);
+  expect(await readdir(directory)).toEqual(["broken"]);
+  expect(told.toSorted()).toEqual([
+    "a worker that nothing is stored of any more is removed",
+    "a worker that nothing is stored of any more stays",
+  ]);
+  await backend.close();
+});
+
+test("workers of one name from the same minute have directories of their own", async () => {
+  let ended = 0;
+  const backend = new HostBackend({
+    directory,
+    // Ends without having become anything.
+    program: { words: [process.execPath, "-e", "0"], environment: {} },
+    runtime: "host",
+    serve: () => Promise.reject(new Error("there is nothing to serve")),
+    changed: () => void ended++,
+    clock: systemClock,
+    log: silentLog,
+  });
+  const read = readParameters(
+    { GIT_FULLURL: "https://example.org/a.git" },
+    { instance: "local", allowLocalRepos: false },
+  );
+  if (!read.ok) throw new Error(JSON.stringify(read.error));
+  const uids = ["019ab000-0000-7000-8000-00000000000a", "019ab000-0001-7000-8000-00000000000b"];
+  for (const uid of uids) await backend.start({ namespace: "default", name: "w", uid }, read.value);
+  expect((await readdir(directory)).toSorted()).toEqual(["w.00000000000a", "w.00000000000b"]);
+  await expect.poll(() => ended).toBeGreaterThanOrEqual(2);
+  await backend.close();
+});
+
+test("a worker that could not begin is over when its program is gone: until then nobody serves what it has left", async () => {
+  const backend = new HostBackend({
+    directory,
+    program: { words: ["none"], environment: {} },
+    runtime: "host",
+    serve: () => Promise.reject(new Error("the program still lives")),
+    changed: () => undefined,
+    clock: systemClock,
+    log: silentLog,
+  });
+  const worker = { namespace: "default", name: "w", uid: "019ab000-0000-7000-8000-00000000000a" };
+  const place = join(directory, directoryName(worker));
+  await mkdir(place);
+  // This process stands for the program: it has written its results and has not ended.
+  await claimWorker(place);
+  const of = { buildRef: 7, projectId: 1, instance: "local", runtime: "host" };
+  const failure = { reason: "CloneFailed", message: "there is no such repository", lines: [] };
+  await writeFailedResults(resultsDirectory(place), of, failure, systemClock);
+  expect(await backend.observe(worker)).toMatchObject({ phase: "running", status: "Running", finishedAt: undefined });
+  await backend.close();
+});

@@ -1,0 +1,116 @@
+import type { Logger } from "#lib/base/index.ts";
+import { type ApiClient, type Informer, refTo } from "#kernel/kit/index.ts";
+import { isNotFound, type Stored } from "#kernel/model/index.ts";
+import { refuse } from "../http/index.ts";
+import { createRestApi, sendJson, uintOf } from "../http/rest-api.ts";
+import { Worker } from "../kinds.ts";
+import { readParameters } from "./parameters.ts";
+import { requestParameters } from "./request-parameters.ts";
+import { forceAnnotation, storeWorker, type WorkerStore } from "./store-worker.ts";
+import type { ProvisionerSettings } from "./settings.ts";
+import { workerJson } from "./worker-status.ts";
+
+/** What answers requests about workers. */
+export interface ProvisionerParts extends Omit<WorkerStore, "settings"> {
+  readonly workers: Pick<Informer<Worker>, "get" | "list">;
+  readonly settings: ProvisionerSettings;
+  readonly log: Logger;
+  /** Pages of these origins may ask: `provisioner.http.cors`. */
+  readonly origins?: readonly string[];
+}
+
+/**
+ * The REST API of the provisioner, as released callers know it. It stores what is asked for and answers from the mirror: workers are
+ * started by the controller, so that a request that was answered is carried out whatever happens to this process.
+ */
+export function createProvisionerApi(parts: ProvisionerParts) {
+  const { client, settings, log, origins = [] } = parts;
+  const api = createRestApi({ log, origins, hasSecretQueries: true });
+
+  api.get("/api/worker", (context) => {
+    const buildRef = context.req.query("buildRef");
+    const statuses = new Set((context.req.queries("status") ?? []).map((word) => word.toLowerCase()));
+    const wanted = buildRef === undefined || buildRef === "" ? undefined : uintOf("buildRef", buildRef);
+    const found = listOf(parts)
+      .map(workerJson)
+      .filter(({ buildId }) => wanted === undefined || buildId === wanted)
+      .filter(({ status }) => statuses.size === 0 || statuses.has(status.toLowerCase()));
+    return sendJson(context, found);
+  });
+
+  api.get("/api/worker/:id", (context) => sendJson(context, workerJson(findWorker(parts, context.req.param("id")))));
+
+  api.post("/api/worker", async (context) => {
+    const { raw } = context.req;
+    const given = await requestParameters({
+      query: new URL(raw.url).searchParams,
+      contentType: raw.headers.get("content-type") ?? "",
+      body: raw.body as AsyncIterable<Uint8Array> | null,
+    });
+    const read = readParameters(given, settings);
+    if (!read.ok) {
+      const errors = read.error.map(({ message }) => message);
+      throw refuse(read.error[0]?.kind ?? "invalid-param", errors.join("; "), { errors });
+    }
+    const { worker, isNew } = await storeWorker(parts, given, read.value);
+    log.info(isNew ? "worker requested" : "worker requested again", {
+      worker: worker.metadata.name,
+      build: read.value.buildRef,
+      url: read.value.source.url,
+    });
+    return sendJson(context, workerJson(worker), isNew ? 201 : 200);
+  });
+
+  api.delete("/api/worker/:id", async (context) => {
+    const isSaid = (name: string): boolean => /^(?:1|true|)$/i.test(context.req.query(name) ?? "no");
+    const done = () => context.newResponse(null, { status: 204 });
+    const worker = lookUp(parts, context.req.param("id"));
+    if (worker === undefined && isSaid("ignoreMissing")) return done();
+    if (worker === undefined) throw unknownWorker(context.req.param("id"));
+    try {
+      if (isSaid("force")) await markForced(client, worker);
+      await client.delete(refTo(Worker, worker), { preconditions: { uid: worker.metadata.uid } });
+      return done();
+    } catch (thrown) {
+      // It went between our look and the request.
+      if (isNotFound(thrown) && isSaid("ignoreMissing")) return done();
+      throw isNotFound(thrown) ? unknownWorker(context.req.param("id")) : thrown;
+    }
+  });
+  return api;
+}
+
+const unknownWorker = (id: string) => refuse("record-not-found", `the worker ${JSON.stringify(id)} does not exist`);
+
+/** The oldest first. */
+const listOf = ({ workers, settings }: ProvisionerParts): readonly Stored<Worker>[] =>
+  workers
+    .list({ namespace: settings.namespace })
+    .toSorted(
+      (a, b) =>
+        compare(a.metadata.creationTimestamp, b.metadata.creationTimestamp) ||
+        (a.spec.buildRef ?? 0) - (b.spec.buildRef ?? 0) ||
+        compare(a.metadata.name, b.metadata.name),
+    );
+
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** By its name, or by the uid of its Pod, which the released provisioner calls its id; also by the id of its container, and by its own uid. */
+const lookUp = (parts: ProvisionerParts, id: string): Stored<Worker> | undefined =>
+  parts.workers.get(`${parts.settings.namespace}/${id}`) ??
+  listOf(parts).find(({ metadata, status }) => metadata.uid === id || (id !== "" && status?.runtimeId === id));
+
+function findWorker(parts: ProvisionerParts, id: string): Stored<Worker> {
+  const worker = lookUp(parts, id);
+  if (worker === undefined) throw unknownWorker(id);
+  return worker;
+}
+
+/** Stored before the deletion: what is deleted with force is never waited for. */
+async function markForced(client: ApiClient, worker: Stored<Worker>): Promise<void> {
+  const { uid } = worker.metadata;
+  await client.patch(refTo(Worker, worker), {
+    type: "merge",
+    body: { metadata: { uid, annotations: { [forceAnnotation]: "true" } } },
+  });
+}

@@ -1,0 +1,78 @@
+// A linked work tree has a file instead of `.git`, which leads to what the repository keeps elsewhere. A copy with that file would be the same work tree once
+// more: a commit in it would move the user's branch, and on another machine it would lead nowhere. Copies get a `.git` of their own.
+
+import { copyFile, readFile } from "node:fs/promises";
+import { dirname, isAbsolute, join, resolve, sep } from "node:path";
+import { codeOf } from "#lib/base/index.ts";
+import { runGit } from "../world/git.ts";
+import { type ListOptions, walk } from "./list-names.ts";
+
+export interface StandaloneOptions extends ListOptions {
+  /** Where files that are made may be; what is in it goes with the build. */
+  readonly work: string;
+}
+
+/** Of the repository, or of another work tree: gitrepository-layout(5). Modules are copied with the submodules that they are of. */
+const ofOthers =
+  /^(?:HEAD|index|gitdir|commondir|locked|modules|worktrees|config\.worktree|sequencer|logs\/HEAD|refs\/(?:bisect|worktree|rewritten)|[^/]*_(?:HEAD|MSG|LOG)|rebase-[^/]*|[^/]*\.lock)(?:\/|$)/;
+/** What only leads elsewhere, or is copied with a submodule. */
+const ofLinks = /^(?:gitdir|commondir|locked|modules)(?:\/|$)/;
+
+/**
+ * What a work tree's own `.git` is made of, by paths below it, with where each is; undefined where its file leads to something that is copied
+ * as well. `gitFile` is relative to the project. Rejects when something cannot be read.
+ */
+export async function standaloneGit(
+  gitFile: string,
+  options: StandaloneOptions,
+): Promise<ReadonlyMap<string, string> | undefined> {
+  const { directory } = options;
+  const file = join(directory, gitFile);
+  const [, written] = /^gitdir: (.+)$/m.exec(await readFile(file, "utf8")) ?? [];
+  if (written === undefined) return undefined;
+  const own = resolve(dirname(file), written);
+  // From there a relative path leads to the same place of the copy, an absolute one back to the original.
+  if (!isAbsolute(written) && own.startsWith(directory + sep)) return undefined;
+  const common = await commonOf(own);
+  const parts = new Map<string, string>();
+  if (common !== own) await add(parts, common, ofOthers, options);
+  await add(parts, own, ofLinks, options);
+  const config = parts.get("config");
+  if (config !== undefined) parts.set("config", await configOf(config, gitFile, options));
+  // Git takes a directory without it for none.
+  if (common === own || parts.has("refs")) return new Map([["", common], ...parts]);
+  return undefined;
+}
+
+/** Where branches and objects are: of a linked work tree those of the repository that it is linked to. */
+async function commonOf(own: string): Promise<string> {
+  try {
+    return resolve(own, (await readFile(join(own, "commondir"), "utf8")).trim());
+  } catch (thrown) {
+    if (codeOf(thrown) === "ENOENT") return own;
+    throw thrown;
+  }
+}
+
+async function add(parts: Map<string, string>, from: string, isLeft: RegExp, options: ListOptions): Promise<void> {
+  for (const path of await walk("", { ...options, directory: from, withoutGit: false, excluded: [] }))
+    if (!isLeft.test(path)) parts.set(path, join(from, path));
+}
+
+/** The configuration of a repository without work tree, or with one elsewhere, is not that of a copy that has its files beside `.git`. */
+async function configOf(
+  config: string,
+  gitFile: string,
+  { work, environment, signal }: StandaloneOptions,
+): Promise<string> {
+  const text = await readFile(config, "utf8");
+  if (!/^\s*(?:bare|worktree)\b/im.test(text)) return config;
+  const made = join(work, `config-of-${gitFile.replaceAll("/", "-")}`);
+  await copyFile(config, made);
+  const git = (...words: readonly string[]) =>
+    runGit(["config", "--file", made, ...words], { directory: work, environment, signal });
+  await git("core.bare", "false");
+  const names = (await git("--list", "--name-only")).split("\n");
+  if (names.includes("core.worktree")) await git("--unset-all", "core.worktree");
+  return made;
+}

@@ -1,0 +1,152 @@
+import { codeOf, messageOf } from "#lib/base/index.ts";
+import { RpcError, type RpcService, service, wharfApiV5 } from "#kernel/rpc/index.ts";
+import type { LogIntake } from "../log-store/log-intake.ts";
+import type { NewLine } from "../log-store/record.ts";
+import { isTime } from "./line-json.ts";
+import type { ResultsApiParts } from "./parts.ts";
+
+/** Lines that are stored together. */
+const batchLines = 512;
+/** Builds whose logs one call keeps open; those of before are flushed when there are more. */
+const mostBuilds = 256;
+
+/** Numbers as the protocol has them, of 64 bits. */
+type Request = wharfApiV5.CreateLogStreamRequest;
+
+/**
+ * Takes lines of any builds, in any order. The answer, which means that they are on the disk, comes when the caller has closed his side; lines
+ * without a time that can be, of builds that are not there, or beyond the bounds of a log are passed over.
+ */
+export const logService = (parts: ResultsApiParts): RpcService =>
+  service(wharfApiV5.Builds, {
+    async createLogStream(requests, call) {
+      const intake = new Intake(parts);
+      try {
+        for await (const request of requests) await intake.take(request);
+        return { linesInserted: BigInt(await intake.end()) };
+      } catch (thrown) {
+        if (thrown instanceof RpcError || codeOf(thrown) === undefined) throw thrown;
+        throw new RpcError("UNAVAILABLE", `lines were not kept: ${messageOf(thrown)}`, { cause: thrown });
+      } finally {
+        await intake.close();
+        if (intake.skipped > 0)
+          parts.log.warn("lines that cannot be kept were passed over", {
+            lines: intake.skipped,
+            from: call.peer,
+          });
+      }
+    },
+  });
+
+/** What one call brings. */
+class Intake {
+  readonly #parts: ResultsApiParts;
+  /** By build; stored together in the next turn. */
+  readonly #waiting = new Map<number, NewLine[]>();
+  /** Of builds that had a line: at the end of the call all of them are flushed. */
+  readonly #intakes = new Map<number, LogIntake>();
+  /** Lines that wait. */
+  #count = 0;
+  #inserted = 0;
+  /** Under way; never rejects. */
+  #storing: Promise<void> | undefined;
+  #failure: unknown;
+  /** Lines that are nobody's, or cannot be kept. */
+  skipped = 0;
+
+  constructor(parts: ResultsApiParts) {
+    this.#parts = parts;
+  }
+
+  /** Stored with those that come in the same turn. */
+  async take(request: Request): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
+    const buildId = Number(request.buildId);
+    const line = lineOf(request);
+    if (line === undefined || !this.#knows(buildId)) {
+      this.skipped++;
+      return;
+    }
+    const lines = this.#waiting.get(buildId);
+    if (lines === undefined) this.#waiting.set(buildId, [line]);
+    else lines.push(line);
+    this.#count++;
+    this.#storing ??= new Promise<void>((resolve) => void setImmediate(resolve)).then(() => this.#store());
+    if (this.#count >= batchLines) await this.#storing;
+  }
+
+  /** Everything on the disk; how many were new. */
+  async end(): Promise<number> {
+    await this.#storing;
+    if (this.#failure !== undefined) throw this.#failure;
+    await this.#flush();
+    return this.#inserted;
+  }
+
+  /** Gives back what it keeps open. */
+  async close(): Promise<void> {
+    await this.#storing;
+    for (const intake of this.#intakes.values()) intake.close();
+    this.#intakes.clear();
+  }
+
+  /** Most lines are of a build that had some already. */
+  #knows(buildId: number): boolean {
+    return this.#intakes.has(buildId) || (Number.isSafeInteger(buildId) && this.#parts.builds.takes(buildId));
+  }
+
+  /** All that this call has brought so far. */
+  async #flush(): Promise<void> {
+    for (const intake of this.#intakes.values()) await intake.flushed();
+  }
+
+  /** Undefined for a build that was deleted in between. */
+  async #intakeOf(buildId: number): Promise<LogIntake | undefined> {
+    const known = this.#intakes.get(buildId);
+    if (known !== undefined) return known;
+    if (this.#intakes.size >= mostBuilds) {
+      await this.#flush();
+      for (const intake of this.#intakes.values()) intake.close();
+      this.#intakes.clear();
+    }
+    const { logs } = await this.#parts.stores.open();
+    if (!this.#parts.builds.takes(buildId)) return undefined;
+    const intake = await logs.intake(buildId);
+    this.#intakes.set(buildId, intake);
+    return intake;
+  }
+
+  /** Never rejects: what goes wrong is told to the next line, or to the end. */
+  async #store(): Promise<void> {
+    try {
+      while (this.#waiting.size > 0) {
+        const batches = [...this.#waiting];
+        this.#waiting.clear();
+        this.#count = 0;
+        for (const [buildId, lines] of batches) {
+          const intake = await this.#intakeOf(buildId);
+          if (intake === undefined) this.skipped += lines.length;
+          else {
+            const { inserted, refused } = await intake.insert(lines);
+            this.#inserted += inserted;
+            this.skipped += refused?.count ?? 0;
+          }
+        }
+      }
+    } catch (thrown) {
+      this.#failure = thrown;
+    } finally {
+      this.#storing = undefined;
+    }
+  }
+}
+
+/** Undefined when its time cannot be, or its numbers cannot be held. */
+function lineOf({ workerLogId, workerStepId, timestamp, message }: Request): NewLine | undefined {
+  if (timestamp === undefined) return undefined;
+  const time = { seconds: Number(timestamp.seconds), nanos: timestamp.nanos };
+  if (!isTime(time)) return undefined;
+  const line = { stepId: Number(workerStepId), workerLogId: Number(workerLogId), message };
+  if (!Number.isSafeInteger(line.stepId) || !Number.isSafeInteger(line.workerLogId)) return undefined;
+  return { ...line, time };
+}

@@ -1,0 +1,80 @@
+import { Busboy, type BusboyHeaders } from "@fastify/busboy";
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { messageOf } from "#lib/base/index.ts";
+import { refuse } from "../http/problem.ts";
+import { Changes } from "../results/changes.ts";
+
+/** A file of a form. Its bytes are to be taken before the next one is asked for. */
+export interface FormFile {
+  readonly field: string;
+  readonly fileName: string;
+  readonly contentType: string;
+  readonly bytes: Readable;
+}
+
+/** Of one request. */
+const limits = { files: 1000, fields: 100, fieldSize: 64 * 1024, headerPairs: 100 };
+
+/**
+ * The files of a form as they come, in constant memory. Refuses what is no form, has too many files, or breaks off. Ended early, it gives up
+ * the rest.
+ */
+export async function* formFiles(request: IncomingMessage): AsyncGenerator<FormFile, void> {
+  const parser = openParser(request);
+  const changes = new Changes();
+  const files: FormFile[] = [];
+  /** Why nothing more comes, if it is not the end of the form. */
+  let failure: Error | undefined;
+  let isOver = false;
+  parser.on("file", (field, bytes, fileName, _encoding, contentType) => {
+    // Told to whoever reads it; where nobody does, it is no news.
+    bytes.on("error", () => undefined);
+    files.push({ field, fileName, contentType, bytes });
+    changes.tell();
+  });
+  parser.on("filesLimit", () => parser.destroy(new Error(`expected at most ${limits.files} files`)));
+  const piping = pipeline(request, parser)
+    .catch((thrown: unknown) => {
+      failure = refuse("unexpected-multipart-read-error", messageOf(thrown), { cause: thrown });
+      for (const { bytes } of files) bytes.destroy(failure);
+      current?.bytes.destroy(failure);
+    })
+    .finally(() => {
+      isOver = true;
+      changes.tell();
+    });
+  let current: FormFile | undefined;
+  try {
+    for (;;) {
+      const { version } = changes;
+      const file = files.shift();
+      if (file !== undefined) {
+        current = file;
+        yield file;
+        current = undefined;
+        // What its taker has left, so that the next one can come.
+        file.bytes.resume();
+      } else if (failure !== undefined) throw failure;
+      else if (isOver) return;
+      else await changes.after(version);
+    }
+  } finally {
+    if (!isOver) {
+      parser.destroy();
+      await piping;
+    }
+  }
+}
+
+/** Reads forms, not the other kinds of body that busboy knows. Refuses a request that is no form. */
+function openParser(request: IncomingMessage): InstanceType<typeof Busboy> {
+  const headers: BusboyHeaders = { ...request.headers, "content-type": request.headers["content-type"] ?? "" };
+  try {
+    if (!/^multipart\/form-data\b/i.test(headers["content-type"])) throw new Error("it is no multipart/form-data");
+    return new Busboy({ headers, limits });
+  } catch (cause) {
+    throw refuse("unexpected-multipart-read-error", `expected a form with files: ${messageOf(cause)}`, { cause });
+  }
+}

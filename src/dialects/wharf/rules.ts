@@ -1,0 +1,112 @@
+import { isJsonObject, type JsonObject, type JsonValue } from "#lib/base/index.ts";
+import type { Report } from "../problems.ts";
+import { inputsOf } from "./builds/inputs.ts";
+import { hasPassword } from "./clone/source-url.ts";
+import { createReporter } from "./definition/diagnostics.ts";
+import { readOutline } from "./definition/outline.ts";
+
+// What is against an object that its schema has passed. Places are those of the object.
+
+/** A value of an input as it may stand in a Build: one of its own, or where the value of a password is. */
+const isInput = (value: JsonValue | undefined): boolean =>
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean" || secretOf(value) !== undefined;
+
+/** Where the value of a password is: a key of a Secret of the namespace. Undefined for every other value. */
+export function secretOf(value: JsonValue | undefined): { readonly name: string; readonly key: string } | undefined {
+  const reference = isJsonObject(value) ? value["secretKeyRef"] : undefined;
+  if (!isJsonObject(reference)) return undefined;
+  const { name, key } = reference;
+  return typeof name === "string" && typeof key === "string" && name !== "" && key !== "" ? { name, key } : undefined;
+}
+
+/** What is against a Build; with `old`, against this change of it. `ownSecret` is what the Secret of its own is called. */
+export function checkBuild(spec: JsonObject, report: Report, old?: JsonObject, ownSecret?: string): void {
+  const { project, inputs } = spec;
+  if (typeof project !== "string" || project === "")
+    report(["spec", "project"], "required", "expected the name of a Project, whose repository is cloned");
+  for (const [name, value] of Object.entries(isJsonObject(inputs) ? inputs : {}))
+    if (!isInput(value))
+      report(["spec", "inputs", name], "wrong-type", "expected a text, number, boolean or {secretKeyRef: {name, key}}");
+  checkDefinition(spec, "definition", report);
+  if (old === undefined) return checkPasswords(spec, report);
+  for (const field of fixed)
+    if (
+      old[field] !== undefined &&
+      !isSame(old[field], field === "inputs" ? shownAgain(spec, old, ownSecret) : spec[field])
+    )
+      report(["spec", field], "immutable", "a build cannot be changed; create another one");
+  if (old["cancel"] === true && spec["cancel"] !== true)
+    report(["spec", "cancel"], "immutable", "a build that is to be ended is ended; create another one");
+}
+
+const isSame = (a: JsonValue | undefined, b: JsonValue | undefined): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/**
+ * Inputs as they were before values of theirs were moved to Secrets, or from the Secret of another build to its own, which is no change of what the
+ * build is.
+ */
+function shownAgain({ inputs }: JsonObject, old: JsonObject, ownSecret: string | undefined): JsonValue | undefined {
+  const before = old["inputs"];
+  if (!isJsonObject(inputs) || !isJsonObject(before)) return inputs;
+  const moved = Object.entries(inputs).map(([name, value]): [string, JsonValue | undefined] => {
+    const was = before[name];
+    const [from, to] = [secretOf(was), secretOf(value)];
+    const isMoved = was !== undefined && to !== undefined && (from === undefined || to.name === ownSecret);
+    return [name, isMoved ? was : value];
+  });
+  return Object.fromEntries<JsonValue | undefined>(moved);
+}
+
+/** Values of passwords are not for objects, which whoever lists builds can read. Known where the build brings its definition; of new builds only. */
+function checkPasswords({ definition, inputs }: JsonObject, report: Report): void {
+  const declared = typeof definition === "string" && definition !== "" ? inputsOf(definition) : undefined;
+  if (declared?.ok !== true || !isJsonObject(inputs)) return;
+  for (const { name, type } of declared.value)
+    if (type === "password" && inputs[name] !== undefined && secretOf(inputs[name]) === undefined)
+      report(["spec", "inputs", name], "wrong-type", "expected {secretKeyRef: {name, key}}, because it is a password");
+}
+
+/** What a build is of; it is under way with that. */
+const fixed = ["project", "buildId", "ref", "commit", "stage", "environment", "inputs", "engine", "definition"];
+
+/** What is against a Project. */
+export function checkProject(spec: JsonObject, report: Report, old?: JsonObject): void {
+  const { branches } = spec;
+  const defaults = (Array.isArray(branches) ? branches : []).filter(
+    (one) => isJsonObject(one) && one["default"] === true,
+  );
+  if (defaults.length > 1) report(["spec", "branches"], "invalid-value", "expected one default branch at most");
+  checkGitUrl(["spec", "gitUrl"], spec["gitUrl"], old?.["gitUrl"], report);
+  const [overrides, before] = [spec["overrides"], old?.["overrides"]];
+  const urlOf = (value: JsonValue | undefined) => (isJsonObject(value) ? value["gitUrl"] : undefined);
+  checkGitUrl(["spec", "overrides", "gitUrl"], urlOf(overrides), urlOf(before), report);
+  const id = old?.["projectId"];
+  if (id !== undefined && id !== spec["projectId"])
+    report(["spec", "projectId"], "immutable", "the id of a project stays as it is");
+}
+
+/** One that was there before may stay, so that the rest of the object can be changed. */
+function checkGitUrl(
+  place: readonly string[],
+  url: JsonValue | undefined,
+  before: JsonValue | undefined,
+  report: Report,
+): void {
+  if (typeof url === "string" && url !== before && hasPassword(url))
+    report(
+      place,
+      "invalid-value",
+      "expected an address without a password; spec.tokenSecretRef names a Secret with it",
+    );
+}
+
+/** Places are those of the text, because the object has none inside of it. A definition is what it is, and may be repaired later: what is wrong with it is said, and refuses builds and nothing else. */
+function checkDefinition(spec: JsonObject, field: string, report: Report): void {
+  const text = spec[field];
+  if (typeof text !== "string") return;
+  const reporter = createReporter(".wharf-ci.yml");
+  readOutline(text, reporter);
+  for (const { severity, code, message, position } of reporter.diagnostics())
+    if (severity === "error")
+      report(["spec", field], code, `${position === undefined ? "" : `line ${position.line}: `}${message}`);
+}

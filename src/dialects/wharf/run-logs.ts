@@ -1,0 +1,118 @@
+import type { LogRequest } from "#kernel/logs/index.ts";
+import { badRequest, type KubeObject } from "#kernel/model/index.ts";
+import { type Clock, parseInstant } from "#lib/base/index.ts";
+import type { LogOpener } from "../controller-parts.ts";
+import type { EndedBuilds } from "./api/ended-builds.ts";
+import { numberOfBuild } from "./builds/numbers.ts";
+import type { Build } from "./kinds.ts";
+import type { LogStore } from "./log-store/log-store.ts";
+import type { StoredLine } from "./log-store/record.ts";
+import { timeText } from "./results-api/line-json.ts";
+
+/** What logs of builds are read with. */
+export interface RunLogParts {
+  /** Of this server; opened by the first who asks. */
+  readonly logs: () => Promise<LogStore>;
+  readonly ended: Pick<EndedBuilds, "isOver" | "onOver">;
+  readonly clock: Clock;
+}
+
+/**
+ * Logs of builds as the subresource `log` has them: of one step by its number, its name or `stage/step`, in the order in which the step wrote them; without a
+ * step those of all, in the order in which they came. Of the number 0 is what was said before the first step.
+ */
+export const openBuildLog =
+  (parts: RunLogParts): LogOpener =>
+  async (object, part, request) => {
+    // A stored build has passed its schema.
+    const build = object as KubeObject & Build;
+    const buildId = numberOfBuild(build);
+    if (buildId === undefined) throw badRequest(`build ${nameOf(build)} has no number yet, and so no log`);
+    const stepId = part === "" ? undefined : stepIn(build, part);
+    const isWanted = wantedSince(request, parts.clock);
+    const logs = await parts.logs();
+    if ((build.status?.logs?.lines ?? 0) > 0 && (await logs.counts(buildId)).lines === 0)
+      throw badRequest(`the log of build ${nameOf(build)} is kept by a wharf-api that is not part of this server`);
+    return textOf(linesOf(logs, buildId, stepId, request, parts.ended), isWanted, request);
+  };
+
+const nameOf = ({ metadata }: Build): string => JSON.stringify(metadata.name ?? "");
+
+/** The number of a step. Whether there is such a step is known once the worker has told its steps; before, its log is empty. */
+function stepIn(build: Build, part: string): number {
+  const { steps = [], stages = [] } = build.status ?? {};
+  if (/^\d{1,9}$/.test(part)) return Number(part);
+  const found = steps.find(({ name, stageId }) => {
+    const stage = stages.find((each) => each.stageId === stageId)?.name ?? "";
+    return part === name || part === `${stage}/${name}`;
+  });
+  if (found !== undefined) return found.stepId;
+  const names = steps.map(({ name }) => name).join(" ");
+  throw badRequest(`${JSON.stringify(part)} is no step of build ${nameOf(build)}, which has [${names}]`);
+}
+
+/** Lines from a time on; all where none is named. Throws the refusal of a time that is none. */
+function wantedSince({ sinceSeconds, sinceTime }: LogRequest, clock: Clock): (line: StoredLine) => boolean {
+  if (sinceSeconds === undefined && sinceTime === undefined) return () => true;
+  const since = sinceSeconds === undefined ? parseInstant(sinceTime ?? "") : clock.now() - sinceSeconds * 1000;
+  if (since === undefined)
+    throw badRequest(`sinceTime must be a time as of RFC 3339, found ${JSON.stringify(sinceTime)}`);
+  return ({ time }) => time.seconds * 1000 + time.nanos / 1_000_000 >= since;
+}
+
+/** In pages, as the store gives them. Of the last lines only their numbers are counted: a reader holds no more than a page, whatever it asks for. */
+async function* linesOf(
+  logs: LogStore,
+  buildId: number,
+  stepId: number | undefined,
+  { follow = false, tailLines, signal }: LogRequest,
+  ended: RunLogParts["ended"],
+): AsyncGenerator<readonly StoredLine[], void> {
+  const last = stepId === undefined ? (await logs.counts(buildId)).lines : await lastOf(logs, buildId, stepId);
+  const after = tailLines === undefined || last === 0 ? undefined : Math.max(0, last - tailLines);
+  if (!follow && stepId !== undefined) return yield* logs.step(buildId, stepId, after);
+  if (!follow) return yield* byArrival(logs.lines(buildId, { after: after ?? 0, ...signalled(signal) }));
+  const over = new AbortController();
+  // Asked for first: an end between the two is not missed.
+  const cancel = ended.onOver(buildId, () => over.abort());
+  if (ended.isOver(buildId)) over.abort();
+  try {
+    const until = over.signal;
+    if (stepId !== undefined && stepId > 0) yield* logs.followStep(buildId, stepId, { after, until, signal });
+    // What came before the first step may have no numbers of its own.
+    else
+      for await (const lines of byArrival(logs.lines(buildId, { after: after ?? 0, until, ...signalled(signal) })))
+        yield stepId === undefined ? lines : lines.filter((line) => line.stepId === stepId);
+  } finally {
+    cancel();
+  }
+}
+
+const signalled = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { signal });
+
+/** The last line of a step that is there without a gap. */
+const lastOf = async (logs: LogStore, buildId: number, stepId: number): Promise<number> =>
+  (await logs.cursors(buildId)).find((cursor) => cursor.stepId === stepId)?.lastWorkerLogId ?? 0;
+
+async function* byArrival(pages: ReturnType<LogStore["lines"]>): AsyncGenerator<readonly StoredLine[], void> {
+  for await (const { lines } of pages) yield lines;
+}
+
+/** As text, each line with its end; cut where somebody wants no more bytes. */
+async function* textOf(
+  pages: AsyncIterable<readonly StoredLine[]>,
+  isWanted: (line: StoredLine) => boolean,
+  { timestamps = false, limitBytes }: LogRequest,
+): AsyncGenerator<Uint8Array, void> {
+  let left = limitBytes ?? Number.POSITIVE_INFINITY;
+  for await (const lines of pages) {
+    const text = lines
+      .filter(isWanted)
+      .map((line) => (timestamps ? `${timeText(line.time)} ${line.message}\n` : `${line.message}\n`))
+      .join("");
+    const bytes = Buffer.from(text).subarray(0, left);
+    left -= bytes.length;
+    if (bytes.length > 0) yield bytes;
+    if (left <= 0) return;
+  }
+}

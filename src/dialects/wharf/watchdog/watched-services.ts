@@ -1,0 +1,77 @@
+import { isJsonObject, type JsonObject, type JsonValue, parseInstant, SlipwayError } from "#lib/base/index.ts";
+import { askService, refusedBy, type ServiceAddress, type ServiceRequest } from "../aggregator/api-connection.ts";
+import { ProvisionerClient, type ToldWorker } from "../provisioner/provisioner-client.ts";
+import type { ActiveBuild, SeenWorker } from "./judge.ts";
+import type { Watched } from "./watchdog.ts";
+
+/** Whom a watchdog asks. */
+export interface WatchedAddresses {
+  readonly api: ServiceAddress;
+  readonly provisioner: ServiceAddress;
+}
+
+/** The engine that every installation has; builds of others are not this provisioner's. */
+const ownEngine = "wharf-cmd";
+
+const over: ReadonlySet<string> = new Set(["Success", "Failed", "Cancelled"]);
+
+/** What was told without a time is as old as can be: it is not protected by its youth. */
+const instantOf = (text: JsonValue | undefined): number => (typeof text === "string" ? (parseInstant(text) ?? 0) : 0);
+
+/** Workers and builds as the provisioner and wharf-api tell of them over REST. Nothing of a list that is not whole is used. */
+export function watchedServices({ api, provisioner }: WatchedAddresses): Watched {
+  const client = new ProvisionerClient(provisioner);
+  const ask = async (request: ServiceRequest, signal: AbortSignal): Promise<JsonValue | undefined> => {
+    const answer = await askService(api, request, signal);
+    if (answer.status === 404) return undefined;
+    if (answer.status >= 300) throw refusedBy(api, request, answer);
+    return answer.json;
+  };
+  return {
+    workers: async (signal) => (await client.list(signal)).map(seenWorker),
+    async activeBuilds(signal) {
+      const path = "/api/build?limit=0&status=Scheduling&status=Running";
+      const answer = await ask({ method: "GET", path }, signal);
+      const { list, totalCount } = isJsonObject(answer) ? answer : {};
+      if (!Array.isArray(list) || list.length !== totalCount)
+        throw new SlipwayError("wharf-service", `${api.url}: expected all active builds, found a part of them`);
+      const origin = new URL(provisioner.url).origin;
+      return list
+        .filter(isJsonObject)
+        .filter((build) => isOf(build, origin))
+        .map(activeBuild);
+    },
+    async isActive(buildId, signal) {
+      const build = await ask({ method: "GET", path: `/api/build/${buildId}` }, signal);
+      return isJsonObject(build) && (build["status"] === "Scheduling" || build["status"] === "Running");
+    },
+    deleteWorker: (workerId, signal) => client.delete(workerId, false, signal),
+    async failBuild(buildId, reason, signal) {
+      const message = reason === "WorkerLost" ? "the worker of the build has gone" : "no worker has ever run the build";
+      const body = JSON.stringify({ status: "Failed", reason, message });
+      const headers = { "content-type": "application/json" };
+      await ask({ method: "PUT", path: `/api/build/${buildId}/status`, headers, body }, signal);
+    },
+  };
+}
+
+/** Whether workers of a build are looked for at this provisioner. A build that names no engine has the usual one. */
+function isOf({ engine }: JsonObject, origin: string): boolean {
+  if (!isJsonObject(engine)) return true;
+  const { id, url } = engine;
+  return id === ownEngine || (typeof url === "string" && URL.canParse(url) && new URL(url).origin === origin);
+}
+
+const seenWorker = ({ workerId, buildId, status, createdAt, finishedAt }: ToldWorker): SeenWorker => ({
+  workerId,
+  buildId,
+  isFinal: over.has(status),
+  createdAt: instantOf(createdAt),
+  finishedAt: finishedAt === null ? undefined : parseInstant(finishedAt),
+});
+
+const activeBuild = ({ buildId, workerId, scheduledOn, createdAt }: JsonObject): ActiveBuild => ({
+  buildId: typeof buildId === "number" ? buildId : 0,
+  workerId: typeof workerId === "string" ? workerId : "",
+  scheduledOn: instantOf(scheduledOn ?? createdAt),
+});

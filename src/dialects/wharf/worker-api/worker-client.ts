@@ -1,0 +1,176 @@
+import { FramedChannel, frameHeaderBytes, frameOf, messagesOf, RpcError, wharfWorkerV1 } from "#kernel/rpc/index.ts";
+import { type Clock, type Logger, messageOf, type Millis, type Random, sleep } from "#lib/base/index.ts";
+import { isJsonObject } from "#lib/base/index.ts";
+import type { BuildDocument } from "../results/build-document.ts";
+import { countedLines, type LineFrames, pickLines } from "./line-frames.ts";
+import { SeenLines } from "./seen-lines.ts";
+import { readArtifact, readStatus, type WorkerArtifact, type WorkerStatus } from "./worker-messages.ts";
+import { askWorker, type Connect, readJsonBody, type RestAnswer } from "./worker-rest-client.ts";
+
+export interface WorkerClientOptions {
+  readonly connect: Connect;
+  readonly token?: string | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** What a worker tells of its build, without who writes it. */
+export interface WorkerBuild extends Omit<BuildDocument, "owner"> {
+  readonly logs: readonly { readonly stepId: number; readonly lines: number; readonly bytes: number }[];
+}
+
+/** The frame of a request that asks for everything. */
+const emptyRequest = Buffer.alloc(frameHeaderBytes);
+/** Between two tries: the first wait, and the longest. */
+const [firstWait, longestWait]: readonly [Millis, Millis] = [500, 30_000];
+/** How a call ends that would end so again. */
+const finalCodes = new Set(["INVALID_ARGUMENT", "UNIMPLEMENTED", "UNAUTHENTICATED", "PERMISSION_DENIED"]);
+
+/**
+ * Somebody who reads a worker's results: this worker's, and those of released ones. Streams go on where they were when the connection breaks, for as
+ * long as their signal lets them, and end when the worker has sent everything. Close it.
+ *
+ *     const worker = new WorkerClient({ connect: tcpConnect(address), clock, random, log });
+ *     for await (const lines of worker.logs(cursors, signal)) …
+ *     await worker.build(signal)
+ */
+export class WorkerClient {
+  readonly #options: WorkerClientOptions;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #channel: FramedChannel;
+
+  constructor(options: WorkerClientOptions) {
+    const { connect, token } = options;
+    this.#options = options;
+    this.#headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    this.#channel = new FramedChannel({ connect, headers: this.#headers });
+  }
+
+  /**
+   * Lines that are not in `known` (by step: up to which line everything is), as many at once as have come. Of one step each once, ascending for this
+   * worker, in any order for a released one. A batch counts as taken when the next one is asked for.
+   */
+  async *logs(known: ReadonlyMap<number, number>, signal: AbortSignal): AsyncGenerator<LineFrames, void> {
+    const { StreamLogsRequestSchema: request } = wharfWorkerV1;
+    const seen = new SeenLines(known);
+    const ask = (): Buffer => {
+      const after = [...seen.cursors].map(([stepId, id]) => ({ stepId: BigInt(stepId), lastLogId: BigInt(id) }));
+      return frameOf(request, { after });
+    };
+    for await (const frames of this.#stream("StreamLogs", ask, signal)) {
+      const fresh = pickLines(countedLines(frames), (stepId, logId) => seen.add(stepId, logId));
+      if (fresh.lines > 0) yield fresh;
+    }
+  }
+
+  /** What steps become; each event once. */
+  async *statuses(signal: AbortSignal): AsyncGenerator<WorkerStatus, void> {
+    yield* this.#events("StreamStatusEvents", readStatus, ({ eventId }) => eventId, signal);
+  }
+
+  /** What steps leave, when it can be downloaded; each once. */
+  async *artifacts(signal: AbortSignal): AsyncGenerator<WorkerArtifact, void> {
+    yield* this.#events("StreamArtifactEvents", readArtifact, ({ artifactId }) => artifactId, signal);
+  }
+
+  /** Undefined for a released worker, which has no such document. Rejects with UNAVAILABLE and what else there is. */
+  async build(signal: AbortSignal): Promise<WorkerBuild | undefined> {
+    const answer = await this.#ask({ path: "/api/build" }, signal);
+    if (answer.status === 404) return void answer.body.destroy();
+    const document = await readJsonBody(answer).catch((thrown: unknown) => {
+      throw broken(thrown);
+    });
+    if (isBuild(document)) return document;
+    throw new RpcError("INTERNAL", "the worker has no build document at /api/build");
+  }
+
+  /**
+   * The bytes of an artifact from `first` on; the caller reads them to their end, which rejects when the worker breaks off. Rejects with NOT_FOUND where the worker
+   * has none.
+   */
+  async download(artifactId: number, signal: AbortSignal, first = 0): Promise<AsyncIterable<Buffer>> {
+    const headers = first === 0 ? {} : { range: `bytes=${first}-` };
+    const { status, body } = await this.#ask({ path: `/api/artifact/${artifactId}/download`, headers }, signal);
+    if (status === (first === 0 ? 200 : 206)) return body;
+    body.destroy();
+    if (status === 404) throw new RpcError("NOT_FOUND", `the worker has no artifact ${artifactId}`);
+    throw new RpcError("UNAVAILABLE", `artifact ${artifactId}: the worker has answered ${status}`);
+  }
+
+  /** Asks the worker to end the build. */
+  async cancel(signal: AbortSignal): Promise<void> {
+    const { status, body } = await this.#ask({ method: "POST", path: "/api/build/cancel" }, signal);
+    body.destroy();
+    if (status !== 202) throw new RpcError("UNAVAILABLE", `the worker has answered a cancel with ${status}`);
+  }
+
+  /** Ends its connections and what goes over them. */
+  close(): void {
+    this.#channel.close();
+  }
+
+  async #ask(
+    request: { readonly method?: string; readonly path: string; readonly headers?: Readonly<Record<string, string>> },
+    signal: AbortSignal,
+  ): Promise<RestAnswer> {
+    const { connect } = this.#options;
+    const answer = await askWorker(
+      connect,
+      { ...request, headers: { ...request.headers, ...this.#headers } },
+      signal,
+    ).catch((thrown: unknown) => {
+      signal.throwIfAborted();
+      throw broken(thrown);
+    });
+    if (answer.status !== 401) return answer;
+    answer.body.destroy();
+    throw new RpcError("UNAUTHENTICATED", "the worker wants another token");
+  }
+
+  /** Events come anew with every connection: those that were here are passed over. */
+  async *#events<T extends { readonly stepId: number }>(
+    method: "StreamStatusEvents" | "StreamArtifactEvents",
+    read: (message: Buffer) => T,
+    idOf: (event: T) => number,
+    signal: AbortSignal,
+  ): AsyncGenerator<T, void> {
+    const seen = new Set<string>();
+    for await (const frames of this.#stream(method, () => emptyRequest, signal)) {
+      for (const event of messagesOf(frames).map(read)) {
+        const key = `${event.stepId}/${idOf(event)}`;
+        if (seen.has(key)) continue;
+        seen.add(key);
+        yield event;
+      }
+    }
+  }
+
+  /** Framed messages of a call that is made again, as `ask` has it then, until it ends OK or would fail again. */
+  async *#stream(method: string, ask: () => Buffer, signal: AbortSignal): AsyncGenerator<Buffer, void> {
+    const { clock, random, log } = this.#options;
+    let wait = firstWait;
+    for (;;) {
+      try {
+        for await (const frames of this.#channel.frames(`/wharf.worker.v1.Worker/${method}`, ask(), signal)) {
+          wait = firstWait;
+          yield frames;
+        }
+        return;
+      } catch (thrown) {
+        signal.throwIfAborted();
+        if (!(thrown instanceof RpcError) || finalCodes.has(thrown.code)) throw thrown;
+        log.debug("a worker's stream has broken", { method, code: thrown.code, error: thrown.message });
+      }
+      // Between half of it and all of it, so that those who lost the same worker do not come together.
+      await sleep(clock, wait * (0.5 + random() / 2), signal);
+      wait = Math.min(2 * wait, longestWait);
+    }
+  }
+}
+
+const broken = (thrown: unknown): RpcError =>
+  new RpcError("UNAVAILABLE", `the worker does not answer: ${messageOf(thrown)}`, { cause: thrown });
+
+const isBuild = (value: unknown): value is WorkerBuild =>
+  isJsonObject(value) && Array.isArray(value["steps"]) && Array.isArray(value["logs"]) && "frozen" in value;

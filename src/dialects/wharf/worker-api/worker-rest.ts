@@ -1,0 +1,133 @@
+import type { Logger } from "#lib/base/index.ts";
+import { join } from "node:path";
+import { refuse } from "../http/problem.ts";
+import { createRestApi, type RestContext, sendJson, uintOf } from "../http/rest-api.ts";
+import { sendFile } from "../http/streamed-answer.ts";
+import { fileNameOf } from "../results/artifact-name.ts";
+import type { Artifact } from "../results/build-document.ts";
+import type { Results, StepResults } from "../results/results.ts";
+import { statusNumbers } from "../results/status-numbers.ts";
+import { sendLog } from "./log-text.ts";
+import { lineCounts } from "./line-counts.ts";
+
+export interface WorkerRestOptions {
+  readonly log: Logger;
+  readonly origins?: readonly string[];
+  /** Ends the build; asked as often as somebody asks. Absent where it has ended. */
+  readonly cancel?: ((reason: string | undefined) => void) | undefined;
+}
+
+/** Of a reason for a cancel. */
+const longestBody = 64 * 1024;
+
+/**
+ * REST of a worker over the results of its build. What is asked is read from the store at that moment: nothing is kept here, and no file is held
+ * open between two requests.
+ */
+export function createWorkerRest(results: Results, { log, origins = [], cancel }: WorkerRestOptions) {
+  const api = createRestApi({ log, origins });
+  const counts = lineCounts();
+  const linesOf = ({ log: stepLog }: StepResults) => counts(stepLog);
+
+  // build.json as it is, without who writes it: that is nobody's business but the writer's.
+  api.get("/api/build", async (context) => {
+    const { owner: _, ...build } = results.build;
+    const logs = await Promise.all(
+      results.steps.map(async (step) => ({
+        stepId: step.stepId,
+        lines: await linesOf(step),
+        bytes: step.log.bytes,
+      })),
+    );
+    return sendJson(context, { ...build, logs });
+  });
+
+  api.get("/api/build/step", async (context) => {
+    const { stages, steps } = results.build;
+    const list = steps.map(async ({ stageId, ...step }) => {
+      const found = results.steps.find(({ stepId }) => stepId === step.stepId);
+      return {
+        stepId: step.stepId,
+        parentId: stageId,
+        stage: stages.find((stage) => stage.stageId === stageId)?.name ?? "",
+        name: step.name,
+        type: step.type,
+        status: step.status,
+        statusId: statusNumbers[step.status].worker,
+        exitCode: step.exitCode,
+        startedAt: step.startedAt,
+        finishedAt: step.finishedAt,
+        logLines: found === undefined ? 0 : await linesOf(found),
+      };
+    });
+    return sendJson(context, await Promise.all(list));
+  });
+
+  api.get("/api/build/step/:id/log", (context) => sendLog(context, results, stepOf(results, context)));
+
+  api.get("/api/artifact", (context) => {
+    const asked = context.req.query("stepId");
+    const stepId = asked === undefined || asked === "" ? undefined : uintOf("stepId", asked);
+    const steps = results.steps.filter((step) => stepId === undefined || step.stepId === stepId);
+    return sendJson(context, steps.flatMap(({ artifacts }) => artifacts).map(artifactOf));
+  });
+
+  api.get("/api/artifact/:id/download", (context) => {
+    const id = uintOf("artifactId", context.req.param("id"));
+    for (const { directory, artifacts } of results.steps) {
+      const artifact = artifacts.find(({ artifactId }) => artifactId === id);
+      if (artifact === undefined) continue;
+      const { path, size, contentType, sha256, name } = artifact;
+      return sendFile(context, { path: join(directory, path), size, contentType, sha256, name: lastOf(name) });
+    }
+    throw refuse("record-not-found", `artifact ${id} does not exist`);
+  });
+
+  // Accepted is not carried out: what becomes of it is seen in the status of the build.
+  api.post("/api/build/cancel", async (context) => {
+    const reason = await reasonOf(context);
+    if (!results.frozen) cancel?.(reason);
+    return sendJson(context, { status: results.build.status }, 202);
+  });
+  return api;
+}
+
+/** As lists have it; where its bytes lie is not told. */
+const artifactOf = ({ artifactId, stepId, name, size, sha256, contentType, testResults }: Artifact): object => ({
+  artifactId,
+  stepId,
+  name,
+  fileName: fileNameOf(name),
+  size,
+  sha256: sha256 ?? "",
+  contentType,
+  testResults,
+});
+
+/** What comes behind the folders; the true name, which is not for a file system of ours. */
+const lastOf = (name: string): string => name.split("/").findLast((part) => part !== "") ?? name;
+
+/** The step that the path names, or a refusal. */
+function stepOf(results: Results, context: RestContext): StepResults {
+  const id = uintOf("stepId", context.req.param("id") ?? "");
+  const step = results.steps.find(({ stepId }) => stepId === id);
+  if (step === undefined) throw refuse("record-not-found", `step ${id} does not exist`);
+  return step;
+}
+
+/** Of the body, which may be absent. */
+async function reasonOf(context: RestContext): Promise<string | undefined> {
+  if (Number(context.req.header("content-length") ?? 0) > longestBody)
+    throw refuse("too-large", `the body: expected at most ${longestBody} bytes`);
+  const text = await context.req.text();
+  if (text === "") return undefined;
+  try {
+    const body: unknown = JSON.parse(text);
+    if (typeof body !== "object" || body === null) throw new Error("it is no object");
+    const { reason } = body as { readonly reason?: unknown };
+    if (reason !== undefined && typeof reason !== "string") throw new Error("reason is no text");
+    return reason;
+  } catch (cause) {
+    throw refuse("unexpected-body-read-error", 'the body: expected nothing or {"reason": "…"}', { cause });
+  }
+}

@@ -1,0 +1,117 @@
+import {
+  type DescMessage,
+  type FrameSink,
+  FramedCalls,
+  type FramedCallsOptions,
+  type FramedHandler,
+  frameOf,
+  RpcError,
+  wharfWorkerV1,
+} from "#kernel/rpc/index.ts";
+import { codeOf } from "#lib/base/index.ts";
+import type { Served } from "../http/index.ts";
+import type { Artifact, StatusUpdate } from "../results/build-document.ts";
+import { type EventFollowing, followEvents } from "../results/follow-events.ts";
+import { followLogs } from "../results/follow-logs.ts";
+import type { LogTime } from "../results/log-line.ts";
+import type { Results, StepResults } from "../results/results.ts";
+import {
+  artifactMessage,
+  type MessageOf,
+  rfcArtifactMessage,
+  rfcStatusMessages,
+  statusMessage,
+} from "./event-messages.ts";
+import { compareTimes, encodeLogFrames } from "./log-frames.ts";
+
+const { Worker } = wharfWorkerV1;
+
+/**
+ * What a worker streams, under the names of released workers and under those of RFC-0025: everything from the beginning, then what comes.
+ * A stream ends OK when the results are frozen and all was sent; whatever else it ends with, its caller is to come again.
+ */
+export function workerStreams(results: Results, options: FramedCallsOptions): NonNullable<Served["streams"]> {
+  const calls = new FramedCalls(options);
+  const { streamLogs, streamStatusEvents, streamArtifactEvents, logs, statusEvents, artifactEvent } = Worker.method;
+  /** A method by its path on the wire. */
+  const answers = <I extends DescMessage>(
+    method: { readonly name: string; readonly input: I },
+    run: FramedHandler<I>,
+  ) =>
+    [
+      `/${Worker.typeName}/${method.name}`,
+      calls.handler(method.input, (request, sink) => run(request, sink).catch(asRefusal)),
+    ] as const;
+  return new Map([
+    answers(streamLogs, (request, sink) => sendLogs(results, request, sink)),
+    answers(logs, (request, sink) => sendLogs(results, request, sink)),
+    answers(streamStatusEvents, (request, sink) =>
+      sendEvents(results, updatesOf, request, sink, streamStatusEvents.output, statusMessage),
+    ),
+    answers(statusEvents, (request, sink) =>
+      sendEvents(results, updatesOf, request, sink, statusEvents.output, rfcStatusMessages()),
+    ),
+    answers(streamArtifactEvents, (request, sink) =>
+      sendEvents(results, artifactsOf, request, sink, streamArtifactEvents.output, artifactMessage),
+    ),
+    answers(artifactEvent, (request, sink) =>
+      sendEvents(results, artifactsOf, request, sink, artifactEvent.output, rfcArtifactMessage),
+    ),
+  ]);
+}
+
+type Method = typeof Worker.method;
+/** The same fields under both names. */
+type LogsRequest =
+  | Parameters<FramedHandler<Method["streamLogs"]["input"]>>[0]
+  | Parameters<FramedHandler<Method["logs"]["input"]>>[0];
+
+/**
+ * Lines in batches of about 64 KiB, one write for each. Steps take turns, and nothing is read while the caller does not take what he has: the store
+ * keeps it.
+ */
+async function sendLogs(results: Results, request: LogsRequest, sink: FrameSink): Promise<void> {
+  const span = { since: timeOf(request.since), before: timeOf(request.before) };
+  if (span.since !== undefined && span.before !== undefined && compareTimes(span.before, span.since) <= 0)
+    throw new RpcError("INVALID_ARGUMENT", "before: expected a moment after since");
+  const following = {
+    stepIds: request.stepIds.map(Number),
+    after: new Map(request.after.map(({ stepId, lastLogId }) => [Number(stepId), Number(lastLogId)])),
+    follow: !request.noFollow,
+    signal: sink.signal,
+  };
+  for await (const batch of followLogs(results, following)) {
+    const frames = encodeLogFrames(batch, span);
+    if (frames.length > 0) await sink.write(frames);
+  }
+}
+
+// The two kinds of events that a store has.
+const updatesOf = ({ updates }: StepResults): readonly StatusUpdate[] => updates;
+const artifactsOf = ({ artifacts }: StepResults): readonly Artifact[] => artifacts;
+
+/** Events are few: each is a write of its own, as soon as it happens. */
+async function sendEvents<T, O extends DescMessage>(
+  results: Results,
+  eventsOf: (step: StepResults) => readonly T[],
+  { noFollow }: { readonly noFollow: boolean },
+  sink: FrameSink,
+  output: O,
+  messageOf: MessageOf<T, O>,
+): Promise<void> {
+  const following: EventFollowing = { follow: !noFollow, signal: sink.signal };
+  for await (const event of followEvents(results, eventsOf, following)) {
+    const message = messageOf(event);
+    if (message !== undefined) await sink.write(frameOf(output, message));
+  }
+}
+
+/** A moment that a request names. */
+const timeOf = (timestamp: { readonly seconds: bigint; readonly nanos: number } | undefined): LogTime | undefined =>
+  timestamp && { seconds: Number(timestamp.seconds), nanos: timestamp.nanos };
+
+/** A store that is closed before its end was seen: another one may have the rest. */
+function asRefusal(thrown: unknown): never {
+  if (codeOf(thrown) !== "results-closed") throw thrown;
+  throw new RpcError("UNAVAILABLE", "the results are not served any more", { cause: thrown });
+}

@@ -1,0 +1,87 @@
+// `docker` steps by the engine's own builder: neither a privileged container nor an image that builds images is needed, and what was built is on
+// this engine, where the next step may use it.
+
+import { codeOf, messageOf } from "#lib/base/index.ts";
+import { type ContainerEngine, imageAddress, loginsFor, loginsIn, type RegistryLogin } from "#kernel/runtimes/index.ts";
+import type { StepEnd, StepJob } from "../step-runtime.ts";
+import { buildContext } from "./build-context.ts";
+import { buildRequestOf } from "./build-request.ts";
+import type { PullPolicy } from "./images.ts";
+import { StepFailure } from "../step-failure.ts";
+
+/** Who builds the images of `docker` steps: this engine, or kaniko in a container. */
+export type ImageBuilder = "engine" | "kaniko";
+
+export interface BuildOptions {
+  readonly engine: ContainerEngine;
+  readonly pull: PullPolicy;
+  /** Logins of this machine that are meant for an image. */
+  readonly logins: (image: string) => Promise<readonly RegistryLogin[]>;
+}
+
+/** Where the plan puts the logins and certificates that the original's builder looks for. */
+const loginsPath = "/kaniko/.docker";
+const certificatePath = "/mnt/cert";
+
+/** Builds the image of a step and pushes it under all of its names. Rejects with a `StepFailure`, or the signal's reason. */
+export async function buildImage(job: StepJob, { engine, pull, logins }: BuildOptions): Promise<StepEnd> {
+  const { step, env, repository, overlay, signal, log } = job;
+  job.onPhase("Initializing");
+  const request = buildRequestOf(step, env);
+  const context = await buildContext(
+    () => repository.tar(overlay),
+    request,
+    (text) => withCertificate(text, job),
+  );
+  const own = loginFile(job);
+  const tell = (text: string): void => void log.append("stdout", Buffer.from(text));
+  job.onPhase("Running");
+  const build = {
+    context: context.tar,
+    dockerfile: context.dockerfile,
+    names: request.destinations,
+    args: request.args,
+    logins: loginsIn(own),
+    pulls: pull === "always",
+  };
+  await engine.build(build, tell, signal).catch(asFailure("ImageBuild", signal));
+  for (const image of request.isPushed ? request.destinations : []) {
+    tell(`pushing ${image} to ${imageAddress(image).host}\n`);
+    const [login] = [...loginsFor(image, [own]), ...(await logins(image))];
+    await engine.push(image, login, tell, signal).catch(asFailure("ImagePush", signal));
+  }
+  return { status: "Success", exitCode: 0 };
+}
+
+/** The step's own logins, in a file as docker writes them. */
+function loginFile({ mounts }: StepJob): ReadonlyMap<string, Buffer> {
+  const file = mounts.find(({ path }) => path === loginsPath)?.files.get("config.json");
+  return new Map(file === undefined ? [] : [[".dockerconfigjson", file]]);
+}
+
+/** A build has failed, whatever the engine calls it; only the end of the step is none, nor is an engine that goes away, which has forgotten what it was doing. The commands' own codes are in the words. */
+const asFailure =
+  (reason: "ImageBuild" | "ImagePush", signal: AbortSignal) =>
+  (thrown: unknown): never => {
+    signal.throwIfAborted();
+    if (codeOf(thrown) === "engine-unreachable") throw new StepFailure("RuntimeLost", messageOf(thrown));
+    const message = messageOf(thrown);
+    const code = /returned a non-zero code: (\d+)/.exec(message)?.[1];
+    throw new StepFailure(reason, message, code === undefined ? null : Number(code));
+  };
+
+/**
+ * The lines that the plan puts at the end of a Dockerfile read a certificate from where it is mounted in the original's builder. The engine's builder
+ * mounts nothing, so that here the lines say the certificate themselves, and nothing else of it gets into the image.
+ */
+function withCertificate(dockerfile: string, { step, mounts }: StepJob): string {
+  const change = step.repo.overlay.find((one) => one.change === "append");
+  const certificate = mounts.find(({ path }) => path === certificatePath)?.files.get("root.crt");
+  if (change === undefined || certificate === undefined || !dockerfile.endsWith(change.text)) return dockerfile;
+  const lines = certificate.toString().trimEnd().split(/\r?\n/).map(quoted).join(" \\\n  ");
+  const own = dockerfile.slice(0, dockerfile.length - change.text.length);
+  return `${own}${change.text.replace(`cat ${certificatePath}/root.crt`, `printf '%s\\n' ${lines}`)}`;
+}
+
+/** One word of a shell, whatever is in it. */
+const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

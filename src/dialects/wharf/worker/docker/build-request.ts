@@ -1,0 +1,34 @@
+import { posix } from "node:path";
+import type { StepPlan } from "../../plan/step-plan.ts";
+
+/** What a `docker` step asks for, whoever builds it. */
+export interface BuildRequest {
+  /** Relative to the repository; `.` is all of it. */
+  readonly context: string;
+  readonly dockerfile: string;
+  /** Names of the image, with their tags. */
+  readonly destinations: readonly string[];
+  readonly isPushed: boolean;
+  readonly args: Readonly<Record<string, string>>;
+}
+
+/**
+ * Reads the options of a step, which its plan writes for kaniko. An argument without a value is the variable of that name. Whether a registry may be
+ * insecure is the engine's own to know, so that those options count for nothing here.
+ */
+export function buildRequestOf({ args, workdir }: StepPlan, env: Readonly<Record<string, string>>): BuildRequest {
+  const valuesOf = (option: string): readonly string[] => args.filter((_, index) => args[index - 1] === option);
+  const relative = (path: string): string => posix.relative(workdir, path) || ".";
+  return {
+    context: relative(valuesOf("--context")[0] ?? workdir),
+    dockerfile: relative(valuesOf("--dockerfile")[0] ?? posix.join(workdir, "Dockerfile")),
+    destinations: valuesOf("--destination"),
+    isPushed: !args.includes("--no-push"),
+    args: Object.fromEntries(valuesOf("--build-arg").map((given) => argumentOf(given, env))),
+  };
+}
+
+function argumentOf(given: string, env: Readonly<Record<string, string>>): readonly [string, string] {
+  const equals = given.indexOf("=");
+  return equals < 0 ? [given, env[given] ?? ""] : [given.slice(0, equals), given.slice(equals + 1)];
+}

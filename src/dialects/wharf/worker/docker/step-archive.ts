@@ -1,0 +1,40 @@
+import { posix } from "node:path";
+import type { RepositoryEntry } from "../../repository/repository.ts";
+import { endOfArchive, headerOf, paddingOf } from "../../repository/tar-format.ts";
+import type { StepJob } from "../step-runtime.ts";
+import { artifactsDirectory } from "./container-words.ts";
+
+/** The artifacts directory is given the time zero: it has another one when anything was put into it or taken out. */
+const untouched = 0;
+
+/**
+ * Everything a container gets, to be unpacked at its root in one go, because each costs the engine nearly as much as a start: two directories, files
+ * of Secrets and ConfigMaps, and the repository. `isWritable`: by everybody in the container.
+ */
+export async function* stepArchive(job: StepJob, isWritable: boolean): AsyncGenerator<Buffer, void> {
+  const mode = isWritable ? 0o777 : 0o755;
+  for (const path of [artifactsDirectory, job.step.workdir])
+    yield headerOf({ path: inRoot(path), kind: "directory", mode, modified: untouched, size: 0 });
+  yield mountedFiles(job, isWritable);
+  yield* job.repository.tar(job.overlay, { isWritable, below: inRoot(job.step.workdir) });
+}
+
+/** The same without directories and repository, for a container that has these already. */
+export const besides = (job: Pick<StepJob, "mounts">): Buffer =>
+  Buffer.concat([mountedFiles(job, false), endOfArchive]);
+
+/** Nobody but root can read them, unless somebody else has to. */
+const mountedFiles = ({ mounts }: Pick<StepJob, "mounts">, isWritable: boolean): Buffer =>
+  Buffer.concat(
+    mounts.flatMap(({ path, files }) =>
+      [...files].map(([name, bytes]) => file(posix.join(path, name), bytes, isWritable ? 0o644 : 0o600)),
+    ),
+  );
+
+/** Archives have no absolute names; `..` goes no further than the root. */
+const inRoot = (path: string): string => posix.join("/", path).slice(1);
+
+function file(path: string, bytes: Buffer, mode: number): Buffer {
+  const entry: RepositoryEntry = { path: inRoot(path), kind: "file", mode, modified: 0, size: bytes.length };
+  return Buffer.concat([headerOf(entry), bytes, paddingOf(bytes.length)]);
+}

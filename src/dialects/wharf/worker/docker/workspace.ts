@@ -1,0 +1,66 @@
+// How a container comes to its repository, and we to what it has left: through the engine, as archives, which works wherever the engine is; or, when
+// somebody has asked for it, as directories of this machine, which saves the engine the unpacking and leaves files that belong to root.
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { JsonObject } from "#lib/base/index.ts";
+import type { ContainerEngine } from "#kernel/runtimes/index.ts";
+import type { LeftFiles } from "../../artifacts/chosen-artifacts.ts";
+import { artifactFiles } from "../../results/artifact-files.ts";
+import type { StepJob } from "../step-runtime.ts";
+import { type ArchiveOf, archivedFiles } from "../archived-files.ts";
+import { artifactsDirectory } from "./container-words.ts";
+import { besides, stepArchive } from "./step-archive.ts";
+
+/** The files of one step. */
+export interface Workspace {
+  /** Directories of this machine that the container is created with. */
+  readonly mounts: readonly JsonObject[];
+  /** Before the container is made, once. */
+  prepare(signal: AbortSignal): Promise<void>;
+  /** Before its start; may be repeated. */
+  fill(container: string, signal: AbortSignal): Promise<void>;
+  /** After the end; undefined when there is nothing that is to be kept. */
+  left(container: string): Promise<LeftFiles | undefined>;
+}
+
+const hasGlobs = ({ step }: StepJob): boolean => step.artifacts.length + step.testResults.length > 0;
+
+/** Everything as archives. `isWritable`: by everybody in the container. */
+export const archiveWorkspace = (engine: ContainerEngine, job: StepJob, isWritable: boolean): Workspace => ({
+  mounts: [],
+  prepare: () => Promise.resolve(),
+  fill: (container, signal) => engine.putFiles(container, "/", stepArchive(job, isWritable), signal),
+  async left(container) {
+    const modified = await engine.modifiedAt(container, artifactsDirectory);
+    // An archive of a directory in which nothing was ever put would cost as much as a start.
+    const isUntouched = modified === undefined || modified === 0;
+    if (isUntouched && !hasGlobs(job)) return undefined;
+    const archiveOf: ArchiveOf = (path) => engine.getFiles(container, path);
+    return {
+      artifacts: isUntouched ? nothing() : archivedFiles(archiveOf, artifactsDirectory),
+      project: () => archivedFiles(archiveOf, job.step.workdir),
+    };
+  },
+});
+
+/** The repository and the artifacts as directories of the step's own. For containers whose user is root, on an engine that sees them. */
+export function boundWorkspace(engine: ContainerEngine, job: StepJob): Workspace {
+  const { directory, repository, overlay, step } = job;
+  const [repo, artifacts] = [join(directory, "repo"), join(directory, "artifacts")];
+  return {
+    mounts: [
+      { Type: "bind", Source: repo, Target: step.workdir },
+      { Type: "bind", Source: artifacts, Target: artifactsDirectory },
+    ],
+    async prepare(signal) {
+      await Promise.all([repository.copyTo(repo, overlay, signal), mkdir(artifacts)]);
+    },
+    async fill(container, signal) {
+      if (job.mounts.length > 0) await engine.putFiles(container, "/", besides(job), signal);
+    },
+    left: () => Promise.resolve({ artifacts: artifactFiles(artifacts), project: () => artifactFiles(repo) }),
+  };
+}
+
+async function* nothing(): AsyncGenerator<never, void> {}

@@ -1,0 +1,35 @@
+// A worker that is killed cannot delete anything. Its Pods may still run, and nobody reads their output any more.
+
+import { isNotFound, Pod } from "#kernel/model/index.ts";
+import { isOwnerGone } from "../docker/owner-label.ts";
+import { instanceLabel, labelValue, stepLabel } from "../step-labels.ts";
+import type { Cluster } from "./cluster.ts";
+import { keepAnnotation, ownerAnnotation } from "./step-pod.ts";
+
+/** Of all Pods of steps of an instance. */
+export const stepSelector = (instance: string): string =>
+  `app=${stepLabel.app},${instanceLabel}=${labelValue(instance)}`;
+
+/**
+ * Deletes the Pods of steps whose worker was killed on this machine, but those that were to be kept. Those of a worker in a Pod go with it, by their
+ * owner. Answers how many they were.
+ */
+export async function removeLeftovers(
+  { client, namespace }: Pick<Cluster, "client" | "namespace">,
+  instance: string,
+): Promise<number> {
+  const { items } = await client.list(Pod, { namespace, labelSelector: stepSelector(instance) });
+  const left = items.filter(({ metadata: { annotations = {} } }) => {
+    const owner = annotations[ownerAnnotation];
+    return annotations[keepAnnotation] === undefined && owner !== undefined && isOwnerGone(owner);
+  });
+  for (const { metadata } of left) {
+    const { name, uid } = metadata;
+    try {
+      await client.delete({ type: Pod, namespace, name }, { gracePeriodSeconds: 0, preconditions: { uid } });
+    } catch (thrown) {
+      if (!isNotFound(thrown)) throw thrown;
+    }
+  }
+  return left.length;
+}

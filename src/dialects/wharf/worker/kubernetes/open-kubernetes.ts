@@ -1,0 +1,130 @@
+import { randomInt } from "node:crypto";
+import { join } from "node:path";
+import {
+  codeOf,
+  type Clock,
+  err,
+  messageOf,
+  ok,
+  type Result,
+  silentLog,
+  SlipwayError,
+  toError,
+} from "#lib/base/index.ts";
+import {
+  type Connection,
+  createHttpClient,
+  createPodStreams,
+  type Impersonation,
+  inClusterConnection,
+  loadKubeconfig,
+} from "#kernel/kit/index.ts";
+import type { Cluster } from "./cluster.ts";
+import { type KubernetesOptions, KubernetesStepRuntime } from "./kubernetes-runtime.ts";
+import { podOwner } from "./pod-owner.ts";
+
+/** Which cluster, which part of it, and as whom, where somebody has said so. */
+export interface ClusterChoice {
+  /** A file; else those of `KUBECONFIG`, the cluster of this Pod, or `~/.kube/config`. */
+  readonly kubeconfig?: string | undefined;
+  /** The current one of the kubeconfig when absent. */
+  readonly context?: string | undefined;
+  /** That of the context, or of this Pod, when absent; else `default`. */
+  readonly namespace?: string | undefined;
+  /** Somebody else, for whom the account of the kubeconfig may act. */
+  readonly as?: Impersonation | undefined;
+}
+
+/** How a cluster is found. */
+export interface OpenClusterOptions {
+  readonly choice: ClusterChoice;
+  /** Those of the process. */
+  readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Where a Pod finds its account; where Kubernetes puts it when absent. */
+  readonly accountDirectory?: string;
+  readonly clock: Clock;
+}
+
+/** What decides about Pods besides the steps. */
+export interface OpenKubernetesOptions
+  extends OpenClusterOptions,
+    Omit<KubernetesOptions, "cluster" | "ownerReferences" | "clock"> {}
+
+/** Asked for often by many steps at once, and by nobody else with these credentials. */
+const rateLimit = { perSecond: 100, burst: 400 };
+
+/** The runtime of a cluster, which has not been asked anything yet; else why there is none. */
+export async function openKubernetes({
+  choice,
+  variables,
+  accountDirectory,
+  ...more
+}: OpenKubernetesOptions): Promise<
+  Result<{ readonly runtime: KubernetesStepRuntime; readonly warning?: string }, Error>
+> {
+  try {
+    const cluster = await openCluster({
+      choice,
+      variables,
+      clock: more.clock,
+      ...(accountDirectory && { accountDirectory }),
+    });
+    const { references, warning } = podOwner(variables);
+    const runtime = new KubernetesStepRuntime({ ...more, cluster, ownerReferences: references });
+    return ok({ runtime, ...(warning === undefined ? {} : { warning }) });
+  } catch (thrown) {
+    return err(toError(thrown));
+  }
+}
+
+const whereToFindOne = "name one with --k8s-kubeconfig; that of `slipway up` is ~/.slipway/kubeconfig";
+
+/** The cluster, which has not been asked anything yet. Throws a SlipwayError where there is none. The caller closes its client and its streams. */
+export async function openCluster({
+  choice,
+  variables,
+  clock,
+  accountDirectory,
+}: OpenClusterOptions): Promise<Cluster> {
+  const found = await connectionOf(choice, variables, clock, accountDirectory);
+  const connection = choice.as === undefined ? found : { ...found, impersonate: choice.as };
+  const random = (): number => randomInt(2 ** 47) / 2 ** 47;
+  const config = { connection, clock, log: silentLog, random, rateLimit, userAgent: "wharf-worker" };
+  return {
+    client: createHttpClient(config),
+    streams: createPodStreams(config),
+    namespace: choice.namespace ?? connection.namespace ?? "default",
+    server: connection.server,
+  };
+}
+
+/** As kubectl looks for it. */
+async function connectionOf(
+  { kubeconfig, context }: ClusterChoice,
+  variables: OpenKubernetesOptions["variables"],
+  clock: Clock,
+  account: string | undefined,
+): Promise<Connection> {
+  const load = (files: readonly string[]): Promise<Connection> =>
+    loadKubeconfig({
+      files,
+      ...(context === undefined ? {} : { context }),
+      environment: variables,
+      clock,
+      log: silentLog,
+    }).catch((thrown: unknown) => {
+      if (codeOf(thrown) !== "kubeconfig-missing") throw thrown;
+      throw new SlipwayError("kubeconfig-missing", messageOf(thrown), { hint: whereToFindOne, cause: thrown });
+    });
+  if (kubeconfig !== undefined) return await load([kubeconfig]);
+  const named = (variables["KUBECONFIG"] ?? "").split(":").filter((file) => file !== "");
+  if (named.length > 0) return await load(named);
+  const inside = context === undefined ? await inClusterConnection(variables, clock, account) : undefined;
+  if (inside !== undefined) return inside;
+  const usual = join(variables["HOME"] ?? "/", ".kube/config");
+  return await load([usual]).catch((thrown: unknown) => {
+    if (codeOf(thrown) !== "kubeconfig-missing") throw thrown;
+    const message = `no cluster was named, and there is no ${usual}`;
+    throw new SlipwayError("kubeconfig-missing", message, { hint: whereToFindOne, cause: thrown });
+  });
+}

@@ -1,0 +1,46 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { thisProcess } from "../results/owner.ts";
+import { clearDeadBuilds, noteBuild } from "./live-builds.ts";
+
+let root: string;
+let told: string[];
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "slipway-live-"));
+  told = [];
+});
+afterEach(() => rm(root, { recursive: true }));
+
+const clear = () => clearDeadBuilds(root, 0, (message) => told.push(message));
+const notes = () => readdir(join(root, "running"));
+
+/** The note of a process that has ended: this one's number, at another time. */
+async function noteDead(name: string, directory: string): Promise<void> {
+  const owner = { ...thisProcess(), host: hostname(), startTime: "1", boot: "0" };
+  await mkdir(join(root, "running"), { recursive: true });
+  await writeFile(join(root, "running", name), JSON.stringify({ owner, directory }));
+}
+
+test("without notes there is nothing to clear; where notes cannot be read, that is told", async () => {
+  await clear();
+  expect(told).toEqual([]);
+  await writeFile(join(root, "running"), "no directory");
+  await clear();
+  expect(told).toEqual([expect.stringContaining("what former builds have left is not looked for: ENOTDIR")]);
+});
+
+test("what is gone is forgotten, what lives is left, and what cannot be cleared is told and kept for the next one", async () => {
+  const broken = join(root, "broken");
+  await mkdir(broken);
+  await writeFile(join(broken, "build.json"), "{ half");
+  await noteDead("gone.json", join(root, "gone"));
+  await noteDead("broken.json", broken);
+  const takeBack = await noteBuild(root, join(root, "lives"));
+  await clear();
+  expect(told).toEqual([expect.stringContaining(`what a build has left in ${broken} is not cleared away: `)]);
+  expect(await notes()).toHaveLength(2);
+  await takeBack();
+  expect(await notes()).toEqual(["broken.json"]);
+});
