@@ -1,6 +1,10 @@
+import type { LogRequest } from "#kernel/logs/index.ts";
+import type { KubeObject } from "#kernel/model/index.ts";
+import type { PodStreams } from "#kernel/kit/index.ts";
 import type { RpcPort } from "#kernel/rpc/index.ts";
 import type { TemplateHost } from "#kernel/template/index.ts";
 import type { TinkerbellOptions } from "./tinkerbell/index.ts";
+import type { WharfOptions } from "./wharf/index.ts";
 
 /** What renders, for controllers: they do not close what is not theirs. */
 export type Templates = Pick<TemplateHost, "evaluateCue" | "parse" | "render" | "renderActions">;
@@ -8,6 +12,7 @@ export type Templates = Pick<TemplateHost, "evaluateCue" | "parse" | "render" | 
 /** What a person has set of dialects. What is absent is as the dialect has it. */
 export interface DialectOptions {
   readonly tinkerbell?: TinkerbellOptions;
+  readonly wharf?: WharfOptions;
 }
 
 /** A port that a dialect serves, as the dialect tells it. */
@@ -17,6 +22,12 @@ export interface DialectPort {
   /** `host:port`. */
   readonly address: string;
 }
+
+/**
+ * Reads one log of a run as bytes; `part` is what a `LogRef` has for a container, or what people call the step, and empty for the only one, or all. A
+ * refusal comes from the call; a follower ends when nothing more is expected, or the signal aborts.
+ */
+export type LogOpener = (run: KubeObject, part: string, request: LogRequest) => Promise<AsyncIterable<Uint8Array>>;
 
 /** What people should know of a server for as long as it is so: a condition of its Node. */
 export interface ServerCondition {
@@ -32,14 +43,20 @@ export interface ServerCondition {
  * Nothing of it is loaded or started before it is used, and all of it is closed by whoever gave it, after the manager has stopped.
  */
 export interface ControllerParts {
+  /** Of the program, for services that tell it. */
+  readonly version: string;
   readonly templates: Templates;
   /** Where the dialect may keep files: its own, absolute, and made by the dialect. */
   readonly directory: string;
   readonly options: DialectOptions;
   /** Takes an address, `host:port`, while the server starts. Rejects with `rpc-listen` when it cannot be had. */
   readonly openPort: (address: string) => Promise<RpcPort>;
+  /** Programs and ports in Pods of the API that controllers are at work for; absent where that has no address. */
+  readonly podStreams?: () => PodStreams;
   /** Is told of what is served where. */
   readonly tellPort: (port: DialectPort) => void;
+  /** Is told how logs of runs are read that the dialect itself has open; `RunLogs` says that it has some. */
+  readonly tellLogs: (open: LogOpener) => void;
   /** Is told of what is unwise about it, and of what is not: what was told at an earlier start is remembered. */
   readonly tellCondition: (condition: ServerCondition) => void;
 }

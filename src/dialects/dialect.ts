@@ -3,10 +3,9 @@ import type { Kind } from "#lib/schema/index.ts";
 import type { ActionName, Dialect as DialectName, GroupKind, ObjectRef, RunDialect } from "#engine/index.ts";
 import type { KubeObject, StatusCause } from "#kernel/model/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
-import type { LogRequest } from "#kernel/logs/index.ts";
 import type { Agents } from "./agents.ts";
 import type { CacheExplanation, CacheQuestion } from "./cached-result.ts";
-import type { ControllerParts } from "./controller-parts.ts";
+import type { ControllerParts, LogOpener } from "./controller-parts.ts";
 import type { RunGraph } from "./graph.ts";
 import type { Report } from "./problems.ts";
 import type { RunAction } from "./run-action.ts";
@@ -158,11 +157,8 @@ export interface RunPreviews {
 export interface RunLogs {
   /** What a query calls the part of a run whose log is meant. */
   readonly parameter: string;
-  /**
-   * One log as bytes; `part` is what a `LogRef` has for a container, or what people call the step, and empty for the only one. A
-   * refusal comes from the call; a follower ends when nothing more is expected, or the signal aborts.
-   */
-  open(place: LogPlace, run: KubeObject, part: string, request: LogRequest): Promise<AsyncIterable<Uint8Array>>;
+  /** Reads one of what is in files that nobody has to have open, see `LogOpener`; absent where the dialect's controllers tell how. */
+  open?(place: LogPlace, ...what: Parameters<LogOpener>): ReturnType<LogOpener>;
 }
 
 /** Where the controllers of a language keep logs. */

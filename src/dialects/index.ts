@@ -21,7 +21,7 @@ export type {
 } from "./dialect.ts";
 export type { Agents, LocalAgent } from "./agents.ts";
 export type { CachedResult, CacheExplanation } from "./cached-result.ts";
-export type { ControllerParts, DialectOptions, DialectPort, ServerCondition } from "./controller-parts.ts";
+export type { ControllerParts, DialectOptions, DialectPort, LogOpener, ServerCondition } from "./controller-parts.ts";
 export type { GraphNode, RunGraph } from "./graph.ts";
 export type { Simulation } from "./simulation.ts";
 export type { Shared } from "./shared.ts";
@@ -31,12 +31,13 @@ export { unknownKind } from "./kubernetes-kinds.ts";
 const loaders = {
   workflow: async (): Promise<Dialect> => (await import("./workflow/index.ts")).dialect,
   tinkerbell: async (): Promise<Dialect> => (await import("./tinkerbell/index.ts")).dialect,
+  wharf: async (): Promise<Dialect> => (await import("./wharf/index.ts")).dialect,
 } as const satisfies Record<string, () => Promise<Dialect>>;
 
 export type LoadableDialect = keyof typeof loaders;
 
 /** The names of all dialects, without loading any. */
-export const dialectNames: readonly LoadableDialect[] = ["workflow", "tinkerbell"];
+export const dialectNames: readonly LoadableDialect[] = ["workflow", "tinkerbell", "wharf"];
 
 /** Loads one dialect. Loading it again costs nothing. */
 export const loadDialect = (name: LoadableDialect): Promise<Dialect> => loaders[name]();

@@ -35,13 +35,13 @@ test.each<[JsonObject, readonly string[]]>([
   [
     { action: "cancel", target: { name: "x" } },
     [
-      "spec.target: expected slipway.dev/v1alpha1 Workflow, tinkerbell.org/v1alpha1 Workflow or tinkerbell.org/v1alpha2 Workflow",
+      "spec.target: expected slipway.dev/v1alpha1 Workflow, tinkerbell.org/v1alpha1 Workflow, tinkerbell.org/v1alpha2 Workflow or wharf.slipway.dev/v1alpha1 Build",
     ],
   ],
   [
     { action: "cancel", target: { apiVersion: "slipway.dev/v1", kind: "Workflow", name: "x" } },
     [
-      "spec.target: expected slipway.dev/v1alpha1 Workflow, tinkerbell.org/v1alpha1 Workflow or tinkerbell.org/v1alpha2 Workflow",
+      "spec.target: expected slipway.dev/v1alpha1 Workflow, tinkerbell.org/v1alpha1 Workflow, tinkerbell.org/v1alpha2 Workflow or wharf.slipway.dev/v1alpha1 Build",
     ],
   ],
   [
@@ -105,7 +105,7 @@ test("a RunAction is read and checked", () => {
   ]);
   expect(asked("{target: {apiVersion: v1, kind: Pod, name: p}, action: skip}")).toEqual([
     "w.yaml:4:7: error: spec.step: skip needs the step to skip",
-    "w.yaml:4:16: error: spec.target: expected slipway.dev/v1alpha1 Workflow, tinkerbell.org/v1alpha1 Workflow or tinkerbell.org/v1alpha2 Workflow",
+    "w.yaml:4:16: error: spec.target: expected slipway.dev/v1alpha1 Workflow, tinkerbell.org/v1alpha1 Workflow, tinkerbell.org/v1alpha2 Workflow or wharf.slipway.dev/v1alpha1 Build",
   ]);
 });
 

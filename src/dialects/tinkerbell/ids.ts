@@ -5,14 +5,20 @@ import type { Shape } from "./state.ts";
 /** Crockford's alphabet: digits and letters without those that are read as another. */
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/** As many letters of the alphabet, by chance. */
-const digits = (count: number, next: () => number): string =>
-  Array.from({ length: count }, () => alphabet[next()] ?? "0").join("");
+/** A whole number below 2^53 in base 32, with so many digits. */
+function inBase32(value: number, digits: number): string {
+  let [text, rest] = ["", value];
+  for (let at = 0; at < digits; at++) {
+    text = (alphabet[rest % 32] ?? "") + text;
+    rest = Math.floor(rest / 32);
+  }
+  return text;
+}
 
 /** 48 bits of milliseconds and 80 of chance in base 32: released documents call actions and tasks so. */
 function ulid(now: Instant, random: Random): string {
-  const time = Array.from({ length: 10 }, (_, at) => alphabet[Math.floor(now / 32 ** (9 - at)) % 32] ?? "0").join("");
-  return time + digits(16, () => Math.floor(random() * 32));
+  const chance = (): string => inBase32(Math.floor(random() * 2 ** 40), 8);
+  return inBase32(now, 10) + chance() + chance();
 }
 
 /** New ids of actions, in the form that documents of each shape have. Unique within a workflow, which is where they are looked up. */

@@ -26,6 +26,21 @@ test.each(all.map((kind) => [`${kind.kind} ${kind.version}`, kind] as const))(
   },
 );
 
+const interfaceV2 = { "52:54:00:12:34:56": { dhcp: { ip: "192.0.2.7", leaseTimeSeconds: 60 } } };
+const bmcRef = { apiGroup: "bmc.tinkerbell.org", kind: "Machine", name: "m" };
+test.each([
+  [Workflow, { templateRef: { name: "t" }, hardwareRef: { name: "h" }, templateParams: { a: "b" }, timeout: 60 }],
+  [WorkflowV2, { templateRef: "t", hardwareRef: "h", hardwareMap: { a: "b" }, bootOptions: { bootMode: "iso" } }],
+  [Template, { actions: [{ name: "a", image: "i", namespaces: { pid: 1 } }], env: { A: "1" } }],
+  [TemplateV2, { data: "tasks: []" }],
+  [Hardware, { networkInterfaces: interfaceV2, osie: { name: "o" }, bmcRef, instance: { userdata: "u" } }],
+  [HardwareV2, { interfaces: [{ dhcp: { mac: "52:54:00:12:34:56" } }], bmcRef, metadata: { custom: { a: 1 } } }],
+] as const)("a document of the other version loses nothing where $kind $version is stored or read", (kind, spec) => {
+  const { value, unknown } = compileSchema(kind.schema).prune({ spec });
+  expect(unknown).toEqual([]);
+  expect(value).toMatchObject({ spec });
+});
+
 test("a Workflow of one version does not pass for one of the other", () => {
   const written = (spec: object) => ({ metadata: { name: "w" }, spec: { ...spec } });
   const fields = (kind: typeof Workflow | typeof WorkflowV2, spec: object) =>

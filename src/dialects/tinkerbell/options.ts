@@ -1,4 +1,5 @@
 import type { Millis } from "#lib/base/index.ts";
+import type { ListenChoice } from "../listening.ts";
 import type { TlsPaths } from "#kernel/rpc/index.ts";
 import type { AgentAuth } from "./server/identity.ts";
 import type { Settings } from "./settings.ts";
@@ -14,12 +15,11 @@ export type GivenSettings = Some<Omit<Settings, "rejectBackoff">> & {
 /** What a person has set of this dialect, checked. What is absent is as usual. */
 export interface TinkerbellOptions {
   /** Agents connect nowhere without. */
-  readonly listen?: {
-    /** `host:port`; port 0 is a free one. */
-    readonly address: string;
-    /** Nobody has named it: where something else has it, the server goes on without. */
-    readonly isUsual: boolean;
-  };
+  readonly listen?: ListenChoice;
+  /** What is at work in this process: both when absent. On a cluster they may be processes of their own, because they share nothing but its API. */
+  readonly part?: "controller" | "server" | undefined;
+  /** What Agent objects call the server of this process: its own where a cluster has several. */
+  readonly name?: string | undefined;
   readonly settings?: GivenSettings;
   readonly auth?: AgentAuth | undefined;
   readonly tls?: TlsPaths | undefined;

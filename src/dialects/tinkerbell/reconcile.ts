@@ -1,6 +1,5 @@
 import { type Clock, type Instant, isJsonObject, type JsonObject, type Millis } from "#lib/base/index.ts";
 import {
-  addFinalizer,
   type ApiClient,
   getOrUndefined,
   type Lister,
@@ -14,7 +13,7 @@ import type { RunAction } from "../run-action.ts";
 import { withNetboot } from "./hardware.ts";
 import { type Inputs, readInputs } from "./inputs.ts";
 import { restoredPhase } from "./integrity.ts";
-import { Hardware, Workflow } from "./kinds.ts";
+import { Hardware } from "./kinds.ts";
 import { finalizer, notice, type Notice, warning } from "./messages.ts";
 import { expectedAgents, prepare, type Prepared, type Renderer } from "./prepare.ts";
 import { isQuiet } from "./quiet.ts";
@@ -25,7 +24,7 @@ import type { Settings } from "./settings.ts";
 import { isSameAgent, isTerminal, type Phase, type WorkflowState } from "./state.ts";
 import { asJson, conditionsIn, rerenderAsked, withAnswer, withRendering } from "./rendering-status.ts";
 import { putCondition } from "./status-conditions.ts";
-import { type AnyWorkflow, refOf, stateOf, statusOf, storeStatus } from "./stored.ts";
+import { type AnyWorkflow, kindOf, refOf, stateOf, statusOf, storeHeld, storeStatus } from "./stored.ts";
 import { nextDeadline, supervise } from "./supervise.ts";
 import { fail, succeed } from "./transitions.ts";
 
@@ -60,11 +59,13 @@ const renderRetry = { base: 1000, factor: 2, cap: 300_000 } as const;
  */
 export function workflowReconciler(parts: ReconcileParts): Reconciler {
   return {
-    async reconcile({ namespace = "", name }, { signal, failures: tries }) {
+    async reconcile({ namespace = "", name }, context) {
       const { client, clock } = parts;
       const mirrored = parts.workflows.get(keyOf({ namespace, name }));
       if (mirrored !== undefined && isQuiet(mirrored, parts, clock.now()))
         return requeueAt(nextDeadline(stateOf(mirrored)), clock.now());
+      // A signal is made for whoever asks for it: most passes end above.
+      const { signal, failures: tries } = context;
       // Read, not mirrored: what is decided here ends workflows, and must not be decided on what was.
       const workflow = await getOrUndefined<AnyWorkflow>(client, refOf(namespace, name), signal);
       if (workflow === undefined) return undefined;
@@ -176,21 +177,17 @@ async function tellFailure(pass: Pass, problem: string): Promise<void> {
   await store(pass, next, warning("TemplateRenderFailed", problem));
 }
 
-/** The finalizer comes first: from the moment it is prepared a workflow may be with an agent, and must not vanish. */
+/** What was rendered is stored, and holds the workflow from then on. */
 async function takeIn(pass: Pass, { tasks, ignored, ...prepared }: Prepared): Promise<void> {
-  const { client, state, now } = pass;
-  const held = await addFinalizer<AnyWorkflow>(client, Workflow, pass.workflow, finalizer);
-  const phase = wantsNetboot(held) || hasBootMode(held) ? "Preparing" : "Pending";
+  const { client, workflow, state, now, signal } = pass;
+  const phase = wantsNetboot(workflow) || hasBootMode(workflow) ? "Preparing" : "Pending";
   const next: WorkflowState = { ...state, ...prepared, phase };
-  const before = { ...held.status, ...observed(held.metadata.generation), ...(state.shape === "A" ? { tasks } : {}) };
-  const status = statusOf({ ...held, status: before }, next, now);
-  const notices = ignored.map((what) => warning("IgnoredField", what));
-  await store(
-    { ...pass, workflow: held },
-    withAnswer(pass, withRendering(pass, status, undefined), undefined),
-    notice("Prepared", "the template was rendered"),
-    ...notices,
-  );
+  const { generation } = workflow.metadata;
+  const before = { ...workflow.status, ...observed(generation), ...(state.shape === "A" ? { tasks } : {}) };
+  const status = withRendering(pass, statusOf({ ...workflow, status: before }, next, now), undefined);
+  const stored = await storeHeld(client, workflow, withAnswer(pass, status, undefined), signal);
+  pass.record(stored, notice("Prepared", "the template was rendered"));
+  for (const what of ignored) pass.record(stored, warning("IgnoredField", what));
 }
 
 /** Only released documents have them. */
@@ -258,7 +255,7 @@ async function watchOver(pass: Pass) {
   if (!isTerminal(state.phase) && rerenderAsked(workflow) !== undefined) return await beginAnew(pass);
   if (!isTerminal(state.phase) && workflow.status?.["observedGeneration"] !== workflow.metadata.generation)
     return await ignoreChange(pass);
-  if (isTerminal(state.phase)) await removeFinalizer<AnyWorkflow>(client, Workflow, workflow, finalizer);
+  if (isTerminal(state.phase)) await removeFinalizer<AnyWorkflow>(client, kindOf(workflow), workflow, finalizer);
   return requeueAt(nextDeadline(state), now);
 }
 

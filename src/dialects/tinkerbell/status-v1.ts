@@ -1,4 +1,4 @@
-import { type Instant, isJsonObject, type Millis } from "#lib/base/index.ts";
+import { type Instant, isJsonObject, jsonEquals, type Millis } from "#lib/base/index.ts";
 import { instantOf, present, timeOf, withoutGone } from "./members.ts";
 import { decodeAdditions, encodeAdditions } from "./status-additions.ts";
 import { type Condition, putCondition, succeededCondition } from "./status-conditions.ts";
@@ -111,7 +111,7 @@ export function encodeV1(state: WorkflowState, previous: WorkflowStatusV1 = {}, 
     startedAt: timeOf(state.startedAt),
     globalTimeout: state.timeout === 0 ? previous.globalTimeout : seconds(state.timeout),
     globalExecutionStop: timeOf(state.deadlines.workflow) ?? previous.globalExecutionStop,
-    currentState: current === undefined ? previous.currentState : currentOf(current),
+    currentState: current === undefined ? previous.currentState : currentOf(current, previous.currentState),
     tasks: encodeTasks(state.actions, previous.tasks),
     conditions: conditionsOf(state, previous, now),
   });
@@ -120,14 +120,12 @@ export function encodeV1(state: WorkflowState, previous: WorkflowStatusV1 = {}, 
 const seconds = (millis: Millis): number => Math.round(millis / 1000);
 
 /** What `kubectl get` shows of the action it is at. */
-const currentOf = (action: Action): NonNullable<WorkflowStatusV1["currentState"]> => ({
-  agentID: action.task.agentID,
-  taskID: action.task.id,
-  actionID: action.id,
-  state: wordOf(action),
-  actionName: action.name,
-  taskName: action.task.name,
-});
+function currentOf(action: Action, before: WorkflowStatusV1["currentState"]): WorkflowStatusV1["currentState"] {
+  const { id: actionID, name: actionName, task } = action;
+  const { agentID, id: taskID, name: taskName } = task;
+  const told = { agentID, taskID, actionID, state: wordOf(action), actionName, taskName };
+  return jsonEquals(told, before) ? before : told;
+}
 
 /** The word of a release for where an action is. */
 const wordOf = ({ phase, reason }: Action): NonNullable<ActionStatus["state"]> => {
@@ -147,20 +145,55 @@ function encodeTasks(
     if (known === undefined) tasks.set(action.task.id, { task: action.task, actions: [action] });
     else known.actions.push(action);
   }
-  return [...tasks.values()].map(({ task, actions: own }) => {
+  const told = [...tasks.values()].map(({ task, actions: own }): TaskStatus => {
     const before = previous?.find(({ id }) => id === task.id);
-    return { ...before, ...task, actions: own.map((action) => encodeAction(action, before)) };
+    const encoded = own.map((action) => encodeAction(action, before));
+    const isTold = before?.name === task.name && before.agentID === task.agentID && isSameList(encoded, before.actions);
+    return isTold ? before : { ...before, ...task, actions: encoded };
   });
+  return isSameList(told, previous) ? previous : told;
+}
+
+// What is told already stays the very object that it is: whoever stores it sees by that alone that nothing of it has changed, and most of a
+// status is what was rendered once.
+
+const isSameList = <T>(list: readonly T[], before: readonly T[] | undefined): before is readonly T[] =>
+  before?.length === list.length && list.every((item, at) => item === before[at]);
+
+/** Whether a status says all there is to say of an action. What it says in other words, as releases do, is said. */
+function isToldBy(told: ActionStatus, action: Action): boolean {
+  const { name, image, args, env, volumes, timeout, attempts, startedAt, finishedAt, pid, network } = action;
+  const isOver = startedAt !== undefined && finishedAt !== undefined;
+  return (
+    told.state === wordOf(action) &&
+    told.name === name &&
+    told.image === image &&
+    told.timeout === seconds(timeout) &&
+    (told.attempts ?? 0) === attempts &&
+    told.message === action.message &&
+    told.failureReason === action.reason &&
+    instantOf(told.executionStart) === startedAt &&
+    instantOf(told.executionStop) === finishedAt &&
+    isOver === (told.executionDuration !== undefined) &&
+    (told.command === undefined ? args.length === 0 : told.command === args) &&
+    (told.volumes === undefined ? volumes.length === 0 : told.volumes === volumes) &&
+    (told.environment === undefined ? Object.keys(env).length === 0 : told.environment === env) &&
+    told.pid === pid &&
+    told.namespaces?.pid === pid &&
+    told.namespaces?.network === network
+  );
 }
 
 /** The durations are for people; all rules work on the instants. */
 function encodeAction(action: Action, before: TaskStatus | undefined): ActionStatus {
   const { id, name, image, args, env, volumes, timeout, attempts, startedAt, finishedAt, reason, message } = action;
   const { pid, network } = action;
+  const known = before?.actions?.find((one) => one.id === id);
+  if (known !== undefined && isToldBy(known, action)) return known;
   const elapsed =
     startedAt === undefined || finishedAt === undefined ? undefined : formatElapsed(finishedAt - startedAt);
   return withoutGone({
-    ...before?.actions?.find((known) => known.id === id),
+    ...known,
     id,
     name,
     image,
@@ -185,7 +218,8 @@ function encodeAction(action: Action, before: TaskStatus | undefined): ActionSta
  * `kubectl wait` looks at, in both versions.
  */
 function conditionsOf(state: WorkflowState, previous: WorkflowStatusV1, now: Instant): WorkflowStatusV1["conditions"] {
-  const before: readonly Condition[] = (previous.conditions ?? []).filter(isCondition);
+  const told: readonly unknown[] = previous.conditions ?? [];
+  const before = told.every(isCondition) ? told : told.filter(isCondition);
   const isScheduled = state.phase === "Scheduled" ? "True" : "False";
   const put = putCondition("time", now);
   const scheduled =

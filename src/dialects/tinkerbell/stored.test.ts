@@ -3,7 +3,8 @@ import { deepFreeze, FakeClock, type JsonObject } from "#lib/base/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { isConflict, isNotFound, staleRevision } from "#kernel/model/index.ts";
 import { Workflow, WorkflowV2 } from "./kinds.ts";
-import { type AnyWorkflow, changeWorkflow, refOf, stateOf } from "./stored.ts";
+import { finalizer } from "./messages.ts";
+import { type AnyWorkflow, changeWorkflow, refOf, stateOf, statusOf, storeHeld } from "./stored.ts";
 import { begin, pending, settings } from "./testing/states.ts";
 import { dispatch } from "./transitions.ts";
 
@@ -79,4 +80,28 @@ test("a stored version is decoded once for all who look at it, and what may stil
   expect(stateOf(own).phase).toBe("Pending");
   own.status = { ...stored.status, state: "CANCELLING" };
   expect(stateOf(own).phase).toBe("Cancelling");
+});
+
+test("what is held from now on is held before its status is stored, or together with it", async () => {
+  const { client, clock } = place();
+  const created = await client.create(Workflow, workflow({ templateRef: "t" }));
+  const status = statusOf(created, pending(), clock.now());
+  const failing = vi.spyOn(client, "updateStatus").mockRejectedValueOnce(new Error("the server ends here"));
+  await expect(storeHeld(client, created, status)).rejects.toThrow("the server ends here");
+  const held = await client.get<AnyWorkflow>(ref);
+  expect(held).toMatchObject({ metadata: { finalizers: [finalizer] } });
+  expect(await storeHeld(client, held, status)).toMatchObject({ status, metadata: { finalizers: [finalizer] } });
+  expect(failing).toHaveBeenCalledTimes(2);
+  const updateWhole = vi.fn().mockImplementation((_type: unknown, object: unknown) => Promise.resolve(object));
+  const whole = Object.assign(Object.create(client) as typeof client, { updateWhole });
+  expect(await storeHeld(whole, created, status)).toMatchObject({ status, metadata: { finalizers: [finalizer] } });
+  expect(failing).toHaveBeenCalledTimes(2);
+});
+
+test("a workflow of v1alpha2 is held in its own version: the other one refuses it on a cluster", async () => {
+  const { client, clock } = place();
+  const created = await client.create(Workflow, workflow({ templateRef: { name: "t" } }));
+  const patch = vi.spyOn(client, "patch");
+  await storeHeld(client, created, statusOf(created, pending(), clock.now()));
+  expect(patch.mock.calls.map(([{ type }]) => type.version)).toEqual(["v1alpha2"]);
 });

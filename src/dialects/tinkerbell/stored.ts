@@ -1,7 +1,8 @@
 import { type Clock, type Instant, isJsonObject, type JsonObject, type Millis, sleep } from "#lib/base/index.ts";
-import type { ApiClient, Ref } from "#kernel/kit/index.ts";
+import { addFinalizer, type ApiClient, type Ref } from "#kernel/kit/index.ts";
 import { apiVersionOf, isConflict, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import { Workflow, WorkflowV2 } from "./kinds.ts";
+import { finalizer } from "./messages.ts";
 import { shapeOfWorkflow } from "./shape.ts";
 import type { WorkflowState } from "./state.ts";
 import { decodeV1, encodeV1 } from "./status-v1.ts";
@@ -57,6 +58,28 @@ export function storeStatus(
   const kind = kindOf(workflow);
   const next: AnyWorkflow = { ...workflow, apiVersion: apiVersionOf(kind), status };
   return client.updateStatus<AnyWorkflow>(kind, next, signal === undefined ? {} : { signal });
+}
+
+/**
+ * As `storeStatus`, of a workflow that is to be held from then on. Where the client can, it is one write; else the finalizer comes first: what is
+ * prepared may be with an agent, and must not vanish.
+ */
+export async function storeHeld(
+  client: ApiClient,
+  workflow: Stored<AnyWorkflow>,
+  status: JsonObject,
+  signal?: AbortSignal,
+): Promise<Stored<AnyWorkflow>> {
+  const finalizers = workflow.metadata.finalizers ?? [];
+  if (finalizers.includes(finalizer)) return await storeStatus(client, workflow, status, signal);
+  if (client.updateWhole === undefined) {
+    const held = await addFinalizer<AnyWorkflow>(client, kindOf(workflow), workflow, finalizer);
+    return await storeStatus(client, held, status, signal);
+  }
+  const kind = kindOf(workflow);
+  const metadata = { ...workflow.metadata, finalizers: [...finalizers, finalizer] };
+  const next: AnyWorkflow = { ...workflow, apiVersion: apiVersionOf(kind), metadata, status };
+  return await client.updateWhole<AnyWorkflow>(kind, next, signal === undefined ? {} : { signal });
 }
 
 /** As `storeStatus`, of a state. */

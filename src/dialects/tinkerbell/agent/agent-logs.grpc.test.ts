@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { LogWriter, readLogs } from "#kernel/logs/index.ts";
-import type { MemoryClient } from "#kernel/kit/testing/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
 import { logPath, logRotation, logsIn } from "../log-places.ts";
 import { Place } from "../server/testing/place.ts";
 import { type AgentState, idle } from "./agent-state.ts";
@@ -28,7 +28,7 @@ const directoryFor = async (what: string): Promise<string> => {
   return directory;
 };
 
-async function serve(kept: string, store?: MemoryClient): Promise<Place> {
+async function serve(kept: string, store?: ApiClient): Promise<Place> {
   const place = await Place.start({ logs: { directory: logsIn(kept) }, ...(store === undefined ? {} : { store }) });
   closers.push(() => place.close());
   return place;

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
-import type { MemoryClient } from "#kernel/kit/testing/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
 import { Place } from "../server/testing/place.ts";
 import { action, settings } from "../testing/states.ts";
 import { beginCancel } from "../transitions.ts";
@@ -19,7 +19,7 @@ afterEach(async () => {
 const poll = <T>(read: () => T) => expect.poll(read, { interval: 5 });
 
 /** A server; one on the store of another is the same server after a restart. */
-async function serve(store?: MemoryClient): Promise<Place> {
+async function serve(store?: ApiClient): Promise<Place> {
   const place = await Place.start(store === undefined ? {} : { store });
   closers.push(() => place.close());
   return place;

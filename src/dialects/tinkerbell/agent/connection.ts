@@ -12,6 +12,11 @@ export type Command =
 /** Where a server takes what actions print. */
 export interface LogSink {
   /**
+   * Calls that may be made for a log before the first of them is answered: each brings the chunks that follow those of the one before. 1 for a
+   * server that takes them one after the other.
+   */
+  readonly mostCalls: number;
+  /**
    * Sends the chunks that follow what was acknowledged of a log; none only asks. Resolves with the number up to which the server has all
    * durably, or `refused` when it never will; everything else is a rejection, and may be tried again.
    */

@@ -143,12 +143,12 @@ export class DockerRuntime implements ActionRuntime {
     const { engine, directory } = this.#options;
     const found = await engine.find(handle);
     if (found === undefined) return failed("RuntimeError", told.containerGone);
-    const { exitCode, outOfMemory, startedAt = 0, isRunning } = found.life;
+    const { exitCode, outOfMemory, createdAt = 0, isRunning } = found.life;
     // The wait was cut off by whatever stands between: an exit code of 0 would mean nothing yet.
     if (isRunning) throw new Error("the wait for the container has ended before the container");
     const files = failureFilesIn(workDirectoryOf(directory, execution));
     const own = engine.isLocal ? await readFailureFiles(files) : { reason: "", message: "" };
-    const lastError = await lastErrorLine(logPathOf(directory, execution), startedAt);
+    const lastError = await lastErrorLine(logPathOf(directory, execution), createdAt);
     const { env } = execution.action;
     const words = { reason: masked(own.reason, env), message: masked(own.message, env), lastError };
     return endingOf({ exitCode, isOutOfMemory: outOfMemory, ...words });
@@ -180,7 +180,7 @@ export class DockerRuntime implements ActionRuntime {
     const own = login?.server === registryOf(image) ? login : undefined;
     for (let attempt = 1; ; attempt++) {
       try {
-        await engine.pull(image, own, signal);
+        await engine.pull(image, own === undefined ? [] : [own], signal);
         return undefined;
       } catch (thrown) {
         signal.throwIfAborted();

@@ -32,12 +32,20 @@ export const newPush = (workflow: string, action: string): LogPush => ({
   isDone: false,
 });
 
-/** After a server has said how much it has. One that has less than it has acknowledged gets all that is left here, under another name. */
+/** After a server has said how much it has, while it is still being sent what follows. Less than it has said before changes nothing. */
+export function advancePush(push: LogPush, seq: number): LogPush {
+  const arrived = Math.max(0, Math.min(seq - push.seq, push.underWay.length));
+  const place = push.underWay[arrived - 1] ?? push.place;
+  return { ...push, seq: push.seq + arrived, place, underWay: push.underWay.slice(arrived) };
+}
+
+/**
+ * After a server has said how much it has, and nothing is under way any more. One that has less than it has acknowledged gets all that is left
+ * here, under another name.
+ */
 export function settlePush(push: LogPush, seq: number): LogPush {
   if (seq < push.seq) return { ...newPush(push.workflow, push.action) };
-  const arrived = Math.min(seq - push.seq, push.underWay.length);
-  const place = arrived === 0 ? push.place : (push.underWay[arrived - 1] ?? push.place);
-  return { ...push, seq: push.seq + arrived, place, underWay: [] };
+  return { ...advancePush(push, seq), underWay: [] };
 }
 
 /** Beside the log. */

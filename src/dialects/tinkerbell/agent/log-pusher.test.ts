@@ -3,10 +3,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { seededRandom } from "#kernel/kit/index.ts";
-import { LogWriter } from "#kernel/logs/index.ts";
+import { feedStart, LogWriter } from "#kernel/logs/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { logRotation } from "../log-places.ts";
 import { clearLog } from "./action-log.ts";
+import { advancePush, newPush } from "./log-push.ts";
 import { LogPusher } from "./log-pusher.ts";
 import { logPathOf } from "./places.ts";
 import { agentWorkflow, execution } from "./testing/executions.ts";
@@ -28,13 +29,14 @@ afterEach(async () => {
 });
 
 /** A process of an agent that sends; one before it is gone. */
-async function begin(sink: MemorySink): Promise<LogPusher> {
+async function begin(sink: MemorySink, batchBytes?: number): Promise<LogPusher> {
   stop.abort(new Error("killed"));
   await running;
   stop = new AbortController();
   // Waits of real time are short: what is judged is what has arrived, not when.
   const clock = { ...systemClock, after: (_delay: number, run: () => void) => systemClock.after(1, run) };
-  const pusher = new LogPusher({ directory, clock, random: seededRandom(1), log: silentLog });
+  const batch = batchBytes === undefined ? {} : { batchBytes };
+  const pusher = new LogPusher({ directory, clock, random: seededRandom(1), log: silentLog, ...batch });
   await pusher.open();
   running = pusher.run(sink, stop.signal);
   return pusher;
@@ -114,14 +116,22 @@ test("a second attempt goes on in the same log", async () => {
   await arrived(sink).toBe("one\nagain\n(end)");
 });
 
-test.each([1, 2, 3, 4, 5, 6])("no line is lost or doubled, whatever breaks: %i", async (seed) => {
+test.each([
+  { seed: 1, calls: 1 },
+  { seed: 2, calls: 1 },
+  { seed: 3, calls: 1 },
+  { seed: 4, calls: 3 },
+  { seed: 5, calls: 3 },
+  { seed: 6, calls: 4 },
+])("no line is lost or doubled, whatever breaks: seed $seed, $calls calls at once", async ({ seed, calls }) => {
   const random = seededRandom(seed);
-  const sink = new MemorySink();
+  const sink = new MemorySink(calls);
   sink.trouble = (chunks) =>
     random() < 0.5
       ? { arrive: chunks, isAnswered: true }
       : { arrive: Math.floor(random() * (chunks + 1)), isAnswered: random() < 0.3 };
-  let pusher = await begin(sink);
+  // Batches of some lines each, so that there are several under way.
+  let pusher = await begin(sink, 500);
   await pusher.began(one);
   let log = writer();
   const lines: string[] = [];
@@ -132,7 +142,7 @@ test.each([1, 2, 3, 4, 5, 6])("no line is lost or doubled, whatever breaks: %i",
       if (random() < 0.3) await log.flushed();
     }
     if (random() < 0.4) {
-      pusher = await begin(sink);
+      pusher = await begin(sink, 500);
       await pusher.began(one);
     }
     if (random() < 0.15) {
@@ -147,6 +157,32 @@ test.each([1, 2, 3, 4, 5, 6])("no line is lost or doubled, whatever breaks: %i",
   await log.close();
   pusher.ended(one);
   await arrived(sink).toBe(`${lines.join("")}(end)`);
+  expect(sink.mostAtOnce).toBeLessThanOrEqual(calls);
+});
+
+test("an answer to a batch that has waited in vain for the one before it sends nothing twice", async () => {
+  const sink = new MemorySink(3);
+  let calls = 0;
+  // What it says is how far the log was before the first was heard.
+  sink.trouble = (arrive) => (++calls === 2 ? { arrive: 0, isAnswered: true, says: 0 } : { arrive, isAnswered: true });
+  const lines = Array.from({ length: 12 }, (_, at) => `${at} ${"x".repeat(40_000)}\n`);
+  const log = writer();
+  for (const line of lines) log.append("stdout", Buffer.from(line));
+  await log.close();
+  const pusher = await begin(sink, 300);
+  await pusher.began(one);
+  pusher.ended(one);
+  await arrived(sink).toMatch(/\(end\)$/);
+  expect(sink.textOf(w.id, "id-one").replaceAll("x", "")).toBe(`${lines.join("")}(end)`.replaceAll("x", ""));
+  expect(calls).toBeGreaterThan(3);
+});
+
+test("an answer that says less than the one before takes nothing back", () => {
+  const places = [1, 2, 3, 4].map((place) => ({ ...feedStart, at: place }));
+  const sent = { ...newPush("w", "a"), underWay: places };
+  const advanced = advancePush(sent, 3);
+  expect(advanced).toMatchObject({ seq: 3, place: places[2], underWay: places.slice(3) });
+  expect(advancePush(advanced, 1)).toEqual(advanced);
 });
 
 test("a server that has lost what it had acknowledged gets what is left here", async () => {

@@ -15,12 +15,13 @@ import { type FeedChunk, readFeed } from "#kernel/logs/index.ts";
 import { logsIn } from "../log-places.ts";
 import { retryDelay } from "./backoff.ts";
 import type { LogSink } from "./connection.ts";
-import { type LogPush, newPush, pushFileOf, readPush, settlePush, writePush } from "./log-push.ts";
+import { advancePush, type LogPush, newPush, pushFileOf, readPush, settlePush, writePush } from "./log-push.ts";
 import { logPathOf, writingFileOf } from "./places.ts";
 import type { Execution } from "./work.ts";
 
 // A log is looked at while its action runs, by its length and by nothing else: watches of a file system are few on small machines. A batch is noted,
-// sent, and answered, then the next one is read; so there is never more than one batch in memory, and none that is not on the disk as well.
+// sent, and answered. A few may be under way to a server that can bear it; so there are never more than those in memory, and none that is not on
+// the disk as well. Answers are heard in the order of their batches.
 
 export interface LogPusherOptions {
   /** The agent's. */
@@ -28,6 +29,8 @@ export interface LogPusherOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** What is sent at once, but for a chunk that is longer; 1 MiB when absent. */
+  readonly batchBytes?: number;
 }
 
 /** One log on its way. */
@@ -40,9 +43,17 @@ interface Job {
   isUnsure: boolean;
 }
 
+/** One batch that is under way. */
+interface Call {
+  /** Of its last chunk. */
+  readonly seq: number;
+  readonly answer: Promise<number | "refused">;
+}
+
+const none = Buffer.alloc(0);
 /** Lines appear within a second; and a busy action's lines are gathered for so long. */
 const lookEvery: Millis = 300;
-const batchBytes = 1024 * 1024;
+const usualBatch = 1024 * 1024;
 /** More are of one batch only when an action prints on both streams by turns. */
 const batchChunks = 2000;
 /** Workflows whose logs stay on this machine. */
@@ -132,7 +143,7 @@ export class LogPusher {
     }
   }
 
-  /** One step with one log; false when there is nothing to do now. */
+  /** Sends what there is of a log now, or its end; false when there is nothing to do. */
   async #advance(job: Job, sink: LogSink, signal: AbortSignal): Promise<boolean> {
     // Before the look: what was written until then is certainly seen.
     const { isOver } = job;
@@ -141,31 +152,83 @@ export class LogPusher {
       if (answer === "refused") return await this.#giveUp(job);
       await this.#settle(job, answer);
     }
-    const chunks = await this.#read(job);
-    if (chunks === undefined || (chunks.length === 0 && !isOver)) return false;
-    return await this.#send(job, chunks, sink, signal);
+    const first = await this.#read(job);
+    if (first === undefined || (first.length === 0 && !isOver)) return false;
+    if (first.length === 0) return await this.#sendEnd(job, sink, signal);
+    return await this.#sendAll(job, first, sink, signal);
   }
 
-  /** Undefined while the log is being written anew. */
+  /** What follows all that was sent. Undefined while the log is being written anew. */
   async #read({ path, push }: Job): Promise<readonly FeedChunk[] | undefined> {
+    const { batchBytes = usualBatch } = this.#options;
     const writing = await writingOf(path);
-    const chunks = await readFeed(path, push.place, writing, batchBytes);
+    const chunks = await readFeed(path, push.underWay.at(-1) ?? push.place, writing, batchBytes);
     return (await writingOf(path)) === writing ? chunks.slice(0, batchChunks) : undefined;
   }
 
-  /** Without chunks it is told that there are no more. */
-  async #send(job: Job, chunks: readonly FeedChunk[], sink: LogSink, signal: AbortSignal): Promise<boolean> {
-    const isEnd = chunks.length === 0;
-    const underWay = isEnd ? [job.push.place] : chunks.map(({ place }) => place);
-    job.push = { ...job.push, underWay };
+  /**
+   * As many batches as the server bears at once, the next when the oldest is answered, until there are no more or another log is to have its
+   * turn. What goes wrong with one ends all that are under way.
+   */
+  async #sendAll(job: Job, first: readonly FeedChunk[], sink: LogSink, signal: AbortSignal): Promise<true> {
+    const stop = new AbortController();
+    const calls: Call[] = [];
+    let next: readonly FeedChunk[] | undefined = first;
+    try {
+      for (let left = sink.mostCalls ** 2; ; ) {
+        const isRoom = calls.length < sink.mostCalls && left > 0;
+        const chunks = isRoom ? (next ?? (await this.#read(job)) ?? []) : [];
+        next = undefined;
+        if (chunks.length > 0) {
+          left--;
+          calls.push(await this.#send(job, chunks, sink, AbortSignal.any([signal, stop.signal])));
+          continue;
+        }
+        const oldest = calls.shift();
+        if (oldest === undefined || !(await this.#hear(job, oldest))) return true;
+      }
+    } finally {
+      stop.abort(new Error("a batch before this one was not taken"));
+      await Promise.allSettled(calls.map(({ answer }) => answer));
+    }
+  }
+
+  /** Begins to send what follows all that is under way. It is noted before that. */
+  async #send(job: Job, chunks: readonly FeedChunk[], sink: LogSink, signal: AbortSignal): Promise<Call> {
+    const seq = job.push.seq + job.push.underWay.length;
+    job.push = { ...job.push, underWay: [...job.push.underWay, ...chunks.map(({ place }) => place)] };
+    await writePush(pushFileOf(job.path), job.push);
+    job.isUnsure = true;
+    const answer = sink.push({ ...job.push, seq }, chunks, signal);
+    answer.catch(() => undefined); // Its turn to be heard may never come.
+    return { seq: seq + chunks.length, answer };
+  }
+
+  /** False when what was sent behind it is not to be waited for. */
+  async #hear(job: Job, { seq, answer }: Call): Promise<boolean> {
+    const received = await answer;
+    if (received === "refused") {
+      await this.#giveUp(job);
+      return false;
+    }
+    // Less is what the server had when it answered, which may be less than it has said since, and others are still under way: it is asked when none is.
+    if (received < seq) return false;
+    job.push = advancePush(job.push, received);
+    job.isUnsure = job.push.underWay.length > 0;
+    await writePush(pushFileOf(job.path), job.push);
+    return true;
+  }
+
+  /** Tells that there is no more. */
+  async #sendEnd(job: Job, sink: LogSink, signal: AbortSignal): Promise<boolean> {
+    job.push = { ...job.push, underWay: [job.push.place] };
     await writePush(pushFileOf(job.path), job.push);
     const { seq, source } = job.push;
     job.isUnsure = true;
-    const end = { stream: "stdout", at: this.#options.clock.now(), data: Buffer.alloc(0) } as const;
-    const answer = await sink.push(job.push, isEnd ? [end] : chunks, signal);
+    const answer = await sink.push(job.push, [{ stream: "stdout", at: this.#options.clock.now(), data: none }], signal);
     if (answer === "refused") return await this.#giveUp(job);
     await this.#settle(job, answer);
-    if (isEnd && job.push.source === source && job.push.seq === seq + 1) await this.#finish(job);
+    if (job.push.source === source && job.push.seq === seq + 1) await this.#finish(job);
     return true;
   }
 

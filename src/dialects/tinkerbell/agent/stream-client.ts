@@ -2,7 +2,7 @@ import { deferred, type JsonObject, type Millis } from "#lib/base/index.ts";
 import { RpcChannel, type RpcChannelOptions, RpcError, type StatusName, workflowV2 } from "#kernel/rpc/index.ts";
 import type { Answer } from "./agent-state.ts";
 import type { AgentConnection, AgentServer, Command } from "./connection.ts";
-import { logSink } from "./log-sink.ts";
+import { logFeaturesIn, logSink } from "./log-sink.ts";
 import { decodeCommand, encodeEvent, formatResumed } from "./wire.ts";
 
 export interface StreamClientOptions {
@@ -49,7 +49,10 @@ export const streamClient = (options: StreamClientOptions): AgentServer => ({
       onHeaders: (header) => features.resolve(header("x-slipway-features")),
     });
     return {
-      logs: features.promise.then((text) => (takesLogs(text) ? logSink(channel, identity) : undefined)),
+      logs: features.promise.then((text) => {
+        const taken = logFeaturesIn(text);
+        return taken && logSink(channel, identity, taken);
+      }),
       commands: commandsOf(messages),
       async publish(workflow, event, until) {
         try {
@@ -68,9 +71,6 @@ export const streamClient = (options: StreamClientOptions): AgentServer => ({
     };
   },
 });
-
-/** Features are words with commas between them; unknown ones are somebody's of tomorrow. */
-const takesLogs = (features: string): boolean => features.split(",").some((feature) => feature.trim() === "logs");
 
 /** Saying it again would be answered the same. Who is not let in, or does not reach the server, tries again: that may pass. */
 const final: ReadonlySet<StatusName> = new Set(["INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION"]);

@@ -20,6 +20,12 @@ export const environment = (description?: string) =>
 export const open = <const F extends Readonly<Record<string, Shape>>>(fields: F, description?: string) =>
   s.object(fields, { preserveUnknown: true, ...(description === undefined ? {} : { description }) });
 
+/**
+ * The name of another object of the same namespace, where v1alpha2 has an object. What is in that must be known here: clusters keep of an object what
+ * the version knows in which it is stored.
+ */
+export const name = (description: string) => s.optional(s.string({ preserveUnknown: true, description }));
+
 /** Another object of the same namespace. */
 export const reference = (description: string) =>
   s.object({ name: s.string({ description: "Its name." }) }, { description });

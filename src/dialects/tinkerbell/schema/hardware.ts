@@ -109,14 +109,17 @@ const metadata = open({
   custom: s.optional(s.anyObject()),
 });
 
+/** The same in both versions: either would lose what only the other one knew. */
+const bmcRef = s.optional(
+  s.object({ apiGroup: text(), kind: text(), name: text() }, { description: "What controls its power." }),
+);
+
 /** Hardware as released: a list of interfaces. */
 export const HardwareSpec = open(
   {
     agentID: text("The agent on this machine, where it is not the address of an interface."),
     auto: s.optional(open({ enrollmentEnabled: flag() })),
-    bmcRef: s.optional(
-      s.object({ apiGroup: text(), kind: text(), name: text() }, { description: "What controls its power." }),
-    ),
+    bmcRef,
     disks: s.optional(s.list(open({ device: text("Path: /dev/nvme0n1.") }))),
     interfaces: s.optional(
       s.list(
@@ -170,7 +173,7 @@ export const HardwareSpecV2 = open(
     kernelParams: texts(),
     instance: s.optional(open({ userdata: text(), vendordata: text() })),
     storageDevices: s.optional(s.list(s.string({ pattern: "^/", description: "Absolute path: /dev/sda." }))),
-    bmcRef: s.optional(reference("What controls its power.")),
+    bmcRef,
   },
   "One machine.",
 );

@@ -1,5 +1,5 @@
 import { s } from "#lib/schema/index.ts";
-import { flag, open, reference, text } from "./fields.ts";
+import { flag, name, open, reference, text } from "./fields.ts";
 
 /** Steps of power control, in the words of its own kinds: handed on as they are. */
 const bmcActions = s.optional(s.list(s.anyObject()));
@@ -7,8 +7,8 @@ const bmcActions = s.optional(s.list(s.anyObject()));
 /** A workflow as released. */
 export const WorkflowSpec = open(
   {
-    templateRef: text("The Template to carry out."),
-    hardwareRef: text("The Hardware it is rendered for."),
+    templateRef: name("The Template to carry out."),
+    hardwareRef: name("The Hardware it is rendered for."),
     hardwareMap: s.optional(s.map(s.string(), { description: "Values of the template: `{{.device_1}}`." })),
     disabled: flag("Neither prepared nor dispatched for as long as this is true."),
     bootOptions: s.optional(

@@ -106,7 +106,10 @@ export class AgentRecords {
     const entry = this.#entries.get(agentKey(agentID));
     // Who has not come cannot be seen: what is told late needs no object.
     if (entry === undefined) return;
-    this.#note(entry, {});
+    entry.heardAt = this.#options.clock.now();
+    entry.isDirty = true;
+    // What it is at is looked up with each of its events until that is news, and once more when it is written.
+    if (!entry.isNews) this.#note(entry, {});
     const { writtenAt, isNews } = entry;
     const pause = isNews ? between : betweenSigns;
     // Not more than that when the clock has been set back since.
@@ -168,8 +171,9 @@ export class AgentRecords {
   /** Never rejects. */
   async #flush(entry: Entry): Promise<void> {
     const { clock, log, recorder } = this.#options;
-    const { notes, agentID, writtenAt } = entry;
-    const status: JsonObject = { ...entry.status, lastSeen: formatInstant(entry.heardAt) };
+    const { notes, agentID, writtenAt, heardAt } = entry;
+    this.#note(entry, {});
+    const status: JsonObject = { ...entry.status, lastSeen: formatInstant(heardAt) };
     entry.notes = [];
     entry.isDirty = false;
     entry.isNews = false;

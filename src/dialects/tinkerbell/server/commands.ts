@@ -1,10 +1,18 @@
-import type { MessageInitShape, workflowV2 } from "#kernel/rpc/index.ts";
 import { withMasks } from "../masking.ts";
 import { present } from "../members.ts";
 import { type Action, segmentOf, type WorkflowState } from "../state.ts";
+import { type StartedAction, type StartedWorkflow, startBytes, stopBytes } from "./command-bytes.ts";
 
 /** What an agent on a command stream is told. */
-export type Command = MessageInitShape<typeof workflowV2.GetWorkflowsResponseSchema>;
+export interface Command {
+  readonly cmd:
+    | { readonly case: "startWorkflow"; readonly value: { readonly workflow: StartedWorkflow } }
+    | { readonly case: "stopWorkflow"; readonly value: { readonly workflowId: string } };
+}
+
+/** The command as the interface has it on the wire. */
+export const commandBytes = ({ cmd }: Command): Uint8Array =>
+  cmd.case === "startWorkflow" ? startBytes(cmd.value.workflow) : stopBytes(cmd.value.workflowId);
 
 /**
  * The actions that are this agent's, from the first unfinished one on. `masks`: names of variables whose values are kept out of logs, for an
@@ -23,13 +31,13 @@ export const stopCommand = (id: string): Command => ({ cmd: { case: "stopWorkflo
 const actionMessage = (
   { id, name, image, cmd, args, env, volumes, pid, network }: Action,
   masks: readonly string[],
-) => ({
+): StartedAction => ({
   id,
   name,
   image,
   ...present({ cmd }),
-  args: [...args],
-  env: { ...withMasks(env, masks) },
-  volumes: [...volumes],
+  args,
+  env: withMasks(env, masks),
+  volumes,
   ...(pid === undefined && network === undefined ? {} : { ns: present({ pid, net: network }) }),
 });

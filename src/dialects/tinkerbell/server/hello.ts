@@ -45,8 +45,12 @@ function headerOf(call: CallContext, name: string, max = maxHeader): string {
 /** `<workflow_id>;action=<id>;state=running`: ids of workflows hold neither semicolons nor commas. */
 const resumption = /^([^;,]+);action=([^;,]*);state=(running|interrupted)$/;
 
+/** Most agents go on with nothing, and there are very many. */
+const none: ReadonlyMap<string, Exclude<Resumed, "none">> = new Map();
+
 /** As often as needed: headers of one name arrive joined by commas. Which action it is at does not matter here: the stored state says it. */
 function resumedIn(text: string): ReadonlyMap<string, Exclude<Resumed, "none">> {
+  if (text === "") return none;
   const resumed = new Map<string, Exclude<Resumed, "none">>();
   for (const part of text.split(",").filter((each) => each.trim() !== "")) {
     const [, id = "", , state] = resumption.exec(part.trim()) ?? [];

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
+import { openFilesBelow } from "#test/support/open-files.ts";
 import { readLogs, readReceived } from "#kernel/logs/index.ts";
 import { agentV1 } from "#kernel/rpc/index.ts";
 import { type Headers, isRefused } from "#kernel/rpc/testing/index.ts";
@@ -62,7 +63,7 @@ async function read(directory: string, workflow: string, action = "id-one"): Pro
 test("a server that keeps logs says so when a stream opens, and one that does not has no such service", async () => {
   const { place } = await start();
   const headers = await place.agent().stream.headers.promise;
-  expect(headers.get("x-slipway-features")).toEqual(["logs,resume"]);
+  expect(headers.get("x-slipway-features")).toEqual(["logs,logs-overlap,resume"]);
   const other = await Place.start();
   closings.push(() => other.close());
   expect((await other.agent().stream.headers.promise).get("x-slipway-features")).toEqual(["resume"]);
@@ -114,6 +115,47 @@ test("two calls that bring the same chunks at once write them once", async () =>
   await Promise.all([push(place, chunks), push(place, chunks), push(place, chunks)]);
   const lines = (await read(directory, w)).trimEnd().split("\n");
   expect(lines.map((line) => Number(line.split(" ")[1]))).toEqual(chunks.map((_, at) => at));
+});
+
+const overlapping = { "x-slipway-log-overlap": "true" };
+
+test("calls that overlap are taken in the order of their numbers, whichever comes first", async () => {
+  const { place, directory } = await start();
+  const w = await place.create("w");
+  const later = push(place, [chunk(w, 3, "c\n"), chunk(w, 4, "d\n")], overlapping);
+  // Of clients that say nothing of the kind, what does not follow is passed over at once.
+  expect(await push(place, [chunk(w, 3, "c\n")])).toBe("id-one 0");
+  expect(await push(place, [chunk(w, 1, "a\n"), chunk(w, 2, "b\n")], overlapping)).toMatch(/^id-one [234]$/);
+  expect(await later).toBe("id-one 4");
+  expect((await read(directory, w)).replaceAll(/^\S+ /gm, "")).toBe("a\nb\nc\nd\n");
+  const path = logPath(directory, w.split("/")[2] ?? "", "id-one");
+  expect(await readReceived(path)).toMatchObject({ seq: 4 });
+});
+
+test("what a call follows and what never comes is waited for no longer than ten seconds, once", async () => {
+  const { place } = await start();
+  const w = await place.create("w");
+  let answer = "";
+  void push(place, [chunk(w, 2, "b\n"), chunk(w, 3, "c\n")], overlapping).then((text) => (answer = text));
+  await expect
+    .poll(async () => {
+      await place.clock.advance(10_000);
+      return answer;
+    })
+    .toBe("id-one 0");
+});
+
+test("a log is closed when nobody writes to it for a while, and begins anew when somebody has removed its files", async () => {
+  const { place, directory } = await start();
+  const w = await place.create("w");
+  await push(place, [chunk(w, 1, "a\n")]);
+  const folder = join(directory, w.split("/")[2] ?? "");
+  await rm(folder, { recursive: true });
+  expect(await push(place, [chunk(w, 1, "b\n"), chunk(w, 2, "c\n")])).toBe("id-one 2");
+  expect((await read(directory, w)).replaceAll(/^\S+ /gm, "")).toBe("b\nc\n");
+  if (process.platform === "linux") expect(await openFilesBelow(folder)).toHaveLength(1);
+  await place.clock.advance(10_000);
+  await expect.poll(() => openFilesBelow(folder)).toEqual([]);
 });
 
 test("what cannot be kept is refused by name", async () => {

@@ -15,7 +15,7 @@ export function addLogs(
   { client, clock, log }: Manager,
   mirror: WorkflowMirror,
   { directory, maxBytes = usualBytes }: { readonly directory: string; readonly maxBytes?: number },
-): { readonly parts: Omit<LogParts, "identify">; readonly upkeep: LogUpkeep } {
+): { readonly parts: Omit<LogParts, "identify">; readonly upkeep: LogUpkeep; readonly close: () => Promise<void> } {
   const shelf = new LogShelf({ directory, clock, maxBytes });
   const upkeep = new LogUpkeep({ clock, log, directory, shelf, mirror });
   /** From the store where the mirror has not heard of it yet. */
@@ -35,5 +35,9 @@ export function addLogs(
   };
   // What is too much is removed soon, and not at the cost of who has brought it.
   const onGrown = (): void => upkeep.grown();
-  return { parts: { clock, shelf, find, onGrown }, upkeep };
+  const close = async (): Promise<void> => {
+    await upkeep.close();
+    await shelf.close();
+  };
+  return { parts: { clock, shelf, find, onGrown }, upkeep, close };
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "#lib/base/index.ts";
 import type { Metrics } from "#kernel/kit/index.ts";
-import type { CallObserver } from "#kernel/rpc/index.ts";
+import type { CallObserver, StatusName } from "#kernel/rpc/index.ts";
 import type { AgentEvent, Verdict } from "../events.ts";
 
 /** What the server counts. Names of calls are those that gRPC's own servers use, so that dashboards for them work. */
@@ -35,17 +35,38 @@ export function serverMetrics(
   };
 }
 
+/** What is counted of one method is looked up once, and not with each of its calls. */
 function callObserver(metrics: Metrics, clock: Clock): CallObserver {
   const started = metrics.counter("grpc_server_started_total", "Calls that have begun.");
   const handled = metrics.counter("grpc_server_handled_total", "Calls that have ended, by code.");
   const seconds = metrics.histogram("grpc_server_handling_seconds", "Time from the begin of a call to its end.");
+  const counted = (labels: Readonly<Record<string, string>>) => ({
+    begun: started.series(labels),
+    took: seconds.series(labels),
+    ended: remembered((grpc_code: StatusName) => handled.series({ ...labels, grpc_code })),
+  });
+  const methods = new Map<string, ReturnType<typeof counted>>();
   return ({ service, method, type }) => {
-    const labels = { grpc_type: type, grpc_service: service, grpc_method: method };
-    const begun = clock.monotonic();
-    started.series(labels).add();
+    const name = `${service}/${method}`;
+    let of = methods.get(name);
+    if (of === undefined)
+      methods.set(name, (of = counted({ grpc_type: type, grpc_service: service, grpc_method: method })));
+    const { begun, ended, took } = of;
+    const at = clock.monotonic();
+    begun.add();
     return (code) => {
-      handled.series({ ...labels, grpc_code: code }).add();
-      seconds.series(labels).observe((clock.monotonic() - begun) / 1000);
+      ended(code).add();
+      took.observe((clock.monotonic() - at) / 1000);
     };
+  };
+}
+
+/** The same for each key as the first time. */
+function remembered<K, V>(make: (key: K) => V): (key: K) => V {
+  const known = new Map<K, V>();
+  return (key) => {
+    const value = known.get(key) ?? make(key);
+    known.set(key, value);
+    return value;
   };
 }

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from "vitest";
-import type { MemoryClient } from "#kernel/kit/testing/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
 import { action } from "../testing/states.ts";
 import { Place } from "./testing/place.ts";
 
@@ -11,7 +11,7 @@ afterEach(async () => {
 const poll = <T>(read: () => T) => expect.poll(read, { interval: 5 });
 
 /** A server; one on the store of another is the same server after a restart. */
-async function start(store?: MemoryClient): Promise<Place> {
+async function start(store?: ApiClient): Promise<Place> {
   const place = await Place.start(store === undefined ? {} : { store });
   places.push(place);
   return place;

@@ -177,7 +177,7 @@ export function createDesk(
       await logs?.upkeep.run();
     },
     async close() {
-      await logs?.upkeep.close();
+      await logs?.close();
       unsubscribe();
       dispatcher.close();
       absence.close();

@@ -17,7 +17,7 @@ export interface ServiceParts extends AskParts, ReportParts, Pick<StreamParts, "
 export const servicesOf = ({ connect, logs, ...parts }: ServiceParts): readonly RpcService[] => [
   streamService({
     identify: parts.identify,
-    features: logs === undefined ? "resume" : "logs,resume",
+    features: logs === undefined ? "resume" : "logs,logs-overlap,resume",
     connect,
     record: (id, event, caller) => parts.record(id, event, { caller, protocol: "stream" }),
   }),

@@ -2,6 +2,7 @@ import { type CallContext, type RpcService, service, workflowV2 } from "#kernel/
 import type { AgentEvent } from "../events.ts";
 import { agentKey } from "../state.ts";
 import { allow, type Caller, checkedAgentID, type Identify, notValid } from "./caller.ts";
+import { commandBytes } from "./commands.ts";
 import type { Connection, Hello } from "./connections.ts";
 import { eventIn } from "./event-message.ts";
 import { helloIn } from "./hello.ts";
@@ -27,7 +28,7 @@ export function streamService({ identify, features, connect, record }: StreamPar
       const hello = { agentID, ...helloIn(call) };
       // At once, and not with the first command, which may be days away: the agent learns that it is connected.
       call.sendHeaders({ "x-slipway-features": features });
-      await stay(hello, call, whileAllowed(connect, caller), (command) => replies.send(command));
+      await stay(hello, call, whileAllowed(connect, caller), (command) => replies.sendBytes(commandBytes(command)));
     },
     async publishEvent({ event }, call) {
       const [id, told] = eventIn(event);

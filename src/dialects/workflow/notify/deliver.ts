@@ -90,6 +90,8 @@ function post(url: URL, { headers, body }: Message, addresses: readonly string[]
       response.destroy();
     });
     sent.on("error", fail);
+    // The only word of a target that switches to another protocol: no error comes, and no signal ends what is closed.
+    sent.once("close", () => fail(new Error("the connection was closed without an answer")));
     sent.end(body);
   });
 }

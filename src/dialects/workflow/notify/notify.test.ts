@@ -41,6 +41,7 @@ beforeEach(async () => {
       posts.push({ path, headers: request.headers, body });
       const code = answer(path);
       if (code === "hang") return;
+      if (code === 101) return void response.writeHead(code, { connection: "upgrade", upgrade: "other" }).end();
       response.writeHead(code, code === 302 ? { location: `${url}/elsewhere` } : {}).end("x".repeat(100_000));
     });
   });
@@ -205,6 +206,12 @@ describe("a target that", () => {
     await until(2);
     await harness.pass(10_000);
     await settled({ delivered: 1, owed: [{ to: 0, problem: "no answer within 10 s" }] });
+  });
+
+  test("wants to speak another protocol has failed", async () => {
+    answer = () => 101;
+    await harness.create(telling({ on: ["Started"], url }));
+    await settled({ owed: [{ problem: "the connection was closed without an answer" }] });
   });
 
   test("never answers well is given up after an hour, which is told; until then a finished run is kept", async () => {

@@ -1,6 +1,6 @@
 import { FakeClock, type JsonObject, silentLog, systemClock } from "#lib/base/index.ts";
 import { type ApiClient, Manager, Metrics, seededRandom } from "#kernel/kit/index.ts";
-import { MemoryClient, memoryClient } from "#kernel/kit/testing/index.ts";
+import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { Event, type KubeObject, type Stored } from "#kernel/model/index.ts";
 import { RpcListener, workflowV2 } from "#kernel/rpc/index.ts";
 import { type Headers, isRefused, RpcClient } from "#kernel/rpc/testing/index.ts";
@@ -20,13 +20,16 @@ interface Told {
 }
 
 /** What a stand-in client does instead of the store, for tests of what fails. */
-export type Wrap = (client: MemoryClient) => ApiClient;
+export type Wrap = (client: ApiClient) => ApiClient;
 
-/** A server of this dialect on an API in memory, with agents that are real clients; its time stands still unless it is moved. */
+/**
+ * A server of this dialect on an API in memory, unless another one is given, with agents that are real clients; its time stands still unless it is
+ * moved.
+ */
 export class Place {
   readonly clock: FakeClock;
   readonly metrics = new Metrics();
-  readonly store: MemoryClient;
+  readonly store: ApiClient;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
   readonly #desk: TinkerbellDesk;
@@ -35,7 +38,7 @@ export class Place {
 
   private constructor(
     clock: FakeClock,
-    store: MemoryClient,
+    store: ApiClient,
     client: ApiClient,
     options: Partial<TinkerbellServerOptions>,
   ) {
@@ -48,7 +51,7 @@ export class Place {
   }
 
   static async start(
-    options: Partial<TinkerbellServerOptions> & { readonly wrap?: Wrap; readonly store?: MemoryClient } = {},
+    options: Partial<TinkerbellServerOptions> & { readonly wrap?: Wrap; readonly store?: ApiClient } = {},
   ) {
     const clock = new FakeClock();
     const store = options.store ?? memoryClient({ clock, types: [Workflow, WorkflowV2, Hardware, Template, Agent] });
