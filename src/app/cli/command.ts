@@ -22,8 +22,22 @@ export interface Invocation<O> {
    * end with.
    */
   readonly signal: AbortSignal;
+  readonly process: OwnProcess;
   /** The running control plane, or the one that was named; the caller closes it. Rejects when there is none. */
   readonly connect: () => Promise<Session>;
+}
+
+export type EndSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
+
+/** The process around a command that has something of its own to bring to an end, and decides itself how. */
+export interface OwnProcess {
+  /**
+   * From now on every signal is told here; none aborts `Invocation.signal`, and an output that cannot be written any more ends nothing. `abandon` is
+   * called when a fault of ours is about to end the process: what it does not do in that turn is not done.
+   */
+  takeOver(told: (signal: EndSignal) => void, abandon: () => void): void;
+  /** Ends the process in this turn; what was not written is lost. */
+  exit(code: number): void;
 }
 
 /** Everything outside of a command line that a command may touch: the process, the clock, a control plane. */
@@ -33,6 +47,7 @@ export interface Surroundings {
   readonly clock: Clock;
   /** Aborts when the process is asked to end; its reason is an `Exit`. */
   readonly signal: AbortSignal;
+  readonly process: OwnProcess;
   readonly connect: (options: GlobalOptions, environment: Environment) => Promise<Session>;
 }
 
@@ -61,6 +76,8 @@ export interface OptionSpec {
   readonly repeatable?: boolean;
   /** The value is a whole number from 0 on, handed to the action as such. */
   readonly integer?: boolean;
+  /** Of an option with choices whose value may be left out: what is meant then. A word behind it that is no choice is none of its own. */
+  readonly preset?: string;
   /** A flag whose value is how often it was given. */
   readonly counted?: boolean;
   /** Shown under a heading of its own, after those without. */
@@ -72,6 +89,7 @@ export type Completion = readonly string[] | "file" | "run" | "file-or-run" | "s
 
 /** One verb of the command line: data, and an action that loads what it needs when it runs. */
 export interface CommandSpec<O = never> {
+  /** Several words for a command that belongs to another one, which comes before it in the list. */
   readonly name: string;
   readonly aliases?: readonly string[];
   /** In commander's notation: `<file>`, `[name]`, `[rest...]`. */

@@ -10,7 +10,7 @@ import { version } from "./version.ts";
 type Choice = Pick<GlobalOptions, "kubeconfig" | "context" | "namespace">;
 
 /** The kubeconfig that was named, by flag or by `SLIPWAY_KUBECONFIG`. `KUBECONFIG` may name somebody's cluster and is not followed. */
-const namedKubeconfig = ({ kubeconfig }: Choice, { variable }: Environment): string | undefined =>
+export const namedKubeconfig = ({ kubeconfig }: Choice, { variable }: Environment): string | undefined =>
   kubeconfig ?? variable("SLIPWAY_KUBECONFIG");
 
 /**

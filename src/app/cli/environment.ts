@@ -33,6 +33,8 @@ export interface Output {
   readonly color: boolean;
   /** False when the locale is not UTF-8: then only ASCII is drawn. */
   readonly unicode: boolean;
+  /** Bytes that were written and that the reader has not taken yet; 0 once it has gone away. */
+  readonly backlog: number;
   /** Ends no line by itself. */
   write(text: string): void;
 }
@@ -93,6 +95,9 @@ const outputOf = (
   },
   get rows() {
     return stream.rows || 24;
+  },
+  get backlog() {
+    return stream.writable ? stream.writableLength : 0;
   },
   write: (text) => void stream.write(text),
 });

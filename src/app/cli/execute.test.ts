@@ -38,6 +38,7 @@ async function tell(
     environment: () => environmentIn("/nowhere", {}, out, err),
     clock: systemClock,
     signal: new AbortController().signal,
+    process: { takeOver: () => undefined, exit: () => undefined },
     connect: () => Promise.reject(new SlipwayError("no-control-plane", "nothing runs", { hint: "start it" })),
   });
   return { code, calls, out: out.text(), err: err.text() };
@@ -80,7 +81,7 @@ describe("words and options", () => {
   test.each([
     ["", "Usage: slipway"],
     ["on", "Did you mean one?"],
-    ["one", "missing required argument 'name'"],
+    ["one", "missing required argument 'name'\nwhat it takes: slipway one --help\n$"],
     ["none a", "too many arguments"],
     ["one a --count -1", "argument missing|expected a whole number|unknown option"],
     ["one a --count 1.5", "expected a whole number"],
@@ -174,9 +175,10 @@ describe("the commands themselves", () => {
   const shown = commands.filter(({ hidden }) => hidden !== true);
 
   test.each(shown.map(({ name }) => name))("the help of %s begins with examples and fits 80 columns", async (name) => {
-    const { code, out } = await cli.run(name, "--help");
+    const { code, out } = await cli.run(...name.split(" "), "--help");
     expect(code).toBe(0);
     expect(out).toMatch(/^Examples:\n {2}/);
+    expect(out).toMatch(new RegExp(`^Usage: slipway ${name}[ |]`, "m"));
     // Examples are never broken: they are there to be copied.
     const prose = out.slice(out.indexOf("Usage:")).split("\n");
     expect(prose.filter((line) => line.length > 80)).toEqual([]);
@@ -189,17 +191,25 @@ describe("the commands themselves", () => {
       "Examples:",
       ...["run", "lint", "up", "completion"].map((verb) => expect.stringContaining(`slipway ${verb}`)),
     ]);
-    for (const { name } of shown) expect(out).toMatch(new RegExp(`^  ${name} `, "m"));
+    const [own, nested] = [
+      shown.filter(({ name }) => !name.includes(" ")),
+      shown.filter(({ name }) => name.includes(" ")),
+    ];
+    for (const { name } of own) expect(out).toMatch(new RegExp(`^  ${name} `, "m"));
+    for (const words of nested.map((spec) => spec.name.split(" ")))
+      expect((await cli.run(...words.slice(0, -1), "--help")).out).toMatch(new RegExp(`^  ${words.at(-1)} `, "m"));
     for (const group of ["Runs:", "Documents:", "Control plane:", "Other:"]) expect(out).toContain(`\n${group}\n`);
     expect(out.split("\n").filter((line) => line.length > 80)).toEqual([]);
   });
 
   test("names are words, options are long, summaries begin with a capital and have no full stop", () => {
     for (const { name, summary, options } of commands) {
-      expect(name).toMatch(/^[a-z]{2,12}$/);
+      expect(name).toMatch(/^[a-z]{2,12}(?: [a-z-]{2,12}){0,2}$/);
       expect(summary, name).toMatch(/^[A-Z].*[^.]$/);
       for (const option of options) {
-        expect(option.flags, name).toMatch(/^(?:-\w, )?--[a-z][a-z-]+(?: <[a-z=:[\]]+>)?$/);
+        expect(option.flags, name).toMatch(/^(?:-\w, )?--[a-z][a-z0-9-]+(?: <[a-z=:[\]]+>| \[[a-z]+\])?$/);
+        // A word behind a value that may be left out could be anything.
+        expect(option.flags.includes(" [") && option.choices === undefined, option.flags).toBe(false);
         expect(option.summary, option.flags).not.toMatch(/\.$/);
       }
       const flags = options.flatMap((option) => option.flags.match(/--?[\w-]+/g) ?? []);

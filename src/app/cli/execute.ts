@@ -25,7 +25,7 @@ export async function execute(
     },
   });
   try {
-    await program.parseAsync(separateValues(args), { from: "user" });
+    await program.parseAsync(separateValues(args, specs), { from: "user" });
     return ended;
   } catch (thrown) {
     // Commander has printed its own messages before it threw them.
@@ -39,13 +39,27 @@ export async function execute(
 const isRefusal = async (thrown: unknown): Promise<boolean> =>
   (await import("#kernel/model/index.ts")).isInvalid(thrown);
 
-/** `-o=json` as `-o json`: kubectl takes both, and its users type both. What stands behind `--` is left as it is. */
-function separateValues(args: readonly string[]): string[] {
+/**
+ * `-o=json` as `-o json`: kubectl takes both, and its users type both. `--dry-run FILE` as `--dry-run=client FILE`: a value that may be left out is one of
+ * its choices, or it is left out. What stands behind `--` is left as it is.
+ */
+function separateValues(args: readonly string[], specs: readonly CommandSpec[]): string[] {
   const end = args.indexOf("--");
   return args.flatMap((word, at) => {
+    if (end >= 0 && at > end) return [word];
+    const option = word.startsWith("--") ? optionalIn(specs, word) : undefined;
+    if (option !== undefined && !option.choices.includes(args[at + 1] ?? "")) return [`${word}=${option.preset}`];
     const [, flag, value] = /^(-[a-zA-Z])=(.*)$/s.exec(word) ?? [];
-    return flag === undefined || value === undefined || (end >= 0 && at > end) ? [word] : [flag, value];
+    return flag === undefined || value === undefined ? [word] : [flag, value];
   });
+}
+
+/** The option of this name whose value may be left out; commands that have one of a name agree on it. */
+function optionalIn(specs: readonly CommandSpec[], long: string) {
+  for (const { options } of specs)
+    for (const { flags, choices, preset } of options)
+      if (choices !== undefined && preset !== undefined && flags.startsWith(`${long} `)) return { choices, preset };
+  return undefined;
 }
 
 /**

@@ -3,9 +3,46 @@ import type { Environment } from "./environment.ts";
 /** What host steps may see of our environment: enough to find programs and speak the user's language, and nothing secret. */
 const passedOn = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"] as const;
 
+/**
+ * What Git, SSH and clients of engines need besides, on a machine that is somebody's: where keys, proxies and authorities are, and where an
+ * engine is to be found. No credential is among them; those are in files, which belong to the user.
+ */
+const ofWorkers = [
+  ...passedOn,
+  "SSH_AUTH_SOCK",
+  "GIT_SSH_COMMAND",
+  "GIT_SSL_CAINFO",
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
+  "NODE_EXTRA_CA_CERTS",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "XDG_CONFIG_HOME",
+  "XDG_CACHE_HOME",
+  "XDG_RUNTIME_DIR",
+  "DOCKER_HOST",
+  "DOCKER_CONFIG",
+  "DOCKER_TLS_VERIFY",
+  "DOCKER_CERT_PATH",
+  "KUBECONFIG",
+  "WHARF_CONFIG",
+] as const;
+
+/** Settings that a worker reads itself, as the process of any build does; those of services and variables of builds are not its own. */
+const settingsOfWorkers = /^WHARF_(?:WORKER|LOGS|K8S)_/;
+
+/** Of workers of builds, which are programs of this system; steps get of it what the worker gives them. */
+export const workerEnvironment = (environment: Environment): Readonly<Record<string, string>> =>
+  chosen(environment, [...ofWorkers, ...Object.keys(environment.all).filter((name) => settingsOfWorkers.test(name))]);
+
 /** The variables of `passedOn` that are set. Everything else a step needs is said by its document. */
-export function hostEnvironment({ variable }: Environment): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    passedOn.flatMap((name) => (variable(name) === undefined ? [] : [[name, variable(name) ?? ""]])),
-  );
-}
+export const hostEnvironment = (environment: Environment): Readonly<Record<string, string>> =>
+  chosen(environment, passedOn);
+
+/** Those of the names that are set; nothing else of ours gets there by accident. */
+const chosen = ({ variable }: Environment, names: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(names.flatMap((name) => (variable(name) === undefined ? [] : [[name, variable(name) ?? ""]])));

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { codeOf, holdProcess, systemClock } from "#lib/base/index.ts";
+import type { EndSignal, OwnProcess } from "./command.ts";
 import { commands } from "./commands/index.ts";
 import { readEnvironment } from "./environment.ts";
 import { execute } from "./execute.ts";
@@ -8,30 +9,52 @@ import { version } from "./version.ts";
 
 const stopped = new AbortController();
 let signals = 0;
+/** Who is told of signals instead. */
+let owner: ((signal: EndSignal) => void) | undefined;
 
 /**
  * The first signal asks everything to end; the second ends this process at once. 128 plus the number of the signal,
  * as shells have it.
  */
-function onSignal(signal: "SIGINT" | "SIGTERM"): void {
+function onSignal(signal: EndSignal): void {
+  if (owner !== undefined) return owner(signal);
   signals += 1;
   process.exitCode = signal === "SIGINT" ? 130 : 143;
   if (signals > 1) process.exit();
   stopped.abort(new Exit(process.exitCode));
 }
 
-/** A reader such as `head` that went away ends us quietly and as SIGPIPE would; a run that we carry is canceled first. */
-function onBrokenPipe(error: Error): void {
+/**
+ * A reader such as `head` that went away ends us quietly and as SIGPIPE would; a run that we carry is canceled first. A command that owns the
+ * process goes on without its console, whatever stands against it: a reader that went away, a disk that is full, a terminal that was closed.
+ */
+function onLostOutput(error: Error): void {
+  if (owner !== undefined) return;
   if (codeOf(error) !== "EPIPE") throw error;
   process.exitCode = 141;
   stopped.abort(new Exit(process.exitCode));
 }
 
+/**
+ * What this process is to a command that carries something itself: a build has steps to end politely, and decides which signal ends what and with
+ * which code. Nothing of that is asked for by commands that only talk to a server.
+ */
+const ownProcess: OwnProcess = {
+  takeOver(told, abandon) {
+    // Without a handler of ours a terminal that is closed ends the process, which is what others want.
+    if (owner === undefined) process.on("SIGHUP", () => onSignal("SIGHUP"));
+    owner = told;
+    // Told, and not handled: a fault of ours ends the process as it always does, after what it carries.
+    process.on("uncaughtExceptionMonitor", abandon);
+  },
+  exit: (code) => process.exit(code),
+};
+
 async function main(): Promise<void> {
   process.on("SIGINT", () => onSignal("SIGINT"));
   process.on("SIGTERM", () => onSignal("SIGTERM"));
-  process.stdout.on("error", onBrokenPipe);
-  process.stderr.on("error", onBrokenPipe);
+  process.stdout.on("error", onLostOutput);
+  process.stderr.on("error", onLostOutput);
   // Every run of a command listens, and there may be any number.
   setMaxListeners(0, stopped.signal);
   // A command is over when its promise is, not when nothing but timers that hold nobody back is left.
@@ -40,6 +63,7 @@ async function main(): Promise<void> {
     environment: readEnvironment,
     clock: systemClock,
     signal: stopped.signal,
+    process: ownProcess,
     connect: async (options, environment) =>
       await (await import("./connect.ts")).connectRunning(options, environment, systemClock),
   });

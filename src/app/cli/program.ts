@@ -42,9 +42,23 @@ export function buildProgram(
     .configureHelp({ helpWidth: 80, showGlobalOptions: false, subcommandTerm })
     .configureOutput(outputOf(surroundings))
     .exitOverride();
-  for (const spec of specs) program.addCommand(toCommand(spec, surroundings, events), { hidden: spec.hidden === true });
+  for (const spec of specs) {
+    const parents = spec.name.split(" ").slice(0, -1);
+    const parent = parents.reduce((at, name) => commandOf(at, name), program);
+    parent.addCommand(toCommand(spec, surroundings, events), { hidden: spec.hidden === true });
+  }
   return program;
 }
+
+/** The command of a name, which has words of its own from now on: what follows them is theirs. */
+function commandOf(parent: Command, name: string): Command {
+  const found = parent.commands.find((each) => each.name() === name);
+  if (found === undefined) throw new Error(`there is no command ${name} that another one could belong to`);
+  return found.enablePositionalOptions().configureHelp({ helpWidth: 80, subcommandTerm });
+}
+
+/** The command line itself. */
+const rootOf = (built: Command): Command => (built.parent === null ? built : rootOf(built.parent));
 
 const examplesText = (examples: readonly string[]): string =>
   `Examples:\n${examples.map((example) => `  ${example}\n`).join("")}`;
@@ -68,7 +82,7 @@ const subcommandTerm = (built: Command): string =>
  * not have itself.
  */
 function toCommand(spec: CommandSpec, surroundings: Surroundings, { onStart, onEnd }: ProgramEvents): Command {
-  const built = new Command(spec.name)
+  const built = new Command(spec.name.split(" ").at(-1))
     .description(spec.summary)
     .aliases([...(spec.aliases ?? [])])
     .helpGroup(`${spec.group}:`)
@@ -76,6 +90,8 @@ function toCommand(spec: CommandSpec, surroundings: Surroundings, { onStart, onE
     .configureHelp({ helpWidth: 80 })
     .configureOutput(outputOf(surroundings))
     .exitOverride();
+  // Which words and options are whose is what its own help tells.
+  built.showHelpAfterError(`what it takes: slipway ${spec.name} --help`);
   for (const argument of spec.args) built.argument(argument);
   if (spec.shown !== undefined) built.usage(["[options]", ...spec.shown].join(" "));
   for (const option of spec.options) built.addOption(toOption(option));
@@ -83,7 +99,7 @@ function toCommand(spec: CommandSpec, surroundings: Surroundings, { onStart, onE
     built.addOption(toOption(option).hideHelp());
   built.action(async () => {
     const values = built.processedArgs as (string | string[] | undefined)[];
-    const options = { ...built.parent?.opts<object>(), ...defined(built.opts<object>()) } as GlobalOptions & Manner;
+    const options = { ...rootOf(built).opts<object>(), ...defined(built.opts<object>()) } as GlobalOptions & Manner;
     onStart(options);
     const environment = surroundings.environment(options.color);
     onEnd(
@@ -95,6 +111,7 @@ function toCommand(spec: CommandSpec, surroundings: Surroundings, { onStart, onE
         environment,
         clock: surroundings.clock,
         signal: surroundings.signal,
+        process: surroundings.process,
         connect: () => surroundings.connect(options, environment),
       }),
     );
@@ -125,9 +142,20 @@ const longOf = (flags: string): string => /--[\w-]+/.exec(flags)?.[0] ?? flags;
 const defined = (options: object): object =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 
-function toOption({ flags, summary, choices, initial, repeatable, integer, counted, heading }: OptionSpec): Option {
+function toOption({
+  flags,
+  summary,
+  choices,
+  preset,
+  initial,
+  repeatable,
+  integer,
+  counted,
+  heading,
+}: OptionSpec): Option {
   const option = new Option(flags, summary);
   if (choices !== undefined) option.choices(choices);
+  if (preset !== undefined) option.preset(preset);
   if (initial !== undefined) option.default(initial);
   if (repeatable === true)
     option.argParser((value: string, earlier: string[] | undefined) => [...(earlier ?? []), value]);

@@ -30,9 +30,11 @@ export interface Wishes {
 /** Something that happened to the run, to a step, or to an item of one that failed. Times are seconds since the start. */
 export interface TriedEvent extends Explained {
   readonly seconds: number;
+  /** Absent of the run itself. */
   readonly step?: string;
   readonly item?: number;
   readonly phase: StepPhase;
+  /** From 1. */
   readonly attempt?: number;
 }
 
@@ -40,7 +42,9 @@ export interface TriedEvent extends Explained {
 export interface TriedStep extends Explained {
   readonly step: string;
   readonly phase: StepPhase;
+  /** 0 where nothing was started: of a question, or of a step that was skipped. */
   readonly attempts: number;
+  /** Since the start of the run; absent, as its end, for a step that never began. */
   readonly startSeconds?: number;
   readonly endSeconds?: number;
 }

@@ -46,7 +46,7 @@ async function filesOf(path: string, directory: string): Promise<readonly string
   const found = await stat(absolute(path, directory)).catch(() => undefined);
   if (found?.isDirectory() !== true) return [path];
   const names = (await readdir(absolute(path, directory))).filter((name) => /\.(?:ya?ml|json)$/.test(name)).sort();
-  if (names.length === 0) throw new UsageError(`${path} holds no .yaml, .yml or .json file`);
+  if (names.length === 0) throw new NoDocuments(`${path} holds no .yaml, .yml or .json file`);
   return names.map((name) => `${path.replace(/\/$/, "")}/${name}`);
 }
 
@@ -97,3 +97,6 @@ export function decodeText(bytes: Uint8Array): string | undefined {
     return undefined; // The decoder says no more than that it cannot.
   }
 }
+
+/** A directory was named that has no file of documents; it may have something else that a command knows. */
+export class NoDocuments extends UsageError {}

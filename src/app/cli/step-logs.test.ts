@@ -101,6 +101,22 @@ describe("the containers behind a step", () => {
     expect(await stepLogs(client, step("s", logs))).toEqual([]);
   });
 
+  test("a log of a run's own that its server does not have is told, one of a Pod that is gone is not", async () => {
+    const client = {
+      logs: () => {
+        throw new ApiError("NotFound", "the server could not find the requested resource");
+      },
+    };
+    const told: string[] = [];
+    const log = { step: "1", attempt: 1, uid: "u", container: "1", hasStarted: true };
+    for (const type of [Pod, ConfigMap]) {
+      const of = { type, namespace: "default", name: "b" };
+      const chunks = readStepLog(client, { ...log, of }, {}, (why) => told.push(`${type.kind}: ${why}`));
+      for await (const _ of chunks) expect.unreachable();
+    }
+    expect(told).toEqual(["ConfigMap: the server has no such log"]);
+  });
+
   test("a container that waits has written nothing, and a server that fails says so", async () => {
     const { client, pod } = world({ "p/main": "waiting", "p/side": "broken" });
     await pod("p", "job", ["main", "side"]);

@@ -103,6 +103,8 @@ export async function* readStepLog(
     // A container that waits to start has no output: a 400 that is no mistake of ours. A Pod may be gone meanwhile.
     if (!isInvalid(thrown) && !isNotFound(thrown)) throw thrown;
     if (isInvalid(thrown)) onNone(messageOf(thrown));
+    // The run is there, and its server does not have the logs that it keeps itself.
+    else if (log.of.type.kind !== Pod.kind) onNone("the server has no such log");
   }
 }
 

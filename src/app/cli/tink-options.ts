@@ -1,22 +1,17 @@
 import type { DialectOptions } from "#dialects/index.ts";
-import { err, ok, parseDuration, type Result } from "#lib/base/index.ts";
+import { err, ok, type Result } from "#lib/base/index.ts";
 import type { OptionSpec } from "./command.ts";
+import { OptionReader, prefixedOption, type OptionSources } from "./option-reader.ts";
 
 // What `slipway up` can be told of Tinkerbell. It is apart from the command because there is much of it, and told to the dialect as it was said: what
 // is usual where nothing was said is the dialect's to know.
 
 type TinkerbellOptions = NonNullable<DialectOptions["tinkerbell"]>;
 
-/** Where agents connect when nobody says it. It is given up without a word of anybody's when something else has it. */
+/** Where agents connect when nobody says it; another port of the host when something else has it. */
 export const usualTinkListen = "127.0.0.1:42113";
 
-/** Of the help: these options would hide the others. */
-const heading = "Tinkerbell:";
-const option = (name: string, value: string, summary: string): OptionSpec => ({
-  flags: `--tink-${name} <${value}>`,
-  summary,
-  heading,
-});
+const option = prefixedOption("tink", "Tinkerbell:");
 
 /** The options of `slipway up` that are about Tinkerbell. None has an initial value, because a variable may say it. */
 export const tinkOptions: readonly OptionSpec[] = [
@@ -43,20 +38,10 @@ export const tinkOptions: readonly OptionSpec[] = [
   option("max-render-bytes", "bytes", "the most that a template may write (default: 262144)"),
 ];
 
-/** Where options of the command line come from, and how files are found. */
-export interface TinkSources {
-  /** Commander's values: `--tink-poll-hold` is `tinkPollHold`. */
-  readonly options: object;
-  /** Answers undefined for what is unset or empty. `--tink-poll-hold` is `SLIPWAY_TINK_POLL_HOLD`. */
-  readonly variable: (name: string) => string | undefined;
-  /** A path as it was typed, made absolute. */
-  readonly resolve: (path: string) => string;
-}
-
 /** What was said of Tinkerbell, or everything that is wrong with it. Nothing of the dialect is loaded. */
-export function readTinkOptions(sources: TinkSources): Result<TinkerbellOptions, readonly string[]> {
-  const reader = new Reader(sources);
-  const listen = listenOf(reader);
+export function readTinkOptions(sources: OptionSources): Result<TinkerbellOptions, readonly string[]> {
+  const reader = new OptionReader("tink", sources);
+  const listen = reader.listen("listen", usualTinkListen);
   const tls = tlsOf(reader);
   const given: TinkerbellOptions = {
     ...(listen === undefined ? {} : { listen }),
@@ -69,66 +54,11 @@ export function readTinkOptions(sources: TinkSources): Result<TinkerbellOptions,
   return reader.problems.length > 0 ? err(reader.problems) : ok(given);
 }
 
-/** Reads single options, and keeps what is wrong with them. */
-class Reader {
-  /** In the order in which options are read, each for people and complete. */
-  readonly problems: string[] = [];
-  readonly #sources: TinkSources;
-
-  constructor(sources: TinkSources) {
-    this.#sources = sources;
-  }
-
-  /** The option, else its variable. */
-  text(name: string): string | undefined {
-    const member = `tink-${name}`.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
-    const { options, variable } = this.#sources;
-    const given = new Map<string, unknown>(Object.entries(options)).get(member);
-    return typeof given === "string" ? given : variable(`SLIPWAY_TINK_${name.toUpperCase().replaceAll("-", "_")}`);
-  }
-
-  /** Whether it is there, and what it holds, is for whoever opens it. */
-  file(name: string): string | undefined {
-    const path = this.text(name);
-    return path === undefined ? undefined : this.#sources.resolve(path);
-  }
-
-  /** Go's syntax, as in documents. Zero is a time only where it has a meaning of its own. */
-  duration(name: string, least: "zero" | "positive" = "positive"): number | undefined {
-    const text = this.text(name);
-    if (text === undefined) return undefined;
-    const read = parseDuration(text);
-    if (read.ok && (read.value > 0 || (least === "zero" && read.value === 0))) return read.value;
-    const expected = least === "zero" ? "no negative duration" : "a duration above 0";
-    this.problems.push(`--tink-${name}: ${read.ok ? `expected ${expected}, found ${text}` : read.error}`);
-    return undefined;
-  }
-
-  /** `isFine` is asked about decimal numbers without sign or exponent, and says of them what `expected` does. */
-  number(name: string, expected: string, isFine: (value: number) => boolean): number | undefined {
-    const text = this.text(name);
-    if (text === undefined) return undefined;
-    const value = Number(text);
-    if (/^\d{1,9}(?:\.\d{1,9})?$/.test(text) && isFine(value)) return value;
-    this.problems.push(`--tink-${name}: expected ${expected}, found ${JSON.stringify(text)}`);
-    return undefined;
-  }
-
-  /** Checked here and not by commander, which knows nothing of variables. */
-  oneOf<T extends string>(name: string, choices: readonly T[]): T | undefined {
-    const text = this.text(name);
-    const found = choices.find((choice) => choice === text);
-    if (text !== undefined && found === undefined)
-      this.problems.push(`--tink-${name}: expected ${choices.join(" or ")}, found ${JSON.stringify(text)}`);
-    return found;
-  }
-}
-
 const isCount = (value: number): boolean => Number.isInteger(value) && value > 0;
 const count = "a whole number above 0";
 
 /** What is not said stays undefined: see `GivenSettings`. */
-const settingsOf = (reader: Reader): NonNullable<TinkerbellOptions["settings"]> => ({
+const settingsOf = (reader: OptionReader): NonNullable<TinkerbellOptions["settings"]> => ({
   scheduledTimeout: reader.duration("scheduled-timeout"),
   cancellingTimeout: reader.duration("cancelling-timeout"),
   rejectBackoff: {
@@ -142,18 +72,8 @@ const settingsOf = (reader: Reader): NonNullable<TinkerbellOptions["settings"]> 
   maxRenderBytes: reader.number("max-render-bytes", count, isCount),
 });
 
-/** Undefined where agents connect nowhere. */
-function listenOf(reader: Reader): TinkerbellOptions["listen"] | undefined {
-  const text = reader.text("listen");
-  if (text === "off") return undefined;
-  const [, port = ""] = /^(?:\[[0-9a-f:.]+\]|[^\s:/[\]]+):(\d{1,5})$/i.exec(text ?? usualTinkListen) ?? [];
-  if (port === "" || Number(port) > 65_535)
-    reader.problems.push(`--tink-listen: expected HOST:PORT or off, found ${JSON.stringify(text)}`);
-  return { address: text ?? usualTinkListen, isUsual: text === undefined };
-}
-
 /** The files are read by who listens. */
-function tlsOf(reader: Reader): TinkerbellOptions["tls"] {
+function tlsOf(reader: OptionReader): TinkerbellOptions["tls"] {
   const [certificate, key, clientCa] = [reader.file("tls-cert"), reader.file("tls-key"), reader.file("client-ca")];
   if (certificate !== undefined && key !== undefined)
     return { certificate, key, ...(clientCa === undefined ? {} : { clientCa }) };
@@ -167,7 +87,7 @@ function tlsOf(reader: Reader): TinkerbellOptions["tls"] {
 const tokenNamespace = "default";
 
 /** Certificates of agents prove something only where somebody is known to sign them. */
-function authOf(reader: Reader, tls: TinkerbellOptions["tls"]): TinkerbellOptions["auth"] {
+function authOf(reader: OptionReader, tls: TinkerbellOptions["tls"]): TinkerbellOptions["auth"] {
   const mode = reader.oneOf("auth", ["none", "token", "mtls"]);
   if (mode === "mtls" && tls?.clientCa === undefined)
     reader.problems.push("--tink-auth mtls needs --tink-tls-cert, --tink-tls-key and --tink-client-ca");

@@ -7,6 +7,7 @@ import {
   type DialectPort,
   loadDialects,
   loadShared,
+  type LogOpener,
   type ServerCondition,
   type Shared,
 } from "#dialects/index.ts";
@@ -21,10 +22,10 @@ import {
   type Store,
 } from "#kernel/apiserver/index.ts";
 import { type ArtifactLimits, ArtifactStore, carriesLabel } from "#kernel/artifacts/index.ts";
-import { asOurs, installCrds, Manager, Metrics } from "#kernel/kit/index.ts";
-import { keptOutputLabel, type KubeObject, Pod } from "#kernel/model/index.ts";
+import { asOurs, type Connection, installCrds, Manager, Metrics } from "#kernel/kit/index.ts";
+import { ApiError, keptOutputLabel, type KubeObject, Pod } from "#kernel/model/index.ts";
 import { objectAt, scalarText } from "#kernel/specs/index.ts";
-import { createProcessRuntime, keptLastWord, type Runtime } from "#kernel/runtimes/index.ts";
+import { createProcessRuntime, keptLastWord, type Runtime, type PodSessions } from "#kernel/runtimes/index.ts";
 import {
   addClaimController,
   addCronJobController,
@@ -42,6 +43,7 @@ import type { RpcPort } from "#kernel/rpc/index.ts";
 import { type ModuleFiles, TemplateHost } from "#kernel/template/index.ts";
 import { addArtifactSweeper } from "./artifact-sweeper.ts";
 import { dialectDirectory, logSourcesOf } from "./log-sources.ts";
+import { type KeptPodStreams, keptPodStreams } from "./pod-streams.ts";
 import { templateFiles } from "./program-paths.ts";
 
 /** What every control plane is made of, ephemeral or kept. */
@@ -66,6 +68,8 @@ export interface ControlPlaneOptions {
   /** Environment of host processes before the Pod's own: PATH, HOME and the like. Never the whole of ours. */
   readonly environment: Readonly<Record<string, string>>;
   readonly rootCertificate?: string;
+  /** How this server is reached by itself, over HTTPS, once it listens; absent where it does not. */
+  readonly connection?: () => Connection;
   /** Signs tokens of ServiceAccounts (PEM); those made without it end with this process. */
   readonly accountKey?: string;
   /** Where containers reach this server over HTTPS; see `PodRunnerOptions`. Those that can then have tokens for it among their files. */
@@ -114,9 +118,12 @@ export async function startControlPlane(given: ControlPlaneOptions): Promise<Con
     ...(limits === undefined ? {} : { limits }),
   });
   const templates = new TemplateHost({ ...(options.templateFiles ?? templateFiles), clock });
-  const words: Words = { opened: [], ports: [], conditions: [] };
+  const words: Words = { opened: [], ports: [], conditions: [], logs: new Map(), sessions: undefined };
   const dialects = await loadDialects();
-  const parts: Parts = { dialects, shared: await loadShared(dialects), runtime, artifacts, templates, words };
+  const { connection } = options;
+  const random = () => randomInt(2 ** 47) / 2 ** 47;
+  const streams = connection && keptPodStreams(() => ({ connection: connection(), clock, log, random }));
+  const parts: Parts = { dialects, shared: await loadShared(dialects), runtime, artifacts, templates, streams, words };
   let manager: Manager | undefined;
   const controllers = () => (manager?.phase === "running" ? undefined : `controllers are ${manager?.phase ?? "new"}`);
   const server = await startServer(options, parts, controllers);
@@ -152,13 +159,14 @@ type Closing = NonNullable<Parameters<ControlPlane["close"]>[0]>;
 async function closeAll(
   stop: AbortController,
   ended: Promise<void>,
-  { runtime, templates, words }: Parts,
+  { runtime, templates, streams, words }: Parts,
   server: ApiServer,
   closing: Closing,
 ): Promise<void> {
   stop.abort(new Error("the control plane stops"));
   await ended.catch(() => undefined); // Logged already, and told by `ended`.
   for (const port of words.opened) port.close();
+  streams?.close();
   await templates.close();
   await runtime.close(closing);
   await server.close();
@@ -171,14 +179,19 @@ interface Parts {
   readonly runtime: Runtime;
   readonly artifacts: ArtifactStore;
   readonly templates: TemplateHost;
+  readonly streams: KeptPodStreams | undefined;
   readonly words: Words;
 }
 
-/** What dialects have opened and told while they were started. */
+/** What dialects and the pod runner have opened and told while they were started. */
 interface Words {
   readonly opened: RpcPort[];
   readonly ports: DialectPort[];
   readonly conditions: ServerCondition[];
+  /** By the name of the dialect. */
+  readonly logs: Map<string, LogOpener>;
+  /** Ways into containers; the server is there before who runs them. */
+  sessions: PodSessions | undefined;
 }
 
 /** With metrics, which server and controllers share. */
@@ -186,7 +199,7 @@ type Counted = ControlPlaneOptions & { readonly metrics: Metrics };
 
 function startServer(
   { store, clock, log, version, directory, metrics, serverFor, ...options }: Counted,
-  { dialects, shared, runtime, artifacts }: Parts,
+  { dialects, shared, runtime, artifacts, words }: Parts,
   controllers: () => string | undefined,
 ): Promise<ApiServer> {
   const { rootCertificate, accountKey, audit, yamlReaderPath } = options;
@@ -202,7 +215,8 @@ function startServer(
       read: (namespace, digest) => artifacts.read(namespace, digest),
     },
     podLogs: createPodLogs({ directory: `${directory}/pods`, runtime, clock }),
-    logSources: logSourcesOf(dialects, directory, clock),
+    podSessions: onceThere(() => words.sessions),
+    logSources: logSourcesOf(dialects, directory, clock, words.logs),
     health: { controllers, "pod-runner": () => runtime.trouble?.() },
     metrics,
     definitions: definitionsOf([shared, ...dialects]),
@@ -246,7 +260,7 @@ async function makeManager(options: Counted, parts: Parts, server: ApiServer): P
   const runtimeVersion = runtime.containers?.version ?? version;
   const machine = { version, runtime: runtimeName, runtimeVersion, ...system() };
   addNode(manager, node, machine, { trouble: () => runtime.trouble?.(), conditions: words.conditions });
-  addPodRunner(manager, {
+  words.sessions = addPodRunner(manager, {
     runtime,
     directory: `${directory}/pods`,
     volumes: `${directory}/volumes`,
@@ -267,12 +281,28 @@ async function makeManager(options: Counted, parts: Parts, server: ApiServer): P
   return manager;
 }
 
+/** Refuses with 503 until there are ways into containers, which is a moment after the server's start. */
+function onceThere(find: () => PodSessions | undefined): PodSessions {
+  const found = (): PodSessions => {
+    const sessions = find();
+    if (sessions === undefined) throw new ApiError("ServiceUnavailable", "the pod runner has not started yet");
+    return sessions;
+  };
+  return {
+    check: async (...asked) => found().check(...asked),
+    exec: async (...asked) => found().exec(...asked),
+    attach: async (...asked) => found().attach(...asked),
+    connect: async (...asked) => found().connect(...asked),
+  };
+}
+
 /** For the controllers of a dialect. gRPC's part of the bundle sleeps until a dialect opens a port. */
 const controllerParts = (
-  { directory, dialectOptions = {} }: Counted,
-  { templates, words }: Parts,
+  { directory, version, dialectOptions = {} }: Counted,
+  { templates, words, streams }: Parts,
   dialect: Dialect,
 ): ControllerParts => ({
+  version,
   templates,
   directory: dialectDirectory(directory, dialect),
   options: dialectOptions,
@@ -282,7 +312,9 @@ const controllerParts = (
     words.opened.push(port);
     return port;
   },
+  ...(streams === undefined ? {} : { podStreams: streams.open }),
   tellPort: (port) => void words.ports.push(port),
+  tellLogs: (open) => void words.logs.set(dialect.name, open),
   tellCondition: (condition) => void words.conditions.push(condition),
 });
 

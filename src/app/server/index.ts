@@ -1,4 +1,5 @@
 export { serveAgent } from "./agent.ts";
+export { clusterDefinitions, type ClusterOptions, serveCluster } from "./cluster.ts";
 export {
   type CredentialRequest,
   expectNoFile,

@@ -1,16 +1,36 @@
-import type { Dialect } from "#dialects/index.ts";
+import type { Dialect, LogOpener } from "#dialects/index.ts";
 import type { Clock } from "#lib/base/index.ts";
 import type { LogSource } from "#kernel/apiserver/index.ts";
+import { badRequest } from "#kernel/model/index.ts";
 
 /** Where a dialect keeps what is its own. */
 export const dialectDirectory = (directory: string, { name }: Dialect): string => `${directory}/${name}`;
 
-/** The logs that dialects keep of their runs. */
-export const logSourcesOf = (dialects: readonly Dialect[], directory: string, clock: Clock): readonly LogSource[] =>
+/**
+ * The logs that dialects keep of their runs: in files, or as their controllers have told, by the name of the dialect. Before those have been added,
+ * nobody can read the latter.
+ */
+export const logSourcesOf = (
+  dialects: readonly Dialect[],
+  directory: string,
+  clock: Clock,
+  told: ReadonlyMap<string, LogOpener>,
+): readonly LogSource[] =>
   dialects.flatMap((dialect) => {
     const { kinds, logs } = dialect.runs;
     if (logs === undefined) return [];
     const place = { directory: dialectDirectory(directory, dialect), clock };
     const { parameter } = logs;
-    return [{ kinds, parameter, open: (run, part, request) => logs.open(place, run, part, request) }];
+    return [
+      {
+        kinds,
+        parameter,
+        async open(run, part, request) {
+          const opener = told.get(dialect.name);
+          if (opener !== undefined) return await opener(run, part, request);
+          if (logs.open === undefined) throw badRequest("the server is starting, and has no logs yet");
+          return await logs.open(place, run, part, request);
+        },
+      },
+    ];
   });

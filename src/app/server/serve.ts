@@ -17,7 +17,7 @@ import {
   writeKubeconfig,
 } from "#kernel/apiserver/index.ts";
 import type { ArtifactLimits } from "#kernel/artifacts/index.ts";
-import { Metrics } from "#kernel/kit/index.ts";
+import { fixedCredential, Metrics } from "#kernel/kit/index.ts";
 import { startControlPlane } from "./control-plane.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
 import { type ListenAddress, namesOf, planDoors, type Ports, type Reach, reachOf } from "./door-plan.ts";
@@ -121,8 +121,14 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     const steps = await openRuntime(options.docker, { store: store.clusterUid, isEphemeral: false, clock, log });
     signal.throwIfAborted();
     const opened = deferred<{ readonly doors: Doors; readonly keeper: CertificateKeeper }>();
+    let url = "";
     const parts = {
       ...options,
+      connection: () => ({
+        server: url,
+        certificateAuthority: certificates.ca,
+        credentials: fixedCredential({ token }),
+      }),
       store,
       log,
       runnerPath,
@@ -133,6 +139,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
       metrics,
       onServer: async (server: ApiServer) => {
         const doors = await Doors.open(server, { ...planDoors(options.ports, listen), names }, certificates);
+        url = doors.url;
         const tell = ({ ca: caPem, client }: ServingCertificates) =>
           writeKubeconfig(options.kubeconfig, { url: doors.url, caPem, token, client });
         await tell(certificates);
@@ -153,7 +160,6 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     undo.push(() => plane.close());
     plane.ended.catch(() => failed.resolve({ code: 1 }));
     const { doors } = await opened.promise;
-    const { url } = doors;
     const listening = doors.listening.map((door) => reachOf(door, given, machine));
     await lock.announce(url);
     const otherMachines = listening.flatMap(({ from, urls }) => (from === "other-machines" ? urls : []));

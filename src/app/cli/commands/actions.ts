@@ -8,9 +8,13 @@ import type { ActionRequest } from "../run-actions.ts";
 /** Of all verbs; a verb that does not declare an option never sees it. */
 interface ActionOptions {
   readonly step?: string[];
+  /** `name=text`, read by the type that the step declares. */
   readonly value?: string[];
+  /** Without final steps. */
   readonly force?: boolean;
+  /** From the first step that has not succeeded, and not anew. */
   readonly fromFailed?: boolean;
+  /** Is stored in the RunAction, where everybody who sees the run can read it. */
   readonly reason?: string;
 }
 

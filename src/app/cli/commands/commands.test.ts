@@ -396,6 +396,46 @@ describe("describe, graph and logs", () => {
     });
   });
 
+  test("logs are followed of steps that the run learns of later, and words that are none of them are refused then", async () => {
+    const metadata = { name: "late", namespace: "default", uid: "u", resourceVersion: "1", creationTimestamp: "" };
+    const type = { apiVersion: "wharf.slipway.dev/v1alpha1", kind: "Build" };
+    const build = (status: JsonObject) => ({ ...type, metadata, spec: { project: "p", stage: "ALL" }, status });
+    const started = (status: string, own: string) => ({
+      type: "MODIFIED",
+      object: build({
+        status,
+        stages: [{ stageId: 1, name: "test", status: own, steps: [1, 2] }],
+        steps: ["unit", "lint"].map((name, at) => ({ stepId: at + 1, stageId: 1, name, status: own })),
+      }),
+    });
+    const told = {
+      get: async () => build({ status: "Scheduling" }),
+      async *watch() {
+        yield { type: "MODIFIED", object: build({ status: "Running" }) };
+        yield started("Running", "Running");
+        yield started("Completed", "Success");
+      },
+      async *logs(_run: unknown, { container }: { readonly container: string }) {
+        yield Buffer.from(`of ${container}\n`);
+      },
+    };
+    const late = new Proxy(client, {
+      get: (own, name) => Reflect.get(told, name) ?? (Reflect.get(own, name) as () => unknown).bind(own),
+    });
+    const line = await commandLine({ client: late, variables: { SLIPWAY_KUBECONFIG: "the-test" } });
+    try {
+      const all = await line.run("logs", "build/late", "-f");
+      expect([all.code, all.out.split("\n").toSorted()]).toEqual([0, ["", "1 | of 1", "2 | of 2"]]);
+      expect(await line.run("logs", "build/late", "test/lint", "-f")).toMatchObject({ code: 0, out: "of 2\n" });
+      expect(await line.run("logs", "build/late", "lnt", "-f")).toMatchObject({
+        code: 2,
+        err: 'slipway: no step "lnt"\nthe steps are test/unit, test/lint\n',
+      });
+    } finally {
+      await line.close();
+    }
+  });
+
   test.each<[readonly string[], number, string]>([
     [["describe", "nobody"], 1, '"nobody" not found'],
     [["describe", "cm/one"], 2, "objects of kind ConfigMap are no runs"],

@@ -29,7 +29,7 @@ export const completeCommand = (specs: () => readonly CommandSpec[]) =>
           if (!/[<[]/.test(flags)) entry.option(long, summary, short);
           else entry.option(long, summary, (complete) => choices?.forEach((choice) => complete(choice, "")), short);
         }
-        const isMeant = words[0] === spec.name;
+        const isMeant = `${words.join(" ")} `.startsWith(`${spec.name} `);
         for (const [index, name] of spec.args.entries()) {
           const found = isMeant ? await candidates(spec.completes?.[index], invocation, words) : [];
           entry.argument(name, (complete) => found.forEach((word) => complete(word, "")), name.includes("..."));

@@ -11,11 +11,16 @@ import { getCommand } from "./get.ts";
 interface CredentialOptions {
   readonly user?: string;
   readonly group?: string[];
+  /** Another word for a group. */
   readonly role?: keyof typeof groupOfRole;
+  /** A duration in Go's syntax, or `never`. */
   readonly expiresIn: string;
   readonly description?: string;
+  /** A file that must not be there yet, unless `force`. */
   readonly to?: string;
+  /** Only means something with `to`. */
   readonly server?: string;
+  /** Is signed by the authority in the data directory, and not by the server. */
   readonly certificate?: boolean;
   readonly force?: boolean;
   readonly dataDir?: string;

@@ -6,6 +6,8 @@ import { cacheCommand } from "./cache.ts";
 import { completeCommand } from "./complete.ts";
 import { completionCommand } from "./completion.ts";
 import { convertCommand } from "./convert.ts";
+import { controllersCommand } from "./controllers.ts";
+import { crdsCommand } from "./crds.ts";
 import { credentialCommand } from "./credential.ts";
 import { describeCommand } from "./describe.ts";
 import { getCommand } from "./get.ts";
@@ -21,7 +23,7 @@ import { tinkCommand } from "./tink.ts";
 import { uiCommand } from "./ui.ts";
 import { upCommand } from "./up.ts";
 import { versionCommand } from "./version.ts";
-import { wharfCommand } from "./wharf.ts";
+import { wharfCommands } from "./wharf.ts";
 import { whyCommand } from "./why.ts";
 
 const verbs: readonly CommandSpec[] = [
@@ -41,8 +43,10 @@ const verbs: readonly CommandSpec[] = [
   convertCommand,
   upCommand,
   agentCommand,
+  controllersCommand,
+  crdsCommand,
   tinkCommand,
-  wharfCommand,
+  ...wharfCommands,
   storeCommand,
   credentialCommand,
   uiCommand,

@@ -46,26 +46,41 @@ export const logsCommand = command<LogsOptions>({
     const { args, rest, options, environment, clock, signal } = invocation;
     return await withSession(invocation, async ({ client, namespace }) => {
       const named = await findRun({ client, namespace }, [args[0] ?? "", ...rest]);
-      const run = { ...named, rest: [...named.rest, ...(options.action === undefined ? [] : [options.action])] };
-      const ref = { type: run.type, namespace, name: run.name };
+      const words = [...named.rest, ...(options.action === undefined ? [] : [options.action])];
+      const ref = { type: named.type, namespace, name: named.name };
       const { startLogStream } = await import("../log-stream.ts");
       const object = await client.get(ref);
-      const view = viewOf(run.dialect, object, await childrenOf(client, object, run.dialect));
-      const steps = chooseSteps(view.steps, run.rest);
-      const prefix = run.rest.length !== 1;
-      const isWanted = (log: StepLog) => isNamed(log, run.rest);
+      const view = viewOf(named.dialect, object, await childrenOf(client, object, named.dialect));
+      const { followRun, hasEnded } = await import("../follow-run.ts");
+      const mayBeToCome = options.follow === true && view.steps.length === 0 && !hasEnded(view);
+      let known = mayBeToCome ? { steps: [], names: words } : chooseSteps(view.steps, words);
+      const prefix = words.length !== 1;
+      const isWanted = (log: StepLog) => isNamed(log, known.names);
       if (options.follow !== true) {
-        await printAll(client, steps, { prefix, isWanted }, invocation);
+        await printAll(client, known.steps, { prefix, isWanted }, invocation);
         return exitCode.succeeded;
       }
-      const { followRun } = await import("../follow-run.ts");
-      const wanted = new Set(steps.map(({ id }) => id));
       const how = { prefix, isWanted, ...readOptions(options) };
-      const stream = startLogStream(client, environment, how, clock, signal);
-      const see = (seen: FollowedRun) => stream.see(seen.view.steps.filter(({ id }) => wanted.has(id)));
+      const refused = new AbortController();
+      const until = AbortSignal.any([signal, refused.signal]);
+      const stream = startLogStream(client, environment, how, clock, until);
+      // A run may learn of its steps only when something runs it; and of more of them on its way.
+      const see = ({ view: { steps } }: FollowedRun): void => {
+        if (steps.length === 0) return;
+        try {
+          known = chooseSteps(steps, words);
+          stream.see(known.steps);
+        } catch (thrown) {
+          refused.abort(thrown);
+        }
+      };
       try {
-        await followRun(client, ref, run.dialect, clock, see, signal);
+        await followRun(client, ref, named.dialect, clock, see, until);
+        // What ends with the first word of its steps is over before it could be left.
+        refused.signal.throwIfAborted();
         return (await stream.close()) ? exitCode.succeeded : exitCode.failed;
+      } catch (thrown) {
+        throw refused.signal.aborted ? refused.signal.reason : thrown;
       } finally {
         stream.stop();
       }
@@ -74,10 +89,14 @@ export const logsCommand = command<LogsOptions>({
 });
 
 /**
- * The steps of these names in the order of the run, all without names. Refuses names that are none, with those that
+ * The steps of these words in the order of the run, all without words; and the words as ids. Refuses words that are none, with those that
  * are. Of `part/tell` only `part` can be judged: what is in it may still come.
  */
-function chooseSteps(steps: readonly StepView[], paths: readonly string[]): readonly StepView[] {
+function chooseSteps(
+  steps: readonly StepView[],
+  words: readonly string[],
+): { readonly steps: readonly StepView[]; readonly names: readonly string[] } {
+  const paths = words.map((word) => idOf(word, steps));
   const names = paths.map((path) =>
     steps.some(({ id }) => id === path) ? path : (/^[^/[#]*/.exec(path)?.[0] ?? path),
   );
@@ -85,10 +104,20 @@ function chooseSteps(steps: readonly StepView[], paths: readonly string[]): read
   if (unknown.length > 0)
     throw new UsageError(
       `no step ${unknown.map((name) => `"${name}"`).join(", ")}`,
-      `the steps are ${steps.map(({ id }) => id).join(", ")}`,
+      `the steps are ${steps.map(nameOf).join(", ")}`,
     );
-  return names.length === 0 ? steps : steps.filter(({ id }) => names.includes(id));
+  return { steps: names.length === 0 ? steps : steps.filter(({ id }) => names.includes(id)), names: paths };
 }
+
+/** Steps that have numbers for ids are called by people as they are named: `web`, or `build/web` with its group. Other words are left as they are. */
+const idOf = (word: string, steps: readonly StepView[]): string =>
+  steps.some(({ id }) => id === word)
+    ? word
+    : (steps.find(({ name, group }) => word === name || word === `${group ?? ""}/${name}`)?.id ?? word);
+
+/** A number says nothing to people, who have given a name. */
+const nameOf = ({ id, name, group }: StepView): string =>
+  /^\d+$/.test(id) ? [...(group === undefined ? [] : [group]), name].join("/") : id;
 
 /** `part/tell` names that step of `part` in all items and attempts, `part[0]/tell` in one of them. */
 function isNamed(log: StepLog, names: readonly string[]): boolean {

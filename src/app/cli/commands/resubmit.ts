@@ -4,6 +4,7 @@ import type { RunOptions } from "./run.ts";
 
 /** As of `slipway run`, for a run that is there already. */
 interface ResubmitOptions extends Pick<RunOptions, "param" | "detach" | "logs" | "tail" | "output"> {
+  /** Only runs of languages that can take over results can be asked for it. */
   readonly reuse?: boolean;
 }
 

@@ -6,7 +6,9 @@ import { exitCode, UsageError } from "../exit-codes.ts";
 /** `dataDir` is that of `slipway up`; absent flags were not given. */
 interface StoreOptions {
   readonly dataDir?: string;
+  /** Of `backup`; `restore` never replaces anything. */
   readonly force?: boolean;
+  /** Of a store whose Secrets are encrypted, for those verbs that read them. */
   readonly encryptionKeyFile?: string;
   readonly output?: "json" | "yaml";
 }

@@ -1,11 +1,13 @@
 import type { Preview, PreviewRequest } from "#dialects/tinkerbell/index.ts";
 import { hasErrors, type JsonValue } from "#lib/base/index.ts";
 import { command, type Invocation } from "../command.ts";
+import { type ClusterFlags, clusterOptions } from "../cluster.ts";
 import { exitCode, UsageError } from "../exit-codes.ts";
 import type { Session } from "../session.ts";
+import { readTinkOptions, tinkOptions } from "../tink-options.ts";
 
-/** Of both verbs; absent flags were not given. */
-interface TinkOptions {
+/** Of all verbs; absent flags were not given; those of `tinkOptions` are read apart. */
+interface TinkOptions extends ClusterFlags {
   /** `name=value` each, checked when it is used. */
   readonly set?: string[];
   /** A file when there is one of this name, else the name of a machine. */
@@ -17,16 +19,17 @@ interface TinkOptions {
 }
 
 /** Words instead of commands of their own, for the reasons of `actionWord`. */
-const verbs = ["render", "rerender"] as const;
+const verbs = ["render", "rerender", "controller", "server"] as const;
 
 /**
  * What only Tinkerbell's language has. `render` ends with 2 when something cannot be rendered, `rerender` with 1 when the
- * controller has refused it.
+ * controller has refused it. `controller` and `server` are what `slipway up` is in one process, for a cluster.
  */
 export const tinkCommand = command<TinkOptions>({
   name: "tink",
-  args: ["<action>", "<words...>"],
-  summary: "Tinkerbell: render templates without running them, or a workflow anew",
+  args: ["<action>", "[words...]"],
+  summary:
+    "Tinkerbell: render templates without running them, or a workflow anew; be controller or server of a cluster",
   group: "Documents",
   examples: [
     "slipway tink render examples/tinkerbell/fleet.yaml",
@@ -34,6 +37,8 @@ export const tinkCommand = command<TinkOptions>({
     "slipway tink render tpl/ubuntu --all-hardware",
     "slipway tink render twf/provision-1",
     "slipway tink rerender provision-1",
+    "slipway tink controller --kubeconfig cluster.kubeconfig",
+    "slipway tink server --kubeconfig cluster.kubeconfig --tink-listen 192.0.2.7:42113",
   ],
   options: [
     { flags: "--set <name=value>", summary: "render: a value of the workflow; may be repeated", repeatable: true },
@@ -45,14 +50,43 @@ export const tinkCommand = command<TinkOptions>({
       choices: ["text", "yaml", "json"],
       initial: "text",
     },
+    ...clusterOptions,
+    ...tinkOptions,
   ],
   completes: [verbs, "file"],
   async action(invocation) {
+    const { args, rest } = invocation;
     const { actionWord } = await import("../action-words.ts");
-    const verb = actionWord(verbs, invocation.args[0] ?? "");
+    const verb = actionWord(verbs, args[0] ?? "");
+    if (verb === "controller" || verb === "server") {
+      if (rest.length > 0) throw new UsageError(`${verb} takes no words, found ${rest.join(" ")}`);
+      return await serve(invocation, verb);
+    }
+    if (rest.length === 0) throw new UsageError(`expected what to ${verb}`);
     return verb === "render" ? await render(invocation) : await rerender(invocation);
   },
 });
+
+/** One of the two that share a cluster and nothing else: one controller acts, whoever holds the lease; servers are as many as there are. */
+async function serve(invocation: Invocation<TinkOptions>, part: "controller" | "server"): Promise<number> {
+  const { options, environment } = invocation;
+  const path = await import("node:path");
+  const { hostname } = await import("node:os");
+  const { serveCluster } = await import("../cluster.ts");
+  const resolve = (file: string) => path.resolve(environment.directory, file);
+  const given = readTinkOptions({ options, variable: environment.variable, resolve });
+  if (!given.ok) throw new UsageError(given.error.join("\n"));
+  const { listen, ...others } = given.value;
+  // Somebody wants a server and no other part: an address that is taken is a failure, also the usual one.
+  const listening = listen === undefined ? {} : { listen: { ...listen, isUsual: false } };
+  if (part === "server" && listen === undefined)
+    throw new UsageError("a server without an address: --tink-listen is off");
+  return await serveCluster(invocation, {
+    language: "tinkerbell",
+    dialectOptions: { tinkerbell: { ...others, ...listening, part, name: hostname() } },
+    ...(part === "controller" ? { leaseName: "slipway-tink-controller" } : { looksAt: ["agents", "workflows"] }),
+  });
+}
 
 /**
  * Plans go to stdout, also when others cannot be made; everything that is wrong goes to stderr, all of it at once. The thread that renders is

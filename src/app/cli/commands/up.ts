@@ -1,12 +1,15 @@
+import type { DialectOptions } from "#dialects/index.ts";
 import { command } from "../command.ts";
+import type { OptionSources } from "../option-reader.ts";
 import { defaultDataDirectory, type Environment } from "../environment.ts";
 import { exitCode, UsageError } from "../exit-codes.ts";
 import { expectPort, parseListenAddress, parseServerName } from "../listen-options.ts";
 import { parseSize } from "../size-options.ts";
 import { readTinkOptions, tinkOptions } from "../tink-options.ts";
+import { readWharfOptions, wharfOptions } from "../wharf-options.ts";
 import type { Served } from "../output/greeting.ts";
 
-/** Absent flags were not given; those of `tinkOptions` are read apart. Folders and files are as they were typed, from the directory of the command on. */
+/** Absent flags were not given; those of languages are read apart. Folders and files are as they were typed, from the directory of the command on. */
 interface UpOptions {
   readonly dataDir?: string;
   /** On loopback; absent, the first that is free. */
@@ -110,6 +113,7 @@ export const upCommand = command<UpOptions>({
       choices: ["json"],
     },
     ...tinkOptions,
+    ...wharfOptions,
   ],
   async action({ options, environment, clock, signal }) {
     const { port } = options;
@@ -122,10 +126,20 @@ export const upCommand = command<UpOptions>({
     };
     const path = await import("node:path");
     const resolve = (file: string) => path.resolve(environment.directory, file);
-    const tinkerbell = readTinkOptions({ options, variable: environment.variable, resolve });
-    if (!tinkerbell.ok) throw new UsageError(tinkerbell.error.join("\n"));
+    const { hostEnvironment, workerEnvironment } = await import("../host-environment.ts");
+    const program = {
+      words: [process.execPath, ...process.argv.slice(1, 2)],
+      environment: workerEnvironment(environment),
+    };
+    const workers = { program, runtime: options.runtime === "docker" ? "docker" : "host" } as const;
+    const { readWharfSettings } = await import("../wharf-settings.ts");
+    const settings = await readWharfSettings(environment);
+    // The original's code for this is that of a broken store here.
+    if (settings === undefined) return exitCode.usage;
+    const { noteDirectories } = await import("../wharf-servers.ts");
+    const read = readDialectOptions({ options, variable: environment.variable, resolve }, settings, workers);
+    const dialectOptions = { ...read, wharf: { ...read.wharf, notes: noteDirectories(environment) } };
     const { serve } = await import("#app/server/index.ts");
-    const { hostEnvironment } = await import("../host-environment.ts");
     const { version } = await import("../version.ts");
     const directory = resolve(options.dataDir ?? defaultDataDirectory(environment));
     const kubeconfig = resolve(options.kubeconfig ?? `${directory}/kubeconfig`);
@@ -139,7 +153,7 @@ export const upCommand = command<UpOptions>({
       hideLogsFromViewers: options.hideLogsFromViewers === true,
       allowPrivileged: options.allowPrivileged === true,
       artifactLimits,
-      dialectOptions: { tinkerbell: tinkerbell.value },
+      dialectOptions,
       clock,
       version,
       level: options.logLevel,
@@ -154,6 +168,17 @@ export const upCommand = command<UpOptions>({
     return await untilStopped(server, signal, () => environment.err.write("slipway: stopping; steps that run go on\n"));
   },
 });
+
+/** What was said of all languages. Throws a UsageError with everything that is wrong. */
+function readDialectOptions(
+  sources: OptionSources,
+  ...ofWharf: Parameters<typeof readWharfOptions> extends [unknown, ...infer Rest] ? Rest : never
+): DialectOptions {
+  const [tinkerbell, wharf] = [readTinkOptions(sources), readWharfOptions(sources, ...ofWharf)];
+  const problems = [tinkerbell, wharf].flatMap((read) => (read.ok ? [] : read.error));
+  if (!tinkerbell.ok || !wharf.ok) throw new UsageError(problems.join("\n"));
+  return { tinkerbell: tinkerbell.value, wharf: wharf.value };
+}
 
 /** The server is data; what to do next is for people who look. */
 async function greet(served: Served, { output }: UpOptions, { out, err }: Environment): Promise<void> {

@@ -1,182 +1,321 @@
-import type { Diagnostic, ReadDefinition } from "#dialects/wharf/index.ts";
-import { hasErrors } from "#lib/base/index.ts";
-import { command, type Invocation } from "../command.ts";
-import type { Environment, Output } from "../environment.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+// Verbs of Wharf are commands of their own, so that each has its own help, and refuses options of the others.
 
-/** Absent flags were not given. */
-interface WharfOptions {
-  readonly environment?: string;
-  readonly input?: readonly string[];
-  readonly buildId?: number;
-  readonly projectId?: number;
-  readonly file?: string;
-  readonly strictVars?: boolean;
-  readonly all?: boolean;
-  readonly output?: "json";
-}
+import { clusterOptions, type ClusterFlags } from "../cluster.ts";
+import { command, type CommandSpec, type OptionSpec } from "../command.ts";
+import { UsageError } from "../exit-codes.ts";
+import type { DefinitionFlags } from "../wharf-definition.ts";
+import type { CloneFlags } from "../wharf-launch.ts";
+import { type ServiceFlags, wharfApiOptions, wharfProvisionerOptions } from "../wharf-options.ts";
+import { type ProvisionerFlags, provisionerAddressOptions } from "../wharf-provisioner.ts";
+import {
+  definitionOptions,
+  dryRunOption,
+  loglevelOption,
+  onePath,
+  outputForms,
+  runtimeNames,
+  selectionOptions,
+  stepClusterOptions,
+  type WharfRunOptions,
+  wharfRunOptions,
+} from "../wharf-run-options.ts";
+import { serviceOptions, sharingOptions, type WharfServiceFlags } from "../wharf-services.ts";
+import { wharfResultsCommand } from "./wharf-results.ts";
 
-// What a definition means depends on where it is: on files above it, on Git, on the environment. All of that is found and read by the dialect;
-// here it is only said where to look, and what comes of it is printed.
+const group = "Documents";
 
-const verbs = ["lint", "vars"] as const;
-const varsVerbs = ["list", "sub", "yml"] as const;
+/** What programs read. */
+const json: OptionSpec = { flags: "-o, --output <format>", summary: "json", choices: ["json"] };
+/** Everything that decides what a definition means. */
+const reading: readonly OptionSpec[] = [...definitionOptions, ...selectionOptions];
+/** A file, and not the token: command lines are seen by everybody on the machine. */
+const servesToken: OptionSpec = { flags: "--auth-token-file <file>", summary: "a token that every request must bear" };
+/** The same of a client. */
+const bearsToken: OptionSpec = { flags: "--auth-token-file <file>", summary: "the token that is asked for there" };
+/** What every part that answers takes beside the options that `slipway up` has for it. */
+const serving: readonly OptionSpec[] = [
+  { flags: "--address <host:port>", summary: "where it answers, as the option of `slipway up` says it" },
+  servesToken,
+  loglevelOption("what is logged, as --log-level"),
+];
+/** Of parts that any number of processes may be at once. */
+const unleased = clusterOptions.filter(({ flags }) => !flags.startsWith("--lease-namespace"));
 
-/**
- * What a `.wharf-ci.yml` means, without running it. Data go to stdout, problems to stderr, those of `lint` to stdout. Needs no server. Ends with 1
- * for a definition that is not there or wrong, as the original does.
- */
-export const wharfCommand = command<WharfOptions>({
-  name: "wharf",
-  args: ["<action>", "[words...]"],
-  summary: "Wharf: check a .wharf-ci.yml (lint), or show its variables (vars list, sub, yml)",
-  group: "Documents",
-  examples: [
-    "slipway wharf lint examples/wharf --environment stage",
-    "slipway wharf vars list examples/wharf -a",
-    "slipway wharf vars yml examples/wharf --input version=2.0",
-    "echo '${GIT_BRANCH}' | slipway wharf vars sub --file examples/wharf/.wharf-ci.yml",
-  ],
+/** The same build as by `slipway run`, which also takes documents: in scripts that say which of the two is meant. */
+const run = command<WharfRunOptions>({
+  name: "wharf run",
+  args: ["[path...]"],
+  shown: ["[path]"],
+  summary: "Run a .wharf-ci.yml, as slipway run does",
+  group,
+  examples: ["slipway wharf run examples/wharf/hello --runtime host"],
   options: [
-    { flags: "-e, --environment <name>", summary: "select an environment of the definition" },
-    { flags: "-i, --input <name=value>", summary: "set an input; may be repeated", repeatable: true },
-    { flags: "--build-id <number>", summary: "the variable BUILD_REF", integer: true },
-    { flags: "--project-id <number>", summary: "the variable PROJECT_ID", integer: true },
-    { flags: "--file <file>", summary: "a definition of another name than .wharf-ci.yml" },
-    { flags: "--strict-vars", summary: "variables that nobody has set are errors" },
-    { flags: "-a, --all", summary: "vars list: also variables that are overridden" },
-    { flags: "-o, --output <format>", summary: "json", choices: ["json"] },
+    ...definitionOptions,
+    dryRunOption("print what would run and run nothing (client), and look whether it could run here (server)"),
+    ...wharfRunOptions,
+    { flags: "-o, --output <format>", summary: "auto, pretty, plain or json", choices: outputForms },
+    {
+      flags: "--runtime <name>",
+      summary: "where steps run: in containers (docker), in Pods (kubernetes), or as you (host)",
+      choices: runtimeNames,
+    },
   ],
-  completes: [verbs, "file"],
-  async action(invocation) {
-    const { actionWord } = await import("../action-words.ts");
-    const [first, ...rest] = invocation.rest;
-    if (actionWord(verbs, invocation.args[0] ?? "") === "lint") return await lint(invocation, invocation.rest);
-    if (first === undefined) throw new UsageError(`expected one of ${varsVerbs.join(", ")} after vars`);
-    const verb = actionWord(varsVerbs, first);
-    return verb === "sub" ? await substitute(invocation, rest) : await print(invocation, rest, verb);
+  completes: ["file"],
+  action: async (invocation) =>
+    await (await import("../wharf-run.ts")).runWharfBuild(invocation, onePath(invocation.rest)),
+});
+
+/** Problems are its data: they go to stdout, and an error among them ends it with 1. */
+const lint = command<DefinitionFlags>({
+  name: "wharf lint",
+  args: ["[path...]"],
+  shown: ["[path]"],
+  summary: "Tell everything that is wrong with a definition",
+  group,
+  examples: ["slipway wharf lint examples/wharf --environment stage"],
+  options: [...reading, json],
+  completes: ["file"],
+  action: async (invocation) => await (await import("../wharf-definition.ts")).lintDefinition(invocation),
+});
+
+/** Passwords are never printed; variables that nobody has set are listed with the places that use them. */
+const varsList = command<DefinitionFlags>({
+  name: "wharf vars list",
+  args: ["[path...]"],
+  shown: ["[path]"],
+  summary: "Print the variables of a definition, by where they come from",
+  group,
+  examples: ["slipway wharf vars list examples/wharf -a"],
+  options: [{ flags: "-a, --all", summary: "also variables that are overridden" }, ...reading, json],
+  completes: ["file"],
+  action: async (invocation) => await (await import("../wharf-definition.ts")).printDefinition(invocation, "list"),
+});
+
+/** What would be run, for who wonders what a variable has become. */
+const varsYml = command<DefinitionFlags>({
+  name: "wharf vars yml",
+  args: ["[path...]"],
+  shown: ["[path]"],
+  summary: "Print a definition with its variables",
+  group,
+  examples: ["slipway wharf vars yml examples/wharf --input version=2.0"],
+  options: [...reading, json],
+  completes: ["file"],
+  action: async (invocation) => await (await import("../wharf-definition.ts")).printDefinition(invocation, "yml"),
+});
+
+/** For manifests and templates that are piped on: nothing of the text but its variables is changed. */
+const varsSub = command<DefinitionFlags>({
+  name: "wharf vars sub",
+  args: ["[file...]"],
+  shown: ["[file]"],
+  summary: "Print a text, or standard input, with the variables of a definition",
+  group,
+  examples: ["echo '${GIT_BRANCH}' | slipway wharf vars sub --file examples/wharf/.wharf-ci.yml"],
+  options: reading,
+  completes: ["file"],
+  action: async (invocation) => await (await import("../wharf-definition.ts")).substituteFile(invocation),
+});
+
+/** The cluster is named as for the build: results of steps in Pods do not say where it is. */
+const shell = command<WharfRunOptions>({
+  name: "wharf shell",
+  args: ["<build/step>"],
+  summary: "Open a shell in what --keep has kept of a failed step",
+  group,
+  examples: ["slipway wharf shell 12/2"],
+  options: [...stepClusterOptions, loglevelOption("how much is told of settings (default: info)")],
+  action: async (invocation) =>
+    await (await import("../wharf-shell.ts")).openShell(invocation, invocation.args[0] ?? ""),
+});
+
+/** For people who wonder why a worker cannot. */
+const clone = command<CloneFlags>({
+  name: "wharf clone",
+  args: ["<url>", "<directory>"],
+  summary: "Clone a repository as workers do; a token for HTTP is the variable WHARF_GIT_TOKEN",
+  group,
+  examples: ["slipway wharf clone https://example.org/group/name.git name --branch main"],
+  options: [
+    { flags: "--branch <name>", summary: "a branch (default: the one that the repository says)" },
+    { flags: "--ref <ref>", summary: "a full ref, as in refs/tags/v1" },
+    { flags: "--commit <hash>", summary: "a commit" },
+  ],
+  completes: [[], "file"],
+  action: async (invocation) => await (await import("../wharf-launch.ts")).cloneRepository(invocation),
+});
+
+/** Ends with 1 where the provisioner refuses, and says everything that is wrong with the parameters. */
+const create = command<ProvisionerFlags>({
+  name: "wharf provisioner create",
+  args: ["<name=value...>"],
+  summary: "Ask a provisioner for a worker: GIT_FULLURL=…, and NAME=@FILE for what must not stand on a command line",
+  group,
+  examples: ["slipway wharf provisioner create GIT_FULLURL=https://example.org/group/name.git BUILD_REF=7"],
+  options: [...provisionerAddressOptions, bearsToken, json],
+  action: async (invocation) => await (await import("../wharf-provisioner.ts")).createWorker(invocation),
+});
+
+/** The oldest first; a table, or the list as the provisioner tells it. */
+const list = command<ProvisionerFlags>({
+  name: "wharf provisioner list",
+  args: [],
+  summary: "List the workers of a provisioner",
+  group,
+  examples: ["slipway wharf provisioner list"],
+  options: [...provisionerAddressOptions, bearsToken, json],
+  action: async (invocation) => await (await import("../wharf-provisioner.ts")).listWorkers(invocation),
+});
+
+/** Prints the name of each that it has asked for; one that is gone already is no failure. */
+const remove = command<ProvisionerFlags>({
+  name: "wharf provisioner delete",
+  args: ["<worker...>"],
+  summary: "End workers of a provisioner, with their builds",
+  group,
+  examples: ["slipway wharf provisioner delete wharf-cmd-worker-local-7"],
+  options: [
+    ...provisionerAddressOptions,
+    bearsToken,
+    { flags: "--force", summary: "at once, and the results with it" },
+  ],
+  action: async (invocation) => await (await import("../wharf-provisioner.ts")).deleteWorkers(invocation),
+});
+
+/** One of several processes, whoever holds the lease; workers outlive it. */
+const serveProvisioner = command<ProvisionerFlags & ClusterFlags & ServiceFlags>({
+  name: "wharf provisioner serve",
+  args: [],
+  summary: "Start workers of the builds of a cluster, on this machine or in Pods, until a signal",
+  group,
+  examples: ["slipway wharf provisioner serve --kubeconfig cluster.kubeconfig --data-dir provisioner"],
+  options: [
+    { flags: "--backend <name>", summary: "what workers are, as --wharf-backend" },
+    ...serving,
+    ...wharfProvisionerOptions,
+    ...clusterOptions,
+  ],
+  action: async (invocation) => await (await import("../wharf-provisioner.ts")).serveProvisioner(invocation),
+});
+
+/** Answers in every process, and controls builds in the one that holds the lease. */
+const serveApi = command<ClusterFlags & ServiceFlags>({
+  name: "wharf api serve",
+  args: [],
+  summary: "Be wharf-api of a cluster until a signal, and control its builds",
+  group,
+  examples: [
+    "slipway wharf api serve --kubeconfig cluster.kubeconfig --install-crds --data-dir api --wharf-engine-url http://127.0.0.1:5009/api/worker",
+  ],
+  options: [...serving, ...wharfApiOptions, ...clusterOptions],
+  action: async (invocation) => await (await import("../wharf-api.ts")).serveWharfApi(invocation),
+});
+
+/** Keeps nothing: one that is killed goes on where wharf-api says that it was. */
+const serveAggregator = command<WharfServiceFlags>({
+  name: "wharf aggregator serve",
+  args: [],
+  summary: "Carry results of workers to wharf-api until a signal",
+  group,
+  examples: ["slipway wharf aggregator serve --kubeconfig cluster.kubeconfig"],
+  options: [
+    ...serviceOptions,
+    ...sharingOptions,
+    bearsToken,
+    loglevelOption("what is logged, as --log-level"),
+    ...unleased,
+  ],
+  action: async (invocation) => await (await import("../wharf-services.ts")).serveAggregator(invocation),
+});
+
+/** Acts only on what both services have told it. */
+const serveWatchdog = command<WharfServiceFlags>({
+  name: "wharf watchdog serve",
+  args: [],
+  summary: "End workers without a build, and fail builds without a worker, until a signal",
+  group,
+  examples: ["slipway wharf watchdog serve --kubeconfig cluster.kubeconfig"],
+  options: [...serviceOptions, bearsToken, loglevelOption("what is logged, as --log-level"), ...unleased],
+  action: async (invocation) => await (await import("../wharf-services.ts")).serveWatchdog(invocation),
+});
+
+/** For provisioners, and not told to people. */
+const launch = command<WharfRunOptions>({
+  name: "wharf launch",
+  args: ["<directory>", "<request>"],
+  summary: "Be a worker of this machine",
+  group,
+  examples: [],
+  options: [],
+  hidden: true,
+  action: async (invocation) => await (await import("../wharf-launch.ts")).launch(invocation),
+});
+
+/** The first container of such a Pod; not told to people either. */
+const launchClone = command<object>({
+  name: "wharf launch-clone",
+  args: ["<file>", "<directory>"],
+  summary: "Clone for a worker that is a Pod",
+  group,
+  examples: [],
+  options: [],
+  hidden: true,
+  action: async (invocation) => await (await import("../wharf-launch.ts")).launchClone(invocation),
+});
+
+/** A word with verbs behind it, which does nothing by itself. */
+const family = (name: string, summary: string, members: readonly CommandSpec[]): CommandSpec => {
+  const verbs = members.map((member) => member.name.split(" ").at(-1) ?? "");
+  return command<object>({
+    name,
+    args: ["<action>", "[words...]"],
+    shown: ["<action>"],
+    summary,
+    group,
+    examples: members.flatMap(({ examples }) => examples.slice(0, 1)),
+    options: [],
+    completes: [verbs],
+    async action({ args }) {
+      const { actionWord } = await import("../action-words.ts");
+      throw new UsageError(`expected ${name} ${actionWord(verbs, args[0] ?? "")} without anything in front of it`);
+    },
+  });
+};
+
+/** Families with their members behind them, in the order of the help. */
+const withMembers = (name: string, summary: string, members: readonly CommandSpec[]): readonly CommandSpec[] => [
+  family(name, summary, members),
+  ...members,
+];
+
+const varsCommands = withMembers("wharf vars", "Variables of a definition", [varsList, varsSub, varsYml]);
+const provisionerCommands = withMembers("wharf provisioner", "Who starts workers", [
+  list,
+  create,
+  remove,
+  serveProvisioner,
+]);
+const apiCommands = withMembers("wharf api", "The REST API of hosted builds", [serveApi]);
+const aggregatorCommands = withMembers("wharf aggregator", "Who carries results of workers to wharf-api", [
+  serveAggregator,
+]);
+const watchdogCommands = withMembers("wharf watchdog", "Who compares workers and builds", [serveWatchdog]);
+const alone = [lint, run, shell, clone, wharfResultsCommand];
+const families = [varsCommands, provisionerCommands, apiCommands, aggregatorCommands, watchdogCommands];
+
+const summary = "Wharf: run a .wharf-ci.yml, check it, show its variables; parts of the system that hosts builds";
+
+/**
+ * What a `.wharf-ci.yml` does and means, and the parts of the system that hosts builds. What is read needs no server; data go to stdout, problems to
+ * stderr, those of `lint` to stdout. Ends with 1 for a definition that is not there or wrong, as the original does.
+ */
+export const wharfCommands: readonly CommandSpec[] = [
+  {
+    ...family("wharf", summary, [...alone, ...families.flatMap(([first]) => (first === undefined ? [] : [first]))]),
+    examples: ["slipway wharf lint examples/wharf --environment stage"],
   },
-});
-
-type WharfInvocation = Invocation<WharfOptions>;
-
-/**
- * The definition of the words, or undefined once it was said that there is none. The dialect is loaded here, when the words make sense: commands
- * of other languages and `--help` do without it.
- */
-async function read({ options, environment, signal }: WharfInvocation, words: readonly string[]) {
-  if (words.length > 1) throw new UsageError(`expected one path, found ${words.length}`);
-  const { loadWharf } = await import("#dialects/wharf/index.ts");
-  const { readParams } = await import("../documents.ts");
-  const { printProblems } = await import("../output/problems.ts");
-  const inputs = readParams(options.input ?? [], "--input");
-  if (printProblems(inputs.problems, environment.err)) return undefined;
-  const wharf = await loadWharf();
-  const { environment: selected, buildId, projectId, strictVars: isStrict = false } = options;
-  const found = await wharf.readDefinition(
-    { directory: environment.directory, path: words[0], file: options.file },
-    { inputs: new Map(Object.entries(inputs.values)), environment: selected, buildId, projectId, isStrict },
-    worldOf(environment, signal),
-  );
-  if (found.ok) return { wharf, definition: found.value };
-  const { message, hint } = found.error;
-  environment.err.write(`slipway: ${message}\n${hint === undefined ? "" : `${hint}\n`}`);
-  return undefined;
-}
-
-/** What decides which variables there are, as far as this process knows it. */
-const worldOf = ({ all, home, variable }: Environment, signal: AbortSignal) => ({
-  environment: all,
-  home,
-  variable,
-  platform: process.platform,
-  signal,
-});
-
-/** The parts of the dialect that this command is made of. */
-type Wharf = Awaited<ReturnType<typeof import("#dialects/wharf/index.ts")["loadWharf"]>>;
-
-/**
- * Problems with the lines they are in, where somebody looks; true when one of them is an error. Lines are only those of the definition itself:
- * files with variables may hold what is not for every terminal.
- */
-function tell(
-  diagnostics: readonly Diagnostic[],
-  { file, name }: ReadDefinition,
-  wharf: Wharf,
-  output: Output,
-): boolean {
-  const text = output.isTerminal ? new TextDecoder().decode(file.bytes) : undefined;
-  for (const diagnostic of diagnostics) {
-    output.write(`${wharf.formatDiagnostic(diagnostic, name)}\n`);
-    const isOwn = diagnostic.position?.file === name;
-    const excerpt = text !== undefined && isOwn ? wharf.excerptOf(diagnostic, text) : undefined;
-    if (excerpt !== undefined) output.write(`${excerpt}\n`);
-  }
-  return hasErrors(diagnostics);
-}
-
-/**
- * Problems are the data here: all of them, warnings too, which change nothing about how the command ends. As JSON the list is printed even when it
- * is empty, so that whoever reads it need not look at the code.
- */
-async function lint(invocation: WharfInvocation, words: readonly string[]): Promise<number> {
-  const { options, environment } = invocation;
-  const found = await read(invocation, words);
-  if (found === undefined) return exitCode.failed;
-  const { wharf, definition } = found;
-  const { diagnostics } = definition;
-  if (options.output === "json") environment.out.write(`${JSON.stringify(diagnostics, null, 2)}\n`);
-  else tell(diagnostics, definition, wharf, environment.out);
-  return hasErrors(diagnostics) ? exitCode.failed : exitCode.succeeded;
-}
-
-/**
- * Variables, or the definition with them. What is wrong is told beside what could be read all the same, because a list of variables is what people
- * look at to find out what is wrong.
- */
-async function print(invocation: WharfInvocation, words: readonly string[], what: "list" | "yml"): Promise<number> {
-  const { options, environment } = invocation;
-  const found = await read(invocation, words);
-  if (found === undefined) return exitCode.failed;
-  const { wharf, definition } = found;
-  const { prepared, diagnostics } = definition;
-  const isWrong = tell(diagnostics, definition, wharf, environment.err);
-  const json = (data: unknown) => `${JSON.stringify(data, null, 2)}\n`;
-  const isJson = options.output === "json";
-  if (what === "list") {
-    const { listed } = prepared;
-    environment.out.write(
-      isJson ? json(wharf.listData(listed)) : wharf.listText(listed, { all: options.all === true }),
-    );
-  } else {
-    const substituted = wharf.substitutedDefinition(prepared);
-    if (substituted !== undefined) environment.out.write(isJson ? json(substituted.data) : substituted.text);
-  }
-  return isWrong ? exitCode.failed : exitCode.succeeded;
-}
-
-/**
- * The text of a file, or of standard input, with the variables of the definition of the working directory, or of `--file`. Nothing is added to
- * the text and its line ends are kept: it may be a manifest that somebody pipes on.
- */
-async function substitute(invocation: WharfInvocation, words: readonly string[]): Promise<number> {
-  const { environment } = invocation;
-  if (words.length > 1) throw new UsageError(`expected one file, found ${words.length}`);
-  const { readSources } = await import("../source-texts.ts");
-  const { readStdin } = await import("../stdin.ts");
-  const { printProblems } = await import("../output/problems.ts");
-  const [source] = await readSources([words[0] ?? "-"], { directory: environment.directory, stdin: readStdin });
-  if (source === undefined || "problem" in source) {
-    printProblems(source === undefined ? [] : [source.problem], environment.err);
-    return exitCode.failed;
-  }
-  const found = await read(invocation, []);
-  if (found === undefined) return exitCode.failed;
-  const { wharf, definition } = found;
-  const isWrong = tell(definition.diagnostics, definition, wharf, environment.err);
-  const { text, error } = wharf.substituteText(definition.prepared, source.text);
-  if (error !== undefined) environment.err.write(`slipway: ${source.file}: ${error}\n`);
-  environment.out.write(text);
-  return isWrong || error !== undefined ? exitCode.failed : exitCode.succeeded;
-}
+  ...alone,
+  ...families.flat(),
+  launch,
+  launchClone,
+];

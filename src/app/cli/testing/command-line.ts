@@ -35,6 +35,7 @@ export function keptOutput(terminal: Partial<Output> = {}): Output & { text(): s
     rows: 24,
     color: false,
     unicode: true,
+    backlog: 0,
     ...terminal,
     write: (more) => {
       text += more;
@@ -85,6 +86,10 @@ export async function commandLine(place: Place = {}) {
         environment: () => environmentIn(directory, place, out, err),
         clock,
         signal,
+        process: {
+          takeOver: (told) => signal.addEventListener("abort", () => told("SIGTERM"), { once: true }),
+          exit: () => undefined,
+        },
         connect: (options, environment) =>
           client === undefined
             ? connectRunning(options, environment, clock)

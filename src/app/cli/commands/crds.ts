@@ -1,0 +1,25 @@
+import { command } from "../command.ts";
+import { exitCode } from "../exit-codes.ts";
+
+/** Needs no server: definitions are part of the program. */
+export const crdsCommand = command<{ readonly output: "yaml" | "json" }>({
+  name: "crds",
+  args: ["[languages...]"],
+  summary: "Print the definitions of our kinds, for a Kubernetes cluster",
+  group: "Control plane",
+  examples: ["slipway crds | kubectl apply --server-side -f -", "slipway crds tinkerbell -o json"],
+  options: [{ flags: "-o, --output <format>", summary: "format", choices: ["yaml", "json"], initial: "yaml" }],
+  async action({ rest, options, environment }) {
+    const { actionWord } = await import("../action-words.ts");
+    const { dialectNames } = await import("#dialects/index.ts");
+    const { clusterDefinitions } = await import("#app/server/index.ts");
+    const definitions = await clusterDefinitions(rest.map((word) => actionWord(dialectNames, word)));
+    const list = { apiVersion: "v1", kind: "List", items: definitions };
+    if (options.output === "json") environment.out.write(`${JSON.stringify(list, null, 2)}\n`);
+    else {
+      const { writeYamlDocuments } = await import("#lib/yaml/index.ts");
+      environment.out.write(writeYamlDocuments(definitions, { keys: "given" }));
+    }
+    return exitCode.succeeded;
+  },
+});

@@ -1,0 +1,117 @@
+import { type ClusterFlags, serveCluster } from "./cluster.ts";
+import type { Invocation, OptionSpec } from "./command.ts";
+import type { NotedService, WharfSettings } from "#dialects/wharf/index.ts";
+import { UsageError } from "./exit-codes.ts";
+import { aggregatorOf, type SaidService, type SaidServices, watchdogOf } from "./wharf-clients.ts";
+import { findServer, type SoughtServer } from "./wharf-servers.ts";
+import { readToken } from "./wharf-serving.ts";
+import { readWharfSettings, settingsCode } from "./wharf-settings.ts";
+
+// Parts of the hosted system as processes of their own. In `slipway up` they are one process, and reach each other by the same addresses.
+
+/** Absent flags were not given. */
+export interface WharfServiceFlags extends ClusterFlags {
+  /** A URL without a path. */
+  readonly api?: string;
+  /** As above. */
+  readonly provisioner?: string;
+  /** A file, and not the token: command lines are seen by everybody on the machine. For both services, where neither has one of its own. */
+  readonly authTokenFile?: string;
+  readonly apiTokenFile?: string;
+  readonly provisionerTokenFile?: string;
+  /** `K/N`, checked by the dialect. */
+  readonly shard?: string;
+  /** Further ones wait for their turn, the oldest first. */
+  readonly maxWorkers?: number;
+}
+
+/** Where both are when nobody says it. */
+const [usualApi, usualProvisioner] = ["http://127.0.0.1:5001", "http://127.0.0.1:5009"];
+
+/** Where both services are, and what they ask for where they ask for different things. */
+export const serviceOptions: readonly OptionSpec[] = [
+  { flags: "--api <url>", summary: `wharf-api, where results go (default: that of this user, else ${usualApi})` },
+  { flags: "--provisioner <url>", summary: `who ends workers (default: as for --api, ${usualProvisioner})` },
+  { flags: "--api-token-file <file>", summary: "what wharf-api asks for (default: --auth-token-file)" },
+  { flags: "--provisioner-token-file <file>", summary: "what the provisioner does (default: the same)" },
+];
+
+/** How much of the work an aggregator has. */
+export const sharingOptions: readonly OptionSpec[] = [
+  { flags: "--shard <share>", summary: "which of several aggregators this is, as in 2/3 (default: 1/1)" },
+  { flags: "--max-workers <n>", summary: "workers at once (default: 1000)", integer: true },
+];
+
+/** `wharf aggregator serve`: carries results until a signal, which is how it ends: with 0. */
+export async function serveAggregator(invocation: Invocation<WharfServiceFlags>): Promise<number> {
+  const { options, environment } = invocation;
+  const { loadWharfServices } = await import("#dialects/wharf/index.ts");
+  const { parseShard } = await loadWharfServices();
+  const settings = await readWharfSettings(environment, options.loglevel);
+  if (settings === undefined) return settingsCode;
+  const reading = await readingIn(environment);
+  const { maxWorkers } = options;
+  const told = aggregatorOf(settings, await saidOf("aggregator", settings, invocation), reading);
+  const shard = parseShard(options.shard ?? "1/1");
+  if (!shard.ok) reading.problems.push(`--shard: ${shard.error}`);
+  if (maxWorkers === 0) reading.problems.push("--max-workers: expected at least 1");
+  if (!shard.ok || reading.problems.length > 0) throw new UsageError(reading.problems.join("\n"));
+  const aggregator = { ...told, shard: shard.value, ...(maxWorkers === undefined ? {} : { maxWorkers }) };
+  const wharf = { part: "aggregator", aggregator } as const;
+  const work = { language: "wharf", isForAny: true, looksAt: ["workers"], dialectOptions: { wharf } } as const;
+  return await serveCluster(invocation, work);
+}
+
+/** `wharf watchdog serve`: compares workers and builds until a signal, which is how it ends: with 0. */
+export async function serveWatchdog(invocation: Invocation<WharfServiceFlags>): Promise<number> {
+  const { options, environment } = invocation;
+  const settings = await readWharfSettings(environment, options.loglevel);
+  if (settings === undefined) return settingsCode;
+  const reading = await readingIn(environment);
+  const watchdog = watchdogOf(settings, await saidOf("watchdog", settings, invocation), reading);
+  if (reading.problems.length > 0) throw new UsageError(reading.problems.join("\n"));
+  const wharf = { part: "watchdog", watchdog } as const;
+  const work = { language: "wharf", isForAny: true, looksAt: [], dialectOptions: { wharf } } as const;
+  return await serveCluster(invocation, work);
+}
+
+/** Files as everything on a command line, relative to where it was typed. */
+async function readingIn({ directory }: Invocation<WharfServiceFlags>["environment"]) {
+  const path = await import("node:path");
+  return { problems: [] as string[], resolve: (file: string) => path.resolve(directory, file) };
+}
+
+/** What is said of both services, a token that is said of neither for both, and where those are that nobody has named. */
+async function saidOf(
+  part: "aggregator" | "watchdog",
+  settings: WharfSettings,
+  { options, environment }: Invocation<WharfServiceFlags>,
+): Promise<SaidServices> {
+  const api = { url: options.api, tokenFile: options.apiTokenFile ?? options.authTokenFile };
+  const provisioner = { url: options.provisioner, tokenFile: options.provisionerTokenFile ?? options.authTokenFile };
+  const find = async (
+    serves: NotedService,
+    flags: Pick<SoughtServer, "flag" | "usual">,
+    said: SaidService,
+    set: SaidService,
+  ) => {
+    if (said.url !== undefined || set.url !== undefined) return undefined;
+    const authTokenFile = said.tokenFile ?? set.tokenFile;
+    const token = await readToken(authTokenFile === undefined ? {} : { authTokenFile }, environment);
+    return await findServer({ serves, token, ...flags }, environment);
+  };
+  const [ofApi, ofProvisioner] = [
+    { url: settings[`${part}.wharfApiUrl`], tokenFile: settings[`${part}.wharfApiTokenFile`] },
+    { url: settings[`${part}.provisionerUrl`], tokenFile: settings[`${part}.provisionerTokenFile`] },
+  ];
+  const usual = {
+    api: await find("wharf-api", { flag: "--api", usual: usualApi }, api, ofApi),
+    provisioner: await find(
+      "provisioner",
+      { flag: "--provisioner", usual: usualProvisioner },
+      provisioner,
+      ofProvisioner,
+    ),
+  };
+  return { api, provisioner, usual };
+}

@@ -1,0 +1,73 @@
+// What a signal means to a build: the first one asks it to end, the second ends this process, and so does time when asking has not helped.
+
+import { type Clock, deferred, type Millis } from "#lib/base/index.ts";
+import type { EndSignal, OwnProcess } from "./command.ts";
+
+/** As shells tell of programs that a signal has ended: 128 and its number. */
+const signalCodes: Readonly<Record<EndSignal, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+
+/** The original's words for a build that did not end by being asked: a second signal, and no end in time. */
+const forcedCodes = { again: 2, late: 3 } as const;
+
+/** How much longer than the grace of its steps a build may take to end. */
+const marginMs: Millis = 10_000;
+
+/** What a build needs to know of signals. */
+export interface BuildSignals {
+  /** Aborted by the first signal, or by `cancel`. */
+  readonly cancelled: AbortSignal;
+  /** The same as a signal, from somebody else. */
+  cancel(reason: string): void;
+  /** The code of the signal that has cancelled the build; undefined when none has. */
+  code(): number | undefined;
+  /** To be called after the build: resolves with the next signal, or at once if one has come. */
+  next(): Promise<void>;
+}
+
+/**
+ * Takes signals over from the process. `kill` ends in one turn whatever of the build still runs: nothing is waited for after it. It is called for a
+ * fault of ours, too, so that no step is left without its worker.
+ */
+export function watchSignals(
+  own: OwnProcess,
+  {
+    clock,
+    graceMs,
+    kill,
+    tell,
+  }: {
+    readonly clock: Clock;
+    readonly graceMs: Millis;
+    readonly kill: () => void;
+    readonly tell: (text: string) => void;
+  },
+): BuildSignals {
+  const cancelled = new AbortController();
+  const came = deferred<void>();
+  let first: EndSignal | undefined;
+  let isOver = false;
+  const force = (code: number): void => {
+    kill();
+    own.exit(code);
+  };
+  own.takeOver((signal) => {
+    if (first !== undefined && !isOver) return force(forcedCodes.again);
+    first ??= signal;
+    came.resolve();
+    if (isOver) return;
+    tell("slipway: the build is being cancelled; once more to end it at once\n");
+    cancelled.abort(signal);
+    clock.after(graceMs + marginMs, () => {
+      if (!isOver) force(forcedCodes.late);
+    });
+  }, kill);
+  return {
+    cancelled: cancelled.signal,
+    cancel: (reason) => cancelled.abort(reason),
+    code: () => (first === undefined ? undefined : signalCodes[first]),
+    next() {
+      isOver = true;
+      return came.promise;
+    },
+  };
+}

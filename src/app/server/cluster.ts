@@ -1,0 +1,181 @@
+import { randomInt, randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import {
+  type Dialect,
+  type DialectOptions,
+  type DialectPort,
+  type LoadableDialect,
+  loadDialect,
+  loadDialects,
+  loadShared,
+} from "#dialects/index.ts";
+import { type Clock, SlipwayError } from "#lib/base/index.ts";
+import { type CrdDocument, type Kind, toCrds } from "#lib/schema/index.ts";
+import {
+  type ApiClient,
+  asOurs,
+  type Connection,
+  createHttpClient,
+  installCrds,
+  leaseElection,
+  type LeaseElectionOptions,
+  Manager,
+} from "#kernel/kit/index.ts";
+import { isForbidden, isNotFound, Node } from "#kernel/model/index.ts";
+import type { RpcPort } from "#kernel/rpc/index.ts";
+import { dialectDirectory } from "./log-sources.ts";
+import { type LogLevel, plainLog } from "./plain-log.ts";
+import { keptPodStreams } from "./pod-streams.ts";
+import { openTemplates } from "./templates.ts";
+
+// A cluster is somebody else's Kubernetes: it stores, lets in, and runs Pods. What is ours there are definitions and controllers, which are the same
+// as those of an embedded control plane and cannot tell the two apart.
+
+/** Controllers of this process for a cluster. */
+export interface ClusterOptions {
+  readonly connection: Connection;
+  /** Those of one language, or of all and of what they share. */
+  readonly language?: LoadableDialect;
+  readonly dialectOptions?: DialectOptions;
+  /**
+   * What is said instead to dialects at a control plane of `slipway up`, which has controllers of its own: what leaves those to it. Without,
+   * such a control plane is refused.
+   */
+  readonly besideOwn?: DialectOptions;
+  /** Of equal processes one acts, whoever holds this lease; absent where any number may. */
+  readonly lease?: { readonly namespace: string; readonly name: string };
+  /** Plurals of the kinds that this work looks at, and needs rights for; all of its languages, and what they share, when absent. */
+  readonly looksAt?: readonly string[];
+  /** What is done has no part in the controllers of a `slipway up`, and may be done for one. */
+  readonly isForAny?: boolean;
+  /** Bring the definitions up to date first; else they have to be there. */
+  readonly installsDefinitions: boolean;
+  /** Where dialects may keep files; absolute. */
+  readonly directory: string;
+  readonly clock: Clock;
+  readonly version: string;
+  readonly level: LogLevel;
+  /** Readable log lines for a terminal, JSON lines elsewhere. */
+  readonly isTerminal: boolean;
+  /** Is told of each port that a dialect serves, once it is taken. */
+  readonly onPort: (port: DialectPort) => void;
+  readonly signal: AbortSignal;
+}
+
+/** The definitions of all kinds of our own that a cluster has to serve, or of those of these languages. */
+export async function clusterDefinitions(languages: readonly LoadableDialect[] = []): Promise<readonly CrdDocument[]> {
+  const { kinds } = await speakersOf(languages);
+  return toCrds(kinds).map((definition) => asOurs(definition));
+}
+
+/**
+ * Is at work for a cluster until the signal, which ends it in order. Rejects when it cannot begin: with `definitions-missing`, or with
+ * `own-controllers` for a control plane of `slipway up`; and when it has lost its lease, because somebody else acts then.
+ */
+export async function serveCluster(options: ClusterOptions): Promise<void> {
+  const { connection, clock, version, signal, level } = options;
+  const log = options.isTerminal ? plainLog(level, clock) : (await import("./log.ts")).serverLog(level);
+  const random = () => randomInt(2 ** 47) / 2 ** 47;
+  const client = createHttpClient({ connection, clock, log, random, userAgent: `slipway/${version}` });
+  const templates = openTemplates(clock);
+  const ports: RpcPort[] = [];
+  const streams = keptPodStreams(() => ({ connection, clock, log, random }));
+  try {
+    const { kinds, dialects, shared } = await speakersOf(options.language === undefined ? [] : [options.language]);
+    const isOwn = options.isForAny !== true && (await hasOwnControllers(client, signal));
+    if (isOwn && options.besideOwn === undefined) throw ownControllers();
+    const dialectOptions = (isOwn ? options.besideOwn : options.dialectOptions) ?? {};
+    if (options.installsDefinitions)
+      await installCrds(client, toCrds(kinds).map(asOurs), { clock, log, random, signal });
+    else
+      await expectServed(
+        client,
+        kinds.filter(({ plural }) => options.looksAt?.includes(plural) ?? true),
+        signal,
+      );
+    const parts = { client, clock, log, random };
+    const manager = new Manager({ ...parts, ...electionOf(isOwn ? undefined : options.lease, parts) });
+    await shared?.addControllers(manager);
+    for (const dialect of dialects)
+      await dialect.addControllers(manager, {
+        version,
+        templates,
+        directory: dialectDirectory(options.directory, dialect),
+        options: dialectOptions,
+        async openPort(address) {
+          const { RpcPort } = await import("#kernel/rpc/index.ts");
+          const port = await RpcPort.open(address);
+          ports.push(port);
+          return port;
+        },
+        podStreams: streams.open,
+        tellPort: options.onPort,
+        // Whoever has the API there serves no logs of ours.
+        tellLogs: () => undefined,
+        // There is no Node of ours whose condition it could be.
+        tellCondition: ({ isTrue, message, type }) => void (isTrue && log.warn(message, { condition: type })),
+      });
+    signal.throwIfAborted();
+    await manager.run(signal);
+  } finally {
+    for (const port of ports) port.close();
+    streams.close();
+    await templates.close();
+    await client.close();
+  }
+}
+
+interface Speakers {
+  readonly dialects: readonly Dialect[];
+  readonly kinds: readonly Kind[];
+  /** Absent where only some languages are spoken: it is at work for all of them, once. */
+  readonly shared?: Awaited<ReturnType<typeof loadShared>>;
+}
+
+/** No languages are all of them. How people act on runs belongs to every one. */
+async function speakersOf(languages: readonly LoadableDialect[]): Promise<Speakers> {
+  const all = await loadDialects();
+  const shared = await loadShared(all);
+  const dialects = languages.length === 0 ? all : await Promise.all(languages.map(loadDialect));
+  const kinds = [shared, ...dialects].flatMap((owner) => owner.kinds);
+  return { dialects, kinds, ...(languages.length === 0 ? { shared } : {}) };
+}
+
+/** Nobody's election for processes of which there may be any number. */
+function electionOf(
+  lease: ClusterOptions["lease"],
+  parts: Pick<LeaseElectionOptions, "client" | "clock" | "log" | "random">,
+) {
+  if (lease === undefined) return {};
+  const identity = `${hostname()}_${process.pid}_${randomUUID()}`;
+  return { election: leaseElection({ ...parts, ...lease, identity }) };
+}
+
+/** A control plane of `slipway up` acts by itself: whoever acts beside it would do everything twice. Who may not list Nodes is on somebody's cluster. */
+async function hasOwnControllers(client: ApiClient, signal: AbortSignal): Promise<boolean> {
+  const ours = { labelSelector: "slipway.dev/runtime", limit: 1, signal };
+  const { items } = await client.list(Node, ours).catch((thrown: unknown) => {
+    if (isForbidden(thrown)) return { items: [] };
+    throw thrown;
+  });
+  return items.length > 0;
+}
+
+const ownControllers = (): SlipwayError =>
+  new SlipwayError("own-controllers", "this is a control plane of slipway up, which has controllers of its own", {
+    hint: "name a cluster with --kubeconfig FILE",
+  });
+
+/** Asks as the mirrors will: who may not list a kind hears of it now and by name. */
+async function expectServed(client: ApiClient, kinds: readonly Kind[], signal: AbortSignal): Promise<void> {
+  const missing: string[] = [];
+  for (const kind of kinds)
+    await client.list(kind, { limit: 1, signal }).catch((thrown: unknown) => {
+      if (!isNotFound(thrown)) throw thrown;
+      missing.push(`${kind.plural}.${kind.version}.${kind.group}`);
+    });
+  if (missing.length === 0) return;
+  throw new SlipwayError("definitions-missing", `the cluster does not serve ${missing.join(", ")}`, {
+    hint: "install them with: slipway crds | kubectl apply --server-side -f -\nor let the controllers do it: --install-crds",
+  });
+}
