@@ -18,6 +18,7 @@ const machineParts = [
   "src/kernel/runtimes",
   "src/kernel/template",
   "src/kernel/rpc",
+  "src/kernel/websocket",
 ];
 
 export const rules: readonly Rule[] = [
@@ -51,8 +52,13 @@ export const rules: readonly Rule[] = [
     because: "specs of Pods and Jobs are judged without a server",
   },
   {
+    folder: "src/kernel/websocket",
+    mayImport: lib,
+    because: "channels carry bytes, whatever they mean",
+  },
+  {
     folder: "src/kernel/kit",
-    mayImport: [...lib, "src/kernel/model"],
+    mayImport: [...lib, "src/kernel/model", "src/kernel/websocket"],
     because: "the kit must work against any Kubernetes API",
   },
   { folder: "src/kernel/logs", mayImport: [...lib, "src/kernel/model"], because: "logs stand on lib and model" },
@@ -134,6 +140,11 @@ export const homes: Readonly<Record<string, string>> = {
   "@bomb.sh/tab": "src/app/cli",
   "@grpc/grpc-js": "src/kernel/rpc",
   "@bufbuild/protobuf": "src/kernel/rpc",
+  ws: "src/kernel/websocket",
+  hono: "src/dialects/wharf",
+  "@hono/node-server": "src/dialects/wharf",
+  "@fastify/busboy": "src/dialects/wharf",
+  saxes: "src/dialects/wharf",
 };
 
 /** Globals that decide or wait behind the reader's back, and the places that are their home. */

@@ -19,6 +19,7 @@ import { outcomeOf } from "#kernel/runtimes/runtime.contract.ts";
 import { shellTask, testRuntime } from "#kernel/runtimes/testing/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { exec, removeDirectory, root, slipway, temporaryDirectory } from "#test/support/slipway.ts";
+import { messagesOf, readBuildFile, startWharf, wharfProject } from "#test/support/wharf.ts";
 
 const run = promisify(execFile);
 
@@ -55,6 +56,27 @@ describe.skipIf(process.getuid?.() !== 0 || process.platform !== "linux")("on a 
     await Promise.all(names.map((name) => writeFile(name, "")));
     expect((await statfs(disk)).ffree).toBe(count);
   }
+
+  test("a build whose results find no room ends as failed, whatever its steps have said", async () => {
+    const at = await wharfProject(
+      `s:\n  talk: {container: {image: any, cmds: ["seq 1 100", "sleep 0.3", "head -c 3000000 /dev/zero | tr '\\\\0' 'x' | fold -w 99", "echo over"]}}\n`,
+    );
+    try {
+      const build = startWharf(at, ["--build-id", "1", "--quiet", "--results-dir", join(disk, "results")]);
+      expect(await build.ended).toEqual({ code: 1, signal: null });
+      expect(build.err().match(/no space left/gi)?.length).toBe(1);
+      expect(await readBuildFile(join(disk, "results"))).toMatchObject({
+        status: "Failed",
+        reason: "ResultsLost",
+        frozen: true,
+        steps: [{ status: "Success", exitCode: 0 }],
+      });
+      const lines = await messagesOf(join(disk, "results"), 1);
+      expect(lines.slice(0, 100)).toEqual(Array.from({ length: 100 }, (_, index) => `${index + 1}`));
+    } finally {
+      await removeDirectory(at.home);
+    }
+  });
 
   test("results of a build that find no room fail it, once and aloud; what was written before is whole", async () => {
     const losses: string[] = [];

@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
+import { kubeconfigUnderTest } from "#test/support/cluster-under-test.ts";
 import { startEngine, type TestEngine, testImage } from "#test/support/docker-engine.ts";
 import { Cell } from "./tink/cell.ts";
 import { hold } from "./tink/holds.ts";
 import { expectFree, expectOutcome } from "./tink/outcome.ts";
 import { Site, type SiteOptions } from "./tink/site.ts";
 
-// Lines of the acceptance list of Tinkerbell that take programs which are killed, frozen or two of a kind. Each has a server of its own.
+// Lines of the acceptance list of Tinkerbell that take programs which are killed, frozen or two of a kind. Each has a server of its own, or the
+// cluster under test to itself.
+
+const describeEach = kubeconfigUnderTest === undefined ? describe.concurrent : describe;
 
 async function onSite(options: SiteOptions, work: (site: Site) => Promise<void>): Promise<void> {
   const site = await Site.open(options);
@@ -20,7 +24,7 @@ async function onSite(options: SiteOptions, work: (site: Site) => Promise<void>)
 const untilLines = (cell: Cell, ...lines: readonly string[]) =>
   cell.until(`lines are ${lines.join(" ")}`, async () => (await cell.lines()).join() === lines.join());
 
-describe.concurrent("programs", () => {
+describeEach("programs", () => {
   test("line 17: a server that is killed during an action and comes back after five seconds records its result once", () =>
     onSite({}, async (site) => {
       const cell = await Cell.open(site, "node-17");
@@ -96,7 +100,7 @@ describe.concurrent("programs", () => {
     }));
 });
 
-describe.concurrent("containers", () => {
+describeEach("containers", () => {
   let engine: TestEngine;
   beforeAll(async () => {
     engine = await startEngine();

@@ -157,6 +157,8 @@ describe.concurrent("a workflow in any state", () => {
       },
       async (_site, place) => {
         await each(place, (cell) => cell.machine.cable.cut());
+        // Until then the server would tell it of whatever comes next, in vain.
+        await each(place, (cell) => cell.until("seen as not connected", async () => !(await cell.isConnected())));
         await Promise.all(
           place.map(async ([state, cell]) => {
             await cell.releaseAll();

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { messageOf, systemClock } from "#lib/base/index.ts";
 import { toCrds } from "#lib/schema/index.ts";
 import { createApiServer, openStore } from "#kernel/apiserver/index.ts";
-import { Manager } from "#kernel/kit/index.ts";
+import { type ApiClient, createHttpClient, loadKubeconfig, Manager } from "#kernel/kit/index.ts";
 import { TemplateHost } from "#kernel/template/index.ts";
 import { RunAction } from "#dialects/run-action.ts";
 import { addController } from "#dialects/tinkerbell/controller.ts";
@@ -11,10 +11,10 @@ import { addTinkerbellServer, type TinkerbellServerOptions } from "#dialects/tin
 import { holding } from "./tink/holds.ts";
 
 // A server with a durable store, the controller and the server of agents of this dialect, as one process that is killed:
-// `node tink-server-program.mjs DIRECTORY DIST OPTIONS`. Who has started it asks the API by messages, `{id, method, args}` to `{id, value}` or
-// `{id, error}`; `{ready}` comes first.
+// `node tink-server-program.mjs DIRECTORY DIST OPTIONS [KUBECONFIG]`. With a kubeconfig that cluster is the store. Who has started it asks the API
+// by messages, `{id, method, args}` to `{id, value}` or `{id, error}`; `{ready}` comes first.
 
-const [directory = "", dist = "", options = "{}"] = process.argv.slice(2);
+const [directory = "", dist = "", options = "{}", kubeconfig] = process.argv.slice(2);
 const { settings, ...others } = JSON.parse(options) as TinkerbellServerOptions;
 
 const say = (level: string) => (message: string, fields?: object) =>
@@ -22,11 +22,7 @@ const say = (level: string) => (message: string, fields?: object) =>
 const log = { error: say("error"), warn: say("warn"), info: say("info"), debug: () => undefined, with: () => log };
 
 const clock = systemClock;
-const store = await openStore(join(directory, "store"), { clock });
-const kinds = [...dialectKinds, RunAction];
-const definitions = toCrds(kinds);
-const server = await createApiServer({ store, clock, log, version: "0.0.0", definitions });
-const client = server.client();
+const client = kubeconfig === undefined ? await openOwn() : await openCluster(kubeconfig);
 const renderer = new TemplateHost({
   program: join(dist, "template-thread.cjs"),
   artifact: join(dist, "template.wasm.br"),
@@ -58,3 +54,15 @@ process.on("message", ({ id, method, args }: Question) => {
 // Whoever has started it has gone.
 process.on("disconnect", () => process.exit(0));
 process.send?.({ ready: await port });
+
+async function openOwn(): Promise<ApiClient> {
+  const store = await openStore(join(directory, "store"), { clock });
+  const definitions = toCrds([...dialectKinds, RunAction]);
+  const server = await createApiServer({ store, clock, log, version: "0.0.0", definitions });
+  return server.client();
+}
+
+async function openCluster(file: string): Promise<ApiClient> {
+  const connection = await loadKubeconfig({ files: [file], environment: process.env, clock, log });
+  return createHttpClient({ connection, clock, log, random: Math.random });
+}

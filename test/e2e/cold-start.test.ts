@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { exec, removeDirectory, slipwayBin, startServer, temporaryDirectory } from "#test/support/slipway.ts";
@@ -25,7 +25,7 @@ async function loadedBy(
 ): Promise<{ readonly node: readonly string[]; readonly files: readonly string[] }> {
   const tell = join(directory, "tell.cjs");
   const out = join(directory, "loaded.json");
-  const env = { LOADED: out, HOME: directory };
+  const env = { LOADED: out, HOME: directory, TMPDIR: directory };
   const run = await exec(process.execPath, ["--require", tell, slipwayBin, ...args], { env });
   expect(run.code, run.err).toBe(0);
   const { node, files } = JSON.parse(await readFile(out, "utf8")) as { node: string[]; files: string[] };
@@ -43,6 +43,7 @@ test.each([
   [["tink", "--help"]],
   [["wharf", "vars", "list", "examples/wharf"]],
   [["lint", "examples/workflow/hello.yaml"]],
+  [["run", "--runtime", "host", "examples/wharf/hello"]],
 ])("%j loads one bundle and nothing of the network", async (args) => {
   const { node, files } = await loadedBy(args);
   expect(files).toEqual(["slipway.cjs"]);
@@ -82,6 +83,19 @@ test("a server that no agent has called has loaded neither gRPC nor HTTP/2", asy
   const { node, files } = JSON.parse(await readFile(out, "utf8")) as { node: string[]; files: string[] };
   expect(files.map((file) => basename(file)).filter((file) => file.includes("grpc"))).toEqual([]);
   expect(node).not.toContain("NativeModule http2");
+});
+
+test("a server that was asked to end has kept what it compiled, for the next one", async () => {
+  const home = join(directory, "home");
+  const env = { HOME: home, XDG_CACHE_HOME: join(home, "cache") };
+  const kept = () => readdir(join(home, "cache/slipway-code")).catch(() => []);
+  const first = await startServer(join(home, "data"), [], env);
+  expect(await kept()).toEqual([]);
+  expect(await first.stop()).toBe(143);
+  expect(await kept()).toEqual([expect.stringMatching(/-up$/)]);
+  const next = await startServer(join(home, "data"), [], env);
+  expect(await next.stop()).toBe(143);
+  expect(await kept()).toHaveLength(1);
 });
 
 test("a server that has run nothing is one process", async () => {

@@ -12,6 +12,10 @@ const parts = {
   "tink-run": () => import("./docker/tink-run.ts"),
   pods: () => import("./docker/pods.ts"),
   "hold-ups": () => import("./docker/hold-ups.ts"),
+  "wharf-steps": () => import("./docker/wharf-steps.ts"),
+  "wharf-run": () => import("./docker/wharf-run.ts"),
+  "wharf-workers": () => import("./docker/wharf-workers.ts"),
+  "wharf-pods": () => import("./docker/wharf-pods.ts"),
   contract: () => podContract("docker", () => ({ DOCKER_HOST: engine.host })),
   workflows: () => workflowContract("docker", () => ({ DOCKER_HOST: engine.host })),
 };

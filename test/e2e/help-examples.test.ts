@@ -186,6 +186,10 @@ const looks = [
   "diff",
   "convert",
   "wharf",
+  "wharf lint",
+  "wharf vars list",
+  "wharf vars sub",
+  "wharf vars yml",
   "version",
   "completion",
 ];
@@ -209,7 +213,7 @@ describe("examples that look at runs and documents", () => {
   });
 });
 
-test.each(examplesOf("run"))("%s", async (example) => {
+test.each(examplesOf("run", "wharf run"))("%s", async (example) => {
   const { code, err } = await inShell(example, {});
   expect(code, err).toBe(0);
 });
@@ -239,7 +243,9 @@ test.each(examplesOf("ui"))("%s", async (example) => {
 });
 
 test("no command was left out", () => {
-  // Those of the agent and of Tinkerbell are tried beside their own tests.
+  // Words with verbs behind them have the examples of those.
+  const families = ["wharf vars", "wharf provisioner", "wharf api", "wharf aggregator", "wharf watchdog"];
+  // Those of the agent, of Tinkerbell, of results of builds and of what is at work for a cluster are tried beside their own tests.
   const tried = [
     ...steering,
     ...deciding,
@@ -252,6 +258,15 @@ test("no command was left out", () => {
     "store",
     "agent",
     "tink",
+    "controllers",
+    "crds",
+    "wharf results",
+    "wharf run",
+    "wharf shell",
+    "wharf clone",
+    ...families,
+    ...["list", "create", "delete", "serve"].map((verb) => `wharf provisioner ${verb}`),
+    ...["api", "aggregator", "watchdog"].map((part) => `wharf ${part} serve`),
   ];
   expect(commands.flatMap(({ name, hidden }) => (hidden === true ? [] : [name])).sort()).toEqual(tried.sort());
 });

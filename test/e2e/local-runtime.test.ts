@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { createLocalRuntime, type LocalRuntime } from "#kernel/runtimes/index.ts";
+import { interactionContract } from "#kernel/runtimes/interaction.contract.ts";
 import { outcomeOf, runtimeContract } from "#kernel/runtimes/runtime.contract.ts";
 import { shellTask, temporaryDirectory } from "#kernel/runtimes/testing/index.ts";
 import { cleanEnvironment, root, slipwayBin } from "#test/support/slipway.ts";
@@ -26,6 +27,18 @@ runtimeContract("local process", async () => {
     passes: async () => undefined,
     close: async () => {
       runtime.kill();
+      await runtime.close({ stopTasks: 0 });
+      await directory.remove();
+    },
+  };
+});
+
+interactionContract("local process", async () => {
+  const directory = await temporaryDirectory();
+  const runtime = createLocalRuntime({ directory: directory.path, clock: systemClock, log: silentLog });
+  return {
+    interact: (command, options) => runtime.interact({ ...shellTask(directory.path, "x", ""), command }, options),
+    close: async () => {
       await runtime.close({ stopTasks: 0 });
       await directory.remove();
     },

@@ -1,11 +1,12 @@
 import { readlinkSync } from "node:fs";
+import { text } from "node:stream/consumers";
 import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Clock, FakeClock, systemClock } from "#lib/base/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { ConfigMap, Event, type KubeObject, Pod, Secret, type Stored } from "#kernel/model/index.ts";
-import type { Runtime } from "#kernel/runtimes/index.ts";
+import type { Runtime, PodSessions } from "#kernel/runtimes/index.ts";
 import { temporaryDirectory, testRuntime } from "#kernel/runtimes/testing/index.ts";
 import { inheritedFiles } from "../../src/kernel/runtimes/process/inherited-files.ts";
 import { openStore } from "../../src/kernel/apiserver/store/open.ts";
@@ -17,10 +18,11 @@ import { within } from "#test/support/within.ts";
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
 let runtime: Runtime;
 let place: Bench;
+let sessions: PodSessions;
 
 function openPlace(client = memoryClient(), clock: Clock = systemClock): Bench {
   const opened = bench({ client, clock });
-  addTestPodRunner(opened.manager, runtime, directory.path);
+  sessions = addTestPodRunner(opened.manager, runtime, directory.path);
   opened.start();
   return opened;
 }
@@ -72,6 +74,50 @@ const configMap = (name: string, data: Record<string, string>) =>
     metadata: { name, namespace: "default" },
     data,
   } as KubeObject);
+
+test("commands run beside containers, init containers too: among their files, with their variables, until these end", async () => {
+  await configMap("settings", { greeting: "hello" });
+  const volumes = [
+    { name: "settings", configMap: { name: "settings" } },
+    { name: "scratch", emptyDir: {} },
+  ];
+  const volumeMounts = [
+    { name: "settings", mountPath: "/etc/slipway-settings" },
+    { name: "scratch", mountPath: "/slipway-scratch" },
+  ];
+  const wait = "until [ -e /slipway-scratch/go ]; do sleep 0.05; done; rm /slipway-scratch/go; seq 20000";
+  const pod = shellPod("reached", `echo main; ${wait}`, { volumes });
+  const [main] = pod.spec.containers;
+  if (main === undefined) throw new Error("no container");
+  const init = { ...main, name: "init", command: ["sh", "-c", `echo init; ${wait}`], volumeMounts };
+  const containers = [{ ...main, volumeMounts, env: [{ name: "WHO", value: "main" }] }];
+  await place.client.create(Pod, { ...pod, spec: { ...pod.spec, initContainers: [init], containers } });
+  const reached = { type: Pod, namespace: "default", name: "reached" };
+  const run = async (container: string, script: string) => {
+    const present = await place.client.get(reached);
+    const request = { container, stdin: false, terminal: false };
+    const running = await sessions.exec(present, ["sh", "-c", script], request);
+    running.stderr?.resume();
+    return { said: await text(running.stdout), code: await running.ended };
+  };
+  const present = await until("reached", (one) => one?.status?.initContainerStatuses?.[0]?.state.running !== undefined);
+  await expect(run("main", "true")).rejects.toThrow('container not found ("main"): it is waiting to start');
+  const script = 'cat /etc/slipway-settings/greeting; echo " $WHO"; touch /slipway-scratch/go; exit 4';
+  expect(await run("init", script)).toEqual({ said: "hello \n", code: 4 });
+  await until("reached", isRunning);
+  await says(present, "main");
+  const request = { container: "main", stdin: true, terminal: false };
+  const held = await sessions.exec(await place.client.get(reached), ["cat"], request);
+  const attached = await sessions.attach(await place.client.get(reached), { ...request, stdin: false });
+  attached.stderr?.resume();
+  expect(await run("main", script)).toEqual({ said: "hello main\n", code: 4 });
+  const ended = await until("reached", (one) => one !== undefined && isFinished(one));
+  // Who listens hears what it said last, also when he is slow.
+  expect((await text(attached.stdout)).split("\n").slice(-2)).toEqual(["20000", ""]);
+  // What was still under way has ended with its container.
+  expect(await held.ended).toBe(137);
+  await expect(sessions.exec(ended as KubeObject, ["true"], request)).rejects.toThrow("in a completed pod");
+});
 
 test("a pod echoes, succeeds, and its log is read back", async () => {
   const pod = await run(shellPod("hello", "echo hello; echo world >&2"));

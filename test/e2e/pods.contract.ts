@@ -1,12 +1,15 @@
+import { fileURLToPath } from "node:url";
 import { freePort } from "#test/support/free-port.ts";
 import { kubectlPaths } from "#test/support/kubectl.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openPods, podOf, type PodPlace, shell } from "#test/support/pods.ts";
+import { exec } from "#test/support/slipway.ts";
 
 /** Runs until it is asked to end, and says when it can be. What the shell says of its own end is nobody's business. */
 const untilTerm = (farewell: string, ready = ":") =>
   `exec 2>/dev/null; trap '${farewell}' TERM; ${ready}; while :; do sleep 0.1; done`;
 
+const pythonStreams = fileURLToPath(new URL("pod-streams.py", import.meta.url));
 const state = ".status.containerStatuses[0]";
 const shared = { volumes: [{ name: "shared", emptyDir: {} }] };
 const volumeMounts = [{ name: "shared", mountPath: "/shared" }];
@@ -155,6 +158,28 @@ export function podContract(
       await place.kubectl.must(["label", "pod", "web", "page=yes", "--overwrite"]);
       await place.kubectl.must(["wait", "pod/web", "--for=condition=Ready", "--timeout=60s"]);
       await place.kubectl.must(["delete", "pod", "web", "--grace-period=1"]);
+    });
+
+    test("a client of another language runs commands in a Pod, and reaches its ports", async () => {
+      const port = await freePort();
+      const script = `mkdir /shared/www; for name in first second; do echo $name > /shared/www/$name; done
+        exec busybox httpd -f -p ${port} -h /shared/www`;
+      const container = shell("main", script, {
+        readinessProbe: { httpGet: { port, path: "/first" }, periodSeconds: 1 },
+        volumeMounts,
+      });
+      await place.apply(podOf("streams", [container], shared));
+      await place.kubectl.must(["wait", "pod/streams", "--for=condition=Ready", "--timeout=60s"]);
+      const args = [pythonStreams, place.server.kubeconfig, "streams", "main", `${port}`];
+      const { code, out, err } = await exec("/usr/bin/python3", args);
+      expect({ code, err }).toEqual({ code: 0, err: "" });
+      expect(JSON.parse(out)).toEqual({
+        streams: { out: "out\n", err: "err\n", code: 7 },
+        unpacked: true,
+        answers: ["second\n", "first\n"],
+        errors: [null, null, expect.stringMatching(/^error forwarding port 1: cannot connect to .*:1: /)],
+      });
+      await place.kubectl.must(["delete", "pod", "streams", "--grace-period=1"]);
     });
 
     test("a claim is mounted, whole and in part, keeps what is written, and stays as long as it is used", async () => {

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { type ControlPlane, startControlPlane } from "#test/support/control-plane.ts";
 import {
   cleanEnvironment,
   endRunner,
@@ -10,20 +11,18 @@ import {
   removeDirectory,
   slipway,
   slipwayBin,
-  startServer,
   temporaryDirectory,
-  type TestServer,
 } from "#test/support/slipway.ts";
 
-// The programs as people start them: `slipway up`, `slipway agent`, kubectl.
+// The programs as people start them: `slipway up`, or what the guide on clusters has instead, `slipway agent`, kubectl.
 
 const patience = { timeout: 60_000 };
 let directory: string;
-let server: TestServer;
+let server: ControlPlane;
 let agent: ChildProcess | undefined;
 beforeEach(async () => {
   directory = await temporaryDirectory();
-  server = await startServer(join(directory, "server"), ["--tink-listen", "127.0.0.1:0"]);
+  server = await startControlPlane(join(directory, "server"));
 });
 afterEach(async () => {
   if (agent !== undefined && agent.exitCode === null) {
@@ -34,7 +33,6 @@ afterEach(async () => {
   }
   agent = undefined;
   await server.stop();
-  await endRunner(server.directory);
   await removeDirectory(directory);
 });
 
@@ -48,13 +46,12 @@ const status = async (path: string): Promise<string> =>
 const file = (name: string) => readFile(join(directory, name), "utf8").catch(() => "");
 
 function startAgent(): void {
-  const [, address = ""] = /agents of Tinkerbell at (\S+)/.exec(server.printed()) ?? [];
   const words = [
     "agent",
     "--id",
     "m-1",
     "--server",
-    address,
+    server.agentAddress,
     "--runtime",
     "host",
     "--state-dir",

@@ -90,7 +90,10 @@ test.each([
     ["render", "x.yaml", "--hardware", "a", "--all-hardware"],
     "slipway: --hardware and --all-hardware exclude each other\n",
   ],
-  [["rendr", "x.yaml"], 'slipway: expected one of render, rerender, found "rendr"; did you mean render?\n'],
+  [
+    ["rendr", "x.yaml"],
+    'slipway: expected one of render, rerender, controller, server, found "rendr"; did you mean render?\n',
+  ],
   [
     ["render", "x.yaml", "y.yaml", "--set", "a"],
     'error: expected --set name=value, found "a"\nx.yaml:1:1: error: cannot read x.yaml: ENOENT: no such file or directory\ny.yaml:1:1: error: cannot read y.yaml: ENOENT: no such file or directory\n',

@@ -5,6 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { pathOf, TinkerbellPlane } from "#test/conformance/tinkerbell/plane.ts";
+import { untilNextInstant } from "#test/support/cluster-under-test.ts";
 import { cleanEnvironment, endRunner, removeDirectory, slipwayBin, temporaryDirectory } from "#test/support/slipway.ts";
 
 // Documents, the server and the controller as they are, and the agent as a user starts it, with actions that are processes.
@@ -97,8 +98,10 @@ test("an agent carries out the actions of a workflow one after the other", async
 });
 
 test("workflows of one agent are carried out in the order of their creation, one at a time", async () => {
-  for (const name of ["c", "a", "b"])
+  for (const name of ["c", "a", "b"]) {
     await run(name, [`echo ${name} begins >> ${directory}/out; sleep 0.2; echo ${name} ends >> ${directory}/out`]);
+    await untilNextInstant();
+  }
   await startAgent("node-7");
   await expect.poll(() => stateOf("b"), patience).toBe("SUCCESS");
   expect(await file("out")).toBe(["c", "a", "b"].map((name) => `${name} begins\n${name} ends\n`).join(""));

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { gzipSync } from "node:zlib";
 
@@ -20,7 +20,8 @@ export async function startRegistry(tar: Buffer, username: string, password: str
     JSON.stringify({
       architecture: process.arch === "arm64" ? "arm64" : "amd64",
       os: "linux",
-      config: { Env: ["PATH=/bin"], Cmd: ["/bin/sh", "-c", "echo from the image"] },
+      // Of no other registry: an engine does not ask for what it has.
+      config: { Env: ["PATH=/bin"], Cmd: ["/bin/sh", "-c", "echo from the image"], Labels: { of: randomUUID() } },
       rootfs: { type: "layers", diff_ids: [digestOf(tar)] },
     }),
   );

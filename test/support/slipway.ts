@@ -33,6 +33,8 @@ export const cleanEnvironment = (more: Readonly<Record<string, string>> = {}): R
   HOME: tmpdir(),
   LANG: "C.UTF-8",
   SLIPWAY_TINK_LISTEN: "off",
+  SLIPWAY_WHARF_LISTEN: "off",
+  SLIPWAY_WHARF_PROVISIONER_LISTEN: "off",
   ...more,
 });
 

@@ -926,9 +926,9 @@ describe("paths, methods and forms", () => {
       ask: { headers: { Accept: "application/vnd.kubernetes.protobuf" } },
       status: 406,
     },
-    { what: "exec", path: "/api/v1/namespaces/default/pods/p/exec", status: 501, message: /exec/ },
-    { what: "attach", method: "GET", path: "/api/v1/namespaces/default/pods/p/attach", status: 501 },
-    { what: "port-forward", method: "GET", path: "/api/v1/namespaces/default/pods/p/portforward", status: 501 },
+    { what: "exec", path: "/api/v1/namespaces/default/pods/p/exec", status: 404, message: /pods "p" not found/ },
+    { what: "attach", method: "GET", path: "/api/v1/namespaces/default/pods/p/attach?stdout=1", status: 404 },
+    { what: "port-forward", method: "GET", path: "/api/v1/namespaces/default/pods/p/portforward", status: 404 },
   ]);
 
   test("405 names the methods that there are", async () => {

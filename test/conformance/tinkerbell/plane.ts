@@ -1,8 +1,8 @@
 import { silentLog, systemClock } from "#lib/base/index.ts";
 import { toCrds } from "#lib/schema/index.ts";
-import { Manager, seededRandom } from "#kernel/kit/index.ts";
+import { type ApiClient, Manager, seededRandom } from "#kernel/kit/index.ts";
 import { memoryStore, type Store } from "#kernel/apiserver/index.ts";
-import { type Json, startTestServer, type TestServer } from "#kernel/apiserver/testing/index.ts";
+import { type Ask, type Json, startTestServer } from "#kernel/apiserver/testing/index.ts";
 import type { TemplateHost } from "#kernel/template/index.ts";
 import { realHost } from "#kernel/template/testing/index.ts";
 import { RunAction } from "#dialects/run-action.ts";
@@ -10,6 +10,7 @@ import { addController } from "#dialects/tinkerbell/controller.ts";
 import { kinds as dialectKinds } from "#dialects/tinkerbell/kinds.ts";
 import { addTinkerbellServer } from "#dialects/tinkerbell/server/server.ts";
 import type { Settings } from "#dialects/tinkerbell/settings.ts";
+import { type ClusterUnderTest, kubeconfigUnderTest, openClusterUnderTest } from "#test/support/cluster-under-test.ts";
 
 const kinds = [...dialectKinds, RunAction];
 
@@ -17,39 +18,66 @@ const kinds = [...dialectKinds, RunAction];
 export const pathOf = (plural: string, version = "v1alpha1"): string =>
   `/apis/tinkerbell.org/${version}/namespaces/default/${plural}`;
 
+/** Requests to the API that a plane is on. */
+export interface PlaneApi {
+  ask(
+    method: string,
+    path: string,
+    ask?: Pick<Ask, "body" | "headers">,
+  ): Promise<{ readonly status: number; readonly text: string; readonly json: Json }>;
+  watch(path: string): Promise<{ next(): Promise<unknown>; close(): void }>;
+}
+
+/** An API server, and the client of the controllers there. */
+interface ApiPlace {
+  readonly api: PlaneApi;
+  readonly client: ApiClient;
+  close(): Promise<void>;
+}
+
 /** All that ends with a process. */
 interface Life {
-  readonly api: TestServer;
+  readonly place: ApiPlace;
   readonly agentPort: Promise<number>;
   readonly stop: AbortController;
   readonly running: Promise<void>;
 }
 
 /**
- * A server with the kinds of this dialect, its controller and the server of its agents at work, which renders with the real module. The test
- * is the user.
+ * A server with the kinds of this dialect, or the cluster under test, its controller and the server of its agents at work, which renders with the real
+ * module. The test is the user.
  */
 export class TinkerbellPlane {
   readonly #host: TemplateHost;
   readonly #settings: Partial<Settings>;
   readonly #store: Store = memoryStore({ clock: systemClock });
+  readonly #cluster: ClusterUnderTest | undefined;
   #life: Life | undefined;
 
-  private constructor(host: TemplateHost, settings: Partial<Settings>) {
+  private constructor(host: TemplateHost, settings: Partial<Settings>, cluster: ClusterUnderTest | undefined) {
     this.#host = host;
     this.#settings = settings;
+    this.#cluster = cluster;
   }
 
   static async start(settings: Partial<Settings> = {}): Promise<TinkerbellPlane> {
-    const plane = new TinkerbellPlane(await realHost(), settings);
+    const cluster = kubeconfigUnderTest === undefined ? undefined : await openClusterUnderTest(kubeconfigUnderTest);
+    const plane = new TinkerbellPlane(await realHost(), settings, cluster);
     await plane.#begin(0);
     return plane;
   }
 
-  async #begin(port: number): Promise<void> {
+  /** A cluster stays what it is when all else begins anew; a server of our own begins anew on what is stored. */
+  async #place(): Promise<ApiPlace> {
+    if (this.#cluster !== undefined) return { ...this.#cluster, close: async () => undefined };
     const api = await startTestServer({ definitions: toCrds(kinds), store: this.#store });
+    return { api, client: api.server.client(), close: () => api.close() };
+  }
+
+  async #begin(port: number): Promise<void> {
+    const place = await this.#place();
     const manager = new Manager({
-      client: api.server.client(),
+      client: place.client,
       clock: systemClock,
       log: silentLog,
       random: seededRandom(1),
@@ -58,7 +86,7 @@ export class TinkerbellPlane {
     const listen = `127.0.0.1:${port}`;
     const { port: agentPort } = addTinkerbellServer(manager, { listen, settings: this.#settings });
     const stop = new AbortController();
-    this.#life = { api, agentPort, stop, running: manager.run(stop.signal) };
+    this.#life = { place, agentPort, stop, running: manager.run(stop.signal) };
   }
 
   get #now(): Life {
@@ -66,8 +94,8 @@ export class TinkerbellPlane {
     return this.#life;
   }
 
-  get api(): TestServer {
-    return this.#now.api;
+  get api(): PlaneApi {
+    return this.#now.place.api;
   }
 
   /** Where agents connect: the same after a restart. */
@@ -104,15 +132,16 @@ export class TinkerbellPlane {
   }
 
   async #end(): Promise<void> {
-    const { stop, running, api } = this.#now;
+    const { stop, running, place } = this.#now;
     stop.abort(new Error("the server ends"));
     await running.catch(() => undefined);
-    await api.close();
+    await place.close();
   }
 
   async close(): Promise<void> {
     await this.#end();
     await this.#host.close();
     await this.#store.close();
+    await this.#cluster?.close();
   }
 }

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from "vitest";
-import { Place } from "#dialects/tinkerbell/server/testing/place.ts";
 import type { Settings } from "#dialects/tinkerbell/settings.ts";
 import { workerV1, workflowV2 } from "#kernel/rpc/index.ts";
+import { startPlaceUnderTest } from "./place-under-test.ts";
 import { pathOf, TinkerbellPlane } from "./plane.ts";
 import { PythonClient } from "./python-client.ts";
 import { connect, countOf, startsOf, tell, type Told } from "./stream-agent.ts";
@@ -20,7 +20,7 @@ const closing = <T extends { close(): Promise<void> }>(each: T): T => {
 
 /** A server on a clock that stands still, whose workflows the test prepares. */
 async function startPlace() {
-  const place = closing(await Place.start());
+  const { place } = closing(await startPlaceUnderTest());
   return { place, client: closing(await PythonClient.start(place.port)) };
 }
 

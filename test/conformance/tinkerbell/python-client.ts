@@ -31,6 +31,22 @@ interface Line {
   readonly message?: string;
 }
 
+/** Sources for the stock compiler. */
+export interface Interfaces {
+  readonly folder: string;
+  readonly files: readonly string[];
+}
+
+const agents: Interfaces = {
+  folder: `${root}proto`,
+  files: [
+    "internal/proto/workflow/v2/workflow.proto",
+    "proto/workflow.proto",
+    "proto/worker.proto",
+    "slipway/agent/v1/agent.proto",
+  ],
+};
+
 /** A client of another language and another library, with messages that another compiler has made of the interfaces. */
 export class PythonClient {
   readonly #child: ChildProcess;
@@ -50,7 +66,8 @@ export class PythonClient {
     });
   }
 
-  static async start(port: number): Promise<PythonClient> {
+  /** With the interfaces that agents speak, or others: files in a folder. */
+  static async start(port: number, interfaces: Interfaces = agents): Promise<PythonClient> {
     for (const path of [
       `${packages}/grpc`,
       `${packages}/google/protobuf`,
@@ -59,13 +76,12 @@ export class PythonClient {
     ])
       if (!existsSync(path)) throw new Error(`${path} is missing; run: node scripts/test-tools.mjs`);
     const folder = mkdtempSync(`${tmpdir()}/messages-`);
-    const files = [
-      "internal/proto/workflow/v2/workflow.proto",
-      "proto/workflow.proto",
-      "proto/worker.proto",
-      "slipway/agent/v1/agent.proto",
-    ];
-    await promisify(execFile)("/usr/bin/protoc", [`--python_out=${folder}`, "-I", `${root}proto`, ...files]);
+    await promisify(execFile)("/usr/bin/protoc", [
+      `--python_out=${folder}`,
+      "-I",
+      interfaces.folder,
+      ...interfaces.files,
+    ]);
     return new PythonClient(folder, port);
   }
 

@@ -2,20 +2,23 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { cancel, fail } from "#dialects/tinkerbell/transitions.ts";
 import { action, begin, settings } from "#dialects/tinkerbell/testing/states.ts";
 import { Place } from "#dialects/tinkerbell/server/testing/place.ts";
+import { type PlaceUnderTest, startPlaceUnderTest } from "./place-under-test.ts";
 import { PythonClient } from "./python-client.ts";
 import { connect, countOf, tell, type Told } from "./stream-agent.ts";
 
 // The command stream and every row on late, double and unordered events, driven by a client that shares no code with the server.
 
+let started: PlaceUnderTest;
 let place: Place;
 let client: PythonClient;
 beforeAll(async () => {
-  place = await Place.start();
+  started = await startPlaceUnderTest();
+  place = started.place;
   client = await PythonClient.start(place.port);
 });
 afterAll(async () => {
   await client?.close();
-  await place?.close();
+  await started?.close();
 });
 
 /** How the workflow is changed by somebody else before the event that a row is about. */

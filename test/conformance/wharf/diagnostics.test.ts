@@ -53,7 +53,15 @@ test("every code of the reference that a definition can have is here", () => {
   const page = readFileSync(new URL("../../../docs/reference/problems.md", import.meta.url), "utf8");
   const section = /\n## Definitions of Wharf\n(.*?)(?:\n## |$)/s.exec(page)?.[1] ?? "";
   const listed = [...section.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, code = ""]) => code);
-  const shared = ["yaml-syntax", "too-large", "no-git", "image-ignored", "runtime-unsupported", "file-unreadable"];
+  const shared = [
+    "yaml-syntax",
+    "too-large",
+    "no-git",
+    "image-ignored",
+    "image-missing",
+    "runtime-unsupported",
+    "file-unreadable",
+  ];
   expect(
     Object.keys(producers)
       .filter((code) => !shared.includes(code))

@@ -131,6 +131,25 @@ export class Cell {
     return this.#writeStatus({ deadlines: { action: formatInstant(systemClock.now()) } });
   }
 
+  /** It was refused, and now is not told of again for an hour: whatever happens finds it waiting. Whether that is so. */
+  async postpone(): Promise<boolean> {
+    const ref = { type: plainTypes.Workflow, namespace, name: this.name };
+    const { metadata, status } = await this.site.server.api.get<KubeObject & { status?: Status }>(ref);
+    if (status?.state !== "PENDING" || (status.dispatch?.rejections ?? 0) === 0) return false;
+    const { resourceVersion } = metadata;
+    const body = { metadata: { resourceVersion }, status: { dispatch: { notBefore: inMs(3_600_000) } } };
+    return this.site.server.api.patch(ref, { type: "merge", body }, { subresource: "status" }).then(
+      () => true,
+      // It was told once more in between, and will be refused again.
+      () => false,
+    );
+  }
+
+  /** Has what was postponed told in a moment. */
+  resumeSoon(): Promise<void> {
+    return this.#writeStatus({ dispatch: { notBefore: inMs(1_000) } });
+  }
+
   async #writeStatus(status: JsonObject): Promise<void> {
     const ref = { type: plainTypes.Workflow, namespace, name: this.name };
     await this.site.server.api.patch(ref, { type: "merge", body: { status } }, { subresource: "status" });
@@ -198,6 +217,8 @@ export class Cell {
     return `${status}\nlines ${(await this.lines()).join(" ")}\nholds ${held}\n${this.machine.said.join("")}\n${this.site.server.said.join("")}`;
   }
 }
+
+const inMs = (ms: number): string => formatInstant(systemClock.now() + ms);
 
 /** What a kind is called, without its schema, which does not go through a message. */
 const plain = ({ group: of, version, kind, plural, namespaced }: ResourceType): ResourceType => ({

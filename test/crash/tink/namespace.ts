@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process";
 import { once } from "node:events";
 import { readdir, readlink } from "node:fs/promises";
+import { connect, type Server } from "node:net";
+import { pipeline } from "node:stream";
 import { cleanEnvironment, exec } from "#test/support/slipway.ts";
 
 // Machines of a network that exists in this kernel only. They hold on to nothing of this one: a namespace goes with the last process in it, and
@@ -36,6 +38,21 @@ export class Namespace {
     });
   }
 
+  /** Lets programs here reach what listens at a port of this kernel's loopback as if it were their own; the returned server is to be closed. */
+  async lend(port: number): Promise<Server> {
+    // What listens belongs to the network in which it was made, whoever answers.
+    const listen = `require("net").createServer().listen(${port}, "127.0.0.1", function () { process.send("up", this); })`;
+    const child = this.spawn(process.execPath, ["-e", listen], { stdio: ["ignore", "ignore", "inherit", "ipc"] });
+    const [, server] = (await once(child, "message")) as [unknown, Server];
+    child.kill("SIGKILL");
+    return server.on("connection", (inside) => {
+      const outside = connect(port, "127.0.0.1");
+      // Either end may go first, in whichever way.
+      pipeline(inside, outside, () => undefined);
+      pipeline(outside, inside, () => undefined);
+    });
+  }
+
   /** Runs `ip` here: changes to its network. */
   async ip(words: string): Promise<void> {
     const done = await exec("nsenter", [`--net=/proc/${this.pid}/ns/net`, "ip", ...words.split(" ")]);
@@ -43,20 +60,42 @@ export class Namespace {
       throw new Error(`ip ${words}: ${done.err}; if ip is missing, run: node scripts/test-tools.mjs`);
   }
 
-  /** Kills all that runs on this machine, whoever has started it, at once: as when the power goes. */
+  /**
+   * Kills all that runs on this machine, whoever has started it: as when the power goes, nobody sees another end. So all are stopped first,
+   * again and again until nobody is left who could have started one more.
+   */
   async powerOff(): Promise<void> {
-    const own = await readlink(`/proc/${this.pid}/ns/net`);
-    for (const name of await readdir("/proc")) {
-      const pid = Number(name);
-      if (!Number.isInteger(pid) || pid === this.pid) continue;
-      // One that has ended meanwhile is as dead as it is to be.
-      if ((await readlink(`/proc/${pid}/ns/net`).catch(() => "")) === own) process.kill(pid, "SIGKILL");
+    const stopped = new Set<number>();
+    for (let isQuiet = false; !isQuiet; ) {
+      const running = (await this.#processes()).filter((pid) => !stopped.has(pid));
+      for (const pid of running) send(pid, "SIGSTOP");
+      for (const pid of running) stopped.add(pid);
+      isQuiet = running.length === 0;
     }
+    for (const pid of stopped) send(pid, "SIGKILL");
+  }
+
+  /** Those that run on this machine, without the one that keeps it. */
+  async #processes(): Promise<readonly number[]> {
+    const own = await readlink(`/proc/${this.pid}/ns/net`);
+    const pids = (await readdir("/proc")).map(Number).filter((pid) => Number.isInteger(pid) && pid !== this.pid);
+    // Of one that has ended meanwhile nothing can be read.
+    const spaces = await Promise.all(pids.map((pid) => readlink(`/proc/${pid}/ns/net`).catch(() => "")));
+    return pids.filter((_, at) => spaces[at] === own);
   }
 
   close(): void {
     this.#keeper.stdin?.destroy();
     this.#keeper.kill("SIGKILL");
+  }
+}
+
+/** One that has ended meanwhile has nothing left to be told. */
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (thrown) {
+    if (!(thrown instanceof Error && "code" in thrown && thrown.code === "ESRCH")) throw thrown;
   }
 }
 

@@ -46,12 +46,14 @@ export class ServerProcess {
   readonly #directory: string;
   readonly #options: TinkerbellServerOptions;
   readonly #spawn: Spawn;
+  readonly #kubeconfig: string | undefined;
   readonly #asked = new Map<number, { resolve(value: unknown): void; reject(thrown: Error): void }>();
   #questions = 0;
   #life: Life | undefined;
 
-  constructor(directory: string, options: TinkerbellServerOptions, spawn: Spawn) {
-    [this.#directory, this.#options, this.#spawn] = [directory, options, spawn];
+  /** `kubeconfig`: of the cluster whose API it uses, where it is to have none of its own. */
+  constructor(directory: string, options: TinkerbellServerOptions, spawn: Spawn, kubeconfig?: string) {
+    [this.#directory, this.#options, this.#spawn, this.#kubeconfig] = [directory, options, spawn, kubeconfig];
   }
 
   /** Where it was told to listen. */
@@ -62,7 +64,8 @@ export class ServerProcess {
   async start(): Promise<void> {
     const program = await bundleProgram(join(import.meta.dirname, "../tink-server-program.ts"));
     const words = [program, this.#directory, join(root, "dist"), JSON.stringify(this.#options)];
-    const child = this.#spawn(process.execPath, words, { stdio: ["ignore", "ignore", "pipe", "ipc"] });
+    const cluster = this.#kubeconfig === undefined ? [] : [this.#kubeconfig];
+    const child = this.#spawn(process.execPath, [...words, ...cluster], { stdio: ["ignore", "ignore", "pipe", "ipc"] });
     const life = lifeOf(child, this.said);
     this.#life = life;
     const ready = new Promise<void>((resolve) => {

@@ -1,6 +1,8 @@
 import { mkdir } from "node:fs/promises";
+import type { Server } from "node:net";
 import { join } from "node:path";
 import type { TinkerbellServerOptions } from "#dialects/tinkerbell/server/server.ts";
+import { kubeconfigUnderTest, openClusterUnderTest } from "#test/support/cluster-under-test.ts";
 import { cleanEnvironment, endRunner, removeDirectory, slipwayBin, temporaryDirectory } from "#test/support/slipway.ts";
 import { type Cable, layNetwork, Namespace, plugIn, serverAddress } from "./namespace.ts";
 import { kill, type Life, lifeOf, ServerProcess } from "./server-process.ts";
@@ -66,18 +68,21 @@ export class Site {
   readonly server: ServerProcess;
   readonly #namespace: Namespace;
   readonly #machines: AgentMachine[] = [];
+  #way: Server | undefined;
   #cables = 0;
 
   private constructor(directory: string, namespace: Namespace, options: SiteOptions) {
     [this.directory, this.#namespace] = [directory, namespace];
-    const listen = `0.0.0.0:${agentPort}`;
-    this.server = new ServerProcess(directory, { listen, ...options }, (...how) => namespace.spawn(...how));
+    const server = { listen: `0.0.0.0:${agentPort}`, ...options };
+    this.server = new ServerProcess(directory, server, (...how) => namespace.spawn(...how), kubeconfigUnderTest);
   }
 
+  /** On the cluster under test there may be one at a time. */
   static async open(options: SiteOptions = {}): Promise<Site> {
     const namespace = await Namespace.open();
     await layNetwork(namespace);
     const site = new Site(await temporaryDirectory(), namespace, options);
+    if (kubeconfigUnderTest !== undefined) site.#way = await wayTo(kubeconfigUnderTest, namespace);
     await site.server.start();
     return site;
   }
@@ -101,7 +106,18 @@ export class Site {
   async close(): Promise<void> {
     await Promise.all(this.#machines.map((machine) => machine.close()));
     await this.server.kill();
+    this.#way?.close();
     this.#namespace.close();
     await removeDirectory(this.directory);
   }
+}
+
+/** Makes the cluster anew for a site whose server is on this machine. */
+async function wayTo(kubeconfig: string, machine: Namespace): Promise<Server> {
+  const cluster = await openClusterUnderTest(kubeconfig);
+  const { hostname, port } = new URL(cluster.api.url);
+  await cluster.close();
+  if (hostname !== "127.0.0.1")
+    throw new Error(`the cluster is at ${hostname}, which machines of this test do not reach`);
+  return await machine.lend(Number(port));
 }

@@ -77,8 +77,9 @@ export const states: readonly StateCase[] = [
       await untilLines(cell, "before");
       await cell.vanish(`${cell.name}-before`);
       await cell.run(oneTwo(cell));
-      await cell.until("it was refused", async () => ((await cell.status()).dispatch?.rejections ?? 0) > 0);
+      await cell.until("it was refused, and waits", () => cell.postpone());
     },
+    goOn: (cell) => cell.resumeSoon(),
     outcome: { ...twice, lines: ["before", "one", "two"] },
     apart: { state: "PENDING" },
   },

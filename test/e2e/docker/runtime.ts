@@ -5,6 +5,7 @@ import { codeOf, silentLog, systemClock } from "#lib/base/index.ts";
 import { readLogs } from "#kernel/logs/index.ts";
 import { createDockerRuntime } from "#kernel/runtimes/docker/docker-runtime.ts";
 import type { Runtime, Task } from "#kernel/runtimes/index.ts";
+import { interactionContract } from "#kernel/runtimes/interaction.contract.ts";
 import { outcomeOf, runtimeContract } from "#kernel/runtimes/runtime.contract.ts";
 import { containerTask, plainSandbox, plainSetup, temporaryDirectory } from "#kernel/runtimes/testing/index.ts";
 import { testImage } from "#test/support/docker-engine.ts";
@@ -249,6 +250,21 @@ describe("containers", () => {
     await engine.docker("kill", (await engine.docker("ps", "-qf", "label=dev.slipway.role=sandbox")).out.trim());
     expect(await outcomeOf(runtime, "l/main/1")).toMatchObject({ kind: "exited", code: 137 });
   });
+
+  interactionContract(
+    "docker",
+    async () => {
+      const runtime = await opened();
+      // Kept from the clean-up after each test, which is not of this suite's tests.
+      open.splice(open.indexOf(runtime), 1);
+      await runtime.start(task("i/main/0", "sleep 600"));
+      return {
+        interact: (command, options) => host(runtime).interact("i/main/0", command, options),
+        close: () => runtime.close({ stopTasks: 0 }),
+      };
+    },
+    { kill: "the engine cannot end a command" },
+  );
 
   test("a command runs beside the container's own, and tells its code and output", async () => {
     const runtime = await opened();

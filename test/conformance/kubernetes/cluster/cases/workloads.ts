@@ -359,8 +359,24 @@ const pods: readonly Case[] = [
     files: { "p.json": pod("p", "exec sleep 60") },
     steps: [
       ["kubectl create -f p.json && kubectl wait --for=condition=Ready pod/p --timeout=60s"],
-      ["kubectl exec p -- true", { code: 1, err: /NotImplemented|is not available on this server/ }],
-      ["kubectl port-forward p 1:1", { code: 1, err: /NotImplemented|is not available on this server/ }],
+      ["kubectl port-forward p 1:1", { code: 1, err: /served over WebSockets only/ }],
+      ["kubectl delete pod p --now"],
+    ],
+  },
+  {
+    line: 26,
+    name: "commands run in Pods with their streams and codes, on a terminal too, and what they print is followed",
+    // Earlier ones speak SPDY.
+    since: 30,
+    files: { "p.json": pod("p", "while :; do echo tick; sleep 1; done") },
+    steps: [
+      ["kubectl create -f p.json && kubectl wait --for=condition=Ready pod/p --timeout=60s"],
+      ["kubectl exec p -- sh -c 'echo out; echo err >&2; exit 3'", { code: 3, out: "out\n", err: /^err$/m }],
+      ["head -c 3000000 /dev/zero | kubectl exec -i p -- wc -c", /^ *3000000$/m],
+      ["kubectl exec p -c none -- true", { code: 1, err: /container none is not valid for pod p/ }],
+      ["kubectl exec nobody -- true", { code: 1, err: /pods "nobody" not found/ }],
+      ["script -qec 'kubectl exec -it p -- tty' /dev/null", /\/dev\/pts\/\d+\r?$/m],
+      ["timeout 30 sh -c 'kubectl attach p | head -n 2'", /tick\ntick/],
       ["kubectl delete pod p --now"],
     ],
   },
