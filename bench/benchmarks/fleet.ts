@@ -21,6 +21,8 @@ export class Fleet {
   readonly setup: FleetSetup;
   /** Of the server, without agents. */
   readonly rssBefore: number;
+  /** When all agents had connected for the first time. */
+  readonly connectedAt = performance.now();
   readonly #start: () => Promise<WorkerProcess>;
   readonly #parts: readonly Part[];
   #server: WorkerProcess;

@@ -8,9 +8,14 @@ import { b12 } from "./b12.ts";
 import { b2 } from "./b2.ts";
 import { b3 } from "./b3.ts";
 import { b3b } from "./b3b.ts";
+import { b6c } from "./b6c.ts";
+import { b6 } from "./b6.ts";
 import { b7 } from "./b7.ts";
 import { b9 } from "./b9.ts";
 import { b9b } from "./b9b.ts";
+import { b9c } from "./b9c.ts";
+import { b9d } from "./b9d.ts";
+import { b9e } from "./b9e.ts";
 import { creates } from "./creates.ts";
 import { fanOut } from "./fan-out.ts";
 import { lists } from "./lists.ts";
@@ -29,9 +34,14 @@ export const benchmarksOf = (environment: Environment): readonly Benchmark[] => 
   b3b(environment),
   ...watches(environment),
   ...agents(environment),
+  b6c(environment),
+  b6(environment),
   b7(environment),
   b9(environment),
   b9b(environment),
+  b9c(environment),
+  b9d(environment),
+  b9e(environment),
   b10(environment),
   b11(environment),
   b12(environment),

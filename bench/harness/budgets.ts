@@ -25,7 +25,7 @@ export async function readBudgets(home: string): Promise<Budgets> {
 /** Puts the ratios that were measured in place of the recorded ones. */
 export async function recordBudgets(home: string, judged: readonly Judged[]): Promise<void> {
   const measured = judged.filter((line) => Number.isFinite(cpuRatio(line)));
-  const ratios = measured.map((line) => [nameOf(line), Number(cpuRatio(line).toFixed(2))] as const);
+  const ratios = measured.map((line) => [nameOf(line), Number(cpuRatio(line).toPrecision(3))] as const);
   const all = { ...(await readBudgets(home)), ...Object.fromEntries(ratios) };
   await writeFile(fileOf(home), `${JSON.stringify(all, undefined, 2)}\n`);
 }

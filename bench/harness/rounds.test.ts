@@ -18,7 +18,13 @@ afterEach(() => {
 });
 
 /** A program whose windows have the rates given, the last one for ever; `log` gets every window and the end. */
-function program(name: string, role: Role, rates: readonly number[], log: string[]): CandidateSource {
+function program(
+  name: string,
+  role: Role,
+  rates: readonly number[],
+  log: string[],
+  cpu: readonly number[] = [],
+): CandidateSource {
   return {
     name,
     role,
@@ -27,8 +33,9 @@ function program(name: string, role: Role, rates: readonly number[], log: string
       return Promise.resolve({
         measure: (_ms, round) => {
           log.push(`${name} ${round}`);
-          const ops = rates[Math.min(turn++, rates.length - 1)] ?? 0;
-          return Promise.resolve({ ops, ms: 1000, cpuUs: 1 });
+          const ops = rates[Math.min(turn, rates.length - 1)] ?? 0;
+          const cpuUs = cpu[Math.min(turn++, cpu.length - 1)] ?? NaN;
+          return Promise.resolve({ ops, ms: 1000, cpuUs });
         },
         close: () => {
           log.push(`${name} closed`);
@@ -74,6 +81,13 @@ test("warming up ends when two windows in a row are alike, and after five in any
   const wild: string[] = [];
   await measureAll(benchmark(program("ours", "ours", [1, 2, 4, 8, 16, 32], wild)), length, probes, () => undefined);
   expect(wild.filter((entry) => entry.includes("warm"))).toHaveLength(5);
+});
+
+test("at a fixed rate it is the CPU of an operation that tells whether a program is warm", async () => {
+  const log: string[] = [];
+  const paced = program("ours", "ours", [200], log, [900, 500, 400, 390, 390]);
+  await measureAll(benchmark(paced), length, probes, () => undefined);
+  expect(log.filter((entry) => entry.includes("warm"))).toHaveLength(4);
 });
 
 test("a peer that does not start is left out aloud", async () => {

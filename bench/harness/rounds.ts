@@ -62,15 +62,22 @@ async function startOf(
   }
 }
 
-/** Until two windows in a row are alike: code is compiled and files have their size then. */
+/**
+ * Until two windows in a row are alike: code is compiled and files have their size then. Alike in CPU, too: where the load comes at a fixed
+ * rate that is the only figure that tells.
+ */
 async function warmUp({ candidate, source }: Started, ms: number): Promise<void> {
-  let last = NaN;
+  let last: Measured | undefined;
   for (let turn = 0; turn < mostWarmUps; turn++) {
-    const { ops, ms: took } = await measured(candidate, source, ms, `warm-${turn}`);
-    const rate = ops / took;
-    if (isWithin(rate, last, 0.1)) return;
-    last = rate;
+    const window = await measured(candidate, source, ms, `warm-${turn}`);
+    if (last !== undefined && isAlike(window, last)) return;
+    last = window;
   }
+}
+
+function isAlike(a: Measured, b: Measured): boolean {
+  const isCpuKnown = Number.isFinite(a.cpuUs) && Number.isFinite(b.cpuUs);
+  return isWithin(a.ops / a.ms, b.ops / b.ms, 0.1) && (!isCpuKnown || isWithin(a.cpuUs / a.ops, b.cpuUs / b.ops, 0.1));
 }
 
 async function measureQuietly(one: Started, ms: number, round: string, probes: Probes, repeats: number): Promise<void> {

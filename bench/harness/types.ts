@@ -14,6 +14,8 @@ export interface Measured {
   readonly rssBytes?: number;
   /** Operations that were carried out more than once. */
   readonly repeats?: number;
+  /** CPU in microseconds of each process that did a part of the work, by what it is called. */
+  readonly parts?: Readonly<Record<string, number>>;
   /** Anything worth telling beside the figures. */
   readonly note?: string;
 }

@@ -1,6 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as openSession } from "node:http2";
+import { connect as openSocket, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { connect as openTls, createSecureContext } from "node:tls";
 import { retryDelay } from "#dialects/tinkerbell/agent/backoff.ts";
 import { create, fromBinary, type MessageInitShape, toBinary, workflowV2 } from "#kernel/rpc/index.ts";
 import { seededRandom } from "#kernel/kit/index.ts";
@@ -69,6 +71,10 @@ export async function allLost(): Promise<void> {
   while (state.connected > 0) await sleep(2);
 }
 
+/** One for all, as each agent makes one for itself: five thousand of them would be this process's affair and not the server's. */
+const secureContext = createSecureContext();
+const alpn = { ALPNProtocols: ["h2"], rejectUnauthorized: false };
+
 class LoadAgent {
   /** In order of all agents of the server. */
   readonly #index: number;
@@ -84,15 +90,34 @@ class LoadAgent {
     this.#open();
   }
 
+  /** TCP first: while the server is down, tries cost this machine next to nothing, as if it were another one. */
   #open(): void {
-    const session = openSession(this.#authority, { rejectUnauthorized: false, settings: { enablePush: false } });
+    const { hostname, port, protocol } = new URL(this.#authority);
+    const socket = openSocket({ host: hostname, port: Number(port), noDelay: true });
+    socket.once("error", () => undefined); // What follows is its close.
+    socket.once("close", this.#again);
+    socket.once("connect", () => {
+      socket.off("close", this.#again);
+      this.#begin(protocol === "https:" ? openTls({ socket, secureContext, ...alpn }) : socket);
+    });
+  }
+
+  readonly #again = (): void => {
+    this.#failures++;
+    setTimeout(() => this.#open(), retryDelay(this.#failures, random));
+  };
+
+  #begin(socket: Socket): void {
+    const session = openSession(this.#authority, { createConnection: () => socket, settings: { enablePush: false } });
     this.#session = session;
     let isHere = false;
     session.on("error", () => undefined); // What follows is its close.
     session.on("close", () => {
-      if (isHere) state.connected--;
-      this.#failures = isHere ? 1 : this.#failures + 1;
-      setTimeout(() => this.#open(), retryDelay(this.#failures, random));
+      if (isHere) {
+        state.connected--;
+        this.#failures = 0;
+      }
+      this.#again();
     });
     const stream = this.#request(
       "GetWorkflows",

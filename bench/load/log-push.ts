@@ -6,7 +6,7 @@ import { RpcChannel } from "#kernel/rpc/index.ts";
 import { line, linePath, linesOfChunk } from "../ours/log-lines.ts";
 import type { LoggedAction } from "../ours/log-server.ts";
 
-// B9: the log of one action, as Slipway's agent sends it (batches of 1 MiB in chunks of 64 KiB, the next when one is acknowledged), and one
+// B9: the log of one action, as Slipway's agent sends it (batches of 1 MiB in chunks of 64 KiB, a few of them at once), and one
 // message for each line.
 
 interface Sent {
@@ -19,25 +19,33 @@ const patience = { time: 30_000, timeout: 10_000 };
 let sink: ReturnType<typeof logSink> | undefined;
 let push = newPush("", "");
 
-/** Sends batches for so long. Every one is acknowledged whole. */
+/** Sends batches for so long, as many at once as the agent does. Every one is acknowledged whole. */
 export async function chunks({ port, workflow, action, ms }: LoggedAction & { readonly ms: number }): Promise<Sent> {
   const { signal } = new AbortController();
   if (sink === undefined) {
     const options = { address: `127.0.0.1:${port}`, keepalive: patience, connectLimit: 5000, clock: systemClock };
-    sink = logSink(await RpcChannel.open(options, signal), {});
+    sink = logSink(await RpcChannel.open(options, signal), {}, { overlap: true });
     push = newPush(workflow, action);
   }
   const data = Buffer.concat(Array.from({ length: linesOfChunk }, (_, at) => line(at)));
   const batch = Array.from({ length: chunksOfBatch }, () => ({ stream: "stdout" as const, at: Date.now(), data }));
   const begin = performance.now();
+  const underWay: { readonly seq: number; readonly answer: Promise<number | "refused"> }[] = [];
   let lines = 0;
-  do {
-    const seq = push.seq + batch.length;
-    const answer = await sink.push(push, batch, signal);
-    if (answer !== seq) throw new Error(`${answer} instead of ${seq} chunks were acknowledged`);
-    push = { ...push, seq };
+  for (;;) {
+    if (performance.now() - begin < ms && underWay.length < sink.mostCalls) {
+      const answer = sink.push(push, batch, signal);
+      push = { ...push, seq: push.seq + batch.length };
+      underWay.push({ seq: push.seq, answer });
+      continue;
+    }
+    const oldest = underWay.shift();
+    if (oldest === undefined) break;
+    const answer = await oldest.answer;
+    if (answer === "refused" || answer < oldest.seq)
+      throw new Error(`${answer} instead of ${oldest.seq} chunks were acknowledged`);
     lines += batch.length * linesOfChunk;
-  } while (performance.now() - begin < ms);
+  }
   return { lines, ms: performance.now() - begin };
 }
 
