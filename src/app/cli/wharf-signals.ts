@@ -44,18 +44,21 @@ export function watchSignals(
 ): BuildSignals {
   const cancelled = new AbortController();
   const came = deferred<void>();
-  let first: EndSignal | undefined;
+  let isAsked = false;
+  let cause: EndSignal | undefined;
   let isOver = false;
   const force = (code: number): void => {
     kill();
     own.exit(code);
   };
   own.takeOver((signal) => {
-    if (first !== undefined && !isOver) return force(forcedCodes.again);
-    first ??= signal;
+    if (isAsked && !isOver) return force(forcedCodes.again);
+    isAsked = true;
     came.resolve();
     if (isOver) return;
     tell("slipway: the build is being cancelled; once more to end it at once\n");
+    // Whoever has cancelled the build before this signal is why it ends: its code does not depend on how soon the signal comes.
+    if (!cancelled.signal.aborted) cause = signal;
     cancelled.abort(signal);
     clock.after(graceMs + marginMs, () => {
       if (!isOver) force(forcedCodes.late);
@@ -64,7 +67,7 @@ export function watchSignals(
   return {
     cancelled: cancelled.signal,
     cancel: (reason) => cancelled.abort(reason),
-    code: () => (first === undefined ? undefined : signalCodes[first]),
+    code: () => (cause === undefined ? undefined : signalCodes[cause]),
     next() {
       isOver = true;
       return came.promise;
