@@ -37,7 +37,7 @@ export const wharfOptions: readonly OptionSpec[] = [
     "how",
     "whether this server ends workers and builds that have lost each other: on (default; not of api serve) or off",
   ),
-  option("engine-url", "url", "where workers are asked for (default: the provisioner of this server)"),
+  option("engine-url", "url", "where workers are asked for (default: the provisioner of this server or user)"),
   option("engine-token-file", "file", "the token that is asked for there; the one of this server is not told to it"),
   option(
     "provisioner-listen",

@@ -24,15 +24,14 @@ export interface SoughtServer {
  */
 export async function findServer(sought: SoughtServer, environment: Environment): Promise<string> {
   const { serves, token, flag, usual, isSecret = token !== undefined } = sought;
-  const { digestOf, notedServers } = await (await import("#dialects/wharf/index.ts")).loadNotedServers();
+  const { digestOf, meantOf, notedServers } = await (await import("#dialects/wharf/index.ts")).loadNotedServers();
   const all = (await notedServers(noteDirectories(environment))).filter((server) => server.serves === serves);
   const digest = token === undefined ? undefined : digestOf(token);
   const found = digest === undefined ? all : all.filter(({ tokenDigest }) => tokenDigest === digest);
-  const [first, ...others] = new Set(found.map(({ url }) => url));
-  if (first !== undefined && others.length === 0) return first;
+  const meant = meantOf(found, usual);
+  if (typeof meant === "string") return meant;
+  const [first, ...others] = meant;
   if (first === undefined && !isSecret) return usual;
-  // Of several the usual one is meant, as by whoever knows of one alone.
-  if (found.some(({ url }) => url === usual)) return usual;
   if (first === undefined) {
     const what = token === undefined ? "" : " and asks for this token";
     throw new UsageError(`no ${serves} of this user runs here${what}`, `name the one that is meant: ${flag} ${usual}`);

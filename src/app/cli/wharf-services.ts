@@ -25,13 +25,13 @@ export interface WharfServiceFlags extends ClusterFlags {
   readonly maxWorkers?: number;
 }
 
-/** Where both are when nobody says it. */
+/** Where both usually are: which of several of this user is meant. */
 const [usualApi, usualProvisioner] = ["http://127.0.0.1:5001", "http://127.0.0.1:5009"];
 
 /** Where both services are, and what they ask for where they ask for different things. */
 export const serviceOptions: readonly OptionSpec[] = [
-  { flags: "--api <url>", summary: `wharf-api, where results go (default: that of this user, else ${usualApi})` },
-  { flags: "--provisioner <url>", summary: `who ends workers (default: as for --api, ${usualProvisioner})` },
+  { flags: "--api <url>", summary: "wharf-api, where results go (default: that of this user)" },
+  { flags: "--provisioner <url>", summary: "who ends workers (default: likewise)" },
   { flags: "--api-token-file <file>", summary: "what wharf-api asks for (default: --auth-token-file)" },
   { flags: "--provisioner-token-file <file>", summary: "what the provisioner does (default: the same)" },
 ];
@@ -98,7 +98,8 @@ async function saidOf(
     if (said.url !== undefined || set.url !== undefined) return undefined;
     const authTokenFile = said.tokenFile ?? set.tokenFile;
     const token = await readToken(authTokenFile === undefined ? {} : { authTokenFile }, environment);
-    return await findServer({ serves, token, ...flags }, environment);
+    // What goes to wharf-api is what builds have said, and what a provisioner lists decides over builds: neither is anybody else's.
+    return await findServer({ serves, token, ...flags, isSecret: true }, environment);
   };
   const [ofApi, ofProvisioner] = [
     { url: settings[`${part}.wharfApiUrl`], tokenFile: settings[`${part}.wharfApiTokenFile`] },

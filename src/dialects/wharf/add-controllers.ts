@@ -47,7 +47,8 @@ export async function addControllers(manager: Manager, parts: ControllerParts): 
   const { engineTokenFile, triggerDeadlineMs } = given;
   const engineToken =
     engineTokenFile === undefined ? undefined : await readTokenFile(engineTokenFile, "--wharf-engine-token-file");
-  const engines = enginesOf(given, await ownProvisioner(manager, parts), engineToken);
+  const tokens = { own: await ownToken(given), engine: engineToken };
+  const engines = enginesOf(given, await ownProvisioner(manager, parts), tokens);
   const { clock, log } = manager;
   const stores = new BuildStores({ directory: parts.directory, clock, log, known: () => knownTo(records) });
   // The number of a build that is gone is not given again.
@@ -64,7 +65,7 @@ export async function addControllers(manager: Manager, parts: ControllerParts): 
   if (address === undefined) return;
   // Who controls builds elsewhere has no part in these stores.
   if (given.part === "api") removeWithBuilds(records, stores, log);
-  const own = ownServices(address, await ownToken(given), engines[0]);
+  const own = ownServices(address, tokens.own, engines[0]);
   await aggregate(manager, parts, own);
   await watch(manager, given, own, nothingToCompare(manager));
 }

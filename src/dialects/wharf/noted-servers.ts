@@ -68,6 +68,18 @@ export async function notedServers(directories: readonly string[]): Promise<read
   return found.flat().filter(isLiving);
 }
 
+/**
+ * The URL of the server that is meant where nobody has named one: the only one, of several the one at the usual address. Otherwise all that it could
+ * be, which may be none.
+ */
+export function meantOf(servers: readonly NotedServer[], usual: string): string | readonly string[] {
+  const urls = [...new Set(servers.map(({ url }) => url))];
+  const [first] = urls;
+  if (first !== undefined && urls.length === 1) return first;
+  // As by whoever knows of one alone.
+  return urls.includes(usual) ? usual : urls;
+}
+
 /** Of another machine, or of a container with the same files, nobody here can tell who has the address. */
 const isLiving = ({ owner }: NotedServer): boolean => owner.host === hostname() && !isDead(owner);
 

@@ -2,6 +2,7 @@ import { aborted } from "#lib/base/index.ts";
 import type { Manager } from "#kernel/kit/index.ts";
 import { Pod, type Stored } from "#kernel/model/index.ts";
 import { Worker } from "../kinds.ts";
+import type { ProvisionerAddress } from "../provisioner/provisioner-client.ts";
 import { podSelector, workerUidLabel } from "../provisioner/worker-labels.ts";
 import { instanceLabel, labelValue } from "../worker/step-labels.ts";
 import type { ForwardPort } from "../provisioner/pod-address.ts";
@@ -15,7 +16,7 @@ export interface AggregatorOptions {
   /** Where results go. */
   readonly api: ServiceAddress;
   /** Where workers are ended whose results are there. Its token tells those of its workers. */
-  readonly provisioner: ServiceAddress;
+  readonly provisioner: ProvisionerAddress;
   /** Which of the workers are this one's; all unless told. */
   readonly shard?: Shard;
   /** Whose results are carried at once; further ones wait, the oldest first. 1,000 unless told. */

@@ -4,11 +4,12 @@ import { parseLogTime } from "../results/log-line.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { Worker } from "../kinds.ts";
 import { connectTo } from "../provisioner/pod-address.ts";
+import type { ProvisionerAddress } from "../provisioner/provisioner-client.ts";
 import { workerTokenOf } from "../provisioner/worker-token.ts";
 import { WorkerClient } from "../worker-api/worker-client.ts";
 import { type AggregationParts, insist } from "./aggregation-parts.ts";
 import { aggregateWorker } from "./aggregate-worker.ts";
-import { askService, refusedBy, type ServiceAddress, type ServiceRequest } from "./api-connection.ts";
+import { askService, refusedBy, type ServiceRequest } from "./api-connection.ts";
 import { BuildApis } from "./build-apis.ts";
 import type { DutyParts } from "./duties.ts";
 
@@ -98,9 +99,10 @@ async function tellLost(
 }
 
 /** Its results are all there: nothing is served any longer. */
-async function endWorker(provisioner: ServiceAddress, name: string, signal: AbortSignal): Promise<void> {
+async function endWorker(meant: ProvisionerAddress, name: string, signal: AbortSignal): Promise<void> {
   const path = `/api/worker/${encodeURIComponent(name)}?ignoreMissing=1&force=1`;
   const request: ServiceRequest = { method: "DELETE", path };
+  const provisioner = (await meant.find?.()) ?? meant;
   const answer = await askService(provisioner, request, signal);
   if (answer.status >= 300) throw refusedBy(provisioner, request, answer);
 }

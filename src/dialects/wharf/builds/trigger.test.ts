@@ -48,6 +48,19 @@ test("what answers for a provisioner that is away is told nothing in a query", a
   expect(asked).toEqual(["/api/worker BUILD_REF=7&GIT_TOKEN=hidden"]);
 });
 
+test("one that nobody has named is asked where it is found, and nobody is where it is not", async () => {
+  const stranger = await provisioner("application/problem+json");
+  const own = await provisioner("application/problem+json");
+  const found = async () => ({ url: new URL(own.engine.url).origin });
+  expect(await triggerWorker({ ...stranger.engine, find: found }, { BUILD_REF: "7" }, never)).toBe("w");
+  expect(own.asked).toEqual(["/api/worker BUILD_REF=7"]);
+  const nobody = { ...stranger.engine, find: () => Promise.reject(new Error("no provisioner of this user runs here")) };
+  const told = { code: "wharf-trigger", message: "no provisioner of this user runs here" };
+  await expect(triggerWorker(nobody, { BUILD_REF: "7" }, never)).rejects.toMatchObject(told);
+  await expect(endWorker(nobody, "w", {}, never)).rejects.toMatchObject(told);
+  expect(stranger.asked).toEqual([]);
+});
+
 test("a worker that is gone has ended, also where the provisioner fails at it", async () => {
   const server = createServer((request, response) => {
     if (request.method === "DELETE") response.writeHead(500).end("{}");

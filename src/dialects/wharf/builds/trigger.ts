@@ -14,7 +14,8 @@ const mostBytes = 64 * 1024;
  * Asks an engine for a worker; answers with its id, empty where the engine tells none. Rejects with `wharf-trigger` when the engine has said no, and
  * with `wharf-trigger-unanswered` when nothing says whether it has started one.
  */
-export async function triggerWorker(engine: Engine, parameters: Parameters, signal: AbortSignal): Promise<string> {
+export async function triggerWorker(meant: Engine, parameters: Parameters, signal: AbortSignal): Promise<string> {
+  const engine = await foundOf(meant);
   // As a form, because a map in JSON would have to say what is a text and what is a number.
   const form = new URLSearchParams(parameters);
   const inQuery = engine.api !== "wharf-cmd.v1" || (await readsQueryAlone(engine, signal));
@@ -29,6 +30,17 @@ export async function triggerWorker(engine: Engine, parameters: Parameters, sign
   if (engine.api === "wharf-cmd.v1" && workerId === undefined)
     throw new SlipwayError("wharf-trigger", `engine "${engine.id}" answered without a workerId`);
   return workerId ?? "";
+}
+
+/** The engine where it is at this moment: parameters may be secrets, and an address that nobody has named may be anybody's. */
+async function foundOf(engine: Engine): Promise<Engine> {
+  try {
+    const { url, token } = (await engine.find?.()) ?? {};
+    if (url === undefined) return engine;
+    return { ...engine, url: `${url}${new URL(engine.url).pathname}`, ...(token === undefined ? {} : { token }) };
+  } catch (thrown) {
+    throw new SlipwayError("wharf-trigger", messageOf(thrown), { cause: thrown });
+  }
 }
 
 /**
@@ -56,12 +68,13 @@ function workerUrl({ url: place }: Engine, workerId: string): URL {
 
 /** Asks an engine to end a worker; one that is gone has ended. Engines that are not asked for workers by id are not asked. */
 export async function endWorker(
-  engine: Engine,
+  meant: Engine,
   workerId: string,
   { isForced = false }: { readonly isForced?: boolean },
   signal: AbortSignal,
 ): Promise<void> {
-  if (engine.api !== "wharf-cmd.v1") return;
+  if (meant.api !== "wharf-cmd.v1") return;
+  const engine = await foundOf(meant);
   const url = workerUrl(engine, workerId);
   // One that has ended by itself is no failure.
   url.searchParams.set("ignoreMissing", "1");

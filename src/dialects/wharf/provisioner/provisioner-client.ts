@@ -26,9 +26,14 @@ export interface ToldWorker {
 
 /** Where a provisioner is. */
 export interface ProvisionerAddress {
-  /** `http://127.0.0.1:5009`. */
+  /** `http://127.0.0.1:5009`. Where it usually is, of one that is looked for. */
   readonly url: string;
   readonly token?: string | undefined;
+  /**
+   * Of one whose address nobody has named: where it is at this moment, and the token if it asks for it. Rejects where nobody proves to be it, and then
+   * nobody is asked.
+   */
+  readonly find?: () => Promise<{ readonly url: string; readonly token?: string | undefined }>;
 }
 
 /** It answers from memory: who takes longer is not there. */
@@ -71,7 +76,7 @@ export class ProvisionerClient {
     signal?: AbortSignal,
     body?: URLSearchParams,
   ): Promise<{ readonly status: number; readonly body: JsonValue }> {
-    const { url, token } = this.#address;
+    const { url, token } = (await this.#address.find?.()) ?? this.#address;
     const limit = AbortSignal.timeout(patienceMs);
     let answer: { readonly status: number; readonly ok: boolean; readonly text: string };
     try {

@@ -1,13 +1,13 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseInstant, SlipwayError } from "#lib/base/index.ts";
 import { askService, refusedBy, type ServiceAddress, type ServiceRequest } from "../aggregator/api-connection.ts";
-import { ProvisionerClient, type ToldWorker } from "../provisioner/provisioner-client.ts";
+import { type ProvisionerAddress, ProvisionerClient, type ToldWorker } from "../provisioner/provisioner-client.ts";
 import type { ActiveBuild, SeenWorker } from "./judge.ts";
 import type { Watched } from "./watchdog.ts";
 
 /** Whom a watchdog asks. */
 export interface WatchedAddresses {
   readonly api: ServiceAddress;
-  readonly provisioner: ServiceAddress;
+  readonly provisioner: ProvisionerAddress;
 }
 
 /** The engine that every installation has; builds of others are not this provisioner's. */
