@@ -370,6 +370,32 @@ test("a canceled build is over when its worker is gone", async () => {
   await eventually("b").toMatchObject({ status: { status: "Failed", reason: "Canceled" } });
 });
 
+test("a worker that comes for a build that was canceled meanwhile is ended, and one that goes already is let go", async () => {
+  await createProject();
+  await createBuild("b");
+  await eventually("b").toMatchObject({ status: { workerId: "wharf-cmd-worker-local-1" } });
+  await plane.ask("POST", "/api/build/1/cancel");
+  // Nobody knows of a worker: there is none to be waited for.
+  await eventually("b").toMatchObject({ status: { status: "Failed", reason: "Canceled" } });
+  const ends = () => engine.asked.filter(({ method }) => method === "DELETE").length;
+  const before = ends();
+  const worker = { namespace, name: "wharf-cmd-worker-local-1" };
+  const finalizers = ["wharf.slipway.dev/worker"];
+  await plane.store.create(Worker, {
+    apiVersion,
+    kind: "Worker",
+    metadata: { ...worker, finalizers },
+    spec: { buildRef: 1 },
+  });
+  await expect.poll(ends).toBe(before + 1);
+  expect(engine.asked.at(-1)).toMatchObject({ method: "DELETE", parameters: { ignoreMissing: "1" } });
+  await plane.store.delete({ type: Worker, ...worker });
+  // By then the news of the worker has come, too.
+  await createBuild("c");
+  await eventually("c").toMatchObject({ status: { workerId: "wharf-cmd-worker-local-2" } });
+  expect(ends()).toBe(before + 1);
+});
+
 test("a deleted build goes with its worker and its results, also when the worker is gone already", async () => {
   await createProject();
   await createBuild("b");

@@ -33,6 +33,7 @@ import { endWorker } from "./trigger.ts";
 //   its own    none       over a minute old   Failed(TriggerFailed), and invalid
 //   its own    there      Scheduling, Running nothing: what becomes of it is told over REST
 //   its own    any        canceled            has the worker ended; Failed(Canceled) when it is gone
+//   its own    comes late Failed(Canceled)    has it ended: who has asked for it did so while the build was being canceled
 //   any        any        deleted             the same at once, then removes results, then lets the object go
 
 /** What is kept of builds outside of their objects: logs, artifacts, results of tests. */
@@ -108,7 +109,8 @@ export const buildReconciler = (parts: BuildParts): Reconciler => ({
     const isEnded = isOver(wordOf(build));
     // One that has ended before it began was never looked at for what is nobody's to see.
     const mayShow = !isEnded || build.status?.workerId === undefined;
-    if ((mayShow && (await hideInputs(build, pass, signal))) || isEnded) return undefined;
+    if (mayShow && (await hideInputs(build, pass, signal))) return undefined;
+    if (isEnded) return await endLate(pass);
     if (build.spec.cancel === true) return await cancel(pass);
     return await begin(pass);
   },
@@ -167,9 +169,12 @@ async function begin(pass: Pass): Promise<ReconcileResult | undefined> {
 const workerIdOf = ({ build, instance }: Pass): string =>
   build.status?.workerId ?? `wharf-cmd-worker-${instance}-${build.spec.buildId ?? 0}`;
 
+/** Its workers, as far as this API knows. */
+const workersOf = ({ workers, build }: Pass): readonly Stored<Worker>[] =>
+  workers.byIndex(workersByBuild, `${build.spec.buildId ?? 0}`);
+
 /** True while a program may still run for the build, as far as this API knows. */
-const hasWorker = ({ workers, build }: Pass): boolean =>
-  workers.byIndex(workersByBuild, `${build.spec.buildId ?? 0}`).length > 0;
+const hasWorker = (pass: Pass): boolean => workersOf(pass).length > 0;
 
 /**
  * Has its worker ended. The build is over when the worker is gone, because until then what it has said is collected; an engine that does not answer
@@ -188,6 +193,13 @@ async function cancel(pass: Pass): Promise<ReconcileResult | undefined> {
   await store(pass, moved(build, "Failed", {}, now));
   pass.record(build, { type: "Normal", reason: "Canceled", message: problem ?? "the build was canceled" });
   return undefined;
+}
+
+/** A build that was canceled before anybody knew of its worker has ended without it: such a worker would run all of it for nobody. */
+async function endLate(pass: Pass): Promise<ReconcileResult | undefined> {
+  const runs = workersOf(pass).some(({ metadata }) => metadata.deletionTimestamp === undefined);
+  if (pass.build.spec.cancel !== true || !runs) return undefined;
+  return (await endIts(pass, {})) === undefined ? undefined : { requeueAfter: retryAfter };
 }
 
 /** Undefined when the engine has answered, or there is none to ask; else why not. */
