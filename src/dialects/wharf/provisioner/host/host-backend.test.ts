@@ -1,8 +1,11 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
+import { identityOf } from "#kernel/runtimes/index.ts";
 import { writeFailedResults } from "../failed-results.ts";
 import { readParameters } from "../parameters.ts";
 import { HostBackend } from "./host-backend.ts";
@@ -80,5 +83,30 @@ test("a worker that could not begin is over when its program is gone: until then
   const failure = { reason: "CloneFailed", message: "there is no such repository", lines: [] };
   await writeFailedResults(resultsDirectory(place), of, failure, systemClock);
   expect(await backend.observe(worker)).toMatchObject({ phase: "running", status: "Running", finishedAt: undefined });
+  await backend.close();
+});
+
+test("a worker that is removed while its program becomes it ends with its directory", async () => {
+  const backend = new HostBackend({
+    directory,
+    program: { words: ["none"], environment: {} },
+    runtime: "host",
+    serve: () => Promise.reject(new Error("there is nothing to serve")),
+    changed: () => undefined,
+    clock: systemClock,
+    log: silentLog,
+  });
+  const worker = { namespace: "default", name: "w", uid: "019ab000-0000-7000-8000-00000000000a" };
+  const place = join(directory, directoryName(worker));
+  await mkdir(place);
+  expect(await backend.observe(worker)).toMatchObject({ phase: "absent", isAlive: false });
+  // Only now, after whoever removes it has looked.
+  const program = spawn(process.execPath, ["-e", "setInterval(() => undefined, 1000)"], { detached: true });
+  const ended = once(program, "exit");
+  const { pid, startTicks = "", boot = "" } = identityOf(program.pid ?? 0);
+  expect(await claimWorker(place, { host: hostname(), pid, startTime: startTicks, boot })).toBe(true);
+  await backend.remove(worker);
+  expect(await ended).toEqual([null, "SIGKILL"]);
+  expect(await readdir(directory)).toEqual([]);
   await backend.close();
 });

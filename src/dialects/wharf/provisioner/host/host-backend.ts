@@ -152,6 +152,7 @@ export class HostBackend implements WorkerBackend {
     this.#tidied.delete(directory);
     this.#news.forget(directory);
     this.#news.forget(resultsDirectory(directory));
+    if (await hasBecomeWorker(directory)) await killLeftovers(workDirectory(resultsDirectory(directory)));
     await rm(directory, { recursive: true, force: true, maxRetries: 3 });
   }
 
@@ -172,7 +173,7 @@ export class HostBackend implements WorkerBackend {
         continue;
       }
       log.info("a worker that nothing is stored of any more is removed", { directory: name });
-      if (owner !== undefined && !isGone(owner)) signalGroup(owner.pid, "SIGKILL");
+      await hasBecomeWorker(directory);
       await killLeftovers(workDirectory(resultsDirectory(directory)));
       await rm(directory, { recursive: true, force: true, maxRetries: 3 });
     }
@@ -232,6 +233,18 @@ const asked = async (directory: string, address: string): Promise<AskedWorker> =
 });
 
 const isGone = (owner: Owner): boolean => owner.pid === noOwner.pid || isDead(owner);
+
+/**
+ * To be asked before a directory is removed: from now on no program becomes the worker there. One that has done so since somebody looked would build
+ * on in a directory that is gone: it is killed, and the answer is true.
+ */
+async function hasBecomeWorker(directory: string): Promise<boolean> {
+  if (await claimWorker(directory, noOwner)) return false;
+  const owner = await ownerOf(directory);
+  if (owner === undefined || isGone(owner)) return false;
+  signalGroup(owner.pid, "SIGKILL");
+  return true;
+}
 
 /** True for whoever makes the file. */
 const isFirst = (path: string): Promise<boolean> =>
