@@ -2,8 +2,8 @@ import { type Instant, isJsonObject, type JsonObject, type Millis, parseInstant 
 import { isFinal, type StepStatus, stepStatuses } from "../results/build-document.ts";
 import { askWorker, type Connect, readJsonBody } from "../worker-api/worker-rest-client.ts";
 
-/** A worker answers at once, or not at all. */
-const patience: Millis = 3000;
+/** A worker answers at once, but for one whose machine has no time for it. */
+const patience: Millis = 10_000;
 
 /** A worker as whoever has started it asks it. */
 export interface AskedWorker {
