@@ -1,3 +1,5 @@
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
 import { seededRandom } from "#kernel/kit/index.ts";
@@ -16,10 +18,12 @@ const patience = { timeout: 300_000, interval: 200 };
 
 let directory: string;
 let hosted: WharfServices;
+let gate: string;
 beforeAll(async () => {
   directory = await temporaryDirectory();
   hosted = await WharfServices.open(directory);
-  await hosted.addProject(printingBuild());
+  gate = join(directory, "gate");
+  await hosted.addProject(printingBuild(gate));
 });
 afterAll(async () => {
   await hosted.close();
@@ -46,6 +50,7 @@ test.each([rounds])("%i deaths of one service at a time: every line of a build i
     await sleep(systemClock, random() * 300);
     await hosted.start(name);
   }
+  await writeFile(gate, "");
   await expect.poll(async () => (await hosted.facts(number)).status, patience).toBe("Completed");
   await expectWholeLog(hosted, number, linesOfStep);
   await expect.poll(() => hosted.workers(), patience).toEqual([]);
@@ -53,6 +58,7 @@ test.each([rounds])("%i deaths of one service at a time: every line of a build i
 
 test("a worker that is killed leaves what it has said up to there, and its build has failed with the reason", async () => {
   const random = seededRandom(seed);
+  await rm(gate, { force: true });
   const number = await hosted.build();
   await expect.poll(async () => (await hosted.log(number)).length, patience).toBeGreaterThan(0);
   await sleep(systemClock, random() * 3000);

@@ -27,12 +27,14 @@ afterEach(async () => {
 
 test.each([kills])("%i kills of everything but the worker: every line of a build once and in order", async () => {
   const random = seededRandom(seed);
-  await hosted.addProject(printingBuild());
+  const gate = join(directory, "gate");
+  await hosted.addProject(printingBuild(gate));
   const number = await hosted.build();
   for (let kill = 0; kill < kills; kill++) {
     await sleep(systemClock, random() * 1500);
     await hosted.killAndStart();
   }
+  await writeFile(gate, "");
   await expect.poll(async () => (await hosted.facts(number)).status, patience).toBe("Completed");
   await expectWholeLog(hosted, number, linesOfStep);
   await expect.poll(() => hosted.workers(), patience).toEqual([]);

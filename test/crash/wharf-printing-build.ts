@@ -4,10 +4,13 @@ import { scriptStep, type WharfRest } from "#test/support/hosted-builds.ts";
 /** Of each of the four steps, unless SLIPWAY_WHARF_LINES says how many there are in all. */
 export const linesOfStep: number = Math.ceil(Number(process.env["SLIPWAY_WHARF_LINES"] ?? 80_000) / 4);
 
-/** Four steps that print numbered lines in twenty heaps, so that there is time to be killed in, and leave a file each. */
-export function printingBuild(): object {
+/**
+ * Four steps that print numbered lines in twenty heaps, so that there is time to be killed in, and leave a file each. The last heap comes when there is
+ * a file called `gate`: until then nobody is late for a build that goes on.
+ */
+export function printingBuild(gate: string): object {
   const step = scriptStep(
-    `for k in $(seq 0 19); do seq -f 'line %.0f' $((k * ${linesOfStep} / 20 + 1)) $(((k + 1) * ${linesOfStep} / 20)); sleep 0.4; done`,
+    `for k in $(seq 0 19); do until [ $k -lt 19 -o -e ${gate} ]; do sleep 0.2; done; seq -f 'line %.0f' $((k * ${linesOfStep} / 20 + 1)) $(((k + 1) * ${linesOfStep} / 20)); sleep 0.4; done`,
     'echo kept > "$WHARF_ARTIFACTS_DIR/kept.txt"',
   );
   return { build: { one: step, two: step, three: step, four: step } };

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
 import { seededRandom } from "#kernel/kit/index.ts";
+import { signalGroup } from "#kernel/runtimes/index.ts";
 import { bundleProgram } from "../support/bundle-program.ts";
 import { freePort } from "../support/free-port.ts";
 import { bareRepository } from "../support/git-servers.ts";
@@ -34,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await kill();
-  for (const { pid } of await hostWorkersBelow(root)) process.kill(-pid, "SIGKILL");
+  for (const { pid } of await hostWorkersBelow(root)) signalGroup(pid, "SIGKILL");
   await rm(root, { recursive: true, force: true, maxRetries: 5 });
 });
 

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { signalGroup } from "#kernel/runtimes/index.ts";
 import { bundleProgram } from "#test/support/bundle-program.ts";
 import { freePort } from "#test/support/free-port.ts";
 import { WharfRest } from "#test/support/hosted-builds.ts";
@@ -25,7 +26,8 @@ export class WharfServices extends WharfRest {
   readonly #program: string;
   readonly #processes = new Map<ServiceName, ChildProcess>();
   readonly #said: string[] = [];
-  #isClosing = false;
+  /** Those that may end by themselves in the very moment are started again by who has killed them, and by nobody else. */
+  readonly #killed = new Set<ChildProcess>();
 
   private constructor(directory: string, ports: Readonly<Record<ServiceName, number>>, program: string) {
     super(directory);
@@ -57,29 +59,27 @@ export class WharfServices extends WharfRest {
     return this.#said.join("");
   }
 
-  /** Resolves when it answers, or is at work. */
+  /** Resolves when it answers, or is at work: also when it ends by itself before that, and the one that is started instead does. */
   async start(name: ServiceName): Promise<void> {
+    await within(startMs, `${name} is ready`, this.#spawn(name), () => this.said());
+  }
+
+  #spawn(name: ServiceName): Promise<void> {
     const child = spawn(process.execPath, this.#words(name), {
       env: cleanEnvironment({ HOME: this.directory }),
       stdio: ["ignore", "pipe", "pipe"],
     });
     this.#processes.set(name, child);
-    let printed = "";
     child.stderr.on("data", (chunk: Buffer) => this.#said.push(`${name}: ${chunk.toString()}`));
-    const isReady = new Promise<void>((resolve) => {
-      child.stdout.on("data", (chunk: Buffer) => {
-        printed += chunk.toString();
-        resolve();
-      });
+    return new Promise<void>((resolve) => {
+      child.stdout.on("data", () => resolve());
       // It says nothing of its own: what is kept of workers without it shows in the end.
       if (name === "aggregator") resolve();
+      child.once("exit", (code, signal) => {
+        this.#said.push(`${name}: ended with ${signal ?? code}\n`);
+        if (!this.#killed.has(child)) resolve(this.#spawn(name));
+      });
     });
-    child.once("exit", (code, signal) => {
-      this.#said.push(`${name}: ended with ${signal ?? code}\n`);
-      if (signal !== null || this.#isClosing) return;
-      void this.start(name);
-    });
-    await within(startMs, `${name} is ready`, isReady, () => this.said());
   }
 
   /** Ends it as a power cut would. */
@@ -90,14 +90,14 @@ export class WharfServices extends WharfRest {
   /** Ends workers, then everything, the API last. */
   async close(): Promise<void> {
     await this.endWorkers();
-    this.#isClosing = true;
     for (const name of services.toReversed()) await this.#end(name, "SIGKILL");
     // A provisioner that has not its lease back yet has ended none.
-    for (const { pid } of await hostWorkersBelow(this.directory)) process.kill(-pid, "SIGKILL");
+    for (const { pid } of await hostWorkersBelow(this.directory)) signalGroup(pid, "SIGKILL");
   }
 
   async #end(name: ServiceName, signal: NodeJS.Signals): Promise<void> {
     const child = this.#processes.get(name);
+    if (child !== undefined) this.#killed.add(child);
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, "exit");
     child.kill(signal);

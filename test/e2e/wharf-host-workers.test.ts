@@ -198,12 +198,13 @@ test("twenty programs for one worker are one worker", async () => {
 test("a provisioner that begins anew finds what runs, and what has ended meanwhile", async () => {
   const [waiting, crashed] = [newWorker(), newWorker()];
   await backend.start(waiting, requestFor("wait"));
-  await seen(waiting, { phase: "running" });
+  await seen(waiting, { phase: "running", message: undefined });
   const before = await backend.observe(waiting);
   await backend.close();
   await backend.start(crashed, requestFor("crash"));
   backend = open();
-  expect(await backend.observe(waiting)).toEqual(before);
+  // It is asked anew whether it answers.
+  await expect.poll(() => backend.observe(waiting)).toEqual(before);
   await backend.start(waiting, requestFor("wait"));
   expect((await backend.observe(waiting)).process).toEqual(before.process);
   await seen(crashed, {

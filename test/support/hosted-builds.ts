@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
+import { sleep, systemClock } from "#lib/base/index.ts";
 import { bareRepository } from "./git-servers.ts";
 import { endRunner, startServer, type TestServer } from "./slipway.ts";
 
@@ -16,6 +17,9 @@ export interface BuildFacts {
   readonly status: string;
   readonly reason?: string;
 }
+
+/** A worker that does not end politely is killed after ten seconds. */
+const workersEndMs = 40_000;
 
 /** The step of a definition that runs a script. */
 export const scriptStep = (...cmds: readonly string[]) => ({ container: { image: "busybox", cmds } });
@@ -143,9 +147,13 @@ export class HostedBuilds extends WharfRest {
     return token === undefined ? {} : { authorization: `Bearer ${token}` };
   }
 
-  /** Ends workers, then the server. */
+  /** Ends workers, then the server: one that is still to be ended when the server stops would live on. */
   async close(): Promise<void> {
-    await this.endWorkers();
+    const end = systemClock.monotonic() + workersEndMs;
+    while (systemClock.monotonic() < end && (await this.workers().catch(() => [])).length > 0) {
+      await this.endWorkers();
+      await sleep(systemClock, 100);
+    }
     await this.server.stop();
     await endRunner(this.server.directory);
   }

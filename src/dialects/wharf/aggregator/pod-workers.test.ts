@@ -126,10 +126,10 @@ test("a Pod that has ended without serving is told of by its output and its even
       const worker = podWorker({ finishedAt: "2026-01-01T00:01:00Z", message: "init has ended with exit code 1" });
       const parts = partsFor(api, url, { lostLines: (lost, signal) => lostPodLines(client, lost, signal) });
       // What was not read yet would go with the worker.
-      await expect(settleWorker(worker, parts, AbortSignal.timeout(20_000))).rejects.toThrow("the connection broke");
+      await expect(settleWorker(worker, parts, AbortSignal.timeout(50_000))).rejects.toThrow("the connection broke");
       expect([asked, await api.messages(7, 0)]).toEqual([[], []]);
       isAway = false;
-      for (let time = 0; time < 2; time++) await settleWorker(worker, parts, AbortSignal.timeout(20_000));
+      for (let time = 0; time < 2; time++) await settleWorker(worker, parts, AbortSignal.timeout(50_000));
       expect(await api.messages(7, 0)).toEqual([
         "init has ended with exit code 1",
         "[slipway] output of init:",

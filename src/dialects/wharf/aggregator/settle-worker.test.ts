@@ -45,12 +45,12 @@ test("a worker that asks for its own token is read by who knows the provisioner'
           random: seededRandom(1),
           log: silentLog,
         };
-        await settleWorker(workerAt(worker.door.address, "uid-7"), parts, AbortSignal.timeout(20_000));
+        await settleWorker(workerAt(worker.door.address, "uid-7"), parts, AbortSignal.timeout(50_000));
         expect(await api.messages(7, 1)).toEqual(["a", "b"]);
         expect(asked).toEqual(["DELETE /api/worker/w-7?ignoreMissing=1&force=1 Bearer of the services"]);
         // Another one's token opens nothing.
         const other = workerAt(worker.door.address, "uid-8");
-        await expect(settleWorker(other, parts, AbortSignal.timeout(20_000))).rejects.toThrow("token");
+        await expect(settleWorker(other, parts, AbortSignal.timeout(50_000))).rejects.toThrow("token");
       } finally {
         await worker.close();
       }
