@@ -60,7 +60,14 @@ describe("30. discovery", () => {
     const first = await api.ask("GET", "/apis", { headers: { Accept } });
     expect(first.headers["content-type"]).toBe(Accept);
     expect(first.json).toMatchObject({ kind: "APIGroupDiscoveryList" });
-    const again = await api.ask("GET", "/apis", { headers: { Accept, "If-None-Match": String(first.headers.etag) } });
+    let tag = String(first.headers.etag);
+    const ask = () => api.ask("GET", "/apis", { headers: { Accept, "If-None-Match": tag } });
+    let again = await ask();
+    // Somebody else has defined a kind or deleted one: the document is another one, under another tag.
+    for (; again.status === 200; again = await ask()) {
+      expect(again.headers.etag).not.toBe(tag);
+      tag = String(again.headers.etag);
+    }
     expect(again).toMatchObject({ status: 304, text: "" });
   });
 });

@@ -26,7 +26,7 @@ export const applyCases: readonly Case[] = [
     files: { "a.json": deployment("a", 0), "b.json": deployment("a", 0, { minReadySeconds: 1 }) },
     steps: [
       ["kubectl apply -f a.json", "deployment.apps/a created\n"],
-      ["kubectl wait --for=condition=Available deployment/a"],
+      ["kubectl wait --for=condition=Available deployment/a --timeout=60s"],
       ["kubectl apply -f a.json", "deployment.apps/a unchanged\n"],
       ["kubectl apply -f b.json", "deployment.apps/a configured\n"],
       ["kubectl get deploy a -o 'jsonpath={.spec.minReadySeconds}'", "1"],

@@ -90,7 +90,7 @@ export const toolCases: readonly Case[] = [
       ["kubectl events --for pod/p --types=Warning", { err: /No events found/ }],
       ["kubectl events --for pod/nobody", { err: /No events found/ }],
       ["kubectl get events --field-selector involvedObject.name=p,type=Normal", /pod\/p/],
-      ["timeout 60 sh watch.sh", /pod\/q created/],
+      ["timeout 100 sh watch.sh", /pod\/q created/],
     ],
   },
   {

@@ -85,6 +85,8 @@ const logs: readonly Case[] = [
       ["kubectl logs two -c nonsense", refused(/container nonsense is not valid for pod two/)],
       ["kubectl logs two --all-containers | sort", "a\nb\n"],
       ["kubectl logs -l l=1 --prefix", /^\[pod\/p\/main\] 1\n/],
+      // Of a container that has not started yet there are no logs, and kubectl waits for a Pod only, not for its start.
+      ["kubectl get pods -l job-name=j -o 'jsonpath={.items[*].status.phase}'", eventually(/Running|Succeeded/)],
       ["kubectl logs -f job/j --pod-running-timeout=60s", "job\n"],
     ],
   },
@@ -291,7 +293,8 @@ const pods: readonly Case[] = [
         eventually("CrashLoopBackOff"),
       ],
       ["kubectl get pod p -o json", { out: [/"exitCode": 4/, /"message": "the end\\n"/] }],
-      ["kubectl get pod p", /^NAME .*\np +0\/1 +(CrashLoopBackOff|Error) +[1-9]/],
+      // Meanwhile it may be running once more.
+      ["kubectl get pod p", eventually(/^NAME .*\np +0\/1 +(CrashLoopBackOff|Error) +[1-9]/)],
       ["kubectl delete pod p --now"],
     ],
   },
@@ -376,7 +379,7 @@ const pods: readonly Case[] = [
       ["kubectl exec p -c none -- true", { code: 1, err: /container none is not valid for pod p/ }],
       ["kubectl exec nobody -- true", { code: 1, err: /pods "nobody" not found/ }],
       ["script -qec 'kubectl exec -it p -- tty' /dev/null", /\/dev\/pts\/\d+\r?$/m],
-      ["timeout 30 sh -c 'kubectl attach p | head -n 2'", /tick\ntick/],
+      ["timeout 100 sh -c 'kubectl attach p | head -n 2'", /tick\ntick/],
       ["kubectl delete pod p --now"],
     ],
   },

@@ -76,14 +76,19 @@ function sh(command: string, { directory, kubeconfig, namespace }: SessionOption
     stdio: ["ignore", "pipe", "pipe"],
     detached: true,
   });
-  const late = AbortSignal.timeout(commandMs);
-  late.addEventListener("abort", () => endGroup(child), { once: true });
+  const notLate = systemClock.after(commandMs, () => endGroup(child));
   let out = "";
   let err = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (err += text));
   child.once("exit", () => endGroup(child));
-  return new Promise((resolve) => child.once("close", (code) => resolve({ code, out, err })));
+  return new Promise((resolve) =>
+    child.once("close", (code) => {
+      // Once it has ended, its number may soon be that of a group of somebody else's.
+      notLate();
+      resolve({ code, out, err });
+    }),
+  );
 }
 
 function endGroup({ pid }: ChildProcess): void {
