@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { lockDirectory, openStore, readEncryptionKeys } from "#kernel/apiserver/index.ts";
 import { backup, check, exportAll, restore } from "./store-care.ts";
 import { fillStore } from "./testing/index.ts";
@@ -30,16 +30,19 @@ test("a sound store is checked without a finding, and left alone", async () => {
 
 test("a store that a server uses is looked at as a copy, which does not stay", async () => {
   await fillStore(data);
-  const before = (await readdir(tmpdir())).filter((name) => name.startsWith("slipway-store-"));
   const lock = await lockDirectory(data);
+  // Where nobody else has temporary files.
+  const temporary = join(root, "temporary");
+  await mkdir(temporary);
+  vi.stubEnv("TMPDIR", temporary);
   try {
     expect(await check(data)).toMatchObject({ objects: 3, findings: [], isCopy: true });
     expect(await namesIn(data)).toEqual(["demo", "b", "a"]);
+    expect(await readdir(temporary)).toEqual([]);
   } finally {
+    vi.unstubAllEnvs();
     await lock.release();
   }
-  const after = (await readdir(tmpdir())).filter((name) => name.startsWith("slipway-store-"));
-  expect(after.filter((name) => !before.includes(name))).toEqual([]);
 });
 
 test("a backup can be restored elsewhere, and into where it came from", async () => {

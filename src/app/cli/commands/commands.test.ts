@@ -245,8 +245,11 @@ describe("get", () => {
     const told = (output: Finished) => output.out.trimEnd().split("\n");
     const objects = watching.run("get", "cm", "watched", "-o", "jsonpath={.data.n}", "-w");
     const table = watching.run("get", "cm", "watched", "-w");
-    // Whatever was not listed comes by the watch: the last one is told either way.
-    for (const n of ["2", "3", "last"]) await client.patch(ref, { type: "merge", body: { data: { n } } });
+    const change = (n: string) => client.patch(ref, { type: "merge", body: { data: { n } } });
+    // Listed or not, these come; once both have told of something, the last one comes to both by the watch.
+    for (const n of ["2", "3"]) await change(n);
+    await watching.until((text) => /^\d/m.test(text) && text.includes("watched"));
+    await change("last");
     await watching.until((text) => text.includes("last") && text.split("watched").length > 2);
     await client.delete(ref);
     stop.abort();
