@@ -66,6 +66,11 @@ export class InformerFactory {
     await Promise.all([...this.#running.values()].map(({ informer }) => informer.synced(signal)));
   }
 
+  /** As `synced`; rejects when the server refuses one of them, see `Informer.readable`. */
+  async readable(signal: AbortSignal): Promise<void> {
+    await Promise.all([...this.#running.values()].map(({ informer }) => informer.readable(signal)));
+  }
+
   /** Tells every informer of the kind, in whatever version, of a successful write; see `Informer.noteWritten`. */
   noteWritten(type: ResourceType, object: Stored): void {
     for (const { informer } of this.#running.values()) {

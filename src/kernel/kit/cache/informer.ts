@@ -1,5 +1,5 @@
 import { type Clock, type Logger, type Millis, messageOf, type Random } from "#lib/base/index.ts";
-import { type KubeObject, keyOf, type ResourceType, type Stored } from "#kernel/model/index.ts";
+import { type ApiError, type KubeObject, keyOf, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import type { ApiClient, WatchEvent } from "../client/api-client.ts";
 import { type LabelSelector, matchesLabels, parseLabelSelector } from "../client/label-selector.ts";
 import { isAtLeast } from "../client/resource-version.ts";
@@ -68,6 +68,8 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
   /** Copied on every change: who comes while a change is told is told of the present objects, not of that change once more. */
   #subscriptions: readonly Subscription<T>[] = [];
   readonly #onSynced = new Set<() => void>();
+  readonly #onRefused = new Set<(why: ApiError) => void>();
+  #refusal: ApiError | undefined;
   #revision: string | undefined;
 
   constructor(options: InformerOptions) {
@@ -91,6 +93,28 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
   /** Has the whole collection been read once? */
   hasSynced(): boolean {
     return this.#revision !== undefined;
+  }
+
+  /** Why nothing could be read yet, in the server's words; undefined where it has not refused, and once the collection was read. */
+  refusal(): ApiError | undefined {
+    return this.hasSynced() ? undefined : this.#refusal;
+  }
+
+  /**
+   * As `synced`, for who would rather tell why than wait until somebody grants it: rejects with the server's refusal as soon as there is one. It may
+   * sync all the same, later.
+   */
+  async readable(signal: AbortSignal): Promise<void> {
+    const refused = this.refusal();
+    if (refused !== undefined) throw refused;
+    const answered = new AbortController();
+    const onRefused = (why: ApiError): void => answered.abort(why);
+    this.#onRefused.add(onRefused);
+    try {
+      await this.synced(AbortSignal.any([signal, answered.signal]));
+    } finally {
+      this.#onRefused.delete(onRefused);
+    }
   }
 
   /** Resolves once synced; rejects with the signal's reason when that aborts first. */
@@ -212,6 +236,10 @@ export class Informer<T extends KubeObject = KubeObject> implements Lister<T> {
         if (this.#revision !== undefined && isAtLeast(this.#revision, revision)) return;
         this.#revision = revision;
         this.#own.settle(revision);
+      },
+      refused: (why) => {
+        this.#refusal = why;
+        for (const tell of this.#onRefused) tell(why);
       },
     };
   }

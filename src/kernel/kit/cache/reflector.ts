@@ -27,6 +27,8 @@ export interface ReflectorSink<T extends KubeObject = KubeObject> {
   apply(event: WatchEvent<T> & { readonly type: "ADDED" | "MODIFIED" | "DELETED" }): void;
   /** Nothing else has changed up to this revision. */
   passed(resourceVersion: string): void;
+  /** The server does not let it be read, and is asked again; what was told before stands. Called for each time. */
+  refused?(why: ApiError): void;
 }
 
 /** What to mirror, from where and into what. */
@@ -103,6 +105,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
   /** Whoever waits for a mirror waits until somebody grants what is missing, and has to learn what that is; everything else passes by itself. */
   #tellFailed(thrown: unknown): void {
     const error = messageOf(thrown);
+    if (isForbidden(thrown)) this.#options.sink.refused?.(thrown);
     const isNews = isForbidden(thrown) && error !== this.#refusal;
     if (isNews) this.#refusal = error;
     this.#log[isNews ? "warn" : "debug"]("watch failed, trying again", { error });

@@ -17,7 +17,7 @@ export interface WaitOptions {
 
 /**
  * Watches one object until `holds` is true of it (`undefined` while it does not exist) and answers with that state. Rejects with a
- * `wait-timeout`, or with the signal's reason. Survives lost connections.
+ * `wait-timeout`, with the signal's reason, or with the server's refusal to let it be watched. Survives lost connections.
  */
 export async function waitFor<T extends KubeObject = KubeObject>(
   client: ApiClient,
@@ -40,7 +40,7 @@ export async function waitFor<T extends KubeObject = KubeObject>(
   const running = informer.run(stop.signal);
   try {
     // An object that never existed is not told of by any event.
-    await Promise.race([outcome.promise, informer.synced(stop.signal)]);
+    await Promise.race([outcome.promise, informer.readable(stop.signal)]);
     if (informer.list().length === 0) look(undefined);
     return await outcome.promise;
   } finally {

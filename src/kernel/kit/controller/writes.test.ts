@@ -305,6 +305,19 @@ describe("waiting for a state", () => {
   });
 });
 
+test("who may not watch what is waited for is told at once what is missing", async () => {
+  const refusal = new ApiError("Forbidden", 'User "me" cannot list resource "configmaps"');
+  const refused = () => {
+    throw refusal;
+  };
+  const blind = new Proxy(client, {
+    get: (target, name) => (name === "list" || name === "watch" ? refused : (Reflect.get(target, name) as unknown)),
+  });
+  const { signal } = new AbortController();
+  const patience = { clock: new FakeClock(), signal, timeout: 60_000, random: () => 0 };
+  await expect(waitFor(blind, refOf("a"), () => false, patience)).rejects.toBe(refusal);
+});
+
 describe("installing definitions", () => {
   const crd = (versions: readonly string[], more: Record<string, unknown> = {}): KubeObject => ({
     apiVersion: "apiextensions.k8s.io/v1",
