@@ -42,7 +42,7 @@ export async function openApi(manager: Manager, options: OpenApiOptions): Promis
       import("../results-api/log-service.ts"),
     ]);
     // Before that everything is empty, and nothing would be found.
-    await manager.informers.synced(closing);
+    await manager.informers.readable(closing);
     const { records, engines, instance } = options;
     const repository = new Repository({ client, clock, records, namespace });
     const start = { client, records, engines, instance };

@@ -3,6 +3,7 @@ import { request as httpRequest } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
+import { ApiError } from "#kernel/model/index.ts";
 import { service, wharfApiV5 } from "#kernel/rpc/index.ts";
 import { isRefused, RpcClient } from "#kernel/rpc/testing/index.ts";
 import { deferred, type LogFields, silentLog, systemClock } from "#lib/base/index.ts";
@@ -170,10 +171,31 @@ describe("one address", () => {
       },
     });
     expect(loads).toBe(0);
-    await expect(fetch(urlOf(door, "/"))).rejects.toThrow("fetch failed");
+    const away = await fetch(urlOf(door, "/api/thing/7?token=x"));
+    expect([away.status, away.headers.get("content-type")]).toEqual([503, "application/problem+json"]);
+    const told = {
+      type: "/prob/api/service-unavailable",
+      detail: "see the log of the server",
+      instance: "/api/thing/7",
+    };
+    expect(await away.json()).toMatchObject(told);
     expect((await fetch(urlOf(door, "/"))).status).toBe(200);
     expect((await fetch(urlOf(door, "/"))).status).toBe(200);
     expect(loads).toBe(2);
+  });
+
+  test("that nothing can be served is told with the reason, to whom is let in, and over gRPC as a service that is away", async () => {
+    const refusal = new ApiError("Forbidden", 'secrets is forbidden: User "api" cannot watch resource "secrets"');
+    const door = await open({ token: "t", serves: () => Promise.reject(refusal) });
+    const ask = async (headers: Record<string, string>) => {
+      const answer = await fetch(urlOf(door, "/api/build"), { headers });
+      return [answer.status, ((await answer.json()) as { readonly detail: string }).detail];
+    };
+    expect(await ask({ authorization: "Bearer t" })).toEqual([503, refusal.message]);
+    expect(await ask({})).toEqual([401, expect.not.stringContaining("secrets")]);
+    const client = new RpcClient(door.port);
+    closers.push(() => client.close());
+    expect(await client.clientStream(createLogStream, []).answer).toMatchObject({ code: "UNAVAILABLE" });
   });
 
   test("that is taken is told before anything is loaded", async () => {

@@ -1,10 +1,12 @@
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
+import { ApiError } from "#kernel/model/index.ts";
 import { type ConnectionSource, RpcListener, RpcPort, type RpcService } from "#kernel/rpc/index.ts";
-import { type Clock, type Logger, messageOf, type Millis, sleep } from "#lib/base/index.ts";
+import { type Clock, type Logger, messageOf, type Millis, SlipwayError, sleep } from "#lib/base/index.ts";
 import { type EntryRules, isLoopbackAddress, refusalOf } from "./entry.ts";
 import { readFirstBytes } from "./first-bytes.ts";
-import type { Fetch, RestServer } from "./rest-server.ts";
+import { jsonText, problemOf, problemType, refuse } from "./problem.ts";
+import type { Fetch, RestLimits, RestServer } from "./rest-server.ts";
 
 /** What answers at a door. */
 export interface Served {
@@ -20,7 +22,10 @@ export interface Served {
 export interface HttpDoorOptions extends Omit<EntryRules, "isLoopback"> {
   /** `host:port`; port 0 is a free one. */
   readonly address: string;
-  /** Asked once, by the first connection: until then nothing of it needs to be loaded. The signal aborts when the door closes. */
+  /**
+   * Asked once, by the first connection: until then nothing of it needs to be loaded. The signal aborts when the door closes. When it rejects,
+   * requests of that connection are answered with 503 and the reason, calls of gRPC are cut off, and the next connection asks again.
+   */
   readonly serves: (closing: AbortSignal) => Promise<Served>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -66,6 +71,9 @@ export class HttpDoor {
   #onEmpty: (() => void) | undefined;
   #served: Promise<Behind> | undefined;
   #behind: Behind | undefined;
+  /** Answers while nothing is served, and what it says. */
+  #away: Promise<RestServer> | undefined;
+  #why = "";
   #rpc: RpcListener | undefined;
   #closed: Promise<void> | undefined;
 
@@ -131,8 +139,33 @@ export class HttpDoor {
       else this.#http2.give(socket);
     } catch (thrown) {
       this.#options.log.error("nothing is served here", { address: this.address, error: messageOf(thrown) });
-      socket.destroy();
+      if (socket.destroyed) return;
+      // Who calls over HTTP/2 understands a connection that ends as a service that is away, and comes again.
+      if (protocol === "http2") socket.destroy();
+      else await this.#sayWhy(socket, thrown);
     }
+  }
+
+  /** To whom may know it: entry is judged as ever. What is no answer of the world is a bug, and nobody's business. */
+  async #sayWhy(socket: Socket, thrown: unknown): Promise<void> {
+    this.#why =
+      thrown instanceof ApiError || thrown instanceof SlipwayError ? thrown.message : "see the log of the server";
+    const { RestServer } = await import("./rest-server.ts");
+    this.#away ??= RestServer.load((request) => this.#unavailable(request), this.#rules, this.#limits);
+    const away = await this.#away;
+    if (this.#closing.signal.aborted) socket.destroy();
+    else away.connect(socket);
+  }
+
+  #unavailable(request: Request): Response {
+    const problem = problemOf(refuse("service-unavailable", this.#why), new URL(request.url).pathname);
+    // What is wrong may be right for the next connection.
+    const headers = { "content-type": problemType, connection: "close", "retry-after": "10" };
+    return new Response(jsonText(problem, false), { status: problem.status, headers });
+  }
+
+  get #limits(): RestLimits {
+    return { headersMs: this.#headersMs, silenceMs: this.#options.patience?.silenceMs ?? 120_000, idleMs };
   }
 
   get #headersMs(): Millis {
@@ -153,8 +186,7 @@ export class HttpDoor {
       import("./rest-server.ts"),
       this.#options.serves(this.#closing.signal),
     ]);
-    const limits = { headersMs: this.#headersMs, silenceMs: this.#options.patience?.silenceMs ?? 120_000, idleMs };
-    const rest = await RestServer.load(served.fetch, this.#rules, limits);
+    const rest = await RestServer.load(served.fetch, this.#rules, this.#limits);
     if (this.#closing.signal.aborted) rest.refuse();
     this.#behind = { served, rest };
     return this.#behind;
@@ -186,6 +218,9 @@ export class HttpDoor {
     await Promise.race([wait, Promise.all([this.#rpc?.close(), this.#isEmpty()])]);
     patience.abort();
     this.#behind?.rest.kill();
+    const away = await this.#away?.catch(() => undefined);
+    away?.refuse();
+    away?.kill();
     await this.#rpc?.close();
     this.#source.close();
   }

@@ -50,7 +50,7 @@ export async function openProvisioner(
   const serves = async (closing: AbortSignal) => {
     const { createProvisionerApi } = await import("./rest.ts");
     // Before that everything is empty, and nothing would be found.
-    await manager.informers.synced(closing);
+    await manager.informers.readable(closing);
     return { fetch: createProvisionerApi({ ...workers, origins }).fetch };
   };
   const open = (address: string) => openHttpDoor({ address, clock, log, token, takesTokenInQuery, origins, serves });
