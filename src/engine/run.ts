@@ -25,6 +25,7 @@ export type WaitReason =
   | "Timer"
   | "Inputs"
   | "KindNotFound"
+  | "Forbidden"
   | "ReferenceNotFound";
 
 /** Why a step was skipped. Only `ConditionFalse` is ok for dependants; every other reason carries a failure on. */

@@ -137,6 +137,7 @@ const waits: Readonly<Record<string, WaitKind>> = {
   Agent: "agent",
   Inputs: "inputs",
   KindNotFound: "kind",
+  Forbidden: "kind",
   ReferenceNotFound: "reference",
 };
 

@@ -125,6 +125,8 @@ function executorsOf(manager: Manager, kinds: WatchedKinds, jobs: ReturnType<Wat
     const type = await client.resourceType(apiVersion, kind);
     if (type === undefined) return "unknown";
     const children = kinds.acquire(type, keyOf(workflow.metadata));
+    const refusal = children.refusal();
+    if (refusal !== undefined) return { forbidden: refusal.message };
     return children.hasSynced() ? { type, children } : "syncing";
   };
   const refer: Refer = ({ workflow }, { type }, key) => kinds.refer(type, key, keyOf(workflow.metadata));

@@ -55,8 +55,8 @@ export class WatchedKinds {
   }
 
   /**
-   * The mirror of a kind, on behalf of a workflow, which gets a pass once the mirror has been filled. Asking again
-   * costs nothing. The informer may still be empty: `hasSynced()` tells.
+   * The mirror of a kind, on behalf of a workflow, which gets a pass once the mirror has been filled, and one when the server refuses
+   * that. Asking again costs nothing. The informer may still be empty: `hasSynced()` tells, and `refusal()` why.
    */
   acquire(type: ResourceType, user: string): Informer {
     const id = `${apiVersionOf(type)}/${type.kind}`;
@@ -144,10 +144,11 @@ export class WatchedKinds {
   #enqueueOnceSynced(informer: Informer, user: string): void {
     if (informer.hasSynced()) return;
     const never = new AbortController();
-    void informer.synced(never.signal).then(
-      () => this.#enqueue(user),
-      () => undefined,
-    );
+    const tell = (): void => this.#enqueue(user);
+    void informer.readable(never.signal).then(tell, () => {
+      tell();
+      return informer.synced(never.signal).then(tell);
+    });
   }
 }
 

@@ -1,5 +1,13 @@
 import type { Millis } from "#lib/base/index.ts";
-import { type ChildFact, type Fact, type GrantFact, isActive, type StepState, stepState } from "#engine/index.ts";
+import {
+  type ChildFact,
+  type Fact,
+  type GrantFact,
+  isActive,
+  type StepState,
+  stepState,
+  type WaitReason,
+} from "#engine/index.ts";
 import type { CompiledStep } from "../compile/compiled.ts";
 import { isExecuted } from "../compile/step-source.ts";
 import type { ChildReference } from "../kinds.ts";
@@ -57,7 +65,7 @@ export async function observeSteps(
     if (fact !== undefined) facts.push(conflicts.includes(key) ? withoutRetry(fact) : fact);
     results.push(...resultsOf(attempt, finding, fact));
     if (finding?.is === "child" && finding.reference !== undefined) references.set(key, finding.reference);
-    isPolling ||= finding?.is === "refused" && finding.reason === "KindNotFound";
+    isPolling ||= finding?.is === "refused" && isOfKind(finding.reason);
   }
   return { facts, references, results, ...(isPolling ? { pollAfter: kindPoll } : {}) };
 }
@@ -118,15 +126,18 @@ function withoutRetry(fact: ChildFact | GrantFact): ChildFact | GrantFact {
   return { ...fact, state: { is: "failed", reason: "SpecConflict", message, retryable: false } };
 }
 
+/** What is not known of a whole kind, and not of one object. */
+const isOfKind = (reason: WaitReason): boolean => reason === "KindNotFound" || reason === "Forbidden";
+
 /** No watch tells that a kind is served from now on. */
 const kindPoll: Millis = 10_000;
 
-/** Until the kind is served, a step waits this long unless a deadline of its own or of the workflow ends it. */
+/** Until the kind is served, or may be watched, a step waits this long unless a deadline of its own or of the workflow ends it. */
 const kindPatience: Millis = 10 * 60_000;
 
 /**
  * The fact a finding is for the engine: what is seen of a child, or a refusal to start one, with the instant before which it is not
- * worth trying again. A kind that is not served for ten minutes fails the step where no deadline would ever end it.
+ * worth trying again. A kind that is not served, or not to be watched, for ten minutes fails the step where no deadline would ever end it.
  */
 export function factOf(
   attempt: Attempt,
@@ -138,7 +149,7 @@ export function factOf(
   if (finding.is === "child") return { kind: "child", ...whose, state: finding.state };
   if (finding.is === "free") return { kind: "grant", ...whose, granted: true };
   const { reason, message } = finding;
-  if (reason === "KindNotFound" && !isBounded(attempt, state) && attempt.now - attempt.since >= kindPatience)
+  if (isOfKind(reason) && !isBounded(attempt, state) && attempt.now - attempt.since >= kindPatience)
     return { kind: "child", ...whose, state: { is: "failed", reason, message, retryable: false } };
   return {
     kind: "grant",

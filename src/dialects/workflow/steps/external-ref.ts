@@ -5,7 +5,7 @@ import { render } from "../compile/values.ts";
 import type { Reference } from "../kinds.ts";
 import { referenceOf, type StepClients } from "./child.ts";
 import type { Attempt, Finding, StepExecutor } from "./executor.ts";
-import { type FindMirror, kindNotFound, type Refer, stateOf } from "./template.ts";
+import { filled, type FindMirror, kindNotFound, type Refer, stateOf, unwatched } from "./template.ts";
 
 /**
  * Carries out `externalRef` steps: looks at an object that others create, and never touches it.
@@ -18,9 +18,11 @@ export function referenceExecutor({ clientFor }: StepClients, find: FindMirror, 
   const look = async (attempt: Attempt, signal: AbortSignal): Promise<Finding | undefined> => {
     const wanted = referenceWanted(attempt);
     if (typeof wanted === "string") return lost("ExpressionError", wanted);
-    const mirror = await find(wanted.apiVersion ?? "", wanted.kind ?? "", attempt);
-    if (mirror === "unknown") return kindNotFound(attempt);
-    if (mirror === "syncing") return undefined;
+    const found = await find(wanted.apiVersion ?? "", wanted.kind ?? "", attempt);
+    if (found === "unknown") return kindNotFound(attempt);
+    const mirror = filled(found);
+    // One that was seen before is waited for: it is none of those that have nothing to wait for.
+    if (mirror === undefined) return attempt.reference?.uid === undefined ? unwatched(found) : undefined;
     const { namespace } = attempt.workflow.metadata;
     const key = keyOf({ name: wanted.name ?? "", ...(namespace === undefined ? {} : { namespace }) });
     const place = { type: mirror.type, name: wanted.name ?? "", ...(namespace === undefined ? {} : { namespace }) };

@@ -1,8 +1,8 @@
-import { err, isJsonObject, ok, type Result } from "#lib/base/index.ts";
+import { err, isJsonObject, messageOf, ok, type Result } from "#lib/base/index.ts";
 import { parseOutputs } from "#lib/text/index.ts";
 import type { ChildState } from "#engine/index.ts";
 import type { ApiClient, Lister } from "#kernel/kit/index.ts";
-import { asJson, Job, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";
+import { asJson, isForbidden, Job, type KubeObject, Pod, type Stored } from "#kernel/model/index.ts";
 import { childName, labels } from "../child-names.ts";
 import { jobOfContainer, mainContainer } from "../compile/container-job.ts";
 import { render } from "../compile/values.ts";
@@ -70,7 +70,11 @@ async function earlierAttempt(
   signal: AbortSignal,
 ): Promise<Finding | undefined> {
   if (attempt.number === 1 || attempt.step.step.ownership === "Independent") return undefined;
-  const alive = await livingPods(client, attempt, signal);
+  const alive = await livingPods(client, attempt, signal).catch((thrown: unknown) => {
+    if (isForbidden(thrown)) return messageOf(thrown);
+    throw thrown;
+  });
+  if (typeof alive === "string") return { is: "refused", reason: "Forbidden", message: alive };
   if (alive.length === 0) return undefined;
   const watched = watchPods(attempt);
   for (const pod of alive) watched?.follow(pod);

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import type { JsonObject } from "#lib/base/index.ts";
-import { ApiError, controllerOf, Job, type KubeObject } from "#kernel/model/index.ts";
+import { ApiError, controllerOf, Job, type KubeObject, type ResourceType } from "#kernel/model/index.ts";
 import { Workflow } from "../kinds.ts";
 import { Harness, type HarnessOptions, job, namespace, Thing } from "../testing/harness.ts";
 
@@ -211,6 +211,43 @@ function refusing(error: () => ApiError | undefined): HarnessOptions {
       }),
   };
 }
+
+/** A client that may neither list nor watch things for as long as it is told so. */
+const unwatchable = (isRefused: () => boolean): HarnessOptions => ({
+  wrap: (store) =>
+    new Proxy(store, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        if (name !== "list" && name !== "watch") return value.bind(target) as unknown;
+        return (type: ResourceType, ...rest: readonly unknown[]) => {
+          if (type.kind === Thing.kind && isRefused())
+            throw new ApiError("Forbidden", 'User "controllers" cannot watch resource "things"');
+          return (value as (...given: readonly unknown[]) => unknown).call(target, type, ...rest);
+        };
+      },
+    }),
+});
+
+test("a step whose kind the controllers may not watch says which right is missing, and begins when it is given", async () => {
+  let isRefused = true;
+  const run = start(unwatchable(() => isRefused));
+  const template = { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "t" } };
+  await run.create({ steps: { made: { template }, ...waitsForThing.steps } });
+  expect(await run.phases()).toEqual({ made: "Waiting/Forbidden", ref: "Waiting/Forbidden" });
+  const message = 'User "controllers" cannot watch resource "things"';
+  expect((await run.status()).statuses).toMatchObject({ made: { message }, ref: { message } });
+  isRefused = false;
+  await run.pass(60_000);
+  expect(await run.phases()).toEqual({ made: "Running", ref: "Running" });
+});
+
+test("a step whose kind may not be watched fails after ten minutes, where no deadline would end it", async () => {
+  const run = start(unwatchable(() => true));
+  await run.create(waitsForThing);
+  await run.pass(11 * 60_000);
+  expect(await run.phases()).toEqual({ ref: "Failed/Forbidden" });
+});
 
 test("an exceeded quota makes a step wait, at no cost of attempts", async () => {
   let full = true;

@@ -1,12 +1,12 @@
 import { err, isJsonObject, type JsonObject, ok, type Result } from "#lib/base/index.ts";
 import type { ChildState } from "#engine/index.ts";
-import type { Lister } from "#kernel/kit/index.ts";
 import { asJson, type KubeObject, type ResourceType, type Stored } from "#kernel/model/index.ts";
 import { childName } from "../child-names.ts";
 import { isApplied } from "../compile/step-source.ts";
 import { render } from "../compile/values.ts";
 import { applyObject, observeApplied } from "./apply.ts";
 import {
+  type ChildKind,
   childOf,
   createChild,
   deleteChild,
@@ -23,13 +23,23 @@ import { statusOutputs, succeeded } from "./outputs.ts";
 import { mayTryAgain } from "./retry-when.ts";
 
 /**
- * A mirror that has been filled, or why there is none: the server serves no such kind, or it is still being filled,
- * after which the workflow gets a pass.
+ * A mirror that has been filled, or why there is none: the server serves no such kind, or does not let the controllers watch it, in its words;
+ * or it is still being filled, after which the workflow gets a pass.
  */
-export type Mirror = { readonly type: ResourceType; readonly children: Lister } | "unknown" | "syncing";
+export type Mirror = ChildKind | "unknown" | "syncing" | { readonly forbidden: string };
+
+/** Nothing would be heard of what the step starts. Rights can still be given. */
+export const unwatched = (mirror: Mirror): Finding | undefined =>
+  typeof mirror === "object" && "forbidden" in mirror
+    ? { is: "refused", reason: "Forbidden", message: mirror.forbidden }
+    : undefined;
+
+/** The mirror, if there is one. */
+export const filled = (mirror: Mirror): ChildKind | undefined =>
+  typeof mirror === "object" && "children" in mirror ? mirror : undefined;
 
 /** Asks for a pass of the workflow whenever the object with this key changes. */
-export type Refer = (attempt: Attempt, mirror: Exclude<Mirror, string>, key: string) => void;
+export type Refer = (attempt: Attempt, mirror: ChildKind, key: string) => void;
 
 /** Finds the mirror of a kind on behalf of a workflow. */
 export type FindMirror = (apiVersion: string, kind: string, attempt: Attempt) => Promise<Mirror>;
@@ -54,16 +64,17 @@ export function templateExecutor(clients: StepClients, find: FindMirror, refer: 
     async start(attempt, signal) {
       const mirror = await mirrorOf(attempt);
       if (mirror === "unknown") return kindNotFound(attempt);
+      const kind = filled(mirror);
       // Without its mirror the child could not be observed; the workflow gets a pass when it is filled.
-      if (mirror === "syncing") return undefined;
-      const manifest = placed(renderTemplate(attempt), mirror.type);
+      if (kind === undefined) return unwatched(mirror);
+      const manifest = placed(renderTemplate(attempt), kind.type);
       if (isApplied(attempt.step.step))
-        return await applyObject(clients, mirror.type, manifest, attempt, stateOf, signal);
-      return await createChild(clients, mirror.type, manifest, attempt, signal);
+        return await applyObject(clients, kind.type, manifest, attempt, stateOf, signal);
+      return await createChild(clients, kind.type, manifest, attempt, signal);
     },
     async observe(attempt, signal) {
-      const mirror = await mirrorOf(attempt);
-      if (mirror === "unknown" || mirror === "syncing") return undefined;
+      const mirror = filled(await mirrorOf(attempt));
+      if (mirror === undefined) return undefined;
       if (!isApplied(attempt.step.step))
         return await observeChild(clients.client, mirror, attempt, signal, (object) =>
           Promise.resolve(stateOf(attempt, object)),
@@ -73,8 +84,8 @@ export function templateExecutor(clients: StepClients, find: FindMirror, refer: 
       return observeApplied(mirror, attempt, stateOf);
     },
     async cancel(attempt, graceMs, signal) {
-      const mirror = await mirrorOf(attempt);
-      if (mirror === "unknown" || mirror === "syncing") return;
+      const mirror = filled(await mirrorOf(attempt));
+      if (mirror === undefined) return;
       await deleteChild(clients.client, mirror, attempt, graceMs, signal);
     },
   };

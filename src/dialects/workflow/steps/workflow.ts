@@ -23,7 +23,7 @@ import {
   type StepClients,
 } from "./child.ts";
 import type { Attempt, StepExecutor } from "./executor.ts";
-import { type FindMirror, stateOf } from "./template.ts";
+import { filled, type FindMirror, stateOf, unwatched } from "./template.ts";
 
 /** Workflows inside workflows, below one that nobody has created from a step: more are a recursion that does not end. */
 const deepest = 10;
@@ -39,19 +39,20 @@ export function workflowExecutor(clients: StepClients, find: FindMirror): StepEx
     async start(attempt, signal) {
       const depth = depthOf(attempt.workflow) + 1;
       if (depth > deepest) return failed("TooDeep", `workflows are nested at most ${deepest} deep`);
-      if (typeof (await mirrorOf(attempt)) === "string") return undefined;
+      const mirror = await mirrorOf(attempt);
+      if (filled(mirror) === undefined) return unwatched(mirror);
       return await createChild(clients, Workflow, renderWorkflow(attempt), attempt, signal);
     },
     async observe(attempt, signal) {
-      const mirror = await mirrorOf(attempt);
-      if (typeof mirror === "string") return undefined;
+      const mirror = filled(await mirrorOf(attempt));
+      if (mirror === undefined) return undefined;
       return await observeChild(clients.client, mirror, attempt, signal, (object) =>
         Promise.resolve(stateOf(attempt, object)),
       );
     },
     async cancel(attempt, _graceMs, signal) {
-      const mirror = await mirrorOf(attempt);
-      const child = typeof mirror === "string" ? undefined : childIn(mirror, attempt);
+      const mirror = filled(await mirrorOf(attempt));
+      const child = mirror && childIn(mirror, attempt);
       if (child === undefined || stateOfObject(child).is !== "running") return;
       await askToEnd(clients.client, child, attempt.workflow.status?.forced === true, signal);
     },
