@@ -1,3 +1,4 @@
+export * from "./awake.ts";
 export * from "./clock.ts";
 export * from "./deferred.ts";
 export * from "./duration.ts";

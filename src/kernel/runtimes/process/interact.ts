@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import { PassThrough, Readable } from "node:stream";
-import { type Cancel, type Clock, codeOf, type Millis } from "#lib/base/index.ts";
+import { afterAwake, type Cancel, type Clock, codeOf, type Millis } from "#lib/base/index.ts";
 import type { Task } from "../contract.ts";
 import type { Interaction, InteractionOptions } from "../interaction.ts";
 import type { HostCommand } from "./runner/host-command.ts";
@@ -189,7 +189,7 @@ function outputOf(pipe: Pipe, exited: Promise<unknown>, clock: Clock): Readable 
   output.pipe(shown);
   const cutLate = () => {
     if (shown.destroyed || output.readableEnded) return;
-    cancel = clock.after(outputGraceMs, () => {
+    cancel = afterAwake(clock, outputGraceMs, () => {
       if (output.isPaused()) return cutLate();
       output.unpipe(shown);
       shown.end();

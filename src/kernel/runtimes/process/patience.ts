@@ -1,4 +1,4 @@
-import type { Cancel, Clock, Millis } from "#lib/base/index.ts";
+import { afterAwake, type Cancel, type Clock, type Millis } from "#lib/base/index.ts";
 
 /**
  * How long anything the runner owes is waited for: an answer, an accepted connection, its first sign of life. The longest that is
@@ -28,7 +28,7 @@ export class Patience {
 
   /**
    * Calls `expire` when `answerLimit` is over, or `closingLimit` after the closing began, whichever comes first. Cancel it when what
-   * was waited for has come; it leaves no timer behind.
+   * was waited for has come; it leaves no timer behind. A time in which this process stood still is none in which the runner was silent.
    */
   limit(expire: () => void): Cancel {
     const timers: Cancel[] = [];
@@ -40,8 +40,8 @@ export class Patience {
       cancel();
       expire();
     };
-    const hurry = () => void timers.push(this.#clock.after(closingLimit, end));
-    timers.push(this.#clock.after(answerLimit, end));
+    const hurry = () => void timers.push(afterAwake(this.#clock, closingLimit, end));
+    timers.push(afterAwake(this.#clock, answerLimit, end));
     if (this.#closing.aborted) hurry();
     else this.#waiting.add(hurry);
     return cancel;

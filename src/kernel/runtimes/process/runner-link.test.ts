@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FakeClock } from "#lib/base/index.ts";
+import { type Clock, FakeClock } from "#lib/base/index.ts";
 import { temporaryDirectory } from "../testing/index.ts";
 import { answerLimit, closingLimit, Patience } from "./patience.ts";
 import { LinkLost, LinkSilent, RunnerLink } from "./runner-link.ts";
@@ -139,6 +139,25 @@ test("a runner that does not answer in time is a lost connection, for everybody 
   await clock.advance(1);
   for (const failure of await Promise.all(calls)) expect(failure).toBeInstanceOf(LinkSilent);
   expect(told).toEqual([new LinkSilent("the runner has not answered for 8 s")]);
+});
+
+test("of a time in which we stood still ourselves the runner was not silent: what it has said is read first", async () => {
+  const timers: (() => void)[] = [];
+  const standing: Clock = {
+    now: () => 0,
+    monotonic: () => 0,
+    after(_delay, run) {
+      timers.push(run);
+      return () => undefined;
+    },
+  };
+  const link = await RunnerLink.connect(path, new Patience(standing, closing.signal), nobody);
+  timers.length = 0;
+  const answered = link.call(stop("a"));
+  // Over before anything could be read, however long it was to be.
+  timers[0]?.();
+  expect(await answered).toBeNull();
+  await link.close();
 });
 
 test("an answer in time ends the waiting for it", async () => {

@@ -77,6 +77,22 @@ test("a readiness probe waits for its delay, and its answers make the container 
   expect(await told()).toContain("Unhealthy: Readiness probe of container main failed: busy");
 });
 
+test("an answer that came while we stood still ourselves is read before the question is over", async () => {
+  const after = clock.after.bind(clock);
+  let standing: number | undefined = 60_000;
+  // The first timer beyond the question itself is as late as whoever stood still finds it.
+  clock.after = (delay, run) => {
+    const late = delay > 0 ? standing : undefined;
+    if (late !== undefined) standing = undefined;
+    return after(late ?? delay, run);
+  };
+  watch(main({ livenessProbe: ask({ periodSeconds: 1, failureThreshold: 1 }) }));
+  await clock.advance(60_000);
+  await answer(0);
+  await clock.advance(900);
+  expect([health.healthOf("t0"), await told()]).toEqual([plainHealth, []]);
+});
+
 test("one question of a probe at a time, and one that takes too long is a failure", async () => {
   watch(main({ readinessProbe: ask({ periodSeconds: 1, timeoutSeconds: 30 }) }));
   await clock.advance(29_999);

@@ -1,4 +1,4 @@
-import { type Cancel, type Clock, type Instant, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
+import { afterAwake, type Cancel, type Clock, type Instant, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { Container, PodObject, Probe } from "../pod-types.ts";
 import type { ContainerReach } from "./container-reach.ts";
@@ -181,7 +181,8 @@ export class HealthKeeper {
     const { reach, clock } = this.#options;
     const seconds = probe.timeoutSeconds ?? 1;
     const over = new AbortController();
-    const cancel = clock.after(second * seconds, () => over.abort(new Error("time-out")));
+    // A container is not ended for an answer that came while we stood still.
+    const cancel = afterAwake(clock, second * seconds, () => over.abort(new Error("time-out")));
     try {
       return await knock(probe, watched, reach, AbortSignal.any([over.signal, watched.ended.signal]));
     } catch {

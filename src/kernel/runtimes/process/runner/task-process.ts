@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import { stat } from "node:fs/promises";
-import { type Cancel, type Clock, codeOf, deferred, type Instant, messageOf, type Millis } from "#lib/base/index.ts";
+import { afterAwake, type Cancel, type Clock, codeOf, deferred, type Instant, messageOf, type Millis } from "#lib/base/index.ts";
 import { type LogStream, LogWriter } from "#kernel/logs/index.ts";
 import type { Task, TaskOutcome } from "../../contract.ts";
 import { maskLastWord } from "../../last-word.ts";
@@ -228,7 +228,8 @@ function lateness(pipes: readonly Pipe[], clock: Clock): { readonly reached: Pro
   const reached = deferred<void>();
   let cancel: Cancel = () => undefined;
   const wait = () => {
-    cancel = clock.after(outputGraceMs, () =>
+    // Of this process, which reads them: what is in the pipes when it goes on is output of the task.
+    cancel = afterAwake(clock, outputGraceMs, () =>
       pipes.some((pipe) => pipe.output.isPaused()) ? wait() : reached.resolve(),
     );
   };

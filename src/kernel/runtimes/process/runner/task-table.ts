@@ -1,4 +1,4 @@
-import { type Cancel, type Clock, messageOf, type Millis } from "#lib/base/index.ts";
+import { afterAwake, type Cancel, type Clock, messageOf, type Millis } from "#lib/base/index.ts";
 import type { Task, TaskOutcome, TaskState, TaskStatus } from "../../contract.ts";
 import type { Journal, JournalEntry } from "./journal.ts";
 import { identityOf, isAlive, signalGroup } from "./process-identity.ts";
@@ -129,7 +129,7 @@ export class TaskTable {
     process.signal("SIGTERM");
     // A stopped process does not see TERM before it goes on.
     process.signal("SIGCONT");
-    entry.cancelKill = this.#clock.after(grace, () => process.signal("SIGKILL"));
+    entry.cancelKill = afterAwake(this.#clock, grace, () => process.signal("SIGKILL"));
   }
 
   /** Asks all tasks to end as `stop` does, at once. */
