@@ -15,6 +15,9 @@ beforeEach(async () => {
 
 afterEach(() => removeDirectory(directory));
 
+/** Lines of the logs of several steps: each step has a follower of its own, so that their order is not that of the steps. */
+const inAnyOrder = (out: string): readonly string[] => out.trimEnd().split("\n").sort();
+
 test("hello greets by the name it is given", async () => {
   const run = await slipway(["run", "examples/workflow/hello.yaml", "--param", "name=you", "--logs"]);
   expect(run.code, run.err).toBe(0);
@@ -74,7 +77,7 @@ test("what a step leaves is found by the step that takes it", async () => {
 test("a token reaches the programs that need it, and what they print of it is masked", async () => {
   const run = await slipway(["run", "examples/workflow/secrets.yaml", "--logs"]);
   expect(run.code, run.err).toBe(0);
-  expect(run.out).toBe("push | logging in with ***\nannounce/tell | telling the registry with ***\n");
+  expect(inAnyOrder(run.out)).toEqual(["announce/tell | telling the registry with ***", "push | logging in with ***"]);
 });
 
 test("a step with a cache compiles once for a source, and tells what is different about another", async () => {
@@ -87,12 +90,11 @@ test("a step with a cache compiles once for a source, and tells what is differen
       return done;
     };
     const first = await must("run", "examples/workflow/cached.yaml", "--logs");
-    // Each step has a follower of its own, so that the order of the lines is not that of the steps.
-    expect(first.out.split("\n").sort()).toEqual(["", "compile | compiling v1", "test | testing v1.bin"]);
+    expect(inAnyOrder(first.out)).toEqual(["compile | compiling v1", "test | testing v1.bin"]);
     const second = await must("resubmit", "cached", "--logs");
     expect(second.out).toBe("test | testing v1.bin\n");
     const third = await must("resubmit", "cached", "--param", "source=v2", "--logs");
-    expect(third.out).toBe("compile | compiling v2\ntest | testing v2.bin\n");
+    expect(inAnyOrder(third.out)).toEqual(["compile | compiling v2", "test | testing v2.bin"]);
     const [, name = ""] = /this run is (\S+)/.exec(third.err) ?? [];
     const { out } = await must("cache", "explain", name, "compile");
     expect(out).toMatch(
@@ -105,12 +107,13 @@ test("a step with a cache compiles once for a source, and tells what is differen
 });
 
 test("a hook hears of the end of a run, also on a control plane that ends with it", async () => {
-  const heard: string[] = [];
+  const heard = new Set<string>();
   const hook = createServer((request, response) => {
     let body = "";
     request.on("data", (chunk: Buffer) => (body += chunk.toString()));
     request.on("end", () => {
-      heard.push(`${request.url} ${body}`);
+      // One whose answer is late is told again, the same.
+      heard.add(`${request.url} ${body}`);
       response.writeHead(204).end();
     });
   });
@@ -121,7 +124,9 @@ test("a hook hears of the end of a run, also on a control plane that ends with i
   try {
     const run = await slipway(["run", join(directory, "notify.yaml")]);
     expect(run.code, run.err).toBe(0);
-    expect(heard).toEqual([expect.stringMatching(/^\/hooks\/deployments \{.*"type":"dev.slipway.workflow.Succeeded"/)]);
+    expect([...heard]).toEqual([
+      expect.stringMatching(/^\/hooks\/deployments \{.*"type":"dev.slipway.workflow.Succeeded"/),
+    ]);
   } finally {
     await new Promise((closed) => hook.close(closed));
   }
@@ -149,7 +154,7 @@ test("the template of the nightly backup dumps and verifies, also when it is run
   await writeFile(path, JSON.stringify({ ...schedule?.spec.workflowTemplate, ...workflow }));
   const run = await slipway(["run", path, "--logs"]);
   expect(run.code, run.err).toBe(0);
-  expect(run.out).toBe("dump | dump of now\nverify | 42 rows\n");
+  expect(inAnyOrder(run.out)).toEqual(["dump | dump of now", "verify | 42 rows"]);
 });
 
 test("what is applied is one object, changed by every run, and conflicts with nobody of them", async () => {

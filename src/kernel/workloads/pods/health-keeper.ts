@@ -1,4 +1,12 @@
-import { afterAwake, type Cancel, type Clock, type Instant, type Logger, messageOf, type Millis } from "#lib/base/index.ts";
+import {
+  afterAwake,
+  type Cancel,
+  type Clock,
+  type Instant,
+  type Logger,
+  messageOf,
+  type Millis,
+} from "#lib/base/index.ts";
 import type { Stored } from "#kernel/model/index.ts";
 import type { Container, PodObject, Probe } from "../pod-types.ts";
 import type { ContainerReach } from "./container-reach.ts";

@@ -1,7 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import { stat } from "node:fs/promises";
-import { afterAwake, type Cancel, type Clock, codeOf, deferred, type Instant, messageOf, type Millis } from "#lib/base/index.ts";
+import {
+  afterAwake,
+  type Cancel,
+  type Clock,
+  codeOf,
+  deferred,
+  type Instant,
+  messageOf,
+  type Millis,
+} from "#lib/base/index.ts";
 import { type LogStream, LogWriter } from "#kernel/logs/index.ts";
 import type { Task, TaskOutcome } from "../../contract.ts";
 import { maskLastWord } from "../../last-word.ts";
