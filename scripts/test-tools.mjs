@@ -43,20 +43,27 @@ const sh = (script) =>
   spawnSync("sh", ["-ec", script], { stdio: "inherit", env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" } })
     .status === 0;
 
+// A machine that has just begun installs something by itself, and another test run may: who comes second waits. For the lists' lock apt-get
+// itself does not.
+const patience = "-o DPkg::Lock::Timeout=300";
+const patientUpdate = "(s=1; until apt-get update -qq; do s=$((s * 2)); [ $s -le 64 ] || exit 1; sleep $s; done)";
+
 /** Installs what is missing when this is root on Debian; otherwise says what to run. Returns whether all is there. */
 export function ensureTestTools() {
   const missing = packages.filter((tool) => !isHere(tool)).map((tool) => tool.name);
   const steps = [
-    missing.length > 0 ? `apt-get install -y --no-install-recommends ${missing.join(" ")}` : "",
+    missing.length > 0 ? `apt-get ${patience} install -y --no-install-recommends ${missing.join(" ")}` : "",
     existsSync(debianKubectl)
       ? ""
-      : `cd ${cache} && apt-get download kubernetes-client && dpkg-deb -x kubernetes-client_*.deb . && rm kubernetes-client_*.deb`,
+      : `cd '${cache}' && apt-get download kubernetes-client && dpkg-deb -x kubernetes-client_*.deb . && rm kubernetes-client_*.deb`,
   ].filter(Boolean);
   if (steps.length === 0) return true;
   mkdirSync(cache, { recursive: true });
-  const script = ["apt-get update -qq", ...steps].join(" && ");
-  if (process.getuid?.() === 0 && isInstalled("apt-get") && sh(script)) return true;
-  process.stderr.write(`the tests need programs that are not here; run as root on Debian:\n  ${script}\n`);
+  const script = (update) => [update, ...steps].join(" && ");
+  if (process.getuid?.() === 0 && isInstalled("apt-get") && sh(script(patientUpdate))) return true;
+  process.stderr.write(
+    `the tests need programs that are not here; run as root on Debian:\n  ${script("apt-get update -qq")}\n`,
+  );
   return false;
 }
 
