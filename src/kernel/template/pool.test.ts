@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { type Deferred, deferred, FakeClock } from "#lib/base/index.ts";
+import { type Clock, type Deferred, deferred, FakeClock, systemClock } from "#lib/base/index.ts";
 import { type PoolLimits, TemplatePool } from "./pool.ts";
 import type { ThreadAnswer } from "./protocol.ts";
 import type { TemplateThread } from "./thread.ts";
@@ -64,14 +64,14 @@ beforeEach(() => {
   threads = [];
 });
 
-const poolOf = (limits: Partial<PoolLimits> = {}): TemplatePool =>
+const poolOf = (limits: Partial<PoolLimits> = {}, poolClock: Clock = clock): TemplatePool =>
   new TemplatePool(
     () => {
       const thread = new FakeThread();
       threads.push(thread);
       return thread;
     },
-    clock,
+    poolClock,
     { maxThreads: 2, budgetMs: 1000, idleMs: 5000, ...limits },
   );
 
@@ -139,6 +139,20 @@ test("what takes too long is ended, and what waited behind it is served by anoth
   await settled();
   thread(1).answer();
   expect(await behind).toEqual(answered("behind"));
+});
+
+test("a process that stood still while a thread was at work takes its answer, however late it is", async () => {
+  const timers: (() => void)[] = [];
+  const still: Clock = { ...systemClock, after: (_delay, run) => (timers.push(run), () => undefined) };
+  const pool = poolOf({ maxThreads: 1 }, still);
+  const asked = pool.ask("a");
+  thread(0).start();
+  await settled();
+  // Of what has come meanwhile the timer is first: the last one that was set.
+  timers.at(-1)?.();
+  expect(thread(0).hasEnded).toBe(false);
+  thread(0).answer();
+  expect(await asked).toEqual(answered("a"));
 });
 
 test.each([
