@@ -72,6 +72,9 @@ export default defineConfig({
     // Sources that did not change are not translated again; `npx vitest --clearCache` forgets them.
     experimental: { fsModuleCache: true },
     sequence: { ...chance, sequencer: LongestFirst },
+    // For all that is done after the last test: the server of the cluster's tests may have a minute to end, and what it wrote down is looked at. By
+    // itself Vitest is gone after ten seconds, without a word of failure.
+    teardownTimeout: 120_000,
     projects: [
       {
         test: {
