@@ -3,7 +3,7 @@ import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { FakeClock, systemClock } from "#lib/base/index.ts";
+import { type Clock, FakeClock, systemClock } from "#lib/base/index.ts";
 import { newDirectory } from "../repository/testing/projects.ts";
 import { counterPath, peekBuildId, takeBuildId } from "./build-counter.ts";
 
@@ -50,6 +50,27 @@ test("the lock of a process that has died is broken, by however many", async () 
   await writeFile(`${path}.lock`, JSON.stringify({ host: hostname(), pid }));
   const ids = await Promise.all([take(), take(), take()]);
   expect(ids.toSorted((a, b) => a - b)).toEqual([2, 3, 4]);
+});
+
+test("a process that stood still while it waited for a lock has not waited for it", async () => {
+  await take();
+  const holders = [1, 2, 3].map((pid) => JSON.stringify({ host: "another.machine", pid }));
+  const next = async () => {
+    const holder = holders.shift();
+    await (holder === undefined ? rm(`${path}.lock`) : writeFile(`${path}.lock`, holder));
+  };
+  await next();
+  let now = 0;
+  const clock: Clock = {
+    ...systemClock,
+    monotonic: () => now,
+    after(delay, run) {
+      // Meanwhile it was let go of, and somebody else has it.
+      now += 60_000;
+      return systemClock.after(delay, () => void next().then(run));
+    },
+  };
+  expect(await takeBuildId(path, clock)).toBe(2);
 });
 
 test("the lock of one that lives is waited for, and told when that takes too long", async () => {

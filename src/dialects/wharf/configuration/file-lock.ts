@@ -1,25 +1,27 @@
 import { link, readFile, rm, writeFile } from "node:fs/promises";
-import { type Clock, codeOf, SlipwayError, sleep } from "#lib/base/index.ts";
+import { type Clock, codeOf, type Millis, SlipwayError, sleep } from "#lib/base/index.ts";
 import type { Owner } from "../results/build-document.ts";
 import { isDead, thisProcess } from "../results/owner.ts";
 
-/** How long a lock is waited for, and how often it is looked at. */
-const patienceMs = 10_000;
-const pauseMs = 10;
+/**
+ * How often a lock is looked at: ten seconds with the pauses in between, each 10 ms longer than the one before up to a bound. Looks are counted, and not
+ * time: that in which this process did not run says nothing of who holds the lock.
+ */
+const mostLooks = 53;
+const [pauseMs, longestPauseMs]: readonly [Millis, Millis] = [10, 250];
 
 /**
  * Does something while no other process of this machine does something under the lock of the same path. A lock whose process has died is broken;
  * one that is held for ten seconds is an error that names its file.
  */
 export async function underLock<T>(path: string, clock: Clock, act: () => Promise<T>): Promise<T> {
-  const deadline = clock.monotonic() + patienceMs;
-  while (!(await take(path))) {
+  for (let looks = 0; !(await take(path)); looks++) {
     if (await breakDead(path)) continue;
-    if (clock.monotonic() >= deadline)
+    if (looks >= mostLooks)
       throw new SlipwayError("lock-held", `${path} is held by another process for more than 10 seconds`, {
         hint: "if nothing runs that could hold it, remove the file",
       });
-    await sleep(clock, pauseMs);
+    await sleep(clock, Math.min((looks + 1) * pauseMs, longestPauseMs));
   }
   try {
     return await act();
