@@ -3,6 +3,7 @@ import { connect as connectTcp, createServer, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { service, wharfWorkerV1 } from "#kernel/rpc/index.ts";
 import { type FakeClock, silentLog, systemClock } from "#lib/base/index.ts";
+import { freePort } from "#test/support/free-port.ts";
 import { type HttpDoor, openHttpDoor } from "../http/index.ts";
 import { readLines } from "./line-frames.ts";
 import { serveResults } from "./serve-results.ts";
@@ -166,7 +167,8 @@ describe("a connection that breaks", () => {
   });
 
   test("to a worker that is served anew ends with what is there", async () => {
-    const build = await serve();
+    // A port that the system gives to nobody else while nobody listens there, nor to the very connections that are tried to it.
+    const build = await serve({ address: `127.0.0.1:${await freePort()}` });
     await build.print(1, "a\n");
     const { address } = build.door;
     const lines = linesOf(clientOf(address));
