@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 "use strict";
-// Starts the bundle with its compiled code at hand (docs/decisions/0004-start-up.md). CommonJS, few modules and synchronous:
+// Starts the program with its compiled code at hand (docs/decisions/0004-start-up.md). CommonJS, few modules and synchronous:
 // whatever is done here is done before every command.
 const [major, minor] = process.versions.node.split(".").map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
@@ -16,7 +16,7 @@ const vm = require("node:vm");
 // As `wharf` it is the original's command: what follows are words of `slipway wharf`.
 if (path.basename(process.argv[1] ?? "") === "wharf") process.argv.splice(2, 0, "wharf");
 
-const mostFiles = 32;
+const mostFiles = 64;
 /** A command went well, or was asked to end by Ctrl-C or SIGTERM, as every server is. */
 const orderlyEnds = [0, 130, 143];
 const verb = verbOf(process.argv.slice(2));
@@ -31,17 +31,48 @@ if (verb !== "up") {
 }
 
 const dist = path.join(__dirname, "..", "dist");
-const bundle = path.join(dist, "cli.cjs");
-const source = fs.readFileSync(bundle, "latin1");
-// The bundle starts with the hash of the rest. The tag stands for V8's version, its flags and the processor.
-const name = `${source.slice(2, 18)}-${v8.cachedDataVersionTag().toString(16)}-${verb}`;
 const own = ownDirectory();
-const cachedData =
-  read(path.join(dist, "slipway-code", name)) ??
-  (own !== undefined && isPrivate(own) ? read(path.join(own, name)) : undefined);
-const script = new vm.Script(source, { filename: bundle, cachedData });
-if (own !== undefined && (cachedData === undefined || script.cachedDataRejected)) process.once("exit", keepCode);
-script.runInThisContext()(require, dist);
+/** What has been loaded, by name. */
+const parts = new Map();
+/** All are opened now: a server whose files are replaced while it runs goes on with those that belong together. */
+const files = openParts(path.join(dist, "parts"));
+moduleOf("slipway:cli:src/app/cli/main.ts");
+
+/** What the program requires: modules of its parts (scripts/parts.mjs), and whatever else Node finds. */
+function moduleOf(name) {
+  if (!name.startsWith("slipway:")) return require(name);
+  const [, part, module] = name.split(":");
+  if (!parts.has(part)) parts.set(part, load(files.get(`${part}.cjs`)));
+  return parts.get(part)[module]();
+}
+
+function openParts(directory) {
+  const open = (name) => {
+    const filename = path.join(directory, name);
+    return [name, { filename, fd: fs.openSync(filename) }];
+  };
+  return new Map(
+    fs
+      .readdirSync(directory)
+      .filter((name) => name.endsWith(".cjs"))
+      .map(open),
+  );
+}
+
+/** A part is a function of `require` and `__dirname` that returns a table of its modules. */
+function load({ filename, fd }) {
+  const source = fs.readFileSync(fd, "latin1");
+  fs.closeSync(fd);
+  // It starts with the hash of the rest. The tag stands for V8's version, its flags and the processor.
+  const name = `${source.slice(2, 18)}-${v8.cachedDataVersionTag().toString(16)}-${verb}`;
+  const cachedData =
+    read(path.join(dist, "slipway-code", name)) ??
+    (own !== undefined && isPrivate(own) ? read(path.join(own, name)) : undefined);
+  const script = new vm.Script(source, { filename, cachedData });
+  if (own !== undefined && (cachedData === undefined || script.cachedDataRejected))
+    process.once("exit", (code) => keepCode(code, name, script));
+  return script.runInThisContext()(moduleOf, dist);
+}
 
 /** What is compiled together: runs of documents and builds have little in common. */
 function verbOf([verb = "", ...words]) {
@@ -72,7 +103,7 @@ function isPrivate(directory) {
 }
 
 /** After an orderly end: what it compiled is there for the next one. Failing to keep it costs time, nothing else. */
-function keepCode(code) {
+function keepCode(code, name, script) {
   if (!orderlyEnds.includes(code)) return;
   try {
     const root = path.dirname(own);

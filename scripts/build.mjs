@@ -1,4 +1,4 @@
-// Bundles the sources into dist/: each program as one CommonJS file that V8 can keep compiled, and the library's entries as
+// Bundles the sources into dist/: programs as CommonJS that V8 can keep compiled, the command line in parts, and the library's entries as
 // modules. Rebuilds only what is older than its sources.
 //   node scripts/build.mjs [--force]     also keeps the compiled code of the commands people wait for
 import { execFile } from "node:child_process";
@@ -9,15 +9,63 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import { apartModules, buildApart } from "./apart-modules.mjs";
 import { lazyModules } from "./lazy-modules.mjs";
+import { buildParts } from "./parts.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = `${root}dist`;
 const stampFile = `${dist}/.built`;
 
-const builders = ["build", "apart-modules", "lazy-modules"].map((name) => `${root}scripts/${name}.mjs`);
+const builders = ["build", "apart-modules", "lazy-modules", "parts"].map((name) => `${root}scripts/${name}.mjs`);
+
+/** The command line, as bin/slipway.cjs starts it. */
+const cli = "src/app/cli/main.ts";
+
+/**
+ * Its parts, by what each begins with: what every command needs; builds; documents, what commands do with them and with a server; the control
+ * plane; the rest. Whatever else a command uses is in the rest, which is large: test/e2e/cold-start.test.ts tells which command loads what.
+ */
+const parts = {
+  cli: [cli],
+  builds: [
+    "src/app/cli/documents.ts",
+    "src/app/cli/output/problems.ts",
+    "src/app/cli/wharf-run.ts",
+    "src/dialects/wharf/configuration/build-counter.ts",
+    "src/dialects/wharf/configuration/find-configuration.ts",
+    "src/dialects/wharf/index.ts",
+    "src/dialects/wharf/secrets/directory-place.ts",
+    "src/dialects/wharf/secrets/server-place.ts",
+    "src/dialects/wharf/vars.ts",
+    "src/dialects/wharf/worker/choose-runtime.ts",
+    "src/dialects/wharf/worker/former-build.ts",
+    "src/dialects/wharf/worker/start-build.ts",
+    "src/dialects/wharf/worker/step-workspace.ts",
+    "src/dialects/wharf/world/given-inputs.ts",
+    "src/dialects/wharf/world/read-definition.ts",
+    "src/lib/base/index.node.ts",
+    "node_modules/picocolors/picocolors.js",
+    "node_modules/yaml/dist/index.js",
+  ],
+  documents: [
+    "src/app/cli/",
+    "src/dialects/shared.ts",
+    "src/dialects/tinkerbell/index.ts",
+    "src/dialects/workflow/index.ts",
+    "node_modules/@marcbachmann/cel-js/lib/index.js",
+    "node_modules/js-yaml/dist/js-yaml.cjs.js",
+  ],
+  server: [
+    "src/app/server/index.ts",
+    "src/dialects/run-action-upkeep.ts",
+    "src/dialects/tinkerbell/add-controllers.ts",
+    "src/dialects/wharf/add-controllers.ts",
+    "src/dialects/wharf/api/removed-builds.ts",
+    "src/dialects/workflow/controller.ts",
+  ],
+  rest: [],
+};
 
 const programs = {
-  cli: "src/app/cli/main.ts",
   runner: "src/kernel/runtimes/process/runner/main.ts",
   "yaml-reader": "src/kernel/apiserver/http/yaml-reader-program.ts",
   "template-thread": "src/kernel/template/thread-program.ts",
@@ -111,20 +159,11 @@ export async function bundle({ force = false } = {}) {
   if (!force && (await readFile(stampFile, "utf8").catch(() => "")) === stamp) return false;
   const { version } = JSON.parse(await readFile(`${root}package.json`, "utf8"));
   await mkdir(dist, { recursive: true });
-  const results = await Promise.all([
+  const [program, ...results] = await Promise.all([
+    buildParts(cli, parts, programOptions(version), `${dist}/parts`),
     build({
       ...programOptions(version),
-      entryPoints: { cli: programs.cli },
-      outdir: dist,
-      outExtension: { ".js": ".cjs" },
-    }),
-    build({
-      ...programOptions(version),
-      entryPoints: {
-        runner: programs.runner,
-        "yaml-reader": programs["yaml-reader"],
-        "template-thread": programs["template-thread"],
-      },
+      entryPoints: programs,
       outdir: dist,
       outExtension: { ".js": ".cjs" },
     }),
@@ -141,23 +180,28 @@ export async function bundle({ force = false } = {}) {
     }),
     ...buildApart(apart, common, dist),
   ]);
-  const files = results.flatMap(({ outputFiles }) => outputFiles);
-  await Promise.all(files.map(({ path, text }) => replace(path, path.endsWith("cli.cjs") ? asFunction(text) : text)));
+  const files = [
+    ...program.results.flatMap(({ outputFiles }) =>
+      outputFiles.map(({ path, text }) => ({ path, text: asFunction(text) })),
+    ),
+    ...results.flatMap(({ outputFiles }) => outputFiles),
+  ];
+  await Promise.all(files.map(({ path, text }) => replace(path, text)));
   await Promise.all(
     templateFiles.map(async (name) => replace(`${dist}/${name}`, await readFile(`${root}go/built/${name}`))),
   );
   await removeStale([...files.map(({ path }) => path), ...templateFiles.map((name) => `${dist}/${name}`)]);
-  await writeFile(`${dist}/meta.json`, JSON.stringify(results[0].metafile));
+  await writeFile(`${dist}/meta.json`, JSON.stringify(program.metafile));
   await writeFile(stampFile, stamp);
   return true;
 }
 
-/** What bin/slipway.cjs runs: a function of `require` and `__dirname`, headed by its hash. Plain ASCII, so that it is read without decoding. */
+/** What bin/slipway.cjs runs: a function of `require` and `__dirname`, headed by its hash, that returns a table. Plain ASCII, so that it is read without decoding. */
 function asFunction(text) {
   // esbuild escapes what is not ASCII everywhere but in regular expressions.
   const ascii = text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
   const hash = createHash("sha256").update(ascii).digest("hex").slice(0, 16);
-  return `/*${hash}*/(function(require,__dirname){"use strict";${ascii}\n})`;
+  return `/*${hash}*/(function(require,__dirname){"use strict";const module={};${ascii}\nreturn module.exports})`;
 }
 
 /** A program that starts meanwhile sees the old file or the new one. */

@@ -8,9 +8,17 @@ let directory: string;
 
 beforeAll(async () => {
   directory = await temporaryDirectory();
-  // Tells, when the command ends, which of Node's modules and which files it has loaded.
-  const tell =
-    'process.on("exit", () => require("node:fs").writeFileSync(process.env.LOADED, JSON.stringify({ node: process.moduleLoadList, files: Object.keys(require.cache) })));';
+  // Tells, when the command ends, which of Node's modules, which files and which parts of the program it has loaded.
+  const tell = `
+    const vm = require("node:vm");
+    const parts = [];
+    vm.Script = class extends vm.Script {
+      constructor(source, options) {
+        super(source, options);
+        parts.push(options.filename);
+      }
+    };
+    process.on("exit", () => require("node:fs").writeFileSync(process.env.LOADED, JSON.stringify({ node: process.moduleLoadList, files: Object.keys(require.cache), parts })));`;
   await writeFile(join(directory, "tell.cjs"), tell);
   const collections =
     'let count = 0; const watch = new (require("node:perf_hooks").PerformanceObserver)((list) => { count += list.getEntries().length; }); watch.observe({ entryTypes: ["gc"] }); process.on("exit", () => require("node:fs").writeFileSync(process.env.COLLECTIONS, String(count + watch.takeRecords().length)));';
@@ -20,41 +28,60 @@ beforeAll(async () => {
 afterAll(() => removeDirectory(directory));
 
 /** What a command loads besides what an empty program does. */
-async function loadedBy(
-  args: readonly string[],
-): Promise<{ readonly node: readonly string[]; readonly files: readonly string[] }> {
+interface Loaded {
+  readonly node: readonly string[];
+  readonly files: readonly string[];
+  /** Of the program, in the order of their names. */
+  readonly parts: readonly string[];
+}
+
+async function loadedBy(args: readonly string[]): Promise<Loaded> {
   const tell = join(directory, "tell.cjs");
   const out = join(directory, "loaded.json");
   const env = { LOADED: out, HOME: directory, TMPDIR: directory };
   const run = await exec(process.execPath, ["--require", tell, slipwayBin, ...args], { env });
   expect(run.code, run.err).toBe(0);
-  const { node, files } = JSON.parse(await readFile(out, "utf8")) as { node: string[]; files: string[] };
+  const loaded = JSON.parse(await readFile(out, "utf8")) as Loaded;
   return {
-    node: node.map((name) => name.replace(/^NativeModule /, "")),
-    files: files.filter((file) => file !== tell).map((file) => basename(file)),
+    node: loaded.node.map((name) => name.replace(/^NativeModule /, "")),
+    files: loaded.files.filter((file) => file !== tell).map((file) => basename(file)),
+    parts: loaded.parts.map((file) => basename(file, ".cjs")).sort(),
   };
 }
 
 const network = ["http", "https", "http2", "tls", "_tls_wrap"];
 
-test.each([
-  [["version"]],
-  [["--help"]],
-  [["tink", "--help"]],
-  [["wharf", "vars", "list", "examples/wharf"]],
-  [["lint", "examples/workflow/hello.yaml"]],
-  [["run", "--runtime", "host", "examples/wharf/hello"]],
-])("%j loads one bundle and nothing of the network", async (args) => {
-  const { node, files } = await loadedBy(args);
-  expect(files).toEqual(["slipway.cjs"]);
-  expect(node.filter((name) => network.includes(name))).toEqual([]);
-});
-
-test("a run on a control plane of its own loads neither the store's engine, nor certificates, nor TLS", async () => {
-  const { node, files } = await loadedBy(["run", "--ephemeral", "examples/workflow/hello.yaml"]);
-  expect(files).toEqual(["slipway.cjs"]);
-  expect(node.filter((name) => network.includes(name))).toEqual([]);
-});
+test.each<[args: string[], parts: string[], packages?: string[]]>([
+  [["version"], ["cli"]],
+  [["--help"], ["cli"]],
+  [["tink", "--help"], ["cli"]],
+  [["completion", "bash"], ["cli"], ["bomb.sh-tab.cjs"]],
+  [["complete", "--", "ru"], ["cli"], ["bomb.sh-tab.cjs"]],
+  [
+    ["wharf", "vars", "list", "examples/wharf"],
+    ["builds", "cli", "documents"],
+  ],
+  [
+    ["lint", "examples/workflow/hello.yaml"],
+    ["builds", "cli", "documents"],
+  ],
+  [
+    ["run", "--runtime", "host", "examples/wharf/hello"],
+    ["builds", "cli"],
+  ],
+  [
+    ["run", "--ephemeral", "examples/workflow/hello.yaml"],
+    ["builds", "cli", "documents", "server"],
+  ],
+])(
+  "%j loads %j of the program, and nothing of the network, the store's engine or certificates",
+  async (args, ofProgram, packages = []) => {
+    const { node, files, parts } = await loadedBy(args);
+    expect(parts).toEqual(ofProgram);
+    expect(files).toEqual(["slipway.cjs", ...packages]);
+    expect(node.filter((name) => network.includes(name))).toEqual([]);
+  },
+);
 
 test("a run's young generation grows at once: a handful of collections, where there were ten", async () => {
   const out = join(directory, "collections.txt");
@@ -92,10 +119,12 @@ test("a server that was asked to end has kept what it compiled, for the next one
   const first = await startServer(join(home, "data"), [], env);
   expect(await kept()).toEqual([]);
   expect(await first.stop()).toBe(143);
-  expect(await kept()).toEqual([expect.stringMatching(/-up$/)]);
+  const code = await kept();
+  expect(code.filter((name) => !name.endsWith("-up"))).toEqual([]);
+  expect(code).not.toEqual([]);
   const next = await startServer(join(home, "data"), [], env);
   expect(await next.stop()).toBe(143);
-  expect(await kept()).toHaveLength(1);
+  expect(await kept()).toEqual(code);
 });
 
 test("a server that has run nothing is one process", async () => {

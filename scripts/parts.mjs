@@ -1,0 +1,111 @@
+// A program in parts, each a file with compiled code of its own: what a command does not use it neither reads nor creates
+// (docs/decisions/0004). Every module is in one part alone, so that there is one of each class and of whatever a module remembers.
+//
+// A part is a table of functions that give its modules. Other parts get at them by `require("slipway:PART:MODULE")`, which loads the
+// part (bin/slipway.cjs).
+import { relative } from "node:path";
+import { build } from "esbuild";
+
+/**
+ * Bundles a program: one result of esbuild per part. `parts` are the modules, or folders of them, that each part begins with, by its
+ * name: it has those, all that they cannot be loaded without, and nothing of what parts before it have. The last one has in addition whatever
+ * else the program reaches.
+ */
+export async function buildParts(entry, parts, options, outdir) {
+  const { metafile } = await build({ ...options, entryPoints: [entry], outdir });
+  const modules = metafile.inputs;
+  const partOf = partsOf(modules, parts);
+  const crossing = edgesOf(modules).filter(({ from, to }) => partOf.has(to) && partOf.get(from) !== partOf.get(to));
+  const names = await namesOf(
+    crossing.filter((edge) => isCopied(edge, modules)).map(({ to }) => to),
+    options,
+    outdir,
+  );
+  const targets = new Map(crossing.map(({ from, word, to }) => [`${from} ${word}`, to]));
+  const given = new Set([entry, ...crossing.map(({ to }) => to)]);
+  const results = await Promise.all(
+    Object.keys(parts).map((part) =>
+      build({
+        ...options,
+        stdin: {
+          contents: tableOf([...given].filter((path) => partOf.get(path) === part)),
+          resolveDir: options.absWorkingDir,
+        },
+        outfile: `${outdir}/${part}.cjs`,
+        plugins: [
+          ...options.plugins,
+          otherParts(part, { modules, partOf, targets, names, root: options.absWorkingDir }),
+        ],
+      }),
+    ),
+  );
+  return { results, metafile };
+}
+
+/** What is loaded on use does not belong to who uses it. Stubs of lazy modules are in every part that has a use for them. */
+const isLate = (from, kind) => kind === "dynamic-import" || from.startsWith("lazy:");
+
+/** Exports of a module that has been loaded before are copied: using one is then no more than using a variable. */
+const isCopied = ({ from, to, kind }, modules) =>
+  kind === "import-statement" && !isLate(from, kind) && modules[to].format === "esm";
+
+const edgesOf = (modules) =>
+  Object.entries(modules).flatMap(([from, { imports }]) =>
+    imports.map(({ path, kind, original }) => ({ from, to: path, kind, word: original })),
+  );
+
+/** The part that each module is in. */
+function partsOf(modules, parts) {
+  const partOf = new Map();
+  const names = Object.keys(parts);
+  const put = (path, part) => {
+    if (partOf.has(path) || modules[path] === undefined || path.startsWith("lazy:")) return;
+    partOf.set(path, part);
+    for (const { path: needed, kind } of modules[path].imports) if (!isLate(path, kind)) put(needed, part);
+  };
+  for (const part of names)
+    for (const first of parts[part]) {
+      const found = Object.keys(modules).filter(
+        (path) => path === first || (first.endsWith("/") && path.startsWith(first)),
+      );
+      if (found.length === 0) throw new Error(`part ${part} begins with ${first}, which is not in the program`);
+      for (const path of found) put(path, part);
+    }
+  for (const path of Object.keys(modules)) put(path, names.at(-1));
+  return partOf;
+}
+
+/** The names that modules export, those included that they only pass on. */
+async function namesOf(paths, options, outdir) {
+  const { metafile } = await build({
+    ...options,
+    entryPoints: [...new Set(paths)],
+    format: "esm",
+    splitting: true,
+    outdir,
+  });
+  return new Map(Object.values(metafile.outputs).map(({ entryPoint, exports }) => [entryPoint, exports]));
+}
+
+const tableOf = (paths) =>
+  `module.exports = {${paths.map((path) => `${JSON.stringify(path)}: () => require(${JSON.stringify(`./${path}`)})`).join(",\n")}};`;
+
+/** An esbuild plugin: what other parts have is required from them. */
+const otherParts = (part, { modules, partOf, targets, names, root }) => ({
+  name: "other-parts",
+  setup(program) {
+    program.onResolve({ filter: /.*/ }, ({ path: word, importer, namespace, kind }) => {
+      if (namespace === "copied") return { path: word, external: true };
+      const from = namespace === "file" ? relative(root, importer) : `${namespace}:${importer}`;
+      const to = targets.get(`${from} ${word}`);
+      if (to === undefined || partOf.get(to) === part) return undefined;
+      return isCopied({ from, to, kind }, modules)
+        ? { path: to, namespace: "copied" }
+        : { path: `slipway:${partOf.get(to)}:${to}`, external: true };
+    });
+    program.onLoad({ filter: /.*/, namespace: "copied" }, ({ path }) => ({
+      contents: `export const { ${names.get(path).join(", ")} } = require("slipway:${partOf.get(path)}:${path}");`,
+      loader: "js",
+    }));
+  },
+});
