@@ -191,6 +191,14 @@ describe("a step that is cancelled", () => {
     expect(output()).toBe("");
   });
 
+  test("when everything has been closed does not begin, and nothing is made for it", async () => {
+    await Promise.all([runtime.close(), runtime.close()]);
+    const { end, output } = await run("echo begun");
+    expect(end).toMatchObject({ status: "Cancelled", exitCode: null });
+    expect(output()).toBe("");
+    expect(await readdir(work)).not.toContain("pipes");
+  });
+
   test("while it is prepared leaves nothing open for the step that comes next", async () => {
     // Nobody moves it: output that has no end of its own is waited for.
     const steady = createHostRuntime({ clock: new FakeClock(), variables: { PATH: process.env["PATH"] } });

@@ -29,10 +29,11 @@ export interface HostOptions {
  */
 export function createHostRuntime(options: HostOptions): StepRuntime {
   const running = new Set<StepProcess>();
+  const leaders = new Set<number>();
   /** Where steps work: one for a build. */
   const directories = new Set<string>();
   let pipes: Promise<PipePool> | undefined;
-  let closed = false;
+  let closing: Promise<void> | undefined;
   /** Begun with the first step, beside its copy. What has failed is tried again by the next one. */
   const openPipes = (directory: string): Promise<PipePool> => {
     pipes ??= PipePool.create(join(directory, "pipes")).catch((thrown: unknown) => {
@@ -43,25 +44,36 @@ export function createHostRuntime(options: HostOptions): StepRuntime {
     pipes.catch(() => undefined);
     return pipes;
   };
+  const close = async (): Promise<void> => {
+    for (const each of running) each.kill();
+    // In this turn as well: the process may end in it.
+    for (const directory of directories) killMarkedBelow(directory);
+    await Promise.all([...running].map(({ ended }) => ended));
+    await (await pipes?.catch(() => undefined))?.close();
+  };
   return {
     name: "host",
     check: (steps) => checkSteps(steps, pathOf(options.variables)),
     preview: (steps) => checkSteps(steps, pathOf(options.variables)),
     brings: isKubeconfig,
     async run(job) {
+      const isOver = (): boolean => closing !== undefined || job.signal.aborted;
+      if (closing !== undefined) return notBegun;
       job.onPhase("Initializing");
       directories.add(dirname(job.directory));
       const pool = openPipes(dirname(job.directory));
       const prepared = await prepare(job, options).catch((thrown: unknown) => notPrepared(job, thrown));
       if ("status" in prepared) return prepared;
+      // Whoever has closed removes the place of the pipes: none is made there any more.
+      if (isOver()) return notBegun;
       const pipe = await (await pool).acquire();
-      if (closed || job.signal.aborted) {
+      if (isOver()) {
         closeWritingEnd(pipe);
         pipe.release(true);
-        return { status: "Cancelled", exitCode: null };
+        return notBegun;
       }
       job.onPhase("Running");
-      const started = await startProcess(prepared, pipe, { log: job.log, clock: options.clock });
+      const started = await startProcess(prepared, pipe, { log: job.log, clock: options.clock, leaders });
       if ("status" in started) return started;
       running.add(started);
       try {
@@ -71,13 +83,10 @@ export function createHostRuntime(options: HostOptions): StepRuntime {
         running.delete(started);
       }
     },
-    async close() {
-      closed = true;
-      for (const each of running) each.kill();
-      // In this turn as well: the process may end in it.
-      for (const directory of directories) killMarkedBelow(directory);
-      await Promise.all([...running].map(({ ended }) => ended));
-      await (await pipes?.catch(() => undefined))?.close();
+    close() {
+      // Nothing begins after the first call: what it has ended is looked for once.
+      if (closing === undefined || running.size > 0) closing = close();
+      return closing;
     },
   };
 }
@@ -121,11 +130,12 @@ async function writeFiles(files: ReadonlyMap<string, Buffer>, place: string): Pr
   await Promise.all([...files].map(([name, bytes]) => writeFile(join(place, name), bytes, { mode: 0o600 })));
 }
 
+/** Of a step whose turn never came. */
+const notBegun: StepEnd = { status: "Cancelled", exitCode: null };
+
 /** A disk that is full, or a file that cannot be read, is an end of the step like others. */
 const notPrepared = ({ signal }: StepJob, thrown: unknown): StepEnd =>
-  signal.aborted
-    ? { status: "Cancelled", exitCode: null }
-    : { status: "Failed", exitCode: null, reason: "Transfer", message: messageOf(thrown) };
+  signal.aborted ? notBegun : { status: "Failed", exitCode: null, reason: "Transfer", message: messageOf(thrown) };
 
 /** For whoever comes after a worker that was killed. What cannot be noted is found by its variables then. */
 function note(directory: string, pid: number): void {

@@ -1,7 +1,7 @@
 // A process that has left its session and its group is nobody's child any more; what it still has is its variables, and one of them says which step it
 // is of. Only who takes that variable away, or becomes another user, is not found.
 
-import { readdirSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from "node:fs";
 import { codeOf, type Millis } from "#lib/base/index.ts";
 
 /** By its value a process is known: where its step leaves artifacts, which is nobody else's place. */
@@ -15,6 +15,8 @@ export interface MarkedStep {
   readonly firstPid: number;
   /** How long ago it was started. */
   readonly age: Millis;
+  /** First processes of other steps: whose they are is known, and they are the most of what many steps beside each other run. */
+  readonly others: ReadonlySet<number>;
 }
 
 /** In this time numbers do not go round, and it is enough to look at those given since. */
@@ -28,7 +30,7 @@ const rounds = 20;
  */
 export function signalMarked(step: MarkedStep, signal: "SIGTERM" | "SIGKILL"): void {
   const mark = Buffer.from(`${markVariable}=${step.mark}\0`);
-  signalFound(() => candidatesOf(step), mark, signal);
+  signalFound(() => candidatesOf(step).filter((pid) => !step.others.has(pid)), mark, signal);
 }
 
 /** SIGKILL to all processes whose artifacts are somewhere below a directory. */
@@ -39,6 +41,7 @@ export function killMarkedBelow(directory: string): void {
 function signalFound(pids: () => readonly number[], mark: Buffer, signal: "SIGTERM" | "SIGKILL"): void {
   // What has its signal may take a moment to end, and is not waited for.
   const done = new Set([process.pid]);
+  const variablesOf = variablesReader();
   for (let round = 0; round < (signal === "SIGKILL" ? rounds : 1); round++) {
     const found = pids().filter((pid) => !done.has(pid) && hasVariable(variablesOf(pid), mark));
     if (found.length === 0) return;
@@ -86,13 +89,31 @@ function lastPid(): number | undefined {
   }
 }
 
-/** Of one that has gone, and of other users', nothing can be read. One that is about to end has none. */
-function variablesOf(pid: number): Buffer | undefined {
-  try {
-    return readFileSync(`/proc/${pid}/environ`);
-  } catch {
-    return undefined;
-  }
+/** More than most processes have. */
+const usualBytes = 32 * 1024;
+
+/**
+ * Reads variables of one process after another into the same room: what it answers is valid until the next call. Of a process that has gone, and of
+ * other users', nothing can be read; one that is about to end has none.
+ */
+function variablesReader(): (pid: number) => Buffer | undefined {
+  let room = Buffer.allocUnsafeSlow(usualBytes);
+  return (pid) => {
+    let file: number | undefined;
+    try {
+      file = openSync(`/proc/${pid}/environ`, "r");
+      for (;;) {
+        // The kernel fills what room there is: less is all.
+        const length = readSync(file, room, 0, room.length, 0);
+        if (length < room.length) return room.subarray(0, length);
+        room = Buffer.allocUnsafeSlow(2 * room.length);
+      }
+    } catch {
+      return undefined;
+    } finally {
+      if (file !== undefined) closeSync(file);
+    }
+  };
 }
 
 /** It may have ended since it was looked at, or have become another user's. */

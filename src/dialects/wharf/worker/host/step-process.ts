@@ -23,6 +23,14 @@ export interface StepProcess {
   kill(): void;
 }
 
+/** What is around a process of a step. */
+export interface ProcessSurroundings {
+  readonly log: StepJob["log"];
+  readonly clock: Clock;
+  /** First processes of all steps that run here, kept up to date by each. */
+  readonly leaders: Set<number>;
+}
+
 /** How long output is waited for when something that has left the group keeps the pipe open. */
 const outputGraceMs: Millis = 1_000;
 
@@ -34,7 +42,7 @@ const outputGraceMs: Millis = 1_000;
 export async function startProcess(
   command: StepCommand,
   pipe: Pipe,
-  { log, clock }: { readonly log: StepJob["log"]; readonly clock: Clock },
+  { log, clock, leaders }: ProcessSurroundings,
 ): Promise<StepProcess | StepEnd> {
   const [program = "", ...args] = command.argv;
   const child = spawnChild(program, args, command, pipe);
@@ -44,10 +52,12 @@ export async function startProcess(
     return notStarted(program, child instanceof Error ? child : await failureOf(child));
   }
   const { pid } = child;
+  leaders.add(pid);
   const since = clock.monotonic();
   const signalStrays = (signal: "SIGTERM" | "SIGKILL"): void => {
     const mark = command.env[markVariable];
-    if (mark !== undefined) signalMarked({ mark, firstPid: pid, age: clock.monotonic() - since }, signal);
+    if (mark !== undefined)
+      signalMarked({ mark, firstPid: pid, age: clock.monotonic() - since, others: leaders }, signal);
   };
   let state: "runs" | "ends" | "gone" = "runs";
   const output = take(pipe, log);
@@ -60,6 +70,7 @@ export async function startProcess(
   };
   const ended = async (): Promise<StepEnd> => {
     const [code, signal] = await exited;
+    leaders.delete(pid);
     const isCancelled = state === "ends";
     // Who was asked to end politely has its time, also when the shell that had started it did not wait; the end of output tells that all
     // have ended. What a step leaves behind that has ended by itself ends with it, as in a container.
