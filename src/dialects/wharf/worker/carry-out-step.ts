@@ -8,6 +8,7 @@ import { withoutValues } from "#kernel/logs/index.ts";
 import { codeOf, messageOf, type Millis, type Result } from "#lib/base/index.ts";
 import { removeTree } from "#lib/base/index.node.ts";
 import type { StepPlan } from "../plan/step-plan.ts";
+import type { StepStatus } from "../results/build-document.ts";
 import { workDirectory } from "../results/results.ts";
 import type { ResultsStore } from "../results/results-store.ts";
 import type { ArtifactSource } from "../results/store-artifact.ts";
@@ -51,18 +52,17 @@ export async function carryOutStep(
   const { results, isKept = false } = surroundings;
   const { stepId } = step;
   const directory = join(workDirectory(results.directory), `${stepId}`);
-  // Side by side: none of them needs another, and each waits for the disk.
-  const [material] = await Promise.all([
-    surroundings.materialOf(step),
-    mkdir(directory, { mode: 0o700 }),
-    results.setStatus(stepId, "Scheduling"),
-  ]);
+  // In the files when it is; the step does not wait for that. A fault beside it may have ended the build by then, which takes no more.
+  const tell = (status: StepStatus): void => void results.setStatus(stepId, status).catch(() => undefined);
+  tell("Scheduling");
+  // Side by side: neither needs the other, and both wait for the disk.
+  const [material] = await Promise.all([surroundings.materialOf(step), mkdir(directory, { mode: 0o700 })]);
   const masked = [...surroundings.masked, ...(material.ok ? material.value.masked : [])];
   const log = await results.openLog(stepId, { masked });
   for (const remark of (material.ok && material.value.remarks) || [])
     log.append("slipway", Buffer.from(`[slipway] ${remark}\n`));
   const own = material.ok
-    ? await runStep(step, { material: material.value, directory, log, signal }, surroundings)
+    ? await runStep(step, { material: material.value, directory, log, signal, onPhase: tell }, surroundings)
     : ({ status: "Failed", exitCode: null, reason: "Material", message: material.error } as const);
   const end = withoutSecrets(await withArtifacts(step, timed(own, step, signal), { results, masked }), masked);
   if (end.message !== undefined && end.reason !== "ExitCode")
@@ -82,7 +82,7 @@ export async function carryOutStep(
 }
 
 /** What belongs to one step while it runs. */
-interface Running {
+interface Running extends Pick<StepJob, "onPhase"> {
   readonly material: StepMaterial;
   readonly directory: string;
   readonly log: StepLogWriter;
@@ -92,23 +92,11 @@ interface Running {
 /** Hands a step over to where it runs. */
 function runStep(
   step: StepPlan,
-  { material, directory, log, signal }: Running,
-  { runtime, repository, results, graceMs }: StepSurroundings,
+  { material, ...running }: Running,
+  { runtime, repository, graceMs }: StepSurroundings,
 ): Promise<StepEnd> {
   const { env, overlay, mounts } = material;
-  return runtime.run({
-    step,
-    env,
-    directory,
-    repository,
-    overlay,
-    mounts,
-    log,
-    signal,
-    graceMs,
-    // In the files when it is; the step does not wait for that. A fault beside it may have ended the build by then, which takes no more.
-    onPhase: (phase) => void results.setStatus(step.stepId, phase).catch(() => undefined),
-  });
+  return runtime.run({ ...running, step, env, repository, overlay, mounts, graceMs });
 }
 
 /** What is said of a step may repeat what it was given. */
