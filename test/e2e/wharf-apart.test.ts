@@ -52,7 +52,13 @@ function start(line: string): void {
   const script = `slipway() { exec node ${slipwayBin} "$@"; }\n${here(line)}`;
   const child = spawn("bash", ["-c", script], {
     cwd: root,
-    env: { ...env, HOME: root, WHARF_WATCHDOG_INTERVAL: "200ms", WHARF_WATCHDOG_MINAGE: "0s" },
+    env: {
+      ...env,
+      HOME: root,
+      WHARF_CONFIG: "services.yml",
+      WHARF_WATCHDOG_INTERVAL: "200ms",
+      WHARF_WATCHDOG_MINAGE: "0s",
+    },
   });
   const part = { name: line.split(" ")[2] ?? "", process: child, said: "" };
   for (const stream of [child.stdout, child.stderr])
@@ -78,7 +84,7 @@ test("the parts of the guide carry a build to its end, and fail one whose worker
   expect(commands.map((line) => line.split(" ")[2])).toEqual(["api", "provisioner", "aggregator", "watchdog"]);
   const examples = programs.filter(({ name }) => name.endsWith(" serve")).flatMap(({ examples }) => examples);
   expect(examples.filter((line) => line.includes("--kubeconfig")).sort()).toEqual([...commands].sort());
-  await writeFile(join(root, ".wharf-cmd-config.yml"), here(settings));
+  await writeFile(join(root, "services.yml"), here(settings));
   const step = (...cmds: readonly string[]) => ({ container: { image: "none", cmds } });
   const definition = {
     inputs: [{ name: "pw", type: "password", default: "none" }],

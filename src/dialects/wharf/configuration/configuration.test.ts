@@ -166,6 +166,42 @@ describe("where settings are found", () => {
     expect((await find()).configuration["k8s.context"]).toBe("kept");
   });
 
+  test("a directory does not choose who is let in, unless somebody names its settings; what takes away it may", async () => {
+    const user = "provisioner: {allowLocalRepos: false, http: {bindAddress: 127.0.0.1:5009}}\n";
+    const open =
+      "api: {http: {bindAddress: 0.0.0.0:5001, cors: {allowAllOrigins: true}}}\ninstanceId: theirs\n" +
+      "provisioner: {allowLocalRepos: true, http: {bindAddress: 0.0.0.0:5009, cors: {allowOrigins: [http://theirs]}}}\n";
+    await writeFiles(root, {
+      "home/.config/iver-wharf/wharf-cmd/wharf-cmd-config.yml": user,
+      "here/.wharf-cmd-config.yml": open,
+    });
+    const { configuration, diagnostics } = await find();
+    expect(configuration).toEqual({
+      instanceId: "theirs",
+      "provisioner.allowLocalRepos": false,
+      "provisioner.http.bindAddress": "127.0.0.1:5009",
+    });
+    const theirs = `${root}/here/.wharf-cmd-config.yml may be somebody else's, and does not choose`;
+    const who = "who reaches a server of this machine";
+    expect(told(diagnostics)).toEqual([
+      `- warning[entry-place] api.http.bindAddress: ${theirs} ${who}`,
+      `- warning[entry-place] api.http.cors.allowAllOrigins: ${theirs} ${who}`,
+      `- warning[entry-place] provisioner.http.bindAddress: ${theirs} ${who}`,
+      `- warning[entry-place] provisioner.http.cors.allowOrigins: ${theirs} ${who}`,
+      `- warning[entry-place] provisioner.allowLocalRepos: ${theirs} that repositories of this machine can be cloned`,
+    ]);
+    expect(diagnostics[0]?.hint).toBe("set it in the file of the user, or name that file in WHARF_CONFIG");
+    const named = await find({ WHARF_CONFIG: ".wharf-cmd-config.yml" });
+    expect(named.configuration["provisioner.http.bindAddress"]).toBe("0.0.0.0:5009");
+    expect(named.diagnostics).toEqual([]);
+    const less = {
+      "here/.wharf-cmd-config.yml": "api: {http: {bindAddress: off}}\nprovisioner: {allowLocalRepos: false}\n",
+    };
+    await writeFiles(root, less);
+    expect((await find()).configuration).toMatchObject({ "api.http.bindAddress": "off" });
+    expect((await find()).diagnostics).toEqual([]);
+  });
+
   describe("a token", () => {
     const user = "home/.config/iver-wharf/wharf-cmd/wharf-cmd-config.yml";
     const here = "here/.wharf-cmd-config.yml";

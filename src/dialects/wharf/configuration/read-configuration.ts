@@ -9,12 +9,12 @@ import { textOf } from "../definition/text.ts";
 import { spotOf } from "../definition/values.ts";
 import { type Configuration, type Key, keyByLowerCase, keyByVariable, keys } from "./keys.ts";
 import type { Layer, Settings } from "./layer.ts";
-import { withoutHost } from "./host-places.ts";
+import { withoutForeign } from "./directory-places.ts";
 import { withOwnTokens, withTokensBeside } from "./token-places.ts";
 
 /** Later layers win, setting by setting; tokens stay with the address that they were set with. */
 export function mergeLayers(layers: readonly Layer[]): Settings {
-  const own = withOwnTokens(layers.map(withoutHost));
+  const own = withOwnTokens(layers.map(withoutForeign));
   return {
     configuration: Object.assign({}, ...own.map(({ configuration }) => configuration)) as Configuration,
     diagnostics: own.flatMap(({ diagnostics }) => diagnostics),
