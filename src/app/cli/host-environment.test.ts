@@ -9,6 +9,7 @@ const variables = {
   WHARF_WORKER_STEPS_HELM_IMAGE: "helm",
   WHARF_LOGS_MAXLINEBYTES: "10",
   WHARF_PROVISIONER_DRAIN: "1s",
+  WHARF_CONFIG: ".wharf-cmd-config.yml",
   WHARF_VAR_TOKEN: "coffee",
 };
 const environment = environmentIn("/here", { variables });
@@ -20,5 +21,7 @@ test("steps of the host see what programs need, and workers besides what they ar
     DOCKER_HOST: "unix:///e.sock",
     WHARF_WORKER_STEPS_HELM_IMAGE: "helm",
     WHARF_LOGS_MAXLINEBYTES: "10",
+    // As it was meant where it was typed: workers begin elsewhere.
+    WHARF_CONFIG: "/here/.wharf-cmd-config.yml",
   });
 });

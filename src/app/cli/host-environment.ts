@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { Environment } from "./environment.ts";
 
 /** What host steps may see of our environment: enough to find programs and speak the user's language, and nothing secret. */
@@ -35,9 +36,16 @@ const ofWorkers = [
 /** Settings that a worker reads itself, as the process of any build does; those of services and variables of builds are not its own. */
 const settingsOfWorkers = /^WHARF_(?:WORKER|LOGS|K8S)_/;
 
-/** Of workers of builds, which are programs of this system; steps get of it what the worker gives them. */
-export const workerEnvironment = (environment: Environment): Readonly<Record<string, string>> =>
-  chosen(environment, [...ofWorkers, ...Object.keys(environment.all).filter((name) => settingsOfWorkers.test(name))]);
+/**
+ * Of workers of builds, which are programs of this system; steps get of it what the worker gives them. A worker begins in somebody's repository, where
+ * a relative path would name another file, and that of a stranger as if somebody had looked at it.
+ */
+export function workerEnvironment(environment: Environment): Readonly<Record<string, string>> {
+  const settings = Object.keys(environment.all).filter((name) => settingsOfWorkers.test(name));
+  const passed = chosen(environment, [...ofWorkers, ...settings]);
+  const { WHARF_CONFIG: named } = passed;
+  return named === undefined ? passed : { ...passed, WHARF_CONFIG: resolve(environment.directory, named) };
+}
 
 /** The variables of `passedOn` that are set. Everything else a step needs is said by its document. */
 export const hostEnvironment = (environment: Environment): Readonly<Record<string, string>> =>
