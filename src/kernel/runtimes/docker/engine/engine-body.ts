@@ -14,10 +14,13 @@ export interface Payload {
 export function payloadOf(body: EngineBody | undefined): Payload {
   if (body === undefined) return { headers: { "content-length": 0 } };
   if (Buffer.isBuffer(body)) return whole("application/x-tar", body);
-  if (typeof body === "object" && body !== null && Symbol.asyncIterator in body)
-    return { headers: { "content-type": "application/x-tar" }, source: new Source(body) };
+  if (isStreamed(body)) return { headers: { "content-type": "application/x-tar" }, source: new Source(body) };
   return whole("application/json", Buffer.from(JSON.stringify(body)));
 }
+
+/** It lasts as long as its maker takes. */
+export const isStreamed = (body: EngineBody | undefined): body is AsyncIterable<Buffer> =>
+  typeof body === "object" && body !== null && Symbol.asyncIterator in body;
 
 const whole = (type: string, payload: Buffer): Payload => ({
   headers: { "content-type": type, "content-length": payload.length },

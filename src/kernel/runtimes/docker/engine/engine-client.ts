@@ -9,10 +9,10 @@ import {
 import { Agent as TlsAgent, request as httpsRequest } from "node:https";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { isJsonObject, type JsonObject, type JsonValue, orAborted } from "#lib/base/index.ts";
+import { isJsonObject, type JsonObject, type JsonValue, type Millis, orAborted } from "#lib/base/index.ts";
 import { type EngineAddress, formatAddress } from "./engine-address.ts";
-import { type EngineBody, payloadOf } from "./engine-body.ts";
-import { EngineRefusal, engineTooOld, engineUnreachable } from "./engine-errors.ts";
+import { type EngineBody, isStreamed, payloadOf } from "./engine-body.ts";
+import { engineHangs, EngineRefusal, engineTooOld, engineUnreachable } from "./engine-errors.ts";
 
 /** The oldest API that has what is used here (Docker 20.10), and the newest one this program was written against. */
 const oldestApi = [1, 41] as const;
@@ -33,21 +33,34 @@ export interface EngineRequest {
   readonly signal?: AbortSignal;
 }
 
+/** How long an engine may take for what ends by itself. One that is frozen still takes connections, and says nothing. */
+export interface EnginePatience {
+  /** For what it knows. It locks a container while it works on it, on slow disks for a good while. */
+  readonly questionMs: Millis;
+  /** For what it does: some storage drivers copy a whole image for a container. */
+  readonly changeMs: Millis;
+}
+
+const usualPatience: EnginePatience = { questionMs: 60_000, changeMs: 300_000 };
+
 type Method = "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
 
 /**
  * Speaks to one Docker Engine over HTTP. Paths are without version, which is agreed on by the first call: the engine's own, within
- * the range above. Refusals are `EngineRefusal`, everything else that fails is `engine-unreachable`. Requests are not repeated.
+ * the range above. Refusals are `EngineRefusal`, everything else that fails is `engine-unreachable`, also an answer that does not come in time; only
+ * what is streamed, in either direction, takes as long as it takes. Requests are not repeated.
  */
 export class EngineClient {
   readonly address: string;
   readonly #target: RequestOptions;
   readonly #request: typeof httpRequest;
   readonly #agent: Agent;
+  readonly #patience: EnginePatience;
   #version: Promise<string> | undefined;
 
   /** Reads the files of TLS at once; throws what the system says about them. */
-  constructor(address: EngineAddress) {
+  constructor(address: EngineAddress, patience: EnginePatience = usualPatience) {
+    this.#patience = patience;
     this.address = formatAddress(address);
     const { target, tls } = connectionTo(address);
     this.#target = target;
@@ -58,8 +71,12 @@ export class EngineClient {
 
   /** One request; the answer's JSON, undefined when it has none. */
   async call(method: Method, path: string, options: EngineRequest = {}): Promise<JsonValue | undefined> {
-    const response = await this.#open(method, path, options, this.#agent);
-    const text = (await this.#readAll(response)).toString("utf8");
+    // Which has a limit of its own.
+    await this.#agreed(options.signal);
+    const text = await this.#inTime(method, path, options, async (limited) => {
+      const response = await this.#open(method, path, limited, this.#agent);
+      return (await this.#readAll(response)).toString("utf8");
+    });
     return text.trim() === "" ? undefined : (JSON.parse(text) as JsonValue);
   }
 
@@ -115,6 +132,25 @@ export class EngineClient {
     this.#agent.destroy();
   }
 
+  /** A body that is still being made has no limit; whatever else is asked has. */
+  async #inTime<T>(
+    method: Method,
+    path: string,
+    options: EngineRequest,
+    ask: (limited: EngineRequest) => Promise<T>,
+  ): Promise<T> {
+    if (isStreamed(options.body)) return await ask(options);
+    const ms = method === "GET" ? this.#patience.questionMs : this.#patience.changeMs;
+    const limit = AbortSignal.timeout(ms);
+    const { signal } = options;
+    try {
+      return await ask({ ...options, signal: signal === undefined ? limit : AbortSignal.any([signal, limit]) });
+    } catch (thrown) {
+      if (limit.aborted && signal?.aborted !== true) throw engineHangs(this.address, `${method} ${path}`, ms);
+      throw thrown;
+    }
+  }
+
   /** Waits for the version once. An answer of 400 or more becomes an `EngineRefusal` with the engine's own words. */
   async #open(
     method: Method,
@@ -138,8 +174,11 @@ export class EngineClient {
   /** A failure is not kept: the next call asks again. */
   async #agree(): Promise<string> {
     try {
-      const response = await this.#send("GET", "/_ping", {}, this.#agent);
-      await this.#readAll(response);
+      const response = await this.#inTime("GET", "/_ping", {}, async (limited) => {
+        const answer = await this.#send("GET", "/_ping", limited, this.#agent);
+        await this.#readAll(answer);
+        return answer;
+      });
       const found = String(response.headers["api-version"] ?? "1.0");
       const [major = 0, minor = 0] = found.split(".").map(Number);
       if (major < oldestApi[0] || (major === oldestApi[0] && minor < oldestApi[1]))

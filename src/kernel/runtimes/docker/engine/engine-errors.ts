@@ -1,4 +1,4 @@
-import { codeOf, messageOf, SlipwayError } from "#lib/base/index.ts";
+import { codeOf, messageOf, type Millis, SlipwayError } from "#lib/base/index.ts";
 
 // What can go wrong between this program and the engine. What the engine says against one container is its task's outcome.
 
@@ -18,6 +18,16 @@ export const engineUnreachable = (address: string, cause: unknown): SlipwayError
     hint: hintFor(codeOf(cause)),
     cause,
   });
+
+/** It takes connections and does not answer. For who asks that is the same as one that is away: it may pass. */
+export const engineHangs = (address: string, request: string, ms: Millis): SlipwayError =>
+  new SlipwayError(
+    "engine-unreachable",
+    `the Docker Engine at ${address} hangs: no answer to ${request} for ${ms / 1000} s`,
+    {
+      hint: "look at it with `sudo systemctl status docker`; `sudo systemctl restart docker` ends its containers, too",
+    },
+  );
 
 function hintFor(code: string | undefined): string {
   if (code === "ENOENT") {

@@ -2,9 +2,9 @@ import { createServer } from "node:http";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { engineAddress, formatAddress, isLocal } from "./engine-address.ts";
-import { EngineClient } from "./engine-client.ts";
+import { EngineClient, type EnginePatience } from "./engine-client.ts";
 import { jsonLines } from "./json-lines.ts";
 import { FrameReader } from "./stream-frames.ts";
 
@@ -74,24 +74,36 @@ test("lines of JSON come whole, also cut within a character and without an end",
   expect(found).toEqual([{ a: "ä" }, { b: 1 }]);
 });
 
+/** How an engine of a test hangs, and for how long that is borne. */
+interface Frozen {
+  readonly patience: EnginePatience;
+  readonly isSilent: (url: string) => boolean;
+}
+
 /** An engine of a test: answers `_ping` with a version, and everything else as told. */
-async function fakeEngine(version: string, answer: (url: string) => readonly [status: number, body: string]) {
+async function fakeEngine(
+  version: string,
+  answer: (url: string) => readonly [status: number, body: string],
+  { patience, isSilent }: Partial<Frozen> = {},
+) {
   const directory = await mkdtemp(join(tmpdir(), "slipway-fake-engine-"));
   const path = join(directory, "d.sock");
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`);
+    if (isSilent?.(request.url ?? "") === true) return;
     if (request.url === "/_ping") return void response.setHeader("api-version", version).end("OK");
     const [status, body] = answer(request.url ?? "");
     response.writeHead(status).end(body);
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
-  const client = new EngineClient({ kind: "socket", path });
+  const client = new EngineClient({ kind: "socket", path }, patience);
   return {
     client,
     asked,
     async close() {
       client.close();
+      server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
       await rm(directory, { recursive: true });
     },
@@ -139,6 +151,37 @@ test("an abort ends a request with the signal's reason", async () => {
     "enough",
   );
   await engine.close();
+});
+
+describe("an engine that is frozen", () => {
+  const patience = { questionMs: 50, changeMs: 100 };
+  test.each([
+    ["at once", "/", "GET /_ping"],
+    ["after its first word", "/v1.41", "GET /containers/c/json"],
+  ])("%s is told by what it does not answer", async (_when, silentFrom, hanging) => {
+    const engine = await fakeEngine("1.41", () => [200, "{}"], {
+      patience,
+      isSilent: (url) => url.startsWith(silentFrom),
+    });
+    const told = {
+      code: "engine-unreachable",
+      message: expect.stringMatching(`hangs: no answer to ${hanging} for 0.05 s`),
+    };
+    await expect(engine.client.call("GET", "/containers/c/json")).rejects.toMatchObject(told);
+    await engine.close();
+  });
+
+  test("has longer for what it does, and no limit for what is streamed", async () => {
+    const isSilent = (url: string) => url.includes("/create") || url.includes("/wait");
+    const engine = await fakeEngine("1.41", () => [200, "{}"], { patience, isSilent });
+    await expect(engine.client.call("POST", "/containers/create")).rejects.toThrow("POST /containers/create for 0.1 s");
+    const enough = new AbortController();
+    const waiting = engine.client.stream("POST", "/containers/c/wait", { signal: enough.signal });
+    await expect(engine.client.call("POST", "/containers/create")).rejects.toThrow("hangs");
+    enough.abort(new Error("enough"));
+    await expect(waiting).rejects.toThrow("enough");
+    await engine.close();
+  });
 });
 
 test("what switches to another protocol is no engine", async () => {
