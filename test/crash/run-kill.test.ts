@@ -174,7 +174,11 @@ interface Found<S = Status> {
 
 async function ask<T>(method: string, path: string, body?: object): Promise<T> {
   if (api === undefined) throw new Error("no server was started");
-  const { status, text } = await api.ask(method, path, body);
+  const { status, text } = await api.ask(method, path, body).catch((cause: unknown) => {
+    const { exitCode, signalCode } = server?.process ?? {};
+    const end = exitCode ?? signalCode ?? "none";
+    throw new Error(`${method} ${path} is not answered (end of the server: ${end})\n${server?.log() ?? ""}`, { cause });
+  });
   expect(status, text).toBeLessThan(300);
   return JSON.parse(text) as T;
 }

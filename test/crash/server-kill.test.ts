@@ -115,18 +115,14 @@ test(`a server that is killed ${rounds} times loses nothing that it answered, an
     const following = watchers.map((seen) => follow(api, seen.at(-1)?.revision ?? first, seen));
     const writing = written.map((state, index) => write(api, `w${index}`, state, round));
     const work = Promise.allSettled([...following, ...writing]);
+    let broken: unknown;
+    for (const each of writing) each.catch((thrown: unknown) => (broken ??= thrown));
     // Requests that are sent first need not be served first.
-    await expect
-      .poll(
-        () => [
-          written.filter(({ id }) => id.startsWith(`${round}-`)).length,
-          watchers.every(({ length }) => length > 0),
-        ],
-        {
-          timeout: 60_000,
-        },
-      )
-      .toEqual([writers, true]);
+    const answered = () => written.filter(({ id }) => id.startsWith(`${round}-`)).length;
+    const [everybody, told] = [`${writers} writers`, "and all watchers have heard"];
+    const begun = () =>
+      broken === undefined ? [`${answered()} writers`, watchers.every(({ length }) => length > 0) ? told : ""] : broken;
+    await expect.poll(begun, { timeout: 60_000 }).toEqual([everybody, told]);
     const file = join(directory, `backup-${round}`);
     // The first and the last round, because each takes seconds.
     const isBackedUp = round === 0 || round === rounds - 1;

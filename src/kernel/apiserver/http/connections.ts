@@ -5,7 +5,10 @@ import type { Millis } from "#lib/base/index.ts";
 export interface ConnectionLimits {
   /** Open at once, those without a request among them. Requests have limits of their own, far below. */
   readonly maxConnections: number;
-  /** From the connection to the end of the TLS handshake. */
+  /**
+   * From the connection to the end of the TLS handshake. A client of TLS 1.3 is done with it before the server is, and has sent its request: it
+   * loses that to a server that stands still for so long.
+   */
   readonly handshakeMs: Millis;
   /** From the first byte of a request (for the first one: from the handshake) to the end of its headers. */
   readonly headersMs: Millis;
@@ -22,7 +25,8 @@ export interface ConnectionLimits {
 /** Headers come within a packet or two, and 3 MiB within a minute over the slowest line that is any use. */
 export const defaultConnectionLimits: ConnectionLimits = {
   maxConnections: 10_000,
-  handshakeMs: 10_000,
+  // As Kubernetes, with two seconds less.
+  handshakeMs: 30_000,
   headersMs: 30_000,
   requestMs: 60_000,
   idleMs: 125_000,
