@@ -71,7 +71,10 @@ describe.each(kubectlPaths)("%s", (path) => {
   });
 
   test("describe shows spec, status and events", async () => {
-    const out = await kubectl.must(["describe", "wf", "diamond"]);
+    const told = () => kubectl.must(["describe", "wf", "diamond"]);
+    // Events are written beside the run, and its end is told of last.
+    await expect.poll(told).toContain("WorkflowEnded");
+    const out = await told();
     expect(out).toMatch(/^Name: +diamond$/m);
     for (const reason of ["WorkflowCreated", "WorkflowStarted", "WorkflowEnded"]) expect(out).toContain(reason);
   });
@@ -85,8 +88,8 @@ describe.each(kubectlPaths)("%s", (path) => {
   });
 
   test("events are listed, the workflow's own among them", async () => {
-    const out = await kubectl.must(isOld ? ["get", "events"] : ["events", "--for", "workflow.slipway.dev/diamond"]);
-    expect(out).toContain("WorkflowEnded");
+    const words = isOld ? ["get", "events"] : ["events", "--for", "workflow.slipway.dev/diamond"];
+    await expect.poll(() => kubectl.must(words)).toContain("WorkflowEnded");
   });
 
   test("explain prints help on the steps of a workflow", async () => {

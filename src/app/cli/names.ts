@@ -1,3 +1,4 @@
+import { afterAwake } from "#lib/base/index.ts";
 import type { Invocation } from "./command.ts";
 import { findKinds } from "./kinds.ts";
 import { findRun } from "./runs.ts";
@@ -19,7 +20,7 @@ export async function namesFor(
   words: readonly string[],
 ): Promise<readonly string[]> {
   const patience = new AbortController();
-  const cancel = clock.after(patienceMs, () => patience.abort());
+  const cancel = afterAwake(clock, patienceMs, () => patience.abort());
   try {
     const session = await connect();
     try {
