@@ -116,8 +116,9 @@ describe("a build", () => {
     const { code, out } = await run(at, "--build-id", "1");
     expect(code).toBe(1);
     expect(out).toContain("Failed: not finished within 0.3s");
-    expect(await messagesOf(resultsOf(at, 1), 1)).toEqual(["begun", "[slipway] not finished within 0.3s"]);
-    expect(await processesBelow(at.home)).toEqual([]);
+    // The time begins before the step has a process: how far it comes in it is the machine's to say.
+    expect((await messagesOf(resultsOf(at, 1), 1)).at(-1)).toBe("[slipway] not finished within 0.3s");
+    await expect.poll(() => processesBelow(at.home)).toEqual([]);
   });
 
   test("is told as JSON, an object a line", async () => {
@@ -174,7 +175,7 @@ describe("a signal", () => {
     await expect.poll(() => build.out().split("│ ready").length).toBe(3);
     build.child.kill(signal);
     expect(await build.ended).toEqual({ code, signal: null });
-    expect(await processesBelow(at.home)).toEqual([]);
+    await expect.poll(() => processesBelow(at.home)).toEqual([]);
     const { status, steps } = await readBuildFile(resultsOf(at, 1));
     expect([status, ...steps.map((each) => each.status)]).toEqual(["Cancelled", "Cancelled", "Cancelled", "None"]);
   });
@@ -209,7 +210,7 @@ describe("a signal", () => {
     const env = { ...at.env, DOCKER_HOST: `tcp://127.0.0.1:${(engine.address() as AddressInfo).port}` };
     const build = startWharf({ ...at, env }, ["--runtime", "docker", "--build-id", "1", "--grace", "0s"]);
     try {
-      await expect.poll(() => asked, { timeout: 30_000 }).toBe("containers/create");
+      await expect.poll(() => asked).toBe("containers/create");
       build.child.kill("SIGINT");
       await expect.poll(build.err).toContain("the build is being cancelled");
       expect(await build.ended).toEqual({ code: 3, signal: null });
@@ -338,7 +339,9 @@ describe("first contact", () => {
 });
 
 describe("served results", () => {
-  const port = (build: ReturnType<typeof startWharf>): string => /http:\/\/(\S+)/.exec(build.err())?.[1] ?? "";
+  /** Said before anything of the build, on the other stream. */
+  const port = (build: ReturnType<typeof startWharf>): string =>
+    /served at http:\/\/(\S+)\n/.exec(build.err())?.[1] ?? "";
   const ask = async (address: string, path: string, init: RequestInit = {}): Promise<unknown> =>
     (await fetch(`http://${address}${path}`, init)).json();
 

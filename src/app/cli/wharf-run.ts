@@ -14,7 +14,7 @@ import { readWanted, selectionOf, type Wanted } from "./wharf-rerun.ts";
 import type { WharfRunOptions } from "./wharf-run-options.ts";
 import { readToken, serveOf } from "./wharf-serving.ts";
 import { isTold, readWharfSettings, settingsCode } from "./wharf-settings.ts";
-import { watchSignals } from "./wharf-signals.ts";
+import { type BuildSignals, watchSignals } from "./wharf-signals.ts";
 
 /** A command line that runs a build. */
 type RunInvocation = Invocation<WharfRunOptions>;
@@ -55,7 +55,7 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
   const { instance } = settings;
   const { projectId, dryRun = "none" } = options;
   if (dryRun === "client") return await printPlan(definition, invocation);
-  // An engine is asked, for two seconds at most, before anything is made: where there is none the user has to choose.
+  // An engine is asked before anything is made: where there is none the user has to choose. One that nobody has asked for has two seconds.
   const runtime = await worker.chooseRuntime({
     name: options.runtime,
     configuration,
@@ -64,21 +64,26 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
     cluster: clusterOf(options),
     isKept: options.keep === true,
     clock,
+    signal: invocation.signal,
     variables: environment.all,
     onWarning: (text) => log.warn(text),
   });
   if (!runtime.ok) {
+    invocation.signal.throwIfAborted();
     environment.err.write(`slipway: ${runtime.error.message}\n${runtime.error.hint}\n`);
     return exitCode.failed;
   }
   if (dryRun === "server") return await tryOut(definition, runtime.value, invocation);
   // From here on a signal cancels the build; before, it ends this process as it ends others, now that nothing is under way.
   invocation.signal.throwIfAborted();
-  const signals = watchSignals(invocation.process, {
+  const begun: { results?: { readonly frozen: boolean; readonly build: { readonly status: string } } } = {};
+  const signals: BuildSignals = watchSignals(invocation.process, {
     clock,
     graceMs: limits.graceMs,
     kill: () => void runtime.value.close(),
     tell: (text) => environment.err.write(text),
+    // Known with the freeze, before which nobody is told how the build has ended.
+    ended: () => (begun.results?.frozen === true ? codeOf(begun.results.build.status, signals) : undefined),
   });
   const started = await worker
     .startBuild({
@@ -124,20 +129,26 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
     return exitCode.failed;
   }
   const { ended, shown, door, results } = started.value;
+  begun.results = results;
   log.debug("the build has started", { build: buildId, instance, results: results.directory });
+  // Before anything of the build: who sees what a step says knows whom to ask for more.
+  if (door !== undefined) log.info(`results are served at http://${door.address}`);
   const { noteSelection } = await loadFormerBuilds();
   // A disk that is full is told by what is lost of the results; without the note nobody can go on with this build.
   await noteSelection(results.directory, selectionOf(definition, wanted)).catch(() => undefined);
-  if (door !== undefined) log.info(`results are served at http://${door.address}`);
   // What is shown may be behind what has happened, as far as its reader is; the results are whole by now.
-  const { status } = await ended;
-  const failed = status === "Cancelled" ? (signals.code() ?? exitCode.failed) : exitCode.failed;
-  const code = status === "Success" ? exitCode.succeeded : failed;
+  const code = codeOf((await ended).status, signals);
   if (door !== undefined) await signals.next();
   await door?.close();
   // Who has stopped reading is not waited for, and would be at an orderly end.
   if (!(await shown)) invocation.process.exit(code);
   return code;
+}
+
+/** What a build that is over has come to. */
+function codeOf(status: string, signals: BuildSignals): number {
+  if (status === "Success") return exitCode.succeeded;
+  return status === "Cancelled" ? (signals.code() ?? exitCode.failed) : exitCode.failed;
 }
 
 /**

@@ -3,32 +3,43 @@ import { FakeClock } from "#lib/base/index.ts";
 import type { EndSignal } from "./command.ts";
 import { watchSignals } from "./wharf-signals.ts";
 
-test("a fault of ours that is about to end the process ends the steps first", () => {
-  let abandon: () => void = () => undefined;
-  let kills = 0;
+/** A build whose signals are watched, and the process that it is in. */
+function watched() {
+  const heard = { signalled: (_: EndSignal): void => undefined, abandon: (): void => undefined };
+  const [exits, told]: [number[], string[]] = [[], []];
+  const build: { code: number | undefined; kills: number } = { code: undefined, kills: 0 };
+  const clock = new FakeClock();
   const own = {
-    takeOver: (_: unknown, abandoned: () => void) => void (abandon = abandoned),
-    exit: () => undefined,
+    takeOver: (signalled: typeof heard.signalled, abandon: typeof heard.abandon) =>
+      void Object.assign(heard, { signalled, abandon }),
+    exit: (code: number) => void exits.push(code),
   };
-  watchSignals(own, { clock: new FakeClock(), graceMs: 0, kill: () => void (kills += 1), tell: () => undefined });
-  expect(kills).toBe(0);
+  const signals = watchSignals(own, {
+    clock,
+    graceMs: 10_000,
+    kill: () => void (build.kills += 1),
+    tell: (text) => void told.push(text),
+    ended: () => build.code,
+  });
+  return {
+    signals,
+    signal: (name: EndSignal) => heard.signalled(name),
+    abandon: () => heard.abandon(),
+    exits,
+    told,
+    build,
+    clock,
+  };
+}
+
+test("a fault of ours that is about to end the process ends the steps first", () => {
+  const { build, abandon } = watched();
+  expect(build.kills).toBe(0);
   abandon();
-  expect(kills).toBe(1);
+  expect(build.kills).toBe(1);
 });
 
 describe("the code of a cancelled build", () => {
-  const watched = () => {
-    let signalled: (signal: EndSignal) => void = () => undefined;
-    const own = { takeOver: (taken: typeof signalled) => void (signalled = taken), exit: () => undefined };
-    const signals = watchSignals(own, {
-      clock: new FakeClock(),
-      graceMs: 0,
-      kill: () => undefined,
-      tell: () => undefined,
-    });
-    return { signals, signal: (name: EndSignal) => signalled(name) };
-  };
-
   test("is that of the signal that has cancelled it", () => {
     const { signals, signal } = watched();
     expect(signals.code()).toBeUndefined();
@@ -43,11 +54,43 @@ describe("the code of a cancelled build", () => {
     expect(signals.code()).toBeUndefined();
     await signals.next();
   });
+});
 
-  test("is not that of a signal after its end", () => {
-    const { signals, signal } = watched();
-    void signals.next();
+describe("a signal while a build goes on", () => {
+  test("cancels it; a second one ends the process at once, with a code of its own", () => {
+    const { signals, signal, exits, told, build } = watched();
+    signal("SIGINT");
+    expect([signals.cancelled.aborted, told.length, exits]).toEqual([true, 1, []]);
+    signal("SIGINT");
+    expect([exits, build.kills]).toEqual([[2], 1]);
+  });
+
+  test("ends the process some time after the grace, unless the build has come to its end", async () => {
+    const [stuck, ends] = [watched(), watched()];
+    for (const { signal } of [stuck, ends]) signal("SIGTERM");
+    ends.build.code = 143;
+    for (const { clock } of [stuck, ends]) await clock.advance(19_999);
+    expect([stuck.exits, ends.exits]).toEqual([[], []]);
+    for (const { clock } of [stuck, ends]) await clock.advance(1);
+    expect([stuck.exits, ends.exits]).toEqual([[3], []]);
+  });
+});
+
+describe("a signal after a build", () => {
+  test("cancels nothing, says nothing, and is what somebody waits for who stays", async () => {
+    const { signals, signal, exits, told, build } = watched();
+    build.code = 1;
+    const next = signals.next();
     signal("SIGTERM");
-    expect(signals.code()).toBeUndefined();
+    await next;
+    expect([signals.cancelled.aborted, signals.code(), told, exits]).toEqual([false, undefined, [], []]);
+  });
+
+  test("that comes again ends what goes on after it, with the code of the build", () => {
+    const { signal, exits, build } = watched();
+    signal("SIGTERM");
+    build.code = 143;
+    signal("SIGTERM");
+    expect([exits, build.kills]).toEqual([[143], 0]);
   });
 });

@@ -1,6 +1,6 @@
 // What a signal means to a build: the first one asks it to end, the second ends this process, and so does time when asking has not helped.
 
-import { type Clock, deferred, type Millis } from "#lib/base/index.ts";
+import { afterAwake, type Clock, deferred, type Millis } from "#lib/base/index.ts";
 import type { EndSignal, OwnProcess } from "./command.ts";
 
 /** As shells tell of programs that a signal has ended: 128 and its number. */
@@ -20,13 +20,14 @@ export interface BuildSignals {
   cancel(reason: string): void;
   /** The code of the signal that has cancelled the build; undefined when none has. */
   code(): number | undefined;
-  /** To be called after the build: resolves with the next signal, or at once if one has come. */
+  /** Resolves with the next signal, or at once if one has come. For whoever stays after the build until he is told to go. */
   next(): Promise<void>;
 }
 
 /**
  * Takes signals over from the process. `kill` ends in one turn whatever of the build still runs: nothing is waited for after it. It is called for a
- * fault of ours, too, so that no step is left without its worker.
+ * fault of ours, too, so that no step is left without its worker. `ended` is the code of the build from the moment on at which anybody may know that
+ * it is over: from then on no signal cancels it, and none changes its code.
  */
 export function watchSignals(
   own: OwnProcess,
@@ -35,42 +36,42 @@ export function watchSignals(
     graceMs,
     kill,
     tell,
+    ended,
   }: {
     readonly clock: Clock;
     readonly graceMs: Millis;
     readonly kill: () => void;
     readonly tell: (text: string) => void;
+    readonly ended: () => number | undefined;
   },
 ): BuildSignals {
   const cancelled = new AbortController();
   const came = deferred<void>();
   let isAsked = false;
   let cause: EndSignal | undefined;
-  let isOver = false;
   const force = (code: number): void => {
     kill();
     own.exit(code);
   };
   own.takeOver((signal) => {
-    if (isAsked && !isOver) return force(forcedCodes.again);
+    const code = ended();
+    // What still goes on after the build, such as a slow reader of what it has printed, ends with the second one, too.
+    if (isAsked) return code === undefined ? force(forcedCodes.again) : own.exit(code);
     isAsked = true;
     came.resolve();
-    if (isOver) return;
+    if (code !== undefined) return;
     tell("slipway: the build is being cancelled; once more to end it at once\n");
     // Whoever has cancelled the build before this signal is why it ends: its code does not depend on how soon the signal comes.
     if (!cancelled.signal.aborted) cause = signal;
     cancelled.abort(signal);
-    clock.after(graceMs + marginMs, () => {
-      if (!isOver) force(forcedCodes.late);
+    afterAwake(clock, graceMs + marginMs, () => {
+      if (ended() === undefined) force(forcedCodes.late);
     });
   }, kill);
   return {
     cancelled: cancelled.signal,
     cancel: (reason) => cancelled.abort(reason),
     code: () => (cause === undefined ? undefined : signalCodes[cause]),
-    next() {
-      isOver = true;
-      return came.promise;
-    },
+    next: () => came.promise,
   };
 }

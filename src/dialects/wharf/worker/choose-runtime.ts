@@ -18,6 +18,8 @@ export interface RuntimeChoice {
   /** What failed steps have worked in stays. */
   readonly isKept: boolean;
   readonly clock: Clock;
+  /** Aborted: no engine is waited for any more. */
+  readonly signal: AbortSignal;
   /** All variables of the process. */
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** Is told what is worth knowing and stands against nothing, such as what is left where steps run. */
@@ -39,7 +41,7 @@ export async function chooseRuntime(choice: RuntimeChoice): Promise<Result<StepR
   if (name === "kubernetes") return await inPods(choice);
   // Loaded late: a build on the host does without all that speaks with engines.
   const { openDocker } = await import("./docker/open-docker.ts");
-  const { build, pull, isKept } = choice;
+  const { build, pull, isKept, signal } = choice;
   const [builder, repo] = [configuration["worker.docker.builder"], configuration["worker.docker.repo"]];
   const memoryBytes = configuration["worker.docker.memoryBytes"];
   const milliCpus = configuration["worker.docker.milliCpus"];
@@ -49,6 +51,8 @@ export async function chooseRuntime(choice: RuntimeChoice): Promise<Result<StepR
     variables,
     pull,
     keepsFailed: isKept,
+    isGuess: name !== "docker",
+    signal,
     onWarning: choice.onWarning,
     ...(builder === undefined ? {} : { builder }),
     ...(repo === undefined ? {} : { repo }),

@@ -1,5 +1,16 @@
-import { type Clock, deferred, err, type Millis, ok, type Result, toError } from "#lib/base/index.ts";
+import {
+  afterAwake,
+  type Clock,
+  deferred,
+  err,
+  type Millis,
+  ok,
+  orAborted,
+  type Result,
+  toError,
+} from "#lib/base/index.ts";
 import { type ContainerEngine, openContainerEngine } from "#kernel/runtimes/index.ts";
+import { defaultPatience } from "../patience.ts";
 import { type DockerOptions, DockerStepRuntime } from "./docker-runtime.ts";
 import { machineLogins } from "./machine-logins.ts";
 
@@ -9,15 +20,21 @@ export interface OpenDockerOptions extends Omit<DockerOptions, "engine" | "login
   readonly pull?: DockerOptions["pull"] | undefined;
   /** Those of the process: where the engine is, and who its user is to registries. */
   readonly variables: Readonly<Record<string, string | undefined>>;
+  /** Nobody has asked for containers: where there is no engine at once he may want something else. */
+  readonly isGuess?: boolean;
+  /** Aborted: nobody waits for the engine any more. */
+  readonly signal?: AbortSignal;
 }
 
-/** An engine that does not answer by then is none. */
+/** An engine that nobody has asked for is none when it does not answer by then. */
 const pingMs: Millis = 2_000;
 
 /** The runtime of the engine that `docker` would talk to, once it has answered; else why there is none. */
 export async function openDocker({
   variables,
   pull = "missing",
+  isGuess = false,
+  signal,
   ...more
 }: OpenDockerOptions): Promise<Result<DockerStepRuntime, Error>> {
   // What is set to nothing counts as not set, as for docker.
@@ -26,7 +43,7 @@ export async function openDocker({
   let engine: ContainerEngine | undefined;
   try {
     engine = await openContainerEngine(place, more.clock);
-    await answers(engine, more.clock);
+    await answers(engine, more.clock, isGuess ? pingMs : defaultPatience, signal);
     return ok(new DockerStepRuntime({ ...more, engine, pull, logins: machineLogins(place) }));
   } catch (thrown) {
     engine?.close();
@@ -35,13 +52,13 @@ export async function openDocker({
 }
 
 /** One that takes connections and says nothing does not answer. */
-async function answers(engine: ContainerEngine, clock: Clock): Promise<void> {
+async function answers(engine: ContainerEngine, clock: Clock, limit: Millis, signal?: AbortSignal): Promise<void> {
   const late = deferred<never>();
-  const cancel = clock.after(pingMs, () =>
-    late.reject(new Error(`the engine at ${engine.address} did not answer within 2 s`)),
+  const cancel = afterAwake(clock, limit, () =>
+    late.reject(new Error(`the engine at ${engine.address} did not answer within ${limit / 1000} s`)),
   );
   try {
-    await Promise.race([engine.version(), late.promise]);
+    await orAborted(Promise.race([engine.version(), late.promise]), signal);
   } finally {
     cancel();
   }
