@@ -44,3 +44,14 @@ test("what is gone is forgotten, what lives is left, and what cannot be cleared 
   await takeBack();
   expect(await notes()).toEqual(["broken.json"]);
 });
+
+test("a note that was begun by a worker that is dead is taken away, and no other one", async () => {
+  const { pid, startTime = "0", host } = thisProcess();
+  const dead = `.${pid}-1@${host}`;
+  const others = [`.${pid}-${startTime}@${host}`, `.${pid}-1@elsewhere`];
+  await mkdir(join(root, "running"));
+  for (const name of [dead, ...others]) await writeFile(join(root, "running", name), '{"owner":{"ho');
+  await clear();
+  expect((await notes()).toSorted()).toEqual(others.toSorted());
+  expect(told).toEqual([]);
+});

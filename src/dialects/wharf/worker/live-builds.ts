@@ -1,8 +1,9 @@
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, type Instant, messageOf } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
 import type { Owner } from "../results/build-document.ts";
+import { writeJson } from "../results/json-file.ts";
 import { isDead, thisProcess } from "../results/owner.ts";
 import { workDirectory } from "../results/results.ts";
 import { seal } from "../results/seal.ts";
@@ -14,12 +15,23 @@ import { killLeftovers } from "./host/leftovers.ts";
 /** One file for each process that runs a build. */
 const notesIn = (root: string): string => join(root, "running");
 
+/** A note on its way, which a worker that is killed then leaves behind: its content may be half of one, its name says whose it is. */
+const draftOf = ({ host, pid, startTime = "0" }: Owner): string => `.${pid}-${startTime}@${host}`;
+
+/** Whose draft a name is, if it is one. It was begun since this machine was, or is as old as anything. */
+function writerOf(name: string): Owner | undefined {
+  const [, pid, startTime, host] = /^\.(\d+)-(\d+)@(.*)$/s.exec(name) ?? [];
+  if (pid === undefined || startTime === undefined || host === undefined) return undefined;
+  return { ...thisProcess(), host, pid: Number(pid), startTime };
+}
+
 /** Notes a build of this process for whoever comes after it, should it not come to its end. The answer takes the note back. */
 export async function noteBuild(root: string, resultsDirectory: string): Promise<() => Promise<void>> {
   const owner = thisProcess();
   await makeDirectories(notesIn(root), 0o700);
   const path = join(notesIn(root), `${owner.pid}-${owner.startTime ?? 0}.json`);
-  await writeFile(path, JSON.stringify({ owner, directory: resultsDirectory }), { mode: 0o600 });
+  // Half a note would name no worker, and never be taken away.
+  await writeJson(path, { owner, directory: resultsDirectory }, join(notesIn(root), draftOf(owner)));
   return () => rm(path, { force: true });
 }
 
@@ -34,6 +46,9 @@ export async function clearDeadBuilds(root: string, now: Instant, onWarning: (me
   });
   for (const name of names) {
     const path = join(notesIn(root), name);
+    const writer = writerOf(name);
+    // Its worker has begun nothing.
+    if (writer !== undefined && isDead(writer)) await rm(path, { force: true });
     const noted = await readNote(path);
     if (noted === undefined || !isDead(noted.owner)) continue;
     try {
@@ -65,7 +80,7 @@ interface Note {
   readonly directory: string;
 }
 
-/** Undefined also for one that is half written: its worker lives, or had not begun anything. */
+/** Undefined also for what is no note. */
 async function readNote(path: string): Promise<Note | undefined> {
   try {
     const noted: unknown = JSON.parse(await readFile(path, "utf8"));
