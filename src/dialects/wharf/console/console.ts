@@ -15,11 +15,11 @@ export interface ConsoleOutput {
 /** A reader that is so far behind is not waited for. */
 const mostBacklog = 8 * 1024 * 1024;
 
-/** How long a reader that takes nothing is waited for at the end. */
-const patienceMs: Millis = 10_000;
-
 /** How often it is looked whether the reader takes something: nothing tells of it. */
 const lookMs: Millis = 50;
+
+/** So many looks, 10 s, a reader that takes nothing is waited for at the end. Time in which nobody could look does not count. */
+const mostLooks = 200;
 
 /**
  * Shows a build while it runs, and its last block at the end. The build never waits for it, nor for who reads it: what a slow reader would have to
@@ -49,12 +49,12 @@ function notice(directory: string, { form }: Look): string {
 
 /** Waits as long as the reader takes something. */
 async function isTaken(output: ConsoleOutput, clock: Clock): Promise<boolean> {
-  let [least, since] = [output.backlog, clock.monotonic()];
+  let [least, looks] = [output.backlog, 0];
   while (output.backlog > 0) {
     await sleep(clock, lookMs);
-    const now = clock.monotonic();
-    if (output.backlog < least) [least, since] = [output.backlog, now];
-    else if (now - since >= patienceMs) return false;
+    looks += 1;
+    if (output.backlog < least) [least, looks] = [output.backlog, 0];
+    else if (looks >= mostLooks) return false;
   }
   return true;
 }

@@ -1,14 +1,11 @@
 import type { Socket } from "node:net";
-import type { Cancel, Clock, Millis } from "#lib/base/index.ts";
+import { afterAwake, type Clock, type Millis } from "#lib/base/index.ts";
 
 /** What somebody speaks. Whatever is not the beginning of HTTP/2 is the business of HTTP/1.1, which refuses what it is not. */
 export type Protocol = "http1" | "http2";
 
 /** RFC 9113 3.4: what a client of HTTP/2 says first. Its first line is enough: no other protocol begins so. */
 const preface = Buffer.from("PRI * HTTP/2.0");
-
-/** A limit runs out in so many steps: of a time in which this process did not run, all that is over is one of them, and what has come is read. */
-const steps = 4;
 
 /**
  * Calls `decide` once, when the first bytes are there; they are still to be read from the socket then. A connection that has not said enough
@@ -21,10 +18,9 @@ export function readFirstBytes(
   decide: (protocol: Protocol) => void,
 ): void {
   let seen = Buffer.alloc(0);
-  let left = steps;
   const giveUp = (): void => void socket.destroy();
-  const wait = (): Cancel => clock.after(limit / steps, () => (--left === 0 ? giveUp() : (cancel = wait())));
-  let cancel = wait();
+  // What it has said while we stood still is seen first.
+  const cancel = afterAwake(clock, limit, giveUp);
   const look = (): void => {
     const more: Buffer | null = socket.read();
     if (more !== null) seen = Buffer.concat([seen, more]);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { deferred, err } from "#lib/base/index.ts";
+import { deferred, err, FakeClock } from "#lib/base/index.ts";
 import { built, planOf } from "./testing/build-request.ts";
 import { failure, fakeStepRuntime, success, untilCancelled } from "./testing/fake-step-runtime.ts";
 import type { StepEnd, StepJob } from "./step-runtime.ts";
@@ -128,12 +128,19 @@ describe("a bound", () => {
     expect([two.most, two.started.length]).toEqual([2, 4]);
   });
 
-  test("on the time of a step fails it", async () => {
+  test("on the time of a step fails it, behind what it has printed", async () => {
     const plan = planOf([["s", "success", ["long"]]]);
     const [stage] = plan.stages;
     const steps = (stage?.steps ?? []).map((step) => ({ ...step, timeoutMs: 20 }));
     const timed = { stages: plan.stages.map((each) => ({ ...each, steps })) };
-    const { build, end } = await built(timed, fakeStepRuntime(byName));
+    const clock = new FakeClock();
+    const runtime = fakeStepRuntime((job) => {
+      job.log.append("stdout", Buffer.from("begun\n"));
+      void clock.advance(20);
+      return untilCancelled(job);
+    });
+    const { build, end, logs } = await built(timed, runtime, { clock });
+    expect(logs).toEqual([["begun", "[slipway] not finished within 0.02s"]]);
     expect(build.steps[0]).toMatchObject({ status: "Failed", reason: "Timeout", message: "not finished within 0.02s" });
     expect(end.status).toBe("Failed");
   });

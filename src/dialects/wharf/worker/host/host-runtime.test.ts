@@ -219,7 +219,7 @@ describe("a step that is cancelled", () => {
     await expect.poll(output).toContain("ready");
     await runtime.close();
     expect(await ended).toMatchObject({ exitCode: 137 });
-    expect(await isThere(mark)).toBe(false);
+    await expect.poll(() => isThere(mark)).toBe(false);
   });
 });
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
 import { closeWritingEnd, type Pipe, signalGroup } from "#kernel/runtimes/index.ts";
-import { type Clock, codeOf, deferred, type Millis, toError } from "#lib/base/index.ts";
+import { afterAwake, type Clock, codeOf, deferred, type Millis, toError } from "#lib/base/index.ts";
 import type { StepEnd, StepJob } from "../step-runtime.ts";
 import { markVariable, signalMarked } from "./marked-processes.ts";
 
@@ -90,7 +90,8 @@ export async function startProcess(
       state = "ends";
       signalGroup(pid, "SIGTERM");
       signalStrays("SIGTERM");
-      const cancel = clock.after(graceMs, kill);
+      // It has its time to say its last words, which are read here.
+      const cancel = afterAwake(clock, graceMs, kill);
       // The end of output alone tells nothing: who has closed it runs on.
       void Promise.all([exited, output]).then(cancel);
     },
@@ -136,10 +137,11 @@ function take({ output }: Pipe, log: StepJob["log"]): Promise<boolean> {
   });
 }
 
-/** False after a while in which the log did not keep the pipe waiting. */
+/** False after a while in which the log did not keep the pipe waiting, and in which it could have been read. */
 function lateness(pipe: Pipe, clock: Clock): Promise<false> {
   return new Promise((resolve) => {
-    const wait = (): void => void clock.after(outputGraceMs, () => (pipe.output.isPaused() ? wait() : resolve(false)));
+    const wait = (): void =>
+      void afterAwake(clock, outputGraceMs, () => (pipe.output.isPaused() ? wait() : resolve(false)));
     wait();
   });
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ok, systemClock } from "#lib/base/index.ts";
@@ -55,12 +55,20 @@ export async function built(plan: BuildPlan, runtime: StepRuntime, more: Partial
       ...more,
     });
     const { build } = results;
+    const texts = results.logs.map(({ path }) => readFile(path, "utf8").catch(() => ""));
     return {
       end,
       build,
       steps: Object.fromEntries(build.steps.map(({ name, status }) => [name, status])),
       stages: Object.fromEntries(build.stages.map(({ name, status }) => [name, status])),
       artifacts: results.steps.flatMap(({ artifacts }) => artifacts.map(({ name }) => name)),
+      /** Of each step its lines, without their times. */
+      logs: (await Promise.all(texts)).map((text) =>
+        text
+          .split("\n")
+          .slice(0, -1)
+          .map((line) => line.replace(/^\S+ /, "")),
+      ),
       updates: results.steps.map(({ updates }) => updates.map(({ status }) => status)),
     };
   } finally {
