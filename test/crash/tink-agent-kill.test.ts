@@ -152,7 +152,8 @@ test("a second agent on one directory is refused while the first one lives", asy
   const second = await beginAgent();
   let told = "";
   second.stderr?.on("data", (chunk: Buffer) => (told += chunk.toString()));
-  await once(second, "exit");
+  // Not its exit, before which not all that it has told need have come.
+  await once(second, "close");
   expect(told).toContain("another agent is running on");
   first.kill("SIGTERM");
   await once(first, "exit");

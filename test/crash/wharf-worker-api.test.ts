@@ -28,6 +28,8 @@ async function worker(kind: "log" | "artifact" | "idle", amount: number) {
   const child: ChildProcess = spawn(process.execPath, [program, join(directory, kind), kind, `${amount}`], {
     stdio: ["pipe", "pipe", "inherit"],
   });
+  // It says its last words and ends: both may be there at once, in either order.
+  const exited = once(child, "exit");
   const said = createInterface({ input: child.stdout ?? process.stdin })[Symbol.asyncIterator]();
   const next = async <T>(): Promise<T> => JSON.parse((await said.next()).value ?? "null") as T;
   const { address } = await next<{ address: string }>();
@@ -38,7 +40,7 @@ async function worker(kind: "log" | "artifact" | "idle", amount: number) {
     async end() {
       child.stdin?.end();
       const judged = await next<{ lines: number; grown: number }>();
-      await once(child, "exit");
+      await exited;
       return judged;
     },
   };

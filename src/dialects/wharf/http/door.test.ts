@@ -59,7 +59,7 @@ test("a door whose answers never come can be closed, also when somebody waits at
   };
   const door = await open({ serves });
   const socket = await socketTo(door);
-  const gone = once(socket, "close");
+  const gone = closed(socket);
   socket.write("GET / HTTP/1.1\r\nhost: localhost\r\n\r\n");
   await asked.promise;
   await door.close();
@@ -73,6 +73,9 @@ async function socketTo(door: HttpDoor): Promise<Socket> {
   await once(socket, "connect");
   return socket;
 }
+
+/** However it is closed: a reset is an end, too. */
+const closed = (socket: Socket): Promise<void> => new Promise((resolve) => socket.once("close", () => resolve()));
 
 const urlOf = (door: HttpDoor, path: string): string => `http://${door.address}${path}`;
 
@@ -152,7 +155,7 @@ describe("one address", () => {
       "GET",
     ]) {
       const socket = await socketTo(door);
-      const ended = once(socket, "close");
+      const ended = closed(socket);
       socket.resume();
       socket.end(garbage);
       await ended;
@@ -217,7 +220,7 @@ describe("who is silent", () => {
       const socket = await socketTo(door);
       if (said !== "nothing") socket.write(said);
       socket.resume();
-      await once(socket, "close");
+      await closed(socket);
     },
   );
 
@@ -226,7 +229,7 @@ describe("who is silent", () => {
     const socket = await socketTo(door);
     socket.write("POST /api/thing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nabc");
     socket.resume();
-    await once(socket, "close");
+    await closed(socket);
   });
 
   test("because the server has nothing to say is not cut", async () => {
@@ -249,7 +252,7 @@ describe("who is silent", () => {
     for (const said of ["P", "P"]) {
       const socket = await socketTo(door);
       socket.resume().write(said);
-      await once(socket, "close");
+      await closed(socket);
     }
     say();
     expect(await response.text()).toBe("one two");
@@ -330,8 +333,8 @@ describe("who may ask", () => {
     });
     const told = await fetch(urlOf(door, "/api/thing/7"), { headers: { ...headers, authorization: "Bearer t" } });
     expect([told.status, told.headers.get("access-control-allow-origin")]).toEqual([200, "https://ci.example"]);
-    const closed = await fetch(urlOf(await open({ token: "t" }), "/"), { headers: { authorization: "Bearer t" } });
-    expect(closed.headers.get("access-control-allow-origin")).toBeNull();
+    const unnamed = await fetch(urlOf(await open({ token: "t" }), "/"), { headers: { authorization: "Bearer t" } });
+    expect(unnamed.headers.get("access-control-allow-origin")).toBeNull();
   });
 
   test("anybody at an address that others reach is told to the operator", async () => {

@@ -156,7 +156,8 @@ describe("a connection that breaks", () => {
   });
 
   test("is waited for until the caller gives up", async () => {
-    const build = await serve();
+    // One that nobody else is given while nobody answers there.
+    const build = await serve({ address: `127.0.0.1:${await freePort()}` });
     const { address } = build.door;
     await build.door.close();
     const patience = new AbortController();
