@@ -51,8 +51,8 @@ async function endedBuilds(builds: string, now: Instant, log: Logger): Promise<r
   const found: EndedBuild[] = [];
   for (const name of names) {
     const directory = join(builds, name);
-    // A link leads to what is not ours to remove.
-    if (!(await lstat(directory)).isDirectory()) continue;
+    // A link leads to what is not ours to remove, and somebody else may have been faster.
+    if ((await lstat(directory).catch(() => undefined))?.isDirectory() !== true) continue;
     if (name.startsWith(removed)) await rm(directory, { recursive: true, force: true });
     else {
       const endedAt = await endOf(directory, now).catch((thrown: unknown) => {
