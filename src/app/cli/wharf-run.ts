@@ -79,7 +79,7 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
   const begun: { results?: { readonly frozen: boolean; readonly build: { readonly status: string } } } = {};
   const signals: BuildSignals = watchSignals(invocation.process, {
     clock,
-    graceMs: limits.graceMs,
+    graceMs: options.alwaysOnCancel === true ? undefined : limits.graceMs,
     kill: () => void runtime.value.close(),
     tell: (text) => environment.err.write(text),
     // Known with the freeze, before which nobody is told how the build has ended.

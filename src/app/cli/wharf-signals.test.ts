@@ -4,8 +4,11 @@ import type { EndSignal } from "./command.ts";
 import { watchSignals } from "./wharf-signals.ts";
 
 /** A build whose signals are watched, and the process that it is in. */
-function watched() {
-  const heard = { signalled: (_: EndSignal): void => undefined, abandon: (): void => undefined };
+function watched({ graceMs }: { readonly graceMs: number | undefined } = { graceMs: 10_000 }) {
+  const heard: { signalled: (signal: EndSignal) => void; abandon: () => void } = {
+    signalled: () => undefined,
+    abandon: () => undefined,
+  };
   const [exits, told]: [number[], string[]] = [[], []];
   const build: { code: number | undefined; kills: number } = { code: undefined, kills: 0 };
   const clock = new FakeClock();
@@ -16,7 +19,7 @@ function watched() {
   };
   const signals = watchSignals(own, {
     clock,
-    graceMs: 10_000,
+    graceMs,
     kill: () => void (build.kills += 1),
     tell: (text) => void told.push(text),
     ended: () => build.code,
@@ -74,6 +77,13 @@ describe("a signal while a build goes on", () => {
     for (const { clock } of [stuck, ends]) await clock.advance(1);
     expect([stuck.exits, ends.exits]).toEqual([[3], []]);
   });
+});
+
+test("a build with stages that run after a cancel ends when they have", async () => {
+  const { signal, exits, clock } = watched({ graceMs: undefined });
+  signal("SIGTERM");
+  await clock.advance(3_600_000);
+  expect(exits).toEqual([]);
 });
 
 describe("a signal after a build", () => {

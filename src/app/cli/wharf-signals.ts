@@ -27,7 +27,8 @@ export interface BuildSignals {
 /**
  * Takes signals over from the process. `kill` ends in one turn whatever of the build still runs: nothing is waited for after it. It is called for a
  * fault of ours, too, so that no step is left without its worker. `ended` is the code of the build from the moment on at which anybody may know that
- * it is over: from then on no signal cancels it, and none changes its code.
+ * it is over: from then on no signal cancels it, and none changes its code. Without a grace a build may take as long as it likes to end: some of its
+ * stages run after a cancel, too.
  */
 export function watchSignals(
   own: OwnProcess,
@@ -39,7 +40,7 @@ export function watchSignals(
     ended,
   }: {
     readonly clock: Clock;
-    readonly graceMs: Millis;
+    readonly graceMs: Millis | undefined;
     readonly kill: () => void;
     readonly tell: (text: string) => void;
     readonly ended: () => number | undefined;
@@ -64,9 +65,10 @@ export function watchSignals(
     // Whoever has cancelled the build before this signal is why it ends: its code does not depend on how soon the signal comes.
     if (!cancelled.signal.aborted) cause = signal;
     cancelled.abort(signal);
-    afterAwake(clock, graceMs + marginMs, () => {
-      if (ended() === undefined) force(forcedCodes.late);
-    });
+    if (graceMs !== undefined)
+      afterAwake(clock, graceMs + marginMs, () => {
+        if (ended() === undefined) force(forcedCodes.late);
+      });
   }, kill);
   return {
     cancelled: cancelled.signal,
