@@ -14,7 +14,7 @@ import { readWanted, selectionOf, type Wanted } from "./wharf-rerun.ts";
 import type { WharfRunOptions } from "./wharf-run-options.ts";
 import { readToken, serveOf } from "./wharf-serving.ts";
 import { isTold, readWharfSettings, settingsCode } from "./wharf-settings.ts";
-import { type BuildSignals, watchSignals } from "./wharf-signals.ts";
+import { type BuildOver, type BuildSignals, watchSignals } from "./wharf-signals.ts";
 
 /** A command line that runs a build. */
 type RunInvocation = Invocation<WharfRunOptions>;
@@ -76,14 +76,13 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
   if (dryRun === "server") return await tryOut(definition, runtime.value, invocation);
   // From here on a signal cancels the build; before, it ends this process as it ends others, now that nothing is under way.
   invocation.signal.throwIfAborted();
-  const begun: { results?: { readonly frozen: boolean; readonly build: { readonly status: string } } } = {};
+  const begun: { results?: BegunResults } = {};
   const signals: BuildSignals = watchSignals(invocation.process, {
     clock,
     graceMs: options.alwaysOnCancel === true ? undefined : limits.graceMs,
     kill: () => void runtime.value.close(),
     tell: (text) => environment.err.write(text),
-    // Known with the freeze, before which nobody is told how the build has ended.
-    ended: () => (begun.results?.frozen === true ? codeOf(begun.results.build.status, signals) : undefined),
+    ended: () => overOf(begun.results, signals),
   });
   const started = await worker
     .startBuild({
@@ -144,6 +143,16 @@ async function runToEnd(invocation: RunInvocation, path: string | undefined): Pr
   if (!(await shown)) invocation.process.exit(code);
   return code;
 }
+
+/** What is looked at of results while a signal is heard. */
+interface BegunResults {
+  readonly frozen: boolean;
+  readonly build: { readonly status: string; readonly frozen: boolean };
+}
+
+/** Before its document is frozen nobody is told how the build has ended; whoever reads it on the disk may send a signal for it. */
+const overOf = (results: BegunResults | undefined, signals: BuildSignals): BuildOver | undefined =>
+  results?.build.frozen === true ? { code: codeOf(results.build.status, signals), isWhole: results.frozen } : undefined;
 
 /** What a build that is over has come to. */
 function codeOf(status: string, signals: BuildSignals): number {

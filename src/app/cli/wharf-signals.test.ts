@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { FakeClock } from "#lib/base/index.ts";
 import type { EndSignal } from "./command.ts";
-import { watchSignals } from "./wharf-signals.ts";
+import { type BuildOver, watchSignals } from "./wharf-signals.ts";
 
 /** A build whose signals are watched, and the process that it is in. */
 function watched({ graceMs }: { readonly graceMs: number | undefined } = { graceMs: 10_000 }) {
@@ -10,7 +10,7 @@ function watched({ graceMs }: { readonly graceMs: number | undefined } = { grace
     abandon: () => undefined,
   };
   const [exits, told]: [number[], string[]] = [[], []];
-  const build: { code: number | undefined; kills: number } = { code: undefined, kills: 0 };
+  const build: { over: BuildOver | undefined; kills: number } = { over: undefined, kills: 0 };
   const clock = new FakeClock();
   const own = {
     takeOver: (signalled: typeof heard.signalled, abandon: typeof heard.abandon) =>
@@ -22,7 +22,7 @@ function watched({ graceMs }: { readonly graceMs: number | undefined } = { grace
     graceMs,
     kill: () => void (build.kills += 1),
     tell: (text) => void told.push(text),
-    ended: () => build.code,
+    ended: () => build.over,
   });
   return {
     signals,
@@ -71,7 +71,7 @@ describe("a signal while a build goes on", () => {
   test("ends the process some time after the grace, unless the build has come to its end", async () => {
     const [stuck, ends] = [watched(), watched()];
     for (const { signal } of [stuck, ends]) signal("SIGTERM");
-    ends.build.code = 143;
+    ends.build.over = { code: 143, isWhole: true };
     for (const { clock } of [stuck, ends]) await clock.advance(19_999);
     expect([stuck.exits, ends.exits]).toEqual([[], []]);
     for (const { clock } of [stuck, ends]) await clock.advance(1);
@@ -89,7 +89,7 @@ test("a build with stages that run after a cancel ends when they have", async ()
 describe("a signal after a build", () => {
   test("cancels nothing, says nothing, and is what somebody waits for who stays", async () => {
     const { signals, signal, exits, told, build } = watched();
-    build.code = 1;
+    build.over = { code: 1, isWhole: true };
     const next = signals.next();
     signal("SIGTERM");
     await next;
@@ -99,7 +99,11 @@ describe("a signal after a build", () => {
   test("that comes again ends what goes on after it, with the code of the build", () => {
     const { signal, exits, build } = watched();
     signal("SIGTERM");
-    build.code = 143;
+    // Its end can be read, and its scratch is being removed.
+    build.over = { code: 143, isWhole: false };
+    signal("SIGTERM");
+    expect(exits).toEqual([]);
+    build.over = { code: 143, isWhole: true };
     signal("SIGTERM");
     expect([exits, build.kills]).toEqual([[143], 0]);
   });

@@ -24,10 +24,17 @@ export interface BuildSignals {
   next(): Promise<void>;
 }
 
+/** The end of a build, from the moment on at which anybody may know of it. */
+export interface BuildOver {
+  readonly code: number;
+  /** Nothing is written or removed any more. */
+  readonly isWhole: boolean;
+}
+
 /**
  * Takes signals over from the process. `kill` ends in one turn whatever of the build still runs: nothing is waited for after it. It is called for a
- * fault of ours, too, so that no step is left without its worker. `ended` is the code of the build from the moment on at which anybody may know that
- * it is over: from then on no signal cancels it, and none changes its code. Without a grace a build may take as long as it likes to end: some of its
+ * fault of ours, too, so that no step is left without its worker. From the moment on at which the build has `ended` no signal cancels it, and none changes
+ * its code. Without a grace a build may take as long as it likes to end: some of its
  * stages run after a cancel, too.
  */
 export function watchSignals(
@@ -43,7 +50,7 @@ export function watchSignals(
     readonly graceMs: Millis | undefined;
     readonly kill: () => void;
     readonly tell: (text: string) => void;
-    readonly ended: () => number | undefined;
+    readonly ended: () => BuildOver | undefined;
   },
 ): BuildSignals {
   const cancelled = new AbortController();
@@ -55,12 +62,16 @@ export function watchSignals(
     own.exit(code);
   };
   own.takeOver((signal) => {
-    const code = ended();
-    // What still goes on after the build, such as a slow reader of what it has printed, ends with the second one, too.
-    if (isAsked) return code === undefined ? force(forcedCodes.again) : own.exit(code);
+    const over = ended();
+    if (isAsked) {
+      if (over === undefined) return force(forcedCodes.again);
+      // What goes on after the build, such as a slow reader of what it has printed, is not waited for by who asks twice.
+      if (over.isWhole) own.exit(over.code);
+      return;
+    }
     isAsked = true;
     came.resolve();
-    if (code !== undefined) return;
+    if (over !== undefined) return;
     tell("slipway: the build is being cancelled; once more to end it at once\n");
     // Whoever has cancelled the build before this signal is why it ends: its code does not depend on how soon the signal comes.
     if (!cancelled.signal.aborted) cause = signal;
