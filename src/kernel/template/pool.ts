@@ -1,4 +1,5 @@
 import {
+  afterAwake,
   type Cancel,
   type Clock,
   type Deferred,
@@ -35,8 +36,6 @@ export const defaultLimits: PoolLimits = {
   maxKeptBytes: 256 * 1024 * 1024,
   idleMs: 60_000,
 };
-
-const budgetParts = 10;
 
 /** Why there is no answer, although the question was well put. */
 export type PoolFailure =
@@ -158,7 +157,8 @@ export class TemplatePool {
   async #serve(slot: Slot, task: Task): Promise<void> {
     slot.cancelTimer();
     slot.state = task;
-    slot.cancelTimer = this.#afterBudget(() => {
+    // A timer that ran out while this process stood still is due before the answer that is there already.
+    slot.cancelTimer = afterAwake(this.#clock, this.#limits.budgetMs, () => {
       this.#drop(slot, { kind: "time" });
       this.#advance();
     });
@@ -168,16 +168,6 @@ export class TemplatePool {
       this.#drop(slot, { kind: "crashed", message: messageOf(thrown) });
       this.#advance();
     }
-  }
-
-  /** In parts, since a timer is due first when a process goes on that stood still: that has cost one of them, and the answer may be there already. */
-  #afterBudget(run: () => void): Cancel {
-    let cancel: Cancel = () => undefined;
-    const wait = (parts: number): void => {
-      cancel = this.#clock.after(this.#limits.budgetMs / budgetParts, parts > 1 ? () => wait(parts - 1) : run);
-    };
-    wait(budgetParts);
-    return () => cancel();
   }
 
   #settle(slot: Slot, task: Task, answer: ThreadAnswer): void {
