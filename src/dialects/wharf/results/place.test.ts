@@ -1,4 +1,4 @@
-import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -24,7 +24,9 @@ test("results lie in a directory that is closed to others, also when it was open
 
 test("a link, a file or somebody else's directory of that name is not entered", async () => {
   const elsewhere = own("elsewhere");
-  await mkdir(elsewhere, { mode: 0o755 });
+  await mkdir(elsewhere);
+  // Whatever the umask takes of what is made anew.
+  await chmod(elsewhere, 0o755);
   await symlink(elsewhere, own("iver-wharf"));
   expect(await ownRoot(directory)).toBe(own(`iver-wharf-${uid}`));
   expect((await stat(elsewhere)).mode & 0o777).toBe(0o755);
