@@ -211,6 +211,27 @@ describe("deleting a worker", () => {
     expect((await place.post({ BUILD_REF: "7" })).status).toBe(201);
   });
 
+  test("that has ended and does not answer for a moment is not killed: it serves what it has left", async () => {
+    await begin();
+    await place.post({ BUILD_REF: "7" });
+    await expect.poll(started).toEqual([name(7)]);
+    const finishedAt = place.clock.now();
+    const told = { phase: "finished", status: "Cancelled", address: "pod://a/b:1", finishedAt } as const;
+    place.backend.become(name(7), told);
+    const shown = async () => (await place.ask("GET", `/api/worker/${name(7)}`)).body;
+    await expect.poll(shown).toMatchObject({ status: "Cancelled" });
+    await place.ask("DELETE", `/api/worker/${name(7)}`);
+    // A Pod is asked for its build, and says nothing at the moment.
+    place.backend.become(name(7), { phase: "starting", status: "Running", address: undefined, finishedAt: undefined });
+    await place.clock.advance(40_000);
+    place.backend.become(name(7), {});
+    await place.clock.advance(10_000);
+    expect(place.backend.ended).toEqual([]);
+    expect(await shown()).toMatchObject({ status: "Cancelled", address: "pod://a/b:1" });
+    await place.clock.advance(11_000);
+    await expect.poll(() => place.backend.ended).toContain(`terminate ${name(7)}`);
+  });
+
   test("with force ends it at once", async () => {
     await begin();
     await place.post({ BUILD_REF: "7" });

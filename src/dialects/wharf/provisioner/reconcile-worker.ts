@@ -19,7 +19,7 @@ import { nextRemovalStep } from "./removal.ts";
 import type { ProvisionerSettings } from "./settings.ts";
 import type { Slots } from "./slots.ts";
 import { finalizer, forceAnnotation, parametersIn } from "./store-worker.ts";
-import { candidateOf, identityOf, isWorkerOver, refusedStatus, statusOf } from "./worker-status.ts";
+import { candidateOf, identityOf, isWorkerOver, lasting, refusedStatus, statusOf } from "./worker-status.ts";
 
 /** What a pass for a worker needs. */
 export interface WorkerParts {
@@ -56,7 +56,7 @@ async function provide(
   { now }: ReconcileContext,
 ): Promise<ReconcileResult> {
   const { backend, slots } = parts;
-  const observed = await backend.observe(identityOf(worker));
+  const observed = lasting(worker, await backend.observe(identityOf(worker)));
   if (observed.phase === "absent") return await begin(parts, worker, now);
   await writeStatus(parts, worker, statusOf(worker, backend.name, observed));
   // Its program has read it.
@@ -126,7 +126,7 @@ async function remove(
   const { deletionTimestamp = "", annotations = {}, finalizers = [] } = worker.metadata;
   if (!finalizers.includes(finalizer)) return undefined;
   const identity = identityOf(worker);
-  const observed = await backend.observe(identity);
+  const observed = lasting(worker, await backend.observe(identity));
   const removal = {
     deletedAt: parseInstant(deletionTimestamp) ?? now,
     isForced: annotations[forceAnnotation] === "true",

@@ -89,6 +89,16 @@ const isOver = (worker: Worker): boolean => {
 /** Whether nothing will ever be started for it, or was started and is there no more than its results. */
 export const isWorkerOver = (worker: Worker): boolean => isOver(worker) || (worker.status?.finishedAt ?? null) !== null;
 
+/**
+ * What is seen of a worker, unless that is less than was seen before: one whose build has ended, and that lives and says nothing at the moment, serves what
+ * it has left as before. What counts as begun anew is ended sooner, and its results with it.
+ */
+export function lasting({ status = {} }: Stored<Worker>, observed: Observed): Observed {
+  const { status: word = "Unknown", finishedAt = null, address } = status;
+  if (observed.phase !== "starting" || !observed.isAlive || finishedAt === null) return observed;
+  return { ...observed, phase: "finished", status: word, address, finishedAt: parseInstant(finishedAt) };
+}
+
 /** As who is next sees it. */
 export function candidateOf(worker: Stored<Worker>): Candidate {
   const { metadata, spec } = worker;
