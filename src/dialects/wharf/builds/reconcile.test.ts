@@ -7,7 +7,7 @@ import { TestEngine, TestPlane } from "../testing/plane.ts";
 import { Build, Project, Worker } from "../kinds.ts";
 import { resubmission } from "../commands.ts";
 import { inputsSecret } from "./inputs-secret.ts";
-import { untriggered } from "./transitions.ts";
+import { moved, untriggered } from "./transitions.ts";
 
 // Builds as kubectl and Workflows create them; the API is in memory, the engine a server of HTTP.
 
@@ -63,6 +63,52 @@ test("a build gets its number and its worker, a project its number", async () =>
   await expect
     .poll(() => plane.store.get({ type: Project, namespace, name: "web" }))
     .toMatchObject({ spec: { projectId: 1 } });
+});
+
+test("an engine that would start another worker is not asked again when its answer was lost; the build says so, and runs if one has begun", async () => {
+  const jenkins = { ...engine.engine, api: "jenkins-generic-webhook-trigger" } as const;
+  const own = await new TestPlane([jenkins]).synced();
+  const createIn = async (name: string) =>
+    await own.store.create(Build, {
+      apiVersion,
+      kind: "Build",
+      metadata: { namespace, name },
+      spec: { project: "web", stage: "ALL" },
+    });
+  const read = (name: string) => own.store.get<Build>({ type: Build, namespace, name });
+  try {
+    engine.isMute = true;
+    await own.store.create(Project, {
+      apiVersion,
+      kind: "Project",
+      metadata: { namespace, name: "web" },
+      spec: { name: "web", gitUrl: "https://git.example/web.git" },
+    });
+    for (const name of ["one", "two"]) {
+      await createIn(name);
+      const message = expect.stringContaining("it may have started a worker, and is not asked again");
+      const waits = { status: "Scheduling", reason: "TriggerUnknown", message, workerId: "" };
+      await expect.poll(() => read(name)).toMatchObject({ status: waits });
+    }
+    expect(engine.asked).toHaveLength(2);
+    const one = await read("one");
+    const running = moved(one, "Running", {}, systemClock.now());
+    expect(running).toMatchObject({ status: "Running" });
+    expect(running).not.toHaveProperty("reason");
+    // Nothing was heard of the other one for so long.
+    const two = await read("two");
+    const long = new Date(systemClock.now() - 601_000).toISOString();
+    await patchStatus(own.store, Build, two, { ...two.status, scheduledOn: long });
+    const lost = {
+      status: "Failed",
+      reason: "WorkerLost",
+      message: expect.stringMatching(/^nothing was heard of a worker/),
+    };
+    await expect.poll(() => read("two")).toMatchObject({ status: lost });
+    expect(engine.asked).toHaveLength(2);
+  } finally {
+    await own.close();
+  }
 });
 
 test("a number in the name is kept, and no number is given twice", async () => {

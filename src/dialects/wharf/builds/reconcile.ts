@@ -15,8 +15,8 @@ import { Build, type BuildStatus, type Worker } from "../kinds.ts";
 import { answerActions } from "./build-actions.ts";
 import { hideInputs } from "./hide-inputs.ts";
 import { giveNumber, numberTaken } from "./give-number.ts";
-import { engineFor, isUnstartable, type StartParts, startWorker } from "./start-worker.ts";
-import { moved, triggered, untriggered } from "./transitions.ts";
+import { engineFor, isUnknown, isUnstartable, type StartParts, startWorker } from "./start-worker.ts";
+import { moved, perhapsTriggered, triggered, triggerUnknown, untriggered, workerLost } from "./transitions.ts";
 import { endWorker } from "./trigger.ts";
 
 // A build is started by whoever asks for it over REST, and by the controller where it was created in any other way or where that process has ended
@@ -74,6 +74,8 @@ const starterGrace: Millis = 15_000;
 
 /** For how long an engine that does not answer is asked again. */
 const engineDeadline: Millis = 60_000;
+/** For how long a worker may say nothing of which nobody knows whether it was started: images of Pods take their time. */
+const unknownDeadline: Millis = 600_000;
 /** Between two questions to an engine. */
 const retryAfter: Millis = 2000;
 /** A worker that ends in order may take this long: it keeps its results for whoever collects them. */
@@ -142,6 +144,7 @@ const askedAt = ({ metadata, status }: Stored<Build>): Instant =>
 /** Asks for its worker, again and again for a minute. */
 async function begin(pass: Pass): Promise<ReconcileResult | undefined> {
   const { build, now, signal } = pass;
+  if (build.status?.reason === triggerUnknown && wordOf(build) === "Scheduling") return await giveTime(pass);
   if (build.status?.workerId !== undefined || wordOf(build) !== "Scheduling") return undefined;
   if (build.status?.status === undefined) return void (await store(pass, moved(build, "Scheduling", {}, now)));
   const created = parseInstant(build.metadata.creationTimestamp) ?? 0;
@@ -155,6 +158,11 @@ async function begin(pass: Pass): Promise<ReconcileResult | undefined> {
   } catch (thrown) {
     const message = messageOf(thrown);
     if (isUnstartable(thrown)) return await fail(pass, "Unstartable", message);
+    if (isUnknown(thrown)) {
+      await store(pass, perhapsTriggered(build, message, now));
+      pass.record(build, { type: "Warning", reason: triggerUnknown, message });
+      return { requeueAfter: unknownDeadline };
+    }
     if (now - askedAt(build) >= (pass.triggerDeadlineMs ?? engineDeadline)) {
       // One of the answers may have been lost on its way: a build that is given up is not to be run.
       await endIts(pass, { isForced: true });
@@ -165,9 +173,20 @@ async function begin(pass: Pass): Promise<ReconcileResult | undefined> {
   }
 }
 
+/** A worker that was started all the same tells of itself; one that says nothing for long is taken for lost, until it does. */
+async function giveTime(pass: Pass): Promise<ReconcileResult | undefined> {
+  const { build, now } = pass;
+  const left = askedAt(build) + unknownDeadline - now;
+  if (left > 0) return { requeueAfter: left };
+  const message = `nothing was heard of a worker for ten minutes: ${build.status?.message ?? ""}`;
+  await store(pass, moved(build, "Failed", { reason: workerLost, message }, now));
+  pass.record(build, { type: "Warning", reason: workerLost, message });
+  return undefined;
+}
+
 /** What a worker is called whose id was never told: engines name workers by their builds. */
-const workerIdOf = ({ build, instance }: Pass): string =>
-  build.status?.workerId ?? `wharf-cmd-worker-${instance}-${build.spec.buildId ?? 0}`;
+const workerIdOf = ({ build: { spec, status: { workerId = "" } = {} }, instance }: Pass): string =>
+  workerId === "" ? `wharf-cmd-worker-${instance}-${spec.buildId ?? 0}` : workerId;
 
 /** Its workers, as far as this API knows. */
 const workersOf = ({ workers, build }: Pass): readonly Stored<Worker>[] =>

@@ -26,9 +26,14 @@ export const isUnstartable = (thrown: unknown): boolean =>
 export const isRefused = (thrown: unknown): boolean =>
   isUnstartable(thrown) || (thrown instanceof SlipwayError && thrown.code === "wharf-trigger");
 
+/** One may run, and asking again would start another. */
+export const isUnknown = (thrown: unknown): boolean =>
+  thrown instanceof SlipwayError && thrown.code === "wharf-trigger-unknown";
+
 /**
  * Asks the engine of a build for its worker, and answers with the worker's id. Rejects with `wharf-unstartable`, or as
- * `triggerWorker` does, after which it may be called again: engines know a build by its number and start one worker for it.
+ * `triggerWorker` does, after which it may be called again unless that is `wharf-trigger-unknown`: engines know a build by its number and start one
+ * worker for it.
  */
 export async function startWorker(build: Stored<Build>, parts: StartParts, signal: AbortSignal): Promise<string> {
   const { client, records, instance } = parts;

@@ -80,6 +80,15 @@ export const triggered = (build: Build, workerId: string, now: Instant): BuildSt
     now,
   );
 
+/** Why a build waits for a worker that nobody has told of. */
+export const triggerUnknown = "TriggerUnknown";
+
+/** The status of a build of which nobody knows whether a worker was started, and whose engine is not asked again. */
+export const perhapsTriggered = (build: Build, message: string, now: Instant): BuildStatus => ({
+  ...triggered(build, build.status?.workerId ?? "", now),
+  ...(wordOf(build) === "Scheduling" ? { reason: triggerUnknown, message } : {}),
+});
+
 /** The status of a build that nobody could be found to run; undefined where somebody runs it after all, or it is over. */
 export function untriggered(build: Build, reason: string, message: string, now: Instant): BuildStatus | undefined {
   // Its worker has told of itself, whatever became of the answer to who has asked for it.

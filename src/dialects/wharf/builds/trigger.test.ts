@@ -61,6 +61,37 @@ test("one that nobody has named is asked where it is found, and nobody is where 
   expect(stranger.asked).toEqual([]);
 });
 
+test.each(["released", "jenkins", "own", "gateway"])(
+  "an answer that is lost on its way from one (%s) says whether it may be asked again",
+  async (kind) => {
+    const server = createServer((request, response) => {
+      const type = kind === "own" ? "application/problem+json" : "text/plain";
+      if (request.url === "/api/worker" && request.method === "GET") response.end("[]");
+      else if (request.method === "GET") response.writeHead(404, { "content-type": type }).end();
+      else if (kind === "gateway") response.writeHead(504).end("gateway timeout");
+      else request.socket.destroy();
+    });
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/worker`;
+    const api = kind === "jenkins" ? "jenkins-generic-webhook-trigger" : "wharf-cmd.v1";
+    const told =
+      kind === "own"
+        ? { code: "wharf-trigger-unanswered" }
+        : { code: "wharf-trigger-unknown", message: expect.stringContaining("it would start another") };
+    await expect(triggerWorker({ id: "e", name: "E", url, api }, {}, never)).rejects.toMatchObject(told);
+  },
+);
+
+test("what one that would start another worker has never got may be asked again", async () => {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  await new Promise((resolve) => server.close(resolve));
+  const engine: Engine = { id: "e", name: "E", url, api: "jenkins-generic-webhook-trigger" };
+  await expect(triggerWorker(engine, {}, never)).rejects.toMatchObject({ code: "wharf-trigger" });
+});
+
 test("a worker that is gone has ended, also where the provisioner fails at it", async () => {
   const server = createServer((request, response) => {
     if (request.method === "DELETE") response.writeHead(500).end("{}");

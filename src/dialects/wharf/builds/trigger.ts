@@ -12,7 +12,9 @@ const mostBytes = 64 * 1024;
 
 /**
  * Asks an engine for a worker; answers with its id, empty where the engine tells none. Rejects with `wharf-trigger` when the engine has said no, and
- * with `wharf-trigger-unanswered` when nothing says whether it has started one.
+ * when nothing says whether it has started one with `wharf-trigger-unanswered` where it may be asked again, because it starts one worker for a
+ * build however often it is asked, and with `wharf-trigger-unknown` where it would start another: a released provisioner, whose list does not say which
+ * builds its workers are of, and Jenkins.
  */
 export async function triggerWorker(meant: Engine, parameters: Parameters, signal: AbortSignal): Promise<string> {
   const engine = await foundOf(meant);
@@ -21,10 +23,18 @@ export async function triggerWorker(meant: Engine, parameters: Parameters, signa
   const inQuery = engine.api !== "wharf-cmd.v1" || (await readsQueryAlone(engine, signal));
   const url = new URL(engine.url);
   if (inQuery) for (const [name, value] of form) url.searchParams.set(name, value);
-  const response = await ask(engine, url, inQuery ? { method: "POST" } : { method: "POST", body: form }, signal);
+  const response = await ask(engine, url, inQuery ? { method: "POST" } : { method: "POST", body: form }, signal).catch(
+    (thrown: unknown) => {
+      throw inQuery ? unrepeatable(thrown) : thrown;
+    },
+  );
   const text = await textOf(response).catch((thrown: unknown) => {
-    throw unanswered(engine, url, thrown);
+    const lost = unanswered(engine, url, thrown);
+    throw inQuery ? unrepeatable(lost) : lost;
   });
+  // What stands between says so of an answer that it has lost.
+  if (inQuery && (response.status === 502 || response.status === 504))
+    throw unrepeatable(unanswered(engine, url, refused(engine, response, text)));
   if (!response.ok) throw refused(engine, response, text);
   const workerId = memberOf(text, "workerId");
   if (engine.api === "wharf-cmd.v1" && workerId === undefined)
@@ -120,6 +130,16 @@ function unanswered(engine: Engine, url: URL, thrown: unknown): SlipwayError {
   const why = messageOf(cause ?? thrown);
   return new SlipwayError(code, `engine "${engine.id}" at ${url.origin} does not answer: ${why}`, { cause: thrown });
 }
+
+/** The same of an engine that would start another worker. What it never got may be asked again. */
+const unrepeatable = (thrown: unknown): unknown =>
+  codeOf(thrown) === "wharf-trigger-unanswered"
+    ? new SlipwayError(
+        "wharf-trigger-unknown",
+        `${messageOf(thrown)}; it may have started a worker, and is not asked again, because it would start another`,
+        { cause: thrown },
+      )
+    : thrown;
 
 /** As much of an answer as is of use; the rest is not read. */
 async function textOf({ body }: Response): Promise<string> {

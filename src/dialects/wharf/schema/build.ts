@@ -42,7 +42,7 @@ const step = s.object({
   exitCode: orNull(s.integer({ description: "Of its program." })),
   startedAt: orNull(s.time({ description: "When its program began." })),
   finishedAt: orNull(s.time({ description: "When it ended." })),
-  reason: text("Why it has failed, in one word."),
+  reason: text("Why it has failed, or waits for its worker, in one word."),
   message: text("The same for people."),
 });
 

@@ -4,8 +4,8 @@ import { engineOf } from "../../builds/engines.ts";
 import { wordOf } from "../../build-status.ts";
 import { readInputs, resolveInputs } from "../../builds/inputs.ts";
 import { gitUrlOf } from "../../builds/parameters.ts";
-import { isRefused, isUnstartable, startWorker } from "../../builds/start-worker.ts";
-import { triggered, untriggered } from "../../builds/transitions.ts";
+import { isRefused, isUnknown, isUnstartable, startWorker } from "../../builds/start-worker.ts";
+import { perhapsTriggered, triggered, untriggered } from "../../builds/transitions.ts";
 import { refuse } from "../../http/index.ts";
 import { type RestContext, sendJson } from "../../http/rest-api.ts";
 import type { Build, Project } from "../../kinds.ts";
@@ -83,6 +83,10 @@ async function trigger(build: Stored<Build>, { repository, start, clock, log }: 
     await repository.updateStatus(buildId, (now) => triggered(now, workerId, clock.now()));
   } catch (thrown) {
     const message = messageOf(thrown);
+    if (isUnknown(thrown)) {
+      log.warn("a build waits for a worker that may not be there", { build: buildId, error: message });
+      return void (await repository.updateStatus(buildId, (now) => perhapsTriggered(now, message, clock.now())));
+    }
     if (!isRefused(thrown)) return log.warn("a build waits for its engine", { build: buildId, error: message });
     const reason = isUnstartable(thrown) ? "Unstartable" : "TriggerFailed";
     const stored = await repository.updateStatus(buildId, (now) => untriggered(now, reason, message, clock.now()));
