@@ -153,10 +153,11 @@ async function newestSource() {
   return `${Math.max(...times)} ${paths.length}`;
 }
 
-/** Brings dist/ up to date; returns true when something was built. */
-export async function bundle({ force = false } = {}) {
+/** Brings dist/ up to date; returns true when something was built. `onBuild` is called before. */
+export async function bundle({ force = false, onBuild = () => undefined } = {}) {
   const stamp = await newestSource();
   if (!force && (await readFile(stampFile, "utf8").catch(() => "")) === stamp) return false;
+  onBuild();
   const { version } = JSON.parse(await readFile(`${root}package.json`, "utf8"));
   await mkdir(dist, { recursive: true });
   const [program, ...results] = await Promise.all([
