@@ -23,7 +23,7 @@ import { Images, type PullPolicy } from "./images.ts";
 import { removeLeftovers } from "./leftovers.ts";
 import { thisOwner } from "./owner-label.ts";
 import { Patience } from "../patience.ts";
-import { StepFailure } from "../step-failure.ts";
+import { read, StepsAway } from "../steps-away.ts";
 import { Turns } from "./turns.ts";
 import { archiveWorkspace, boundWorkspace, type Workspace } from "./workspace.ts";
 
@@ -71,14 +71,8 @@ export class DockerStepRuntime implements StepRuntime {
   readonly #patience: Patience;
   readonly #images: Images;
   readonly #turns = new Turns(startsPerCore * availableParallelism());
-  readonly #closing = new AbortController();
-  /** Containers that are there, and those on their way out. */
-  readonly #containers = new Set<string>();
-  readonly #removals = new Set<Promise<void>>();
-  /** Numbers of the stages, in the order of which they are selected. */
-  readonly #stageIds = new Map<string, number>();
-  /** Steps that have not come to their end. */
-  readonly #running = new Set<Promise<StepEnd>>();
+  /** Their names are the ids of their containers. */
+  readonly #steps = new StepsAway((id) => this.#delete(id));
   /** Until the engine says that it has none. */
   #hasInit = true;
 
@@ -87,14 +81,14 @@ export class DockerStepRuntime implements StepRuntime {
     this.#options = options;
     this.#engine = engine;
     this.#patience = new Patience(clock, patience);
-    this.#images = new Images({ engine, patience: this.#patience, pull, logins, clock, signal: this.#closing.signal });
+    this.#images = new Images({ engine, patience: this.#patience, pull, logins, clock, signal: this.#steps.closing });
   }
 
   /** Also removes what killed workers have left, and begins to fetch images that are missing. */
   async check(steps: readonly StepPlan[], signal: AbortSignal) {
     const found = await checkSteps(steps, this.#engine, signal);
     if (found.some(({ severity }) => severity === "error")) return found;
-    for (const { stage } of steps) if (!this.#stageIds.has(stage)) this.#stageIds.set(stage, this.#stageIds.size + 1);
+    this.#steps.number(steps.map(({ stage }) => stage));
     await removeLeftovers(this.#engine, this.#options.build.instance);
     for (const step of steps) if (!this.#isBuilt(step)) this.#images.ahead(step.image);
     return found;
@@ -108,43 +102,17 @@ export class DockerStepRuntime implements StepRuntime {
     return [...found, ...(await missingImages(used, this.#engine, this.#options.pull))];
   }
 
-  /** Several at a time. A step that ends while the build is closed was killed. */
   async run(job: StepJob): Promise<StepEnd> {
-    const running = this.#run(job);
-    this.#running.add(running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(running);
-    }
-  }
-
-  /**
-   * Containers that run are killed by being removed, all at once; what is just being created goes when it is there. Resolves when the engine has
-   * none of the build any more.
-   */
-  async close(): Promise<void> {
-    this.#closing.abort(new Error("the build has ended"));
-    for (const id of this.#containers) this.#remove(id);
-    await Promise.all(this.#running);
-    await Promise.all(this.#removals);
-    this.#engine.close();
-  }
-
-  async #run(job: StepJob): Promise<StepEnd> {
-    try {
-      const signal = AbortSignal.any([job.signal, this.#closing.signal]);
-      signal.throwIfAborted();
+    return await this.#steps.run(job, async (signal) => {
       if (this.#isBuilt(job.step)) return await buildImage({ ...job, signal }, this.#options);
-      const started = await this.#start(job, signal);
-      return await this.#follow(started, job);
-    } catch (thrown) {
-      // What was asked of the engine last may have failed for the very reason that the step is to end.
-      if (job.signal.aborted) return { status: "Cancelled", exitCode: null };
-      if (this.#closing.signal.aborted)
-        return { status: "Failed", exitCode: 137, reason: "Signal", message: "killed by SIGKILL" };
-      return thrown instanceof StepFailure ? thrown.end : notTransferred(thrown);
-    }
+      return await this.#follow(await this.#start(job, signal), job);
+    });
+  }
+
+  /** Containers that run are killed by being removed. */
+  async close(): Promise<void> {
+    await this.#steps.close();
+    this.#engine.close();
   }
 
   /** By the engine itself: no container of the step's own runs then. */
@@ -173,11 +141,11 @@ export class DockerStepRuntime implements StepRuntime {
         }
         if (!hasInit || !lacksInit(started.error)) throw notStarted(started.error);
       } catch (thrown) {
-        this.#remove(id);
+        this.#steps.remove(id);
         throw thrown;
       }
       this.#hasInit = false;
-      this.#remove(id);
+      this.#steps.remove(id);
     }
   }
 
@@ -197,7 +165,7 @@ export class DockerStepRuntime implements StepRuntime {
     const { build, limits = {}, keepsFailed = false } = this.#options;
     const settings = containerSettings(job, {
       build,
-      stageId: this.#stageIds.get(job.step.stage),
+      stageId: this.#steps.stageId(job.step.stage),
       owner: thisOwner(),
       limits,
       isKept: keepsFailed,
@@ -211,7 +179,7 @@ export class DockerStepRuntime implements StepRuntime {
       return found === undefined ? answer : { ok: true as const, value: found.id };
     });
     if (!made.ok) throw notCreated(job.step.image, made.error);
-    this.#containers.add(made.value);
+    this.#steps.add(made.value);
     return made.value;
   }
 
@@ -222,7 +190,7 @@ export class DockerStepRuntime implements StepRuntime {
     const stop = (): void => {
       isCut = true;
       // What cannot be stopped is killed by being removed.
-      this.#ask(() => this.#engine.stop(id, graceMs)).catch(() => this.#remove(id));
+      this.#ask(() => this.#engine.stop(id, graceMs)).catch(() => this.#steps.remove(id));
     };
     if (signal.aborted) stop();
     else signal.addEventListener("abort", stop, { once: true });
@@ -231,13 +199,13 @@ export class DockerStepRuntime implements StepRuntime {
         take: (...piece) => log.append(...piece),
         drained: () => log.drained(),
       });
-      const output = this.#ask(() => reader.follow(this.#closing.signal));
+      const output = this.#ask(() => reader.follow(this.#steps.closing));
       const [life] = await Promise.all([lifeAtEnd(this.#engine, id, (question) => this.#ask(question)), output]);
-      await this.#ask(() => reader.rest(this.#closing.signal));
+      await this.#ask(() => reader.rest(this.#steps.closing));
       const outOfMemory = !isCut && (await this.#ask(() => this.#engine.ranOutOfMemory(id, life)));
       return await this.#leave({ id, workspace }, job, endOfLife({ ...life, outOfMemory }, isCut));
     } catch (thrown) {
-      this.#remove(id);
+      this.#steps.remove(id);
       throw thrown;
     } finally {
       signal.removeEventListener("abort", stop);
@@ -247,45 +215,24 @@ export class DockerStepRuntime implements StepRuntime {
   /** The container goes when what it has left was read; at the latest, should nobody want that, with the build. */
   async #leave({ id, workspace }: Started, job: StepJob, end: StepEnd): Promise<StepEnd> {
     const isKept = end.status === "Failed" && this.#options.keepsFailed === true;
-    const remove = (): void => (isKept ? void this.#containers.delete(id) : this.#remove(id));
+    const remove = (): void => (isKept ? this.#steps.leave(id) : this.#steps.remove(id));
     const left = await this.#ask(() => workspace.left(id));
     if (left === undefined) remove();
     return left === undefined ? end : { ...end, artifacts: read(keptArtifacts(job, left), remove) };
   }
 
-  /** In the background; `close` waits for it. What the engine does not do now the next worker does, should this one have gone by then. */
-  #remove(id: string): void {
-    if (!this.#containers.delete(id)) return;
-    const removal = this.#patience
+  async #delete(id: string): Promise<void> {
+    await this.#patience
       .ask(() => this.#engine.remove(id))
       .catch((thrown: unknown) =>
         this.#options.onWarning?.(`the container ${id.slice(0, 12)} is left: ${messageOf(thrown)}`),
-      )
-      .finally(() => this.#removals.delete(removal));
-    this.#removals.add(removal);
+      );
   }
 
-  #ask<T>(question: () => Promise<T>, signal: AbortSignal = this.#closing.signal): Promise<T> {
+  #ask<T>(question: () => Promise<T>, signal: AbortSignal = this.#steps.closing): Promise<T> {
     return this.#patience.ask(question, signal);
   }
 }
 
 /** An image that names no user runs as root. */
 const isRoot = (user: string): boolean => /^(?:|root|0)(?::.*)?$/.test(user);
-
-/** What could not be put together or brought there. Of an engine's refusal the words are told as they are. */
-const notTransferred = (thrown: unknown): StepEnd => ({
-  status: "Failed",
-  exitCode: null,
-  reason: "Transfer",
-  message: messageOf(thrown),
-});
-
-/** The same, with something to be done when it was read to its end, or is not read any further. */
-async function* read<T>(source: AsyncIterable<T>, done: () => void): AsyncGenerator<T, void> {
-  try {
-    yield* source;
-  } finally {
-    done();
-  }
-}

@@ -22,6 +22,7 @@ import { Patience } from "../patience.ts";
 import { endOfLife } from "../program-end.ts";
 import { type BuildIdentity, stepNamePrefix } from "../step-labels.ts";
 import { StepFailure } from "../step-failure.ts";
+import { read, StepsAway } from "../steps-away.ts";
 import type { StepEnd, StepJob, StepRuntime } from "../step-runtime.ts";
 import { checkSteps, tryPods } from "./check-steps.ts";
 import { type Cluster, clusterCounterpart } from "./cluster.ts";
@@ -87,14 +88,8 @@ export class KubernetesStepRuntime implements StepRuntime {
   readonly #options: KubernetesOptions;
   readonly #cluster: Cluster;
   readonly #patience: Patience;
-  readonly #closing = new AbortController();
-  /** Pods that are there, and those on their way out. */
-  readonly #pods = new Set<string>();
-  readonly #removals = new Set<Promise<void>>();
-  /** Numbers of the stages, in the order of which they are selected. */
-  readonly #stageIds = new Map<string, number>();
-  /** Steps that have not come to their end. */
-  readonly #running = new Set<Promise<StepEnd>>();
+  /** Their names are those of their Pods. */
+  readonly #steps = new StepsAway((name) => this.#deleteNow(name));
 
   constructor(options: KubernetesOptions) {
     const { cluster, clock, patience } = options;
@@ -103,12 +98,12 @@ export class KubernetesStepRuntime implements StepRuntime {
     this.#patience = new Patience(clock, patience, clusterCounterpart);
     const { client, namespace, server } = cluster;
     const place = `the namespace ${namespace} of ${server}`;
-    this.values = serverPlace(place, () => Promise.resolve({ client, namespace }), this.#closing.signal);
+    this.values = serverPlace(place, () => Promise.resolve({ client, namespace }), this.#steps.closing);
   }
 
   /** Also removes what killed workers have left. */
   async check(steps: readonly StepPlan[], signal: AbortSignal) {
-    for (const { stage } of steps) if (!this.#stageIds.has(stage)) this.#stageIds.set(stage, this.#stageIds.size + 1);
+    this.#steps.number(steps.map(({ stage }) => stage));
     const found = await checkSteps(steps, this.#cluster, this.#options.images, signal);
     if (!found.some(({ severity }) => severity === "error"))
       await removeLeftovers(this.#cluster, this.#options.build.instance);
@@ -123,39 +118,15 @@ export class KubernetesStepRuntime implements StepRuntime {
     return [...found, ...(await tryPods(pods, this.#cluster, signal))];
   }
 
-  /** Several at a time. A step that ends while the build is closed was killed. */
   async run(job: StepJob): Promise<StepEnd> {
-    const running = this.#run(job);
-    this.#running.add(running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(running);
-    }
+    return await this.#steps.run(job, async (signal) => await this.#carry(await this.#create(job), job, signal));
   }
 
-  /** Pods that run are deleted without grace, all at once. Resolves when the cluster has none of the build any more, or has not answered for long. */
+  /** Pods that run are deleted without grace. */
   async close(): Promise<void> {
-    this.#closing.abort(new Error("the build has ended"));
-    for (const name of this.#pods) this.#remove(name);
-    await Promise.all(this.#running);
-    await Promise.all(this.#removals);
+    await this.#steps.close();
     this.#cluster.streams.close();
     await this.#cluster.client.close();
-  }
-
-  async #run(job: StepJob): Promise<StepEnd> {
-    try {
-      const signal = AbortSignal.any([job.signal, this.#closing.signal]);
-      signal.throwIfAborted();
-      return await this.#carry(await this.#create(job), job, signal);
-    } catch (thrown) {
-      // What was asked of the cluster last may have failed for the very reason that the step is to end.
-      if (job.signal.aborted) return { status: "Cancelled", exitCode: null };
-      if (this.#closing.signal.aborted)
-        return { status: "Failed", exitCode: 137, reason: "Signal", message: "killed by SIGKILL" };
-      return thrown instanceof StepFailure ? thrown.end : notTransferred(thrown);
-    }
   }
 
   /** The whole life of a Pod that was created. It goes with its step, at the latest when what the step has left was read. */
@@ -265,7 +236,7 @@ export class KubernetesStepRuntime implements StepRuntime {
     const { client, namespace } = this.#cluster;
     const { clock } = this.#options;
     const deaf = new AbortController();
-    const closing = AbortSignal.any([this.#closing.signal, deaf.signal]);
+    const closing = AbortSignal.any([this.#steps.closing, deaf.signal]);
     let isCut = false;
     let forget = (): void => undefined;
     const stop = (): void => {
@@ -314,7 +285,7 @@ export class KubernetesStepRuntime implements StepRuntime {
     try {
       // It began beside the step, which may have been quicker.
       const isThere = ({ pod }: PodView) => containerState(pod, podContainers.artifacts).is !== "waiting" || undefined;
-      await this.#until(watch, isThere, this.#closing.signal);
+      await this.#until(watch, isThere, this.#steps.closing);
     } catch (thrown) {
       // Why the step has failed matters more than what it may have left.
       if (end.status === "Failed") return end;
@@ -326,7 +297,7 @@ export class KubernetesStepRuntime implements StepRuntime {
   /** Read once; the Pod goes afterwards. */
   #artifactsOf(name: string, job: StepJob, end: StepEnd) {
     const { streams, namespace } = this.#cluster;
-    const archiveOf = archivesOf(streams, { namespace, name }, this.#patience, this.#closing.signal);
+    const archiveOf = archivesOf(streams, { namespace, name }, this.#patience, this.#steps.closing);
     const left: LeftFiles = {
       artifacts: archivedFiles(archiveOf, artifactsDirectory),
       project: () => archivedFiles(archiveOf, job.step.workdir),
@@ -339,7 +310,7 @@ export class KubernetesStepRuntime implements StepRuntime {
     const { client, namespace } = this.#cluster;
     const pod = stepPod(job.step, job.env, this.#podOptions(job.step, job.graceMs));
     const { name = "" } = pod.metadata;
-    this.#pods.add(name);
+    this.#steps.add(name);
     try {
       return await this.#ask(async () => {
         try {
@@ -351,7 +322,7 @@ export class KubernetesStepRuntime implements StepRuntime {
         }
       });
     } catch (thrown) {
-      this.#remove(name);
+      this.#steps.remove(name);
       if (thrown instanceof StepFailure) throw thrown;
       throw new StepFailure("PodCreate", messageOf(thrown));
     }
@@ -363,7 +334,7 @@ export class KubernetesStepRuntime implements StepRuntime {
       name: `${stepNamePrefix(step)}${randomBytes(4).toString("hex")}`,
       namespace: this.#cluster.namespace,
       build,
-      stageId: this.#stageIds.get(step.stage),
+      stageId: this.#steps.stageId(step.stage),
       owner: thisOwner(),
       ownerReferences,
       images,
@@ -376,17 +347,14 @@ export class KubernetesStepRuntime implements StepRuntime {
 
   /** What has failed may be wanted for a look at it. */
   #leave(name: string, { status }: Pick<StepEnd, "status">): void {
-    if (status === "Failed" && this.#options.keepsFailed === true) this.#pods.delete(name);
-    else this.#remove(name);
+    if (status === "Failed" && this.#options.keepsFailed === true) this.#steps.leave(name);
+    else this.#steps.remove(name);
   }
 
-  /** In the background; `close` waits for it. What the cluster does not do now the next worker does. */
-  #remove(name: string): void {
-    if (!this.#pods.delete(name)) return;
-    const removal = this.#delete(name, 0)
-      .catch((thrown: unknown) => this.#options.onWarning?.(`the Pod ${name} is left: ${messageOf(thrown)}`))
-      .finally(() => this.#removals.delete(removal));
-    this.#removals.add(removal);
+  async #deleteNow(name: string): Promise<void> {
+    await this.#delete(name, 0).catch((thrown: unknown) =>
+      this.#options.onWarning?.(`the Pod ${name} is left: ${messageOf(thrown)}`),
+    );
   }
 
   async #delete(name: string, gracePeriodSeconds: number): Promise<void> {
@@ -401,7 +369,7 @@ export class KubernetesStepRuntime implements StepRuntime {
   }
 
   #ask<T>(question: () => Promise<T>): Promise<T> {
-    return this.#patience.ask(question, this.#closing.signal);
+    return this.#patience.ask(question, this.#steps.closing);
   }
 }
 
@@ -414,20 +382,3 @@ const mayLeave = (step: StepPlan, { alwaysArtifacts = false }: KubernetesOptions
 /** Those of the plan that are no secrets, before anything was looked up. */
 const plainVariables = ({ env }: StepPlan): Readonly<Record<string, string>> =>
   Object.fromEntries(env.flatMap((entry) => ("value" in entry ? [[entry.name, entry.value]] : [])));
-
-/** What could not be put together or brought there. Of a cluster's refusal the words are told as they are. */
-const notTransferred = (thrown: unknown): StepEnd => ({
-  status: "Failed",
-  exitCode: null,
-  reason: "Transfer",
-  message: messageOf(thrown),
-});
-
-/** The same, with something to be done when it was read to its end, or is not read any further. */
-async function* read<T>(source: AsyncIterable<T>, done: () => void): AsyncGenerator<T, void> {
-  try {
-    yield* source;
-  } finally {
-    done();
-  }
-}
