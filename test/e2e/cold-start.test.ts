@@ -83,6 +83,10 @@ test.each<[args: string[], parts: string[], packages?: string[]]>([
   },
 );
 
+test("a command that opens no file does without the module that other commands open theirs with", async () => {
+  expect((await loadedBy(["version"])).node).not.toContain("fs/promises");
+});
+
 test("a run's young generation grows at once: a handful of collections, where there were ten", async () => {
   const out = join(directory, "collections.txt");
   const args = [

@@ -1,5 +1,4 @@
 import { randomInt } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { type Clock, codeOf, isJsonObject, SlipwayError, silentLog } from "#lib/base/index.ts";
 import type { Connection } from "#kernel/kit/index.ts";
 import type { GlobalOptions } from "./command.ts";
@@ -37,6 +36,8 @@ async function isOwned(directory: string): Promise<boolean> {
 }
 
 async function ownerOf(directory: string): Promise<number | undefined> {
+  // Commands that talk to nobody have no use for it, and import this file, too.
+  const { readFile } = await import("node:fs/promises");
   try {
     const owner: unknown = JSON.parse(await readFile(`${directory}/lock`, "utf8"));
     return isJsonObject(owner) && typeof owner["pid"] === "number" ? owner["pid"] : undefined;
