@@ -178,3 +178,24 @@ test.each([
 test("an id of which no name can be made has one all the same", () => {
   expect(agentName("::")).toMatch(/^[a-z2-7]{8}$/);
 });
+
+test("an agent that is back is written all the same when its object is said to be wrong", async () => {
+  const place = newPlace();
+  const before = start(place);
+  before.records.came({ agentID: "a", instance: "i" }, "stream");
+  await place.clock.advance(0);
+  const { clock, client, records, status } = start(place);
+  records.came({ agentID: "a", instance: "i" }, "stream");
+  await clock.advance(0);
+  await client.patch(
+    { type: Agent, name: "a" },
+    { type: "merge", body: { status: { connected: false } } },
+    { subresource: "status" },
+  );
+  expect(await status("a")).toMatchObject({ connected: false });
+  records.show("a");
+  await clock.advance(0);
+  expect(await status("a")).toMatchObject({ connected: true, instance: "i" });
+  records.show("nobody");
+  await Promise.all([before.records.close(), records.close()]);
+});

@@ -118,6 +118,15 @@ export class AgentRecords {
     else this.#later.setAfter(agentKey(agentID), left);
   }
 
+  /** Writes what is known of it, though nothing of that is new: its object may say something else. */
+  show(agentID: string): void {
+    const key = agentKey(agentID);
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    entry.isDirty = true;
+    this.#write(key);
+  }
+
   /** Resolves when what was begun is written, or has failed. */
   async close(): Promise<void> {
     this.#later.close();

@@ -1,13 +1,17 @@
 import { expect, test } from "vitest";
 import { FakeClock, formatInstant, type JsonObject, silentLog } from "#lib/base/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
 import { memoryClient } from "#kernel/kit/testing/index.ts";
 import { Agent } from "../kinds.ts";
 import { AgentUpkeep } from "./agent-upkeep.ts";
 
 const day = 86_400_000;
 
-/** Agents with these statuses, and their upkeep by the server `here`. */
-async function start(statuses: Readonly<Record<string, JsonObject>>) {
+/** Agents with these statuses, and their upkeep by the server `here`; `meanwhile` happens before each of its writes. */
+async function start(
+  statuses: Readonly<Record<string, JsonObject>>,
+  meanwhile: (client: ApiClient) => Promise<void> = async () => undefined,
+) {
   const clock = new FakeClock();
   const client = memoryClient({ clock, types: [Agent] });
   for (const [name, status] of Object.entries(statuses)) {
@@ -20,13 +24,32 @@ async function start(statuses: Readonly<Record<string, JsonObject>>) {
     await client.create<Agent>(Agent, agent);
     await client.patch({ type: Agent, name }, { type: "merge", body: { status } }, { subresource: "status" });
   }
-  const isPresent = (agentID: string): boolean => agentID === "present";
-  const upkeep = new AgentUpkeep({ client, clock, log: silentLog, server: "here", isPresent });
+  const present = new Set(["present"]);
+  const shown: string[] = [];
+  const slow: ApiClient = new Proxy(client, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      if (name !== "patch") return value.bind(target) as unknown;
+      return async (...given: readonly unknown[]) => {
+        await meanwhile(client);
+        return (await Reflect.apply(value, target, given)) as unknown;
+      };
+    },
+  });
+  const upkeep = new AgentUpkeep({
+    client: slow,
+    clock,
+    log: silentLog,
+    server: "here",
+    isPresent: (agentID) => present.has(agentID),
+    show: (agentID) => void shown.push(agentID),
+  });
   const connected = async () =>
     Object.fromEntries(
       (await client.list<Agent>(Agent)).items.map(({ metadata, status }) => [metadata.name, status?.connected]),
     );
-  return { clock, upkeep, connected };
+  return { clock, upkeep, connected, present, shown };
 }
 
 test("agents that seem to be connected to a server that has begun anew are not", async () => {
@@ -42,6 +65,34 @@ test("agents that seem to be connected to a server that has begun anew are not",
   expect(await connected()).toEqual({ present: true, lost: true, elsewhere: true });
   await clock.advance(2_000);
   expect(await connected()).toEqual({ present: true, lost: false, elsewhere: true });
+  upkeep.close();
+});
+
+test("an agent that comes back while it is marked as gone is shown anew", async () => {
+  const lastSeen = formatInstant(new FakeClock().now());
+  const here = await start({ lost: { connected: true, server: "here", lastSeen } }, async () => {
+    // What its object says is right, so that nothing is written of it.
+    here.present.add("lost");
+  });
+  here.upkeep.start();
+  await here.clock.advance(20_000);
+  expect(here.shown).toEqual(["lost"]);
+  here.upkeep.close();
+});
+
+test("an agent that has come to another server meanwhile is left as that one shows it", async () => {
+  const lastSeen = formatInstant(new FakeClock().now());
+  const { upkeep, connected, clock, shown } = await start(
+    { moved: { connected: true, server: "here", lastSeen } },
+    async (client) => {
+      const body = { status: { connected: true, server: "there" } };
+      await client.patch({ type: Agent, name: "moved" }, { type: "merge", body }, { subresource: "status" });
+    },
+  );
+  upkeep.start();
+  await clock.advance(20_000);
+  expect(await connected()).toEqual({ moved: true });
+  expect(shown).toEqual([]);
   upkeep.close();
 });
 

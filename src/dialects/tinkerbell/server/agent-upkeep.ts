@@ -11,6 +11,8 @@ export interface AgentUpkeepOptions {
   readonly server: string;
   /** Whether an agent is there now, whatever its object says. */
   readonly isPresent: (agentID: string) => boolean;
+  /** Writes an agent's object as it is, whatever it says. */
+  readonly show: (agentID: string) => void;
 }
 
 /** An agent that was not heard of for so long is forgotten. */
@@ -75,16 +77,20 @@ export class AgentUpkeep {
   }
 
   async #look(agent: Stored<Agent>): Promise<void> {
-    const { client, clock, server, isPresent } = this.#options;
+    const { client, clock, server, isPresent, show } = this.#options;
     const { metadata, spec, status = {} } = agent;
-    if (isPresent(spec?.agentID ?? "")) return;
+    const agentID = spec?.agentID ?? "";
+    if (isPresent(agentID)) return;
     const ref = { type: Agent, name: metadata.name };
     const preconditions = { uid: metadata.uid, resourceVersion: metadata.resourceVersion };
     const seenAt = parseInstant(status.lastSeen ?? metadata.creationTimestamp) ?? 0;
     try {
-      if (clock.now() - seenAt > forgottenAfter) await client.delete(ref, { preconditions });
-      else if (status.connected === true && status.server === server)
-        await client.patch(ref, { type: "merge", body: { status: { connected: false } } }, { subresource: "status" });
+      if (clock.now() - seenAt > forgottenAfter) return void (await client.delete(ref, { preconditions }));
+      if (status.connected !== true || status.server !== server) return;
+      const body = { metadata: { resourceVersion: metadata.resourceVersion }, status: { connected: false } };
+      await client.patch(ref, { type: "merge", body }, { subresource: "status" });
+      // It has come back meanwhile, and its object was right then.
+      if (isPresent(agentID)) show(agentID);
     } catch (thrown) {
       // Somebody else was faster, or the agent has come back in this moment.
       if (!isNotFound(thrown)) this.#options.log.debug("an agent was left as it is", { error: messageOf(thrown) });

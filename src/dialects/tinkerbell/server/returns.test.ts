@@ -43,7 +43,7 @@ test("agents that come back to a server that was killed cost no write, however s
   const isPresent = (agentID: string): boolean => present.has(agentID);
   const parts = { client, clock, log: silentLog, server: "s" };
   const records = new AgentRecords({ ...parts, recorder, workflowOf: () => undefined });
-  const upkeep = new AgentUpkeep({ ...parts, isPresent });
+  const upkeep = new AgentUpkeep({ ...parts, show: () => undefined, isPresent });
   upkeep.start();
   const [lost, back] = [ids.slice(0, 3), ids.slice(3)];
   // Fifty seconds, where it is looked at them for the first time after twenty.

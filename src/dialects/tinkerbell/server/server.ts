@@ -99,6 +99,7 @@ export function createDesk(
     log,
     server: options.name ?? "slipway",
     isPresent: (agentID) => connections.get(agentID) !== undefined || presence.has(agentID),
+    show: (agentID) => agents.show(agentID),
   });
   const dispatcher = new Dispatcher({ client, clock, log, settings, mirror, connections, lanes, tell, onSent });
   const absence = new Absence({
