@@ -161,6 +161,23 @@ test("when it closes, calls with one answer get it, and streams end with UNAVAIL
   await closed;
 });
 
+test("a stream is told the reason also by a process that is stopped while it closes", async () => {
+  const { client, listener } = await start({
+    getWorkflows: (_request, _replies, call) =>
+      new Promise((_resolve, reject) => {
+        call.sendHeaders({});
+        call.onEnd(reject);
+      }),
+  });
+  const stream = client.serverStream(getWorkflows, { agentId: "a" });
+  await stream.headers.promise;
+  const closed = listener.close();
+  // For longer than last words may take, when they are not sent yet.
+  setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700));
+  expect(await stream.end.promise).toMatchObject({ code: "UNAVAILABLE", message: "the server is shutting down" });
+  await closed;
+});
+
 test("an address that is taken is an error that names it", async () => {
   const { listener } = await start({});
   await expect(start({}, { address: `127.0.0.1:${listener.port}` })).rejects.toThrow(`127.0.0.1:${listener.port}`);
