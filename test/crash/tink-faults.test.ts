@@ -85,7 +85,12 @@ const faults: readonly Fault[] = [
   },
 ];
 
-const short: SiteOptions["settings"] = { rejectBackoff: { base: 1_000, max: 4_000, jitter: 0.2 } };
+/** Time that is over by itself is no fault of these: on a machine that is busy with so many programs it would be sooner than they are told. */
+const settings: SiteOptions["settings"] = {
+  rejectBackoff: { base: 1_000, max: 4_000, jitter: 0.2 },
+  scheduledTimeout: 3_600_000,
+  cancellingTimeout: 3_600_000,
+};
 
 async function openPlace(site: Site): Promise<Place> {
   const only = process.env["SLIPWAY_CRASH_STATES"]?.split(",");
@@ -93,11 +98,12 @@ async function openPlace(site: Site): Promise<Place> {
   return Promise.all(chosen.map(async (state) => [state, await Cell.open(site, state.name)] as const));
 }
 
-/** It has ended, or waits; then people can see for what: nobody is connected. */
+/** It has ended when all times are over, or waits; then people can see for what: nobody is connected. */
 async function expectWaiting(cell: Cell, { state, reason }: StateCase["apart"]): Promise<void> {
   await cell.until(`it is ${state} without its agent`, async () => {
     const status = await cell.status();
-    const isOver = reason === undefined || status.dispatch?.held !== true;
+    const isOver = reason === undefined || (status.failureReason === reason && status.dispatch?.held !== true);
+    if (!isOver) await cell.expireAll();
     return status.state === state && isOver && !(await cell.isConnected());
   });
   expect((await cell.status()).failureReason, await cell.tell()).toBe(reason);
@@ -123,7 +129,7 @@ async function inAllStates(options: SiteOptions, work: (site: Site, place: Place
 
 describe.concurrent("a workflow in any state", () => {
   test.each(faults.map((fault) => [fault.name, fault] as const))("%s", (_name, fault) =>
-    inAllStates({ ...fault.options, settings: short }, async (site, place) => {
+    inAllStates({ ...fault.options, settings }, async (site, place) => {
       await fault.happen(site, place);
       await Promise.all(
         place.map(async ([state, cell]) => {
@@ -136,7 +142,7 @@ describe.concurrent("a workflow in any state", () => {
   );
 
   test("the machine loses its power", () =>
-    inAllStates({ settings: short }, async (_site, place) => {
+    inAllStates({ settings }, async (_site, place) => {
       await each(place, (cell) => cell.machine.powerOff());
       await away();
       await each(place, async (cell) => cell.machine.start());
@@ -150,27 +156,21 @@ describe.concurrent("a workflow in any state", () => {
     }));
 
   test("the network is cut for ever, and another machine takes the place of the one that is lost", () =>
-    inAllStates(
-      {
-        keepalive: { time: 1_000, timeout: 1_000 },
-        settings: { ...short, scheduledTimeout: 15_000, cancellingTimeout: 10_000 },
-      },
-      async (_site, place) => {
-        await each(place, (cell) => cell.machine.cable.cut());
-        // Until then the server would tell it of whatever comes next, in vain.
-        await each(place, (cell) => cell.until("seen as not connected", async () => !(await cell.isConnected())));
-        await Promise.all(
-          place.map(async ([state, cell]) => {
-            await cell.releaseAll();
-            await state.goOn?.(cell);
-            const { apart } = state;
-            await expectWaiting(cell, apart);
-            await cell.replaceMachine();
-            await cell.openGate();
-            await expectOutcome(cell, state.replaced ?? state.interrupted ?? state.outcome);
-            await expectFree(cell);
-          }),
-        );
-      },
-    ));
+    inAllStates({ keepalive: { time: 1_000, timeout: 1_000 }, settings }, async (_site, place) => {
+      await each(place, (cell) => cell.machine.cable.cut());
+      // Until then the server would tell it of whatever comes next, in vain.
+      await each(place, (cell) => cell.until("seen as not connected", async () => !(await cell.isConnected())));
+      await Promise.all(
+        place.map(async ([state, cell]) => {
+          await cell.releaseAll();
+          await state.goOn?.(cell);
+          const { apart } = state;
+          await expectWaiting(cell, apart);
+          await cell.replaceMachine();
+          await cell.openGate();
+          await expectOutcome(cell, state.replaced ?? state.interrupted ?? state.outcome);
+          await expectFree(cell);
+        }),
+      );
+    }));
 });

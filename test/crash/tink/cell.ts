@@ -30,6 +30,8 @@ export interface Status {
     readonly attempt?: number;
     readonly agentID?: string;
   };
+  readonly cancel?: object;
+  readonly deadlines?: Readonly<Record<string, string>>;
   readonly tasks?: readonly { readonly actions: readonly ActionStatus[] }[];
 }
 
@@ -128,21 +130,23 @@ export class Cell {
 
   /** The time of the action that runs is over, however short it has been. */
   expireAction(): Promise<void> {
-    return this.#writeStatus({ deadlines: { action: formatInstant(systemClock.now()) } });
+    return this.#writeStatus({ deadlines: { action: inMs(0) } });
+  }
+
+  /** All that it waits for has had its time, however short that has been. */
+  async expireAll(): Promise<void> {
+    await this.#writeIfUnchanged(({ deadlines = {}, cancel, state }) => ({
+      deadlines: Object.fromEntries(Object.keys(deadlines).map((name) => [name, inMs(0)])),
+      ...(state === "CANCELLING" && cancel !== undefined ? { cancel: { deadline: inMs(0) } } : {}),
+    }));
   }
 
   /** It was refused, and now is not told of again for an hour: whatever happens finds it waiting. Whether that is so. */
-  async postpone(): Promise<boolean> {
-    const ref = { type: plainTypes.Workflow, namespace, name: this.name };
-    const { metadata, status } = await this.site.server.api.get<KubeObject & { status?: Status }>(ref);
-    if (status?.state !== "PENDING" || (status.dispatch?.rejections ?? 0) === 0) return false;
-    const { resourceVersion } = metadata;
-    const body = { metadata: { resourceVersion }, status: { dispatch: { notBefore: inMs(3_600_000) } } };
-    return this.site.server.api.patch(ref, { type: "merge", body }, { subresource: "status" }).then(
-      () => true,
-      // It was told once more in between, and will be refused again.
-      () => false,
-    );
+  postpone(): Promise<boolean> {
+    return this.#writeIfUnchanged(({ state, dispatch }) => {
+      const isRefused = state === "PENDING" && (dispatch?.rejections ?? 0) > 0;
+      return isRefused ? { dispatch: { notBefore: inMs(3_600_000) } } : undefined;
+    });
   }
 
   /** Has what was postponed told in a moment. */
@@ -153,6 +157,19 @@ export class Cell {
   async #writeStatus(status: JsonObject): Promise<void> {
     const ref = { type: plainTypes.Workflow, namespace, name: this.name };
     await this.site.server.api.patch(ref, { type: "merge", body: { status } }, { subresource: "status" });
+  }
+
+  /** Writes what is made of its status, unless that is nothing or somebody else has written in between; whether it has. */
+  async #writeIfUnchanged(change: (status: Status) => JsonObject | undefined): Promise<boolean> {
+    const ref = { type: plainTypes.Workflow, namespace, name: this.name };
+    const { metadata, status: found } = await this.site.server.api.get<KubeObject & { status?: Status }>(ref);
+    const status = change(found ?? {});
+    if (status === undefined) return false;
+    const body = { metadata: { resourceVersion: metadata.resourceVersion }, status };
+    return this.site.server.api.patch(ref, { type: "merge", body }, { subresource: "status" }).then(
+      () => true,
+      () => false,
+    );
   }
 
   /** Takes it out of the store under its agent, which no deletion by a user does. */
