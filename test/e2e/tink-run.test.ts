@@ -129,7 +129,8 @@ test("an interrupt cancels the workflow: its action is asked to end, and the com
   let err = "";
   started.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
   await expect.poll(() => file("out"), { timeout: 60_000 }).toBe("ready\n");
-  const ended = once(started, "exit");
+  // Not its exit, before which not all that it has said need have come.
+  const ended = once(started, "close");
   started.kill("SIGINT");
   expect(await ended, err).toEqual([130, null]);
   expect(await file("out")).toBe("ready\ntold\n");
@@ -142,7 +143,7 @@ test("with --agent the command is no agent, and says where it waits for one", as
   const words = ["run", "--ephemeral", path, "--agent", "m-9"];
   const started = spawn(process.execPath, [slipwayBin, ...words], { cwd: root, env: around, stdio: "pipe" });
   child = started;
-  const ended = once(started, "exit");
+  const ended = once(started, "close");
   let err = "";
   started.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
   const address = () => /waiting for agent m-9 at (\S+)/.exec(err)?.[1];

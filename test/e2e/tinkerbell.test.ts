@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { formatInstant, systemClock } from "#lib/base/index.ts";
 import { pathOf, TinkerbellPlane } from "#test/conformance/tinkerbell/plane.ts";
 import { untilNextInstant } from "#test/support/cluster-under-test.ts";
 import { cleanEnvironment, endRunner, removeDirectory, slipwayBin, temporaryDirectory } from "#test/support/slipway.ts";
@@ -17,7 +18,7 @@ const agents = new Map<string, ChildProcess>();
 
 beforeEach(async () => {
   directory = await temporaryDirectory();
-  plane = await TinkerbellPlane.start({ cancellingTimeout: 20_000 });
+  plane = await TinkerbellPlane.start();
 });
 afterEach(async () => {
   for (const agent of agents.values()) agent.kill("SIGKILL");
@@ -67,11 +68,17 @@ interface Status {
   readonly state?: string;
   readonly failureReason?: string;
   readonly failureMessage?: string;
+  readonly deadlines?: object;
   readonly tasks?: readonly { readonly actions: readonly ActionStatus[] }[];
 }
 const statusOf = async (name: string) => ((await plane.workflow(name))["status"] ?? {}) as unknown as Status;
 const stateOf = async (name: string) => (await statusOf(name)).state;
 const actionsOf = async (name: string) => (await statusOf(name)).tasks?.flatMap(({ actions }) => actions) ?? [];
+async function patchStatus(name: string, status: object): Promise<void> {
+  const headers = { "Content-Type": "application/merge-patch+json" };
+  const answer = await plane.api.ask("PATCH", `${pathOf("workflows")}/${name}/status`, { body: { status }, headers });
+  expect(answer.status, answer.text).toBe(200);
+}
 /** Whether a process is there. */
 function isAlive(pid: number): boolean {
   try {
@@ -154,7 +161,12 @@ test("an action that takes too long is stopped, and its agent takes the next wor
 
 test("a workflow that takes too long is stopped in whichever action it is", async () => {
   await startAgent("node-7");
-  await run("w", ["true", "sleep 600"], { global_timeout: 6 });
+  await run("w", ["true", `echo up > ${directory}/out; sleep 600`], { global_timeout: 3600 });
+  await expect.poll(() => file("out"), patience).toBe("up\n");
+  const { deadlines } = await statusOf("w");
+  expect(deadlines).toMatchObject({ workflow: expect.any(String) });
+  // Any shorter time might be over before the second action has begun.
+  await patchStatus("w", { deadlines: { workflow: formatInstant(systemClock.now()) } });
   await expect.poll(() => stateOf("w"), patience).toBe("TIMEOUT");
   expect(await statusOf("w")).toMatchObject({ failureReason: "WorkflowTimeout" });
   expect((await actionsOf("w")).map(({ state }) => state)).toEqual(["SUCCESS", "TIMEOUT"]);
@@ -208,9 +220,7 @@ test("an agent at work refuses what it is given by mistake; that waits, and come
   await expect.poll(() => file("out"), patience).toBe("up\n");
   await run("next", ["true"]);
   // The record of who is busy is wrong, whoever has written it.
-  const path = `${pathOf("workflows")}/w/status`;
-  const headers = { "Content-Type": "application/merge-patch+json" };
-  await plane.api.ask("PATCH", path, { body: { status: { dispatch: { held: false } } }, headers });
+  await patchStatus("w", { dispatch: { held: false } });
   await expect
     .poll(() => statusOf("next"), patience)
     .toMatchObject({ state: "PENDING", dispatch: { held: false, lastRejection: { reason: "WorkflowInProgress" } } });

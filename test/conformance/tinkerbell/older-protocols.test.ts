@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { kubeconfigUnderTest } from "#test/support/cluster-under-test.ts";
+import { freePort } from "#test/support/free-port.ts";
 import { type AskingAgent, pollAgent, workerAgent } from "./asking-agents.ts";
 import { pathOf, TinkerbellPlane } from "./plane.ts";
 import { PythonClient } from "./python-client.ts";
@@ -9,7 +10,7 @@ import { PythonClient } from "./python-client.ts";
 let plane: TinkerbellPlane;
 let client: PythonClient;
 beforeAll(async () => {
-  plane = await TinkerbellPlane.start();
+  plane = await TinkerbellPlane.start({}, await freePort());
 });
 afterAll(() => plane?.close());
 beforeEach(async () => {

@@ -60,10 +60,11 @@ export class TinkerbellPlane {
     this.#cluster = cluster;
   }
 
-  static async start(settings: Partial<Settings> = {}): Promise<TinkerbellPlane> {
+  /** `port`: where agents connect, for one that is to begin anew there; any otherwise, which is somebody else's as soon as it is let go. */
+  static async start(settings: Partial<Settings> = {}, port = 0): Promise<TinkerbellPlane> {
     const cluster = kubeconfigUnderTest === undefined ? undefined : await openClusterUnderTest(kubeconfigUnderTest);
     const plane = new TinkerbellPlane(await realHost(), settings, cluster);
-    await plane.#begin(0);
+    await plane.#begin(port);
     return plane;
   }
 
@@ -103,7 +104,7 @@ export class TinkerbellPlane {
     return this.#now.agentPort;
   }
 
-  /** Everything ends and begins anew, but for what is stored. Resolves when agents are served again. */
+  /** Everything ends and begins anew, but for what is stored; for those with a port of their own. Resolves when agents are served again. */
   async restart(): Promise<void> {
     const port = await this.agentPort;
     await this.#end();

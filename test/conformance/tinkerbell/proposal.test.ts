@@ -1,6 +1,8 @@
 import { afterEach, expect, test } from "vitest";
+import { formatInstant, systemClock } from "#lib/base/index.ts";
 import type { Settings } from "#dialects/tinkerbell/settings.ts";
 import { workerV1, workflowV2 } from "#kernel/rpc/index.ts";
+import { freePort } from "#test/support/free-port.ts";
 import { startPlaceUnderTest } from "./place-under-test.ts";
 import { pathOf, TinkerbellPlane } from "./plane.ts";
 import { PythonClient } from "./python-client.ts";
@@ -25,8 +27,8 @@ async function startPlace() {
 }
 
 /** The whole server. */
-async function startPlane(settings: Partial<Settings> = {}) {
-  const plane = closing(await TinkerbellPlane.start(settings));
+async function startPlane(settings: Partial<Settings> = {}, port?: number) {
+  const plane = closing(await TinkerbellPlane.start(settings, port));
   return { plane, client: closing(await PythonClient.start(await plane.agentPort)) };
 }
 
@@ -103,7 +105,7 @@ test.each<readonly [string, readonly Told[]]>([
 });
 
 test("an agent that was told of a workflow and never answers has failed it when the time is over, and may have the next one", async () => {
-  const { plane, client } = await startPlane({ scheduledTimeout: 500, cancellingTimeout: 500 });
+  const { plane, client } = await startPlane({ scheduledTimeout: 500 });
   const stream = connect(client, "node");
   await create(plane, "w");
   await expect.poll(async () => (await statusOf(plane, "w")).state).toBe("FAILED");
@@ -113,6 +115,13 @@ test("an agent that was told of a workflow and never answers has failed it when 
   });
   await expect.poll(() => countOf(stream, "stop_workflow")).toBe(1);
   await create(plane, "next");
+  expect(namesOf(stream)).toEqual(["w"]);
+  // Of the time in which it may confirm the stop nothing is left.
+  const answer = await plane.api.ask("PATCH", `${pathOf("workflows")}/w/status`, {
+    body: { status: { deadlines: { held: formatInstant(systemClock.now()) } } },
+    headers: { "Content-Type": "application/merge-patch+json" },
+  });
+  expect(answer.status, answer.text).toBe(200);
   await expect.poll(() => namesOf(stream)).toContain("next");
 });
 
@@ -171,7 +180,7 @@ test("a cancel that nobody confirms is forced, and says why to who keeps the wor
 });
 
 test("a server that begins anew ends streams as UNAVAILABLE; a plain agent that comes back is told the rest again, as one more attempt", async () => {
-  const { plane, client } = await startPlane();
+  const { plane, client } = await startPlane({}, await freePort());
   const stream = connect(client, "node");
   const actions = ["one", "two"].map((name) => ({ name, image: "none" }));
   const data = JSON.stringify({ name: "t", tasks: [{ name: "task", worker: "node", actions }] });
