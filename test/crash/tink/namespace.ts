@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process";
 import { once } from "node:events";
-import { readdir, readlink } from "node:fs/promises";
+import { readdir, readFile, readlink } from "node:fs/promises";
 import { connect, type Server } from "node:net";
 import { pipeline } from "node:stream";
+import { sleep, systemClock } from "#lib/base/index.ts";
 import { cleanEnvironment, exec } from "#test/support/slipway.ts";
 
 // Machines of a network that exists in this kernel only. They hold on to nothing of this one: a namespace goes with the last process in it, and
@@ -69,6 +70,8 @@ export class Namespace {
     for (let isQuiet = false; !isQuiet; ) {
       const running = (await this.#processes()).filter((pid) => !stopped.has(pid));
       for (const pid of running) send(pid, "SIGSTOP");
+      // One that is just starting another goes on until that one is there.
+      for (const pid of running) await standsStill(pid);
       for (const pid of running) stopped.add(pid);
       isQuiet = running.length === 0;
     }
@@ -96,6 +99,18 @@ function send(pid: number, signal: NodeJS.Signals): void {
     process.kill(pid, signal);
   } catch (thrown) {
     if (!(thrown instanceof Error && "code" in thrown && thrown.code === "ESRCH")) throw thrown;
+  }
+}
+
+/** Resolves when no thread of it can do anything any more: each is stopped, or waits for what it has begun, or has ended. */
+async function standsStill(pid: number): Promise<void> {
+  const tasks = `/proc/${pid}/task`;
+  for (;;) {
+    const threads = await readdir(tasks).catch(() => []);
+    // Of one that has ended meanwhile nothing can be read.
+    const stats = await Promise.all(threads.map((id) => readFile(`${tasks}/${id}/stat`, "utf8").catch(() => "")));
+    if (!stats.some((stat) => /^.*\) [RS] /s.test(stat))) return;
+    await sleep(systemClock, 5);
   }
 }
 
