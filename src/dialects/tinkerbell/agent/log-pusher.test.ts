@@ -116,6 +116,26 @@ test("a second attempt goes on in the same log", async () => {
   await arrived(sink).toBe("one\nagain\n(end)");
 });
 
+test("a second attempt is sent, whenever it begins while the end of the first is noted", async () => {
+  const sink = new MemorySink();
+  const pusher = await begin(sink);
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  for (let turns = 0; turns < 60; turns++) {
+    const each = agentWorkflow(`w${turns}`, "one");
+    const [first, second] = [execution(each), execution(each, 0, 2)];
+    await pusher.began(first);
+    pusher.ended(first);
+    while (sink.textOf(each.id, "id-one") !== "(end)") await turn();
+    for (let passed = 0; passed < turns; passed++) await turn();
+    await pusher.began(second);
+    const log = writer(second);
+    log.append("stdout", Buffer.from("again\n"));
+    await log.close();
+    pusher.ended(second);
+    await expect.poll(() => sink.textOf(each.id, "id-one"), { interval: 1 }).toBe("again\n(end)");
+  }
+});
+
 test.each([
   { seed: 1, calls: 1 },
   { seed: 2, calls: 1 },

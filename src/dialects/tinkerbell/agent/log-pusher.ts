@@ -39,6 +39,8 @@ interface Job {
   push: LogPush;
   /** Its action has ended. */
   isOver: boolean;
+  /** How often its action has begun: one that begins and ends while the end of the one before is told is not over with that. */
+  begins: number;
   /** What was sent last was not answered, or by an earlier process. */
   isUnsure: boolean;
 }
@@ -82,7 +84,7 @@ export class LogPusher {
           const path = join(folder, name.slice(0, -".push".length));
           const push = await readPush(pushFileOf(path));
           if (push !== undefined && !push.isDone && !this.#jobs.has(path))
-            this.#jobs.set(path, { path, push, isOver: true, isUnsure: true });
+            this.#jobs.set(path, { path, push, isOver: true, begins: 0, isUnsure: true });
         }
       }
     } catch (thrown) {
@@ -96,13 +98,15 @@ export class LogPusher {
     const { workflow, action } = execution;
     try {
       const known = this.#jobs.get(path);
-      if (known !== undefined) known.isOver = false;
-      else {
+      if (known !== undefined) {
+        known.isOver = false;
+        known.begins++;
+      } else {
         const before = await readPush(pushFileOf(path));
         const push: LogPush = before === undefined ? newPush(workflow, action.id) : { ...before, isDone: false };
         await makeDirectories(dirname(path), 0o750);
         await writePush(pushFileOf(path), push);
-        this.#jobs.set(path, { path, push, isOver: false, isUnsure: before !== undefined });
+        this.#jobs.set(path, { path, push, isOver: false, begins: 1, isUnsure: before !== undefined });
         await this.#forgetOldest(dirname(path));
       }
       this.#wake();
@@ -146,7 +150,7 @@ export class LogPusher {
   /** Sends what there is of a log now, or its end; false when there is nothing to do. */
   async #advance(job: Job, sink: LogSink, signal: AbortSignal): Promise<boolean> {
     // Before the look: what was written until then is certainly seen.
-    const { isOver } = job;
+    const { isOver, begins } = job;
     if (job.isUnsure) {
       const answer = await sink.push(job.push, [], signal);
       if (answer === "refused") return await this.#giveUp(job);
@@ -154,7 +158,7 @@ export class LogPusher {
     }
     const first = await this.#read(job);
     if (first === undefined || (first.length === 0 && !isOver)) return false;
-    if (first.length === 0) return await this.#sendEnd(job, sink, signal);
+    if (first.length === 0) return await this.#sendEnd(job, begins, sink, signal);
     return await this.#sendAll(job, first, sink, signal);
   }
 
@@ -219,8 +223,8 @@ export class LogPusher {
     return true;
   }
 
-  /** Tells that there is no more. */
-  async #sendEnd(job: Job, sink: LogSink, signal: AbortSignal): Promise<boolean> {
+  /** Tells that there is no more of so many begins. */
+  async #sendEnd(job: Job, begins: number, sink: LogSink, signal: AbortSignal): Promise<boolean> {
     job.push = { ...job.push, underWay: [job.push.place] };
     await writePush(pushFileOf(job.path), job.push);
     const { seq, source } = job.push;
@@ -228,7 +232,7 @@ export class LogPusher {
     const answer = await sink.push(job.push, [{ stream: "stdout", at: this.#options.clock.now(), data: none }], signal);
     if (answer === "refused") return await this.#giveUp(job);
     await this.#settle(job, answer);
-    if (job.push.source === source && job.push.seq === seq + 1) await this.#finish(job);
+    if (job.push.source === source && job.push.seq === seq + 1) await this.#finish(job, begins);
     return true;
   }
 
@@ -239,19 +243,23 @@ export class LogPusher {
     job.isUnsure = false;
   }
 
-  /** The server has it all, unless the action has begun again meanwhile. */
-  async #finish(job: Job): Promise<void> {
-    if (!job.isOver) return;
-    this.#jobs.delete(job.path);
+  /**
+   * The server has it all, unless the action has begun again meanwhile. The log is forgotten when that is written, because of two who write
+   * it at once one fails: until then it is known to whoever begins it again, and stays this one's.
+   */
+  async #finish(job: Job, begins: number): Promise<void> {
+    if (job.begins !== begins) return;
     await writePush(pushFileOf(job.path), { ...job.push, isDone: true });
+    if (job.begins === begins) this.#jobs.delete(job.path);
+    else await writePush(pushFileOf(job.path), job.push);
   }
 
   /** What a server does not want once, it will not want later: the workflow has gone, or is somebody else's. */
   async #giveUp(job: Job): Promise<boolean> {
     const { workflow, action } = job.push;
     this.#options.log.warn("the server does not take the log of an action", { workflow, action });
-    this.#jobs.delete(job.path);
     await writePush(pushFileOf(job.path), { ...job.push, isDone: true });
+    this.#jobs.delete(job.path);
     return true;
   }
 
