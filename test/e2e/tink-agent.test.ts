@@ -115,8 +115,10 @@ test("slipway agent carries out a workflow and keeps its output", async () => {
 
 test("an agent that is ended leaves its action running, and the next one tells the result", async () => {
   const agent = await begin();
-  send(start(`until test -e ${join(directory, "go")}; do sleep 0.05; done; exit 9`));
-  await expect.poll(() => events).toEqual(["actionStarted a0"]);
+  send(start(`echo up; until test -e ${join(directory, "go")}; do sleep 0.05; done; exit 9`));
+  // Before it has heard that its start was recorded, the next one would tell that once more.
+  await expect.poll(log).toContain("up");
+  expect(events).toEqual(["actionStarted a0"]);
   expect(await agent.end("SIGTERM")).toBe(0);
   const next = await begin();
   expect(hello.at(-1)).toBe("node-7 default/w/uid;action=a0;state=running");
