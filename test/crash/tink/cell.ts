@@ -10,7 +10,7 @@ import type { AgentMachine, Site } from "./site.ts";
 const namespace = "default";
 const group = "tinkerbell.org/v1alpha1";
 /** Longer than the busiest machine takes for anything that is waited for. */
-const patienceMs = 120_000;
+const patienceMs = 240_000;
 
 interface ActionStatus {
   readonly name: string;
