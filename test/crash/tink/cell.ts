@@ -172,11 +172,11 @@ export class Cell {
     );
   }
 
-  /** Takes it out of the store under its agent, which no deletion by a user does. */
-  async vanish(name: string): Promise<void> {
+  /** The record that its agent is busy with it is wrong, whoever has written it: the agent goes on, also when it has lost its connection. */
+  async disown(name: string): Promise<void> {
     const ref = { type: plainTypes.Workflow, namespace, name };
-    await this.site.server.api.patch(ref, { type: "merge", body: { metadata: { finalizers: null } } });
-    await this.site.server.api.delete(ref);
+    const body = { status: { dispatch: { held: false } } };
+    await this.site.server.api.patch(ref, { type: "merge", body }, { subresource: "status" });
   }
 
   hold(moment: Moment): Promise<void> {

@@ -75,7 +75,7 @@ export const states: readonly StateCase[] = [
     async begin(cell) {
       await cell.run([cell.script("before", cell.waiting)], `${cell.name}-before`);
       await untilLines(cell, "before");
-      await cell.vanish(`${cell.name}-before`);
+      await cell.disown(`${cell.name}-before`);
       await cell.run(oneTwo(cell));
       await cell.until("it was refused, and waits", () => cell.postpone());
     },
