@@ -56,10 +56,11 @@ export function startShell({ cwd = root, env = {} }: ShellOptions = {}): Shell {
   const inTime = <T>(line: string, output: Promise<T>) =>
     within(100_000, `the shell is done with: ${line}`, output, () => printed.slice(said));
 
+  // Commands have an input of their own: with the shell's, which they may set to never wait, its next read could fail.
   const mark = "end of line";
   return {
     async type(line) {
-      child.stdin.write(`${line}\necho "${mark}: $?"\n`);
+      child.stdin.write(`{\n${line}\n} </dev/null\necho "${mark}: $?"\n`);
       const match = await inTime(line, expectOutput(new RegExp(`${mark}: (\\d+)\\n`)));
       const out = printed.slice(said, said + match.index);
       said += match.index + match[0].length;
@@ -67,7 +68,7 @@ export function startShell({ cwd = root, env = {} }: ShellOptions = {}): Shell {
       return out;
     },
     async typeAndWatch(line, until) {
-      child.stdin.write(`${line.replace(/\s*&$/, "")} &\n`);
+      child.stdin.write(`${line.replace(/\s*&$/, "")} </dev/null &\n`);
       const match = await inTime(line, expectOutput(until));
       return printed.slice(said, said + match.index + match[0].length);
     },
