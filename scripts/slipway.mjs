@@ -6,7 +6,7 @@ import { tellBuild } from "./tell-build.mjs";
 
 let isDone = () => undefined;
 const after = (act, ms) => {
-  const timer = setTimeout(act, ms);
+  const timer = setTimeout(() => act(), ms);
   return () => clearTimeout(timer);
 };
 // Nothing of it goes to stdout, which is the program's.
