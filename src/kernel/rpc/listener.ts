@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { DescMethod } from "@bufbuild/protobuf";
-import { type Clock, type Logger, messageOf, type Millis, sleep, toError } from "#lib/base/index.ts";
+import { afterAwake, type Clock, deferred, type Logger, messageOf, type Millis, toError } from "#lib/base/index.ts";
 import { type ConnectionSource, RpcPort } from "./port.ts";
 import type { Speaker, SpeakerHost, SpeakerOptions } from "./speaker.ts";
 import { type RpcError, shutdown, type StatusName } from "./status.ts";
@@ -101,17 +101,11 @@ export class RpcListener {
   }
 }
 
-/** What a time is waited for in: of one in which this process is stopped no more is lost than one of these. */
-const slices = 10;
-
 /** Resolves with the promise, or after the time: as long as that of a process that has a processor. */
 async function within(clock: Clock, time: Millis, promise: Promise<void>): Promise<void> {
-  const patience = new AbortController();
-  const over = async (): Promise<void> => {
-    for (let slice = 0; slice < slices; slice++) await sleep(clock, time / slices, patience.signal);
-  };
-  await Promise.race([promise, over().catch(() => undefined)]);
-  patience.abort();
+  const late = deferred<void>();
+  const cancel = afterAwake(clock, time, late.resolve);
+  await Promise.race([promise, late.promise]).finally(cancel);
 }
 
 /** What all calls of a listener share. */

@@ -150,8 +150,9 @@ export class ContainerEngine {
 
   /** Asks it to end, in the way its image wants that, and kills it after the grace, in whole seconds. Resolves when it does not run. */
   async stop(container: string, grace: Millis): Promise<void> {
+    const query = { t: `${Math.ceil(grace / 1000)}` };
     try {
-      await this.#client.call("POST", `/containers/${container}/stop`, { query: { t: `${Math.ceil(grace / 1000)}` } });
+      await this.#client.call("POST", `/containers/${container}/stop`, { query, lastsMs: grace });
     } catch (thrown) {
       if (!isRefusal(thrown, 404)) throw thrown;
     }

@@ -31,6 +31,8 @@ export interface EngineRequest {
   readonly body?: EngineBody;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** What the engine is asked to wait for before it answers, such as the grace of a stop; how long it may take comes on top. */
+  readonly lastsMs?: Millis;
 }
 
 /** How long an engine may take for what ends by itself. One that is frozen still takes connections, and says nothing. */
@@ -42,6 +44,9 @@ export interface EnginePatience {
 }
 
 const usualPatience: EnginePatience = { questionMs: 60_000, changeMs: 300_000 };
+
+/** A timer of Node that is to last longer runs out at once. */
+const longestTimer: Millis = 2 ** 31 - 1;
 
 type Method = "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
 
@@ -140,9 +145,10 @@ export class EngineClient {
     ask: (limited: EngineRequest) => Promise<T>,
   ): Promise<T> {
     if (isStreamed(options.body)) return await ask(options);
-    const ms = method === "GET" ? this.#patience.questionMs : this.#patience.changeMs;
+    const { signal, lastsMs = 0 } = options;
+    const usual = method === "GET" ? this.#patience.questionMs : this.#patience.changeMs;
+    const ms = Math.min(usual + lastsMs, longestTimer);
     const limit = AbortSignal.timeout(ms);
-    const { signal } = options;
     try {
       return await ask({ ...options, signal: signal === undefined ? limit : AbortSignal.any([signal, limit]) });
     } catch (thrown) {

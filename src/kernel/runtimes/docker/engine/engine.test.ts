@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { engineAddress, formatAddress, isLocal } from "./engine-address.ts";
 import { EngineClient, type EnginePatience } from "./engine-client.ts";
 import { jsonLines } from "./json-lines.ts";
@@ -154,26 +154,38 @@ test("an abort ends a request with the signal's reason", async () => {
 });
 
 describe("an engine that is frozen", () => {
-  const patience = { questionMs: 50, changeMs: 100 };
-  test.each([
-    ["at once", "/", "GET /_ping"],
-    ["after its first word", "/v1.41", "GET /containers/c/json"],
-  ])("%s is told by what it does not answer", async (_when, silentFrom, hanging) => {
-    const engine = await fakeEngine("1.41", () => [200, "{}"], {
-      patience,
-      isSilent: (url) => url.startsWith(silentFrom),
-    });
-    const told = {
+  const impatience: EnginePatience = { questionMs: 50, changeMs: 100 };
+  const patient = (): { -readonly [K in keyof EnginePatience]: number } => ({ questionMs: 60_000, changeMs: 60_000 });
+
+  test("at once is told by what it does not answer", async () => {
+    const engine = await fakeEngine("1.41", () => [200, "{}"], { patience: impatience, isSilent: () => true });
+    await expect(engine.client.call("GET", "/containers/c/json")).rejects.toMatchObject({
       code: "engine-unreachable",
-      message: expect.stringMatching(`hangs: no answer to ${hanging} for 0.05 s`),
-    };
-    await expect(engine.client.call("GET", "/containers/c/json")).rejects.toMatchObject(told);
+      message: expect.stringMatching("hangs: no answer to GET /_ping for 0.05 s"),
+    });
+    await engine.close();
+  });
+
+  /** One that has said its version, however long that took here, and is silent from now on where that is told. */
+  async function frozenLater(isSilent: Frozen["isSilent"]) {
+    const patience = patient();
+    const engine = await fakeEngine("1.41", () => [200, "{}"], { patience, isSilent });
+    await engine.client.call("GET", "/version");
+    Object.assign(patience, impatience);
+    return engine;
+  }
+
+  test("after its first word is told by what it does not answer", async () => {
+    const engine = await frozenLater((url) => url.includes("/containers"));
+    await expect(engine.client.call("GET", "/containers/c/json")).rejects.toMatchObject({
+      code: "engine-unreachable",
+      message: expect.stringMatching("hangs: no answer to GET /containers/c/json for 0.05 s"),
+    });
     await engine.close();
   });
 
   test("has longer for what it does, and no limit for what is streamed", async () => {
-    const isSilent = (url: string) => url.includes("/create") || url.includes("/wait");
-    const engine = await fakeEngine("1.41", () => [200, "{}"], { patience, isSilent });
+    const engine = await frozenLater((url) => url.includes("/create") || url.includes("/wait"));
     await expect(engine.client.call("POST", "/containers/create")).rejects.toThrow("POST /containers/create for 0.1 s");
     const enough = new AbortController();
     const waiting = engine.client.stream("POST", "/containers/c/wait", { signal: enough.signal });
@@ -181,6 +193,21 @@ describe("an engine that is frozen", () => {
     enough.abort(new Error("enough"));
     await expect(waiting).rejects.toThrow("enough");
     await engine.close();
+  });
+
+  test.each([
+    ["beside that", 200, "0.3 s"],
+    ["but for no longer than timers last", 2 ** 40, `${(2 ** 31 - 1) / 1000} s`],
+  ])("has the time that a request takes by itself, %s", async (_what, lastsMs, limit) => {
+    const timeout = vi.spyOn(AbortSignal, "timeout").mockImplementation(() => AbortSignal.abort(new Error("time-out")));
+    try {
+      const engine = await fakeEngine("1.41", () => [200, "{}"], { patience: impatience, isSilent: () => false });
+      timeout.mockImplementationOnce(() => new AbortController().signal);
+      await expect(engine.client.call("POST", "/containers/c/stop", { lastsMs })).rejects.toThrow(`for ${limit}`);
+      await engine.close();
+    } finally {
+      timeout.mockRestore();
+    }
   });
 });
 
