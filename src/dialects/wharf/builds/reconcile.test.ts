@@ -124,10 +124,33 @@ test("a number in the name is kept, and no number is given twice", async () => {
   const numbers = () => new Set(engine.asked.map(({ parameters }) => parameters["BUILD_REF"]));
   await expect.poll(numbers).toEqual(new Set(["7", "8"]));
   expect(engine.asked).toHaveLength(2);
+  // Nor is the other one's worker its own to end: what is asked is answered before the end of a pass, thus the first one's is over at the second answer.
+  await plane.store.create(Worker, {
+    apiVersion,
+    kind: "Worker",
+    metadata: { namespace, name: "wharf-cmd-worker-local-7" },
+    spec: { buildRef: 7 },
+  });
+  await plane.store.patch(
+    { type: Build, namespace, name: "taken" },
+    { type: "merge", body: { spec: { cancel: true } } },
+  );
+  for (const action of ["first", "second"]) {
+    await plane.store.create(RunAction, {
+      apiVersion: "slipway.dev/v1alpha1",
+      kind: "RunAction",
+      metadata: { namespace, name: action },
+      spec: { action: "cancel", target: { apiVersion, kind: "Build", name: "taken" } },
+    });
+    await expect
+      .poll(() => plane.store.get({ type: RunAction, namespace, name: action }))
+      .toMatchObject({ status: { phase: "Done" } });
+  }
   // What the other one has left is not its own.
   await plane.store.delete({ type: Build, namespace, name: "taken" });
   await eventually("taken").toContain("not found");
   expect(plane.removed).toEqual([]);
+  expect(engine.asked.filter(({ method }) => method === "DELETE")).toEqual([]);
 });
 
 test("a build with another's number that is deleted before its first pass takes nothing of the other one", async () => {

@@ -112,7 +112,7 @@ export const buildReconciler = (parts: BuildParts): Reconciler => ({
     // One that has ended before it began was never looked at for what is nobody's to see.
     const mayShow = !isEnded || build.status?.workerId === undefined;
     if (mayShow && (await hideInputs(build, pass, signal))) return undefined;
-    if (isEnded) return await endLate(pass);
+    if (isEnded) return isItsOwn(pass, build.spec.buildId) ? await endLate(pass) : undefined;
     if (build.spec.cancel === true) return await cancel(pass);
     return await begin(pass);
   },
@@ -123,6 +123,10 @@ function otherHolder({ records, build }: Pass, buildId: number): Stored<Build> |
   const holder = records.build(buildId);
   return holder?.metadata.uid === build.metadata.uid ? undefined : holder;
 }
+
+/** Whether what stands under the number of a build is this one's to end and to remove: never of one that has failed because the number was taken. */
+const isItsOwn = (pass: Pass, buildId: number): boolean =>
+  pass.build.status?.reason !== numberTaken && otherHolder(pass, buildId) === undefined;
 
 /** Stores a status that is not there already. */
 async function store({ client, build }: Pass, status: BuildStatus | undefined): Promise<Stored<Build>> {
@@ -237,9 +241,7 @@ async function remove(pass: Pass): Promise<ReconcileResult | undefined> {
   if (!(build.metadata.finalizers ?? []).includes(resultsFinalizer)) return undefined;
   const { buildId } = build.spec;
   // Asked here as well: a build that is deleted at once has had no pass before, and nothing says yet that its number is another's.
-  const isItsOwn =
-    buildId !== undefined && build.status?.reason !== numberTaken && otherHolder(pass, buildId) === undefined;
-  if (isItsOwn) {
+  if (buildId !== undefined && isItsOwn(pass, buildId)) {
     const mayRun = !isOver(wordOf(build)) || hasWorker(pass);
     const problem = mayRun ? await endIts(pass, { isForced: true }) : undefined;
     const since = parseInstant(build.metadata.deletionTimestamp ?? "") ?? 0;
