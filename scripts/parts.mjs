@@ -54,6 +54,12 @@ const edgesOf = (modules) =>
     imports.map(({ path, kind, original }) => ({ from, to: path, kind, word: original })),
   );
 
+/** Whether a module is the one that is named, or in the folder. Packages may be elsewhere: behind a symbolic link esbuild tells the real path. */
+const isAt = (path, name) =>
+  path === name ||
+  (name.endsWith("/") && path.startsWith(name)) ||
+  (name.startsWith("node_modules/") && path.endsWith(`/${name}`));
+
 /** The part that each module is in. */
 function partsOf(modules, parts) {
   const partOf = new Map();
@@ -65,9 +71,7 @@ function partsOf(modules, parts) {
   };
   for (const part of names)
     for (const first of parts[part]) {
-      const found = Object.keys(modules).filter(
-        (path) => path === first || (first.endsWith("/") && path.startsWith(first)),
-      );
+      const found = Object.keys(modules).filter((path) => isAt(path, first));
       if (found.length === 0) throw new Error(`part ${part} begins with ${first}, which is not in the program`);
       for (const path of found) put(path, part);
     }

@@ -37,6 +37,8 @@ async function smallClone(): Promise<void> {
     await mkdir(dirname(join(clone, path)), { recursive: true });
     await writeFile(join(clone, path), text);
   }
+  const parts = 'export const cli = "src/app/cli/main.ts";\nexport const parts = { cli: [cli], rest: [] };\n';
+  await writeFile(join(clone, "scripts/program-parts.mjs"), parts);
 }
 
 const run = () =>
