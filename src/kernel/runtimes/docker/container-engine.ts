@@ -56,7 +56,7 @@ export class ContainerEngine {
     if (!address.ok) throw address.error;
     this.address = formatAddress(address.value);
     this.isLocal = isLocal(address.value);
-    this.#client = new EngineClient(address.value);
+    this.#client = new EngineClient(address.value, clock);
     this.#clock = clock;
   }
 

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { deferred } from "#lib/base/index.ts";
+import { deferred, FakeClock } from "#lib/base/index.ts";
 import { modifiedAt, putFiles } from "./container-files.ts";
 import { OutputReader } from "./container-output.ts";
 import { EngineClient } from "./engine/engine-client.ts";
@@ -22,7 +22,7 @@ async function engineThat(answers: RequestListener): Promise<EngineClient> {
     else answers(request, response);
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
-  const client = new EngineClient({ kind: "socket", path });
+  const client = new EngineClient({ kind: "socket", path }, new FakeClock());
   closing.push(async () => {
     client.close();
     server.closeAllConnections();

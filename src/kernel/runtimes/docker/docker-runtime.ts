@@ -129,7 +129,7 @@ class DockerRuntime implements Runtime {
 
   constructor(options: DockerRuntimeOptions) {
     this.#options = options;
-    this.#engine = new EngineClient(options.address);
+    this.#engine = new EngineClient(options.address, options.clock);
     this.#owner = { store: options.store, ...(options.owner === undefined ? {} : { process: options.owner }) };
     this.#sandboxes = new Sandboxes(this.#engine, this.#owner);
     this.containers = this.#containerHost();

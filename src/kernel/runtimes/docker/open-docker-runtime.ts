@@ -35,7 +35,7 @@ export async function openDockerRuntime(options: OpenDockerOptions): Promise<Ope
   if (!address.ok) throw address.error;
   const { EngineClient } = await import("./engine/engine-client.ts");
   const { createDockerRuntime } = await import("./docker-runtime.ts");
-  const engine = new EngineClient(address.value);
+  const engine = new EngineClient(address.value, options.clock);
   try {
     const version = textOf(await engine.object("GET", "/version"), "Version");
     if (isLocal(address.value)) await removeLeftovers(engine, options.log);

@@ -9,7 +9,15 @@ import {
 import { Agent as TlsAgent, request as httpsRequest } from "node:https";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { isJsonObject, type JsonObject, type JsonValue, type Millis, orAborted } from "#lib/base/index.ts";
+import {
+  afterAwake,
+  type Clock,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type Millis,
+  orAborted,
+} from "#lib/base/index.ts";
 import { type EngineAddress, formatAddress } from "./engine-address.ts";
 import { type EngineBody, isStreamed, payloadOf } from "./engine-body.ts";
 import { engineHangs, EngineRefusal, engineTooOld, engineUnreachable } from "./engine-errors.ts";
@@ -35,18 +43,11 @@ export interface EngineRequest {
   readonly lastsMs?: Millis;
 }
 
-/** How long an engine may take for what ends by itself. One that is frozen still takes connections, and says nothing. */
-export interface EnginePatience {
-  /** For what it knows. It locks a container while it works on it, on slow disks for a good while. */
-  readonly questionMs: Millis;
-  /** For what it does: some storage drivers copy a whole image for a container. */
-  readonly changeMs: Millis;
-}
-
-const usualPatience: EnginePatience = { questionMs: 60_000, changeMs: 300_000 };
-
-/** A timer of Node that is to last longer runs out at once. */
-const longestTimer: Millis = 2 ** 31 - 1;
+// How long an engine may take for what ends by itself. One that is frozen still takes connections, and says nothing.
+/** For what it knows. It locks a container while it works on it, on slow disks for a good while. */
+const questionMs: Millis = 60_000;
+/** For what it does: some storage drivers copy a whole image for a container. */
+const changeMs: Millis = 300_000;
 
 type Method = "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
 
@@ -60,12 +61,12 @@ export class EngineClient {
   readonly #target: RequestOptions;
   readonly #request: typeof httpRequest;
   readonly #agent: Agent;
-  readonly #patience: EnginePatience;
+  readonly #clock: Clock;
   #version: Promise<string> | undefined;
 
   /** Reads the files of TLS at once; throws what the system says about them. */
-  constructor(address: EngineAddress, patience: EnginePatience = usualPatience) {
-    this.#patience = patience;
+  constructor(address: EngineAddress, clock: Clock) {
+    this.#clock = clock;
     this.address = formatAddress(address);
     const { target, tls } = connectionTo(address);
     this.#target = target;
@@ -146,14 +147,18 @@ export class EngineClient {
   ): Promise<T> {
     if (isStreamed(options.body)) return await ask(options);
     const { signal, lastsMs = 0 } = options;
-    const usual = method === "GET" ? this.#patience.questionMs : this.#patience.changeMs;
-    const ms = Math.min(usual + lastsMs, longestTimer);
-    const limit = AbortSignal.timeout(ms);
+    const ms = (method === "GET" ? questionMs : changeMs) + lastsMs;
+    const limit = new AbortController();
+    const cancel = afterAwake(this.#clock, ms, () => limit.abort(engineHangs(this.address, `${method} ${path}`, ms)));
+    const limited = signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]);
     try {
-      return await ask({ ...options, signal: signal === undefined ? limit : AbortSignal.any([signal, limit]) });
+      return await ask({ ...options, signal: limited });
     } catch (thrown) {
-      if (limit.aborted && signal?.aborted !== true) throw engineHangs(this.address, `${method} ${path}`, ms);
+      // Who was reading the answer tells only that it broke off.
+      limited.throwIfAborted();
       throw thrown;
+    } finally {
+      cancel();
     }
   }
 

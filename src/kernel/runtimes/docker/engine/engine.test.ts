@@ -1,10 +1,11 @@
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
+import { FakeClock } from "#lib/base/index.ts";
 import { engineAddress, formatAddress, isLocal } from "./engine-address.ts";
-import { EngineClient, type EnginePatience } from "./engine-client.ts";
+import { EngineClient } from "./engine-client.ts";
 import { jsonLines } from "./json-lines.ts";
 import { FrameReader } from "./stream-frames.ts";
 
@@ -74,33 +75,43 @@ test("lines of JSON come whole, also cut within a character and without an end",
   expect(found).toEqual([{ a: "ä" }, { b: 1 }]);
 });
 
-/** How an engine of a test hangs, and for how long that is borne. */
+/** How an engine of a test hangs, and whose time passes meanwhile. */
 interface Frozen {
-  readonly patience: EnginePatience;
+  readonly clock: FakeClock;
   readonly isSilent: (url: string) => boolean;
 }
 
-/** An engine of a test: answers `_ping` with a version, and everything else as told. */
+/** An engine of a test: answers `_ping` with a version, and everything else as told; what it is silent to, once it wakes. */
 async function fakeEngine(
   version: string,
   answer: (url: string) => readonly [status: number, body: string],
-  { patience, isSilent }: Partial<Frozen> = {},
+  { clock = new FakeClock(), isSilent }: Partial<Frozen> = {},
 ) {
   const directory = await mkdtemp(join(tmpdir(), "slipway-fake-engine-"));
   const path = join(directory, "d.sock");
   const asked: string[] = [];
-  const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`);
-    if (isSilent?.(request.url ?? "") === true) return;
-    if (request.url === "/_ping") return void response.setHeader("api-version", version).end("OK");
-    const [status, body] = answer(request.url ?? "");
+  const unanswered: (() => void)[] = [];
+  const respond = (url: string, response: ServerResponse) => {
+    if (url === "/_ping") return void response.setHeader("api-version", version).end("OK");
+    const [status, body] = answer(url);
     response.writeHead(status).end(body);
+  };
+  const server = createServer((request, response) => {
+    const { url = "" } = request;
+    asked.push(`${request.method} ${url}`);
+    if (isSilent?.(url) === true) unanswered.push(() => respond(url, response));
+    else respond(url, response);
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
-  const client = new EngineClient({ kind: "socket", path }, patience);
+  const client = new EngineClient({ kind: "socket", path }, clock);
   return {
     client,
     asked,
+    /** Resolves when it has been silent to so many requests. */
+    silentTo: (count: number) => expect.poll(() => unanswered.length).toBe(count),
+    wake: () => {
+      for (const respondNow of unanswered.splice(0)) respondNow();
+    },
     async close() {
       client.close();
       server.closeAllConnections();
@@ -138,7 +149,7 @@ test.each([
 });
 
 test("nobody at the address is unreachable, with the command that installs an engine", async () => {
-  const client = new EngineClient({ kind: "socket", path: "/nowhere/docker.sock" });
+  const client = new EngineClient({ kind: "socket", path: "/nowhere/docker.sock" }, new FakeClock());
   await expect(client.call("GET", "/x")).rejects.toMatchObject({
     code: "engine-unreachable",
     hint: expect.stringContaining("apt-get install docker.io"),
@@ -153,61 +164,95 @@ test("an abort ends a request with the signal's reason", async () => {
   await engine.close();
 });
 
-describe("an engine that is frozen", () => {
-  const impatience: EnginePatience = { questionMs: 50, changeMs: 100 };
-  const patient = (): { -readonly [K in keyof EnginePatience]: number } => ({ questionMs: 60_000, changeMs: 60_000 });
+/** Its time does not pass; what is due tells of a process that goes on. */
+class StandingClock extends FakeClock {
+  readonly timers = new Set<() => void>();
 
-  test("at once is told by what it does not answer", async () => {
-    const engine = await fakeEngine("1.41", () => [200, "{}"], { patience: impatience, isSilent: () => true });
-    await expect(engine.client.call("GET", "/containers/c/json")).rejects.toMatchObject({
-      code: "engine-unreachable",
-      message: expect.stringMatching("hangs: no answer to GET /_ping for 0.05 s"),
-    });
-    await engine.close();
-  });
-
-  /** One that has said its version, however long that took here, and is silent from now on where that is told. */
-  async function frozenLater(isSilent: Frozen["isSilent"]) {
-    const patience = patient();
-    const engine = await fakeEngine("1.41", () => [200, "{}"], { patience, isSilent });
-    await engine.client.call("GET", "/version");
-    Object.assign(patience, impatience);
-    return engine;
+  override after(_delay: number, run: () => void) {
+    const timer = () => {
+      this.timers.delete(timer);
+      run();
+    };
+    this.timers.add(timer);
+    return () => void this.timers.delete(timer);
   }
 
-  test("after its first word is told by what it does not answer", async () => {
-    const engine = await frozenLater((url) => url.includes("/containers"));
-    await expect(engine.client.call("GET", "/containers/c/json")).rejects.toMatchObject({
+  /** After an hour every timer is due, and all of them run before anything is read. */
+  goOn() {
+    // Not those that these set.
+    const due = [...this.timers];
+    for (const run of due) run();
+  }
+}
+
+describe("an engine that is frozen", () => {
+  test.each([
+    ["at once", () => true, "/_ping"],
+    ["after its first word", (url: string) => url !== "/_ping", "/containers/c/json"],
+  ])("%s is told by what it does not answer for a minute", async (_when, isSilent, unanswered) => {
+    const clock = new FakeClock();
+    const engine = await fakeEngine("1.41", () => [200, "{}"], { clock, isSilent });
+    let isTold = false;
+    const told = expect(
+      engine.client.call("GET", "/containers/c/json").finally(() => (isTold = true)),
+    ).rejects.toMatchObject({
       code: "engine-unreachable",
-      message: expect.stringMatching("hangs: no answer to GET /containers/c/json for 0.05 s"),
+      message: expect.stringMatching(`hangs: no answer to GET ${unanswered} for 60 s`),
     });
+    await engine.silentTo(1);
+    await clock.advance(59_999);
+    expect(isTold).toBe(false);
+    await clock.advance(1);
+    await told;
     await engine.close();
   });
 
   test("has longer for what it does, and no limit for what is streamed", async () => {
-    const engine = await frozenLater((url) => url.includes("/create") || url.includes("/wait"));
-    await expect(engine.client.call("POST", "/containers/create")).rejects.toThrow("POST /containers/create for 0.1 s");
+    const clock = new FakeClock();
+    const isSilent = (url: string) => url.includes("/create") || url.includes("/wait");
+    const engine = await fakeEngine("1.41", () => [200, "{}"], { clock, isSilent });
     const enough = new AbortController();
     const waiting = engine.client.stream("POST", "/containers/c/wait", { signal: enough.signal });
-    await expect(engine.client.call("POST", "/containers/create")).rejects.toThrow("hangs");
+    const told = expect(engine.client.call("POST", "/containers/create")).rejects.toThrow(
+      "POST /containers/create for 300 s",
+    );
+    await engine.silentTo(2);
+    await clock.advance(300_000);
+    await told;
+    await clock.advance(10_000_000);
     enough.abort(new Error("enough"));
     await expect(waiting).rejects.toThrow("enough");
     await engine.close();
   });
 
   test.each([
-    ["beside that", 200, "0.3 s"],
-    ["but for no longer than timers last", 2 ** 40, `${(2 ** 31 - 1) / 1000} s`],
+    ["beside that", 200_000, "500 s"],
+    ["also where that is no whole number", 0.5, "300.0005 s"],
   ])("has the time that a request takes by itself, %s", async (_what, lastsMs, limit) => {
-    const timeout = vi.spyOn(AbortSignal, "timeout").mockImplementation(() => AbortSignal.abort(new Error("time-out")));
-    try {
-      const engine = await fakeEngine("1.41", () => [200, "{}"], { patience: impatience, isSilent: () => false });
-      timeout.mockImplementationOnce(() => new AbortController().signal);
-      await expect(engine.client.call("POST", "/containers/c/stop", { lastsMs })).rejects.toThrow(`for ${limit}`);
-      await engine.close();
-    } finally {
-      timeout.mockRestore();
-    }
+    const clock = new FakeClock();
+    const engine = await fakeEngine("1.41", () => [200, "{}"], { clock, isSilent: (url) => url.includes("/stop") });
+    let isTold = false;
+    const told = expect(
+      engine.client.call("POST", "/containers/c/stop", { lastsMs }).finally(() => (isTold = true)),
+    ).rejects.toThrow(`for ${limit}`);
+    await engine.silentTo(1);
+    await clock.advance(300_000);
+    expect(isTold).toBe(false);
+    await clock.advance(lastsMs);
+    await told;
+    await engine.close();
+  });
+
+  test("has answered when its answer lies in the socket of a process that stood still", async () => {
+    const clock = new StandingClock();
+    const engine = await fakeEngine("1.41", () => [200, '{"a":1}'], { clock, isSilent: (url) => url !== "/_ping" });
+    const asking = engine.client.call("GET", "/x");
+    await engine.silentTo(1);
+    engine.wake();
+    clock.goOn();
+    expect(await asking).toEqual({ a: 1 });
+    expect(clock.timers.size).toBe(0);
+    await engine.close();
   });
 });
 
@@ -220,7 +265,7 @@ test("what switches to another protocol is no engine", async () => {
   await new Promise<void>((resolve) => server.listen(socketPath, resolve));
   const found = addressOf({ DOCKER_HOST: `unix://${socketPath}` });
   if (!found.ok) throw found.error;
-  const engine = new EngineClient(found.value);
+  const engine = new EngineClient(found.value, new FakeClock());
   await expect(engine.call("GET", "/info")).rejects.toThrow("closed without an answer");
   engine.close();
   server.close();
