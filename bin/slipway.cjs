@@ -32,43 +32,44 @@ if (verb !== "up") {
 
 const dist = path.join(__dirname, "..", "dist");
 const own = ownDirectory();
+/** One file of all parts, opened once: those of two builds never meet, whenever it is replaced. */
+const file = path.join(dist, "slipway.parts");
+const fd = fs.openSync(file);
+/** What scripts/parts.mjs says of each part: its hash, and where it is. */
+const table = JSON.parse(text(0, 1024));
 /** What has been loaded, by name. */
 const parts = new Map();
-/** All are opened now: a server whose files are replaced while it runs goes on with those that belong together. */
-const files = openParts(path.join(dist, "parts"));
 moduleOf("slipway:cli:src/app/cli/main.ts");
 
 /** What the program requires: modules of its parts (scripts/parts.mjs), and whatever else Node finds. */
 function moduleOf(name) {
   if (!name.startsWith("slipway:")) return require(name);
   const [, part, module] = name.split(":");
-  if (!parts.has(part)) parts.set(part, load(files.get(`${part}.cjs`)));
+  if (!parts.has(part)) parts.set(part, load(part));
   return parts.get(part)[module]();
 }
 
-function openParts(directory) {
-  const open = (name) => {
-    const filename = path.join(directory, name);
-    return [name, { filename, fd: fs.openSync(filename) }];
-  };
-  return new Map(
-    fs
-      .readdirSync(directory)
-      .filter((name) => name.endsWith(".cjs"))
-      .map(open),
-  );
+/** Of the file, which is ASCII. */
+function text(at, length) {
+  const bytes = Buffer.allocUnsafeSlow(length);
+  for (let done = 0; done < length; ) {
+    const count = fs.readSync(fd, bytes, done, length - done, at + done);
+    if (count === 0) throw new Error(`${file} ends early: build or install slipway again`);
+    done += count;
+  }
+  return bytes.toString("latin1");
 }
 
 /** A part is a function of `require` and `__dirname` that returns a table of its modules. */
-function load({ filename, fd }) {
-  const source = fs.readFileSync(fd, "latin1");
-  fs.closeSync(fd);
-  // It starts with the hash of the rest. The tag stands for V8's version, its flags and the processor.
-  const name = `${source.slice(2, 18)}-${v8.cachedDataVersionTag().toString(16)}-${verb}`;
+function load(part) {
+  const { hash, at, length } = table[part];
+  const source = text(at, length);
+  // The tag stands for V8's version, its flags and the processor.
+  const name = `${hash}-${v8.cachedDataVersionTag().toString(16)}-${verb}`;
   const cachedData =
     read(path.join(dist, "slipway-code", name)) ??
     (own !== undefined && isPrivate(own) ? read(path.join(own, name)) : undefined);
-  const script = new vm.Script(source, { filename, cachedData });
+  const script = new vm.Script(source, { filename: `${file}/${part}.cjs`, cachedData });
   if (own !== undefined && (cachedData === undefined || script.cachedDataRejected))
     process.once("exit", (code) => keepCode(code, name, script));
   return script.runInThisContext()(moduleOf, dist);

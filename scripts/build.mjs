@@ -2,7 +2,6 @@
 // modules. Rebuilds only what is older than its sources.
 //   node scripts/build.mjs [--force]     also keeps the compiled code of the commands people wait for
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -116,7 +115,7 @@ export async function bundle({ force = false, onBuild = () => undefined } = {}) 
   const { version } = JSON.parse(await readFile(`${root}package.json`, "utf8"));
   await mkdir(dist, { recursive: true });
   const [program, ...results] = await Promise.all([
-    buildParts(cli, parts, programOptions(version), `${dist}/parts`),
+    buildParts(cli, parts, programOptions(version)),
     build({
       ...programOptions(version),
       entryPoints: programs,
@@ -137,9 +136,7 @@ export async function bundle({ force = false, onBuild = () => undefined } = {}) 
     ...buildApart(apart, common, dist),
   ]);
   const files = [
-    ...program.results.flatMap(({ outputFiles }) =>
-      outputFiles.map(({ path, text }) => ({ path, text: asFunction(text) })),
-    ),
+    { path: `${dist}/slipway.parts`, text: program.text },
     ...results.flatMap(({ outputFiles }) => outputFiles),
   ];
   await Promise.all(files.map(({ path, text }) => replace(path, text)));
@@ -150,14 +147,6 @@ export async function bundle({ force = false, onBuild = () => undefined } = {}) 
   await writeFile(`${dist}/meta.json`, JSON.stringify(program.metafile));
   await writeFile(stampFile, stamp);
   return true;
-}
-
-/** What bin/slipway.cjs runs: a function of `require` and `__dirname`, headed by its hash, that returns a table. Plain ASCII, so that it is read without decoding. */
-function asFunction(text) {
-  // esbuild escapes what is not ASCII everywhere but in regular expressions.
-  const ascii = text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  const hash = createHash("sha256").update(ascii).digest("hex").slice(0, 16);
-  return `/*${hash}*/(function(require,__dirname){"use strict";const module={};${ascii}\nreturn module.exports})`;
 }
 
 /** A program that starts meanwhile sees the old file or the new one. */

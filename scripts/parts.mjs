@@ -1,17 +1,22 @@
-// A program in parts, each a file with compiled code of its own: what a command does not use it neither reads nor creates
-// (docs/decisions/0004). Every module is in one part alone, so that there is one of each class and of whatever a module remembers.
+// A program in parts, each with compiled code of its own: what a command does not use it neither reads nor creates
+// (docs/decisions/0084). Every module is in one part alone, so that there is one of each class and of whatever a module remembers.
 //
 // A part is a table of functions that give its modules. Other parts get at them by `require("slipway:PART:MODULE")`, which loads the
 // part (bin/slipway.cjs).
+import { createHash } from "node:crypto";
 import { relative } from "node:path";
 import { build } from "esbuild";
 
+/** Of the table at the start of the file, which bin/slipway.cjs reads first. */
+const tableLength = 1024;
+
 /**
- * Bundles a program: one result of esbuild per part. `parts` are the modules, or folders of them, that each part begins with, by its
- * name: it has those, all that they cannot be loaded without, and nothing of what parts before it have. The last one has in addition whatever
- * else the program reaches.
+ * Bundles a program: the text of the file that has all parts, and esbuild's graph. `parts` are the modules, or folders of them, that each
+ * part begins with, by its name: it has those, all that they cannot be loaded without, and nothing of what parts before it have. The last one
+ * has in addition whatever else the program reaches.
  */
-export async function buildParts(entry, parts, options, outdir) {
+export async function buildParts(entry, parts, options) {
+  const outdir = options.absWorkingDir;
   const { metafile } = await build({ ...options, entryPoints: [entry], outdir });
   const modules = metafile.inputs;
   const partOf = partsOf(modules, parts);
@@ -23,9 +28,9 @@ export async function buildParts(entry, parts, options, outdir) {
   );
   const targets = new Map(crossing.map(({ from, word, to }) => [`${from} ${word}`, to]));
   const given = new Set([entry, ...crossing.map(({ to }) => to)]);
-  const results = await Promise.all(
-    Object.keys(parts).map((part) =>
-      build({
+  const texts = await Promise.all(
+    Object.keys(parts).map(async (part) => {
+      const { outputFiles } = await build({
         ...options,
         stdin: {
           contents: tableOf([...given].filter((path) => partOf.get(path) === part)),
@@ -36,10 +41,32 @@ export async function buildParts(entry, parts, options, outdir) {
           ...options.plugins,
           otherParts(part, { modules, partOf, targets, names, root: options.absWorkingDir }),
         ],
-      }),
-    ),
+      });
+      return [part, asFunction(outputFiles[0].text)];
+    }),
   );
-  return { results, metafile };
+  return { text: joined(texts), metafile };
+}
+
+/** One file, which is replaced as one: a program that starts meanwhile has all its parts of the same build. */
+function joined(texts) {
+  const table = {};
+  let at = tableLength;
+  for (const [part, text] of texts) {
+    const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
+    table[part] = { hash, at, length: text.length };
+    at += text.length;
+  }
+  const head = `${JSON.stringify(table)}\n`;
+  if (head.length > tableLength) throw new Error(`the table of parts is longer than ${tableLength} bytes`);
+  return head.padEnd(tableLength) + texts.map(([, text]) => text).join("");
+}
+
+/** What bin/slipway.cjs runs: a function of `require` and `__dirname` that returns a table. Plain ASCII, so that lengths are those of bytes. */
+function asFunction(text) {
+  // esbuild escapes what is not ASCII everywhere but in regular expressions.
+  const ascii = text.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return `(function(require,__dirname){"use strict";const module={};${ascii}\nreturn module.exports})\n`;
 }
 
 /** What is loaded on use does not belong to who uses it. Stubs of lazy modules are in every part that has a use for them. */

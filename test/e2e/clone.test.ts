@@ -1,4 +1,4 @@
-import { cp, mkdir, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, rename, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { exec, removeDirectory, root, temporaryDirectory } from "#test/support/slipway.ts";
@@ -41,15 +41,46 @@ async function smallClone(): Promise<void> {
   await writeFile(join(clone, "scripts/program-parts.mjs"), parts);
 }
 
-const run = () =>
-  exec(process.execPath, ["scripts/slipway.mjs"], { cwd: clone, env: { HOME: clone, XDG_CACHE_HOME: clone } });
+const run = (...args: string[]) =>
+  exec(process.execPath, args, { cwd: clone, env: { HOME: clone, XDG_CACHE_HOME: clone } });
+const runClone = () => run("scripts/slipway.mjs");
+
+/** Builds a program of two parts, each of which says the name. */
+async function buildNamed(name: string): Promise<void> {
+  const late = `process.stdout.write("the rest of ${name}\\n");`;
+  await writeFile(join(clone, "src/app/cli/late.ts"), `${late} export {};`);
+  await writeFile(join(clone, "src/app/cli/main.ts"), `process.stdout.write("${name}, "); void import("./late.ts");`);
+  expect((await runClone()).out).toBe(`${name}, the rest of ${name}\n`);
+}
 
 test("stdout of a clone that is built first is the program's alone, and stderr says at most that it is built", async () => {
   await smallClone();
-  const first = await run();
+  const first = await runClone();
   expect(first, first.err).toMatchObject({ code: 0, out: "from main\n" });
   expect(first.err).toMatch(/^(?:slipway: building from the sources, which takes some seconds\.\.\.\n)?$/);
-  expect(await run()).toEqual({ code: 0, out: "from main\n", err: "" });
+  expect(await runClone()).toEqual({ code: 0, out: "from main\n", err: "" });
+});
+
+test("a program that is replaced while it starts has all its parts of the same build", async () => {
+  await smallClone();
+  await buildNamed("the new build");
+  await rename(join(clone, "dist"), join(clone, "next"));
+  await buildNamed("the old build");
+  // Replaces all as soon as the first file of the program is open.
+  const replace = `
+    const fs = require("node:fs");
+    const { openSync } = fs;
+    fs.openSync = (...args) => {
+      const fd = openSync(...args);
+      fs.openSync = openSync;
+      fs.renameSync("dist", "former");
+      fs.renameSync("next", "dist");
+      return fd;
+    };`;
+  await writeFile(join(clone, "replace.cjs"), replace);
+  const replaced = await run("--require", "./replace.cjs", "bin/slipway.cjs");
+  expect(replaced).toEqual({ code: 0, out: "the old build, the rest of the old build\n", err: "" });
+  expect((await run("bin/slipway.cjs")).out).toBe("the new build, the rest of the new build\n");
 });
 
 test("that a clone is built is told at once in a terminal, and elsewhere when it takes more than a second", () => {
