@@ -140,6 +140,17 @@ test("output whose connection breaks while the container runs on is read on", as
   expect(await logOf(task)).toBe("one\ntwo\n");
 });
 
+test("an engine whose containers cannot be listed is listened to once", async () => {
+  const tries = () => engine.asked.filter((what) => what.includes("/events")).length;
+  await engine.listen();
+  for (let failed = 1; failed <= 3; failed++) {
+    engine.breakNext(/containers\/json/);
+    await until(() => tries() >= failed && engine.listeners === 0);
+  }
+  await until(() => runtime.trouble?.() === undefined);
+  expect(engine.listeners).toBe(1);
+});
+
 test("closing does not wait for an engine that has never answered", async () => {
   await runtime.close({ stopTasks: 1_000 });
 });

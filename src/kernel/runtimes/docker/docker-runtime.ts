@@ -13,6 +13,7 @@ import {
   sleep,
 } from "#lib/base/index.ts";
 import { makeDirectories } from "#lib/base/index.node.ts";
+import type { IncomingMessage } from "node:http";
 import { dirname } from "node:path";
 import type { ContainerHost, Runtime, RuntimeCapabilities, Task, TaskOutcome, TaskStatus } from "../contract.ts";
 import { runtimeClosed } from "../errors.ts";
@@ -468,8 +469,9 @@ class DockerRuntime implements Runtime {
     const { signal } = this.#closed;
     let delay = firstRetry;
     while (!signal.aborted) {
+      let events: IncomingMessage | undefined;
       try {
-        const events = await this.#engine.stream("GET", "/events", { query: { filters: this.#eventFilter() }, signal });
+        events = await this.#engine.stream("GET", "/events", { query: { filters: this.#eventFilter() }, signal });
         await orAborted(this.#synchronize(), signal);
         this.#isAttached = true;
         this.#attached.resolve();
@@ -481,6 +483,9 @@ class DockerRuntime implements Runtime {
         if (signal.aborted) return;
         this.#trouble = messageOf(thrown);
         this.#warn("the Docker Engine cannot be heard, trying again", thrown);
+      } finally {
+        // Who begins anew listens anew: an engine that answered nothing else would tell of events to nobody, over one more connection for each try.
+        events?.destroy();
       }
       await sleep(this.#options.clock, delay, signal).catch(() => undefined);
       delay = Math.min(2 * delay, longestRetry);

@@ -26,6 +26,7 @@ export class ScriptedEngine {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #streams = new Map<string, ServerResponse>();
+  #listeners = 0;
   #broken: { readonly what: RegExp; readonly isDone: boolean } | undefined;
   #held: { readonly what: RegExp; readonly until: Promise<void> } | undefined;
   /** Takes connections and says nothing. */
@@ -87,6 +88,11 @@ export class ScriptedEngine {
     for (const kind of ["attach", "logs"]) this.#streams.get(`${kind} ${name}`)?.end();
   }
 
+  /** Connections over which somebody hears of events. */
+  get listeners(): number {
+    return this.#listeners;
+  }
+
   /** The name of the container of this task. */
   nameOf(task: string): string {
     const found = [...this.containers].find(([, { labels }]) => Object.values(labels).includes(task));
@@ -130,7 +136,11 @@ export class ScriptedEngine {
   #say(what: string, response: ServerResponse): void {
     const path = what.replace(/^\w+ |\?.*$/g, "");
     const [, name = "", verb = ""] = /^\/containers\/([^/]+)\/(\w+)$/.exec(path) ?? [];
-    if (path === "/events") return this.#open("events", response);
+    if (path === "/events") {
+      this.#listeners++;
+      response.once("close", () => this.#listeners--);
+      return this.#open("events", response);
+    }
     if (verb === "attach" || verb === "logs") return this.#output(verb, name, response);
     response.setHeader("api-version", "1.41");
     response.setHeader("content-type", "application/json");
