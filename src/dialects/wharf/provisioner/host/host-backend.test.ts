@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -9,7 +9,7 @@ import { identityOf } from "#kernel/runtimes/index.ts";
 import { writeFailedResults } from "../failed-results.ts";
 import { readParameters } from "../parameters.ts";
 import { HostBackend } from "./host-backend.ts";
-import { claimWorker, directoryName, ownerFile, resultsDirectory } from "./worker-directory.ts";
+import { claimWorker, directoryName, noOwner, ownerFile, resultsDirectory } from "./worker-directory.ts";
 
 let directory: string;
 beforeEach(async () => {
@@ -39,6 +39,34 @@ test("a directory whose owner cannot be read stays: its worker may live", async 
   ]);
   await backend.close();
 });
+
+test.skipIf(process.platform !== "linux")(
+  "workers are removed from a disk that is full, which makes room",
+  async () => {
+    const backend = new HostBackend({
+      directory,
+      program: { words: ["none"], environment: {} },
+      runtime: "host",
+      serve: () => Promise.reject(new Error("there is nothing to serve")),
+      changed: () => undefined,
+      clock: systemClock,
+      log: silentLog,
+    });
+    const workers = ["a", "b"].map((name) => ({ namespace: "default", name, uid: `019ab000-0000-7000-8000-${name}` }));
+    const places = [...workers.map(directoryName), "c", "d"].map((name) => join(directory, name));
+    for (const [index, place] of places.entries()) {
+      await mkdir(place);
+      // One of each two has been a worker, and one was never started.
+      if (index % 2 === 0) await claimWorker(place, noOwner);
+      await symlink("/dev/full", `${ownerFile(place)}.${process.pid}`);
+    }
+    for (const worker of workers) await backend.remove(worker);
+    expect((await readdir(directory)).toSorted()).toEqual(["c", "d"]);
+    await backend.sweep(() => []);
+    expect(await readdir(directory)).toEqual([]);
+    await backend.close();
+  },
+);
 
 test("workers of one name from the same minute have directories of their own", async () => {
   let ended = 0;

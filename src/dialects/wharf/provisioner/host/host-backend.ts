@@ -239,11 +239,20 @@ const isGone = (owner: Owner): boolean => owner.pid === noOwner.pid || isDead(ow
  * on in a directory that is gone: it is killed, and the answer is true.
  */
 async function hasBecomeWorker(directory: string): Promise<boolean> {
-  if (await claimWorker(directory, noOwner)) return false;
-  const owner = await ownerOf(directory);
+  const owner = (await ownerOf(directory)) ?? (await ownerInstead(directory));
   if (owner === undefined || isGone(owner)) return false;
   signalGroup(owner.pid, "SIGKILL");
   return true;
+}
+
+/** Sees to it that nobody becomes the worker of the directory any more; answers who was faster. */
+async function ownerInstead(directory: string): Promise<Owner | undefined> {
+  const isOurs = await claimWorker(directory, noOwner).catch((thrown: unknown) => {
+    // The disk takes nobody's claim, and what is removed is what makes room on it.
+    if (codeOf(thrown) === "ENOSPC" || codeOf(thrown) === "EDQUOT") return false;
+    throw thrown;
+  });
+  return isOurs ? undefined : await ownerOf(directory);
 }
 
 /** True for whoever makes the file. */
