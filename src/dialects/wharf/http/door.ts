@@ -150,11 +150,29 @@ export class HttpDoor {
   async #sayWhy(socket: Socket, thrown: unknown): Promise<void> {
     this.#why =
       thrown instanceof ApiError || thrown instanceof SlipwayError ? thrown.message : "see the log of the server";
+    try {
+      const away = await this.#loadAway();
+      if (this.#closing.signal.aborted) socket.destroy();
+      else if (!socket.destroyed) away.connect(socket);
+    } catch (failure) {
+      // What answers here is made of what has perhaps just failed to load.
+      this.#options.log.error("nobody is told why", { address: this.address, error: messageOf(failure) });
+      socket.destroy();
+    }
+  }
+
+  /** Tried again by the next connection when it has failed, as `#load` is. */
+  #loadAway(): Promise<RestServer> {
+    this.#away ??= this.#loadAwayNow().catch((thrown: unknown) => {
+      this.#away = undefined;
+      throw thrown;
+    });
+    return this.#away;
+  }
+
+  async #loadAwayNow(): Promise<RestServer> {
     const { RestServer } = await import("./rest-server.ts");
-    this.#away ??= RestServer.load((request) => this.#unavailable(request), this.#rules, this.#limits);
-    const away = await this.#away;
-    if (this.#closing.signal.aborted) socket.destroy();
-    else away.connect(socket);
+    return await RestServer.load((request) => this.#unavailable(request), this.#rules, this.#limits);
   }
 
   #unavailable(request: Request): Response {
