@@ -97,14 +97,37 @@ describe("a signal after a build", () => {
   });
 
   test("that comes again ends what goes on after it, with the code of the build", () => {
-    const { signal, exits, build } = watched();
+    const { signal, exits, told, build } = watched();
     signal("SIGTERM");
     // Its end can be read, and its scratch is being removed.
     build.over = { code: 143, isWhole: false };
     signal("SIGTERM");
-    expect(exits).toEqual([]);
+    expect([exits, told.length]).toEqual([[], 2]);
     build.over = { code: 143, isWhole: true };
     signal("SIGTERM");
     expect([exits, build.kills]).toEqual([[143], 0]);
+  });
+
+  test("is not kept waiting by its scratch when it is the third, and says so with the second", async () => {
+    const { signal, exits, told, build, clock } = watched();
+    signal("SIGINT");
+    build.over = { code: 130, isWhole: false };
+    await clock.advance(3_600_000);
+    signal("SIGINT");
+    expect(exits).toEqual([]);
+    expect(told.at(-1)).toBe(
+      "slipway: the build has ended and its scratch is being removed; once more to end at once\n",
+    );
+    signal("SIGINT");
+    expect([exits, build.kills]).toEqual([[130], 0]);
+  });
+
+  test("that it did not cancel is counted, too", () => {
+    const { signal, exits, told, build } = watched();
+    build.over = { code: 0, isWhole: false };
+    for (let sent = 0; sent < 2; sent++) signal("SIGTERM");
+    expect([exits, told.length]).toEqual([[], 1]);
+    signal("SIGTERM");
+    expect([exits, build.kills]).toEqual([[0], 0]);
   });
 });

@@ -1,4 +1,5 @@
-// What a signal means to a build: the first one asks it to end, the second ends this process, and so does time when asking has not helped.
+// What a signal means to a build: the first one asks it to end, the second ends this process, and so does time when asking has not helped. While
+// the results of a build that has ended are completed it takes three: a second one may be sent before anybody can know of the end.
 
 import { afterAwake, type Clock, deferred, type Millis } from "#lib/base/index.ts";
 import type { EndSignal, OwnProcess } from "./command.ts";
@@ -34,8 +35,8 @@ export interface BuildOver {
 /**
  * Takes signals over from the process. `kill` ends in one turn whatever of the build still runs: nothing is waited for after it. It is called for a
  * fault of ours, too, so that no step is left without its worker. From the moment on at which the build has `ended` no signal cancels it, and none changes
- * its code. Without a grace a build may take as long as it likes to end: some of its
- * stages run after a cancel, too.
+ * its code; a third one is not kept waiting by what is still written or removed. Without a grace a build may take as long as it likes to end: some of
+ * its stages run after a cancel, too.
  */
 export function watchSignals(
   own: OwnProcess,
@@ -55,7 +56,7 @@ export function watchSignals(
 ): BuildSignals {
   const cancelled = new AbortController();
   const came = deferred<void>();
-  let isAsked = false;
+  let count = 0;
   let cause: EndSignal | undefined;
   const force = (code: number): void => {
     kill();
@@ -63,13 +64,15 @@ export function watchSignals(
   };
   own.takeOver((signal) => {
     const over = ended();
-    if (isAsked) {
+    count++;
+    if (count > 1) {
       if (over === undefined) return force(forcedCodes.again);
-      // What goes on after the build, such as a slow reader of what it has printed, is not waited for by who asks twice.
-      if (over.isWhole) own.exit(over.code);
+      // What goes on after the build, such as a slow reader of what it has printed, is not waited for by who asks twice; scratch that does not
+      // go, on a disk that hangs, not by who asks a third time: no program does, so it is somebody who has read this.
+      if (over.isWhole || count > 2) own.exit(over.code);
+      else tell("slipway: the build has ended and its scratch is being removed; once more to end at once\n");
       return;
     }
-    isAsked = true;
     came.resolve();
     if (over !== undefined) return;
     tell("slipway: the build is being cancelled; once more to end it at once\n");
