@@ -249,6 +249,16 @@ test("results that the disk does not take fail the build, not its steps", async 
   expect(await json("build.json")).toMatchObject({ status: "Failed", reason: "ResultsLost", frozen: true });
 });
 
+test("a status that the disk has not taken is in the build before anything is done about it: no newer one can be before it", async () => {
+  const known: unknown[] = [];
+  const store: ResultsStore = await create({ onLoss: () => known.push(store.build.steps[0]?.status) });
+  await rm(join(directory, "7/steps/1"), { recursive: true });
+  await Promise.all([store.setStatus(1, "Scheduling"), store.setStatus(1, "Success", 0)]);
+  expect(known).toEqual(["Scheduling"]);
+  await store.freeze();
+  expect(await json("build.json")).toMatchObject({ steps: [{ status: "Success", exitCode: 0 }, { status: "None" }] });
+});
+
 test("a worker that lives is asked for its results, not its files", async () => {
   await create();
   await expect(readResults(join(directory, "7"), clock)).rejects.toMatchObject({

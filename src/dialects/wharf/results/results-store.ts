@@ -163,8 +163,13 @@ export class ResultsStore implements Results {
     const step = this.#writable(stepId);
     if (isFinal(status)) await step.closeLog();
     const at = formatInstant(this.#options.clock.now());
-    const isNew = await step.setStatus(status, at).catch((thrown: unknown) => this.#loseJson(thrown));
-    if (isNew === false) return;
+    let failure: unknown;
+    const isNew = await step.setStatus(status, at).catch((thrown: unknown) => {
+      failure = thrown;
+      return true;
+    });
+    if (!isNew) return;
+    // Nothing waits between the writing, which ends in the order of the calls, and this: an older status is never put over a newer one.
     const old = this.#build.steps.find((record) => record.stepId === stepId);
     if (old === undefined) return;
     const startedAt = old.startedAt ?? (status === "None" || status === "Scheduling" ? null : at);
@@ -178,6 +183,7 @@ export class ResultsStore implements Results {
       ...(message === undefined ? {} : { message }),
     };
     this.#change({ steps: this.#build.steps.map((other) => (other === old ? record : other)) });
+    if (failure !== undefined) await this.#loseJson(failure);
     await this.#writeBuild();
   }
 
