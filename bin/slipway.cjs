@@ -16,7 +16,8 @@ const vm = require("node:vm");
 // As `wharf` it is the original's command: what follows are words of `slipway wharf`.
 if (path.basename(process.argv[1] ?? "") === "wharf") process.argv.splice(2, 0, "wharf");
 
-const mostFiles = 64;
+/** Of compiled code: one to five for each verb, as many as it uses parts. */
+const mostFiles = 160;
 /** A command went well, or was asked to end by Ctrl-C or SIGTERM, as every server is. */
 const orderlyEnds = [0, 130, 143];
 const verb = verbOf(process.argv.slice(2));
