@@ -44,9 +44,17 @@ const sh = (script) =>
     .status === 0;
 
 // A machine that has just begun installs something by itself, and another test run may: who comes second waits. For the lists' lock apt-get
-// itself does not.
+// itself does not. Anything else that it fails with, no network for one, is told at once.
 const patience = "-o DPkg::Lock::Timeout=300";
-const patientUpdate = "(s=1; until apt-get update -qq; do s=$((s * 2)); [ $s -le 64 ] || exit 1; sleep $s; done)";
+const patientUpdate = `(
+  seconds=1
+  until said=$(LC_ALL=C apt-get update -qq 2>&1); do
+    case $said in *"Could not get lock"*) seconds=$((seconds * 2)) ;; *) seconds=128 ;; esac
+    if [ $seconds -gt 64 ]; then printf '%s\\n' "$said" >&2; exit 1; fi
+    sleep $seconds
+  done
+  if [ -n "$said" ]; then printf '%s\\n' "$said" >&2; fi
+)`;
 
 /** Installs what is missing when this is root on Debian; otherwise says what to run. Returns whether all is there. */
 export function ensureTestTools() {
