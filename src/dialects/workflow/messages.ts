@@ -79,6 +79,12 @@ export const notices = {
       `children that cannot be deleted hold the workflow: ${names}; the annotation ${abandonAnnotation}: "true" lets it go`,
       "Delete",
     ),
+  cleanupUnseen: (why: string) =>
+    warning(
+      "CleanupFailed",
+      `children that cannot be seen hold the workflow: ${why}; the annotation ${abandonAnnotation}: "true" lets it go`,
+      "Delete",
+    ),
 } as const;
 
 /**

@@ -14,7 +14,7 @@ import { cacheStage } from "./reconcile/cached.ts";
 import { circlesOf } from "./reconcile/circle.ts";
 import { entryOf, supersedeStage, withRefusal } from "./reconcile/entry.ts";
 import { effectStage } from "./reconcile/effects.ts";
-import { finalizeWorkflow } from "./reconcile/finalize.ts";
+import { finalizeWorkflow, isLetGo, reportUnseen } from "./reconcile/finalize.ts";
 import { expireChildren, expireWorkflow, isFinished } from "./reconcile/finished.ts";
 import { invalidStage } from "./reconcile/invalid.ts";
 import { compilationOf, conflictsOf, type Memories, runOf } from "./reconcile/memory.ts";
@@ -130,10 +130,12 @@ async function withFinalizer({ client, workflow }: Pass): Promise<Stored<Workflo
 /** The end of a deleted workflow. */
 async function finalizeStage(pass: Pass): Promise<Turn> {
   const { workflow, kinds, memory, client, now, signal } = pass;
-  // The mirrors that are missing ask for a pass when they are filled.
-  if (!(await kinds.isComplete(workflow))) return {};
-  const children = kinds.controlledBy(workflow);
   const record = (notice: Notice): void => pass.record(workflow, notice);
+  // The mirrors that are missing ask for a pass when they are filled.
+  const sight = isLetGo(workflow) ? undefined : await kinds.sight(workflow);
+  if (sight?.is === "refused") reportUnseen(memory, record, sight.message);
+  if (sight !== undefined && sight.is !== "complete") return {};
+  const children = kinds.controlledBy(workflow);
   return { wake: await finalizeWorkflow({ client, workflow, children, memory, now, signal, record }) };
 }
 

@@ -8,8 +8,11 @@ import {
   type Stored,
 } from "#kernel/model/index.ts";
 import { labels } from "./child-names.ts";
-import { stepSources } from "./compile/step-source.ts";
-import { Workflow } from "./kinds.ts";
+import { isTerminal } from "#engine/index.ts";
+import { isLetLive, stepSources } from "./compile/step-source.ts";
+import { type StepStatus, Workflow } from "./kinds.ts";
+import { statusOf } from "./reconcile/attempts.ts";
+import type { Sight } from "./reconcile/pass.ts";
 import { specOf } from "./spec-of.ts";
 
 /** Index of objects that carry a workflow's uid and have no controller. */
@@ -88,17 +91,26 @@ export class WatchedKinds {
     return [...this.#watched.values()].flatMap(({ share }) => share.informer.byIndex(ownerIndex, owner.metadata.uid));
   }
 
-  /** True once every kind the workflow's templates name is mirrored; what is missing is asked for, and tells when it is filled. */
-  async isComplete(workflow: Stored<Workflow>): Promise<boolean> {
+  /**
+   * Whether every kind the workflow's templates name is mirrored; what is missing is asked for, and tells when it is filled. A kind that may not be
+   * watched hides nothing where no step of it has a child.
+   */
+  async sight(workflow: Stored<Workflow>): Promise<Sight> {
     const user = keyOf(workflow.metadata);
-    let complete = true;
-    for (const { step } of stepSources(specOf(workflow))) {
+    const refusals = new Set<string>();
+    let isFilling = false;
+    for (const { key, step } of stepSources(specOf(workflow))) {
       const { apiVersion, kind } = step.workflow === undefined ? (step.template ?? {}) : ownKind;
       if (typeof apiVersion !== "string" || typeof kind !== "string") continue;
       const type = await this.#manager.client.resourceType(apiVersion, kind);
-      if (type !== undefined && !this.acquire(type, user).hasSynced()) complete = false;
+      const mirror = type === undefined ? undefined : this.acquire(type, user);
+      if (mirror === undefined || mirror.hasSynced()) continue;
+      const refusal = mirror.refusal();
+      if (refusal === undefined) isFilling = true;
+      else if (!isLetLive(step) && mayHaveChild(statusOf(workflow, key))) refusals.add(refusal.message);
     }
-    return complete;
+    if (isFilling) return { is: "filling" };
+    return refusals.size === 0 ? { is: "complete" } : { is: "refused", message: [...refusals].join("; ") };
   }
 
   /** Gives up everything a workflow asked for; a mirror that nobody else needs stops at once. */
@@ -150,6 +162,15 @@ export class WatchedKinds {
       return informer.synced(never.signal).then(tell);
     });
   }
+}
+
+/**
+ * One that was seen, of a step that is not over. Names alone are written before anything is created; whoever ended in between leaves what it owns to
+ * garbage collection.
+ */
+function mayHaveChild({ phase, reference, items }: StepStatus = {}): boolean {
+  if (phase === undefined || isTerminal(phase)) return false;
+  return reference?.uid !== undefined || /[RC]/.test(items?.states ?? "");
 }
 
 const ownerIndex = "slipway.dev/owner";

@@ -30,6 +30,13 @@ export interface Finalization {
   readonly record: (notice: Notice) => void;
 }
 
+/** Children of a deleted workflow may be there and may not be watched: told once per process. */
+export function reportUnseen(memory: Memory, record: (notice: Notice) => void, why: string): void {
+  if (memory.reportedCleanup === true) return;
+  memory.reportedCleanup = true;
+  record(notices.cleanupUnseen(why));
+}
+
 /**
  * Lets a deleted workflow go: ends its active children, waits for them, removes the finalizer. Finished children are left to
  * garbage collection. Answers after how long to look again; undefined when the workflow is gone.
@@ -54,7 +61,7 @@ export async function finalizeWorkflow(pass: Finalization): Promise<Millis | und
 }
 
 /** Deleted with orphaned children, or given up by hand. */
-const isLetGo = ({ metadata }: Workflow): boolean =>
+export const isLetGo = ({ metadata }: Workflow): boolean =>
   metadata.finalizers?.includes("orphan") === true || metadata.annotations?.[abandonAnnotation] === "true";
 
 /** A child whose step is settled, or that has ended by itself, holds nobody. */

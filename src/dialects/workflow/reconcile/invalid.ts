@@ -53,7 +53,7 @@ export async function invalidStage(
   if (action.is === "answered") return { again: workflow };
   if (isFinished(workflow) || (action.is === "none" && run.closing !== "Cancel")) return {};
   // The mirrors that are missing ask for a pass when they are filled.
-  if (!(await pass.kinds.isComplete(workflow))) return {};
+  if ((await pass.kinds.sight(workflow)).is !== "complete") return {};
   const facts: readonly Fact[] = action.is === "apply" ? [action.fact] : run.forced === true ? [] : [forcedCancel];
   const stored = await endStage(held, plan, run, facts);
   await answerStage(held, action, stored ?? workflow);

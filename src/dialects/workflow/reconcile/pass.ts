@@ -30,6 +30,15 @@ export type TemplateLook =
   /** Its writer may not read it. */
   | { readonly is: "refused"; readonly message: string };
 
+/**
+ * Whether everything that a workflow may have created can be seen. It gets a pass when a mirror that is being filled is, and when what may not be
+ * watched, in the server's words, may be.
+ */
+export type Sight =
+  | { readonly is: "complete" }
+  | { readonly is: "filling" }
+  | { readonly is: "refused"; readonly message: string };
+
 /** What the controller works with. Reads see its own writes at once. */
 export interface Parts {
   readonly client: ApiClient;
@@ -47,8 +56,7 @@ export interface Parts {
   readonly kinds: {
     strays(uid: string): readonly Stored[];
     controlledBy(owner: Stored): readonly Stored[];
-    /** True once everything the workflow may have created can be seen. */
-    isComplete(workflow: Stored<Workflow>): Promise<boolean>;
+    sight(workflow: Stored<Workflow>): Promise<Sight>;
     forget(key: string): void;
   };
   /** Reads a template with the rights of whoever wrote the workflow. */

@@ -14,6 +14,7 @@ afterEach(async () => {
   open = undefined;
 });
 
+const workflowRef = { type: Workflow, namespace, name: "wf" };
 const thingRef = { type: Thing, namespace, name: "t" };
 const thing = (status?: JsonObject): KubeObject => ({
   apiVersion: "example.com/v1",
@@ -247,6 +248,60 @@ test("a step whose kind may not be watched fails after ten minutes, where no dea
   await run.create(waitsForThing);
   await run.pass(11 * 60_000);
   expect(await run.phases()).toEqual({ ref: "Failed/Forbidden" });
+});
+
+test("a workflow whose kinds may not be watched, and of which nothing was ever made, can be deleted", async () => {
+  const run = start(unwatchable(() => true));
+  const made = { template: { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "t" } } };
+  const items = { ...made, forEach: { items: ["x", "y"] } };
+  await run.create({ steps: { made, items, other: job() } }, "waiting");
+  await run.create({ steps: { made } }, "failed");
+  await run.pass(11 * 60_000);
+  expect(await run.phases("failed")).toEqual({ made: "Failed/Forbidden" });
+  for (const name of ["waiting", "failed"]) {
+    await run.store.delete({ type: Workflow, namespace, name });
+    await run.pass(10_000);
+    expect(await run.exists(name)).toBe(false);
+  }
+  expect(run.reasons()).not.toContain("CleanupFailed");
+});
+
+/** A deleted workflow with a child of a kind that may be watched no more since the program began anew. */
+async function deletedUnseen(isRefused: () => boolean) {
+  const first = start();
+  await first.create({
+    steps: { made: { template: { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "t" } } } },
+  });
+  // That a child came alive is written a little later.
+  await first.pass(10_000);
+  expect(await first.phases()).toEqual({ made: "Running" });
+  await first.close();
+  const { store, clock } = first;
+  const run = start({ ...unwatchable(isRefused), store, clock });
+  await run.store.delete(workflowRef);
+  await run.pass(60_000);
+  return run;
+}
+
+test("a child that was seen and may not be watched any more holds its deleted workflow, which is told once, until the right is given", async () => {
+  let isRefused = true;
+  const run = await deletedUnseen(() => isRefused);
+  expect(await run.exists()).toBe(true);
+  expect(run.events.filter(({ reason }) => reason === "CleanupFailed")).toEqual([
+    expect.objectContaining({ note: expect.stringContaining('User "controllers" cannot watch resource "things"') }),
+  ]);
+  isRefused = false;
+  await run.pass(60_000);
+  expect(await run.exists()).toBe(false);
+  expect(await run.store.list(Thing, { namespace })).toMatchObject({ items: [] });
+});
+
+test("a deleted workflow whose children cannot be seen is let go by hand", async () => {
+  const run = await deletedUnseen(() => true);
+  const annotations = { "slipway.dev/abandon": "true" };
+  await run.store.patch(workflowRef, { type: "merge", body: { metadata: { annotations } } });
+  await run.settle();
+  expect(await run.exists()).toBe(false);
 });
 
 test("an exceeded quota makes a step wait, at no cost of attempts", async () => {
