@@ -291,6 +291,31 @@ describe("starting a build", () => {
     expect((await ask("GET", "/api/build/1")).body).toMatchObject({ status: "Scheduling", isInvalid: false });
   });
 
+  test("notes of an engine that would start another worker that it was asked, before it is, and keeps no note of a refusal", async () => {
+    await plane.close();
+    plane = await new TestPlane([engine.refusing]).synced();
+    await project();
+    const refused = await ask("POST", "/api/project/1/build");
+    expect(refused).toMatchObject({ status: 502, body: { type: "/prob/api/project/run/trigger" } });
+    expect((await ask("GET", "/api/build/1")).body).toMatchObject({ status: "Failed", reason: "TriggerFailed" });
+    const first = await plane.store.get<Build>({ type: Build, namespace: "default", name: "build-1" });
+    expect(first.status).not.toHaveProperty("workerId");
+    engine.isMute = true;
+    const seen: unknown[] = [];
+    engine.meanwhile = async () => {
+      const ref = { type: Build, namespace: "default", name: "build-2" };
+      seen.push((await plane.store.get<Build>(ref)).status?.reason);
+      await plane.store.patch(ref, { type: "merge", body: { metadata: { labels: { of: "somebody" } } } });
+    };
+    expect(await ask("POST", "/api/project/1/build")).toMatchObject({ status: 200 });
+    expect(seen).toEqual(["TriggerUnknown"]);
+    expect((await ask("GET", "/api/build/2")).body).toMatchObject({
+      status: "Scheduling",
+      reason: "TriggerUnknown",
+      message: expect.stringContaining("it may have started a worker"),
+    });
+  });
+
   test("keeps all inputs secret where nothing tells which are passwords", async () => {
     await project();
     await ask("POST", "/api/project/1/build", { key: "s3cret", count: 7 });

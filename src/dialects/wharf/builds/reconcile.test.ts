@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type JsonObject, systemClock } from "#lib/base/index.ts";
 import { patchStatus, retryOnConflict } from "#kernel/kit/index.ts";
-import { Secret, type Stored } from "#kernel/model/index.ts";
+import { Event, Secret, type Stored } from "#kernel/model/index.ts";
 import { RunAction } from "../../run-action.ts";
 import { TestEngine, TestPlane } from "../testing/plane.ts";
 import { Build, Project, Worker } from "../kinds.ts";
@@ -44,6 +44,17 @@ const createBuild = (name: string, spec: JsonObject = {}) =>
 const get = (name: string): Promise<Stored<Build>> => plane.store.get<Build>({ type: Build, namespace, name });
 const eventually = (name: string) => expect.poll(() => get(name).catch((thrown: unknown) => String(thrown)));
 
+/** Starts a worker every time it is asked. */
+const unrepeatable = () => ({ ...engine.engine, api: "jenkins-generic-webhook-trigger" }) as const;
+
+const createWeb = ({ store }: TestPlane) =>
+  store.create(Project, {
+    apiVersion,
+    kind: "Project",
+    metadata: { namespace, name: "web" },
+    spec: { name: "web", gitUrl: "https://git.example/web.git" },
+  });
+
 test("a build gets its number and its worker, a project its number", async () => {
   await createProject();
   await createBuild("nightly", { ref: "refs/heads/next", commit: "abc" });
@@ -66,8 +77,7 @@ test("a build gets its number and its worker, a project its number", async () =>
 });
 
 test("an engine that would start another worker is not asked again when its answer was lost; the build says so, and runs if one has begun", async () => {
-  const jenkins = { ...engine.engine, api: "jenkins-generic-webhook-trigger" } as const;
-  const own = await new TestPlane([jenkins]).synced();
+  const own = await new TestPlane([unrepeatable()]).synced();
   const createIn = async (name: string) =>
     await own.store.create(Build, {
       apiVersion,
@@ -78,12 +88,7 @@ test("an engine that would start another worker is not asked again when its answ
   const read = (name: string) => own.store.get<Build>({ type: Build, namespace, name });
   try {
     engine.isMute = true;
-    await own.store.create(Project, {
-      apiVersion,
-      kind: "Project",
-      metadata: { namespace, name: "web" },
-      spec: { name: "web", gitUrl: "https://git.example/web.git" },
-    });
+    await createWeb(own);
     for (const name of ["one", "two"]) {
       await createIn(name);
       const message = expect.stringContaining("it may have started a worker, and is not asked again");
@@ -106,6 +111,64 @@ test("an engine that would start another worker is not asked again when its answ
     };
     await expect.poll(() => read("two")).toMatchObject({ status: lost });
     expect(engine.asked).toHaveLength(2);
+  } finally {
+    await own.close();
+  }
+});
+
+test.each([
+  ["is lost", true, { reason: "TriggerUnknown", workerId: "" }],
+  ["comes", false, { workerId: "wharf-cmd-worker-local-1" }],
+])(
+  "an engine that would start another worker is asked once when its answer %s, and somebody writes meanwhile",
+  async (_what, isMute, expected) => {
+    const own = await new TestPlane([unrepeatable()]).synced();
+    const ref = { type: Build, namespace, name: "b" };
+    const seen: unknown[] = [];
+    engine.isMute = isMute;
+    engine.meanwhile = async () => {
+      // Whoever goes on after a crash at this moment finds that it was asked.
+      seen.push((await own.store.get<Build>(ref)).status?.reason);
+      await own.store.patch(ref, { type: "merge", body: { metadata: { labels: { of: "somebody" } } } });
+    };
+    try {
+      await createWeb(own);
+      await own.store.create(Build, {
+        apiVersion,
+        kind: "Build",
+        metadata: { namespace, name: "b" },
+        spec: { project: "web", stage: "ALL" },
+      });
+      const told = () => own.store.list(Event, { namespace });
+      // Told at the end of the pass.
+      await expect.poll(async () => (await told()).items).toHaveLength(1);
+      const build = await own.store.get<Build>(ref);
+      expect(build).toMatchObject({ metadata: { labels: { of: "somebody" } }, status: expected });
+      expect(build.status?.reason).toBe(isMute ? "TriggerUnknown" : undefined);
+      expect(seen).toEqual(["TriggerUnknown"]);
+      expect(engine.asked).toHaveLength(1);
+    } finally {
+      await own.close();
+    }
+  },
+);
+
+test("an engine that would start another worker, and has said no, is asked again", async () => {
+  const own = await new TestPlane([unrepeatable()]).synced();
+  engine.refusal = { status: 500, body: "broken" };
+  try {
+    await createWeb(own);
+    await own.store.create(Build, {
+      apiVersion,
+      kind: "Build",
+      metadata: { namespace, name: "b" },
+      spec: { project: "web", stage: "ALL" },
+    });
+    await expect.poll(() => engine.asked.length, { timeout: 10_000 }).toBeGreaterThan(1);
+    engine.refusal = undefined;
+    const read = () => own.store.get<Build>({ type: Build, namespace, name: "b" });
+    await expect.poll(read).toMatchObject({ status: { workerId: "wharf-cmd-worker-local-1" } });
+    expect((await read()).status).not.toHaveProperty("reason");
   } finally {
     await own.close();
   }

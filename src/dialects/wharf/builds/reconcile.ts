@@ -6,9 +6,11 @@ import {
   patchStatus,
   type ReconcileResult,
   type Reconciler,
+  refTo,
   removeFinalizer,
+  retryOnConflict,
 } from "#kernel/kit/index.ts";
-import { keyOf, type Stored } from "#kernel/model/index.ts";
+import { isConflict, keyOf, type Stored } from "#kernel/model/index.ts";
 import type { RunAction } from "../../run-action.ts";
 import { isOver, wordOf } from "../build-status.ts";
 import { Build, type BuildStatus, type Worker } from "../kinds.ts";
@@ -16,12 +18,22 @@ import { answerActions } from "./build-actions.ts";
 import { hideInputs } from "./hide-inputs.ts";
 import { giveNumber, numberTaken } from "./give-number.ts";
 import { engineFor, isUnknown, isUnstartable, type StartParts, startWorker } from "./start-worker.ts";
-import { moved, perhapsTriggered, triggered, triggerUnknown, untriggered, workerLost } from "./transitions.ts";
+import {
+  moved,
+  notAnswered,
+  perhapsTriggered,
+  triggered,
+  triggerUnknown,
+  untriggered,
+  withoutNote,
+  workerLost,
+} from "./transitions.ts";
 import { endWorker } from "./trigger.ts";
 
 // A build is started by whoever asks for it over REST, and by the controller where it was created in any other way or where that process has ended
-// in between. Both ask an engine, which knows builds by their numbers and starts one worker for each, so that asking twice is harmless and nothing
-// has to be remembered but the worker's id.
+// in between. Both ask an engine. One of this project knows builds by their numbers and starts one worker for each, so that asking twice is harmless
+// and nothing has to be remembered but the worker's id. A released provisioner starts another one every time: that it is asked is stored before it is
+// asked (`TriggerUnknown`), and who finds that does not ask again, whatever became of the answer.
 //
 // What is waited for has a bound: an engine that does not answer is asked for a minute, and a worker that is to end has a moment more than it takes
 // for its results. After that a build ends, or goes, without them: whoever has deleted or canceled it wants that more than a tidy end.
@@ -31,6 +43,7 @@ import { endWorker } from "./trigger.ts";
 //   another's  -          Scheduling          Failed(NumberTaken): nothing was started, and nothing is removed with it
 //   its own    none       Scheduling          asks its engine for a worker: at once, or when who has created it had the time to
 //   its own    none       over a minute old   Failed(TriggerFailed), and invalid
+//   its own    perhaps    TriggerUnknown      waits for what the worker tells; Failed(WorkerLost) when that is nothing for ten minutes
 //   its own    there      Scheduling, Running nothing: what becomes of it is told over REST
 //   its own    any        canceled            has the worker ended; Failed(Canceled) when it is gone
 //   its own    comes late Failed(Canceled)    has it ended: who has asked for it did so while the build was being canceled
@@ -133,6 +146,20 @@ async function store({ client, build }: Pass, status: BuildStatus | undefined): 
   return status === undefined ? build : await patchStatus(client, Build, build, status);
 }
 
+/** Stores what has come of asking an engine, whatever others have written meanwhile: it may not be asked a second time. */
+function storeAnswer(
+  { client, clock, build }: Pass,
+  change: (current: Stored<Build>) => BuildStatus | undefined,
+): Promise<Stored<Build>> {
+  return retryOnConflict({ clock, tries: 8 }, async () => {
+    const current = await client.get<Build>(refTo(Build, build));
+    // Another one has its name by now.
+    if (current.metadata.uid !== build.metadata.uid) return build;
+    const status = change(current);
+    return status === undefined ? current : await patchStatus(client, Build, current, status);
+  });
+}
+
 /** Ends a build that nobody runs; one that somebody runs goes on. */
 async function fail(pass: Pass, reason: string, message: string): Promise<undefined> {
   const status = untriggered(pass.build, reason, message, pass.now);
@@ -154,27 +181,40 @@ async function begin(pass: Pass): Promise<ReconcileResult | undefined> {
   const created = parseInstant(build.metadata.creationTimestamp) ?? 0;
   const isOthers = build.metadata.annotations?.[startedByAnnotation] !== undefined;
   if (isOthers && now - created < starterGrace) return { requeueAfter: starterGrace - (now - created) };
+  let workerId: string;
   try {
-    const workerId = await startWorker(build, pass, signal);
-    await store(pass, triggered(build, workerId, now));
-    pass.record(build, { type: "Normal", reason: "Started", message: `worker ${workerId} runs the build` });
-    return undefined;
+    // Bound to the version of this pass: nobody else has asked.
+    const note = async () => void (await store(pass, perhapsTriggered(build, notAnswered, now)));
+    workerId = await startWorker(build, pass, signal, note);
   } catch (thrown) {
-    const message = messageOf(thrown);
-    if (isUnstartable(thrown)) return await fail(pass, "Unstartable", message);
-    if (isUnknown(thrown)) {
-      await store(pass, perhapsTriggered(build, message, now));
-      pass.record(build, { type: "Warning", reason: triggerUnknown, message });
-      return { requeueAfter: unknownDeadline };
-    }
-    if (now - askedAt(build) >= (pass.triggerDeadlineMs ?? engineDeadline)) {
-      // One of the answers may have been lost on its way: a build that is given up is not to be run.
-      await endIts(pass, { isForced: true });
-      return await fail(pass, "TriggerFailed", message);
-    }
-    pass.record(build, { type: "Warning", reason: "TriggerFailed", message });
-    return { requeueAfter: retryAfter };
+    return await withoutWorker(pass, thrown);
   }
+  await storeAnswer(pass, (current) => triggered(current, workerId, now));
+  pass.record(build, { type: "Normal", reason: "Started", message: `worker ${workerId} runs the build` });
+  return undefined;
+}
+
+/** What follows when an engine has told no worker. */
+async function withoutWorker(pass: Pass, thrown: unknown): Promise<ReconcileResult | undefined> {
+  // Somebody has written before the engine was asked: the next pass looks again.
+  if (isConflict(thrown)) throw thrown;
+  const { now } = pass;
+  const message = messageOf(thrown);
+  if (isUnknown(thrown)) {
+    const build = await storeAnswer(pass, (current) => perhapsTriggered(current, message, now));
+    pass.record(build, { type: "Warning", reason: triggerUnknown, message });
+    return { requeueAfter: unknownDeadline };
+  }
+  const build = await storeAnswer(pass, (current) => withoutNote(current).status);
+  const told = { ...pass, build };
+  if (isUnstartable(thrown)) return await fail(told, "Unstartable", message);
+  if (now - askedAt(build) >= (pass.triggerDeadlineMs ?? engineDeadline)) {
+    // One of the answers may have been lost on its way: a build that is given up is not to be run.
+    await endIts(told, { isForced: true });
+    return await fail(told, "TriggerFailed", message);
+  }
+  pass.record(build, { type: "Warning", reason: "TriggerFailed", message });
+  return { requeueAfter: retryAfter };
 }
 
 /** A worker that was started all the same tells of itself; one that says nothing for long is taken for lost, until it does. */

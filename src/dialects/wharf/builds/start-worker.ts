@@ -33,9 +33,14 @@ export const isUnknown = (thrown: unknown): boolean =>
 /**
  * Asks the engine of a build for its worker, and answers with the worker's id. Rejects with `wharf-unstartable`, or as
  * `triggerWorker` does, after which it may be called again unless that is `wharf-trigger-unknown`: engines know a build by its number and start one
- * worker for it.
+ * worker for it. For one that does not, `note` has to store that it was asked; see `triggerWorker`.
  */
-export async function startWorker(build: Stored<Build>, parts: StartParts, signal: AbortSignal): Promise<string> {
+export async function startWorker(
+  build: Stored<Build>,
+  parts: StartParts,
+  signal: AbortSignal,
+  note: () => Promise<void>,
+): Promise<string> {
   const { client, records, instance } = parts;
   const engine = engineFor(build, parts.engines);
   const project = records.projectOf(build);
@@ -51,7 +56,7 @@ export async function startWorker(build: Stored<Build>, parts: StartParts, signa
       ? undefined
       : await secretValue(reference.name, reference.key, { client, namespace }, signal);
   const parameters = parametersOf({ build, project, inputs, gitToken, instance, engine });
-  return await triggerWorker(engine, parameters, signal);
+  return await triggerWorker(engine, parameters, signal, note);
 }
 
 /** The engine that runs a build. Rejects with `wharf-unstartable` where there is none. */

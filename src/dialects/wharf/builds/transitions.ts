@@ -71,7 +71,7 @@ export const triggered = (build: Build, workerId: string, now: Instant): BuildSt
     {
       ...build,
       status: {
-        ...build.status,
+        ...withoutNote(build).status,
         status: wordOf(build),
         scheduledOn: build.status?.scheduledOn ?? build.metadata.creationTimestamp ?? formatInstant(now),
         workerId,
@@ -83,11 +83,23 @@ export const triggered = (build: Build, workerId: string, now: Instant): BuildSt
 /** Why a build waits for a worker that nobody has told of. */
 export const triggerUnknown = "TriggerUnknown";
 
+/** What is noted of a build before an engine is asked that would start another worker if it were asked again. */
+export const notAnswered =
+  "the engine was asked for a worker, and no answer is known; it is not asked again, because it would start another";
+
 /** The status of a build of which nobody knows whether a worker was started, and whose engine is not asked again. */
-export const perhapsTriggered = (build: Build, message: string, now: Instant): BuildStatus => ({
-  ...triggered(build, build.status?.workerId ?? "", now),
-  ...(wordOf(build) === "Scheduling" ? { reason: triggerUnknown, message } : {}),
-});
+export function perhapsTriggered(build: Build, message: string, now: Instant): BuildStatus {
+  const { workerId = "" } = build.status ?? {};
+  const status = triggered(build, workerId, now);
+  return wordOf(build) === "Scheduling" && workerId === "" ? { ...status, reason: triggerUnknown, message } : status;
+}
+
+/** A build as it was before `perhapsTriggered`: its engine has answered after all. */
+export function withoutNote<B extends Build>(build: B): B {
+  if (build.status?.reason !== triggerUnknown) return build;
+  const { reason: _reason, message: _message, workerId: _workerId, ...status } = build.status;
+  return { ...build, status };
+}
 
 /** The status of a build that nobody could be found to run; undefined where somebody runs it after all, or it is over. */
 export function untriggered(build: Build, reason: string, message: string, now: Instant): BuildStatus | undefined {

@@ -6,6 +6,7 @@ import type { Engine } from "./engines.ts";
 import { endWorker, triggerWorker } from "./trigger.ts";
 
 const { signal: never } = new AbortController();
+const unnoted = async () => undefined;
 const servers: Server[] = [];
 afterEach(() => {
   for (const server of servers.splice(0)) server.close().closeAllConnections();
@@ -38,13 +39,13 @@ test.each([
   ],
 ])("a provisioner %s", async (_, type, expected) => {
   const { engine, asked } = await provisioner(type);
-  expect(await triggerWorker(engine, { BUILD_REF: "7", VARS: "a: b" }, never)).toBe("w");
+  expect(await triggerWorker(engine, { BUILD_REF: "7", VARS: "a: b" }, never, unnoted)).toBe("w");
   expect(asked).toEqual([expected]);
 });
 
 test("what answers for a provisioner that is away is told nothing in a query", async () => {
   const { engine, asked } = await provisioner("text/html", "<html>no such service</html>");
-  await triggerWorker(engine, { BUILD_REF: "7", GIT_TOKEN: "hidden" }, never);
+  await triggerWorker(engine, { BUILD_REF: "7", GIT_TOKEN: "hidden" }, never, unnoted);
   expect(asked).toEqual(["/api/worker BUILD_REF=7&GIT_TOKEN=hidden"]);
 });
 
@@ -52,11 +53,11 @@ test("one that nobody has named is asked where it is found, and nobody is where 
   const stranger = await provisioner("application/problem+json");
   const own = await provisioner("application/problem+json");
   const found = async () => ({ url: new URL(own.engine.url).origin });
-  expect(await triggerWorker({ ...stranger.engine, find: found }, { BUILD_REF: "7" }, never)).toBe("w");
+  expect(await triggerWorker({ ...stranger.engine, find: found }, { BUILD_REF: "7" }, never, unnoted)).toBe("w");
   expect(own.asked).toEqual(["/api/worker BUILD_REF=7"]);
   const nobody = { ...stranger.engine, find: () => Promise.reject(new Error("no provisioner of this user runs here")) };
   const told = { code: "wharf-trigger", message: "no provisioner of this user runs here" };
-  await expect(triggerWorker(nobody, { BUILD_REF: "7" }, never)).rejects.toMatchObject(told);
+  await expect(triggerWorker(nobody, { BUILD_REF: "7" }, never, unnoted)).rejects.toMatchObject(told);
   await expect(endWorker(nobody, "w", {}, never)).rejects.toMatchObject(told);
   expect(stranger.asked).toEqual([]);
 });
@@ -79,7 +80,7 @@ test.each(["released", "jenkins", "own", "gateway"])(
       kind === "own"
         ? { code: "wharf-trigger-unanswered" }
         : { code: "wharf-trigger-unknown", message: expect.stringContaining("it would start another") };
-    await expect(triggerWorker({ id: "e", name: "E", url, api }, {}, never)).rejects.toMatchObject(told);
+    await expect(triggerWorker({ id: "e", name: "E", url, api }, {}, never, unnoted)).rejects.toMatchObject(told);
   },
 );
 
@@ -89,7 +90,7 @@ test("what one that would start another worker has never got may be asked again"
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   await new Promise((resolve) => server.close(resolve));
   const engine: Engine = { id: "e", name: "E", url, api: "jenkins-generic-webhook-trigger" };
-  await expect(triggerWorker(engine, {}, never)).rejects.toMatchObject({ code: "wharf-trigger" });
+  await expect(triggerWorker(engine, {}, never, unnoted)).rejects.toMatchObject({ code: "wharf-trigger" });
 });
 
 test("a worker that is gone has ended, also where the provisioner fails at it", async () => {

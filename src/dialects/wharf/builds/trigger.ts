@@ -13,30 +13,58 @@ const mostBytes = 64 * 1024;
 /**
  * Asks an engine for a worker; answers with its id, empty where the engine tells none. Rejects with `wharf-trigger` when the engine has said no, and
  * when nothing says whether it has started one with `wharf-trigger-unanswered` where it may be asked again, because it starts one worker for a
- * build however often it is asked, and with `wharf-trigger-unknown` where it would start another: a released provisioner, whose list does not say which
- * builds its workers are of, and Jenkins.
+ * build however often it is asked, and with `wharf-trigger-unknown` where it would start another: a released provisioner, which names its workers by
+ * chance and does not list which builds they are of, and Jenkins. Before such a one is asked, `note` has stored that it was: whoever ends in between
+ * does not ask again. It is not asked when `note` rejects, which is then what this rejects with.
  */
-export async function triggerWorker(meant: Engine, parameters: Parameters, signal: AbortSignal): Promise<string> {
+export async function triggerWorker(
+  meant: Engine,
+  parameters: Parameters,
+  signal: AbortSignal,
+  note: () => Promise<void>,
+): Promise<string> {
   const engine = await foundOf(meant);
   // As a form, because a map in JSON would have to say what is a text and what is a number.
   const form = new URLSearchParams(parameters);
-  const inQuery = engine.api !== "wharf-cmd.v1" || (await readsQueryAlone(engine, signal));
   const url = new URL(engine.url);
-  if (inQuery) for (const [name, value] of form) url.searchParams.set(name, value);
-  const response = await ask(engine, url, inQuery ? { method: "POST" } : { method: "POST", body: form }, signal).catch(
-    (thrown: unknown) => {
-      throw inQuery ? unrepeatable(thrown) : thrown;
-    },
-  );
+  const isRepeatable = engine.api === "wharf-cmd.v1" && !(await readsQueryAlone(engine, signal));
+  if (isRepeatable) return workerIdIn(engine, await post(engine, url, form, signal));
+  for (const [name, value] of form) url.searchParams.set(name, value);
+  await note();
+  try {
+    const answer = await post(engine, url, undefined, signal);
+    // What stands between says so of an answer that it has lost.
+    if (answer.status === 502 || answer.status === 504) throw unanswered(engine, url, refused(engine, answer));
+    return workerIdIn(engine, answer);
+  } catch (thrown) {
+    throw unrepeatable(thrown);
+  }
+}
+
+/** An answer that is whole. */
+interface Answer {
+  readonly status: number;
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+async function post(
+  engine: Engine,
+  url: URL,
+  body: URLSearchParams | undefined,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const response = await ask(engine, url, { method: "POST", ...(body === undefined ? {} : { body }) }, signal);
   const text = await textOf(response).catch((thrown: unknown) => {
-    const lost = unanswered(engine, url, thrown);
-    throw inQuery ? unrepeatable(lost) : lost;
+    throw unanswered(engine, url, thrown);
   });
-  // What stands between says so of an answer that it has lost.
-  if (inQuery && (response.status === 502 || response.status === 504))
-    throw unrepeatable(unanswered(engine, url, refused(engine, response, text)));
-  if (!response.ok) throw refused(engine, response, text);
-  const workerId = memberOf(text, "workerId");
+  return { status: response.status, ok: response.ok, text };
+}
+
+/** The worker that an answer tells. */
+function workerIdIn(engine: Engine, answer: Answer): string {
+  if (!answer.ok) throw refused(engine, answer);
+  const workerId = memberOf(answer.text, "workerId");
   if (engine.api === "wharf-cmd.v1" && workerId === undefined)
     throw new SlipwayError("wharf-trigger", `engine "${engine.id}" answered without a workerId`);
   return workerId ?? "";
@@ -93,7 +121,7 @@ export async function endWorker(
   const text = await textOf(response);
   if (response.ok || response.status === 404) return;
   // Released provisioners fail at what is gone, and tell it in no other way than in their list.
-  if (response.status < 500 || (await hasWorker(engine, workerId, signal))) throw refused(engine, response, text);
+  if (response.status < 500 || (await hasWorker(engine, workerId, signal))) throw refused(engine, { status: response.status, text });
 }
 
 /** Whether an engine lists a worker; one whose list cannot be read may have it. */
@@ -155,7 +183,7 @@ async function textOf({ body }: Response): Promise<string> {
 }
 
 /** What the engine says for itself: the detail of a problem, else the beginning of whatever it has answered. */
-function refused(engine: Engine, { status }: Response, text: string): SlipwayError {
+function refused(engine: Engine, { status, text }: Pick<Answer, "status" | "text">): SlipwayError {
   const said = memberOf(text, "detail") ?? text.slice(0, 200);
   return new SlipwayError("wharf-trigger", `engine "${engine.id}" answered ${status}${said === "" ? "" : `: ${said}`}`);
 }

@@ -37,6 +37,8 @@ export class TestEngine {
   refusal: { readonly status: number; readonly body: string } | undefined;
   /** Takes requests and never says what became of them. */
   isMute = false;
+  /** What happens while it thinks about a request that is no question. */
+  meanwhile: (() => Promise<unknown>) | undefined;
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -47,12 +49,13 @@ export class TestEngine {
     const server = createServer();
     const engine = new TestEngine(server);
     server.on("request", (request, response) => {
-      void readBody(request).then((text) => {
+      void readBody(request).then(async (text) => {
         const { pathname, searchParams } = new URL(request.url ?? "/", "http://engine");
         const parameters = Object.fromEntries([...searchParams, ...new URLSearchParams(text)]);
         const { refusal } = engine;
         const isQuestion = request.method === "GET";
         if (!isQuestion) engine.asked.push({ method: request.method ?? "", path: pathname, parameters });
+        if (!isQuestion) await engine.meanwhile?.();
         // Whoever is about to start a worker finds out how to ask for it.
         if (isQuestion) response.writeHead(404, { "content-type": "application/problem+json" }).end("{}");
         else if (engine.isMute) request.socket.destroy();

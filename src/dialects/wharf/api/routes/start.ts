@@ -5,7 +5,7 @@ import { wordOf } from "../../build-status.ts";
 import { readInputs, resolveInputs } from "../../builds/inputs.ts";
 import { gitUrlOf } from "../../builds/parameters.ts";
 import { isRefused, isUnknown, isUnstartable, startWorker } from "../../builds/start-worker.ts";
-import { perhapsTriggered, triggered, untriggered } from "../../builds/transitions.ts";
+import { notAnswered, perhapsTriggered, triggered, untriggered, withoutNote } from "../../builds/transitions.ts";
 import { refuse } from "../../http/index.ts";
 import { type RestContext, sendJson } from "../../http/rest-api.ts";
 import type { Build, Project } from "../../kinds.ts";
@@ -14,7 +14,7 @@ import type { Api, ApiParts } from "./parts.ts";
 import { defaultBranchOf, projectIdOf } from "./projects.ts";
 
 // A request that starts a build is answered when the engine has taken it, as the original's callers expect. The build is stored before: if this
-// process ends in between, the controller goes on, and the engine knows the build by its number.
+// process ends in between, the controller goes on: the engine knows the build by its number, or it is noted that it was asked.
 
 /** Starting builds of a project. The second path is what older clients ask. */
 export function addStartRoutes(api: Api, parts: ApiParts): void {
@@ -78,18 +78,22 @@ async function trigger(build: Stored<Build>, { repository, start, clock, log }: 
   const { buildId = 0 } = build.spec;
   // Shorter than the controller waits before it asks for the worker of a build that somebody else starts.
   const patience = AbortSignal.timeout(12_000);
+  const noteUnknown = async (message: string) =>
+    void (await repository.updateStatus(buildId, (now) => perhapsTriggered(now, message, clock.now())));
   try {
-    const workerId = await startWorker(build, start, patience);
+    const workerId = await startWorker(build, start, patience, () => noteUnknown(notAnswered));
     await repository.updateStatus(buildId, (now) => triggered(now, workerId, clock.now()));
   } catch (thrown) {
     const message = messageOf(thrown);
     if (isUnknown(thrown)) {
       log.warn("a build waits for a worker that may not be there", { build: buildId, error: message });
-      return void (await repository.updateStatus(buildId, (now) => perhapsTriggered(now, message, clock.now())));
+      return await noteUnknown(message);
     }
     if (!isRefused(thrown)) return log.warn("a build waits for its engine", { build: buildId, error: message });
     const reason = isUnstartable(thrown) ? "Unstartable" : "TriggerFailed";
-    const stored = await repository.updateStatus(buildId, (now) => untriggered(now, reason, message, clock.now()));
+    const stored = await repository.updateStatus(buildId, (now) =>
+      untriggered(withoutNote(now), reason, message, clock.now()),
+    );
     if (wordOf(stored) === "Running") return;
     throw refuse("project/run/trigger", `build ${buildId} could not be started: ${message}`, { cause: thrown });
   }
