@@ -48,12 +48,7 @@ interface Answer {
   readonly text: string;
 }
 
-async function post(
-  engine: Engine,
-  url: URL,
-  body: URLSearchParams | undefined,
-  signal: AbortSignal,
-): Promise<Answer> {
+async function post(engine: Engine, url: URL, body: URLSearchParams | undefined, signal: AbortSignal): Promise<Answer> {
   const response = await ask(engine, url, { method: "POST", ...(body === undefined ? {} : { body }) }, signal);
   const text = await textOf(response).catch((thrown: unknown) => {
     throw unanswered(engine, url, thrown);
@@ -121,7 +116,8 @@ export async function endWorker(
   const text = await textOf(response);
   if (response.ok || response.status === 404) return;
   // Released provisioners fail at what is gone, and tell it in no other way than in their list.
-  if (response.status < 500 || (await hasWorker(engine, workerId, signal))) throw refused(engine, { status: response.status, text });
+  if (response.status < 500 || (await hasWorker(engine, workerId, signal)))
+    throw refused(engine, { status: response.status, text });
 }
 
 /** Whether an engine lists a worker; one whose list cannot be read may have it. */

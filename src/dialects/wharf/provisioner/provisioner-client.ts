@@ -8,13 +8,14 @@ import {
 } from "#lib/base/index.ts";
 import type { Parameters } from "./parameters.ts";
 
-/** A worker as a provisioner tells of it. A released one tells the first four alone. */
+/** A worker as a provisioner tells of it. A released one tells the first four alone: the uid of a Pod, and its name, whose end is chance. */
 export interface ToldWorker {
   readonly workerId: string;
   readonly name: string;
   readonly status: string;
   /** RFC 3339. */
   readonly createdAt: string;
+  /** 0 where it is not told. */
   readonly buildId: number;
   readonly projectId: number;
   readonly instance: string;
@@ -118,7 +119,7 @@ export class ProvisionerClient {
       name: text("name"),
       status: text("status"),
       createdAt: text("createdAt"),
-      buildId: number("buildId") || buildIn(text("name")),
+      buildId: number("buildId"),
       projectId: number("projectId"),
       instance: text("instance"),
       runtime: text("runtime"),
@@ -132,9 +133,6 @@ export class ProvisionerClient {
     return new SlipwayError("provisioner-refused", `${this.#address.url}: expected ${expected}, found something else`);
   }
 }
-
-/** Released provisioners tell the build in the name alone. */
-const buildIn = (name: string): number => Number(/-(\d{1,15})$/.exec(name)?.[1] ?? 0);
 
 function refusalIn({ status, text }: { readonly status: number; readonly text: string }): string {
   try {

@@ -13,9 +13,14 @@ const worker = (more: Partial<SeenWorker> = {}): SeenWorker => ({
 const build = (more: Partial<ActiveBuild> = {}): ActiveBuild => ({
   buildId: 1,
   workerId: "w1",
+  isRunning: false,
+  mayHaveWorker: false,
   scheduledOn: old,
   ...more,
 });
+/** Builds whose worker nobody has told of: one that was perhaps started, and one that has told of itself. */
+const asked = build({ buildId: 2, workerId: "", mayHaveWorker: true });
+const running = build({ buildId: 2, workerId: "", isRunning: true });
 const strays = (workers: readonly SeenWorker[], builds: readonly ActiveBuild[] = []) =>
   judge(workers, builds, now).strays.map(({ workerId }) => workerId);
 const missing = (builds: readonly ActiveBuild[], workers: readonly SeenWorker[] = []) =>
@@ -32,6 +37,10 @@ describe("a worker is a stray", () => {
     ["not when it comes from the future", [], [worker({ createdAt: now + 600_000 })], []],
     ["also when it has ended", ["w1"], [worker({ isFinal: true, finishedAt: now })], []],
     ["also without a build", ["w1"], [worker({ buildId: 0 })], []],
+    ["not without a build while one may have a worker", [], [worker({ buildId: 0 })], [asked]],
+    ["nor while one runs that knows none", [], [worker({ buildId: 0 })], [running]],
+    ["but when none does", ["w1"], [worker({ buildId: 0 })], [build({ buildId: 2, workerId: "w2", isRunning: true })]],
+    ["and when it has another build than the one that may have a worker", ["w1"], [worker({ buildId: 3 })], [asked]],
   ])("%s", (_, expected, workers, builds) => {
     expect(strays(workers, builds)).toEqual(expected);
   });
@@ -43,6 +52,11 @@ describe("a build has lost its worker", () => {
     ["which it never had", ["1 WorkerNeverStarted"], [build({ workerId: "" })], []],
     ["not when there is one of its id", [], [build()], [worker({ buildId: 0 })]],
     ["not when there is one of its number", [], [build({ workerId: "" })], [worker()]],
+    ["not while it may have one", [], [asked], []],
+    ["when it runs and nobody is left", ["2 WorkerLost"], [running], []],
+    ["not when it runs and is perhaps what somebody runs", [], [running], [worker({ buildId: 0 })]],
+    ["when it runs and others have all workers", ["2 WorkerLost"], [running, build()], [worker({ buildId: 0 })]],
+    ["when all workers are others'", ["1 WorkerNeverStarted"], [build({ workerId: "" })], [worker({ buildId: 2 })]],
     ["not when it is young", [], [build({ scheduledOn: now - 59_999 })], []],
     ["when it is exactly old enough", ["1 WorkerLost"], [build({ scheduledOn: now - 60_000 })], []],
     ["not when it comes from the future", [], [build({ scheduledOn: now + 1 })], []],

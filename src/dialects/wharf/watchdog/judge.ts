@@ -16,6 +16,10 @@ export interface ActiveBuild {
   readonly buildId: number;
   /** Empty while nobody is known to run it. */
   readonly workerId: string;
+  /** Its worker has told of itself. */
+  readonly isRunning: boolean;
+  /** Its engine was asked for a worker and has told nothing. Whoever has asked gives that worker its time, which is not over. */
+  readonly mayHaveWorker: boolean;
   /** When it was asked for, or stored. */
   readonly scheduledOn: Instant;
 }
@@ -44,6 +48,9 @@ export interface Verdict {
 /** Times in the future are those of a clock that is ahead. */
 const ageOf = (since: Instant, now: Instant): Millis => Math.max(0, now - since);
 
+/** Whether anybody has ever known of a worker of a build. */
+const wasThere = ({ workerId, isRunning }: ActiveBuild): boolean => workerId !== "" || isRunning;
+
 /** What a look at all workers and all active builds shows. Pure; an age that equals its limit has reached it. */
 export function judge(
   workers: readonly SeenWorker[],
@@ -53,9 +60,17 @@ export function judge(
 ): Verdict {
   const activeIds = new Set(builds.map(({ buildId }) => buildId));
   const activeWorkers = new Set(builds.map(({ workerId }) => workerId).filter((id) => id !== ""));
+  // Provisioners that do not tell the builds of their workers: each that nobody knows may be that of any build that runs, or may run, without a name.
+  const isNameless = ({ workerId, isRunning, mayHaveWorker }: ActiveBuild): boolean =>
+    workerId === "" && (isRunning || mayHaveWorker);
+  const isUnclaimed = ({ workerId, buildId }: SeenWorker): boolean => buildId === 0 && !activeWorkers.has(workerId);
+  const hasNameless = builds.some(isNameless);
   const strays = workers.filter(
-    ({ workerId, buildId, createdAt }) =>
-      !activeWorkers.has(workerId) && !activeIds.has(buildId) && ageOf(createdAt, now) >= minAgeMs,
+    (worker) =>
+      !activeWorkers.has(worker.workerId) &&
+      !activeIds.has(worker.buildId) &&
+      !(hasNameless && isUnclaimed(worker)) &&
+      ageOf(worker.createdAt, now) >= minAgeMs,
   );
   // One that ended at a time that nobody tells may have done so just now, as long as it is young itself.
   const present = workers.filter(
@@ -63,12 +78,17 @@ export function judge(
   );
   const presentIds = new Set(present.map(({ buildId }) => buildId));
   const presentWorkers = new Set(present.map(({ workerId }) => workerId));
+  const hasUnclaimed = present.some(isUnclaimed);
   const missing = builds
     .filter(
-      ({ buildId, workerId, scheduledOn }) =>
-        !presentIds.has(buildId) && !presentWorkers.has(workerId) && ageOf(scheduledOn, now) >= minAgeMs,
+      (build) =>
+        !presentIds.has(build.buildId) &&
+        !presentWorkers.has(build.workerId) &&
+        !build.mayHaveWorker &&
+        !(hasUnclaimed && isNameless(build)) &&
+        ageOf(build.scheduledOn, now) >= minAgeMs,
     )
-    .map((build) => ({ build, reason: build.workerId === "" ? "WorkerNeverStarted" : "WorkerLost" }) as const);
+    .map((build) => ({ build, reason: wasThere(build) ? "WorkerLost" : "WorkerNeverStarted" }) as const);
   return { strays, missing };
 }
 

@@ -48,6 +48,8 @@ const lost = (world: World, count: number) =>
   Array.from({ length: count }, (_, at) => ({
     buildId: at + 1,
     workerId: "",
+    isRunning: false,
+    mayHaveWorker: false,
     scheduledOn: world.clock.now() - 60_000,
   }));
 const stray = (world: World, workerId: string, buildId = 0): SeenWorker => ({

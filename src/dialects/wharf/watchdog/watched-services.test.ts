@@ -34,10 +34,18 @@ test("builds are those of this provisioner's engine, with the time of storing wh
   const provisioner = await service({});
   const engine = (id: string, url: string) => ({ id, url, api: "wharf-cmd.v1" });
   const found = [
-    { buildId: 1, workerId: "w", scheduledOn: time, engine: engine("wharf-cmd", "http://elsewhere:5009/api/worker") },
+    {
+      buildId: 1,
+      workerId: "w",
+      status: "Running",
+      scheduledOn: time,
+      engine: engine("wharf-cmd", "http://elsewhere:5009/api/worker"),
+    },
     {
       buildId: 2,
       workerId: null,
+      status: "Scheduling",
+      reason: "TriggerUnknown",
       scheduledOn: null,
       createdAt: time,
       engine: engine("x", `${provisioner}/api/worker`),
@@ -49,9 +57,9 @@ test("builds are those of this provisioner's engine, with the time of storing wh
   const watched = watchedServices({ api: { url: api }, provisioner: { url: provisioner } });
   const scheduledOn = Date.parse(time);
   expect(await watched.activeBuilds(signal)).toEqual([
-    { buildId: 1, workerId: "w", scheduledOn },
-    { buildId: 2, workerId: "", scheduledOn },
-    { buildId: 4, workerId: "", scheduledOn },
+    { buildId: 1, workerId: "w", isRunning: true, mayHaveWorker: false, scheduledOn },
+    { buildId: 2, workerId: "", isRunning: false, mayHaveWorker: true, scheduledOn },
+    { buildId: 4, workerId: "", isRunning: false, mayHaveWorker: false, scheduledOn },
   ]);
 });
 
@@ -64,12 +72,12 @@ test("a part of the builds is none", async () => {
   ).rejects.toThrow("does not answer");
 });
 
-test("workers of a released provisioner tell their build in the name", async () => {
-  const told = [{ workerId: "uid", name: "default/wharf-cmd-worker-local-12", status: "Success", createdAt: time }];
+test("workers of a released provisioner do not tell their build, whatever they are called by chance", async () => {
+  const told = [{ workerId: "uid", name: "default/wharf-cmd-worker-24567", status: "Success", createdAt: time }];
   const provisioner = await service({ "GET /api/worker": told });
   const watched = watchedServices({ api: { url: provisioner }, provisioner: { url: provisioner } });
   expect(await watched.workers(signal)).toEqual([
-    { workerId: "uid", buildId: 12, isFinal: true, createdAt: Date.parse(time), finishedAt: undefined },
+    { workerId: "uid", buildId: 0, isFinal: true, createdAt: Date.parse(time), finishedAt: undefined },
   ]);
 });
 

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue, parseInstant, SlipwayError } from "#lib/base/index.ts";
 import { askService, refusedBy, type ServiceAddress, type ServiceRequest } from "../aggregator/api-connection.ts";
+import { triggerUnknown } from "../builds/transitions.ts";
 import { type ProvisionerAddress, ProvisionerClient, type ToldWorker } from "../provisioner/provisioner-client.ts";
 import type { ActiveBuild, SeenWorker } from "./judge.ts";
 import type { Watched } from "./watchdog.ts";
@@ -70,8 +71,10 @@ const seenWorker = ({ workerId, buildId, status, createdAt, finishedAt }: ToldWo
   finishedAt: finishedAt === null ? undefined : parseInstant(finishedAt),
 });
 
-const activeBuild = ({ buildId, workerId, scheduledOn, createdAt }: JsonObject): ActiveBuild => ({
+const activeBuild = ({ buildId, workerId, status, reason, scheduledOn, createdAt }: JsonObject): ActiveBuild => ({
   buildId: typeof buildId === "number" ? buildId : 0,
   workerId: typeof workerId === "string" ? workerId : "",
+  isRunning: status === "Running",
+  mayHaveWorker: status === "Scheduling" && reason === triggerUnknown,
   scheduledOn: instantOf(scheduledOn ?? createdAt),
 });
