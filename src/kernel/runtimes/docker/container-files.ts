@@ -43,9 +43,8 @@ export async function getFiles(
 /** When something of the container was last changed; undefined when it is not there. Costs the engine next to nothing, unlike an archive. */
 export async function modifiedAt(engine: EngineClient, container: string, path: string): Promise<Instant | undefined> {
   try {
-    const response = await engine.stream("HEAD", archiveOf(container), { query: { path } });
-    response.resume();
-    const header = String(response.headers["x-docker-container-path-stat"] ?? "");
+    const headers = await engine.headers(archiveOf(container), { query: { path } });
+    const header = String(headers["x-docker-container-path-stat"] ?? "");
     const facts = JSON.parse(Buffer.from(header, "base64").toString("utf8")) as JsonValue;
     return isJsonObject(facts) ? parseInstant(textOf(facts, "mtime").replace(/(\.\d{3})\d*/, "$1")) : undefined;
   } catch (thrown) {

@@ -14,7 +14,7 @@ afterEach(async () => {
 });
 
 /** A client of an engine that answers as told. */
-async function engineThat(answers: RequestListener): Promise<EngineClient> {
+async function engineThat(answers: RequestListener, clock = new FakeClock()): Promise<EngineClient> {
   const directory = await mkdtemp(join(tmpdir(), "slipway-fake-engine-"));
   const path = join(directory, "d.sock");
   const server = createServer((request, response) => {
@@ -22,7 +22,7 @@ async function engineThat(answers: RequestListener): Promise<EngineClient> {
     else answers(request, response);
   });
   await new Promise<void>((resolve) => server.listen(path, resolve));
-  const client = new EngineClient({ kind: "socket", path }, new FakeClock());
+  const client = new EngineClient({ kind: "socket", path }, clock);
   closing.push(async () => {
     client.close();
     server.closeAllConnections();
@@ -168,6 +168,21 @@ test("files are sent as they are made, and when one was changed is known without
   expect(Buffer.concat(received).toString()).toBe("one two");
   expect(await modifiedAt(engine, "c", "/there")).toBe(Date.UTC(2026, 10, 21, 11, 39, 20, 123));
   expect(await modifiedAt(engine, "c", "/gone")).toBeUndefined();
+});
+
+test("when a file was changed is a question, which an engine has a minute for", async () => {
+  const clock = new FakeClock();
+  let isAsked = false;
+  const engine = await engineThat(() => (isAsked = true), clock);
+  let isTold = false;
+  const told = expect(modifiedAt(engine, "c", "/there").finally(() => (isTold = true))).rejects.toThrow(
+    "hangs: no answer to HEAD /containers/c/archive for 60 s",
+  );
+  await expect.poll(() => isAsked).toBe(true);
+  await clock.advance(59_999);
+  expect(isTold).toBe(false);
+  await clock.advance(1);
+  await told;
 });
 
 test("what the maker of files throws is told as it is", async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import {
   Agent,
   type ClientRequest,
+  type IncomingHttpHeaders,
   type IncomingMessage,
   request as httpRequest,
   type RequestOptions,
@@ -92,6 +93,16 @@ export class EngineClient {
     return isJsonObject(value) ? value : {};
   }
 
+  /** A question whose answer is all in its headers. */
+  async headers(path: string, options: EngineRequest = {}): Promise<IncomingHttpHeaders> {
+    await this.#agreed(options.signal);
+    return await this.#inTime("HEAD", path, options, async (limited) => {
+      const response = await this.#open("HEAD", path, limited, this.#agent);
+      await this.#readAll(response);
+      return response.headers;
+    });
+  }
+
   /**
    * A request whose answer is read as it comes, on a connection of its own. Resolves with its head; the caller reads the body to its
    * end, or destroys it.
@@ -147,7 +158,7 @@ export class EngineClient {
   ): Promise<T> {
     if (isStreamed(options.body)) return await ask(options);
     const { signal, lastsMs = 0 } = options;
-    const ms = (method === "GET" ? questionMs : changeMs) + lastsMs;
+    const ms = (method === "GET" || method === "HEAD" ? questionMs : changeMs) + lastsMs;
     const limit = new AbortController();
     const cancel = afterAwake(this.#clock, ms, () => limit.abort(engineHangs(this.address, `${method} ${path}`, ms)));
     const limited = signal === undefined ? limit.signal : AbortSignal.any([signal, limit.signal]);
