@@ -1,7 +1,9 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterEach, expect, test } from "vitest";
+import { CertificateFolder } from "#test/support/certificates.ts";
 import type { Engine } from "./engines.ts";
 import { endWorker, triggerWorker } from "./trigger.ts";
 
@@ -41,6 +43,15 @@ test.each([
   const { engine, asked } = await provisioner(type);
   expect(await triggerWorker(engine, { BUILD_REF: "7", VARS: "a: b" }, never, unnoted)).toBe("w");
   expect(asked).toEqual([expected]);
+});
+
+test("one that would start another worker is not asked before that is noted, and one of this project needs no note", async () => {
+  const unable = () => Promise.reject(new Error("the disk is full"));
+  const released = await provisioner("text/plain");
+  await expect(triggerWorker(released.engine, {}, never, unable)).rejects.toThrow("the disk is full");
+  expect(released.asked).toEqual([]);
+  const own = await provisioner("application/problem+json");
+  expect(await triggerWorker(own.engine, {}, never, unable)).toBe("w");
 });
 
 test("what answers for a provisioner that is away is told nothing in a query", async () => {
@@ -92,6 +103,27 @@ test("what one that would start another worker has never got may be asked again"
   const engine: Engine = { id: "e", name: "E", url, api: "jenkins-generic-webhook-trigger" };
   await expect(triggerWorker(engine, {}, never, unnoted)).rejects.toMatchObject({ code: "wharf-trigger" });
 });
+
+test.each(["a certificate that is not trusted", "no TLS", "a redirect"])(
+  "nor has one got anything that has %s where it should be",
+  async (what) => {
+    const certificates = await CertificateFolder.create();
+    await certificates.sign("server", "server");
+    const tls = { key: certificates.read("server.key"), cert: certificates.read("server.crt") };
+    const redirect: RequestListener = (_, response) => response.writeHead(307, { location: "/elsewhere" }).end();
+    const server = what.startsWith("a certificate") ? createTlsServer(tls) : createServer(redirect);
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", () => resolve()));
+    const scheme = what === "a redirect" ? "http" : "https";
+    const url = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    try {
+      const engine: Engine = { id: "e", name: "E", url, api: "jenkins-generic-webhook-trigger" };
+      await expect(triggerWorker(engine, {}, never, unnoted)).rejects.toMatchObject({ code: "wharf-trigger" });
+    } finally {
+      certificates.close();
+    }
+  },
+);
 
 test("a worker that is gone has ended, also where the provisioner fails at it", async () => {
   const server = createServer((request, response) => {

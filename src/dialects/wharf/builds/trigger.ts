@@ -138,14 +138,37 @@ async function ask(engine: Engine, url: URL, request: RequestInit, signal: Abort
   const headers = engine.token === undefined ? {} : { authorization: `Bearer ${engine.token}` };
   try {
     const timeout = AbortSignal.timeout(answerTimeout);
-    return await fetch(url, { ...request, headers, signal: AbortSignal.any([signal, timeout]), redirect: "error" });
+    const all = AbortSignal.any([signal, timeout]);
+    const response = await fetch(url, { ...request, headers, signal: all, redirect: "manual" });
+    if (response.status < 300 || response.status >= 400) return response;
+    await response.body?.cancel();
+    throw new SlipwayError(
+      "wharf-trigger",
+      `engine "${engine.id}" is not at ${url.origin}, which redirects to another`,
+    );
   } catch (thrown) {
-    throw unanswered(engine, url, thrown);
+    throw codeOf(thrown) === "wharf-trigger" ? thrown : unanswered(engine, url, thrown);
   }
 }
 
-/** Nobody had the request where there was no connection: that is as good as a no. */
-const neverConnected = ["ECONNREFUSED", "ENOTFOUND", "EHOSTUNREACH", "ENETUNREACH"];
+/** Nobody had the request where there was no connection, or none to whom the name belongs: that is as good as a no. */
+const neverConnected = [
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "CERT_HAS_EXPIRED",
+  "CERT_NOT_YET_VALID",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "ERR_SSL_WRONG_VERSION_NUMBER",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+];
 
 /** A request of which nobody knows what became. */
 function unanswered(engine: Engine, url: URL, thrown: unknown): SlipwayError {
