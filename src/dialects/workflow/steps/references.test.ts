@@ -266,6 +266,14 @@ test("a workflow whose kinds may not be watched, and of which nothing was ever m
   expect(run.reasons()).not.toContain("CleanupFailed");
 });
 
+test("an invalid workflow with a kind that may not be watched can be cancelled", async () => {
+  const run = start(unwatchable(() => true));
+  const made = { template: { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "t" } } };
+  await run.create({ steps: { made, a: job({ dependencies: ["nobody"] }) } });
+  await run.act("cancel");
+  expect(await run.status()).toMatchObject({ phase: "Canceled" });
+});
+
 /** A deleted workflow with a child of a kind that may be watched no more since the program began anew. */
 async function deletedUnseen(isRefused: () => boolean) {
   const first = start();
