@@ -66,6 +66,16 @@ export class InformerFactory {
     await Promise.all([...this.#running.values()].map(({ informer }) => informer.synced(signal)));
   }
 
+  /** The kinds that have not been read yet, as `plural.group`, each with the server's refusal where it gave one. */
+  unsynced(): readonly string[] {
+    const late = [...this.#running.values()].map(({ informer }) => informer).filter((it) => !it.hasSynced());
+    const texts = late.map((informer) => {
+      const refusal = informer.refusal();
+      return qualifiedResource(informer.type) + (refusal === undefined ? "" : ` (${refusal.message})`);
+    });
+    return [...new Set(texts)];
+  }
+
   /** As `synced`; rejects when the server refuses one of them, see `Informer.readable`. */
   async readable(signal: AbortSignal): Promise<void> {
     await Promise.all([...this.#running.values()].map(({ informer }) => informer.readable(signal)));

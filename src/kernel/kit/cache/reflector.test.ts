@@ -115,6 +115,20 @@ test("a server that refuses WatchList is listed, from any cache at first and new
   await end(running);
 });
 
+test("a WatchList that ends with an internal error is followed by a list at once, and tried again later", async () => {
+  const failed = new ApiError("InternalError", "etcd does not report progress");
+  const running = reflect(
+    [[added("a", "3"), failed], [new ApiError("Expired", "too old")], [bookmark("60", true), "wait"]],
+    [stored("a", "40")],
+  );
+  await clock.advance(0);
+  expect(asked).toEqual(["watchlist", "list 0", "watch 50"]);
+  expect(told).toEqual(["replace [a] at 50"]);
+  await clock.advance(1000);
+  expect(asked).toEqual(["watchlist", "list 0", "watch 50", "watchlist"]);
+  await end(running);
+});
+
 test("who may not watch is told once what is missing, and goes on with WatchList when it is granted", async () => {
   const refused = new ApiError("Forbidden", "cannot watch configmaps");
   const running = reflect([[refused], [refused], [bookmark("7", true), "wait"]]);

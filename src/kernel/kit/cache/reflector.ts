@@ -56,7 +56,7 @@ const initialEventsEnd = "k8s.io/initial-events-end";
  * the last revision when a watch ends, and lists again when that revision is gone. Failures are retried for ever with delays
  * from 0.8 s doubling to 30 s.
  *
- *   no revision yet        WatchList (present objects, bookmark, changes); 4xx to it but 403: list and watch from then on
+ *   no revision yet        WatchList (present objects, bookmark, changes); when the server refuses it: list and watch
  *   a revision             watch from it; ended normally: again from the last one heard
  *   410, 504               the revision is too old, or the server was restored: all over, `replace` tells what went
  *   silence for 150 s      the connection is dead, whatever TCP says: connect again
@@ -116,11 +116,10 @@ export class Reflector<T extends KubeObject = KubeObject> {
       try {
         return await this.#watchList(signal);
       } catch (thrown) {
-        if (this.#revision !== undefined || !(thrown instanceof ApiError) || isTransient(thrown) || isGone(thrown))
-          throw thrown;
-        if (isForbidden(thrown)) throw thrown;
-        this.#canWatchList = false;
-        this.#log.debug("the server has no WatchList, listing instead", { error: messageOf(thrown) });
+        if (this.#revision !== undefined || !isRefusalOfWatchList(thrown)) throw thrown;
+        // An internal error may pass, so that WatchList is tried again when the collection must be read anew.
+        this.#canWatchList = isTransient(thrown);
+        this.#log.debug("WatchList failed, listing instead", { error: messageOf(thrown) });
       }
     }
     const { client, type, scope } = this.#options;
@@ -193,6 +192,16 @@ export class Reflector<T extends KubeObject = KubeObject> {
 
 /** The server has not come to the revision asked for: it was restored from an older state, or lags behind the one asked before. */
 const isFuture = (thrown: unknown): boolean => thrown instanceof ApiError && thrown.reason === "Timeout";
+
+/**
+ * The server answers but gives no WatchList, so that a list may succeed, as in client-go. Among the internal errors is that of an API server
+ * whose etcd cannot report progress. A server that is busy is not asked for a whole list on top.
+ */
+function isRefusalOfWatchList(thrown: unknown): boolean {
+  if (!(thrown instanceof ApiError)) return false;
+  if (thrown.reason === "InternalError") return true;
+  return !(isGone(thrown) || isForbidden(thrown) || isTransient(thrown));
+}
 
 /** Aborts its signal when nothing was heard for too long, with one timer however many events there are. */
 class StallGuard {

@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { deferred, FakeClock, type Logger, silentLog } from "#lib/base/index.ts";
 import {
+  ApiError,
   ConfigMap,
   controllerReference,
   Event,
@@ -612,4 +613,37 @@ describe("predicates", () => {
     expect(generationChanged({ type: "delete", object })).toBe(true);
     expect(generationChanged(update(object, object))).toBe(true);
   });
+});
+
+test("a kind that the API server does not let be read is named in the log every ten seconds", async () => {
+  const waits: unknown[] = [];
+  const log: Logger = {
+    ...silentLog,
+    warn: (_message, fields) => waits.push(fields?.["kinds"]),
+    with: () => silentLog,
+  };
+  const lists = client.list.bind(client);
+  let isDown = true;
+  const slow = Object.assign(Object.create(client) as typeof client, {
+    watch: () => {
+      throw new ApiError("NotFound", "no WatchList");
+    },
+    list: (...args: Parameters<typeof lists>) => (isDown ? Promise.reject(new TypeError("refused")) : lists(...args)),
+  });
+  const waiting = new Manager({ client: slow, clock, log, random: () => 0 });
+  waiting.mirror(Widget);
+  const ended = waiting.run(stop.signal);
+  await clock.advance(9_999);
+  expect(waits).toEqual([]);
+  await clock.advance(10_001);
+  expect(waits).toEqual(["widgets.demo.slipway.dev", "widgets.demo.slipway.dev"]);
+  isDown = false;
+  await clock.advance(120_000);
+  expect(waiting.phase).toBe("running");
+  const told = waits.length;
+  await clock.advance(60_000);
+  expect(waits).toHaveLength(told);
+  stop.abort();
+  await clock.advance(0);
+  await ended;
 });

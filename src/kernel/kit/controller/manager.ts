@@ -29,6 +29,9 @@ export interface ManagerOptions {
   readonly metrics?: Metrics;
 }
 
+/** Reading every kind takes less than this on a healthy server. */
+const syncPatience: Millis = 10_000;
+
 /** Where a manager is in its life; each comes after the one before. */
 export type ManagerPhase = "new" | "syncing" | "waiting for leadership" | "running" | "stopping" | "stopped";
 
@@ -155,14 +158,30 @@ export class Manager {
 
   /** Undefined when the stop or a failure came first. */
   async #lead(crew: Crew) {
+    const stopWarning = this.#warnUntilSynced();
     try {
-      await this.informers.synced(crew.stopping);
+      await this.informers.synced(crew.stopping).finally(stopWarning);
       this.#phase = "waiting for leadership";
       return await this.#election.acquire(crew.stopping);
     } catch (thrown) {
       if (!crew.stopping.aborted) crew.fail(thrown);
       return undefined;
     }
+  }
+
+  /** Nothing runs before every kind is read, so the log names the kinds that keep the controllers waiting. */
+  #warnUntilSynced(): () => void {
+    let cancel = (): void => undefined;
+    const arm = (): void => {
+      cancel = this.clock.after(syncPatience, () => {
+        this.log.warn("waiting for the API server: the controllers start when these kinds have been read", {
+          kinds: this.informers.unsynced().join(", "),
+        });
+        arm();
+      });
+    };
+    arm();
+    return () => cancel();
   }
 
   /** One part that fails to stop does not keep the others from it. */
