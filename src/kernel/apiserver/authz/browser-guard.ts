@@ -28,8 +28,7 @@ export function guardBrowser(headers: IncomingHttpHeaders, names: readonly strin
     return refusal(421, `this server does not answer for the host ${JSON.stringify(headers.host ?? "")}`);
   }
   const { origin } = headers;
-  // The port is part of an origin: another program on this machine is another site.
-  if (origin !== undefined && origin !== `https://${headers.host ?? ""}` && !isToldByProgram(headers)) {
+  if (origin !== undefined && !isOwnOrigin(headers) && !isToldByProgram(headers)) {
     return refusal(403, `requests from the origin ${JSON.stringify(origin)} are not allowed`);
   }
   const site = headers["sec-fetch-site"];
@@ -40,9 +39,15 @@ export function guardBrowser(headers: IncomingHttpHeaders, names: readonly strin
 }
 
 /**
- * Libraries for WebSockets, the one of Kubernetes' Python client among them, send an Origin of their own: the server's address, as if
- * it were plain HTTP. No page can put an Authorization header on a WebSocket, so that whoever does is a program. It needs a token: a
- * certificate of somebody with an Origin is nobody's (`certificateIdentity`).
+ * The origin is this server's, whose own pages run in a sandbox without one. The port is part of an origin: another program on this
+ * machine is another site.
+ */
+export const isOwnOrigin = ({ origin, host = "" }: IncomingHttpHeaders): boolean => origin === `https://${host}`;
+
+/**
+ * Libraries for WebSockets, older ones of Kubernetes' Python client among them, send an Origin of their own: the server's address, as if
+ * it were plain HTTP. No page can put an Authorization header on a WebSocket, so that whoever does is a program. It needs a token: with
+ * such an Origin a certificate does not count (`certificateIdentity`).
  */
 const isToldByProgram = ({ origin, host = "", upgrade, authorization }: IncomingHttpHeaders): boolean =>
   authorization !== undefined && upgrade?.toLowerCase() === "websocket" && origin === `http://${host}`;

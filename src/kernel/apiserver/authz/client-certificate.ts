@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { Instant } from "#lib/base/index.ts";
+import { isOwnOrigin } from "./browser-guard.ts";
 import { authenticatedGroup, type Identity } from "./identity.ts";
 
 /**
@@ -30,14 +31,25 @@ const bearers = new WeakMap<TLSSocket, Bearer | null>();
  * Who the client's certificate is made out to: `CN` is the user, each `O` a group, as in Kubernetes. Undefined without one, with one
  * that our authority did not sign for clients, and outside its dates, also when those end while the connection lasts.
  *
- * Browsers send certificates by themselves, so that a request which a browser has marked is never anybody's by certificate alone.
+ * Browsers send certificates by themselves, so that a request which a browser has marked is never anybody's by certificate alone. The
+ * server's own origin is no such mark: WebSocket libraries send it, and the server has no pages of that origin.
  */
 export function certificateIdentity(
   socket: Socket,
   headers: IncomingHttpHeaders,
   now: Instant,
 ): CertifiedIdentity | undefined {
-  if (!(socket instanceof TLSSocket) || isFromBrowser(headers)) return undefined;
+  return isFromBrowser(headers) ? undefined : bearerOf(socket, now);
+}
+
+/** Why a certificate that would count does not, for the answer; undefined where it does, and without one. */
+export const ignoredCertificate = (socket: Socket, headers: IncomingHttpHeaders, now: Instant): string | undefined =>
+  isFromBrowser(headers) && bearerOf(socket, now) !== undefined
+    ? "the client certificate does not count for a request that a browser may have sent (Origin or Sec-Fetch headers): send a bearer token"
+    : undefined;
+
+function bearerOf(socket: Socket, now: Instant): CertifiedIdentity | undefined {
+  if (!(socket instanceof TLSSocket)) return undefined;
   let bearer = bearers.get(socket);
   if (bearer === undefined) {
     bearer = socket.authorized ? readBearer(socket) : null;
@@ -46,9 +58,10 @@ export function certificateIdentity(
   return bearer !== null && bearer.from <= now && now < bearer.until ? bearer : undefined;
 }
 
-/** `Origin` and every `Sec-Fetch-` header there is or will be: no page can keep its browser from sending them, nor send them itself. */
+/** A foreign `Origin` and every `Sec-Fetch-` header there is or will be: no page can keep its browser from sending them. */
 function isFromBrowser(headers: IncomingHttpHeaders): boolean {
-  for (const name in headers) if (name === "origin" || name.startsWith("sec-fetch-")) return true;
+  if (headers.origin !== undefined && !isOwnOrigin(headers)) return true;
+  for (const name in headers) if (name.startsWith("sec-fetch-")) return true;
   return false;
 }
 

@@ -83,8 +83,13 @@ describe("a client certificate", () => {
     expect(userOf(answer)).toMatchObject({ username: "slipway:admin" });
   });
 
+  test("counts with the server's own origin, which WebSocket libraries of programs send", async () => {
+    const headers = { Host: "localhost:6443", Origin: "https://localhost:6443" };
+    expect(userOf(await askWith(await api.certify("ann", []), headers))).toMatchObject({ username: "ann" });
+  });
+
   test.each([
-    { Origin: "https://localhost" },
+    { Origin: "https://localhost", "Sec-Fetch-Site": "same-origin" },
     { "Sec-Fetch-Site": "same-origin" },
     { "Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate" },
     { "Sec-Fetch-Mode": "cors" },
@@ -94,7 +99,10 @@ describe("a client certificate", () => {
   ])("is not enough for a browser, which sends it unasked: %j", async (headers) => {
     const pair = await api.certify("ann", ["system:masters"]);
     const given = { Host: "localhost", ...headers };
-    expect((await askWith(pair, given)).status).toBe(401);
+    expect(await askWith(pair, given)).toMatchObject({
+      status: 401,
+      json: { message: expect.stringContaining("Origin or Sec-Fetch headers): send a bearer token") as string },
+    });
     const answer = await askWith(pair, { ...given, Authorization: `Bearer ${api.token}` });
     expect(userOf(answer)).toMatchObject({ username: "slipway:admin" });
   });

@@ -7,7 +7,7 @@ import { type AuditFacts, auditLine } from "../audit/audit-record.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Identity } from "../authz/identity.ts";
 import { guardBrowser } from "../authz/browser-guard.ts";
-import { certificateIdentity } from "../authz/client-certificate.ts";
+import { certificateIdentity, ignoredCertificate } from "../authz/client-certificate.ts";
 import { impersonated } from "../authz/impersonation.ts";
 import { authorize } from "../authz/authorizer.ts";
 import type { Authenticator } from "../authz/tokens.ts";
@@ -278,13 +278,26 @@ function identify(door: FrontDoor, request: IncomingMessage, told: Told) {
   const { clock, authorizer } = door.resources.context;
   const { authorization } = request.headers;
   const certified = certificateIdentity(request.socket, request.headers, clock.now());
-  const caller = door.authenticator.authenticate(authorization, request.socket.remoteAddress ?? "", certified);
+  const caller = explained(request, clock.now(), () =>
+    door.authenticator.authenticate(authorization, request.socket.remoteAddress ?? "", certified),
+  );
   const identity = impersonated(authorizer, caller, request);
   told.identity = identity;
   told.caller = caller;
   const witness = () => (identity === caller ? door.authenticator.witness(authorization, certified) : undefined);
   const proof = () => door.authenticator.proof(authorization, certified);
   return { identity, witness, proof };
+}
+
+/** A program that shows a good certificate and gets 401 learns why, so that its author need not guess which header was the reason. */
+function explained<T>({ socket, headers }: IncomingMessage, now: Instant, authenticate: () => T): T {
+  try {
+    return authenticate();
+  } catch (thrown) {
+    const why =
+      thrown instanceof ApiError && thrown.code === 401 ? ignoredCertificate(socket, headers, now) : undefined;
+    throw why === undefined ? thrown : new ApiError("Unauthorized", why);
+  }
 }
 
 /** Logging in and out of a browser: the only place where a cookie counts. */
