@@ -128,7 +128,8 @@ describe("when none is made", () => {
   test.each([
     [{ timeZone: "Mars/Olympus" }, "UnknownTimeZone"],
     [{ schedule: "whenever" }, "UnparseableSchedule"],
-  ])("for a calendar that cannot be read (%j), which is told", (spec, reason) => {
+    [{ schedule: "0 0 30 2 *" }, "InvalidSchedule"],
+  ])("for a calendar that cannot be read or never comes (%j), which is told", (spec, reason) => {
     const plan = planCronJob(cronJob(spec), [], slot(3));
     expect([plan.create, plan.wakeAt, reasons(plan)]).toEqual([undefined, undefined, [reason]]);
   });

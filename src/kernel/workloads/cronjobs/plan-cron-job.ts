@@ -46,15 +46,23 @@ export function planCronJob(cron: Stored<CronJobObject>, jobs: readonly CronsJob
   if (cron.spec.suspend === true) return still;
   const { schedule, zone } = calendar.value;
   const wakeAt = nextTime(schedule, now, zone);
+  if (wakeAt === undefined) return { ...still, notes: [...seen, neverFires(cron)] };
   const start = startOf(cron, jobs, calendar.value, now);
   return {
     remove: [...old, ...start.replaced],
     notes: [...seen, ...start.notes],
     status,
     ...(start.at === undefined ? {} : { create: start.at }),
-    ...(wakeAt === undefined ? {} : { wakeAt }),
+    wakeAt,
   };
 }
+
+/** A schedule that the server accepts, for a day that no month has: `0 0 30 2 *`. */
+const neverFires = ({ spec }: CronJobObject): Note => ({
+  type: "Warning",
+  reason: "InvalidSchedule",
+  text: `invalid schedule: ${spec.schedule} : it never fires`,
+});
 
 /** The schedule as it can be reckoned with. The server has refused what cannot be read; a zone may still be gone from this machine. */
 function calendarOf({ spec }: CronJobObject): Result<Calendar, Note> {
