@@ -71,6 +71,30 @@ describe("Swagger 2.0", () => {
     expect(JSON.stringify(swagger(registry.all()))).not.toContain("#/components/schemas/");
   });
 
+  test("of a custom kind that keeps unknown fields at its root says that it is an object, and nothing of its fields", () => {
+    const root = {
+      type: "object",
+      "x-kubernetes-preserve-unknown-fields": true,
+      properties: { a: { type: "string" } },
+    };
+    const open = {
+      ...toCrd(Gauge),
+      metadata: { name: "opens.demo.example.org" },
+      spec: {
+        group: "demo.example.org",
+        scope: "Cluster",
+        names: { plural: "opens", kind: "Open" },
+        versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: root } }],
+      },
+    };
+    registry.setCrd(writeNew(crds, open).object);
+    const served = registry.find("demo.example.org", "v1", "opens") as ServedResource;
+    expect(at(definitions(swagger([served])), "org.example.demo.v1.Open")).toEqual({
+      type: "object",
+      "x-kubernetes-group-version-kind": [{ group: "demo.example.org", kind: "Open", version: "v1" }],
+    });
+  });
+
   test("has no paths, because nobody who asks for it reads them", () => {
     expect(swagger([pods])["paths"]).toEqual({});
   });

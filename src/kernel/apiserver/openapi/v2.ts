@@ -11,11 +11,22 @@ export const swaggerProtobufType = "application/com.github.proto-openapi.spec.v2
  * The Swagger 2.0 document: definitions of every kind, without paths. kubectl up to 1.28 validates by it, and newer ones ask for it
  * once more when they apply a custom object that exists.
  */
-export const swagger = (resources: readonly ServedResource[]): JsonObject => ({
-  swagger: "2.0",
-  info: documentInfo,
-  paths: {},
-  definitions: Object.fromEntries([...componentsOf(resources)].map(([name, schema]) => [name, downgrade(schema)])),
+export function swagger(resources: readonly ServedResource[]): JsonObject {
+  const custom = new Set(resources.filter((resource) => resource.custom).map(({ schema }) => schema.name));
+  const definitions = [...componentsOf(resources)].map(([name, schema]) => [
+    name,
+    custom.has(name) && schema[anyFields] === true ? openObject(schema) : downgrade(schema),
+  ]);
+  return { swagger: "2.0", info: documentInfo, paths: {}, definitions: Object.fromEntries(definitions) };
+}
+
+const anyFields = "x-kubernetes-preserve-unknown-fields";
+const kindMark = "x-kubernetes-group-version-kind";
+
+/** A custom kind that keeps unknown fields at its root: old clients would refuse them if any property were listed, as in Kubernetes. */
+const openObject = (schema: JsonObject): JsonObject => ({
+  type: "object",
+  ...(schema[kindMark] === undefined ? {} : { [kindMark]: schema[kindMark] }),
 });
 
 /** Keywords that Swagger 2.0 does not have. */
