@@ -135,7 +135,7 @@ export const Deployment = {
   shortNames: ["deploy"],
   categories: ["all"],
 } as const satisfies ResourceType;
-// Kinds that are kept for those who read them; nothing here acts on them.
+/** Pods with names and volumes of their own. */
 export const StatefulSet = {
   group: "apps",
   version: "v1",
@@ -144,6 +144,40 @@ export const StatefulSet = {
   namespaced: true,
   shortNames: ["sts"],
   categories: ["all"],
+} as const satisfies ResourceType;
+/** A former or the present template of a StatefulSet. */
+export const ControllerRevision = {
+  group: "apps",
+  version: "v1",
+  kind: "ControllerRevision",
+  plural: "controllerrevisions",
+  namespaced: true,
+} as const satisfies ResourceType;
+// Kinds that are stored for their readers; no controller here acts on them.
+export const PodTemplate = { ...core, kind: "PodTemplate", plural: "podtemplates" } as const satisfies ResourceType;
+export const PriorityClass = {
+  group: "scheduling.k8s.io",
+  version: "v1",
+  kind: "PriorityClass",
+  plural: "priorityclasses",
+  namespaced: false,
+  shortNames: ["pc"],
+} as const satisfies ResourceType;
+export const StorageClass = {
+  group: "storage.k8s.io",
+  version: "v1",
+  kind: "StorageClass",
+  plural: "storageclasses",
+  namespaced: false,
+  shortNames: ["sc"],
+} as const satisfies ResourceType;
+export const CertificateSigningRequest = {
+  group: "certificates.k8s.io",
+  version: "v1",
+  kind: "CertificateSigningRequest",
+  plural: "certificatesigningrequests",
+  namespaced: false,
+  shortNames: ["csr"],
 } as const satisfies ResourceType;
 export const DaemonSet = {
   group: "apps",

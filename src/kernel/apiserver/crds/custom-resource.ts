@@ -204,6 +204,7 @@ function storageOf(crd: Definition, version: DefinitionVersion, schema: () => Co
   };
   return {
     group: crd.group,
+    version: stored.name,
     resource: (crd.acceptedNames ?? crd.names).plural,
     encode: into(stored.name, storedSchema),
     decode: into(version.name, schema),

@@ -52,17 +52,32 @@ describe("the older documents", () => {
       "authorization.k8s.io",
       "autoscaling",
       "batch",
+      "certificates.k8s.io",
       "coordination.k8s.io",
       "events.k8s.io",
       "networking.k8s.io",
       "policy",
       "rbac.authorization.k8s.io",
+      "scheduling.k8s.io",
+      "storage.k8s.io",
       "apiextensions.k8s.io",
       "demo.example.org",
     ]);
     const batch = groups.find((group) => group["name"] === "batch");
     expect(batch).toMatchObject({ preferredVersion: { groupVersion: "batch/v1", version: "v1" } });
     expect(read(await get("/apis/batch"))).toEqual({ kind: "APIGroup", apiVersion: "v1", ...batch });
+  });
+
+  test("have the hash that Kubernetes gives a stored version, the same for both forms of Events, and none for questions", async () => {
+    const hashOf = async (path: string, name: string) => {
+      const { resources } = read(await get(path)) as { resources: readonly JsonObject[] };
+      return resources.find((resource) => resource["name"] === name)?.["storageVersionHash"];
+    };
+    expect(await hashOf("/apis/apps/v1", "deployments")).toBe("8aSe+NMegvE=");
+    expect(await hashOf("/api/v1", "events")).toBe("r2yiGXH7wu8=");
+    expect(await hashOf("/apis/events.k8s.io/v1", "events")).toBe("r2yiGXH7wu8=");
+    expect(await hashOf("/apis/authorization.k8s.io/v1", "subjectaccessreviews")).toBeUndefined();
+    expect(await hashOf("/apis/apps/v1", "deployments/status")).toBeUndefined();
   });
 
   test("list resources with their subresources", async () => {
@@ -88,6 +103,7 @@ describe("the older documents", () => {
       "pods/attach",
       "pods/portforward",
       "pods/eviction",
+      "podtemplates",
       "replicationcontrollers",
       "replicationcontrollers/status",
       "replicationcontrollers/scale",
@@ -107,6 +123,7 @@ describe("the older documents", () => {
       verbs: ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
       shortNames: ["po"],
       categories: ["all"],
+      storageVersionHash: "xPOwRZ+Yhw8=",
     });
     expect(read(await get("/apis/demo.example.org/v1"))).toEqual({
       kind: "APIResourceList",
@@ -159,11 +176,14 @@ describe("the aggregated document", () => {
       "authorization.k8s.io",
       "autoscaling",
       "batch",
+      "certificates.k8s.io",
       "coordination.k8s.io",
       "events.k8s.io",
       "networking.k8s.io",
       "policy",
       "rbac.authorization.k8s.io",
+      "scheduling.k8s.io",
+      "storage.k8s.io",
       "apiextensions.k8s.io",
       "demo.example.org",
     ]);

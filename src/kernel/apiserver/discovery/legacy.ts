@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { JsonObject } from "#lib/base/index.ts";
 import { apiVersionOf } from "#kernel/model/index.ts";
 import { singularOf } from "../crds/names.ts";
@@ -43,7 +44,8 @@ export const apiResourceList = (group: string, { version, resources }: ApiVersio
   ]),
 });
 
-function resourceEntry({ type, verbs }: ServedResource): JsonObject {
+function resourceEntry(resource: ServedResource): JsonObject {
+  const { type, verbs, isReview } = resource;
   const { shortNames = [], categories = [] } = type;
   return {
     name: type.plural,
@@ -53,7 +55,14 @@ function resourceEntry({ type, verbs }: ServedResource): JsonObject {
     verbs: [...verbs].sort(),
     ...(shortNames.length === 0 ? {} : { shortNames }),
     ...(categories.length === 0 ? {} : { categories }),
+    ...(isReview === true ? {} : { storageVersionHash: storageVersionHash(resource) }),
   };
+}
+
+/** Kubernetes' formula, so that storage migrators see equal hashes for equal stored versions. What is not stored has none. */
+function storageVersionHash({ type, storage }: ServedResource): string {
+  const { group, version } = storage ?? type;
+  return createHash("sha256").update(`${group}/${version}/${type.kind}`).digest().subarray(0, 8).toString("base64");
 }
 
 const subresourceEntry = ({ type }: ServedResource, name: Subresource): JsonObject => ({

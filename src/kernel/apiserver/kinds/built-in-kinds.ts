@@ -20,6 +20,13 @@ import { secretKind } from "./secret.ts";
 import { serviceKind } from "./service.ts";
 import { endpointsKind, replicationControllerKind, volumeKind } from "./stored-core.ts";
 import {
+  certificateSigningRequestKind,
+  controllerRevisionKind,
+  podTemplateKind,
+  priorityClassKind,
+  storageClassKind,
+} from "./stored-classes.ts";
+import {
   daemonSetKind,
   horizontalPodAutoscalerKind,
   ingressKind,
@@ -45,11 +52,13 @@ export const builtInKinds: readonly BuiltIn[] = [
   claimKind,
   volumeKind,
   podKind,
+  podTemplateKind,
   replicationControllerKind,
   resourceQuotaKind,
   secretKind,
   serviceAccountKind,
   serviceKind,
+  controllerRevisionKind,
   daemonSetKind,
   deploymentKind,
   replicaSetKind,
@@ -63,6 +72,7 @@ export const builtInKinds: readonly BuiltIn[] = [
   horizontalPodAutoscalerKind,
   cronJobKind,
   jobKind,
+  certificateSigningRequestKind,
   leaseKind,
   eventKind,
   ingressKind,
@@ -72,4 +82,6 @@ export const builtInKinds: readonly BuiltIn[] = [
   clusterRoleKind,
   roleBindingKind,
   roleKind,
+  priorityClassKind,
+  storageClassKind,
 ];

@@ -220,6 +220,7 @@ describe("all built-in kinds", () => {
     ["replicasets", { status: { replicas: 3 } }, { "status.replicas": "3" }],
     ["nodes", { spec: { unschedulable: true } }, { "spec.unschedulable": "true" }],
     ["nodes", {}, { "spec.unschedulable": "false" }],
+    ["certificatesigningrequests", { spec: { signerName: "a/b" } }, { "spec.signerName": "a/b" }],
   ];
   const all = createRegistry({ now: () => 0 }).all();
 

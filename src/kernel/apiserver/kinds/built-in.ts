@@ -2,6 +2,7 @@ import { type Instant, isJsonObject, jsonEquals, type JsonObject } from "#lib/ba
 import { type CompiledSchema, compileSchema, type FieldError } from "#lib/schema/index.ts";
 import type { ResourceType, StatusCause } from "#kernel/model/index.ts";
 import { definition, type Findings, noFindings, textAt, withMembers, withoutRepetition } from "#kernel/specs/index.ts";
+import type { Identity } from "../authz/identity.ts";
 import { mergeSchemaOf } from "./merge-schema.ts";
 import type {
   Allot,
@@ -56,7 +57,7 @@ export interface BuiltIn {
   /** What Kubernetes fills in by code, after the zero values of the schema. Idempotent: it runs on every write. */
   readonly defaults?: (object: JsonObject) => JsonObject;
   /** What the server owns in a new object, which has its uid, name and namespace by now. */
-  readonly prepareForCreate?: (object: JsonObject) => JsonObject;
+  readonly prepareForCreate?: (object: JsonObject, writer?: Identity) => JsonObject;
   /** See `ServedResource`. */
   readonly isPlain?: (object: JsonObject) => boolean;
   /** What of `old` stays whatever a client sends. Status has been put back before. */
@@ -124,9 +125,10 @@ export function serveBuiltIn(kind: BuiltIn): ServedResource {
       const filled = schema().withDefaults(object);
       return (kind.defaults ?? keep)(isJsonObject(filled) ? filled : object);
     },
-    prepareForCreate(object) {
+    prepareForCreate(object, writer) {
       return (kind.prepareForCreate ?? keep)(
         hasStatus && kind.createsWithStatus !== true ? withMembers(object, { status: undefined }) : object,
+        writer,
       );
     },
     prepareForUpdate: (object, old) =>

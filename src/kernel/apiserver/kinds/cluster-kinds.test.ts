@@ -184,6 +184,82 @@ describe("kinds that are stored only", () => {
     expect(json).toMatchObject({ kind: "Scale", spec: { replicas: 3 }, status: { selector: "app=x" } });
   });
 
+  test("a ReplicationController has the labels of its template, and selects them, unless it has others", async () => {
+    const path = "/api/v1/namespaces/default/replicationcontrollers";
+    const make = async (name: string, labels: object, spec: object) =>
+      (
+        await api.ask("POST", path, {
+          body: { apiVersion: "v1", kind: "ReplicationController", metadata: { name, ...labels }, spec },
+        })
+      ).json;
+    const app = { app: "x" };
+    expect(await make("bare", {}, { template })).toMatchObject({ metadata: { labels: app }, spec: { selector: app } });
+    const own = await make("own", { labels: { own: "y" } }, { template, selector: { app: "x", more: "z" } });
+    expect([own["metadata"]?.["labels"], own["spec"]?.["selector"]]).toEqual([{ own: "y" }, { app: "x", more: "z" }]);
+  });
+
+  test.each([
+    ["PriorityClass", "/apis/scheduling.k8s.io/v1/priorityclasses", { value: 7 }, { value: 8 }, ["high", 7, false]],
+    [
+      "StorageClass",
+      "/apis/storage.k8s.io/v1/storageclasses",
+      { provisioner: "example.org/disk", allowVolumeExpansion: true },
+      { provisioner: "example.org/other" },
+      ["high", "example.org/disk", "Delete", "Immediate", true],
+    ],
+    [
+      "ControllerRevision",
+      "/apis/apps/v1/namespaces/default/controllerrevisions",
+      { revision: 3, data: { spec: { any: ["thing"] } } },
+      { data: { spec: { any: "other" } } },
+      ["high", "<none>", 3],
+    ],
+  ])("a %s is stored with its defaults, and keeps what it was created with", async (kind, path, more, other, cells) => {
+    const apiVersion = path.replace(/^\/apis\/(.*?\/v1)\/.*/, "$1");
+    const made = await api.ask("POST", path, { body: { apiVersion, kind, metadata: { name: "high" }, ...more } });
+    expect([made.status, made.json]).toEqual([201, expect.objectContaining(more)]);
+    expect((await api.ask("PATCH", `${path}/high`, { ...merge, body: other })).json).toMatchObject({ code: 422 });
+    expect((await cellsAt(`${path}/high`))?.slice(0, cells.length)).toEqual(cells);
+  });
+
+  test("a PodTemplate has the defaults of its Pods", async () => {
+    const body = { apiVersion: "v1", kind: "PodTemplate", metadata: { name: "x" }, template };
+    const path = "/api/v1/namespaces/default/podtemplates";
+    expect((await api.ask("POST", path, { body })).json).toMatchObject({
+      template: { spec: { dnsPolicy: "ClusterFirst" } },
+    });
+    expect(await cellsAt(`${path}/x`)).toEqual(["x", "c", "i", "app=x"]);
+  });
+
+  test("a CertificateSigningRequest names its creator, whoever it says it is of, and stays as it was made", async () => {
+    const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    const spec = {
+      request: "LS0t",
+      signerName: "example.org/signer",
+      usages: ["client auth"],
+      expirationSeconds: 3600,
+    };
+    const forged = { ...spec, username: "system:admin", groups: ["system:masters", "other"] };
+    const status = { conditions: [{ type: "Approved", status: "True" }] };
+    const made = await api.ask("POST", path, {
+      body: {
+        apiVersion: "certificates.k8s.io/v1",
+        kind: "CertificateSigningRequest",
+        metadata: { name: "x" },
+        spec: forged,
+        status,
+      },
+    });
+    const kept = { ...spec, username: "slipway:admin", groups: ["system:masters", "system:authenticated"] };
+    expect([made.json["spec"], made.json["status"]]).toEqual([kept, {}]);
+    const changed = await api.ask("PATCH", `${path}/x`, { ...merge, body: { spec: { username: "eve" } } });
+    expect(changed.json["spec"]).toEqual(kept);
+    await api.ask("PATCH", `${path}/x/status`, { ...merge, body: { status } });
+    expect((await cellsAt(`${path}/x`))?.slice(2)).toEqual(["example.org/signer", "slipway:admin", "60m", "Approved"]);
+    const found = await api.ask("GET", `${path}?fieldSelector=spec.signerName%3Dexample.org/signer`);
+    expect(found.json["items"]).toHaveLength(1);
+  });
+
   test("Endpoints show the first three addresses", async () => {
     const path = "/api/v1/namespaces/default/endpoints";
     const addresses = [1, 2].map((last) => ({ ip: `10.0.0.${last}` }));

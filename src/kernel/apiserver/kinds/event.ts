@@ -112,5 +112,5 @@ export const eventKind: BuiltIn = {
     reportingController: textField("reportingController"),
     type: textField("type"),
   },
-  storage: { group: "", resource: "events", encode: toCoreEvent, decode: fromCoreEvent },
+  storage: { group: "", version: "v1", resource: "events", encode: toCoreEvent, decode: fromCoreEvent },
 };

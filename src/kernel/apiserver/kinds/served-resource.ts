@@ -147,6 +147,7 @@ export interface ScalePaths {
 /** A second view of stored objects: `events.k8s.io` Events are core Events, and a CRD's versions share one collection. */
 export interface StorageView {
   readonly group: string;
+  readonly version: string;
   readonly resource: string;
   /** Served form to stored form. */
   encode(object: JsonObject): JsonObject;

@@ -50,10 +50,20 @@ export const replicationControllerKind: BuiltIn = {
       return selector.ok ? formatLabelSelector(selector.value) : "";
     },
   },
-  defaults: (controller) => withTemplate(controller, { replicas: 1 }),
+  defaults: (controller) => withTemplateLabels(withTemplate(controller, { replicas: 1 })),
   // The schema demands the count.
   prepareForCreate: (controller) => ({ ...controller, status: { replicas: 0 } }),
   rules: [notActedUpon(ReplicationController)],
 };
 
 const selected = (controller: JsonObject): JsonObject => objectAt(controller, "spec", "selector") ?? {};
+
+/** Without labels of its own it has those of its Pods, and without a selector it selects them: Kubernetes' defaults of core/v1. */
+function withTemplateLabels(controller: JsonObject): JsonObject {
+  const labels = objectAt(controller, "spec", "template", "metadata", "labels") ?? {};
+  if (Object.keys(labels).length === 0) return controller;
+  const isLabeled = Object.keys(objectAt(controller, "metadata", "labels") ?? {}).length > 0;
+  const selects = Object.keys(selected(controller)).length > 0;
+  const labeled = isLabeled ? controller : mapMember(controller, "metadata", (metadata) => ({ ...metadata, labels }));
+  return selects ? labeled : mapMember(labeled, "spec", (spec) => ({ ...spec, selector: labels }));
+}

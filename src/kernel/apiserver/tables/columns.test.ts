@@ -36,6 +36,11 @@ const columns: Readonly<Record<string, string>> = {
   ClusterRole: "Name CreatedAt:date",
   RoleBinding: "Name Role Age Users* Groups* ServiceAccounts*",
   Role: "Name CreatedAt:date",
+  PriorityClass: "Name Value:integer Global-Default:boolean Age PreemptionPolicy*",
+  StorageClass: "Name Provisioner ReclaimPolicy VolumeBindingMode AllowVolumeExpansion Age",
+  CertificateSigningRequest: "Name Age SignerName Requestor RequestedDuration Condition",
+  ControllerRevision: "Name Controller Revision Age",
+  PodTemplate: "Name Containers Images PodLabels",
 };
 
 // Reviews are asked and never listed.

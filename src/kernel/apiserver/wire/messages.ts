@@ -77,11 +77,14 @@ const packages: ReadonlyMap<string, string> = new Map([
   ["authorization.k8s.io", "authorization"],
   ["autoscaling", "autoscaling"],
   ["batch", "batch"],
+  ["certificates.k8s.io", "certificates"],
   ["coordination.k8s.io", "coordination"],
   ["events.k8s.io", "events"],
   ["networking.k8s.io", "networking"],
   ["policy", "policy"],
   ["rbac.authorization.k8s.io", "rbac"],
+  ["scheduling.k8s.io", "scheduling"],
+  ["storage.k8s.io", "storage"],
 ]);
 
 /** `apps/v1`, `Deployment` -> `apps.v1.Deployment`. Options of a deletion are in no group of their own: any may be named. */

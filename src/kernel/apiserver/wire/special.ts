@@ -61,6 +61,7 @@ export const specials: ReadonlyMap<string, Special> = new Map<string, Special>([
   ["util.intstr.IntOrString", intOrString],
   ["authentication.v1.ExtraValue", ({ items }) => items ?? []],
   ["authorization.v1.ExtraValue", ({ items }) => items ?? []],
+  ["certificates.v1.ExtraValue", ({ items }) => items ?? []],
   ["apiextensions.v1.JSONSchemaPropsOrArray", ({ schema, jSONSchemas }) => jSONSchemas ?? schema ?? {}],
   ["apiextensions.v1.JSONSchemaPropsOrBool", ({ schema, allows }) => schema ?? allows ?? false],
   ["apiextensions.v1.JSONSchemaPropsOrStringArray", ({ schema, property }) => property ?? schema ?? {}],

@@ -44,6 +44,7 @@ const viewed = [
   resources(
     "apps",
     read,
+    "controllerrevisions",
     "daemonsets",
     "daemonsets/status",
     "deployments",

@@ -1,0 +1,103 @@
+import { jsonEquals } from "#lib/base/index.ts";
+import { fieldError } from "#lib/schema/index.ts";
+import {
+  CertificateSigningRequest,
+  ControllerRevision,
+  PodTemplate,
+  PriorityClass,
+  StorageClass,
+} from "#kernel/model/index.ts";
+import {
+  definitionNames,
+  mapMember,
+  objectAt,
+  valueAt,
+  withAbsent,
+  withMembers,
+  withPodSpecDefaults,
+} from "#kernel/specs/index.ts";
+import {
+  certificateSigningRequestTable,
+  controllerRevisionTable,
+  podTemplateTable,
+  priorityClassTable,
+  storageClassTable,
+} from "../tables/stored-classes.ts";
+import { type BuiltIn, type Rule, textField } from "./built-in.ts";
+import { notActedUpon } from "./stored-only.ts";
+
+// Further kinds that are stored as they are, see stored-only.ts.
+
+/** These members keep the value that they were created with. */
+const immutable =
+  (...names: readonly string[]): Rule =>
+  (object, { errors }, old) => {
+    for (const name of names)
+      if (!jsonEquals(valueAt(object, name), valueAt(old, name)))
+        errors.push(fieldError.forbidden([name], "may not be changed in an update."));
+  };
+
+/** Every Pod starts at once here, so that none comes before another. */
+export const priorityClassKind: BuiltIn = {
+  type: PriorityClass,
+  definition: definitionNames.priorityClass,
+  table: priorityClassTable,
+  defaults: (found) => withAbsent(found, { preemptionPolicy: "PreemptLowerPriority" }),
+  rules: [notActedUpon(PriorityClass)],
+  updateRules: [immutable("value", "preemptionPolicy")],
+};
+
+/** Every claim is a directory, whatever class it names. */
+export const storageClassKind: BuiltIn = {
+  type: StorageClass,
+  definition: definitionNames.storageClass,
+  table: storageClassTable,
+  defaults: (found) => withAbsent(found, { reclaimPolicy: "Delete", volumeBindingMode: "Immediate" }),
+  rules: [notActedUpon(StorageClass)],
+  updateRules: [immutable("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")],
+};
+
+/**
+ * No signer runs here; another program may be one. It decides by the requestor, so that the server writes who that is, and nobody changes
+ * the request afterwards.
+ */
+export const certificateSigningRequestKind: BuiltIn = {
+  type: CertificateSigningRequest,
+  definition: definitionNames.certificateSigningRequest,
+  table: certificateSigningRequestTable,
+  subresources: ["status"],
+  prepareForCreate: (request, writer) => ({
+    ...request,
+    spec: withMembers(objectAt(request, "spec") ?? {}, {
+      username: writer?.user,
+      groups: writer?.groups,
+      uid: undefined,
+      extra: undefined,
+    }),
+    status: {},
+  }),
+  prepareForUpdate: (request, old) => withMembers(request, { spec: old["spec"] }),
+  rules: [notActedUpon(CertificateSigningRequest)],
+  fields: { "spec.signerName": textField("spec", "signerName") },
+};
+
+/** A template of a StatefulSet. Who reads an old one relies on its being what it was. */
+export const controllerRevisionKind: BuiltIn = {
+  type: ControllerRevision,
+  definition: definitionNames.controllerRevision,
+  table: controllerRevisionTable,
+  rules: [
+    (revision, { errors }) => {
+      if (objectAt(revision, "data") === undefined) errors.push(fieldError.required(["data"], "data is mandatory"));
+    },
+  ],
+  updateRules: [immutable("data")],
+};
+
+/** Nothing acts on it in Kubernetes either. */
+export const podTemplateKind: BuiltIn = {
+  type: PodTemplate,
+  definition: definitionNames.podTemplate,
+  table: podTemplateTable,
+  defaults: (found) => mapMember(found, "template", (template) => mapMember(template, "spec", withPodSpecDefaults)),
+};
