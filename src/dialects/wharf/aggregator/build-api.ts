@@ -5,7 +5,6 @@ import { type LineFrames, lineFramesType } from "../worker-api/line-frames.ts";
 import type { WorkerArtifact, WorkerLine } from "../worker-api/worker-messages.ts";
 import type { ServiceAddress, ServiceRequest } from "./api-connection.ts";
 import { askOfBuild } from "./ask-of-build.ts";
-import { type ForwarderLimits, usualForwarderLimits } from "./line-forwarder.ts";
 
 /** What has become of lines that were put. */
 export interface TakenLines {
@@ -23,8 +22,6 @@ export interface TakenLines {
  * brought, with `wharf-slow` where it takes too long, and with `wharf-refused` where it depends on more than that, such as a token.
  */
 export class BuildApi {
-  /** How lines are to be put. */
-  readonly batches: ForwarderLimits = usualForwarderLimits;
   readonly #service: ServiceAddress;
   readonly #path: string;
 

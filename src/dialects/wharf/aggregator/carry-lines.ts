@@ -28,7 +28,7 @@ export async function carryLines(
     inserted += taken.inserted;
     skipped += taken.skipped;
     problem ??= taken.problem;
-  }, api.batches);
+  });
   for await (const frames of worker.logs(known, signal))
     await forwarder.add(isDurable ? pickLines(frames, (_stepId, logId) => logId > 0) : frames);
   await forwarder.flush();

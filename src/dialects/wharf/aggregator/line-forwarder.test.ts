@@ -34,51 +34,38 @@ test("the first lines go at once; those that come meanwhile go together, also wh
   await forwarder.flush();
 });
 
-test("full batches go side by side, up to the limit; then who adds waits", async () => {
+test("batches go one after the other, in order; adding waits while a full one waits", async () => {
   const { sent, send } = held();
-  const forwarder = new LineForwarder(send, { lines: 10, bytes: 1_000_000, inFlight: 2 });
+  const forwarder = new LineForwarder(send, { lines: 10, bytes: 1_000_000 });
   let added = false;
-  const adding = forwarder.add(lines(1, 35)).then(() => (added = true));
+  const adding = forwarder.add(lines(1, 25)).then(() => (added = true));
   await settle();
-  expect(sent.map(({ ids }) => ids.length)).toEqual([10, 10]);
+  expect(sent.map(({ ids }) => ids.length)).toEqual([10]);
   expect(added).toBe(false);
   sent[0]?.done.resolve();
-  await settle();
-  expect(sent).toHaveLength(3);
-  sent[1]?.done.resolve();
-  sent[2]?.done.resolve();
   await adding;
   const flushed = forwarder.flush();
   await settle();
-  expect(sent.flatMap(({ ids }) => ids)).toEqual(Array.from({ length: 35 }, (_, at) => at + 1));
-  for (const { done } of sent) done.resolve();
-  await flushed;
-});
-
-test("where one batch goes after the other, the last one does not overtake", async () => {
-  const { sent, send } = held();
-  const forwarder = new LineForwarder(send, { lines: 10, bytes: 1_000_000, inFlight: 1 });
-  await forwarder.add(lines(1, 1));
-  await forwarder.add(lines(2, 1));
-  const flushed = forwarder.flush();
-  await settle();
-  expect(sent.map(({ ids }) => ids)).toEqual([[1]]);
-  sent[0]?.done.resolve();
-  await settle();
-  expect(sent.map(({ ids }) => ids)).toEqual([[1], [2]]);
+  expect(sent.map(({ ids }) => ids.length)).toEqual([10, 10]);
   sent[1]?.done.resolve();
+  await settle();
+  sent[2]?.done.resolve();
   await flushed;
+  expect(sent.flatMap(({ ids }) => ids)).toEqual(Array.from({ length: 25 }, (_, at) => at + 1));
 });
 
 test("long lines make a batch full, too", async () => {
   const { sent, send } = held();
-  const forwarder = new LineForwarder(send, { lines: 1000, bytes: 3000, inFlight: 4 });
-  await forwarder.add(lines(1, 4, "y".repeat(2000)));
+  const forwarder = new LineForwarder(send, { lines: 1000, bytes: 3000 });
+  const adding = forwarder.add(lines(1, 4, "y".repeat(2000)));
+  await settle();
+  sent[0]?.done.resolve();
+  await adding;
   expect(sent.map(({ ids }) => ids)).toEqual([
     [1, 2],
     [3, 4],
   ]);
-  for (const { done } of sent) done.resolve();
+  sent[1]?.done.resolve();
   await forwarder.flush();
 });
 

@@ -1,31 +1,31 @@
 import { cutLines, type LineFrames } from "../worker-api/line-frames.ts";
 
-/** How much goes at once, and how much may be on its way. */
-export interface ForwarderLimits {
+/** How much one batch holds at most. */
+export interface BatchLimits {
   readonly lines: number;
   readonly bytes: number;
-  readonly inFlight: number;
 }
 
-/** Four batches of a MiB are far below the 8 MiB that a worker may take of the aggregator. */
-export const usualForwarderLimits: ForwarderLimits = { lines: 2000, bytes: 1024 * 1024, inFlight: 4 };
+/** A batch on its way and one that gathers stay far below the 8 MiB that a worker may take of the aggregator. */
+export const usualBatchLimits: BatchLimits = { lines: 10_000, bytes: 2 * 1024 * 1024 };
 
 /**
- * Puts lines into batches and sends them. What comes while nothing is on its way goes at once; what comes meanwhile gathers and goes together, so
- * that a quiet log is told line by line and a busy one in large pieces, without a timer. Who adds is made to wait when too much is on its way: then
- * nothing more is read from the worker, whose store holds it.
+ * Sends lines in batches, one at a time: wharf-api keeps lines in the order in which they arrive, so a batch that is sent again after a lost
+ * connection must not be overtaken by the next one. Lines that are added while nothing is on its way are sent at once; lines that are added
+ * meanwhile gather and go together, so that a quiet log arrives line by line and a busy one in large pieces, without a timer. `add` waits while
+ * a full batch gathers behind one that is on its way: then nothing more is read from the worker, whose store keeps it.
  */
 export class LineForwarder {
   readonly #send: (lines: LineFrames) => Promise<void>;
-  readonly #limits: ForwarderLimits;
-  readonly #inFlight = new Set<Promise<void>>();
+  readonly #limits: BatchLimits;
+  #sending: Promise<void> | undefined;
   #waiting: Buffer[] = [];
   #waitingLines = 0;
   #waitingBytes = 0;
   #failure: { readonly thrown: unknown } | undefined;
 
-  /** `send` resolves when the lines are taken, and tries again by itself while that makes sense: what it rejects with ends everything. */
-  constructor(send: (lines: LineFrames) => Promise<void>, limits: ForwarderLimits = usualForwarderLimits) {
+  /** `send` resolves when the lines are accepted, and retries by itself while that makes sense: its rejection ends everything. */
+  constructor(send: (lines: LineFrames) => Promise<void>, limits: BatchLimits = usualBatchLimits) {
     this.#send = send;
     this.#limits = limits;
   }
@@ -33,32 +33,27 @@ export class LineForwarder {
   /** Takes lines. Resolves when more may come; rejects with what `send` has rejected with. */
   async add(frames: LineFrames): Promise<void> {
     for (const { bytes, lines } of cutLines(frames, this.#limits)) {
-      if (this.#waitingLines + lines > this.#limits.lines) await this.#beginFull();
+      if (this.#waitingLines + lines > this.#limits.lines) await this.#sendFull();
       this.#waiting.push(bytes);
       this.#waitingLines += lines;
       this.#waitingBytes += bytes.length;
-      if (this.#waitingLines >= this.#limits.lines || this.#waitingBytes >= this.#limits.bytes) await this.#beginFull();
+      if (this.#waitingLines >= this.#limits.lines || this.#waitingBytes >= this.#limits.bytes) await this.#sendFull();
     }
-    if (this.#inFlight.size === 0) this.#begin();
+    if (this.#sending === undefined) this.#begin();
     this.#throwFailure();
   }
 
-  /** Resolves when everything that was added is taken. */
+  /** Resolves when every line that was added is accepted. */
   async flush(): Promise<void> {
-    while (this.#inFlight.size > 0 || this.#waiting.length > 0) {
-      if (this.#failure !== undefined) break;
-      if (this.#inFlight.size < this.#limits.inFlight) this.#begin();
-      await Promise.race(this.#inFlight);
-    }
-    await Promise.allSettled(this.#inFlight);
+    while (this.#sending !== undefined) await this.#sending;
     this.#throwFailure();
   }
 
-  /** When there is room for it. */
-  async #beginFull(): Promise<void> {
-    while (this.#inFlight.size >= this.#limits.inFlight) await Promise.race(this.#inFlight);
+  /** Resolves when the batch that has gathered is on its way, which it is as soon as the one before it is accepted. */
+  async #sendFull(): Promise<void> {
+    if (this.#sending === undefined) this.#begin();
+    else await this.#sending;
     this.#throwFailure();
-    this.#begin();
   }
 
   #begin(): void {
@@ -66,16 +61,15 @@ export class LineForwarder {
     const frames = { bytes: Buffer.concat(this.#waiting), lines: this.#waitingLines };
     this.#waiting = [];
     this.#waitingLines = this.#waitingBytes = 0;
-    const sending = this.#send(frames)
+    this.#sending = this.#send(frames)
       .catch((thrown: unknown) => {
         this.#failure ??= { thrown };
       })
-      .finally(() => {
-        this.#inFlight.delete(sending);
-        // What has gathered meanwhile must not wait for the next line.
-        if (this.#inFlight.size === 0) this.#begin();
+      .then(() => {
+        this.#sending = undefined;
+        // The lines that have gathered meanwhile must not wait for the next one.
+        this.#begin();
       });
-    this.#inFlight.add(sending);
   }
 
   #throwFailure(): void {

@@ -5,7 +5,6 @@ import type { WorkerArtifact, WorkerLine } from "../worker-api/worker-messages.t
 import type { ServiceAddress } from "./api-connection.ts";
 import { askOfBuild } from "./ask-of-build.ts";
 import type { BuildApi, TakenLines } from "./build-api.ts";
-import type { ForwarderLimits } from "./line-forwarder.ts";
 import { OriginalArtifacts } from "./original-artifacts.ts";
 import { OriginalLines } from "./original-lines.ts";
 
@@ -15,8 +14,6 @@ import { OriginalLines } from "./original-lines.ts";
  * as `BuildApi` does, and with `RpcError` for lines. Close it.
  */
 export class OriginalBuildApi implements Pick<BuildApi, keyof BuildApi> {
-  /** One stream after the other, each closed after 10,000 lines: the log has the order in which lines arrive. */
-  readonly batches: ForwarderLimits = { lines: 10_000, bytes: 2 * 1024 * 1024, inFlight: 1 };
   readonly #service: ServiceAddress;
   readonly #path: string;
   readonly #lines: OriginalLines;
