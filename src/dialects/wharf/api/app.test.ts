@@ -484,7 +484,10 @@ test("it says that it is there", async () => {
   for (const path of ["/", "/api/ping"]) expect((await ask("GET", path)).body).toEqual({ message: "pong" });
   for (const path of ["/health", "/api/health"])
     expect((await ask("GET", path)).body).toEqual({ message: "API is healthy.", isHealthy: true });
-  expect((await ask("GET", "/api/version")).body).toMatchObject({ version: "0.0.0" });
+  expect((await ask("GET", "/api/version")).body).toMatchObject({
+    version: "5.2.0",
+    slipwayVersion: "0.0.0",
+  });
   expect((await ask("GET", "/api/engine")).body).toEqual({
     defaultEngine: { id: "primary", name: "Primary", url: engine.engine.url, api: "wharf-cmd.v1" },
     list: [{ id: "primary", name: "Primary", url: engine.engine.url, api: "wharf-cmd.v1" }],

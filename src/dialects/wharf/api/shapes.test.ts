@@ -141,7 +141,7 @@ const rows: readonly Row[] = [
     "/api/version",
     undefined,
     200,
-    { version: text, buildGitCommit: text, buildDate: time, buildRef: number },
+    { version: text, buildGitCommit: text, buildDate: time, buildRef: number, slipwayVersion: text },
   ],
   ["GET", "/api/engine", "/api/engine", undefined, 200, { defaultEngine: engineShape, list: [engineShape] }],
   [

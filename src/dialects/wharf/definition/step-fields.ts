@@ -86,7 +86,7 @@ export const stepFields = {
     helmVersion: textOr("v2.14.1"),
     /** The ConfigMap with the kubeconfig. */
     cluster: textOr("kubectl-config"),
-    /** `HELM_REG_SECRET` unless told; an empty one is none. */
+    /** `HELM_REG_SECRET` by default; an empty name means no login. */
     secret: text,
   },
   "helm-package": {
@@ -95,7 +95,7 @@ export const stepFields = {
     "chart-path": textOr("."),
     /** `CHART_REPO/REPO_GROUP` unless told. */
     destination: text,
-    /** `HELM_REG_SECRET` unless told; an empty one is none. */
+    /** `HELM_REG_SECRET` by default; an empty name means no login. */
     secret: text,
   },
   kubectl: {

@@ -1,6 +1,6 @@
 import type { StepOfType } from "../definition/definition.ts";
-import { isForeign } from "../definition/step-rules.ts";
-import { neededText, neededTexts, type PlanContext } from "./context.ts";
+import { fieldSpot, isForeign } from "../definition/step-rules.ts";
+import { neededTexts, type PlanContext, variableText } from "./context.ts";
 import { helmLogin, kubeconfig } from "./mounts.ts";
 import type { PlannedParts } from "./plan-step.ts";
 import type { Overlay } from "./step-plan.ts";
@@ -12,9 +12,8 @@ const stableRepository = "https://kubernetes-charts.storage.googleapis.com";
 export function planHelm(step: StepOfType<"helm">, context: PlanContext): PlannedParts | undefined {
   const { chart, name, namespace, set, files = [], chartVersion, helmVersion, cluster } = step.values;
   const repo = chartRepository(step.values.repo, step, "repo", context);
-  const secret = loginSecret(step, context);
-  if (repo === undefined || secret === undefined) return undefined;
-  const login = helmLogin(secret);
+  if (repo === undefined) return undefined;
+  const login = helmLogin(loginSecret(step, context));
   return {
     image: `${context.settings.helmImage}:${helmVersion}`,
     entry: ["helm"],
@@ -61,9 +60,8 @@ const packageScript = [
 /** A chart of the repository packed and pushed. What the user gives reaches the script as variables, so that none of it is a command. */
 export function planHelmPackage(step: StepOfType<"helm-package">, context: PlanContext): PlannedParts | undefined {
   const repo = chartRepository(step.values.destination, step, "destination", context);
-  const secret = loginSecret(step, context);
-  if (repo === undefined || secret === undefined) return undefined;
-  const login = helmLogin(secret);
+  if (repo === undefined) return undefined;
+  const login = helmLogin(loginSecret(step, context));
   return {
     image: context.settings.helmPackageImage,
     entry: ["/bin/sh", "-c"],
@@ -88,6 +86,6 @@ function chartRepository(given: string | undefined, step: HelmStep, field: strin
   return neededTexts(context, ["CHART_REPO", "REPO_GROUP"], step, field)?.join("/");
 }
 
-/** The Secret to log in with; empty for none. Without a word about it the variable is needed, as in the original. */
-const loginSecret = (step: HelmStep, context: PlanContext): string | undefined =>
-  step.values.secret ?? neededText(context, "HELM_REG_SECRET", step, "secret");
+/** The Secret to log in with. Without a name, or with an empty one, helm runs without a login, as in the original. */
+const loginSecret = (step: HelmStep, context: PlanContext): string =>
+  step.values.secret ?? variableText(context, "HELM_REG_SECRET", fieldSpot(step, "secret")) ?? "";

@@ -263,6 +263,17 @@ describe("helm-package", () => {
   });
 });
 
+test.each(["helm: {chart: c, name: n, namespace: ns}", "helm-package: {}"])(
+  "without HELM_REG_SECRET helm runs without a login: %s",
+  (step) => {
+    const { HELM_REG_SECRET: _, ...others } = texts;
+    const { plan, problems } = planOf(step, { surroundings: fileVariables(others) });
+    expect(problems).toEqual([]);
+    expect(plan?.mounts).not.toContainEqual(helmSecret);
+    expect(plan?.env).not.toContainEqual(helmEnv);
+  },
+);
+
 describe("kubectl", () => {
   test("minimal", () => {
     expect(planOf("kubectl: {file: d.yml}")).toEqual({
