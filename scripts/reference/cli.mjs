@@ -120,8 +120,8 @@ export function cliPage({ commands, buildProgram, exitCode }) {
         ...Object.entries(exitCode).map(([name, value]) => [String(value), exits[name]]),
         ["5", "`slipway up`: the disk is broken; a restart reads what is true"],
         [
-          "130, 143",
-          "ended by SIGINT, SIGTERM; the first signal lets things end in order, the second ends the command at once",
+          "129, 130, 143",
+          "ended by SIGHUP, SIGINT, SIGTERM; the first signal cancels what the command waits for and runs final steps, the second ends it at once. Servers (`up`, `agent`, `controllers`) stop with 0",
         ],
       ],
     ),

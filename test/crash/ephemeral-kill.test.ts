@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { identityOf, isAlive } from "#kernel/runtimes/process/runner/process-identity.ts";
+import { identityOf, isAlive } from "#lib/base/index.node.ts";
 import { cleanEnvironment, removeDirectory, root, slipwayBin, temporaryDirectory } from "#test/support/slipway.ts";
 import { within } from "#test/support/within.ts";
 

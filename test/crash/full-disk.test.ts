@@ -14,7 +14,7 @@ import { readLogs } from "#kernel/logs/index.ts";
 import type { Runtime } from "#kernel/runtimes/index.ts";
 import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
 import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
-import { isAlive } from "#kernel/runtimes/process/runner/process-identity.ts";
+import { isAlive } from "#lib/base/index.node.ts";
 import { outcomeOf } from "#kernel/runtimes/runtime.contract.ts";
 import { shellTask, testRuntime } from "#kernel/runtimes/testing/index.ts";
 import { silentLog, systemClock } from "#lib/base/index.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { sleep, systemClock } from "#lib/base/index.ts";
 import { seededRandom } from "#kernel/kit/index.ts";
-import { signalGroup } from "#kernel/runtimes/index.ts";
+import { signalGroup } from "#lib/base/index.node.ts";
 import { bundleProgram } from "../support/bundle-program.ts";
 import { freePort } from "../support/free-port.ts";
 import { bareRepository } from "../support/git-servers.ts";

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { signalGroup } from "#kernel/runtimes/index.ts";
+import { signalGroup } from "#lib/base/index.node.ts";
 import { bundleProgram } from "#test/support/bundle-program.ts";
 import { freePort } from "#test/support/free-port.ts";
 import { WharfRest } from "#test/support/hosted-builds.ts";

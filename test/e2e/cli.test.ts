@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -134,10 +134,14 @@ describe("exit codes of run", () => {
     expect(code, err).toBe(4);
   });
 
-  test("130: interrupted, after the final steps have run", async () => {
-    const mark = join(directory, "final-mark");
+  test.each([
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const)("%s cancels the run, and the command ends with %i after the final steps", async (signal, expected) => {
+    const mark = join(directory, `final-${signal}`);
     const file = await workflowFile(
-      "interrupted",
+      `interrupted-${expected}`,
       { a: shell("sleep 60") },
       { finally: { last: shell(`echo done >${mark}`) } },
     );
@@ -150,13 +154,17 @@ describe("exit codes of run", () => {
     let isTold = false;
     child.stderr.on("data", (chunk: Buffer) => {
       err += chunk.toString();
-      if (err.includes("a: Running") && !isTold) isTold = child.kill("SIGINT");
+      if (!err.includes("a: Running") || isTold) return;
+      isTold = child.kill(signal);
+      // A terminal that is closed may send it twice.
+      if (signal === "SIGHUP") child.kill(signal);
     });
     // Not its exit, before which not all that it has printed need have come.
     const ended = new Promise((resolve) => child.once("close", resolve));
-    const code = await within(60_000, "slipway run ends after SIGINT", ended, () => err);
-    expect(code, err).toBe(130);
+    const code = await within(60_000, `slipway run ends after ${signal}`, ended, () => err);
+    expect(code, err).toBe(expected);
     expect(err).toContain("last: Succeeded");
+    expect(await readFile(mark, "utf8")).toBe("done\n");
   });
 });
 

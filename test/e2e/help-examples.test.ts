@@ -218,14 +218,22 @@ test.each(examplesOf("run", "wharf run"))("%s", async (example) => {
   expect(code, err).toBe(0);
 });
 
-test.each(examplesOf("up"))("%s", async (example) => {
+test.each(examplesOf("up").filter((example) => !example.includes("--detach")))("%s", async (example) => {
   // The port of the example may be taken on the machine of the test, which does not have its address either.
   const line = example.replace(/--port \d+/, "--port 0").replace(/--listen \S+/, "--listen 127.0.0.2 --port 0");
   const { code, out, err } = await untilPrinted(line, /is ready at https:\S+\n(?:.*\n){3}/, {});
   expect(out, err).toContain("is ready at https://127.0.0.1:");
-  expect(code, err).toBe(143);
+  expect(code, err).toBe(0);
   for (const directory of [".slipway", "state"]) await endRunner(join(home, directory));
 });
+
+test.each([...examplesOf("up").filter((example) => example.includes("--detach")), ...examplesOf("status", "down")])(
+  "%s",
+  async (example) => {
+    const { code, err } = await inShell(example, { SLIPWAY_DATA_DIR: join(home, "background") });
+    expect(code, err).toBe(0);
+  },
+);
 
 test.each(examplesOf("store"))("%s", async (example) => {
   const { code, out, err } = await inShell(example, { SLIPWAY_DATA_DIR: server.directory });
@@ -255,6 +263,8 @@ test("no command was left out", () => {
     "resubmit",
     "run",
     "up",
+    "down",
+    "status",
     "store",
     "agent",
     "tink",

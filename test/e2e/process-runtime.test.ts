@@ -5,7 +5,7 @@ import { readLogs } from "#kernel/logs/index.ts";
 import type { Runtime, Task, TaskOutcome } from "#kernel/runtimes/index.ts";
 import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
 import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
-import { identityOf, isAlive } from "#kernel/runtimes/process/runner/process-identity.ts";
+import { identityOf, isAlive } from "#lib/base/index.node.ts";
 import { outcomeOf, runtimeContract } from "#kernel/runtimes/runtime.contract.ts";
 import { shellTask, temporaryDirectory, testRuntime } from "#kernel/runtimes/testing/index.ts";
 

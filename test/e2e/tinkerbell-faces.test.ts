@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   api.close();
-  expect(await server.stop()).toBe(143);
+  expect(await server.stop()).toBe(0);
   await endRunner(server.directory);
   await Promise.all([removeDirectory(server.directory), removeDirectory(home)]);
 });

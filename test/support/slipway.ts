@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runnerPaths } from "#kernel/runtimes/process/paths.ts";
 import { holderOf } from "#kernel/runtimes/process/runner/lock.ts";
-import { isAlive } from "#kernel/runtimes/process/runner/process-identity.ts";
+import { isAlive } from "#lib/base/index.node.ts";
 import { within } from "./within.ts";
 
 export const root: string = fileURLToPath(new URL("../../", import.meta.url));

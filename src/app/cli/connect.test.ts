@@ -1,13 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { systemClock } from "#lib/base/index.ts";
-import { connectRunning, findRunning } from "./connect.ts";
+import { identityOf } from "#lib/base/index.node.ts";
+import { FakeClock, systemClock } from "#lib/base/index.ts";
+import { connectRunning, findConnection, findRunning } from "./connect.ts";
 import { namesFor } from "./names.ts";
-import { environmentIn } from "./testing/command-line.ts";
+import { environmentIn, keptOutput } from "./testing/command-line.ts";
 
 let home: string;
 beforeEach(async () => {
@@ -45,6 +47,39 @@ test("what runs is the data directory whose owner is alive", async () => {
   expect(await find()).toBe(join(home, ".slipway"));
 });
 
+test("a lock whose pid another process has by now is stale", async () => {
+  const { pid, startTicks = "", boot } = identityOf(process.pid);
+  await lock(JSON.stringify({ pid, startTicks, boot, url: "https://127.0.0.1:1" }));
+  expect(await find()).toBe(join(home, ".slipway"));
+  for (const other of [
+    { startTicks: `${startTicks}0`, boot },
+    { startTicks, boot: "an earlier one" },
+  ]) {
+    await lock(JSON.stringify({ pid, ...other, url: "https://127.0.0.1:1" }));
+    expect(await find()).toBeUndefined();
+  }
+});
+
+test("a client waits for a server that holds its directory and does not serve yet, and says so on a terminal", async () => {
+  const listener = createServer().listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const url = `https://127.0.0.1:${(listener.address() as AddressInfo).port}`;
+  const self = identityOf(process.pid);
+  await lock(JSON.stringify(self));
+  await writeFile(join(home, ".slipway/kubeconfig"), kubeconfig().replace("https://cluster.example", url));
+  const clock = new FakeClock();
+  const err = keptOutput({ isTerminal: true });
+  const found = findConnection({}, environmentIn(home, {}, undefined, err), clock);
+  await clock.advance(900);
+  expect(err.text()).toBe("");
+  await clock.advance(20_000);
+  expect(err.text()).toBe(`slipway: waiting for the control plane of ${home}/.slipway to start\n`);
+  await lock(JSON.stringify({ ...self, url }));
+  await clock.advance(100);
+  expect((await found).server).toBe(url);
+  listener.close();
+});
+
 test("a kubeconfig that was named is believed, the flag before the variable, and KUBECONFIG is not followed", async () => {
   expect(await find({ SLIPWAY_KUBECONFIG: "theirs" })).toBe("theirs");
   expect(await find({ SLIPWAY_KUBECONFIG: "theirs" }, { kubeconfig: "mine" })).toBe("mine");
@@ -57,7 +92,7 @@ const kubeconfig = (namespace?: string): string =>
     apiVersion: "v1",
     kind: "Config",
     "current-context": "c",
-    clusters: [{ name: "k", cluster: { server: "https://127.0.0.1:1" } }],
+    clusters: [{ name: "k", cluster: { server: "https://cluster.example" } }],
     users: [{ name: "u", user: { token: "t" } }],
     contexts: [
       { name: "c", context: { cluster: "k", user: "u", ...(namespace === undefined ? {} : { namespace }) } },
@@ -79,18 +114,30 @@ test.each<[string | undefined, object, string]>([
 });
 
 test("without a control plane the error says how to come to one", async () => {
-  await expect(connectRunning({}, environmentIn(home), systemClock)).rejects.toMatchObject({
+  const clock = new FakeClock();
+  const connecting = connectRunning({}, environmentIn(home), clock);
+  connecting.catch(() => undefined);
+  // It may just have been started.
+  await clock.advance(2900);
+  await clock.advance(1000);
+  await expect(connecting).rejects.toMatchObject({
     code: "no-control-plane",
     message: `no control plane is running in ${join(home, ".slipway")}`,
-    hint: "start one with: slipway up\nor name another with: --kubeconfig FILE",
+    hint: "start one with: slipway up --detach\nor name another with: --kubeconfig FILE",
   });
-  await expect(connectRunning({ kubeconfig: join(home, "none") }, environmentIn(home), systemClock)).rejects.toThrow(
-    /none/,
-  );
+  const named = connectRunning({ kubeconfig: join(home, "none") }, environmentIn(home), clock);
+  named.catch(() => undefined);
+  await clock.advance(4000);
+  await expect(named).rejects.toThrow(/none/);
 });
 
 test("completion is never in the way: without an answer there are no words", async () => {
-  const nobody = { clock: systemClock, connect: () => Promise.reject(new Error("nobody")) };
+  const nobody = {
+    clock: systemClock,
+    options: { verbose: 0 },
+    environment: environmentIn(home),
+    connect: () => Promise.reject(new Error("nobody")),
+  };
   for (const kind of ["run", "step", "kind", "name"] as const)
     expect(await namesFor(kind, nobody, ["describe", ""])).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
-import { type Clock, codeOf, isJsonObject, SlipwayError, silentLog } from "#lib/base/index.ts";
+import { type Clock, codeOf, type Millis, SlipwayError, silentLog, toError } from "#lib/base/index.ts";
 import type { Connection } from "#kernel/kit/index.ts";
+import { absentPatience, awaitServer, type Look, startingPatience } from "./await-server.ts";
 import type { GlobalOptions } from "./command.ts";
 import { defaultDataDirectory, type Environment } from "./environment.ts";
 import type { Session } from "./session.ts";
@@ -19,58 +20,91 @@ export const namedKubeconfig = ({ kubeconfig }: Choice, { variable }: Environmen
 export async function findRunning(choice: Choice, environment: Environment): Promise<string | undefined> {
   const named = namedKubeconfig(choice, environment);
   if (named !== undefined) return named;
+  const { serverOf } = await import("#kernel/kit/index.ts");
   const directory = defaultDataDirectory(environment);
-  return (await isOwned(directory)) ? directory : undefined;
-}
-
-/** True when the process that holds the directory's lock is alive. EPERM means that it lives and is somebody else's. */
-async function isOwned(directory: string): Promise<boolean> {
-  const pid = await ownerOf(directory);
-  if (pid === undefined) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (thrown) {
-    return codeOf(thrown) === "EPERM";
-  }
-}
-
-async function ownerOf(directory: string): Promise<number | undefined> {
-  // Commands that talk to nobody have no use for it, and import this file, too.
-  const { readFile } = await import("node:fs/promises");
-  try {
-    const owner: unknown = JSON.parse(await readFile(`${directory}/lock`, "utf8"));
-    return isJsonObject(owner) && typeof owner["pid"] === "number" ? owner["pid"] : undefined;
-  } catch {
-    return undefined; // No lock, or one that is just being written: nobody to talk to yet.
-  }
+  return (await serverOf(directory)) === undefined ? undefined : directory;
 }
 
 /**
- * How the running control plane is reached, or an error that says how to start one. With a named kubeconfig its server and
- * namespace are used, any Kubernetes API; else the one that `slipway up` wrote.
+ * How the running control plane is reached, once it takes connections, or an error that says how to start one. With a named kubeconfig its
+ * server and namespace are used, any Kubernetes API; else the one that `slipway up` wrote.
  */
-export async function findConnection(choice: Choice, environment: Environment, clock: Clock): Promise<Connection> {
+export async function findConnection(
+  choice: Choice,
+  environment: Environment,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<Connection> {
   const named = namedKubeconfig(choice, environment);
-  if (named === undefined && (await findRunning(choice, environment)) === undefined) {
-    const hint = "start one with: slipway up\nor name another with: --kubeconfig FILE";
-    throw new SlipwayError("no-control-plane", `no control plane is running in ${defaultDataDirectory(environment)}`, {
-      hint,
-    });
+  const what = `the control plane of ${named ?? defaultDataDirectory(environment)}`;
+  return await awaitServer(what, () => lookFor(choice, environment, clock), { clock, err: environment.err, signal });
+}
+
+async function lookFor(choice: Choice, environment: Environment, clock: Clock): Promise<Look<Connection>> {
+  const { isLocal, loadKubeconfig, serverOf } = await import("#kernel/kit/index.ts");
+  const named = namedKubeconfig(choice, environment);
+  const directory = defaultDataDirectory(environment);
+  const missing = (patience: Millis, error: unknown): Look<Connection> => ({
+    patience,
+    otherwise: () => {
+      throw toError(error);
+    },
+  });
+  if (named === undefined) {
+    const server = await serverOf(directory);
+    if (server === undefined) return missing(absentPatience, noControlPlane(directory));
+    if (server.url === undefined) return missing(startingPatience, stillStarting(directory, server.pid));
   }
-  const { loadKubeconfig } = await import("#kernel/kit/index.ts");
-  return await loadKubeconfig({
-    files: [named ?? `${defaultDataDirectory(environment)}/kubeconfig`],
-    ...(choice.context === undefined ? {} : { context: choice.context }),
-    environment: environment.all,
-    clock,
-    log: silentLog,
+  try {
+    const connection = await loadKubeconfig({
+      files: [named ?? `${directory}/kubeconfig`],
+      ...(choice.context === undefined ? {} : { context: choice.context }),
+      environment: environment.all,
+      clock,
+      log: silentLog,
+    });
+    // A server elsewhere is asked once: its answer says more than its port does.
+    if (!isLocal(connection) || (await takesConnections(connection))) return { found: connection };
+    return { patience: absentPatience, otherwise: () => connection };
+  } catch (thrown) {
+    if (codeOf(thrown) !== "kubeconfig-missing") throw thrown;
+    return missing(absentPatience, thrown);
+  }
+}
+
+const noControlPlane = (directory: string): SlipwayError =>
+  new SlipwayError("no-control-plane", `no control plane is running in ${directory}`, {
+    hint: "start one with: slipway up --detach\nor name another with: --kubeconfig FILE",
+  });
+
+const stillStarting = (directory: string, pid: number): SlipwayError =>
+  new SlipwayError("control-plane-starting", `the control plane of ${directory} (process ${pid}) does not serve yet`, {
+    hint: "try again later, or look at what it logs",
+  });
+
+/** False only where nobody listens. */
+async function takesConnections({ server, socketPath }: Connection): Promise<boolean> {
+  const { connect } = await import("node:net");
+  const { hostname, port } = new URL(server);
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  return await new Promise((resolve) => {
+    const socket = connect(socketPath === undefined ? { host, port: Number(port || 443) } : { path: socketPath });
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", (error) => resolve(!["ECONNREFUSED", "ENOENT"].includes(codeOf(error) ?? "")));
   });
 }
 
-/** A client for what `findConnection` has found. The connection is made by the first request. */
-export async function connectRunning(choice: Choice, environment: Environment, clock: Clock): Promise<Session> {
-  const connection = await findConnection(choice, environment, clock);
+/** A client for what `findConnection` has found. */
+export async function connectRunning(
+  choice: Choice,
+  environment: Environment,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<Session> {
+  const connection = await findConnection(choice, environment, clock, signal);
   const { createHttpClient } = await import("#kernel/kit/index.ts");
   const random = () => randomInt(2 ** 47) / 2 ** 47;
   const client = createHttpClient({ connection, clock, log: silentLog, random, userAgent: `slipway/${version}` });

@@ -5,7 +5,7 @@ import { command, type CommandSpec, type Invocation } from "./command.ts";
 import { commands } from "./commands/index.ts";
 import { execute, failureText } from "./execute.ts";
 import { Exit, exitCodeOf, UsageError } from "./exit-codes.ts";
-import { type CommandLine, commandLine, environmentIn, keptOutput } from "./testing/command-line.ts";
+import { type CommandLine, commandLine, environmentIn, keptOutput, rushedClock } from "./testing/command-line.ts";
 
 /** Carries out words with commands that only write down what they were called with. */
 async function tell(
@@ -253,10 +253,12 @@ describe("the commands themselves", () => {
     ["cancel", "x"],
     ["graph", "x"],
   ])("slipway %s %s without a control plane says how to start one", async (...words) => {
-    const { code, out, err } = await cli.run(...words);
+    const alone = await commandLine({ clock: rushedClock() });
+    const { code, out, err } = await alone.run(...words);
+    await alone.close();
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toBe(
-      `slipway: no control plane is running in ${cli.directory}/.slipway\nstart one with: slipway up\nor name another with: --kubeconfig FILE\n`,
+      `slipway: no control plane is running in ${alone.directory}/.slipway\nstart one with: slipway up --detach\nor name another with: --kubeconfig FILE\n`,
     );
   });
 });

@@ -2,7 +2,7 @@ import type { RunView } from "#engine/index.ts";
 import { codeOf } from "#lib/base/index.ts";
 
 /**
- * How a command ended, for scripts. Signals end with 130 and 143, a reader that went away with 141, and `up` with 5 when its
+ * How a command ended, for scripts. Signals end with 129, 130 and 143, a reader that went away with 141, and `up` with 5 when its
  * disk broke. `corrupt` is of `up` and `store`, which have no deadline to confuse it with.
  */
 export const exitCode = { succeeded: 0, failed: 1, usage: 2, canceled: 3, deadline: 4, corrupt: 4 } as const;

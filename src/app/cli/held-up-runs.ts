@@ -31,7 +31,16 @@ export async function heldUpRuns(
   };
   const { items } = await client.list(type, scope);
   const shown = items.filter(({ metadata }) => names.length === 0 || names.includes(metadata.name));
-  const unfinished = shown.filter((run) => !hasEnded(viewOf(dialect, run))).slice(0, mostRuns);
+  return await heldUpAmong(client, dialect, shown);
+}
+
+/** The same for runs that have been read already. */
+export async function heldUpAmong(
+  client: ApiClient,
+  dialect: Dialect,
+  runs: readonly Stored[],
+): Promise<readonly string[]> {
+  const unfinished = runs.filter((run) => !hasEnded(viewOf(dialect, run))).slice(0, mostRuns);
   return (await Promise.all(unfinished.map((run) => heldUpSteps(client, dialect, run)))).flat();
 }
 

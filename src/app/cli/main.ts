@@ -8,31 +8,33 @@ import { Exit } from "./exit-codes.ts";
 import { version } from "./version.ts";
 
 const stopped = new AbortController();
-let signals = 0;
+/** 128 plus the number of the signal, as shells have it. */
+const codes: Readonly<Record<EndSignal, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+let isSignalled = false;
 /** Who is told of signals instead. */
 let owner: ((signal: EndSignal) => void) | undefined;
 
-/**
- * The first signal asks everything to end; the second ends this process at once. 128 plus the number of the signal,
- * as shells have it.
- */
+/** The first signal asks everything to end; the second ends this process at once. */
 function onSignal(signal: EndSignal): void {
   if (owner !== undefined) return owner(signal);
-  signals += 1;
-  process.exitCode = signal === "SIGINT" ? 130 : 143;
-  if (signals > 1) process.exit();
+  // A terminal that is closed may send its signal twice: by itself, and by the shell.
+  if (isSignalled && signal === "SIGHUP") return;
+  process.exitCode = codes[signal];
+  if (isSignalled) process.exit();
+  isSignalled = true;
   stopped.abort(new Exit(process.exitCode));
 }
 
 /**
- * A reader such as `head` that went away ends us quietly and as SIGPIPE would; a run that we carry is canceled first. A command that owns the
- * process goes on without its console, whatever stands against it: a reader that went away, a disk that is full, a terminal that was closed.
+ * A reader such as `head` that went away ends us quietly and as SIGPIPE would, as does a terminal that was closed (EIO); a run that we carry is
+ * canceled first. A command that owns the process goes on without its console, whatever stands against it.
  */
 function onLostOutput(error: Error): void {
   if (owner !== undefined) return;
-  if (codeOf(error) !== "EPIPE") throw error;
-  process.exitCode = 141;
-  stopped.abort(new Exit(process.exitCode));
+  if (codeOf(error) !== "EPIPE" && codeOf(error) !== "EIO") throw error;
+  // The signal that came with it, if any, has set the code.
+  process.exitCode ??= 141;
+  stopped.abort(new Exit(141));
 }
 
 /**
@@ -41,8 +43,6 @@ function onLostOutput(error: Error): void {
  */
 const ownProcess: OwnProcess = {
   takeOver(told, abandon) {
-    // Without a handler of ours a terminal that is closed ends the process, which is what others want.
-    if (owner === undefined) process.on("SIGHUP", () => onSignal("SIGHUP"));
     owner = told;
     // Told, and not handled: a fault of ours ends the process as it always does, after what it carries.
     process.on("uncaughtExceptionMonitor", abandon);
@@ -51,8 +51,7 @@ const ownProcess: OwnProcess = {
 };
 
 async function main(): Promise<void> {
-  process.on("SIGINT", () => onSignal("SIGINT"));
-  process.on("SIGTERM", () => onSignal("SIGTERM"));
+  for (const signal of Object.keys(codes) as EndSignal[]) process.on(signal, () => onSignal(signal));
   process.stdout.on("error", onLostOutput);
   process.stderr.on("error", onLostOutput);
   // Every run of a command listens, and there may be any number.
@@ -65,7 +64,7 @@ async function main(): Promise<void> {
     signal: stopped.signal,
     process: ownProcess,
     connect: async (options, environment) =>
-      await (await import("./connect.ts")).connectRunning(options, environment, systemClock),
+      await (await import("./connect.ts")).connectRunning(options, environment, systemClock, stopped.signal),
   });
   // A signal that came meanwhile has the last word.
   process.exitCode ??= code;

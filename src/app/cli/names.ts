@@ -1,5 +1,6 @@
 import { afterAwake } from "#lib/base/index.ts";
 import type { Invocation } from "./command.ts";
+import { findRunning } from "./connect.ts";
 import { findKinds } from "./kinds.ts";
 import { findRun } from "./runs.ts";
 import type { Session } from "./session.ts";
@@ -16,12 +17,14 @@ const most = 500;
  */
 export async function namesFor(
   kind: "run" | "step" | "kind" | "name",
-  { clock, connect }: Pick<Invocation<object>, "clock" | "connect">,
+  { clock, connect, options, environment }: Pick<Invocation<object>, "clock" | "connect" | "options" | "environment">,
   words: readonly string[],
 ): Promise<readonly string[]> {
   const patience = new AbortController();
   const cancel = afterAwake(clock, patienceMs, () => patience.abort());
   try {
+    // Nobody who presses Tab waits for a server to start.
+    if ((await findRunning(options, environment)) === undefined) return [];
     const session = await connect();
     try {
       return await lookUp(kind, session, words, patience.signal);

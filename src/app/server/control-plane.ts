@@ -11,7 +11,7 @@ import {
   type ServerCondition,
   type Shared,
 } from "#dialects/index.ts";
-import { type Clock, type Logger, parseInstant, toError } from "#lib/base/index.ts";
+import { type Clock, type JsonObject, type Logger, parseInstant, toError } from "#lib/base/index.ts";
 import { type CrdDocument, toCrds } from "#lib/schema/index.ts";
 import {
   type ApiServer,
@@ -78,6 +78,8 @@ export interface ControlPlaneOptions {
   readonly audit?: AuditLog;
   /** See `ApiServerOptions`. */
   readonly hideLogsFromViewers?: boolean;
+  /** What `/slipway/status` answers; `ports` are those that dialects have opened by then. */
+  readonly about?: (ports: readonly DialectPort[]) => JsonObject;
   /** See `PodRunnerOptions`. */
   readonly allowPrivileged?: boolean;
   /** See `ServeOptions`. */
@@ -202,9 +204,10 @@ function startServer(
   { dialects, shared, runtime, artifacts, words }: Parts,
   controllers: () => string | undefined,
 ): Promise<ApiServer> {
-  const { rootCertificate, accountKey, audit, yamlReaderPath } = options;
+  const { about, rootCertificate, accountKey, audit, yamlReaderPath } = options;
   return createApiServer({
     hideLogsFromViewers: options.hideLogsFromViewers === true,
+    ...(about === undefined ? {} : { about: () => about(words.ports) }),
     store,
     clock,
     log,

@@ -122,6 +122,7 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     signal.throwIfAborted();
     const opened = deferred<{ readonly doors: Doors; readonly keeper: CertificateKeeper }>();
     let url = "";
+    let listening: readonly Reach[] = [];
     const parts = {
       ...options,
       connection: () => ({
@@ -137,9 +138,19 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
       accountKey,
       audit,
       metrics,
+      about: (ports: readonly DialectPort[]) => ({
+        version: options.version,
+        url,
+        directory,
+        pid: process.pid,
+        runtime: steps.title,
+        listening: listening.map((reach) => ({ ...reach })),
+        ports: ports.map((port) => ({ ...port })),
+      }),
       onServer: async (server: ApiServer) => {
         const doors = await Doors.open(server, { ...planDoors(options.ports, listen), names }, certificates);
         url = doors.url;
+        listening = doors.listening.map((door) => reachOf(door, given, machine));
         const tell = ({ ca: caPem, client }: ServingCertificates) =>
           writeKubeconfig(options.kubeconfig, { url: doors.url, caPem, token, client });
         await tell(certificates);
@@ -159,8 +170,6 @@ export async function serve(options: ServeOptions): Promise<RunningServer> {
     const plane = await startControlPlane(steps.runtime === undefined ? parts : { ...parts, runtime: steps.runtime });
     undo.push(() => plane.close());
     plane.ended.catch(() => failed.resolve({ code: 1 }));
-    const { doors } = await opened.promise;
-    const listening = doors.listening.map((door) => reachOf(door, given, machine));
     await lock.announce(url);
     const otherMachines = listening.flatMap(({ from, urls }) => (from === "other-machines" ? urls : []));
     const reach = otherMachines.length === 0 ? {} : { otherMachines };

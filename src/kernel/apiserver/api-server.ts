@@ -71,6 +71,8 @@ export interface ApiServerOptions {
   readonly admissions?: readonly KindAdmission[];
   /** CustomResourceDefinitions known to be right, stored before anything is served, except those that are stored already. */
   readonly definitions?: readonly JsonObject[];
+  /** What `/slipway/status` answers: where the server listens and keeps its data. */
+  readonly about?: () => JsonObject;
   /** More conditions of `/readyz` besides the store's. */
   readonly health?: HealthChecks;
   /** What `/metrics` shows besides the server's own, which are added to it; only the server's own when absent. */
@@ -152,7 +154,13 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
   const { audit } = options;
   const metrics = options.metrics ?? new Metrics();
   const yaml = new YamlReader({ program: options.yamlReaderPath, clock, limits: context.limits });
-  const front = { ...frontOf(sources, authenticator, metrics, lag), yaml, ...(audit === undefined ? {} : { audit }) };
+  const { about } = options;
+  const front = {
+    ...frontOf(sources, authenticator, metrics, lag),
+    yaml,
+    about,
+    ...(audit === undefined ? {} : { audit }),
+  };
   if (audit !== undefined) addAuditMetrics(metrics, audit);
   const client = (identity: Identity = internal) =>
     new EmbeddedClient(context, identity, (path, signal, accept) => rawGet(sources, path, signal, accept));
@@ -201,7 +209,7 @@ function frontOf(
   authenticator: Authenticator,
   metrics: Metrics,
   lag: EventLoopLag,
-): Omit<FrontDoor, "hostNames" | "closing" | "yaml"> {
+): Omit<FrontDoor, "hostNames" | "closing" | "yaml" | "about"> {
   const { context, version } = sources;
   const { store, limits } = context;
   const inFlight = new InFlight(limits);

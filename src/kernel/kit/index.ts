@@ -10,6 +10,7 @@ export { ApiChannel } from "./client/api-channel.ts";
 export type * from "./client/api-client.ts";
 export * from "./client/chaos-client.ts";
 export * from "./client/client-config.ts";
+export * from "./client/data-directory.ts";
 export * from "./client/decode.ts";
 export * from "./client/field-selector.ts";
 export { createHttpClient } from "./client/http-client.ts";

@@ -2,7 +2,6 @@ export * from "./contract.ts";
 export * from "./interaction.ts";
 export type * from "./pod-sessions.ts";
 export type { ContainerEngine, ContainerLog, EngineContainer, Refused } from "./docker/container-engine.ts";
-export { identityOf, isAlive, signalGroup } from "./process/runner/process-identity.ts";
 export { imageAddress, loginsFor, loginsIn } from "./docker/registry-logins.ts";
 export { openContainerEngine } from "./docker/open-container-engine.ts";
 export { type OpenedDocker, openDockerRuntime } from "./docker/open-docker-runtime.ts";

@@ -1,3 +1,4 @@
 export * from "./child-end.node.ts";
 export * from "./directories.node.ts";
 export * from "./ids.node.ts";
+export * from "./process-identity.node.ts";

@@ -9,6 +9,7 @@ import { convertCommand } from "./convert.ts";
 import { controllersCommand } from "./controllers.ts";
 import { crdsCommand } from "./crds.ts";
 import { credentialCommand } from "./credential.ts";
+import { downCommand } from "./down.ts";
 import { describeCommand } from "./describe.ts";
 import { getCommand } from "./get.ts";
 import { diffCommand } from "./diff.ts";
@@ -18,6 +19,7 @@ import { logsCommand } from "./logs.ts";
 import { resubmitCommand } from "./resubmit.ts";
 import { runCommand } from "./run.ts";
 import { simulateCommand } from "./simulate.ts";
+import { statusCommand } from "./status.ts";
 import { storeCommand } from "./store.ts";
 import { tinkCommand } from "./tink.ts";
 import { uiCommand } from "./ui.ts";
@@ -42,6 +44,8 @@ const verbs: readonly CommandSpec[] = [
   diffCommand,
   convertCommand,
   upCommand,
+  downCommand,
+  statusCommand,
   agentCommand,
   controllersCommand,
   crdsCommand,

@@ -2,7 +2,7 @@ import type { DialectOptions } from "#dialects/index.ts";
 import { command } from "../command.ts";
 import type { OptionSources } from "../option-reader.ts";
 import { defaultDataDirectory, type Environment } from "../environment.ts";
-import { exitCode, UsageError } from "../exit-codes.ts";
+import { Exit, exitCode, UsageError } from "../exit-codes.ts";
 import { expectPort, parseListenAddress, parseServerName } from "../listen-options.ts";
 import { parseSize } from "../size-options.ts";
 import { readTinkOptions, tinkOptions } from "../tink-options.ts";
@@ -11,6 +11,7 @@ import type { Served } from "../output/greeting.ts";
 
 /** Absent flags were not given; those of languages are read apart. Folders and files are as they were typed, from the directory of the command on. */
 interface UpOptions {
+  readonly detach?: boolean;
   readonly dataDir?: string;
   /** On loopback; absent, the first that is free. */
   readonly port?: number;
@@ -42,7 +43,7 @@ const firstPort = 6443;
 
 /**
  * Serves until a signal; steps that run then go on in their runner, and the next `up` on the directory finds them
- * again. Ends with the signal's code, with 4 for a store that contradicts itself, with 5 when the disk broke, with 1
+ * again. Ends with 0 after a signal, with 4 for a store that contradicts itself, with 5 when the disk broke, with 1
  * for everything else, such as a directory that another server owns.
  */
 export const upCommand = command<UpOptions>({
@@ -54,8 +55,10 @@ export const upCommand = command<UpOptions>({
     "slipway up",
     "slipway up --data-dir ./state --port 7443 --kubeconfig ./kubeconfig",
     "slipway up --listen 192.0.2.7 --name build.example",
+    "slipway up --detach",
   ],
   options: [
+    { flags: "--detach", summary: "return when the server is ready; slipway down stops it" },
     { flags: "--data-dir <folder>", summary: "where everything is kept (default: $SLIPWAY_DATA_DIR or ~/.slipway)" },
     {
       flags: "--port <number>",
@@ -139,11 +142,18 @@ export const upCommand = command<UpOptions>({
     const { noteDirectories } = await import("../wharf-servers.ts");
     const read = readDialectOptions({ options, variable: environment.variable, resolve }, settings, workers);
     const dialectOptions = { ...read, wharf: { ...read.wharf, notes: noteDirectories(environment) } };
-    const { serve } = await import("#app/server/index.ts");
-    const { version } = await import("../version.ts");
     const directory = resolve(options.dataDir ?? defaultDataDirectory(environment));
     const kubeconfig = resolve(options.kubeconfig ?? `${directory}/kubeconfig`);
-    const server = await serve({
+    const isFound = kubeconfig === `${defaultDataDirectory(environment)}/kubeconfig`;
+    if (options.detach === true) {
+      const { startDetached } = await import("../detached-server.ts");
+      const { facts, log } = await startDetached(directory, environment, signal);
+      await greet({ ...facts, isFound, log }, options, environment);
+      return exitCode.succeeded;
+    }
+    const { serve } = await import("#app/server/index.ts");
+    const { version } = await import("../version.ts");
+    const serving = serve({
       directory,
       ports: port === undefined ? { first: firstPort, tries: 100 } : { first: port, tries: 1 },
       listen,
@@ -162,10 +172,18 @@ export const upCommand = command<UpOptions>({
       signal,
       ...(options.runtime === "docker" ? { docker: environment } : {}),
     });
-    const isFound = kubeconfig === `${defaultDataDirectory(environment)}/kubeconfig`;
+    const server = await serving.catch((thrown: unknown) => {
+      if (thrown !== signal.reason) throw thrown;
+      return undefined;
+    });
+    if (server === undefined) return asAsked(signal);
     const { url, listening, ports, runtime } = server;
-    await greet({ version, url, listening, ports, directory, kubeconfig, runtime, isFound }, options, environment);
-    return await untilStopped(server, signal, () => environment.err.write("slipway: stopping; steps that run go on\n"));
+    const { pid } = process;
+    await greet({ version, url, listening, ports, directory, kubeconfig, runtime, isFound, pid }, options, environment);
+    const failure = await untilStopped(server, signal, () =>
+      environment.err.write("slipway: stopping; running steps continue\n"),
+    );
+    return failure?.code ?? asAsked(signal);
   },
 });
 
@@ -183,7 +201,7 @@ function readDialectOptions(
 /** The server is data; what to do next is for people who look. */
 async function greet(served: Served, { output }: UpOptions, { out, err }: Environment): Promise<void> {
   const { isFound: _isFound, ...facts } = served;
-  if (output === "json") return out.write(`${JSON.stringify({ ...facts, pid: process.pid })}\n`);
+  if (output === "json") return out.write(`${JSON.stringify(facts)}\n`);
   const { greeting, nextSteps } = await import("../output/greeting.ts");
   const { paintFor } = await import("../output/paint.ts");
   out.write(greeting(served, paintFor(out.color)));
@@ -194,9 +212,9 @@ type Server = Awaited<ReturnType<typeof import("#app/server/index.ts").serve>>;
 
 /**
  * Waits for the signal, or for a failure that ends the server; closes it either way, which leaves running steps to
- * their runner. Answers with the failure's code, or 0: a signal's own code is set where it was caught.
+ * their runner. Answers with the failure, if any.
  */
-async function untilStopped(server: Server, signal: AbortSignal, say: () => void): Promise<number> {
+async function untilStopped(server: Server, signal: AbortSignal, say: () => void) {
   const stopped = new Promise<undefined>((resolve) => {
     if (signal.aborted) resolve(undefined);
     else signal.addEventListener("abort", () => resolve(undefined), { once: true });
@@ -204,5 +222,11 @@ async function untilStopped(server: Server, signal: AbortSignal, say: () => void
   const failure = await Promise.race([stopped, server.failed]);
   if (failure === undefined) say();
   await server.close();
-  return failure?.code ?? exitCode.succeeded;
+  return failure;
+}
+
+/** A server that was asked to stop, and has stopped in order, did what it was asked: the signal's own code is not a server's. */
+function asAsked({ reason }: AbortSignal): number {
+  if (!(reason instanceof Exit && reason.code === 141)) process.exitCode = exitCode.succeeded;
+  return exitCode.succeeded;
 }

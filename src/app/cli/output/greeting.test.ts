@@ -11,6 +11,7 @@ const served: Served = {
   directory: "/home/anna/.slipway",
   kubeconfig: "/home/anna/.slipway/kubeconfig",
   runtime: "as host processes",
+  pid: 42,
   isFound: true,
 };
 const plain = paintFor(false);

@@ -20,13 +20,16 @@ export interface Served {
   readonly ports: readonly { readonly serves: string; readonly address: string }[];
   /** What follows `steps run`. */
   readonly runtime: string;
+  readonly pid: number;
+  /** Of a server that runs in the background. */
+  readonly log?: string;
   /** `slipway` finds it without being told where, as kubectl never does. */
   readonly isFound: boolean;
 }
 
 /** What was started and where. Printed when requests are answered, not before: scripts wait for its first line. */
 export const greeting = (
-  { version, url, listening, ports, directory, kubeconfig, runtime }: Served,
+  { version, url, listening, ports, directory, kubeconfig, runtime, log, isFound }: Served,
   paint: Paint,
 ): string =>
   [
@@ -36,6 +39,9 @@ export const greeting = (
     `  steps run   ${runtime}`,
     ...listening.filter(({ urls }) => !urls.includes(url)).map((door) => `  reachable   ${reachable(door)}`),
     ...ports.map(({ serves, address }) => `  reachable   for ${serves} at ${address}`),
+    ...(log === undefined
+      ? []
+      : [`  log         ${log}`, `  stop with   slipway down${isFound ? "" : ` --data-dir ${quoted(directory)}`}`]),
     "",
   ].join("\n");
 
@@ -46,17 +52,17 @@ const reachable = ({ from, urls }: Listening): string =>
     : `from other machines at ${urls.join(", ")}; every request but health and version needs a credential`;
 
 /** What a person does next; for a terminal only, since nobody reads it in the log of a service. */
-export function nextSteps({ kubeconfig, isFound }: Served, paint: Paint): string {
+export function nextSteps({ kubeconfig, isFound, log }: Served, paint: Paint): string {
   const path = quoted(kubeconfig);
   const named = isFound ? "" : ` --kubeconfig ${path}`;
   return [
     "",
-    "In another terminal:",
-    `  slipway${named} run FILE             ${paint.dim("carry a document to its end")}`,
+    log === undefined ? "In another terminal:" : "Next:",
+    `  slipway${named} run FILE             ${paint.dim("run a workflow file and wait for the result")}`,
     `  slipway${named} get workflows        ${paint.dim("list runs")}`,
     `  export KUBECONFIG=${path}`,
     `  kubectl get workflows        ${paint.dim("the same with kubectl")}`,
-    "Ctrl-C stops the control plane; steps that run go on until it is started again.",
+    ...(log === undefined ? ["Ctrl-C stops the control plane; running steps continue until it is started again."] : []),
     "",
   ].join("\n");
 }

@@ -55,6 +55,22 @@ export function environmentIn(
   return { variable: (name) => variables[name], all: variables, home: directory, directory, out, err };
 }
 
+/** Time that passes as fast as somebody waits for it. */
+export function rushedClock(): Clock {
+  let passed = 0;
+  return {
+    now: () => Date.UTC(2026, 0, 1) + passed,
+    monotonic: () => passed,
+    after(delay, run) {
+      const due = setImmediate(() => {
+        passed += delay;
+        run();
+      });
+      return () => clearImmediate(due);
+    },
+  };
+}
+
 /** Command lines in a directory of their own, in this process: everything is real but the process they would be. */
 export async function commandLine(place: Place = {}) {
   const directory = await mkdtemp(join(tmpdir(), "slipway-cli-"));

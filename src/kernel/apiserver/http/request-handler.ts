@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ApiError, badRequest, unknownResource } from "#kernel/model/index.ts";
 import type { Metrics } from "#kernel/kit/index.ts";
-import type { Instant, JsonValue, Millis } from "#lib/base/index.ts";
+import type { Instant, JsonObject, JsonValue, Millis } from "#lib/base/index.ts";
 import { type AuditFacts, auditLine } from "../audit/audit-record.ts";
 import type { AuditLog } from "../audit/audit-log.ts";
 import type { Identity } from "../authz/identity.ts";
@@ -62,6 +62,8 @@ export interface FrontDoor {
   readonly version: string;
   /** Aborts when the server closes. */
   readonly closing: AbortSignal;
+  /** What `/slipway/status` answers. */
+  readonly about?: (() => JsonObject) | undefined;
   /** Where requests are written down; absent: nowhere. */
   readonly audit?: AuditLog;
 }
@@ -366,6 +368,7 @@ async function sendDocument(door: FrontDoor, exchange: Exchange): Promise<void> 
     path,
   });
   if (path === "/metrics") return send(exchange, await metricsReply(door));
+  if (path === statusPath) return send(exchange, jsonReply(door.about?.() ?? {}));
   if (path === "/") return send(exchange, jsonReply({ paths: rootPaths(door) }));
   const etag = request.headers["if-none-match"];
   const accept = request.headers.accept ?? "";
@@ -382,6 +385,9 @@ async function metricsReply(door: FrontDoor): Promise<Reply> {
   const body = Buffer.from(await renderMetrics(door.metrics.collect()));
   return { code: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", body };
 }
+
+/** Where the server listens and keeps its data, for whoever may read this path. */
+const statusPath = "/slipway/status";
 
 /** What a person who asks for `/` can go on with; group-versions come and go with definitions. */
 function rootPaths(door: FrontDoor): readonly string[] {
@@ -405,6 +411,7 @@ function rootPaths(door: FrontDoor): readonly string[] {
     "/readyz",
     "/slipway/codes",
     "/slipway/session",
+    statusPath,
     "/version",
   ];
   return [...new Set([...fixed, ...groups, ...groupVersions])].sort();

@@ -1,19 +1,10 @@
-import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { codeOf, sleep, systemClock } from "#lib/base/index.ts";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { hasEnded, identityOf, makeDirectories } from "#lib/base/index.node.ts";
+import { type LockOwner, parseLockOwner } from "#kernel/kit/index.ts";
 import { StoreLockedError } from "./errors.ts";
-
-/** What the lock file says about its owner. `started` tells a process from a later one with the same number. */
-interface Owner {
-  readonly pid: number;
-  readonly started: string;
-  /** Where the owner serves, once it does. */
-  readonly url?: string;
-}
 
 /** The right to a data directory, held until released or until this process ends. */
 export interface DirectoryLock {
@@ -37,13 +28,13 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
 }
 
 /** The lock at `path`, or whoever lives and has it. */
-async function take(path: string): Promise<DirectoryLock | Owner> {
-  const self: Owner = { pid: process.pid, started: (await startOf(process.pid)) ?? "unknown" };
+async function take(path: string): Promise<DirectoryLock | LockOwner> {
+  const self: LockOwner = identityOf(process.pid);
   for (let round = 0; round < rounds; round++) {
     if (await create(path, self)) return heldLock(path, self);
     const found = await readText(path);
     if (found === undefined) continue;
-    const owner = parseOwner(found);
+    const owner = parseLockOwner(found);
     if (owner !== undefined && (await outlives(owner))) return owner;
     await removeStale(path, found);
   }
@@ -51,7 +42,7 @@ async function take(path: string): Promise<DirectoryLock | Owner> {
 }
 
 /** `release` leaves a lock alone that is not ours any more: somebody may have judged us dead, wrongly or not. */
-function heldLock(path: string, self: Owner): DirectoryLock {
+function heldLock(path: string, self: LockOwner): DirectoryLock {
   let content = formatOwner(self);
   return {
     async announce(url) {
@@ -66,7 +57,7 @@ function heldLock(path: string, self: Owner): DirectoryLock {
 }
 
 // A hard link appears whole or not at all, so that nobody ever reads half an owner.
-async function create(path: string, owner: Owner): Promise<boolean> {
+async function create(path: string, owner: LockOwner): Promise<boolean> {
   const own = await writeBeside(path, formatOwner(owner));
   try {
     await link(own, path);
@@ -116,76 +107,18 @@ async function readText(path: string): Promise<string | undefined> {
   }
 }
 
-const formatOwner = (owner: Owner): string => `${JSON.stringify(owner)}\n`;
-
-/** Undefined for anything that no slipway wrote: such a file protects nothing. */
-function parseOwner(text: string): Owner | undefined {
-  try {
-    const { pid, started, url } = JSON.parse(text) as Partial<Record<string, unknown>>;
-    if (typeof pid !== "number" || typeof started !== "string") return undefined;
-    return { pid, started, ...(typeof url === "string" ? { url } : {}) };
-  } catch {
-    return undefined;
-  }
-}
+const formatOwner = (owner: LockOwner): string => `${JSON.stringify(owner)}\n`;
 
 // A process that was killed takes a moment to let go of what it had: a restart at once must not be refused for that.
 const partingMs = 100;
 const partingLooks = 15;
 
 /** True when the owner lives and goes on living for a moment in which a dying process would have ended. */
-async function outlives(owner: Owner): Promise<boolean> {
+async function outlives(owner: LockOwner): Promise<boolean> {
   for (let look = 0; look < partingLooks; look++) {
-    if (!(await lives(owner))) return false;
+    if (hasEnded(owner)) return false;
     if (owner.pid === process.pid) return true;
     await sleep(systemClock, partingMs);
   }
   return true;
-}
-
-async function lives(owner: Owner): Promise<boolean> {
-  if (!exists(owner.pid)) return false;
-  // Where start times cannot be read, a living process of that number is given the benefit of the doubt.
-  return ((await startOf(owner.pid)) ?? owner.started) === owner.started;
-}
-
-/** EPERM means that it is there and another user's. */
-function exists(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (thrown) {
-    return codeOf(thrown) !== "ESRCH";
-  }
-}
-
-/** When a process started, in words that only compare equal for the same process; undefined when it cannot be told. */
-async function startOf(pid: number): Promise<string | undefined> {
-  try {
-    return process.platform === "linux" ? await startFromProc(pid) : await startFromPs(pid);
-  } catch {
-    return undefined;
-  }
-}
-
-async function startFromProc(pid: number): Promise<string> {
-  const [stat, boot] = await Promise.all([
-    readFile(`/proc/${pid}/stat`, "utf8"),
-    readFile("/proc/sys/kernel/random/boot_id", "utf8"),
-  ]);
-  // The second field is the program's name in brackets and may hold anything; the state follows it, and the start is the 20th
-  // field after it, in ticks since the machine started.
-  const [state, ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  // A process that has ended and is only kept for its parent owns nothing any more.
-  if (state === "Z" || state === "X") return "ended";
-  return `${boot.trim()}:${fields[18]}`;
-}
-
-const execute = promisify(execFile);
-
-/** For systems without /proc; whole seconds, so a number reused within one is mistaken for its former owner. */
-async function startFromPs(pid: number): Promise<string | undefined> {
-  const { stdout } = await execute("ps", ["-o", "lstart=", "-p", String(pid)]);
-  const text = stdout.trim();
-  return text === "" ? undefined : text;
 }

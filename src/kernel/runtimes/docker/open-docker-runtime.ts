@@ -1,8 +1,7 @@
 import { readlinkSync } from "node:fs";
+import { identityOf, isAlive, type ProcessIdentity } from "#lib/base/index.node.ts";
 import type { Clock, Logger } from "#lib/base/index.ts";
 import type { Runtime } from "../contract.ts";
-import type { ProcessIdentity } from "../process/runner/journal.ts";
-import { identityOf, isAlive } from "../process/runner/process-identity.ts";
 import { type AddressSurroundings, engineAddress, formatAddress, isLocal } from "./engine/engine-address.ts";
 import type { EngineClient } from "./engine/engine-client.ts";
 import { listOf, objectOf, textOf } from "./engine/members.ts";

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync } from "node:fs";
 import { PassThrough, Readable } from "node:stream";
+import { signalGroup } from "#lib/base/index.node.ts";
 import { afterAwake, type Cancel, type Clock, codeOf, type Millis } from "#lib/base/index.ts";
 import type { Task } from "../contract.ts";
 import type { Interaction, InteractionOptions } from "../interaction.ts";
 import type { HostCommand } from "./runner/host-command.ts";
 import { closeWritingEnd, type InputPipe, type Pipe } from "./runner/pipe-pool.ts";
-import { signalGroup } from "./runner/process-identity.ts";
 import { commandOf, onTerminal, resizeTerminal } from "./terminal.ts";
 import { exitCode, explainFailure, failureOf, prepareTask, type SpawnContext } from "./runner/task-process.ts";
 

@@ -5,7 +5,7 @@ import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentLog, systemClock } from "#lib/base/index.ts";
-import { identityOf } from "#kernel/runtimes/index.ts";
+import { identityOf } from "#lib/base/index.node.ts";
 import { writeFailedResults } from "../failed-results.ts";
 import { readParameters } from "../parameters.ts";
 import { HostBackend } from "./host-backend.ts";

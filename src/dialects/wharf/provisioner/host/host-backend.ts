@@ -1,7 +1,7 @@
 import { readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, codeOf, type Logger, messageOf, parseInstant } from "#lib/base/index.ts";
-import { signalGroup } from "#kernel/runtimes/index.ts";
+import { signalGroup } from "#lib/base/index.node.ts";
 import { isFinal, type Owner } from "../../results/build-document.ts";
 import { isDead } from "../../results/owner.ts";
 import { readBuild } from "../../results/read-build.ts";

@@ -1,4 +1,4 @@
-import { identityOf, isAlive } from "#kernel/runtimes/index.ts";
+import { identityOf, isAlive } from "#lib/base/index.node.ts";
 import { hostname } from "node:os";
 
 /** Says of a container which worker has made it. */

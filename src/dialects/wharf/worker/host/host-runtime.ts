@@ -3,7 +3,8 @@
 import { writeFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { closeWritingEnd, identityOf, PipePool } from "#kernel/runtimes/index.ts";
+import { closeWritingEnd, PipePool } from "#kernel/runtimes/index.ts";
+import { identityOf } from "#lib/base/index.node.ts";
 import { type Clock, messageOf } from "#lib/base/index.ts";
 import { artifactFiles } from "../../results/artifact-files.ts";
 import type { LeftFiles } from "../../artifacts/chosen-artifacts.ts";

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isAlive, signalGroup } from "#kernel/runtimes/index.ts";
+import { isAlive, signalGroup } from "#lib/base/index.node.ts";
 import { killMarkedBelow } from "./marked-processes.ts";
 
 // A worker that is killed leaves processes. Their numbers alone prove nothing, since they are given again: a process is a step's if it is the very

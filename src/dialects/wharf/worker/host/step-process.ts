@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { constants } from "node:os";
-import { closeWritingEnd, type Pipe, signalGroup } from "#kernel/runtimes/index.ts";
+import { signalGroup } from "#lib/base/index.node.ts";
+import { closeWritingEnd, type Pipe } from "#kernel/runtimes/index.ts";
 import { afterAwake, type Clock, codeOf, deferred, type Millis, toError } from "#lib/base/index.ts";
 import type { StepEnd, StepJob } from "../step-runtime.ts";
 import { markVariable, signalMarked } from "./marked-processes.ts";

@@ -1,8 +1,7 @@
 import { open, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { makeDirectories } from "#lib/base/index.node.ts";
+import { identityOf, isAlive, makeDirectories } from "#lib/base/index.node.ts";
 import { codeOf } from "#lib/base/index.ts";
-import { identityOf, isAlive } from "./process-identity.ts";
 
 // A directory that was made to have something mounted on it may be used by several processes: servers, their runners, tests. To remove it takes the
 // mount away from all of them, in whatever namespace it is. So each that uses it leaves an empty file in it, which is hidden by the mount: while one is

@@ -1,3 +1,4 @@
+import type { ProcessIdentity } from "#lib/base/index.node.ts";
 import { deferred, type Deferred, type Instant, isJsonObject } from "#lib/base/index.ts";
 import type { TaskOutcome } from "../../contract.ts";
 import { JournalFile } from "./journal-file.ts";
@@ -16,15 +17,6 @@ export type JournalEntry =
   | { readonly entry: "ended"; readonly id: string; readonly outcome: TaskOutcome }
   /** The owner needs them no more; the ids are unknown from here on. */
   | { readonly entry: "removed"; readonly ids: readonly string[] };
-
-/** Names a process for ever: a pid is used again, a pid with its start time and the machine's boot is not. */
-export interface ProcessIdentity {
-  readonly pid: number;
-  /** Clock ticks since boot; absent where the system does not tell. */
-  readonly startTicks?: string;
-  /** The kernel's id of this boot; ticks count from it. Present with `startTicks`. */
-  readonly boot?: string;
-}
 
 // Fewer stale lines than this are not worth a new file.
 const leastStale = 2_000;

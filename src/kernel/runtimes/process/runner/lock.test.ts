@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { temporaryDirectory } from "../../testing/index.ts";
 import { acquireLock, holderOf } from "./lock.ts";
-import { identityOf } from "./process-identity.ts";
+import { identityOf } from "#lib/base/index.node.ts";
 
 let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
 let path: string;

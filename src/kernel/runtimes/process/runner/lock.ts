@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { link, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { identityOf, isAlive, type ProcessIdentity } from "#lib/base/index.node.ts";
 import { codeOf, isJsonObject, type JsonValue } from "#lib/base/index.ts";
-import type { ProcessIdentity } from "./journal.ts";
-import { identityOf, isAlive } from "./process-identity.ts";
 
 // A lock is the file `<path>.<generation>` with the highest generation; it holds its owner's identity. Who finds the owner dead
 // links the next generation. Linking to a name that exists fails, so of many only one gets it, and because a higher generation

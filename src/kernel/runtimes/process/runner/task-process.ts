@@ -18,7 +18,7 @@ import { maskedValues, withoutMasked } from "../../masked-values.ts";
 import { type HostCommand, hostCommand, type NamespaceTools } from "./host-command.ts";
 import type { MountPoints } from "./mount-points.ts";
 import { closeWritingEnd, type Pipe, type PipePool } from "./pipe-pool.ts";
-import { signalGroup } from "./process-identity.ts";
+import { signalGroup } from "#lib/base/index.node.ts";
 
 /** Who must know which process groups live, to end them should this process not come to it. */
 export interface GroupGuard {

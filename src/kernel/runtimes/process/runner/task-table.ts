@@ -1,7 +1,7 @@
 import { afterAwake, type Cancel, type Clock, messageOf, type Millis } from "#lib/base/index.ts";
 import type { Task, TaskOutcome, TaskState, TaskStatus } from "../../contract.ts";
 import type { Journal, JournalEntry } from "./journal.ts";
-import { identityOf, isAlive, signalGroup } from "./process-identity.ts";
+import { identityOf, isAlive, signalGroup } from "#lib/base/index.node.ts";
 import type { TaskProcess } from "./task-process.ts";
 
 /**

@@ -41,7 +41,7 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
     try {
       await hidden.check(server);
       const code = await server.stop();
-      if (code !== 143) throw new Error(`the server under test ended with ${code}, having logged\n${server.log()}`);
+      if (code !== 0) throw new Error(`the server under test ended with ${code}, having logged\n${server.log()}`);
     } catch (thrown) {
       // What is thrown here is printed and, without this, forgotten.
       process.exitCode = 1;

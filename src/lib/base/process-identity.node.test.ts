@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { identityOf, isAlive, signalGroup } from "./process-identity.ts";
+import { hasEnded, identityOf, isAlive, signalGroup } from "./process-identity.node.ts";
 
 const isLinux = process.platform === "linux";
 const nobody = 2 ** 30;
 
 test("a process is the same only with its start time and boot", () => {
   const self = identityOf(process.pid);
-  expect(isAlive(self)).toBe(isLinux);
+  expect(isAlive(self)).toBe(true);
   expect(isAlive({ ...self, startTicks: "0" })).toBe(false);
   expect(isAlive({ ...self, boot: "another" })).toBe(false);
   expect(isAlive({ pid: process.pid })).toBe(false);
@@ -27,6 +27,14 @@ test.skipIf(!isLinux)("the start time is what the kernel says, the boot what it 
   // Our own name holds no parentheses, so here the plain way of counting fields is right.
   expect(startTicks).toBe(readFileSync(`/proc/${process.pid}/stat`, "utf8").split(" ")[21]);
   expect(boot).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
+});
+
+test("a process has ended for certain if it is gone or its pid is another's, and never without a start time while it runs", () => {
+  const self = identityOf(process.pid);
+  expect(hasEnded(self)).toBe(false);
+  expect(hasEnded({ ...self, startTicks: "1" })).toBe(true);
+  expect(hasEnded({ pid: process.pid })).toBe(false);
+  expect(hasEnded({ pid: nobody })).toBe(true);
 });
 
 test("a group without processes cannot be signalled", () => {

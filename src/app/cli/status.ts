@@ -1,0 +1,131 @@
+import { loadDialects } from "#dialects/index.ts";
+import { isJsonObject, type JsonObject, oneLine } from "#lib/base/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import { isForbidden, Node, qualifiedResource } from "#kernel/model/index.ts";
+import { heldUpAmong } from "./held-up-runs.ts";
+import { formatTable } from "./output/table.ts";
+import { viewOf } from "./runs.ts";
+import { aboutServer, troublesOf } from "./server-state.ts";
+
+/** Where a control plane can be reached, and for what. */
+interface Port {
+  readonly serves: string;
+  readonly address: string;
+}
+
+/** What a control plane is doing. */
+export interface ServerStatus {
+  readonly ready: boolean;
+  /** What the server says of itself: version, url, directory, pid, runtime. Empty for other servers. */
+  readonly server: JsonObject;
+  readonly ports: readonly Port[];
+  /** How many runs of each kind are in each phase. Kinds without runs are left out. */
+  readonly runs: Readonly<Record<string, Readonly<Record<string, number>>>>;
+  /** One sentence for everything that does not work as it should. */
+  readonly degraded: readonly string[];
+}
+
+/** Reads all runs, page by page. Kinds that the caller may not list are left out. */
+export async function readStatus(client: ApiClient, signal: AbortSignal): Promise<ServerStatus> {
+  const [troubles, about = {}, nodes, { runs, heldUp }] = await Promise.all([
+    troublesOf(client, signal),
+    aboutServer(client),
+    nodeConditions(client, signal),
+    countRuns(client, signal),
+  ]);
+  const { listening, ports, ...server } = about;
+  const doors = objectsIn(listening).flatMap(({ urls, from }) =>
+    (Array.isArray(urls) ? urls : []).map((url) => ({
+      serves: `Kubernetes API (${from === "other-machines" ? "all machines" : "this machine"})`,
+      address: textOf(url),
+    })),
+  );
+  const others = objectsIn(ports).map(({ serves, address }) => ({ serves: textOf(serves), address: textOf(address) }));
+  return {
+    ready: troubles.length === 0,
+    server,
+    ports: [...doors, ...others],
+    runs,
+    degraded: [...troubles, ...nodes, ...heldUp],
+  };
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === "string" ? value : typeof value === "number" ? `${value}` : "";
+
+const objectsIn = (value: unknown): readonly JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
+
+async function countRuns(client: ApiClient, signal: AbortSignal) {
+  const types = await client.resourceTypes();
+  const runs: Record<string, Record<string, number>> = {};
+  const heldUp: string[] = [];
+  for (const dialect of await loadDialects()) {
+    for (const { group, kind } of dialect.runs.kinds) {
+      const type = types.find((known) => known.group === group && known.kind === kind);
+      const items = type === undefined ? [] : await unlessForbidden(client.list(type, { signal }));
+      if (type === undefined || items.length === 0) continue;
+      const phases: Record<string, number> = {};
+      for (const item of items) {
+        const { phase } = viewOf(dialect, item);
+        phases[phase] = (phases[phase] ?? 0) + 1;
+      }
+      runs[qualifiedResource(type)] = phases;
+      heldUp.push(...(await heldUpAmong(client, dialect, items)));
+    }
+  }
+  return { runs, heldUp };
+}
+
+/** Conditions of machines that are not as they should be: one that is not ready, or anything else that is true. */
+async function nodeConditions(client: ApiClient, signal: AbortSignal): Promise<readonly string[]> {
+  const nodes = await unlessForbidden(client.list(Node, { signal }));
+  return nodes.flatMap(({ metadata: { name }, status }) => {
+    const conditions = objectsIn(isJsonObject(status) ? status["conditions"] : undefined);
+    return conditions.flatMap(({ type, status: value, message }) =>
+      (type === "Ready") === (value === "True")
+        ? []
+        : [`node ${name}: ${textOf(type)}=${textOf(value)}: ${textOf(message)}`],
+    );
+  });
+}
+
+/** Who may not list a kind sees nothing of it. */
+async function unlessForbidden<T>(list: Promise<{ readonly items: readonly T[] }>): Promise<readonly T[]> {
+  try {
+    return (await list).items;
+  } catch (thrown) {
+    if (isForbidden(thrown)) return [];
+    throw thrown;
+  }
+}
+
+/** For people: the server, then a table each of ports and runs, then what is degraded. */
+export function statusText({ ready, server, ports, runs, degraded }: ServerStatus): string {
+  const { version, url, directory, pid, runtime } = server;
+  const title = url === undefined ? "The control plane" : `Slipway ${textOf(version)} at ${textOf(url)}`;
+  const facts = Object.entries({ data: directory, process: pid, "steps run": runtime }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`  ${name.padEnd(12)}${textOf(value)}\n`],
+  );
+  const counts = Object.entries(runs).map(([kind, phases]) => [
+    kind,
+    Object.entries(phases)
+      .map(([phase, count]) => `${count} ${phase}`)
+      .join(", "),
+  ]);
+  const parts = [
+    `${title} is ${ready ? "ready" : "not ready"}\n${facts.join("")}`,
+    ...(ports.length === 0
+      ? []
+      : [
+          formatTable(
+            ["SERVES", "ADDRESS"],
+            ports.map(({ serves, address }) => [serves, address]),
+          ),
+        ]),
+    counts.length === 0 ? "No runs\n" : formatTable(["RUNS", "PHASES"], counts),
+    degraded.length === 0
+      ? "Nothing is degraded\n"
+      : `Degraded:\n${degraded.map((line) => `  ${oneLine(line)}\n`).join("")}`,
+  ];
+  return parts.join("\n");
+}
