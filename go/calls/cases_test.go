@@ -95,6 +95,33 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
+// TestHardware compares with what a released renderer makes of the same Hardware.
+func TestHardware(t *testing.T) {
+	text, err := os.ReadFile("../testdata/hardware.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var released struct {
+		Hardware object
+		Cases    []struct{ Call, Gives string }
+	}
+	if err := yaml.Unmarshal(text, &released); err != nil {
+		t.Fatal(err)
+	}
+	for _, each := range released.Cases {
+		t.Run(each.Call, func(t *testing.T) {
+			text := document("{{ " + each.Call + " | toString | quote }}")
+			plan, failure := ask(t, "render", object{"text": text, "hardware": released.Hardware})
+			if failure != nil {
+				t.Fatal(failure.Message)
+			}
+			if got := valueOf(plan); got != each.Gives {
+				t.Errorf("got %q, want %q", got, each.Gives)
+			}
+		})
+	}
+}
+
 func TestScalars(t *testing.T) {
 	for _, each := range readCases(t, "scalars.yaml") {
 		t.Run(each["written"].(string), func(t *testing.T) {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"gopkg.in/yaml.v3"
+	"sigs.k8s.io/yaml"
 )
 
-// toYaml writes a value as YAML, without the newline at its end, so that it can be indented and followed by more.
+// toYaml writes a value as YAML under its JSON names, without the final newline, so that it can be indented and followed by more.
 func toYaml(value any) (string, error) {
 	text, err := yaml.Marshal(value)
 	if err != nil {
@@ -18,7 +18,7 @@ func toYaml(value any) (string, error) {
 }
 
 func fromYaml(text string) (any, error) {
-	if strings.TrimSpace(text) == "" {
+	if text == "" {
 		return nil, errors.New("fromYaml: empty YAML input")
 	}
 	var value any

@@ -98,6 +98,19 @@ describe("functions", () => {
   });
 });
 
+describe("a Hardware with every field set, compared with a released renderer", () => {
+  const read = readYaml(readFileSync(join(root, "go/testdata/hardware.yaml"), "utf8"));
+  const { hardware, cases } = (read.ok ? read.value.documents[0]?.value : undefined) as unknown as {
+    readonly hardware: object;
+    readonly cases: readonly FunctionCase[];
+  };
+  test.each(cases)("$call", async ({ call, gives }) => {
+    const text = documentOf(`{{ ${call} | toString | quote }}`);
+    const rendered = await host.render({ id: "wf", text, values: {}, hardware });
+    expect(rendered.ok ? valueOf(rendered.value) : rendered.error.message).toBe(gives);
+  });
+});
+
 describe("scalars of a document keep their text", () => {
   interface Scalar {
     readonly written: string;
