@@ -41,6 +41,43 @@ test.each([
   expect(value).toMatchObject({ spec });
 });
 
+test("Hardware of the original's own v1alpha2 is valid and stored as it is written, in either version", () => {
+  const spec = {
+    agentID: "1234",
+    arch: "x86_64",
+    auto: { enrollmentEnabled: false },
+    bmc: { bootMode: "UEFI", connection: { host: "192.0.2.9", credentialsRef: { name: "c", namespace: "n" } } },
+    instance: {
+      lookupID: "a8f3",
+      metadata: "instance-id: i",
+      networkConfig: "network: {}",
+      osie: { initrdURL: "http://192.0.2.1/i", kernelParams: ["console=ttyS2"] },
+      sshKeys: ["ssh-rsa AAAA"],
+      userdata: "#cloud-config",
+      vars: { a: "b" },
+      vendordata: "v",
+    },
+    networkInterfaces: {
+      "52:54:00:12:34:56": {
+        dhcp: {
+          ipv4: { disabled: false, hostname: "h", leaseTimeSeconds: 60, vlanID: "110" },
+          ipv6: { disabled: true },
+        },
+        ipam: { ipv4: { address: "192.0.2.7", gateway: "192.0.2.1", prefix: "24" } },
+        netboot: { disabled: false, ipxe: { script: "#!ipxe" }, rpi: { serialNum: "9ffefdef" } },
+      },
+    },
+    references: { ca: { group: "", name: "ca", namespace: "n", resource: "secrets", version: "v1" } },
+    storageDevices: [{ name: "/dev/sda" }],
+  };
+  for (const kind of [Hardware, HardwareV2]) {
+    const schema = compileSchema(kind.schema);
+    const object = { apiVersion: `tinkerbell.org/${kind.version}`, kind: "Hardware", spec };
+    const { value, unknown } = schema.prune(schema.withDefaults(object));
+    expect([unknown, schema.validate(value), value]).toEqual([[], [], object]);
+  }
+});
+
 test("a Workflow of one version does not pass for one of the other", () => {
   const written = (spec: object) => ({ metadata: { name: "w" }, spec: { ...spec } });
   const fields = (kind: typeof Workflow | typeof WorkflowV2, spec: object) =>

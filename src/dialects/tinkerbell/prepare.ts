@@ -88,6 +88,9 @@ async function prepareV2(
     const message = `${found}: the workflow has no agent without spec.agentID or a network interface of its hardware`;
     return err({ message, isFinal: true });
   }
+  const { timeout } = workflow.spec ?? {};
+  const seconds = typeof timeout === "number" ? timeout : 0;
+  if (seconds > maxTimeoutSeconds) return err(tooLong(seconds));
   const { name = "", namespace = "" } = workflow.metadata;
   const rendered = await renderer.renderActions(
     {
@@ -102,16 +105,27 @@ async function prepareV2(
     signal,
   );
   if (!rendered.ok) return err(failureOf(rendered.error));
-  const { timeout } = workflow.spec ?? {};
-  const limit = typeof timeout === "number" ? timeout * 1000 : 0;
   return ok({
     actions: actionsOfPlan(rendered.value, agentID, newId),
     agentID,
     otherAgentIDs,
-    timeout: limit,
+    timeout: seconds * 1000,
     tasks: [],
     ignored: [],
   });
+}
+
+/** 100 years, the limit of the renderer as well: instants much later than that cannot be stored. */
+const maxTimeoutSeconds = 100 * 365 * 24 * 3600;
+
+function tooLong(seconds: number): PrepareFailure {
+  const path = "spec.timeout";
+  const message = `${path}: a timeout of ${seconds} seconds is longer than 100 years (${maxTimeoutSeconds} seconds)`;
+  return {
+    message: `error rendering template: validating workflow template: ${message}`,
+    isFinal: true,
+    problems: [{ code: "workflow-invalid", message, path }],
+  };
 }
 
 /** Templates written before 2024 may ask for the functions of then. */

@@ -320,6 +320,17 @@ test("a workflow of v1alpha2 whose machine names no agent says so", async () => 
   expect(JSON.stringify(await condition("Prepared"))).toContain("has no agent");
 });
 
+test("a timeout of v1alpha2 beyond a hundred years is a failure of its rendering, with its field", async () => {
+  await here.templateV2({ actions: [{ name: "one", image: "busybox" }] });
+  await here.hardware({ agentID: "agent-a" });
+  await here.workflow({ templateRef: { name: "t" }, hardwareRef: { name: "hw" }, timeout: 10 ** 12 });
+  expect(await condition("Prepared")).toMatchObject({
+    status: "False",
+    message:
+      "error rendering template: validating workflow template: spec.timeout: a timeout of 1000000000000 seconds is longer than 100 years (3153600000 seconds)",
+  });
+});
+
 test("a released template says whether its text is one", async () => {
   const state = async () => (await here.store.get<AnyTemplate>({ type: Template, namespace, name: "t" })).status;
   await here.template("bad: unclosed action");

@@ -95,6 +95,35 @@ test("a workflow of v1alpha2 is prepared and written in its version, and read in
     });
 });
 
+test("hardware of the original's own v1alpha2 is stored as it is written, and serves a workflow", async () => {
+  const spec = {
+    arch: "x86_64",
+    bmc: { connection: { host: "192.0.2.9", credentialsRef: { name: "c", namespace: "n" } } },
+    instance: { lookupID: "a8f3", sshKeys: ["ssh-rsa AAAA"], vars: { a: "b" } },
+    networkInterfaces: {
+      "08:00:27:9e:f5:3a": {
+        dhcp: { ipv4: { hostname: "h", vlanID: "110" } },
+        ipam: { ipv4: { address: "192.0.2.7", prefix: "24" } },
+        netboot: { ipxe: { script: "#!ipxe" } },
+      },
+    },
+    storageDevices: [{ name: "/dev/nvme0n1" }],
+  };
+  await created("hardware", spec, "m", "v1alpha2");
+  for (const version of ["v1alpha1", "v1alpha2"])
+    expect((await plane.api.ask("GET", `${pathOf("hardware", version)}/m`)).json["spec"]).toEqual(spec);
+  const args = ["{{ formatPartition (index .Hardware.StorageDevices 0) 1 }}"];
+  await created("templates", { actions: [{ name: "a", image: "busybox", args }] }, "t", "v1alpha2");
+  await created("workflows", { templateRef: { name: "t" }, hardwareRef: { name: "m" } }, "w", "v1alpha2");
+  await expect
+    .poll(async () => (await plane.workflow())["status"], patience)
+    .toMatchObject({
+      state: "Pending",
+      agentID: "08:00:27:9e:f5:3a",
+      actions: [{ rendered: { args: ["/dev/nvme0n1p1"] } }],
+    });
+});
+
 test("a template that comes later, or is mended, is taken without further action", async () => {
   await created("workflows", { templateRef: "t" }, "w");
   const problem = () => plane.condition("TemplateRenderedSuccess");

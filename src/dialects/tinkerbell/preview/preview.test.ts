@@ -224,6 +224,26 @@ test("a list of actions is rendered for the agent of its machine, each error at 
   );
 });
 
+test("a timeout beyond a hundred years is a failure with its place, in a template and in a workflow of v1alpha2", async () => {
+  const text = bare.replace("timeout: 30", "timeout: 1000000000000");
+  const hardware = machine("m1").replace("disks", "agentID: agent-9\n  disks");
+  const inText = await preview({ "t.yaml": document(text), "m.yaml": hardware }, { values: { device_1: "a" } });
+  expect(told(inText)).toEqual([
+    expect.stringMatching(/longer than 100 years.*line 11 of the rendered text is " {8}timeout: 1000000000000"/s),
+  ]);
+  const workflow = `apiVersion: tinkerbell.org/v1alpha2
+kind: Workflow
+metadata: {name: w}
+spec:
+  templateRef: {name: list}
+  hardwareRef: {name: m1}
+  templateParams: {first: a, second: b}
+  timeout: 1000000000000
+`;
+  const inWorkflow = await preview({ "t.yaml": actions, "m.yaml": hardware, "w.yaml": workflow });
+  expect(told(inWorkflow)).toEqual([expect.stringMatching(/^w\.yaml:8:12: error: spec\.timeout: .*100 years/)]);
+});
+
 test("templates and machines of a server are rendered, and places are those of the template's text", async () => {
   const object = (kind: "Hardware" | "Template", name: string, spec: object) => ({
     apiVersion: "tinkerbell.org/v1alpha1",

@@ -37,6 +37,7 @@ export interface Preview {
   readonly problems: readonly Problem[];
 }
 
+const workflowCode = "workflow-invalid";
 /** What can be wrong with a template, in the codes of the renderer. */
 const codes: Readonly<Record<string, string>> = {
   syntax: "template-syntax",
@@ -44,6 +45,7 @@ const codes: Readonly<Record<string, string>> = {
   yaml: "template-yaml",
   hardware: "hardware-invalid",
   invalid: "template-invalid",
+  workflow: workflowCode,
 };
 /** Where the renderer has no word for it. */
 const anyCode = "template-invalid";
@@ -66,13 +68,13 @@ export async function previewAll(
 }
 
 async function preview(subject: Subject, kitchen: Pick<Kitchen, "renderer" | "signal">): Promise<Preview> {
-  const { template, hardware, workflow, isWritten } = subject;
+  const { template, hardware, workflow, written } = subject;
   let ids = 0;
   const newId = (): string => `${(ids += 1)}`;
   const { maxRenderBytes: maxBytes } = defaultSettings;
   const prepared = await prepare({ workflow, template: template.object, hardware }, { ...kitchen, maxBytes, newId });
   const head = {
-    ...(isWritten ? { workflow: workflow.metadata.name ?? "" } : {}),
+    ...(written !== undefined ? { workflow: workflow.metadata.name ?? "" } : {}),
     template: template.object.metadata.name ?? "",
     ...(hardware === undefined ? {} : { hardware: hardware.metadata.name ?? "" }),
   };
@@ -88,10 +90,14 @@ async function preview(subject: Subject, kitchen: Pick<Kitchen, "renderer" | "si
 }
 
 /** Each with its place, as far as one is known. */
-function problemsOf({ template }: Subject, { message, problems = [], rendered }: PrepareFailure): readonly Problem[] {
+function problemsOf(
+  { template, written }: Subject,
+  { message, problems = [], rendered }: PrepareFailure,
+): readonly Problem[] {
   const found = problems.length === 0 ? [{ code: anyCode, message }] : problems;
   return found.map(({ code, message: told, ...where }) => {
-    const { position, inText } = placeOf(template, where);
+    const ofWorkflow = code === workflowCode ? written?.positionOf((where.path ?? "").split(".")) : undefined;
+    const { position, inText } = ofWorkflow === undefined ? placeOf(template, where) : { position: ofWorkflow };
     const hint = [...(inText === undefined ? [] : [inText]), ...renderedHint(told, rendered)].join("; ");
     const known = Object.values(codes).find((one) => one === code) ?? anyCode;
     return {

@@ -26,7 +26,7 @@ export async function previewRuns(
     workflows: writtenOf<AnyWorkflow>(documents, Workflow.kind),
   };
   const { subjects, problems } = subjectsOf(sources, { values: {} });
-  const runs = subjects.filter(({ isWritten }) => isWritten);
+  const runs = subjects.filter(({ written }) => written !== undefined);
   const previews = await previewAll(runs, { renderer, signal });
   return {
     plans: previews

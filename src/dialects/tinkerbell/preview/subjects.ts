@@ -13,8 +13,8 @@ export interface Subject {
   readonly hardware: AnyHardware | undefined;
   /** The one that was written, or one that stands for those that will use the template. */
   readonly workflow: AnyWorkflow;
-  /** False for one that nobody has written. */
-  readonly isWritten: boolean;
+  /** Where the workflow is written; absent for a stand-in. */
+  readonly written?: Written<AnyWorkflow>;
 }
 
 /** What is asked for. */
@@ -52,11 +52,11 @@ export function subjectsOf(sources: Pick<Sources, "hardware" | "templates" | "wo
       missing("hardwareRef", `hardware not found: "${names.hardware}"`);
     else
       for (const hardware of choice.machines ?? [own])
-        subjects.push({ template, hardware, workflow: withValues(written.object, choice.values), isWritten: true });
+        subjects.push({ template, hardware, workflow: withValues(written.object, choice.values), written });
   }
   for (const template of sources.templates.filter((one) => !used.has(one)))
     for (const hardware of choice.machines ?? machinesBeside(sources))
-      subjects.push({ template, hardware, workflow: standIn(template.object, hardware, choice), isWritten: false });
+      subjects.push({ template, hardware, workflow: standIn(template.object, hardware, choice) });
   return { subjects, problems };
 }
 
