@@ -127,7 +127,7 @@ const told: readonly { readonly of: string; readonly says: RegExp }[] = [
     of: "describe workflows.tinkerbell.org/broken-disk",
     says: /^write-image +Failed .*DiskMissing +there is no \/dev\/sda$/m,
   },
-  { of: "cancel workflows.tinkerbell.org/endless", says: /^workflow\/endless canceled$/m },
+  { of: "cancel workflows.tinkerbell.org/endless", says: /^workflow\/endless (?:canceled|cancel requested)$/m },
   { of: "describe workflows.tinkerbell.org/rack-1", says: /^export-volume +Succeeded .*\n^mount-volume +Succeeded /m },
   { of: "--tink-auth token", says: /^workflow\.tinkerbell\.org\/greet-7 condition met$/m },
 ];

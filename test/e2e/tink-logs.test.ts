@@ -50,8 +50,8 @@ function program(...words: readonly string[]) {
   return { child, said, ended };
 }
 
-const startAgent = () => {
-  const own = ["--id", "node-7", "--runtime", "host", "--state-dir", join(directory, "agent")];
+const startAgent = (...more: readonly string[]) => {
+  const own = [...more, "--id", "node-7", "--runtime", "host", "--state-dir", join(directory, "agent")];
   return program("agent", "--server", `127.0.0.1:${port}`, ...own);
 };
 
@@ -122,6 +122,17 @@ test("lines appear while their action runs, go on after server and agent were ki
   const raw = await exec("kubectl", ["--kubeconfig", server.kubeconfig, "get", "--raw", path]);
   expect(raw.out).toMatch(/^20\d\d-\S+Z second action\n$/);
   expect((await told("logs", workflow("w"), "a9")).err).toContain('no step "a9"');
+});
+
+test("a cancel is requested until the agent has stopped the action, and canceled from then on", async () => {
+  startAgent("--stop-grace", "5m");
+  const gate = join(directory, "gate");
+  await run("w", [`trap '' TERM; echo up; until [ -e ${gate} ]; do sleep 0.05; done`]);
+  await expect.poll(async () => (await told("logs", workflow("w"))).out, patience).toContain("up\n");
+  expect((await told("cancel", workflow("w"))).out).toBe("workflow/w cancel requested\n");
+  await writeFile(gate, "");
+  await ended("w").toBe("CANCELED");
+  expect((await told("cancel", workflow("w"))).out).toBe("workflow/w canceled\n");
 });
 
 test("100 MiB leave the last ten with a line that says what is missing, and values that are masked are nowhere", async () => {

@@ -146,6 +146,17 @@ export async function childrenOf(client: ApiClient, run: KubeObject, dialect: Di
   return await controlledBy(client, run, [...kinds.values()]);
 }
 
+/** Whether the run was asked to stop and has not stopped yet. */
+export async function isStopping(
+  client: ApiClient,
+  namespace: string,
+  { type, name, dialect }: NamedRun,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const object = await getOrUndefined<KubeObject>(client, { type, namespace, name }, signal);
+  return object !== undefined && viewOf(dialect, object).phase === "Cancelling";
+}
+
 /** Objects of these kinds that have the object for an owner, as far as the caller may see them; one list per kind, in its namespace. */
 export async function controlledBy(
   client: ApiClient,

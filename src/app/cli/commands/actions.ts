@@ -48,7 +48,7 @@ const actionCommand = ({ verb, summary, past, step: taken, options: own = [], ex
     completes: taken === undefined ? ["run"] : ["run", "step"],
     async action(invocation) {
       const { withSession } = await import("../session.ts");
-      const { findRun } = await import("../runs.ts");
+      const { findRun, isStopping } = await import("../runs.ts");
       const { act } = await import("../run-actions.ts");
       const { args, options, environment, clock, signal, rest } = invocation;
       return await withSession(invocation, async ({ client, namespace }) => {
@@ -73,8 +73,11 @@ const actionCommand = ({ verb, summary, past, step: taken, options: own = [], ex
         // Of an approval it matters how many are still missing.
         // A retry may be a run of its own, which the person wants to follow.
         const made = answer.createdRun === undefined ? "" : ` as ${answer.createdRun}`;
+        const isPending = verb === "cancel" && step === undefined && (await isStopping(client, namespace, run, signal));
         const count = verb === "approve" && answer.message !== "" ? ` (${answer.message})` : "";
-        environment.out.write(`${name} ${step === undefined ? "" : `step ${step} `}${past}${made}${count}\n`);
+        environment.out.write(
+          `${name} ${step === undefined ? "" : `step ${step} `}${isPending ? "cancel requested" : past}${made}${count}\n`,
+        );
         return exitCode.succeeded;
       });
     },
@@ -195,5 +198,5 @@ const actions: readonly Action[] = [
   },
 ];
 
-/** In the order of `--help`. `cancel` ends with 0 once the controller has begun to; the run may still be ending its steps. */
+/** In the order of `--help`. `cancel` exits with 0 once the controller has accepted it; the run may still be stopping. */
 export const actionCommands = actions.map(actionCommand);
