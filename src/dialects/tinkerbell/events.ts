@@ -1,5 +1,6 @@
 import type { Instant } from "#lib/base/index.ts";
 import { failures, notice, type Notice, warning } from "./messages.ts";
+import { isByOther } from "./reconnect.ts";
 import type { Settings } from "./settings.ts";
 import { type Action, currentIndex, isTerminal, type Protocol, type WorkflowState } from "./state.ts";
 import {
@@ -84,7 +85,7 @@ const isOver = ({ phase }: Action): boolean => phase === "Succeeded" || phase ==
  * A start is the only thing that may be refused for good: it is what an agent waits for before it does anything, so that a
  * refusal stops what should not run.
  */
-function judgeStart(state: WorkflowState, action: Action, at: number, { now }: EventContext): Verdict {
+function judgeStart(state: WorkflowState, action: Action, at: number, context: EventContext): Verdict {
   const { phase, dispatch } = state;
   if (phase === "Cancelling" || phase === "Post" || isTerminal(phase))
     return { ...refused(`the workflow is ${phase}`), stop: true };
@@ -94,8 +95,9 @@ function judgeStart(state: WorkflowState, action: Action, at: number, { now }: E
   const current = currentIndex(state);
   if (at > current) return outOfOrder(action);
   if (isOver(action)) return unchanged();
+  if (isByOther(state, context)) return refused("the workflow was given to a newer connection of the agent");
   if (action.phase === "Running" && dispatch.rerun !== action.id) return unchanged();
-  return recorded(startAction(state, action, now));
+  return recorded(startAction(state, action, context.now));
 }
 
 /** Actions are done one after the other: what comes too early is a mistake of the agent, or of who pretends to be one. */

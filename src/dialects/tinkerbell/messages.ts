@@ -52,6 +52,9 @@ export const failures = {
     `agent ${agent} did not confirm cancellation within ${formatDuration(limit)}; the action may still be running`,
   interrupted: (name: string, times: number) =>
     `action "${name}" was interrupted ${times} ${times === 1 ? "time" : "times"} (agent restarted)`,
+  startedByOther: (name: string, { agentID, protocol }: { readonly agentID: string; readonly protocol: string }) =>
+    `agent ${agentID} connected by the ${protocol} protocol while action "${name}", which it started by another one, is running; ` +
+    "if the program that runs it is gone, cancel the workflow and retry it",
   agentLost: (agent: string, limit: Millis) => `agent ${agent} has been unreachable for ${formatDuration(limit)}`,
 } as const;
 

@@ -1,5 +1,5 @@
 import type { Instant } from "#lib/base/index.ts";
-import { failures } from "./messages.ts";
+import { failures, type Notice, warning } from "./messages.ts";
 import type { Settings } from "./settings.ts";
 import { currentIndex, isTerminal, type WorkflowState } from "./state.ts";
 import {
@@ -25,6 +25,8 @@ export type Resumed = "running" | "interrupted" | "none";
 export interface Resumption {
   readonly move?: Move;
   readonly send?: "start" | "stop";
+  /** Nothing else is done: another connection of the agent is at work on it. */
+  readonly notices?: readonly Notice[];
 }
 
 /** An agent has connected that is held for this workflow. */
@@ -55,13 +57,25 @@ export function confirmCancel(state: WorkflowState, now: Instant): Move {
   return andThen(stopped, (ended) => cancel(ended, message));
 }
 
-/** The agent has begun anew in the middle of it. An action that had not begun is no interruption. */
+/**
+ * Whether the workflow was given to the agent by another protocol than it speaks now: two programs use its id, or the one has taken the place
+ * of the other.
+ */
+export const isByOther = ({ dispatch: { protocol } }: WorkflowState, taker: Pick<Taker, "protocol">): boolean =>
+  protocol !== undefined && protocol !== taker.protocol;
+
+/**
+ * The agent has begun anew in the middle of it. An action that had not begun is no interruption. One that was started by another protocol is not
+ * started again, because the program that runs it may be alive.
+ */
 export function interrupted(state: WorkflowState, taker: Taker, now: Instant, settings: Settings): Resumption {
   const action = runningAction(state);
   if (action === undefined) {
     const next = state.actions[currentIndex(state)];
     return next === undefined ? {} : { move: dispatch(state, taker, now, settings), send: "start" };
   }
+  if (isByOther(state, taker) && state.dispatch.rerun !== action.id)
+    return { notices: [warning("DuplicateAgent", failures.startedByOther(action.name, taker))] };
   if (settings.interruptedActions === "Rerun" && action.attempts < settings.maxActionAttempts)
     return { move: rerun(state, action, taker, now, settings), send: "start" };
   const reason = "ActionInterrupted";

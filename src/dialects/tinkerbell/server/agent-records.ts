@@ -86,7 +86,11 @@ export class AgentRecords {
     const entry = this.#entry(agentID);
     entry.notes.push(["Normal", "AgentConnected", `agent ${agentID} has connected`]);
     if (isDuplicate)
-      entry.notes.push(["Warning", "DuplicateAgent", `agent ${agentID} connects again and again: do two have its id?`]);
+      entry.notes.push([
+        "Warning",
+        "DuplicateAgent",
+        `two agents may use the id ${agentID}: it connected while it was connected`,
+      ]);
     // Null takes away what the process before has told.
     const its = { instance: instance ?? null, version: version ?? null, runtime: runtime ?? null };
     this.#note(entry, { connected: true, protocol, ...its, ...present({ attributes }) });

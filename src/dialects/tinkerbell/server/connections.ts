@@ -39,6 +39,9 @@ const restlessAfter = 3;
 /** Each costs some 40 KiB of memory with its connection. */
 const maxConnections = 20_000;
 
+/** What the older of two connections of one agent ends with. */
+export const superseded = (): RpcError => new RpcError("ABORTED", "superseded by a newer connection");
+
 /** What is known of an agent while it is connected. */
 interface Place {
   readonly connection: Connection;
@@ -68,8 +71,17 @@ export class Connections {
     const recent = before?.replacedAt.filter((at) => now - at < restlessFor) ?? [];
     const replacedAt = before === undefined ? [] : [...recent, now].slice(-restlessAfter - 1);
     this.#places.set(connection.key, { connection, replacedAt });
-    before?.connection.end(new RpcError("ABORTED", "superseded by a newer connection"));
+    before?.connection.end(superseded());
     return { isDuplicate: replacedAt.length > restlessAfter };
+  }
+
+  /** A newer call of the agent by another protocol takes the place of its stream, which ends. False without a stream. */
+  supersede(agent: string): boolean {
+    const key = agentKey(agent);
+    const before = this.#places.get(key);
+    this.#places.delete(key);
+    before?.connection.end(superseded());
+    return before !== undefined;
   }
 
   /** Whether it was this connection that its agent had. */

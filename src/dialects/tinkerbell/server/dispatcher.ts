@@ -173,8 +173,8 @@ export class Dispatcher {
       if (isNotFound(thrown)) return { answer: undefined };
       throw thrown;
     });
-    const { move, send, before } = answer ?? {};
-    if (move !== undefined) tell(workflow, move.notices);
+    const { move, send, before, notices = [] } = answer ?? {};
+    tell(workflow, move?.notices ?? notices);
     if (send === "stop") stop(connection, workflowId(workflow));
     const id = workflowId(workflow);
     if (send === "start" && move !== undefined) this.#start(connection, workflow, move.state, "resent");

@@ -38,7 +38,8 @@ const invalid = (message: string): RpcError => new RpcError("INVALID_ARGUMENT", 
 /** What asks a question, or tells the end, is of no stream. */
 function streamIn({ stream, data }: MessageShape<typeof agentV1.LogChunkSchema>): LogStream {
   if (stream === agentV1.LogChunk_Stream.STDERR) return "stderr";
-  if (stream === agentV1.LogChunk_Stream.STDOUT || data.length === 0) return "stdout";
+  const isNeither = stream === agentV1.LogChunk_Stream.UNSPECIFIED && data.length === 0;
+  if (stream === agentV1.LogChunk_Stream.STDOUT || isNeither) return "stdout";
   throw invalid(`expected STREAM_STDOUT or STREAM_STDERR for stream, found ${stream}`);
 }
 

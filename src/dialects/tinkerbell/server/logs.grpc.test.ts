@@ -172,6 +172,9 @@ test("what cannot be kept is refused by name", async () => {
   expect(await push(place, [chunk(w, 1, "x", { stream: agentV1.LogChunk_Stream.UNSPECIFIED })])).toMatch(
     /^INVALID_ARGUMENT expected STREAM_STDOUT or/,
   );
+  expect(await push(place, [chunk(w, 0, "", { stream: 77 as agentV1.LogChunk_Stream })])).toMatch(
+    /^INVALID_ARGUMENT expected STREAM_STDOUT or/,
+  );
   expect(await push(place, [chunk("nowhere", 1, "a")])).toBe('NOT_FOUND there is no workflow "nowhere"');
   expect(await push(place, [chunk("default/none/uid", 1, "a")])).toMatch(/^NOT_FOUND there is no workflow/);
   expect(await push(place, [chunk(w, 1, "a", { actionId: "../x" })])).toMatch(

@@ -100,9 +100,7 @@ export function reportedEvent({ actionId = "", actionState }: StatusRequest): Ag
       };
     case StateType.TIMEOUT:
       return { is: "failed", action: actionId, reason: "ActionTimeout", message: "the agent reported TIMEOUT" };
-    case StateType.UNSPECIFIED:
-    case StateType.PENDING:
-    case undefined:
+    default:
       throw new RpcError("INVALID_ARGUMENT", "action_state is neither RUNNING, SUCCESS, FAILED nor TIMEOUT");
   }
 }

@@ -3,6 +3,7 @@ import { type CallContext, type Handlers, workflowV1 } from "#kernel/rpc/index.t
 import { agentKey, type Protocol } from "../state.ts";
 import type { Taker } from "../transitions.ts";
 import { allow, type Caller, checkedAgentID, type Identify, notValid } from "./caller.ts";
+import { superseded } from "./connections.ts";
 import type { Lanes } from "./lanes.ts";
 import { actionMessage, attributesOf, noActionYet, noWorkflows } from "./poll-messages.ts";
 import { asUnavailable } from "./record-event.ts";
@@ -64,6 +65,7 @@ async function waitFor(
       const why = await Promise.race([changed, pauseFor(clock, pause, AbortSignal.any([signal, patience.signal]))]);
       signal.throwIfAborted();
       if (why === "replaced") return undefined;
+      if (why === "superseded") throw superseded();
     } finally {
       patience.abort();
     }

@@ -237,6 +237,79 @@ test("a failure and a timeout are recorded in the words that there are", async (
   }
 });
 
+test("a state that the protocol does not have is refused", async () => {
+  const place = await start();
+  const id = await place.create("wf");
+  const client = place.client();
+  await ask(client);
+  for (const state of [0, 1, 6, 99, -1])
+    expect(await report(client, id, "one", state as State)).toBe("INVALID_ARGUMENT");
+  expect(await report(client, id, "one", StateType.RUNNING)).toBe("OK");
+});
+
+test("a question takes the place of the agent's stream, which ends; the workflow is given to the question alone", async () => {
+  const place = await start({ pollHold: 60_000 });
+  const agent = place.agent();
+  await agent.stream.headers.promise;
+  const asked = ask(place.client());
+  expect(await agent.stream.end.promise).toMatchObject({
+    code: "ABORTED",
+    message: "superseded by a newer connection",
+  });
+  const id = await place.create("wf");
+  expect(await asked).toBe("wf one");
+  expect(agent.told).toEqual([]);
+  expect(await report(place.client(), id, "one", StateType.RUNNING)).toBe("OK");
+  expect(await place.state("wf")).toMatchObject({ dispatch: { protocol: "poll", attempt: 1 } });
+  await expect.poll(() => place.reasons()).toContain("DuplicateAgent");
+});
+
+test("a stream takes the place of the agent's question, which ends; the workflow is given to the stream alone", async () => {
+  const place = await start({ pollHold: 60_000 });
+  const asked = ask(place.client());
+  await expect.poll(async () => (await place.agentStatus("agent-a"))?.connected).toBe(true);
+  const agent = place.agent();
+  await agent.stream.headers.promise;
+  expect(await asked).toBe("ABORTED");
+  const id = await place.create("wf");
+  await poll(() => agent.told).toEqual(["start wf: one two"]);
+  expect(await report(place.client(), id, "one", StateType.RUNNING)).toBe("FAILED_PRECONDITION");
+  expect(await agent.tell(id, { is: "started" })).toBe("OK");
+  expect(await place.state("wf")).toMatchObject({ actions: [{ attempts: 1 }, {}] });
+});
+
+test("a workflow that was given to the older connection and not begun is the newer one's; the older cannot begin it", async () => {
+  const place = await start({ pollHold: 60_000 });
+  const id = await place.create("wf");
+  const agent = place.agent();
+  await poll(() => agent.told).toEqual(["start wf: one two"]);
+  const client = place.client();
+  expect(await ask(client)).toBe("wf one");
+  expect(await agent.tell(id, { is: "started" })).toBe("FAILED_PRECONDITION");
+  expect(await report(client, id, "one", StateType.RUNNING)).toBe("OK");
+  expect(await place.state("wf")).toMatchObject({ actions: [{ attempts: 1 }, {}] });
+});
+
+test("an action that runs by the older connection is not started again by the newer one, and its end is recorded", async () => {
+  const place = await start({ pollHold: 60_000 });
+  const id = await place.create("wf");
+  const first = place.agent();
+  await poll(() => first.told).toEqual(["start wf: one two"]);
+  await first.tell(id, { is: "started" });
+  const asked = ask(place.client());
+  await first.stream.end.promise;
+  await expect.poll(() => place.reasonsOf("wf")).toContain("DuplicateAgent");
+  expect(await first.tell(id, { is: "succeeded" })).toBe("OK");
+  // What comes next is the newer connection's.
+  expect(await asked).toBe("wf two");
+  expect(await report(place.client(), id, "two", StateType.RUNNING)).toBe("OK");
+  const second = place.agent();
+  await second.stream.headers.promise;
+  expect(await report(place.client(), id, "two", StateType.SUCCESS)).toBe("OK");
+  expect(second.told).toEqual([]);
+  expect(await place.state("wf")).toMatchObject({ phase: "Succeeded", actions: [{ attempts: 1 }, { attempts: 1 }] });
+});
+
 test("a report that names neither a state nor an action is refused", async () => {
   const place = await start();
   const answer = await place.client().bytes(methods.reportActionStatus, Buffer.from([0x0a, 0x01, 0x61]));

@@ -43,6 +43,13 @@ export class Presence {
     return isNew;
   }
 
+  /** It is connected by a stream from now on. */
+  forget(agentID: string): void {
+    const key = agentKey(agentID);
+    this.#present.delete(key);
+    this.#timers.delete(key);
+  }
+
   has(agentID: string): boolean {
     return this.#present.has(agentKey(agentID));
   }

@@ -136,7 +136,9 @@ export function createDesk(
   const identify = identifyBy(options.auth ?? { mode: "none" }, manager);
   const connect = (connection: Connection): (() => void) => {
     const { isDuplicate } = connections.open(connection, clock.now());
-    agents.came(connection, "stream", isDuplicate);
+    presence.forget(connection.agentID);
+    const wasAsking = waiters.supersede(connection.agentID);
+    agents.came(connection, "stream", isDuplicate || wasAsking);
     upkeep.came();
     dispatcher.wake(connection.key);
     absence.changed(connection.key);
@@ -148,8 +150,9 @@ export function createDesk(
   };
   const record: ReportParts["record"] = (id, event, from) => recordEvent(parts, id, event, from);
   const seen: AskParts["seen"] = (agentID, protocol, attributes) => {
+    const hadStream = connections.supersede(agentID);
     if (!presence.heard(agentID)) return agents.seen(agentID);
-    agents.came({ agentID, ...present({ attributes }) }, protocol);
+    agents.came({ agentID, ...present({ attributes }) }, protocol, hadStream);
     upkeep.came();
   };
   return {

@@ -3,7 +3,7 @@ import type { ApiClient } from "#kernel/kit/index.ts";
 import { isConflict, isNotFound, type Stored } from "#kernel/model/index.ts";
 import { choose } from "../dispatch-queue.ts";
 import type { Notice } from "../messages.ts";
-import { confirmCancel, interrupted, type Resumption } from "../reconnect.ts";
+import { confirmCancel, interrupted, isByOther, type Resumption } from "../reconnect.ts";
 import type { Settings } from "../settings.ts";
 import { agentKey, isTerminal, type WorkflowState } from "../state.ts";
 import { type AnyWorkflow, changeWorkflow, refOf, storeState } from "../stored.ts";
@@ -77,8 +77,12 @@ async function goOnWith(parts: TakeParts, { workflow }: Mirrored, taker: Taker):
     if (isNotFound(thrown)) return { answer: {}, workflow };
     throw thrown;
   });
-  const { move, send, state }: Resumption & { readonly state?: WorkflowState } = answer;
+  const { move, send, state, notices }: Resumption & { readonly state?: WorkflowState } = answer;
   if (move !== undefined) tell(stored, move.notices);
+  if (notices !== undefined) {
+    tell(stored, notices);
+    return { is: "nothing" };
+  }
   if (send !== "start" || state === undefined) return undefined;
   if (move !== undefined) onSent?.("resent");
   return { is: "at", workflow: stored, state };
@@ -91,6 +95,6 @@ function asked(state: WorkflowState, taker: Taker, now: Instant, settings: Setti
   const running = runningAction(state);
   // It was told to run it once more, and asks again before it has begun.
   const isRerun = running !== undefined && state.dispatch.rerun === running.id;
-  if (running === undefined || isRerun) return { send: "start" };
+  if ((running === undefined || isRerun) && !isByOther(state, taker)) return { send: "start" };
   return interrupted(state, taker, now, settings);
 }
