@@ -153,7 +153,7 @@ export async function isStopping(
   { type, name, dialect }: NamedRun,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const object = await getOrUndefined<KubeObject>(client, { type, namespace, name }, signal);
+  const object = await getOrUndefined(client, { type, namespace, name }, signal);
   return object !== undefined && viewOf(dialect, object).phase === "Cancelling";
 }
 

@@ -172,7 +172,7 @@ test("what cannot be kept is refused by name", async () => {
   expect(await push(place, [chunk(w, 1, "x", { stream: agentV1.LogChunk_Stream.UNSPECIFIED })])).toMatch(
     /^INVALID_ARGUMENT expected STREAM_STDOUT or/,
   );
-  expect(await push(place, [chunk(w, 0, "", { stream: 77 as agentV1.LogChunk_Stream })])).toMatch(
+  expect(await push(place, [Object.assign(chunk(w, 0, ""), { stream: 77 })])).toMatch(
     /^INVALID_ARGUMENT expected STREAM_STDOUT or/,
   );
   expect(await push(place, [chunk("nowhere", 1, "a")])).toBe('NOT_FOUND there is no workflow "nowhere"');
