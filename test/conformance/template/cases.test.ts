@@ -100,7 +100,9 @@ describe("functions", () => {
 
 describe("a Hardware with every field set, compared with a released renderer", () => {
   const read = readYaml(readFileSync(join(root, "go/testdata/hardware.yaml"), "utf8"));
-  const { hardware, cases } = (read.ok ? read.value.documents[0]?.value : undefined) as unknown as {
+  const [document] = read.ok ? read.value.documents : [];
+  if (document === undefined) throw new Error("hardware.yaml cannot be read");
+  const { hardware, cases } = document.value as unknown as {
     readonly hardware: object;
     readonly cases: readonly FunctionCase[];
   };

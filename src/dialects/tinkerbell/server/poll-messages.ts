@@ -100,7 +100,14 @@ export function reportedEvent({ actionId = "", actionState }: StatusRequest): Ag
       };
     case StateType.TIMEOUT:
       return { is: "failed", action: actionId, reason: "ActionTimeout", message: "the agent reported TIMEOUT" };
-    default:
-      throw new RpcError("INVALID_ARGUMENT", "action_state is neither RUNNING, SUCCESS, FAILED nor TIMEOUT");
+    case StateType.UNSPECIFIED:
+    case StateType.PENDING:
+    case undefined:
+      throw noState();
   }
+  // A number that the protocol does not have.
+  throw noState();
 }
+
+const noState = (): RpcError =>
+  new RpcError("INVALID_ARGUMENT", "action_state is neither RUNNING, SUCCESS, FAILED nor TIMEOUT");
