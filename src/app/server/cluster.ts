@@ -24,6 +24,7 @@ import {
 import { isForbidden, isNotFound, Node } from "#kernel/model/index.ts";
 import type { RpcPort } from "#kernel/rpc/index.ts";
 import { dialectDirectory } from "./log-sources.ts";
+import { onceStarted } from "./starting-cluster.ts";
 import { type LogLevel, plainLog } from "./plain-log.ts";
 import { keptPodStreams } from "./pod-streams.ts";
 import { openTemplates } from "./templates.ts";
@@ -82,17 +83,16 @@ export async function serveCluster(options: ClusterOptions): Promise<void> {
   const streams = keptPodStreams(() => ({ connection, clock, log, random }));
   try {
     const { kinds, dialects, shared } = await speakersOf(options.language === undefined ? [] : [options.language]);
-    const isOwn = options.isForAny !== true && (await hasOwnControllers(client, signal));
+    const patiently = <T>(ask: () => Promise<T>): Promise<T> => onceStarted(client, clock, signal, ask);
+    const isOwn = options.isForAny !== true && (await hasOwnControllers(client, signal, clock));
     if (isOwn && options.besideOwn === undefined) throw ownControllers();
     const dialectOptions = (isOwn ? options.besideOwn : options.dialectOptions) ?? {};
     if (options.installsDefinitions)
-      await installCrds(client, toCrds(kinds).map(asOurs), { clock, log, random, signal });
-    else
-      await expectServed(
-        client,
-        kinds.filter(({ plural }) => options.looksAt?.includes(plural) ?? true),
-        signal,
-      );
+      await patiently(() => installCrds(client, toCrds(kinds).map(asOurs), { clock, log, random, signal }));
+    else {
+      const looksAt = kinds.filter(({ plural }) => options.looksAt?.includes(plural) ?? true);
+      await patiently(() => expectServed(client, looksAt, signal));
+    }
     const parts = { client, clock, log, random };
     const manager = new Manager({ ...parts, ...electionOf(isOwn ? undefined : options.lease, parts) });
     await shared?.addControllers(manager);
@@ -152,9 +152,9 @@ function electionOf(
 }
 
 /** A control plane of `slipway up` acts by itself: whoever acts beside it would do everything twice. Who may not list Nodes is on somebody's cluster. */
-async function hasOwnControllers(client: ApiClient, signal: AbortSignal): Promise<boolean> {
+async function hasOwnControllers(client: ApiClient, signal: AbortSignal, clock: Clock): Promise<boolean> {
   const ours = { labelSelector: "slipway.dev/runtime", limit: 1, signal };
-  const { items } = await client.list(Node, ours).catch((thrown: unknown) => {
+  const { items } = await onceStarted(client, clock, signal, () => client.list(Node, ours)).catch((thrown: unknown) => {
     if (isForbidden(thrown)) return { items: [] };
     throw thrown;
   });

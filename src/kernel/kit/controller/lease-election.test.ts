@@ -15,12 +15,12 @@ beforeEach(() => {
   client = memoryClient({ clock });
 });
 
-const candidate = (identity: string, through: ApiClient = client, on: FakeClock = clock) =>
+const candidate = (identity: string, through: ApiClient = client, on: FakeClock = clock, random = () => 0) =>
   leaseElection({
     client: through,
     clock: on,
     log: silentLog,
-    random: () => 0,
+    random,
     namespace: "slipway-system",
     name: "controllers",
     identity,
@@ -79,6 +79,40 @@ test("a leader that died is followed 15 seconds after its lease was last seen to
   await clock.advance(2000);
   expect(leaders).toEqual(["a", "b"]);
   expect(await lease()).toMatchObject({ leaseTransitions: 1 });
+});
+
+test("a leader that is killed right after a renewal is followed within 16 seconds, however long the pauses of the next one are", async () => {
+  const leader = new FakeClock();
+  await candidate("a", client, leader).acquire(never);
+  let follower: string | undefined;
+  const next = candidate("b", client, clock, () => 1).acquire(never);
+  void next.then(() => (follower = "b"));
+  for (let step = 0; step < 300; step++) {
+    await clock.advance(100);
+    await leader.advance(100);
+  }
+  // Its last renewal is made at 30 s; the other one looks by itself at 26.4 s, and next at 30.8 s.
+  await clock.advance(14_900);
+  expect(follower).toBeUndefined();
+  await clock.advance(1_100);
+  expect(follower).toBe("b");
+});
+
+test("a candidate that may not watch the lease looks at it by itself", async () => {
+  const chaos = chaosClient(client, { clock, random: () => 0, faults: {} });
+  const blind: ApiClient = Object.assign(chaos, {
+    watch: () => {
+      throw new ApiError("Forbidden", "cannot watch leases");
+    },
+  });
+  const leaders: string[] = [];
+  const first = await compete(leaders, "a");
+  void compete(leaders, "b", blind);
+  await clock.advance(60_000);
+  expect(leaders).toEqual(["a"]);
+  await first.release();
+  await clock.advance(5_000);
+  expect(leaders).toEqual(["a", "b"]);
 });
 
 test("clocks that are hours apart or set anew do not matter", async () => {

@@ -8,7 +8,7 @@ import {
   sleep,
   type Random,
 } from "#lib/base/index.ts";
-import { isNotFound, type KubeObject, Lease, type Stored } from "#kernel/model/index.ts";
+import { isForbidden, isNotFound, type KubeObject, Lease, type Stored } from "#kernel/model/index.ts";
 import type { ApiClient } from "../client/api-client.ts";
 import type { Election, Leadership } from "./election.ts";
 import { leadershipLost } from "./errors.ts";
@@ -45,10 +45,11 @@ interface LeaseSpec {
   readonly leaseTransitions?: number;
 }
 
-/** What the lease said, and when on our own clock it last said something new. */
+/** What the lease said last, and until when on our own clock it counts. */
 interface Observation {
   readonly text: string;
-  readonly at: Millis;
+  /** From then on it counts as silent. */
+  readonly until: Millis;
 }
 
 /** Share of a pause that chance adds, as in client-go: candidates that started together must not ask together. */
@@ -66,9 +67,34 @@ export function leaseElection(options: LeaseElectionOptions): Election {
 async function acquire(options: LeaseElectionOptions, signal: AbortSignal): Promise<Leadership> {
   const { clock, log, name, identity } = options;
   const candidate = new Candidate(options);
-  while ((await candidate.attempt(signal)) !== "held") await sleep(clock, candidate.pause(), signal);
+  const isOver = new AbortController();
+  void follow(options, candidate, AbortSignal.any([signal, isOver.signal]));
+  try {
+    while ((await candidate.attempt(signal)) !== "held") await sleep(clock, candidate.pause(), signal);
+  } finally {
+    isOver.abort();
+  }
   log.info("leadership gained", { lease: name, identity });
   return lead(options, candidate);
+}
+
+/**
+ * Shows the candidate each renewal when it is made, so that the lease runs out 15 s after the last one. Where the lease may not be watched the
+ * candidate sees renewals at its own tries: later, and no less safe. Never rejects.
+ */
+async function follow(options: LeaseElectionOptions, candidate: Candidate, signal: AbortSignal): Promise<void> {
+  const { client, clock, log, namespace, name } = options;
+  while (!signal.aborted) {
+    try {
+      const fieldSelector = `metadata.name=${name}`;
+      for await (const { type, object } of client.watch<LeaseObject>(Lease, { namespace, fieldSelector, signal }))
+        if (type === "ADDED" || type === "MODIFIED") candidate.observe(object.spec);
+    } catch (thrown) {
+      log.debug("the lease is not watched", { error: messageOf(thrown) });
+      if (isForbidden(thrown)) return;
+    }
+    await sleep(clock, options.retryPeriod ?? 2000, signal).catch(() => undefined);
+  }
 }
 
 /** Renews until released; aborts `lost` when somebody else holds the lease or the deadline passes without a renewal. */
@@ -123,9 +149,21 @@ class Candidate {
     this.#duration = options.leaseDuration ?? 15_000;
   }
 
-  /** Between one and 2.2 times the retry period. */
+  /** Between one and 2.2 times the retry period, and no longer than until the lease runs out. */
   pause(): Millis {
-    return Math.round((this.#options.retryPeriod ?? 2000) * (1 + jitter * this.#options.random()));
+    const { clock, random, retryPeriod = 2000 } = this.#options;
+    const pause = Math.round(retryPeriod * (1 + jitter * random()));
+    const left = (this.#observed?.until ?? 0) - clock.monotonic();
+    return left > 0 ? Math.min(pause, left) : pause;
+  }
+
+  /** Notes when this process first saw the lease as it is now. */
+  observe(spec: LeaseSpec = {}): Observation {
+    const text = JSON.stringify([spec.holderIdentity, spec.renewTime, spec.acquireTime]);
+    if (this.#observed?.text === text) return this.#observed;
+    const at = this.#options.clock.monotonic();
+    this.#observed = { text, until: at + (spec.leaseDurationSeconds ?? 0) * 1000 };
+    return this.#observed;
   }
 
   /** Takes or renews the lease: `other` when somebody else holds it, `failed` when nothing is known. Never rejects. */
@@ -202,10 +240,7 @@ class Candidate {
    */
   #isExpired(spec: LeaseSpec): boolean {
     if (spec.holderIdentity === undefined || spec.holderIdentity === "") return true;
-    const now = this.#options.clock.monotonic();
-    const text = JSON.stringify([spec.holderIdentity, spec.renewTime, spec.acquireTime]);
-    if (this.#observed?.text !== text) this.#observed = { text, at: now };
-    return now - this.#observed.at >= (spec.leaseDurationSeconds ?? 0) * 1000;
+    return this.observe(spec).until <= this.#options.clock.monotonic();
   }
 
   /** Becoming the leader anew is counted; renewing is not. */

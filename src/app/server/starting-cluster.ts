@@ -1,0 +1,37 @@
+import { type Clock, type Millis, sleep } from "#lib/base/index.ts";
+import type { ApiClient } from "#kernel/kit/index.ts";
+import { isForbidden } from "#kernel/model/index.ts";
+
+/** An API server makes its own roles within this time. */
+const patience: Millis = 30_000;
+const pause: Millis = 1_000;
+
+/**
+ * Asks the API of a cluster, and asks again while it is starting: until its roles are there an API server forbids everything, so that its
+ * first 403 says nothing about rights. Rejects with the refusal of a server that is ready, or with the last one after 30 seconds.
+ */
+export async function onceStarted<T>(
+  client: ApiClient,
+  clock: Clock,
+  signal: AbortSignal,
+  ask: () => Promise<T>,
+): Promise<T> {
+  const end = clock.monotonic() + patience;
+  for (;;) {
+    // Before the question: a server that becomes ready in between is asked once more.
+    const isLast = clock.monotonic() >= end || (await isReady(client, signal));
+    try {
+      return await ask();
+    } catch (thrown) {
+      if (!isForbidden(thrown) || isLast) throw thrown;
+    }
+    await sleep(clock, pause, signal);
+  }
+}
+
+/** Whatever else `/readyz` answers, its own 403 included, it is not ready. */
+const isReady = (client: ApiClient, signal: AbortSignal): Promise<boolean> =>
+  client.raw("/readyz", { signal }).then(
+    () => true,
+    () => false,
+  );
