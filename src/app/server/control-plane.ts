@@ -34,6 +34,7 @@ import {
   addNode,
   addPodRunner,
   addReplicaSetController,
+  addStatefulSetController,
   createPodLogs,
   type IssueToken,
   type Node,
@@ -258,6 +259,7 @@ async function makeManager(options: Counted, parts: Parts, server: ApiServer): P
   addCronJobController(manager, { instance: node.name });
   addReplicaSetController(manager, { instance: node.name });
   addDeploymentController(manager, { instance: node.name });
+  addStatefulSetController(manager, { instance: node.name });
   addClaimController(manager, { directory: `${directory}/volumes` });
   const { version } = options;
   const runtimeVersion = runtime.containers?.version ?? version;

@@ -3,6 +3,7 @@ export { addCronJobController } from "./cronjobs/cron-job-controller.ts";
 export { addDeploymentController } from "./deployments/deployment-controller.ts";
 export { addJobController } from "./jobs/job-controller.ts";
 export { addReplicaSetController } from "./replicasets/replica-set-controller.ts";
+export { addStatefulSetController } from "./statefulsets/stateful-set-controller.ts";
 export { addNode } from "./nodes/keep-node.ts";
 export type { IssueToken } from "./pods/account-tokens.ts";
 export { addPodRunner } from "./pods/add-pod-runner.ts";

@@ -300,3 +300,84 @@ test("tables show what kubectl shows", async () => {
   const [row] = table.json["rows"] as unknown as readonly { cells: readonly unknown[] }[];
   expect(row?.cells).toEqual(["shown", "0/4", 0, 0, expect.any(String), "main", "example/web:1", "app=web"]);
 });
+
+describe("a StatefulSet", () => {
+  const path = "/apis/apps/v1/namespaces/default/statefulsets";
+  const claim = { metadata: { name: "data" }, spec: { accessModes: ["ReadWriteOnce"] } };
+  const set = (name: string, more: object = {}, podSpec: object = {}) => ({
+    ...deployment(name, spec({ serviceName: "s", volumeClaimTemplates: [claim], ...more }, podSpec)),
+    kind: "StatefulSet",
+  });
+  const change = (body: object) =>
+    api.ask("PATCH", `${path}/web`, { headers: { "Content-Type": "application/merge-patch+json" }, body });
+
+  test("has an order, a strategy, a history, and claims that stay; no warning says that nothing comes of it", async () => {
+    const { status, json, headers } = await api.ask("POST", path, { body: set("web") });
+    expect([status, headers["warning"]]).toEqual([201, undefined]);
+    expect(json).toMatchObject({
+      spec: {
+        replicas: 1,
+        podManagementPolicy: "OrderedReady",
+        revisionHistoryLimit: 10,
+        updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 0 } },
+        persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain", whenScaled: "Retain" },
+        template: { spec: { restartPolicy: "Always" } },
+        volumeClaimTemplates: [
+          {
+            apiVersion: "v1",
+            kind: "PersistentVolumeClaim",
+            spec: { volumeMode: "Filesystem" },
+            status: { phase: "Pending" },
+          },
+        ],
+      },
+      status: { replicas: 0, availableReplicas: 0 },
+    });
+  });
+
+  test.each<[string, object, object, string]>([
+    ["an unknown order", { podManagementPolicy: "Random" }, {}, "spec.podManagementPolicy"],
+    ["an unknown strategy", { updateStrategy: { type: "Recreate" } }, {}, "spec.updateStrategy.type"],
+    [
+      "a negative partition",
+      { updateStrategy: { rollingUpdate: { partition: -1 } } },
+      {},
+      "spec.updateStrategy.rollingUpdate.partition",
+    ],
+    [
+      "a policy of neither kind",
+      { persistentVolumeClaimRetentionPolicy: { whenScaled: "Keep" } },
+      {},
+      "spec.persistentVolumeClaimRetentionPolicy.whenScaled",
+    ],
+    ["a selector of other Pods", { selector: { matchLabels: { other: "x" } } }, {}, "spec.template.metadata.labels"],
+    ["Pods that end", {}, { restartPolicy: "Never" }, "spec.template.spec.restartPolicy"],
+  ])("is refused with %s", async (_what, more, podSpec, field) => {
+    const { status, json } = await api.ask("POST", path, { body: set("bad", more, podSpec) });
+    const causes = json["details"]?.["causes"];
+    expect([status, causes]).toEqual([422, [expect.objectContaining({ field })]]);
+  });
+
+  test("mounts its claims, and nothing that is neither a claim nor a volume", async () => {
+    const mounting = (name: string) => ({
+      containers: [{ name: "main", image: "i", volumeMounts: [{ name, mountPath: "/mnt" }] }],
+    });
+    expect((await api.ask("POST", path, { body: set("mounts", {}, mounting("data")) })).status).toBe(201);
+    expect((await api.ask("POST", path, { body: set("misses", {}, mounting("other")) })).status).toBe(422);
+  });
+
+  test("changes its size, template and strategy, and keeps what names Pods and claims", async () => {
+    expect(
+      (await change({ spec: { replicas: 3, updateStrategy: { type: "OnDelete", rollingUpdate: null } } })).status,
+    ).toBe(200);
+    for (const fixed of [{ serviceName: "t" }, { podManagementPolicy: "Parallel" }, { volumeClaimTemplates: null }]) {
+      const { status, json } = await change({ spec: fixed });
+      expect([status, json["message"]]).toEqual([
+        422,
+        expect.stringContaining("updates to statefulset spec for fields"),
+      ]);
+    }
+    const scale = await api.ask("GET", `${path}/web/scale`);
+    expect(scale.json).toMatchObject({ kind: "Scale", spec: { replicas: 3 }, status: { selector: "app=web" } });
+  });
+});

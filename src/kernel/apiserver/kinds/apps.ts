@@ -1,7 +1,7 @@
 import { type FieldPath, jsonEquals, type JsonObject, type JsonValue } from "#lib/base/index.ts";
 import { fieldError } from "#lib/schema/index.ts";
 import { formatLabelSelector, matchesLabels, readLabelSelector } from "#kernel/kit/index.ts";
-import { Deployment, ReplicaSet } from "#kernel/model/index.ts";
+import { Deployment, ReplicaSet, StatefulSet } from "#kernel/model/index.ts";
 import {
   checkNotNegative,
   checkOneOf,
@@ -9,17 +9,21 @@ import {
   checkTemplateMetadata,
   definitionNames,
   type Findings,
+  listAt,
+  mapItems,
   mapMember,
   numberAt,
   objectAt,
+  objectsAt,
   scalarText,
   textAt,
   valueAt,
   withAbsent,
+  withMembers,
   withPodSpecDefaults,
   withUnset,
 } from "#kernel/specs/index.ts";
-import { deploymentTable, replicaSetTable } from "../tables/apps.ts";
+import { deploymentTable, replicaSetTable, statefulSetTable } from "../tables/apps.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
 import type { ScalePaths } from "./served-resource.ts";
 
@@ -65,13 +69,24 @@ const replicasRule: Rule = (object, found) => {
   checkTemplateMetadata(template, here, found);
   const podSpec = objectAt(template, "spec");
   if (podSpec === undefined) return report(fieldError.required([...here, "spec"]));
-  checkPodSpec(podSpec, [...here, "spec"], found);
+  checkPodSpec(withClaimVolumes(podSpec, spec), [...here, "spec"], found);
   checkOneOf(podSpec, "restartPolicy", ["Always"], [...here, "spec"], report);
   if (valueAt(podSpec, "activeDeadlineSeconds") !== undefined)
     report(
       fieldError.forbidden([...here, "spec", "activeDeadlineSeconds"], "Pods that are kept alive have no deadline"),
     );
 };
+
+/** Containers of a StatefulSet mount its claims, which become volumes of each Pod. */
+function withClaimVolumes(podSpec: JsonObject, spec: JsonObject): JsonObject {
+  const volumes = listAt(podSpec, "volumes");
+  const names = new Set(objectsAt(podSpec, "volumes").map((volume) => textAt(volume, "name")));
+  const claims = objectsAt(spec, "volumeClaimTemplates")
+    .map((claim) => textAt(claim, "metadata", "name"))
+    .filter((name) => name !== undefined && !names.has(name))
+    .map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
+  return claims.length === 0 ? podSpec : { ...podSpec, volumes: [...volumes, ...claims] };
+}
 
 /**
  * The selector is required in apps/v1: a default taken from the template, as extensions/v1beta1 had it, would change with the
@@ -200,4 +215,90 @@ export const deploymentKind: BuiltIn = {
   prepareForCreate: (deployment) => ({ ...deployment, status: {} }),
   rules: [replicasRule, deploymentRule],
   updateRules: [selectorIsImmutable],
+};
+
+/** Kubernetes' defaults of apps/v1; a claim template is stored as the claim that it will be. */
+const withStatefulSetDefaults = (set: JsonObject): JsonObject =>
+  mapMember(set, "spec", (spec) =>
+    mapItems(
+      withTemplateDefaults(
+        withUpdateStrategy(
+          withAbsent(spec, {
+            replicas: 1,
+            podManagementPolicy: "OrderedReady",
+            revisionHistoryLimit: 10,
+            persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain", whenScaled: "Retain" },
+          }),
+        ),
+      ),
+      "volumeClaimTemplates",
+      (claim) =>
+        mapMember(
+          { ...claim, apiVersion: "v1", kind: "PersistentVolumeClaim", status: { phase: "Pending" } },
+          "spec",
+          (claimed) => withAbsent(claimed, { volumeMode: "Filesystem" }),
+        ),
+    ),
+  );
+
+function withUpdateStrategy(spec: JsonObject): JsonObject {
+  const updateStrategy = withUnset(objectAt(spec, "updateStrategy") ?? {}, { type: "RollingUpdate" });
+  if (updateStrategy["type"] !== "RollingUpdate") return { ...spec, updateStrategy };
+  const rollingUpdate = withAbsent(objectAt(updateStrategy, "rollingUpdate") ?? {}, { partition: 0 });
+  return { ...spec, updateStrategy: { ...updateStrategy, rollingUpdate } };
+}
+
+/** Policies have two values each; Pods, claims and ordinals are counted from 0. */
+const statefulSetRule: Rule = (set, { errors }) => {
+  const spec = objectAt(set, "spec") ?? {};
+  const report = (error: (typeof errors)[number]) => void errors.push(error);
+  checkNotNegative(spec, ["revisionHistoryLimit"], at, report);
+  checkNotNegative(objectAt(spec, "ordinals") ?? {}, ["start"], [...at, "ordinals"], report);
+  checkOneOf(spec, "podManagementPolicy", ["OrderedReady", "Parallel"], at, report);
+  const strategy = objectAt(spec, "updateStrategy") ?? {};
+  const here = [...at, "updateStrategy"];
+  checkOneOf(strategy, "type", ["OnDelete", "RollingUpdate"], here, report);
+  const rolling = objectAt(strategy, "rollingUpdate");
+  if (rolling !== undefined && textAt(strategy, "type") === "OnDelete")
+    report(fieldError.invalid([...here, "rollingUpdate"], rolling, "only allowed for updateStrategy 'RollingUpdate'"));
+  checkNotNegative(rolling ?? {}, ["partition"], [...here, "rollingUpdate"], report);
+  const kept = objectAt(spec, "persistentVolumeClaimRetentionPolicy") ?? {};
+  for (const name of ["whenDeleted", "whenScaled"])
+    checkOneOf(kept, name, ["Delete", "Retain"], [...at, "persistentVolumeClaimRetentionPolicy"], report);
+};
+
+/** What names Pods and claims stays: those there are would belong to nobody. */
+const changeable = [
+  "replicas",
+  "ordinals",
+  "template",
+  "updateStrategy",
+  "revisionHistoryLimit",
+  "persistentVolumeClaimRetentionPolicy",
+  "minReadySeconds",
+];
+const statefulSetChangeRule: Rule = (set, { errors }, old) => {
+  const fixed = (object: JsonObject | undefined): JsonObject =>
+    withMembers(objectAt(object, "spec") ?? {}, Object.fromEntries(changeable.map((name) => [name, undefined])));
+  if (!jsonEquals(fixed(set), fixed(old)))
+    errors.push(
+      fieldError.forbidden(
+        at,
+        "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+      ),
+    );
+};
+
+/** Pods with names and claims of their own. */
+export const statefulSetKind: BuiltIn = {
+  type: StatefulSet,
+  definition: definitionNames.statefulSet,
+  table: statefulSetTable,
+  subresources: ["status", "scale"],
+  scale: replicaPaths,
+  hasGeneration: true,
+  defaults: withStatefulSetDefaults,
+  prepareForCreate: (set) => ({ ...set, status: { replicas: 0, availableReplicas: 0 } }),
+  rules: [replicasRule, statefulSetRule],
+  updateRules: [statefulSetChangeRule],
 };

@@ -1,4 +1,4 @@
-import { deploymentKind, replicaSetKind } from "./apps.ts";
+import { deploymentKind, replicaSetKind, statefulSetKind } from "./apps.ts";
 import type { BuiltIn } from "./built-in.ts";
 import { cronJobKind } from "./cron-job.ts";
 import { claimKind } from "./claim.ts";
@@ -33,7 +33,6 @@ import {
   limitRangeKind,
   networkPolicyKind,
   podDisruptionBudgetKind,
-  statefulSetKind,
 } from "./stored-only.ts";
 import { configMapKind, leaseKind, namespaceKind, serviceAccountKind } from "./small-kinds.ts";
 

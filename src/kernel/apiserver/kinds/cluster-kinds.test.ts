@@ -112,12 +112,6 @@ const selector = { matchLabels: { app: "x" } };
 describe("kinds that are stored only", () => {
   test.each([
     [
-      "StatefulSet",
-      "/apis/apps/v1/namespaces/default/statefulsets",
-      { serviceName: "s", selector, template },
-      ["x", "0/1"],
-    ],
-    [
       "DaemonSet",
       "/apis/apps/v1/namespaces/default/daemonsets",
       { selector, template },
@@ -176,10 +170,8 @@ describe("kinds that are stored only", () => {
     expect((await cellsAt(`${path}/x`))?.slice(0, cells.length)).toEqual(cells);
   });
 
-  test.each([
-    ["StatefulSet", "/apis/apps/v1/namespaces/default/statefulsets/x/scale"],
-    ["ReplicationController", "/api/v1/namespaces/default/replicationcontrollers/x/scale"],
-  ])("a %s can be scaled, for what it is worth", async (_kind, path) => {
+  test("a ReplicationController can be scaled, for what it is worth", async () => {
+    const path = "/api/v1/namespaces/default/replicationcontrollers/x/scale";
     const { json } = await api.ask("PATCH", path, { ...merge, body: { spec: { replicas: 3 } } });
     expect(json).toMatchObject({ kind: "Scale", spec: { replicas: 3 }, status: { selector: "app=x" } });
   });

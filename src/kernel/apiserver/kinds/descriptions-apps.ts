@@ -51,6 +51,49 @@ export const appsDescriptions: Readonly<Record<string, TypeDescriptions>> = {
     unavailableReplicas: "Pods that are wanted and not available.",
     conditions: "Available, Progressing, ReplicaFailure.",
   },
+  "v1.StatefulSet": {
+    "": "Keeps Pods with names and volumes of their own alive: web-0, web-1 and so on.",
+    metadata,
+    spec: "What is wanted.",
+    status: "What there is.",
+  },
+  "v1.StatefulSetSpec": {
+    "": "How many Pods, of which template, in which order, with which claims.",
+    replicas,
+    selector,
+    template,
+    minReadySeconds,
+    serviceName: "The headless Service under which the Pods have names. Cannot be changed.",
+    podManagementPolicy:
+      "OrderedReady: one Pod after the other, the default. Parallel: all at once. Cannot be changed.",
+    updateStrategy: "How Pods of an old template give way to those of the new one.",
+    volumeClaimTemplates: "Each Pod has a claim of each, named after it. Cannot be changed.",
+    persistentVolumeClaimRetentionPolicy:
+      "Whether claims stay when the set is deleted or scaled down. They do when absent.",
+    ordinals: "Where the numbers of the Pods begin. 0 when absent.",
+    revisionHistoryLimit: "Former templates that are kept to go back to. 10 when absent.",
+  },
+  "v1.StatefulSetUpdateStrategy": {
+    "": "How Pods are replaced.",
+    type: "RollingUpdate: one at a time, the highest number first. OnDelete: when somebody deletes them.",
+    rollingUpdate: "Which Pods are replaced.",
+  },
+  "v1.RollingUpdateStatefulSetStrategy": {
+    "": "Which Pods are replaced.",
+    partition: "Pods with a lower number keep the former template. 0 when absent.",
+    maxUnavailable: "Kept, without effect: one Pod at a time is replaced.",
+  },
+  "v1.StatefulSetStatus": {
+    "": "Counts of its Pods.",
+    observedGeneration: "The generation these counts are of.",
+    replicas: "Pods there are.",
+    readyReplicas: "Pods that are ready.",
+    availableReplicas: "Pods that have been ready for minReadySeconds.",
+    currentReplicas: "Pods of the former template, or of the only one.",
+    updatedReplicas: "Pods of the present template.",
+    currentRevision: "The ControllerRevision of the former template.",
+    updateRevision: "The ControllerRevision of the present template.",
+  },
   // ReplicaSets are explained for who debugs a Deployment; nobody writes them by hand.
   "v1.ReplicaSet": {
     "": "Keeps a number of Pods of one template alive. Deployments make them.",

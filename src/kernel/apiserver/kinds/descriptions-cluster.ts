@@ -97,12 +97,6 @@ export const clusterDescriptions: Readonly<Record<string, TypeDescriptions>> = {
     capacity: "How much was promised.",
   },
   // Stored only, see stored-only.ts.
-  "v1.StatefulSet": {
-    "": "Pods with names and volumes of their own. Stored, not acted upon.",
-    metadata,
-    spec: "What is wanted.",
-    status: "Nothing: no controller of this server writes it.",
-  },
   "v1.DaemonSet": {
     "": "A Pod on every machine. Stored, not acted upon.",
     metadata,

@@ -1,5 +1,4 @@
 import type { JsonObject } from "#lib/base/index.ts";
-import { formatLabelSelector, readLabelSelector } from "#kernel/kit/index.ts";
 import {
   DaemonSet,
   HorizontalPodAutoscaler,
@@ -8,16 +7,8 @@ import {
   NetworkPolicy,
   PodDisruptionBudget,
   type ResourceType,
-  StatefulSet,
 } from "#kernel/model/index.ts";
-import {
-  definitionNames,
-  mapMember,
-  objectsAt,
-  valueAt,
-  withAbsent,
-  withPodSpecDefaults,
-} from "#kernel/specs/index.ts";
+import { definitionNames, mapMember, objectsAt, withAbsent, withPodSpecDefaults } from "#kernel/specs/index.ts";
 import {
   daemonSetTable,
   horizontalPodAutoscalerTable,
@@ -25,7 +16,6 @@ import {
   limitRangeTable,
   networkPolicyTable,
   podDisruptionBudgetTable,
-  statefulSetTable,
 } from "../tables/stored-only.ts";
 import type { BuiltIn, Rule } from "./built-in.ts";
 
@@ -44,35 +34,6 @@ export const withTemplate = (object: JsonObject, presets: JsonObject): JsonObjec
   mapMember(object, "spec", (spec) =>
     mapMember(withAbsent(spec, presets), "template", (template) => mapMember(template, "spec", withPodSpecDefaults)),
   );
-
-/** Pods with names and volumes of their own. Scaling it changes the number that is stored. */
-export const statefulSetKind: BuiltIn = {
-  type: StatefulSet,
-  definition: definitionNames.statefulSet,
-  table: statefulSetTable,
-  subresources: ["status", "scale"],
-  hasGeneration: true,
-  scale: {
-    specReplicasPath: ".spec.replicas",
-    statusReplicasPath: ".status.replicas",
-    selector(object) {
-      const selector = readLabelSelector(valueAt(object, "spec", "selector"));
-      return selector.ok ? formatLabelSelector(selector.value) : "";
-    },
-  },
-  defaults: (set) =>
-    withTemplate(set, {
-      replicas: 1,
-      podManagementPolicy: "OrderedReady",
-      revisionHistoryLimit: 10,
-      updateStrategy: { type: "RollingUpdate", rollingUpdate: { partition: 0 } },
-      persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain", whenScaled: "Retain" },
-    }),
-  // The schema demands the count.
-  prepareForCreate: (set) => ({ ...set, status: { replicas: 0 } }),
-  // Selectors and templates are not judged: no Pod will ever be made of them.
-  rules: [notActedUpon(StatefulSet)],
-};
 
 /** A Pod on every machine. */
 export const daemonSetKind: BuiltIn = {

@@ -59,3 +59,14 @@ export const replicaSetTable: TableView = {
     ...podCells(set),
   ],
 };
+
+/** No counts of updated Pods, as in Kubernetes: names tell the Pods of a StatefulSet apart. */
+export const statefulSetTable: TableView = {
+  columns: [nameColumn, shown("Ready", "Pods that are ready, of those wanted."), ageColumn, ...podColumns.slice(0, 2)],
+  row: (set, now) => [
+    textAt(set, "metadata", "name") ?? "",
+    `${count(set, "status", "readyReplicas")}/${count(set, "spec", "replicas")}`,
+    ageOf(valueAt(set, "metadata", "creationTimestamp"), now),
+    ...podCells(set).slice(0, 2),
+  ],
+};

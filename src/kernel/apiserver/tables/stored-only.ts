@@ -18,24 +18,6 @@ export const containers = (object: JsonObject, member: string): string =>
     .map((container) => textAt(container, member) ?? "")
     .join(",");
 
-/** No counts of updated Pods here, as in Kubernetes: names tell the Pods of a StatefulSet apart. */
-export const statefulSetTable: TableView = {
-  columns: [
-    nameColumn,
-    shown("Ready", "Pods that are ready, of those wanted."),
-    ageColumn,
-    wide("Containers", "Names of the containers."),
-    wide("Images", "Images of the containers."),
-  ],
-  row: (set, now) => [
-    name(set),
-    `${count(set, "status", "readyReplicas")}/${count(set, "spec", "replicas")}`,
-    age(set, now),
-    containers(set, "name"),
-    containers(set, "image"),
-  ],
-};
-
 /** kubectl aligns numbers by it, and `--sort-by` needs it. */
 export const integer = { type: "integer" } as const;
 

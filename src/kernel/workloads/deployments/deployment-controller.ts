@@ -16,7 +16,7 @@ import { type DeploymentObject, type ReplicaSetObject, revisionAnnotation } from
 import { addWorkloadController, type Workload, type WorkloadKind } from "../workload-controller.ts";
 import { planDeployment, type SetUpdate } from "./plan-deployment.ts";
 import { type OwnedSet, replicasOf } from "./sizes.ts";
-import { isSameTemplate } from "./template-hash.ts";
+import { isSameTemplate } from "../template-hash.ts";
 
 const deployments: WorkloadKind<DeploymentObject> = {
   name: "deployment",

@@ -14,7 +14,7 @@ import { deadlineOf, isComplete, statusOf } from "./deployment-status.ts";
 import { currentAnnotations, nextRevision, revisionOf, sizeAnnotations } from "./revisions.ts";
 import { rolloutBudget } from "./rollout-budget.ts";
 import type { OwnedSet, Rollout } from "./sizes.ts";
-import { isSameTemplate, templateHash } from "./template-hash.ts";
+import { isSameTemplate, templateHash } from "../template-hash.ts";
 
 const start: Instant = Date.UTC(2026, 0, 1);
 const at = (seconds: number): Instant => start + seconds * 1000;

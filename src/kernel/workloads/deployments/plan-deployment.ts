@@ -25,7 +25,7 @@ import {
   type Rollout,
   rollingStep,
 } from "./sizes.ts";
-import { isSameTemplate, templateHash } from "./template-hash.ts";
+import { isSameTemplate, templateHash } from "../template-hash.ts";
 
 /** Everything a Deployment needs now. Safe to repeat from the start after a crash at any point. */
 export interface DeploymentPlan extends Waking {

@@ -89,7 +89,7 @@ const hasLabels = ({ metadata }: ReplicaPod, labels: Readonly<Record<string, str
   Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value);
 
 /** How many have been ready for long enough, and when the next will have been. */
-function availability(active: readonly ReplicaPod[], pause: Millis, now: Instant) {
+export function availability(active: readonly ReplicaPod[], pause: Millis, now: Instant) {
   let count = 0;
   let next: Instant | undefined;
   for (const pod of active) {

@@ -55,6 +55,16 @@ export const creatingCases: readonly Case[] = [
   ...creations.map(sameAsFile),
   {
     line: 2,
+    name: "create priorityclass, found by its short name",
+    needs: ["priorityclasses.scheduling.k8s.io"],
+    steps: [
+      ["kubectl create priorityclass $NS --value=7 --description=d", "priorityclass.scheduling.k8s.io/$NS created\n"],
+      ["kubectl get pc $NS -o 'jsonpath={.value} {.description} {.preemptionPolicy}'", "7 d PreemptLowerPriority"],
+      ["kubectl delete priorityclass $NS"],
+    ],
+  },
+  {
+    line: 2,
     name: "create namespace, with what every namespace has",
     steps: [
       ["kubectl create ns $NS-y", "namespace/$NS-y created\n"],

@@ -39,6 +39,22 @@ export const deployment = (name: string, replicas: number, more: object = {}) =>
   },
 });
 
+export const statefulSet = (name: string, replicas: number, more: object = {}, command = "exec sleep 3600") => {
+  const { spec, metadata } = deployment(name, replicas);
+  const { template } = spec;
+  return {
+    apiVersion: "apps/v1",
+    kind: "StatefulSet",
+    metadata,
+    spec: {
+      ...spec,
+      serviceName: name,
+      template: { ...template, spec: { ...template.spec, containers: [container(command)] } },
+      ...more,
+    },
+  };
+};
+
 /**
  * Widgets of the group `$NS.example.org`, `$W` in commands, because their names are each case's own: a status, scale, defaults, rules, columns,
  * short names, a category.

@@ -1,5 +1,5 @@
 import { type Case, eventually, refused } from "../suite/case.ts";
-import { configMap, deployment, job, pod } from "./documents.ts";
+import { configMap, deployment, job, pod, statefulSet } from "./documents.ts";
 
 const apps = ["deployments.apps", "replicasets.apps"];
 const fails = (name: string, more: object = {}) => job(name, "exit 3", { backoffLimit: 0, ...more });
@@ -57,6 +57,90 @@ const rollouts: readonly Case[] = [
         "kubectl rollout resume deployment/d && kubectl rollout status deployment/d --timeout=100s",
         /successfully rolled out/,
       ],
+    ],
+  },
+];
+
+const statefulApps = ["statefulsets.apps", "controllerrevisions.apps"];
+const complete = /rolling update complete|partitioned roll out complete/;
+const restarts = (resource: string) => `kubectl get ${resource} -o 'jsonpath={.metadata.uid}'`;
+
+const statefulSets: readonly Case[] = [
+  {
+    line: 21,
+    name: "Pods of a StatefulSet have names and an order; scale keeps the lowest",
+    needs: statefulApps,
+    files: { "s.json": statefulSet("s", 3) },
+    steps: [
+      ["kubectl create -f s.json && kubectl rollout status sts/s --timeout=100s", complete],
+      ["kubectl get pods -l app=s -o name", "pod/s-0\npod/s-1\npod/s-2\n"],
+      ["kubectl get pods -l app=s --sort-by=.status.startTime -o 'jsonpath={.items[*].metadata.name}'", "s-0 s-1 s-2"],
+      ["kubectl get pod s-1 -o 'jsonpath={.spec.hostname} {.spec.subdomain}'", "s-1 s"],
+      ["kubectl get sts s", /^NAME +READY +AGE\ns +3\/3 /],
+      ["kubectl scale sts/s --replicas=1", /statefulset.apps\/s scaled/],
+      ["kubectl get pods -l app=s -o name", eventually("pod/s-0\n")],
+      [`${restarts("pod/s-0")} >one && kubectl delete pod s-0 --wait=false`],
+      [`${restarts("pod/s-0")} 2>/dev/null | diff -q - one >/dev/null || echo another`, eventually("another\n")],
+      ["kubectl rollout status sts/s --timeout=100s", complete],
+    ],
+  },
+  {
+    line: 21,
+    name: "a StatefulSet's rollout: status, history, restart, undo, a partition",
+    needs: statefulApps,
+    files: { "s.json": statefulSet("s", 2) },
+    steps: [
+      ["kubectl create -f s.json && kubectl rollout status sts/s --timeout=100s", complete],
+      ["kubectl set env sts/s A=2 && kubectl rollout status sts/s --timeout=100s", complete],
+      ["kubectl get pods -l app=s -o 'jsonpath={.items[*].spec.containers[0].env[0].value}'", "2 2"],
+      ["kubectl rollout history sts/s", { out: [/^1 +<none>$/m, /^2 +<none>$/m] }],
+      ["kubectl rollout undo sts/s && kubectl rollout status sts/s --timeout=100s", /rolled back/],
+      ["kubectl get pods -l app=s -o 'jsonpath={.items[*].spec.containers[0].env}'", ""],
+      ["kubectl rollout restart sts/s && kubectl rollout status sts/s --timeout=100s", /restarted/],
+      [`kubectl patch sts s -p '{"spec":{"updateStrategy":{"rollingUpdate":{"partition":1}}}}'`, /patched/],
+      ["kubectl set env sts/s A=3 && kubectl rollout status sts/s --timeout=100s", /partitioned roll out complete/],
+      ["kubectl get pods -l app=s -o 'jsonpath={.items[*].spec.containers[0].env[0].value}'", "3"],
+      ["kubectl get pod s-1 -o 'jsonpath={.spec.containers[0].env[0].value}'", "3"],
+    ],
+  },
+  {
+    line: 21,
+    name: "a StatefulSet's claims keep what a Pod wrote, and go when the set says so",
+    embeddedOnly: "a cluster without a default StorageClass binds no claim",
+    files: {
+      "s.json": statefulSet("s", 1, {
+        podManagementPolicy: "Parallel",
+        persistentVolumeClaimRetentionPolicy: { whenDeleted: "Delete", whenScaled: "Retain" },
+        volumeClaimTemplates: [
+          {
+            metadata: { name: "data" },
+            spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Mi" } } },
+          },
+        ],
+        template: {
+          metadata: { labels: { app: "s" } },
+          spec: {
+            terminationGracePeriodSeconds: 1,
+            containers: [
+              {
+                name: "main",
+                image: "busybox",
+                command: ["sh", "-c", "echo started >> /mnt/count; cat /mnt/count; exec sleep 3600"],
+                volumeMounts: [{ name: "data", mountPath: "/mnt" }],
+              },
+            ],
+          },
+        },
+      }),
+    },
+    steps: [
+      ["kubectl create -f s.json && kubectl rollout status sts/s --timeout=100s", complete],
+      ["kubectl logs s-0", eventually("started\n")],
+      ["kubectl delete pod s-0"],
+      ["kubectl logs s-0", eventually("started\nstarted\n")],
+      ["kubectl get pvc -o name", "persistentvolumeclaim/data-s-0\n"],
+      ["kubectl delete sts s"],
+      ["kubectl get pvc -o name", eventually("")],
     ],
   },
 ];
@@ -385,4 +469,4 @@ const pods: readonly Case[] = [
   },
 ];
 
-export const workloadCases: readonly Case[] = [...rollouts, ...logs, ...jobs, ...pods];
+export const workloadCases: readonly Case[] = [...rollouts, ...statefulSets, ...logs, ...jobs, ...pods];

@@ -1,17 +1,17 @@
 import { isJsonObject, type JsonValue } from "#lib/base/index.ts";
 import { canonicalJson } from "#lib/json/index.ts";
-import { asJson } from "#kernel/model/index.ts";
-import { type DeploymentObject, type ReplicaSetObject, templateHashLabel } from "../deployment-types.ts";
+import { asJson, type KubeObject } from "#kernel/model/index.ts";
+import { templateHashLabel } from "./deployment-types.ts";
 
 // No vowels and nothing that looks like another letter: what comes out is never a word, and can be read aloud.
 const alphabet = "bcdf2456789ghjklmn";
 
 /**
- * Names a template: the label `pod-template-hash`, and the end of its ReplicaSet's name. Equal templates have equal hashes, whatever
+ * Names a template: the label `pod-template-hash`, and the end of the name of its ReplicaSet or ControllerRevision. Equal templates have equal hashes, whatever
  * the order of their members. `collisions` gives the same template another name, for when its first was taken.
  */
-export function templateHash(deployment: DeploymentObject, collisions = 0): string {
-  const text = canonicalJson(templateOf(deployment));
+export function templateHash(object: KubeObject, collisions = 0): string {
+  const text = canonicalJson(templateOf(object));
   let hash = fnv1a(collisions === 0 ? text : `${text}#${collisions}`);
   let name = "";
   while (name.length < 8) {
@@ -22,12 +22,10 @@ export function templateHash(deployment: DeploymentObject, collisions = 0): stri
 }
 
 /** Do two objects have the same template, the label that tells templates apart excepted? */
-export const isSameTemplate = (
-  a: DeploymentObject | ReplicaSetObject,
-  b: DeploymentObject | ReplicaSetObject,
-): boolean => canonicalJson(templateOf(a)) === canonicalJson(templateOf(b));
+export const isSameTemplate = (a: KubeObject, b: KubeObject): boolean =>
+  canonicalJson(templateOf(a)) === canonicalJson(templateOf(b));
 
-function templateOf(object: DeploymentObject | ReplicaSetObject): JsonValue {
+function templateOf(object: KubeObject): JsonValue {
   const { spec } = asJson(object);
   const template = isJsonObject(spec) && isJsonObject(spec["template"]) ? spec["template"] : {};
   const metadata = isJsonObject(template["metadata"]) ? template["metadata"] : {};

@@ -1,0 +1,191 @@
+// Kubernetes' StatefulSet controller as a pure function (kubernetes/kubernetes, pkg/controller/statefulset).
+
+import { type Instant, type Millis, parseInstant } from "#lib/base/index.ts";
+import { matchesLabels, readLabelSelector, type Waking } from "#kernel/kit/index.ts";
+import { controllerOf, type Stored } from "#kernel/model/index.ts";
+import { availability } from "../replicasets/plan-replica-set.ts";
+import { isActive, isReady, readySince, type ReplicaPod } from "../replicasets/replica-pod.ts";
+import { revisionLabel, type StatefulSetObject, type StatefulSetStatus } from "../stateful-set-types.ts";
+import { ordinalOf } from "./stateful-pod.ts";
+
+/** Everything a StatefulSet needs now. Safe to repeat from the start after a crash at any point. */
+export interface StatefulSetPlan extends Waking {
+  /** Pods of its names that match its selector and that nobody controls. */
+  readonly adopt: readonly ReplicaPod[];
+  /** Ordinals of the Pods to create, and the revision that each is made from. */
+  readonly create: readonly { readonly ordinal: number; readonly revision: string }[];
+  readonly remove: readonly ReplicaPod[];
+  /** Those of `remove` whose ordinals are not wanted any more. */
+  readonly condemned: readonly ReplicaPod[];
+  readonly status: StatefulSetStatus;
+}
+
+/** Names of the former and the present revision; equal when no update is under way. */
+export interface Revisions {
+  readonly current: string;
+  readonly update: string;
+}
+
+/** A Pod that has ended was refused or evicted, and the next would be too: it is replaced this long after it was made. */
+const pauseAfterFailure: Millis = 5_000;
+
+const revisionOf = ({ metadata }: ReplicaPod): string | undefined => metadata.labels?.[revisionLabel];
+const isLeaving = ({ metadata }: ReplicaPod): boolean => metadata.deletionTimestamp !== undefined;
+const isHealthy = (pod: ReplicaPod): boolean => isActive(pod) && isReady(pod);
+
+/** What is known of a set while it is planned. `pods` are its own and those it adopts, by ordinal. */
+interface Survey {
+  readonly set: Stored<StatefulSetObject>;
+  readonly pods: ReadonlyMap<number, ReplicaPod>;
+  readonly revisions: Revisions;
+  readonly first: number;
+  readonly wanted: number;
+  readonly partition: number;
+  /** Each Pod waits for the one before it. */
+  readonly isOrdered: boolean;
+  readonly now: Instant;
+}
+
+/**
+ * Decides what to do for a StatefulSet. Pure. `pods` are the Pods of its namespace that it controls or that nobody controls.
+ *
+ * With `OrderedReady` a pass makes one move: the lowest ordinal that is missing is created when all before it are available, the highest
+ * that is not wanted goes when all others are, and only then is one Pod of a former template replaced, from the highest ordinal down.
+ */
+export function planStatefulSet(
+  set: Stored<StatefulSetObject>,
+  pods: readonly ReplicaPod[],
+  revisions: Revisions,
+  now: Instant,
+): StatefulSetPlan {
+  const isGoing = set.metadata.deletionTimestamp !== undefined;
+  const adopt = isGoing ? [] : adoptable(set, pods);
+  const mine = [...pods.filter((pod) => controllerOf(pod)?.uid === set.metadata.uid), ...adopt];
+  const { replicas = 1, ordinals, podManagementPolicy, updateStrategy, minReadySeconds = 0 } = set.spec;
+  const survey: Survey = {
+    set,
+    pods: new Map(mine.flatMap((pod) => entryOf(set, pod))),
+    revisions,
+    first: ordinals?.start ?? 0,
+    wanted: replicas,
+    partition: updateStrategy?.rollingUpdate?.partition ?? 0,
+    isOrdered: podManagementPolicy !== "Parallel",
+    now,
+  };
+  const status = statusOf(survey);
+  const { next } = availability(mine, minReadySeconds * 1000, now);
+  const moves = isGoing ? none : movesOf(survey);
+  const wakes = [next, moves.wakeAt].filter((at) => at !== undefined);
+  return { adopt, ...moves, status, ...(wakes.length === 0 ? {} : { wakeAt: Math.min(...wakes) }) };
+}
+
+type Moves = Pick<StatefulSetPlan, "create" | "remove" | "condemned" | "wakeAt">;
+const none: Moves = { create: [], remove: [], condemned: [] };
+
+const entryOf = (set: StatefulSetObject, pod: ReplicaPod): readonly (readonly [number, ReplicaPod])[] => {
+  const ordinal = ordinalOf(set, pod);
+  return ordinal === undefined ? [] : [[ordinal, pod]];
+};
+
+function adoptable(set: Stored<StatefulSetObject>, pods: readonly ReplicaPod[]): readonly ReplicaPod[] {
+  const selector = readLabelSelector(set.spec.selector);
+  if (!selector.ok) return [];
+  return pods.filter(
+    (pod) =>
+      controllerOf(pod) === undefined &&
+      isActive(pod) &&
+      ordinalOf(set, pod) !== undefined &&
+      matchesLabels(selector.value, pod.metadata.labels ?? {}),
+  );
+}
+
+/** Start, stop, update: with an order, each only when the one before has nothing left to do. */
+function movesOf(survey: Survey): Moves {
+  const started = startMoves(survey);
+  if (survey.isOrdered && started.isBlocked) return started.moves;
+  const condemned = stopMoves(survey);
+  if (survey.isOrdered && condemned !== undefined) return { ...started.moves, remove: condemned, condemned };
+  const replaced = started.moves.create.length > 0 ? [] : updateMoves(survey);
+  const remove = new Set([...started.moves.remove, ...(condemned ?? []), ...replaced]);
+  return { ...started.moves, remove: [...remove], condemned: condemned ?? [] };
+}
+
+/** Missing Pods are created, ended ones removed so that they can be. Blocked: not all of them are available. */
+function startMoves(survey: Survey): { readonly moves: Moves; readonly isBlocked: boolean } {
+  const { pods, first, wanted, isOrdered, now } = survey;
+  const create: { readonly ordinal: number; readonly revision: string }[] = [];
+  const remove: ReplicaPod[] = [];
+  let wakeAt: Instant | undefined;
+  let isBlocked = false;
+  for (let ordinal = first; ordinal < first + wanted; ordinal++) {
+    if (isOrdered && isBlocked) break;
+    const pod = pods.get(ordinal);
+    isBlocked ||= pod === undefined || !isAvailable(survey, pod);
+    if (pod === undefined) create.push({ ordinal, revision: revisionAt(survey, ordinal) });
+    else if (!isActive(pod) && !isLeaving(pod)) {
+      const at = (parseInstant(pod.metadata.creationTimestamp) ?? 0) + pauseAfterFailure;
+      if (at <= now) remove.push(pod);
+      else wakeAt = Math.min(wakeAt ?? at, at);
+    }
+  }
+  return { moves: { create, remove, condemned: [], ...(wakeAt === undefined ? {} : { wakeAt }) }, isBlocked };
+}
+
+/** Below the partition a Pod that comes back has the former template. */
+const revisionAt = ({ set, first, partition, revisions }: Survey, ordinal: number): string =>
+  set.spec.updateStrategy?.type !== "OnDelete" && ordinal < first + partition ? revisions.current : revisions.update;
+
+function isAvailable({ set, now }: Survey, pod: ReplicaPod): boolean {
+  const since = readySince(pod);
+  return isActive(pod) && since !== undefined && since + (set.spec.minReadySeconds ?? 0) * 1000 <= now;
+}
+
+/**
+ * Pods that are not wanted, from the highest ordinal down; with an order one at a time, and none before that is gone. Undefined when there
+ * are none. Broken ones go like others: Kubernetes waits for those until they are well.
+ */
+function stopMoves({ pods, first, wanted, isOrdered }: Survey): readonly ReplicaPod[] | undefined {
+  const surplus = [...pods]
+    .filter(([ordinal]) => ordinal < first || ordinal >= first + wanted)
+    .toSorted(([a], [b]) => b - a)
+    .map(([, pod]) => pod);
+  if (surplus.length === 0) return undefined;
+  return (isOrdered ? surplus.slice(0, 1) : surplus).filter((pod) => !isLeaving(pod));
+}
+
+/** One Pod of a former template at a time, from the highest ordinal down to the partition, while all above it are healthy. */
+function updateMoves({ set, pods, first, wanted, partition, revisions }: Survey): readonly ReplicaPod[] {
+  if (set.spec.updateStrategy?.type === "OnDelete") return [];
+  for (let ordinal = first + wanted - 1; ordinal >= first + partition; ordinal--) {
+    const pod = pods.get(ordinal);
+    if (pod === undefined) return [];
+    if (revisionOf(pod) !== revisions.update && !isLeaving(pod)) return [pod];
+    if (!isHealthy(pod)) return [];
+  }
+  return [];
+}
+
+function statusOf(survey: Survey): StatefulSetStatus {
+  const { set, pods, revisions, wanted, now } = survey;
+  const all = [...pods.values()];
+  const ofRevision = (name: string): number => all.filter((pod) => !isLeaving(pod) && revisionOf(pod) === name).length;
+  const readyReplicas = all.filter((pod) => isReady(pod)).length;
+  const updatedReplicas = ofRevision(revisions.update);
+  // The update is complete: from now on its template is the present one for every ordinal.
+  const isComplete = updatedReplicas === all.length && readyReplicas === all.length && all.length === wanted;
+  const current = isComplete && set.spec.updateStrategy?.type !== "OnDelete" ? revisions.update : revisions.current;
+  const currentReplicas = ofRevision(current);
+  const { generation } = set.metadata;
+  const { count } = availability(all, (set.spec.minReadySeconds ?? 0) * 1000, now);
+  return {
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    replicas: all.length,
+    availableReplicas: count,
+    ...(readyReplicas === 0 ? {} : { readyReplicas }),
+    ...(currentReplicas === 0 ? {} : { currentReplicas }),
+    ...(updatedReplicas === 0 ? {} : { updatedReplicas }),
+    currentRevision: current,
+    updateRevision: revisions.update,
+    collisionCount: set.status?.collisionCount ?? 0,
+  };
+}
